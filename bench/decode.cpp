@@ -1,0 +1,232 @@
+#include "bench/decode.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "bench/decode_task.h"
+#include "bench/transform_text.h"
+#include "reader/transform/geometry.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::ParseInteger;
+
+constexpr const char* kDescription =
+    "Decodes crops in several ways, side by side, on one thread.\n\n"
+    "Takes every k-th JPEG of the dataset into memory, draws one region for each, and decodes all\n"
+    "of them with each way in turn, round after round. Prints each way's median time for a "
+    "picture, its\n"
+    "ratio to the first way (the median of the ratios within a round), and the quality: mean PSNR\n"
+    "against the accurate transform and a triangle filter in double precision.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench decode data/photos\n"
+    "  sluice-bench decode data/photos --transform short:256,center:224 --rounds 9\n\n";
+
+struct Arguments {
+  std::string dataset;
+  std::string transform_text = "rrc:224";
+  Pipeline transform = ParseTransform("rrc:224");
+  std::uint64_t images = 200;
+  std::uint64_t rounds = 7;
+  std::uint64_t quality_images = 50;
+  std::uint64_t seed = 0;
+  std::string only;
+  bool json = false;
+};
+
+struct Figures {
+  std::string name, description;
+  std::vector<double> milliseconds;  // a picture, by round
+  double decibels = 0;               // 0: not measured
+};
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
+}
+
+std::vector<DecodeItem> ChooseItems(const Dataset& dataset, const Arguments& arguments) {
+  Pipeline pipeline = arguments.transform;
+  pipeline.push_back(HorizontalFlip());
+  const Geometry geometry(pipeline);
+  const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / arguments.images);
+  std::vector<DecodeItem> items;
+  for (std::uint64_t i = 0; i < dataset.size() && items.size() < arguments.images; i += step) {
+    DecodeItem item;
+    item.payload = dataset[i].Payload();  // also reads it, so that it is in memory
+    if (item.payload.codec != Codec::kJpeg) continue;
+    item.region =
+        geometry.RegionFor(item.payload.width, item.payload.height, DrawSeed(arguments.seed, 0), i);
+    if (item.region.x.out != item.region.x.target || item.region.y.out != item.region.y.target) {
+      throw cli::UsageError("--transform: must not leave a border around a picture here");
+    }
+    items.push_back(item);
+  }
+  if (items.empty()) throw Error(ErrorCode::kUnsupported, arguments.dataset, "holds no JPEG");
+  return items;
+}
+
+std::vector<std::uint8_t> RoomFor(const std::vector<DecodeItem>& items) {
+  std::size_t bytes = 0;
+  for (const DecodeItem& item : items) {
+    bytes = std::max(bytes, std::size_t{item.region.x.target} * item.region.y.target * 3);
+  }
+  return std::vector<std::uint8_t>(bytes);
+}
+
+void MeasureTime(std::vector<NamedVariant>& variants, const std::vector<DecodeItem>& items,
+                 std::uint64_t rounds, std::vector<Figures>& figures) {
+  std::vector<std::uint8_t> rgb = RoomFor(items);
+  // The round before the first warms caches and memory and is not counted.
+  for (std::uint64_t round = 0; round <= rounds; ++round) {
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      const auto start = std::chrono::steady_clock::now();
+      for (const DecodeItem& item : items)
+        variants[v].variant->Decode(item, rgb.data());
+      const std::chrono::duration<double, std::milli> taken =
+          std::chrono::steady_clock::now() - start;
+      if (round > 0) figures[v].milliseconds.push_back(taken.count() / double(items.size()));
+    }
+  }
+}
+
+void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<DecodeItem>& items,
+                    std::uint64_t count, std::vector<Figures>& figures) {
+  std::vector<double> sums(variants.size());
+  const std::size_t used = std::min<std::size_t>(count, items.size());
+  for (std::size_t i = 0; i < used; ++i) {
+    const DecodeItem& item = items[i * items.size() / used];
+    DecodeItem unflipped = item;
+    unflipped.region.flip = false;
+    const std::vector<double> reference = ReferencePixels(unflipped);
+    std::vector<std::uint8_t> rgb(reference.size());
+    for (std::size_t v = 0; v < variants.size(); ++v) {
+      if (variants[v].name == "to-planes") continue;
+      variants[v].variant->Decode(unflipped, rgb.data());
+      sums[v] += PeakSignalToNoise(reference, rgb);
+    }
+  }
+  for (std::size_t v = 0; v < variants.size() && used > 0; ++v) {
+    figures[v].decibels = sums[v] / static_cast<double>(used);
+  }
+}
+
+// The median over rounds of this way's share in the first way's time.
+double RatioToFirst(const Figures& first, const Figures& figures) {
+  std::vector<double> ratios;
+  for (std::size_t r = 0; r < figures.milliseconds.size(); ++r) {
+    ratios.push_back(first.milliseconds[r] / figures.milliseconds[r]);
+  }
+  return Median(ratios);
+}
+
+void PrintTable(const Arguments& arguments, const std::vector<DecodeItem>& items,
+                const std::vector<Figures>& figures) {
+  std::uint64_t bytes = 0;
+  for (const DecodeItem& item : items)
+    bytes += item.payload.bytes.size();
+  std::string out = cli::Format("%-10s %10s %10s %7s %8s  %s\n", "way", "ms/image", "fastest",
+                                "ratio", "PSNR dB", "what it is");
+  for (const Figures& f : figures) {
+    out += cli::Format("%-10s %10.4f %10.4f %7.2f ", f.name.c_str(), Median(f.milliseconds),
+                       *std::min_element(f.milliseconds.begin(), f.milliseconds.end()),
+                       RatioToFirst(figures.front(), f));
+    out += f.decibels > 0 ? cli::Format("%8.2f", f.decibels) : std::string(8, ' ');
+    out += "  " + f.description + "\n";
+  }
+  out += cli::Format(
+      "%zu JPEGs of %.0f bytes on average; transform %s,flip; medians of %llu rounds\n",
+      items.size(), double(bytes) / double(items.size()), arguments.transform_text.c_str(),
+      static_cast<unsigned long long>(arguments.rounds));
+  cli::PrintOut(out);
+}
+
+void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
+               const std::vector<Figures>& figures) {
+  nlohmann::ordered_json ways = nlohmann::ordered_json::array();
+  for (const Figures& f : figures) {
+    nlohmann::ordered_json way{{"name", f.name},
+                               {"description", f.description},
+                               {"milliseconds_per_image", Median(f.milliseconds)},
+                               {"ratio", RatioToFirst(figures.front(), f)},
+                               {"rounds", f.milliseconds}};
+    if (f.decibels > 0) way["psnr_db"] = f.decibels;
+    ways.push_back(std::move(way));
+  }
+  cli::PrintJson({{"images", items.size()},
+                  {"transform", arguments.transform_text + ",flip"},
+                  {"ways", std::move(ways)}});
+}
+
+int Run(const Arguments& arguments) {
+  const Dataset dataset = Dataset::Open(arguments.dataset);
+  const std::vector<DecodeItem> items = ChooseItems(dataset, arguments);
+  std::vector<NamedVariant> variants = DecodeVariants();
+  if (!arguments.only.empty()) {
+    std::erase_if(variants, [&](const NamedVariant& v) { return v.name != arguments.only; });
+    if (variants.empty()) throw cli::UsageError("--only: there is no way of this name here");
+  }
+  std::vector<Figures> figures;
+  figures.reserve(variants.size());
+  for (const NamedVariant& v : variants)
+    figures.push_back({v.name, v.description, {}, 0});
+  MeasureTime(variants, items, arguments.rounds, figures);
+  MeasureQuality(variants, items, arguments.quality_images, figures);
+  if (arguments.json) {
+    PrintJson(arguments, items, figures);
+  } else {
+    PrintTable(arguments, items, figures);
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddDecodeCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("decode", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of a dataset of JPEGs")
+      ->required()
+      ->type_name("");
+  AddOption(*app, "--transform", "STEPS", kTransformHelp, [arguments](const std::string& text) {
+    arguments->transform = ParseTransform(text);
+    arguments->transform_text = text;
+  });
+  AddOption(*app, "--images", "N", "pictures to decode (default 200)",
+            [arguments](const std::string& text) {
+              arguments->images = ParseInteger(text, 1, 1'000'000);
+            });
+  AddOption(
+      *app, "--rounds", "N", "rounds to measure (default 7)",
+      [arguments](const std::string& text) { arguments->rounds = ParseInteger(text, 1, 10'000); });
+  AddOption(*app, "--quality-images", "N",
+            "pictures whose quality is measured (default 50; 0: none)",
+            [arguments](const std::string& text) {
+              arguments->quality_images = ParseInteger(text, 0, 1'000'000);
+            });
+  AddOption(*app, "--seed", "N", "of the crops (default 0)", [arguments](const std::string& text) {
+    arguments->seed = ParseInteger(text, 0, UINT64_MAX);
+  });
+  AddOption(*app, "--only", "WAY", "this way alone, for a profiler",
+            [arguments](const std::string& text) { arguments->only = text; });
+  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,50 @@
+// What `sluice-bench decode` decodes: JPEG payloads and the region of each, and the ways of doing
+// it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <sluice/dataset.h>
+
+#include "format/pixels/decode.h"
+
+namespace sluice::bench {
+
+// One picture to be decoded into target_width x target_height RGB. `payload` points into the
+// dataset.
+struct DecodeItem {
+  ImagePayload payload;
+  Region region;
+};
+
+// A way of decoding. Keeps its memory from picture to picture, as a worker thread would.
+class DecodeVariant {
+ public:
+  virtual ~DecodeVariant() = default;
+  // Fills `rgb`, interleaved. Throws Error where the picture cannot be decoded.
+  virtual void Decode(const DecodeItem& item, std::uint8_t* rgb) = 0;
+};
+
+struct NamedVariant {
+  std::string name;
+  std::string description;
+  std::unique_ptr<DecodeVariant> variant;
+};
+
+// Every way this build and this machine have, the baseline (what FFCV does) first where OpenCV is
+// there.
+std::vector<NamedVariant> DecodeVariants();
+
+// The region by the book, in double precision: the whole frame by libjpeg's accurate transform and
+// fancy upsampling, then a triangle filter over the region's bounds, not rounded. Interleaved RGB.
+std::vector<double> ReferencePixels(const DecodeItem& item);
+
+// Decibels against a reference of the same length; 99 where nothing differs.
+double PeakSignalToNoise(const std::vector<double>& reference,
+                         const std::vector<std::uint8_t>& pixels);
+
+}  // namespace sluice::bench

@@ -1,0 +1,120 @@
+#include "bench/epoch_run.h"
+
+#include <chrono>
+#include <thread>
+
+#include <sluice/error.h>
+
+#include "bench/copy_floor.h"
+#include "bench/page_cache.h"
+#include "bench/process_usage.h"
+
+namespace sluice::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+class EpochRunner {
+ public:
+  EpochRunner(const EpochOptions& options, const EpochHooks& hooks)
+      : options_(options), hooks_(hooks) {}
+
+  EpochsRun Run() {
+    for (std::uint64_t epoch = 0; epoch < options_.warm_up + options_.epochs; ++epoch) {
+      EpochFigures figures = options_.cold ? PlayCold(epoch) : PlayWarm(epoch);
+      figures.warm_up = epoch < options_.warm_up;
+      const MemoryUse memory = CurrentMemory();
+      figures.peak_bytes = memory.peak_bytes;
+      figures.anonymous_bytes = memory.anonymous_bytes;
+      run_.epochs.push_back(figures);
+      if (hooks_.on_epoch) hooks_.on_epoch(figures);
+    }
+    loader_.reset();
+    return std::move(run_);
+  }
+
+ private:
+  void MakeLoader() {
+    Dataset dataset = Dataset::Open(options_.dataset);
+    run_.samples = dataset.size();
+    run_.dataset_bytes = 0;
+    for (const ShardSummary& shard : dataset.shards())
+      run_.dataset_bytes += shard.bytes;
+    loader_.emplace(std::move(dataset), options_.loader);
+    run_.threads = loader_->threads();
+    run_.slot_bytes = loader_->memory_bytes();
+  }
+
+  EpochFigures PlayWarm(std::uint64_t epoch) {
+    if (!loader_) MakeLoader();
+    EpochFigures figures;
+    const auto begin = Clock::now();
+    const double cpu = CpuSeconds();
+    Play(epoch, figures);
+    figures.seconds = SecondsSince(begin);
+    figures.cpu_seconds = CpuSeconds() - cpu;
+    return figures;
+  }
+
+  EpochFigures PlayCold(std::uint64_t epoch) {
+    loader_.reset();
+    EpochFigures figures;
+    const auto files = DatasetFiles(options_.dataset);
+    DropFromPageCache(files);
+    figures.left_in_cache_bytes = InPageCache(files).resident_bytes;
+    const auto begin = Clock::now();
+    const double cpu = CpuSeconds();
+    MakeLoader();
+    Play(epoch, figures);
+    figures.seconds = SecondsSince(begin);
+    figures.cpu_seconds = CpuSeconds() - cpu;
+    return figures;
+  }
+
+  void Play(std::uint64_t epoch, EpochFigures& figures) {
+    const LoaderStats before = loader_->Stats();
+    const std::uint64_t images_in_all = loader_->samples_per_epoch();
+    for (const Batch& batch : loader_->Epoch(epoch)) {
+      if (run_.first_batch_seconds == 0) {
+        run_.first_batch_seconds = SecondsSinceStart();
+        run_.height = batch.image().height;
+        run_.width = batch.image().width;
+        run_.channels = batch.image().channels;
+      }
+      figures.images += batch.valid();
+      ++figures.batches;
+      if (options_.step_ms > 0) {
+        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.step_ms));
+      }
+      if (hooks_.stop.stop_requested()) throw Interrupted();
+      if (hooks_.on_batch) hooks_.on_batch(epoch, figures.images, images_in_all);
+    }
+    const LoaderStats after = loader_->Stats();
+    figures.bytes_read = after.payload_bytes - before.payload_bytes;
+    figures.wait_seconds = after.consumer_wait_seconds - before.consumer_wait_seconds;
+  }
+
+  const EpochOptions& options_;
+  const EpochHooks& hooks_;
+  EpochsRun run_;
+  std::optional<Loader> loader_;
+};
+
+}  // namespace
+
+Pipeline DefaultTransform(const Dataset& dataset) {
+  if (dataset.images().empty() || dataset.images().front().uniform()) return {};
+  return {RandomResizedCrop(224)};
+}
+
+EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks) {
+  EpochsRun run = EpochRunner(options, hooks).Run();
+  if (options.copy_floor) run.copy_floor = MeasureCopyFloor(options, run.threads, hooks.stop);
+  return run;
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,22 @@
+// What this process has used so far, as the kernel counts it.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice::bench {
+
+// CPU time of all threads, user and system.
+double CpuSeconds();
+
+struct MemoryUse {
+  std::uint64_t peak_bytes = 0;  // the most that was resident at once, mapped file pages included
+  std::uint64_t anonymous_bytes = 0;  // resident now, without pages of files
+};
+// From /proc/self/status. (getrusage's ru_maxrss is no use: it begins at the parent's.)
+MemoryUse CurrentMemory();
+
+// Seconds since this process was started, to 10 ms: the kernel's own record, so that loading the
+// program's libraries counts.
+double SecondsSinceStart();
+
+}  // namespace sluice::bench

@@ -1,0 +1,110 @@
+#include "format/cpu.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <string>
+#include <string_view>
+
+#include <sched.h>
+
+namespace sluice {
+
+namespace {
+
+unsigned AffinityCpus() noexcept {
+  // Machines with more than 1024 CPUs refuse the small mask, so it grows until it is accepted.
+  for (std::size_t cpus = 1024; cpus <= (std::size_t{1} << 20); cpus *= 4) {
+    cpu_set_t* const mask = CPU_ALLOC(cpus);
+    if (mask == nullptr) return 1;
+    const std::size_t bytes = CPU_ALLOC_SIZE(cpus);
+    CPU_ZERO_S(bytes, mask);
+    const bool known = sched_getaffinity(0, bytes, mask) == 0;
+    const int count = known ? CPU_COUNT_S(bytes, mask) : 0;
+    CPU_FREE(mask);
+    if (known) return static_cast<unsigned>(std::max(count, 1));
+  }
+  return 1;
+}
+
+// Whole CPUs of a quota in microseconds a period, rounded up; 0 for no limit.
+unsigned CpusOfQuota(double quota, double period) noexcept {
+  if (quota <= 0 || period <= 0) return 0;
+  return static_cast<unsigned>(std::clamp((quota + period - 1) / period, 1.0, 65536.0));
+}
+
+// Whether a list joined by commas names the controller.
+bool Names(std::string_view list, std::string_view controller) {
+  while (!list.empty()) {
+    const std::size_t comma = list.find(',');
+    if (list.substr(0, comma) == controller) return true;
+    if (comma == std::string_view::npos) break;
+    list.remove_prefix(comma + 1);
+  }
+  return false;
+}
+
+// The process's path in a control group hierarchy: the line "N:controllers:path" of
+// /proc/self/cgroup.
+std::string GroupPath(const std::string& controller) {
+  std::ifstream groups("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(groups, line)) {
+    const std::size_t first = line.find(':');
+    const std::size_t second = line.find(':', first + 1);
+    if (first == std::string::npos || second == std::string::npos) continue;
+    const bool version2 = line.compare(0, 3, "0::") == 0;
+    const std::string_view controllers(line.data() + first + 1, second - first - 1);
+    if (controller.empty() ? version2 : Names(controllers, controller)) {
+      return line.substr(second + 1);
+    }
+  }
+  return "/";
+}
+
+unsigned QuotaVersion2(const std::string& folder) {
+  std::ifstream file(folder + "/cpu.max");
+  std::string quota;
+  double period = 0;
+  if (!(file >> quota >> period) || quota == "max") return 0;
+  return CpusOfQuota(std::strtod(quota.c_str(), nullptr), period);
+}
+
+unsigned QuotaVersion1(const std::string& folder) {
+  std::ifstream quota_file(folder + "/cpu.cfs_quota_us");
+  std::ifstream period_file(folder + "/cpu.cfs_period_us");
+  double quota = 0;
+  double period = 0;
+  if (!(quota_file >> quota) || !(period_file >> period)) return 0;
+  return CpusOfQuota(quota, period);
+}
+
+// The tightest quota from the process's group up to the root.
+template <class Quota>
+unsigned TightestQuota(const std::string& root, std::string path, Quota quota) {
+  unsigned least = 0;
+  for (;;) {
+    const unsigned cpus = quota(root + path);
+    if (cpus != 0 && (least == 0 || cpus < least)) least = cpus;
+    const std::size_t slash = path.rfind('/');
+    if (slash == std::string::npos || path.empty()) return least;
+    path.erase(slash);
+  }
+}
+
+}  // namespace
+
+unsigned AvailableCpus() noexcept {
+  unsigned cpus = AffinityCpus();
+  try {
+    const unsigned version2 = TightestQuota("/sys/fs/cgroup", GroupPath(""), QuotaVersion2);
+    const unsigned version1 = TightestQuota("/sys/fs/cgroup/cpu", GroupPath("cpu"), QuotaVersion1);
+    if (version2 != 0) cpus = std::min(cpus, version2);
+    if (version1 != 0) cpus = std::min(cpus, version1);
+  } catch (...) {
+    // No memory for a path: the affinity mask alone has to do.
+  }
+  return cpus;
+}
+
+}  // namespace sluice

@@ -1,0 +1,194 @@
+#include "format/disk/block.h"
+
+#include "format/disk/checksum.h"
+#include "format/disk/limits.h"
+
+namespace sluice {
+
+namespace {
+
+bool HasPayload(const Field& field) noexcept {
+  return field.kind != FieldKind::kArray;
+}
+
+std::uint64_t PayloadStart(std::uint64_t count, std::uint64_t row_bytes) noexcept {
+  return AlignUp(sizeof(BlockHeader) + count * row_bytes, kPayloadAlignment);
+}
+
+// Fills one field's entry in a sample's row; `offset` is where its payload goes, if it has one.
+void FillEntry(const Field& field, const FieldValue& value, std::uint64_t offset,
+               std::span<std::byte> entry_bytes) {
+  if (!HasPayload(field)) {
+    std::memcpy(entry_bytes.data(), value.bytes.data(), value.bytes.size());
+    return;
+  }
+  if (value.codec == Codec::kAbsent) return;  // an entry of zeros
+  PayloadEntry entry;
+  entry.offset = offset;
+  entry.checksum = Hash64(value.bytes);
+  entry.size = static_cast<std::uint32_t>(value.bytes.size());
+  entry.codec = static_cast<std::uint16_t>(value.codec);
+  StoreAt(entry_bytes, 0, entry);
+  if (field.kind == FieldKind::kImage) {
+    ImageEntryPart image;
+    image.width = value.width;
+    image.height = value.height;
+    image.channels = value.channels;
+    image.pixel_type = static_cast<std::uint8_t>(value.pixel_type);
+    StoreAt(entry_bytes, sizeof(PayloadEntry), image);
+  }
+}
+
+}  // namespace
+
+std::uint64_t BlockBytesOf(const EncodedSample& sample, const Schema& schema,
+                           const RowLayout& layout) noexcept {
+  std::uint64_t bytes = layout.row_bytes();
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (HasPayload(schema.fields[f])) {
+      bytes += AlignUp(sample.fields[f].bytes.size(), kPayloadAlignment);
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout, Id128 shard_id,
+                                  std::uint32_t number, std::uint64_t first_sample,
+                                  std::span<const EncodedSample> samples) {
+  const std::uint64_t row_bytes = layout.row_bytes();
+  std::uint64_t end = PayloadStart(samples.size(), row_bytes);
+  for (const EncodedSample& sample : samples) {
+    end += BlockBytesOf(sample, schema, layout) - row_bytes;
+  }
+
+  std::vector<std::byte> block(AlignUp(end, kPageBytes));
+  const std::span<std::byte> out(block);
+  std::uint64_t next = PayloadStart(samples.size(), row_bytes);
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    for (std::size_t s = 0; s < samples.size(); ++s) {
+      const FieldValue& value = samples[s].fields[f];
+      const std::size_t entry = sizeof(BlockHeader) + s * row_bytes + layout.offset(f);
+      FillEntry(schema.fields[f], value, next, out.subspan(entry, layout.entry_bytes(f)));
+      if (!HasPayload(schema.fields[f]) || value.codec == Codec::kAbsent) continue;
+      if (!value.bytes.empty()) {
+        std::memcpy(block.data() + next, value.bytes.data(), value.bytes.size());
+      }
+      next += AlignUp(value.bytes.size(), kPayloadAlignment);
+    }
+  }
+
+  BlockHeader header;
+  header.number = number;
+  header.bytes = block.size();
+  header.first_sample = first_sample;
+  header.count = static_cast<std::uint32_t>(samples.size());
+  header.row_bytes = static_cast<std::uint32_t>(row_bytes);
+  header.shard_id = shard_id;
+  header.table_checksum =
+      Hash64(Bytes(block).subspan(sizeof(BlockHeader), samples.size() * row_bytes));
+  StoreAt(out, 0, header);
+  header.header_checksum = Hash64(Bytes(block).first(offsetof(BlockHeader, header_checksum)));
+  StoreAt(out, 0, header);
+  return block;
+}
+
+Defect BlockView::ParseHeader(Bytes block, BlockHeader& header) noexcept {
+  if (block.size() < sizeof(BlockHeader)) return "the block is cut short";
+  header = LoadAt<BlockHeader>(block, 0);
+  if (header.magic != BlockHeader::kMagic) return "no block begins here";
+  if (header.header_checksum != Hash64(block.first(offsetof(BlockHeader, header_checksum)))) {
+    return "the block header's checksum does not match";
+  }
+  if (header.bytes % kPageBytes != 0 || header.bytes > kMaxShardBytes || header.count == 0 ||
+      header.count > kMaxBlockSamples || header.row_bytes > kMaxRowBytes ||
+      PayloadStart(header.count, header.row_bytes) > header.bytes) {
+    return "the block header's sizes are out of range";
+  }
+  if (header.bytes > block.size()) return "the block is cut short";
+  return nullptr;
+}
+
+Defect BlockView::VerifyTable() const noexcept {
+  const auto header = LoadAt<BlockHeader>(block_, 0);
+  const Bytes table = block_.subspan(sizeof(BlockHeader), std::size_t{count_} * row_bytes_);
+  return header.table_checksum == Hash64(table) ? nullptr
+                                                : "the block table's checksum does not match";
+}
+
+Defect BlockView::GetPayload(const RowLayout& layout, std::uint32_t row, std::size_t field,
+                             Payload& payload) const noexcept {
+  payload.entry = LoadAt<PayloadEntry>(Row(row), layout.offset(field));
+  payload.bytes = {};
+  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
+  if (payload.entry.flags != 0) return "the payload's flags are not known";
+  if (!Inside(payload.entry.offset, payload.entry.size, block_.size())) {
+    return "the payload lies outside its block";
+  }
+  payload.bytes = block_.subspan(payload.entry.offset, payload.entry.size);
+  return nullptr;
+}
+
+Defect BlockView::GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
+                           ImagePayload& image, std::uint64_t& checksum) const noexcept {
+  Payload payload;
+  if (const Defect defect = GetPayload(layout, row, field, payload)) return defect;
+  const auto part = LoadAt<ImageEntryPart>(Row(row), layout.offset(field) + sizeof(PayloadEntry));
+  image.codec = static_cast<Codec>(payload.entry.codec);
+  image.width = part.width;
+  image.height = part.height;
+  image.channels = part.channels;
+  image.pixel_type = static_cast<PixelType>(part.pixel_type);
+  image.bytes = payload.bytes;
+  checksum = payload.entry.checksum;
+  if (image.codec == Codec::kAbsent) return nullptr;
+  if (part.width == 0 || part.width > kMaxImageSide || part.height == 0 ||
+      part.height > kMaxImageSide || std::uint64_t{part.width} * part.height > kMaxImagePixels ||
+      part.channels == 0 || part.channels > 4 || part.pixel_type > 1) {
+    return "the image's size or pixel type is out of range";
+  }
+  return nullptr;
+}
+
+Defect BlockView::VerifyPlacement(const Schema& schema, const RowLayout& layout) const noexcept {
+  std::uint64_t next = sizeof(BlockHeader) + std::uint64_t{count_} * row_bytes_;
+  const std::uint64_t start = PayloadStart(count_, row_bytes_);
+  if (!AllZero(block_.subspan(next, start - next))) return "padding after the table is not zero";
+  next = start;
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    const std::uint64_t entry_end = layout.offset(f) + layout.entry_bytes(f);
+    const std::uint64_t row_end =
+        f + 1 < layout.fields() ? layout.offset(f + 1) : layout.row_bytes();
+    for (std::uint32_t row = 0; row < count_; ++row) {
+      if (!AllZero(Row(row).subspan(entry_end, row_end - entry_end))) {
+        return "padding inside the table is not zero";
+      }
+      if (!HasPayload(schema.fields[f])) continue;
+      Payload payload;
+      if (const Defect defect = GetPayload(layout, row, f, payload)) return defect;
+      if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) {
+        if (!AllZero(Row(row).subspan(layout.offset(f), layout.entry_bytes(f)))) {
+          return "the entry of an absent value is not zero";
+        }
+        continue;
+      }
+      if (schema.fields[f].kind == FieldKind::kImage &&
+          !AllZero(Row(row).subspan(
+              layout.offset(f) + sizeof(PayloadEntry) + offsetof(ImageEntryPart, zero),
+              sizeof(ImageEntryPart::zero)))) {
+        return "padding inside the table is not zero";
+      }
+      if (payload.entry.offset != next) return "a payload is not where the format puts it";
+      const std::uint64_t end = next + payload.entry.size;
+      next = AlignUp(end, kPayloadAlignment);
+      if (next > block_.size() || !AllZero(block_.subspan(end, next - end))) {
+        return "padding after a payload is not zero";
+      }
+    }
+  }
+  if (AlignUp(next, kPageBytes) != block_.size() || !AllZero(block_.subspan(next))) {
+    return "padding at the block's end is not zero";
+  }
+  return nullptr;
+}
+
+}  // namespace sluice

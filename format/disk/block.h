@@ -1,0 +1,107 @@
+// A block: a run of consecutive samples of one shard, self-describing (format/FORMAT.md, "Blocks").
+//
+// BlockBuilder makes the bytes of one, BlockView reads them in place. A view does no copying and
+// keeps nothing alive.
+#pragma once
+
+#include <string>
+
+#include <sluice/image.h>
+#include <sluice/schema.h>
+
+#include "format/disk/bytes.h"
+#include "format/disk/row_layout.h"
+
+namespace sluice {
+
+struct BlockHeader {
+  std::uint32_t magic = kMagic;
+  std::uint32_t number = 0;        // within the shard
+  std::uint64_t bytes = 0;         // of the whole block: whole pages
+  std::uint64_t first_sample = 0;  // within the shard
+  std::uint32_t count = 0;         // samples, at least 1
+  std::uint32_t row_bytes = 0;
+  Id128 shard_id;
+  std::uint64_t table_checksum = 0;   // XXH3-64 of the table
+  std::uint64_t header_checksum = 0;  // XXH3-64 of the bytes before this word
+
+  static constexpr std::uint32_t kMagic = 0x4B4C4253;  // "SBLK"
+};
+static_assert(sizeof(BlockHeader) == 64);
+
+// The value of one field of a sample, as it will be stored.
+struct FieldValue {
+  std::vector<std::byte> bytes;  // array fields: the elements; others: the payload
+  Codec codec = Codec::kAbsent;  // of a payload
+  std::uint32_t width = 0;       // images
+  std::uint32_t height = 0;
+  std::uint8_t channels = 0;
+  PixelType pixel_type = PixelType::kUint8;
+};
+
+struct EncodedSample {
+  std::string key;
+  std::vector<FieldValue> fields;  // one for each field of the schema, in its order
+};
+
+// Bytes that a sample adds to a block: its row and its payloads, aligned.
+std::uint64_t BlockBytesOf(const EncodedSample& sample, const Schema& schema,
+                           const RowLayout& layout) noexcept;
+
+// At most this many bytes has a block whose samples add up to `sample_bytes` (by BlockBytesOf).
+constexpr std::uint64_t BlockBytes(std::uint64_t sample_bytes) noexcept {
+  return AlignUp(sizeof(BlockHeader) + kPayloadAlignment + sample_bytes, kPageBytes);
+}
+
+// The bytes of a block of these samples (at least one).
+std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout, Id128 shard_id,
+                                  std::uint32_t number, std::uint64_t first_sample,
+                                  std::span<const EncodedSample> samples);
+
+// Why bytes are not what they should be: a sentence, or null for none.
+using Defect = const char*;
+
+class BlockView {
+ public:
+  BlockView() = default;
+  // Checks the header against its checksum and what the caller knows; nothing of the table is read.
+  static Defect ParseHeader(Bytes block, BlockHeader& header) noexcept;
+
+  // `block` begins with a header that ParseHeader has accepted and is at least header.bytes long.
+  BlockView(Bytes block, const BlockHeader& header) noexcept
+      : block_(block.first(static_cast<std::size_t>(header.bytes))),
+        count_(header.count),
+        row_bytes_(header.row_bytes) {}
+
+  std::uint32_t count() const noexcept { return count_; }
+  // Compares the table with the header's checksum.
+  Defect VerifyTable() const noexcept;
+
+  Bytes Row(std::uint32_t row) const noexcept {
+    return block_.subspan(sizeof(BlockHeader) + std::size_t{row} * row_bytes_, row_bytes_);
+  }
+  // The elements of an array field.
+  Bytes Elements(const RowLayout& layout, std::uint32_t row, std::size_t field) const noexcept {
+    return Row(row).subspan(layout.offset(field), layout.entry_bytes(field));
+  }
+  // The payload of a bytes, variable or image field, bounds checked. An absent one has codec 0.
+  struct Payload {
+    PayloadEntry entry;
+    Bytes bytes;
+  };
+  Defect GetPayload(const RowLayout& layout, std::uint32_t row, std::size_t field,
+                    Payload& payload) const noexcept;
+  Defect GetImage(const RowLayout& layout, std::uint32_t row, std::size_t field,
+                  ImagePayload& image, std::uint64_t& checksum) const noexcept;
+
+  // Everything the format promises beyond checksums: payloads lie exactly where the rule puts them,
+  // and every byte between them is zero. For verify; reads the whole block.
+  Defect VerifyPlacement(const Schema& schema, const RowLayout& layout) const noexcept;
+
+ private:
+  Bytes block_;
+  std::uint32_t count_ = 0;
+  std::uint32_t row_bytes_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,165 @@
+#include "format/disk/file.h"
+
+#include <cerrno>
+#include <system_error>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void ThrowIo(const std::filesystem::path& path, const char* what, int error_number) {
+  const ErrorCode code = error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
+  throw Error(code, path.string(), std::string(what) + ": " + SystemErrorText(error_number));
+}
+
+std::uint64_t RegularFileSize(const FileHandle& file, const std::filesystem::path& path) {
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) ThrowIo(path, "cannot be looked at", errno);
+  if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, path.string(), "is not a regular file");
+  return static_cast<std::uint64_t>(info.st_size);
+}
+
+}  // namespace
+
+std::string SystemErrorText(int error_number) {
+  return std::error_code(error_number, std::generic_category()).message();
+}
+
+FileHandle& FileHandle::operator=(FileHandle&& other) noexcept {
+  if (this != &other) {
+    if (fd_ >= 0) close(fd_);
+    fd_ = other.Release();
+  }
+  return *this;
+}
+
+FileHandle::~FileHandle() {
+  if (fd_ >= 0) close(fd_);
+}
+
+FileHandle OpenForReading(const std::filesystem::path& path) {
+  // O_NONBLOCK so that a named pipe in a source folder cannot block; regular files ignore it.
+  FileHandle file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (!file) ThrowIo(path, "cannot be opened", errno);
+  return file;
+}
+
+void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
+              std::vector<std::byte>& content) {
+  const FileHandle file = OpenForReading(path);
+  const std::uint64_t size = RegularFileSize(file, path);
+  if (size > limit) {
+    throw Error(ErrorCode::kLimit, path.string(),
+                "has " + std::to_string(size) + " bytes, more than the " + std::to_string(limit) +
+                    " that are read");
+  }
+  content.resize(size);
+  std::uint64_t done = 0;
+  while (done < size) {
+    const ssize_t got = read(file.get(), content.data() + done, size - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) ThrowIo(path, "cannot be read", errno);
+    if (got == 0) throw Error(ErrorCode::kIo, path.string(), "became shorter while it was read");
+    done += static_cast<std::uint64_t>(got);
+  }
+  if (RegularFileSize(file, path) != size) {
+    throw Error(ErrorCode::kIo, path.string(), "changed its size while it was read");
+  }
+}
+
+MappedFile::MappedFile(const std::filesystem::path& path) {
+  const FileHandle file = OpenForReading(path);
+  const std::uint64_t size = RegularFileSize(file, path);
+  if (size == 0) return;
+  void* const address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  if (address == MAP_FAILED) ThrowIo(path, "cannot be mapped", errno);
+  bytes_ = {static_cast<const std::byte*>(address), size};
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(other.bytes_) {
+  other.bytes_ = {};
+}
+
+MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
+  std::swap(bytes_, other.bytes_);
+  return *this;
+}
+
+MappedFile::~MappedFile() {
+  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), temporary_(path_) {
+  temporary_ += kTemporarySuffix;
+  file_ = FileHandle(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!file_) ThrowIo(temporary_, "cannot be created", errno);
+}
+
+AtomicFile::~AtomicFile() {
+  if (file_) unlink(temporary_.c_str());
+}
+
+void AtomicFile::Write(Bytes bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = write(file_.get(), bytes.data(), bytes.size());
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) ThrowIo(path_, "cannot be written", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    size_ += static_cast<std::uint64_t>(put);
+  }
+}
+
+void AtomicFile::Commit() {
+  if (fsync(file_.get()) != 0) ThrowIo(path_, "cannot be synced to disk", errno);
+  const int fd = file_.Release();
+  if (close(fd) != 0) {
+    const int error_number = errno;
+    unlink(temporary_.c_str());
+    ThrowIo(path_, "cannot be closed", error_number);
+  }
+  if (rename(temporary_.c_str(), path_.c_str()) != 0) {
+    const int error_number = errno;
+    unlink(temporary_.c_str());
+    ThrowIo(path_, "cannot be given its name", error_number);
+  }
+  SyncFolder(path_.parent_path());
+}
+
+void WriteFile(const std::filesystem::path& path, Bytes content) {
+  AtomicFile file(path);
+  file.Write(content);
+  file.Commit();
+}
+
+void CreateFolder(const std::filesystem::path& path) {
+  if (mkdir(path.c_str(), 0777) == 0) {
+    std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
+    if (!full.has_filename()) full = full.parent_path();  // "data/" is "data"
+    SyncFolder(full.parent_path());
+    return;
+  }
+  const int error_number = errno;
+  std::error_code ignored;
+  if (error_number != EEXIST || !std::filesystem::is_directory(path, ignored)) {
+    ThrowIo(path, "the folder cannot be created", error_number);
+  }
+}
+
+void SyncFolder(const std::filesystem::path& path) {
+  const std::filesystem::path folder = path.empty() ? "." : path;
+  const FileHandle handle(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!handle) ThrowIo(folder, "the folder cannot be opened", errno);
+  // Some file systems cannot sync a folder and say so with EINVAL; they order renames themselves.
+  if (fsync(handle.get()) != 0 && errno != EINVAL) {
+    ThrowIo(folder, "the folder cannot be synced to disk", errno);
+  }
+}
+
+}  // namespace sluice

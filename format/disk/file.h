@@ -1,0 +1,90 @@
+// Files: reading whole ones, mapping them, and writing them so that a crash leaves either the old
+// state or the new one. Every failure is an Error(kIo) that names the file.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// An open file descriptor.
+class FileHandle {
+ public:
+  FileHandle() = default;
+  explicit FileHandle(int fd) noexcept : fd_(fd) {}
+  FileHandle(FileHandle&& other) noexcept : fd_(other.Release()) {}
+  FileHandle& operator=(FileHandle&& other) noexcept;
+  ~FileHandle();
+
+  int get() const noexcept { return fd_; }
+  explicit operator bool() const noexcept { return fd_ >= 0; }
+  int Release() noexcept {
+    const int fd = fd_;
+    fd_ = -1;
+    return fd;
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+// Throws Error(kNotFound) if it does not exist.
+FileHandle OpenForReading(const std::filesystem::path& path);
+
+// Reads a regular file of at most `limit` bytes (Error(kLimit) beyond) into `content`, whose memory
+// is used again. Short reads and files that change their size meanwhile are errors.
+void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
+              std::vector<std::byte>& content);
+
+// A regular file mapped read-only, whole.
+class MappedFile {
+ public:
+  MappedFile() = default;
+  explicit MappedFile(const std::filesystem::path& path);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  ~MappedFile();
+
+  Bytes bytes() const noexcept { return bytes_; }
+
+ private:
+  Bytes bytes_;
+};
+
+// A new file, written from its beginning to its end under a temporary name. It takes its real name
+// in Commit(), which syncs the file, renames it over whatever had that name, and syncs the folder.
+// Without Commit() the temporary file is removed.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::filesystem::path path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  void Write(Bytes bytes);
+  void Commit();
+  std::uint64_t size() const noexcept { return size_; }
+
+ private:
+  std::filesystem::path path_;
+  std::filesystem::path temporary_;
+  FileHandle file_;
+  std::uint64_t size_ = 0;
+};
+
+inline constexpr std::string_view kTemporarySuffix = ".tmp";
+
+// Writes a whole small file atomically.
+void WriteFile(const std::filesystem::path& path, Bytes content);
+
+// Creates a folder (its parent exists) if it is not there, and makes that durable.
+void CreateFolder(const std::filesystem::path& path);
+
+void SyncFolder(const std::filesystem::path& path);
+
+// "No space left on device" and the like.
+std::string SystemErrorText(int error_number);
+
+}  // namespace sluice

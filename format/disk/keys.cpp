@@ -1,0 +1,123 @@
+#include "format/disk/keys.h"
+
+#include <algorithm>
+
+#include "format/disk/limits.h"
+#include "format/disk/zstd.h"
+
+namespace sluice {
+
+namespace {
+constexpr std::uint32_t kChunkSamples = kMaxKeyChunkSamples;
+
+struct SectionHeader {
+  std::uint32_t chunk_samples = kChunkSamples;  // in every chunk but the last
+  std::uint32_t chunks = 0;
+};
+struct ChunkEntry {
+  std::uint32_t frame_bytes = 0;
+  std::uint32_t content_bytes = 0;
+};
+}  // namespace
+
+void KeysBuilder::Add(std::string_view key) {
+  text_ += key;
+  ends_.push_back(static_cast<std::uint32_t>(text_.size()));
+  if (ends_.size() == kChunkSamples) CloseChunk();
+}
+
+void KeysBuilder::CloseChunk() {
+  if (ends_.empty()) return;
+  std::vector<std::byte> content(ends_.size() * sizeof(std::uint32_t) + text_.size());
+  std::memcpy(content.data(), ends_.data(), ends_.size() * sizeof(std::uint32_t));
+  std::memcpy(content.data() + ends_.size() * sizeof(std::uint32_t), text_.data(), text_.size());
+  chunks_.push_back({static_cast<std::uint32_t>(content.size()), ZstdCompress(content)});
+  frame_bytes_ += chunks_.back().frame.size();
+  ends_.clear();
+  text_.clear();
+}
+
+std::uint64_t KeysBuilder::BoundBytes() const noexcept {
+  const std::uint64_t pending = text_.size() + ends_.size() * sizeof(std::uint32_t);
+  // What zstd may add to bytes it cannot compress stays far below 1/128 + 1 KiB.
+  return sizeof(SectionHeader) + (chunks_.size() + 1) * sizeof(ChunkEntry) + frame_bytes_ +
+         pending + pending / 128 + 1024;
+}
+
+std::vector<std::byte> KeysBuilder::Finish() {
+  CloseChunk();
+  SectionHeader header;
+  header.chunks = static_cast<std::uint32_t>(chunks_.size());
+  std::vector<std::byte> section(sizeof(header) + chunks_.size() * sizeof(ChunkEntry));
+  StoreAt<SectionHeader>(section, 0, header);
+  for (std::size_t i = 0; i < chunks_.size(); ++i) {
+    const ChunkEntry entry{static_cast<std::uint32_t>(chunks_[i].frame.size()),
+                           chunks_[i].content_bytes};
+    StoreAt<ChunkEntry>(section, sizeof(header) + i * sizeof(entry), entry);
+  }
+  for (const Chunk& chunk : chunks_) {
+    section.insert(section.end(), chunk.frame.begin(), chunk.frame.end());
+  }
+  return section;
+}
+
+std::string_view KeyChunk::Key(std::uint64_t index) const noexcept {
+  const std::uint64_t i = index - first;
+  const std::uint64_t text = count * sizeof(std::uint32_t);
+  const std::uint32_t begin =
+      i == 0 ? 0 : LoadAt<std::uint32_t>(content, (i - 1) * sizeof(std::uint32_t));
+  const auto end = LoadAt<std::uint32_t>(content, i * sizeof(std::uint32_t));
+  return AsText(Bytes(content).subspan(text + begin, end - begin));
+}
+
+Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk) {
+  if (index >= samples || section.size() < sizeof(SectionHeader)) return "the keys are cut short";
+  const auto header = LoadAt<SectionHeader>(section, 0);
+  if (header.chunk_samples == 0 || header.chunk_samples > kMaxKeyChunkSamples ||
+      header.chunks != (samples + header.chunk_samples - 1) / header.chunk_samples ||
+      !Inside(sizeof(header), std::uint64_t{header.chunks} * sizeof(ChunkEntry), section.size())) {
+    return "the keys' sizes are out of range";
+  }
+  const std::uint64_t wanted = index / header.chunk_samples;
+  std::uint64_t frames_end = sizeof(header) + std::uint64_t{header.chunks} * sizeof(ChunkEntry);
+  std::uint64_t offset = 0;
+  ChunkEntry entry;
+  for (std::uint64_t i = 0; i < header.chunks; ++i) {
+    const auto each = LoadAt<ChunkEntry>(section, sizeof(header) + i * sizeof(ChunkEntry));
+    if (i == wanted) {
+      offset = frames_end;
+      entry = each;
+    }
+    frames_end += each.frame_bytes;
+  }
+  if (frames_end != section.size()) return "the keys do not fill their section";
+  const Bytes frame = section.subspan(offset, entry.frame_bytes);
+  chunk.first = wanted * header.chunk_samples;
+  chunk.count = std::min<std::uint64_t>(header.chunk_samples, samples - chunk.first);
+  const std::uint64_t ends = chunk.count * sizeof(std::uint32_t);
+  if (entry.content_bytes < ends || entry.content_bytes > ends + chunk.count * kMaxKeyBytes ||
+      ZstdContentBytes(frame) != entry.content_bytes) {
+    return "the keys' sizes are out of range";
+  }
+  chunk.content.resize(entry.content_bytes);
+  if (!ZstdDecompress(frame, chunk.content)) {
+    return "the keys cannot be decompressed";
+  }
+  std::uint32_t previous = 0;
+  for (std::uint64_t i = 0; i < chunk.count; ++i) {
+    const auto end = LoadAt<std::uint32_t>(chunk.content, i * sizeof(std::uint32_t));
+    if (end < previous || end > entry.content_bytes - ends) return "the keys overlap";
+    previous = end;
+  }
+  if (previous != entry.content_bytes - ends) return "the keys do not fill their chunk";
+  return nullptr;
+}
+
+Defect ReadKey(Bytes section, std::uint64_t samples, std::uint64_t index, std::string& key) {
+  KeyChunk chunk;
+  if (const Defect defect = ReadKeyChunk(section, samples, index, chunk)) return defect;
+  key = chunk.Key(index);
+  return nullptr;
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+// The section that holds a shard's keys (format/FORMAT.md, "Keys").
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "format/disk/block.h"
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// Gathers keys and compresses them a chunk at a time.
+class KeysBuilder {
+ public:
+  void Add(std::string_view key);
+  // An upper bound for the section's size if it were finished now.
+  std::uint64_t BoundBytes() const noexcept;
+  std::vector<std::byte> Finish();
+
+ private:
+  struct Chunk {
+    std::uint32_t content_bytes;
+    std::vector<std::byte> frame;
+  };
+  void CloseChunk();
+  std::vector<std::uint32_t> ends_;
+  std::string text_;
+  std::vector<Chunk> chunks_;
+  std::uint64_t frame_bytes_ = 0;
+};
+
+// The key of sample `index` of `samples`; decompresses one chunk.
+Defect ReadKey(Bytes section, std::uint64_t samples, std::uint64_t index, std::string& key);
+
+// All keys of a chunk: `first` gets the number of its first sample. For whoever reads many.
+struct KeyChunk {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+  std::vector<std::byte> content;
+  std::string_view Key(std::uint64_t index) const noexcept;  // first <= index < first + count
+};
+Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk);
+
+}  // namespace sluice

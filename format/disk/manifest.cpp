@@ -1,0 +1,252 @@
+#include "format/disk/manifest.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+#include <sluice/version.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/file.h"
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "format/disk/schema_json.h"
+
+namespace sluice {
+
+namespace {
+
+using nlohmann::json;
+
+// The file begins with these bytes, then 32 digits, then the rest, of which the digits are the
+// digest.
+constexpr std::string_view kOpening = "{\"id\":\"";
+constexpr std::size_t kIdDigits = 32;
+constexpr const char* kFormatName = "sluice-dataset";
+
+json ImagesToJson(const ManifestImages& images) {
+  return {{"present", images.present},
+          {"payload_bytes", images.payload_bytes},
+          {"max_payload_bytes", images.max_payload_bytes},
+          {"width", {images.min_width, images.max_width}},
+          {"height", {images.min_height, images.max_height}},
+          {"channels", {images.min_channels, images.max_channels}},
+          {"pixel_type", images.pixel_type == 0 ? "uint8" : "uint16"}};
+}
+
+// A non-negative integer member; anything else is malformed.
+std::uint64_t Unsigned(const json& value, std::uint64_t limit) {
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > limit) {
+    throw std::out_of_range("a number is out of range");
+  }
+  return value.get<std::uint64_t>();
+}
+
+// A member that is a list. Iterating over anything else would take an object's members for one.
+const json& List(const json& in, const char* member) {
+  const json& list = in.at(member);
+  if (!list.is_array()) throw std::out_of_range(std::string(member) + " is no list");
+  return list;
+}
+
+void RangeFromJson(const json& in, std::uint64_t limit, std::uint32_t& low, std::uint32_t& high) {
+  low = static_cast<std::uint32_t>(Unsigned(in.at(0), limit));
+  high = static_cast<std::uint32_t>(Unsigned(in.at(1), limit));
+  if (low > high) throw std::out_of_range("a range is upside down");
+}
+
+ManifestImages ImagesFromJson(const json& in) {
+  ManifestImages images;
+  images.present = Unsigned(in.at("present"), kMaxSamples);
+  images.payload_bytes = Unsigned(in.at("payload_bytes"), UINT64_MAX);
+  images.max_payload_bytes = Unsigned(in.at("max_payload_bytes"), kMaxPayloadBytes);
+  RangeFromJson(in.at("width"), kMaxImageSide, images.min_width, images.max_width);
+  RangeFromJson(in.at("height"), kMaxImageSide, images.min_height, images.max_height);
+  RangeFromJson(in.at("channels"), 4, images.min_channels, images.max_channels);
+  const auto type = in.at("pixel_type").get<std::string>();
+  if (type != "uint8" && type != "uint16") throw std::out_of_range("an unknown pixel type");
+  images.pixel_type = type == "uint8" ? 0 : 1;
+  return images;
+}
+
+json ShardToJson(const ManifestShard& shard) {
+  return {
+      {"file", shard.file},       {"id", ToHex(shard.id)},  {"digest", ToHex(shard.digest)},
+      {"samples", shard.samples}, {"blocks", shard.blocks}, {"block_samples", shard.block_samples},
+      {"bytes", shard.bytes}};
+}
+
+Id128 IdFromJson(const json& in) {
+  Id128 id;
+  if (!FromHex(in.get<std::string>(), id)) throw std::out_of_range("an id is malformed");
+  return id;
+}
+
+ManifestShard ShardFromJson(const json& in) {
+  ManifestShard shard;
+  shard.file = in.at("file").get<std::string>();
+  // A plain name: a manifest must not lead a reader to files outside of the dataset's folder.
+  if (shard.file.empty() || shard.file.size() > kMaxNameBytes || shard.file[0] == '.' ||
+      shard.file.find('/') != std::string::npos || shard.file.find('\0') != std::string::npos) {
+    throw std::out_of_range("a shard's file name is not a plain name");
+  }
+  shard.id = IdFromJson(in.at("id"));
+  shard.digest = IdFromJson(in.at("digest"));
+  shard.samples = Unsigned(in.at("samples"), kMaxShardBytes);
+  shard.blocks = Unsigned(in.at("blocks"), kMaxShardBytes);
+  shard.block_samples =
+      static_cast<std::uint32_t>(Unsigned(in.at("block_samples"), kMaxBlockSamples));
+  shard.bytes = Unsigned(in.at("bytes"), kMaxShardBytes);
+  if (shard.samples == 0 || shard.block_samples == 0 ||
+      shard.blocks != (shard.samples + shard.block_samples - 1) / shard.block_samples) {
+    throw std::out_of_range("a shard's counts do not fit each other");
+  }
+  return shard;
+}
+
+void CheckFormat(const json& in, const std::string& file) {
+  if (in.at("format") != kFormatName) {
+    throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
+  }
+  const std::uint64_t version = Unsigned(in.at("version"), UINT32_MAX);
+  if (version != kFormatVersion) {
+    throw Error(ErrorCode::kUnsupported, file,
+                "is of format version " + std::to_string(version) + "; this build reads version " +
+                    std::to_string(kFormatVersion) + ", use another version of Sluice");
+  }
+  if (in.contains("requires") && !in.at("requires").empty()) {
+    throw Error(ErrorCode::kUnsupported, file,
+                "needs features that this build does not know (" + in.at("requires").dump() +
+                    "); use a newer version of Sluice");
+  }
+}
+
+Manifest FromJson(const json& in, const std::string& file) {
+  CheckFormat(in, file);
+  Manifest manifest;
+  manifest.name = in.at("name").get<std::string>();
+  manifest.schema = SchemaFromJson(in.at("schema").dump(), file);
+  manifest.samples = Unsigned(in.at("samples"), kMaxSamples);
+  for (const json& images : List(in, "images"))
+    manifest.images.push_back(ImagesFromJson(images));
+  for (const json& count : List(in, "class_counts")) {
+    manifest.class_counts.push_back(Unsigned(count, kMaxSamples));
+  }
+  if (!in.at("made").is_object()) throw std::out_of_range("made is no object");
+  manifest.made = in.at("made").dump();
+  const json& shards = List(in, "shards");
+  if (shards.size() > kMaxShards) {
+    throw Error(ErrorCode::kLimit, file, "names more than 1000000 shards");
+  }
+  std::uint64_t samples = 0;
+  for (const json& entry : shards) {
+    manifest.shards.push_back(ShardFromJson(entry));
+    samples += manifest.shards.back().samples;
+  }
+  const auto image_fields =
+      std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(),
+                    [](const Field& field) { return field.kind == FieldKind::kImage; });
+  if (samples != manifest.samples ||
+      manifest.images.size() != static_cast<std::size_t>(image_fields)) {
+    throw Error(ErrorCode::kCorrupt, file, "its counts do not add up");
+  }
+  return manifest;
+}
+
+}  // namespace
+
+void ManifestImages::Add(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+                         std::uint32_t type, std::uint64_t bytes) noexcept {
+  Add(ManifestImages{1, bytes, bytes, width, width, height, height, channels, channels, type});
+}
+
+void ManifestImages::Add(const ManifestImages& other) noexcept {
+  if (other.present == 0) return;
+  if (present == 0) {
+    *this = other;
+    return;
+  }
+  present += other.present;
+  payload_bytes += other.payload_bytes;
+  max_payload_bytes = std::max(max_payload_bytes, other.max_payload_bytes);
+  min_width = std::min(min_width, other.min_width);
+  max_width = std::max(max_width, other.max_width);
+  min_height = std::min(min_height, other.min_height);
+  max_height = std::max(max_height, other.max_height);
+  min_channels = std::min(min_channels, other.min_channels);
+  max_channels = std::max(max_channels, other.max_channels);
+  pixel_type = std::max(pixel_type, other.pixel_type);
+}
+
+std::string ManifestToJson(const Manifest& manifest, Id128& id) {
+  // Members are put together by hand so that `id` comes first and each shard has a line of its own.
+  json images = json::array();
+  for (const ManifestImages& field : manifest.images)
+    images.push_back(ImagesToJson(field));
+  std::string rest = "\",\n";
+  rest += "\"format\":\"" + std::string(kFormatName) + "\",\n";
+  rest += "\"version\":" + std::to_string(kFormatVersion) + ",\n";
+  rest += "\"name\":" + json(manifest.name).dump(-1, ' ', false, json::error_handler_t::replace);
+  rest += ",\n\"samples\":" + std::to_string(manifest.samples) + ",\n";
+  rest += "\"schema\":" + SchemaToJson(manifest.schema) + ",\n";
+  rest += "\"images\":" + images.dump() + ",\n";
+  rest += "\"class_counts\":" + json(manifest.class_counts).dump() + ",\n";
+  rest += "\"made\":" + manifest.made + ",\n\"shards\":[";
+  for (std::size_t i = 0; i < manifest.shards.size(); ++i) {
+    rest += (i == 0 ? "\n" : ",\n") + ShardToJson(manifest.shards[i]).dump();
+  }
+  rest += "\n]}\n";
+  id = Hash128(AsBytes(rest));
+  return std::string(kOpening) + ToHex(id) + rest;
+}
+
+Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128& id) {
+  if (text.size() < kOpening.size() + kIdDigits || !text.starts_with(kOpening) ||
+      !FromHex(text.substr(kOpening.size(), kIdDigits), id)) {
+    throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
+  }
+  if (NestsDeeperThan(text, kMaxJsonDepth)) {
+    throw Error(ErrorCode::kCorrupt, file, "cannot be read: it nests too deeply");
+  }
+  try {
+    const Id128 digest = Hash128(AsBytes(text.substr(kOpening.size() + kIdDigits)));
+    // The version is looked at first: another one may have another rule for the digest.
+    const json parsed = json::parse(text, nullptr, digest == id);
+    if (parsed.is_object()) CheckFormat(parsed, file);
+    if (digest != id) {
+      throw Error(ErrorCode::kCorrupt, file,
+                  "its digest does not match its content: it was damaged or edited; restore it or "
+                  "convert again");
+    }
+    return FromJson(parsed, file);
+  } catch (const json::exception& error) {
+    throw Error(ErrorCode::kCorrupt, file, std::string("cannot be read: ") + error.what());
+  } catch (const std::out_of_range& error) {
+    throw Error(ErrorCode::kCorrupt, file, std::string("cannot be read: ") + error.what());
+  }
+}
+
+Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
+  const std::filesystem::path path = folder / kManifestName;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    if (std::filesystem::exists(folder / kPlanName, ignored)) {
+      throw Error(
+          ErrorCode::kUnfinished, folder.string(),
+          "the conversion into this dataset was not finished; run the same `sluice convert` "
+          "command again and it goes on where it stopped");
+    }
+    if (!std::filesystem::exists(folder, ignored)) {
+      throw Error(ErrorCode::kNotFound, folder.string(), "there is no such dataset");
+    }
+    throw Error(
+        ErrorCode::kNotFound, folder.string(),
+        "is no dataset: it has no manifest.json; `sluice convert SOURCE DATASET` makes one");
+  }
+  std::vector<std::byte> content;
+  ReadFile(path, kMaxManifestBytes, content);
+  return ManifestFromJson(AsText(content), path.string(), id);
+}
+
+}  // namespace sluice

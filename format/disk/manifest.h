@@ -1,0 +1,63 @@
+// The manifest: a dataset's one index, a JSON file that is written last (format/FORMAT.md,
+// "Manifest").
+#pragma once
+
+#include <filesystem>
+
+#include <sluice/schema.h>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+inline constexpr const char* kManifestName = "manifest.json";
+inline constexpr const char* kPlanName = "plan.json";
+
+struct ManifestShard {
+  std::string file;  // a plain file name in the dataset's folder
+  Id128 id;
+  Id128 digest;
+  std::uint64_t samples = 0;
+  std::uint64_t blocks = 0;
+  std::uint32_t block_samples = 0;
+  std::uint64_t bytes = 0;
+
+  friend bool operator==(const ManifestShard&, const ManifestShard&) = default;
+};
+
+// What all values of an image field have in common.
+struct ManifestImages {
+  std::uint64_t present = 0;  // samples with a value
+  std::uint64_t payload_bytes = 0;
+  std::uint64_t max_payload_bytes = 0;
+  std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;
+  std::uint32_t min_channels = 0, max_channels = 0;
+  std::uint32_t pixel_type = 0;  // the largest that occurs
+
+  void Add(std::uint32_t width, std::uint32_t height, std::uint32_t channels, std::uint32_t type,
+           std::uint64_t bytes) noexcept;
+  void Add(const ManifestImages& other) noexcept;
+  friend bool operator==(const ManifestImages&, const ManifestImages&) = default;
+};
+
+struct Manifest {
+  std::string name;
+  Schema schema;
+  std::uint64_t samples = 0;
+  std::vector<ManifestImages> images;       // one for each image field, in the schema's order
+  std::vector<std::uint64_t> class_counts;  // of the first label field with classes
+  std::string made = "{}";                  // how it was made: a JSON object, for people
+  std::vector<ManifestShard> shards;
+};
+
+// The file's text; `id` gets the dataset's id.
+std::string ManifestToJson(const Manifest& manifest, Id128& id);
+
+// Parses and checks: digest, version, limits, sums. Errors: kCorrupt, kUnsupported, kLimit.
+Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128& id);
+
+// Reads <folder>/manifest.json. Errors as above, kNotFound, and kUnfinished where a conversion into
+// the folder was begun.
+Manifest ReadManifest(const std::filesystem::path& folder, Id128& id);
+
+}  // namespace sluice

@@ -1,0 +1,20 @@
+#include "format/disk/row_layout.h"
+
+namespace sluice {
+
+RowLayout::RowLayout(const Schema& schema) {
+  for (const Field& field : schema.fields) {
+    std::uint64_t bytes = 0;
+    switch (field.kind) {
+      case FieldKind::kImage: bytes = sizeof(PayloadEntry) + sizeof(ImageEntryPart); break;
+      case FieldKind::kBytes:
+      case FieldKind::kVariable: bytes = sizeof(PayloadEntry); break;
+      case FieldKind::kArray: bytes = field.elements() * SizeOf(field.dtype); break;
+    }
+    offsets_.push_back(row_bytes_);
+    entry_bytes_.push_back(bytes);
+    row_bytes_ += AlignUp(bytes, 8);
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,46 @@
+// Where each field's entry lies in a row of a block's table (format/FORMAT.md, "Rows").
+#pragma once
+
+#include <sluice/image.h>
+#include <sluice/schema.h>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// The entry of a bytes, variable or image field. Image entries are followed by ImageEntryPart.
+struct PayloadEntry {
+  std::uint64_t offset = 0;    // from the block's start
+  std::uint64_t checksum = 0;  // XXH3-64 of the payload
+  std::uint32_t size = 0;      // bytes
+  std::uint16_t codec = 0;     // enum Codec
+  std::uint16_t flags = 0;     // zero
+};
+static_assert(sizeof(PayloadEntry) == 24);
+
+struct ImageEntryPart {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint8_t channels = 0;
+  std::uint8_t pixel_type = 0;  // enum PixelType
+  std::uint8_t zero[6] = {};
+};
+static_assert(sizeof(ImageEntryPart) == 16);
+
+class RowLayout {
+ public:
+  explicit RowLayout(const Schema& schema);
+
+  std::uint64_t row_bytes() const noexcept { return row_bytes_; }
+  std::size_t fields() const noexcept { return offsets_.size(); }
+  std::uint64_t offset(std::size_t field) const noexcept { return offsets_[field]; }
+  // Bytes of the entry, without the padding behind it.
+  std::uint64_t entry_bytes(std::size_t field) const noexcept { return entry_bytes_[field]; }
+
+ private:
+  std::vector<std::uint64_t> offsets_;
+  std::vector<std::uint64_t> entry_bytes_;
+  std::uint64_t row_bytes_ = 0;
+};
+
+}  // namespace sluice

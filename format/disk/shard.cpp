@@ -1,0 +1,380 @@
+#include "format/disk/shard.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+#include <sluice/version.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/keys.h"
+#include "format/disk/limits.h"
+#include "format/disk/schema_json.h"
+
+namespace sluice {
+
+namespace {
+
+template <class Frame>
+bool HasMagic(const Frame& frame) noexcept {
+  return std::memcmp(frame.magic, Frame{}.magic, sizeof(frame.magic)) == 0;
+}
+
+// Where the columns begin, from the directory's start.
+std::uint64_t ColumnsOffset(std::uint64_t blocks, std::uint64_t sections) noexcept {
+  return sizeof(DirectoryHeader) + blocks * sizeof(BlockEntry) + sections * sizeof(SectionEntry);
+}
+
+std::uint64_t ColumnBytes(const Field& field, std::uint64_t samples) noexcept {
+  return samples * SizeOf(field.dtype);
+}
+
+// Parses header and schema from a file's beginning.
+Schema ParseHeader(Bytes file, const std::string& name, ShardHeader& header) {
+  const auto corrupt = [&name](const char* what) {
+    return Error(ErrorCode::kCorrupt, name, "header", what);
+  };
+  if (file.size() < sizeof(ShardHeader)) throw corrupt("the file is cut short");
+  header = LoadAt<ShardHeader>(file, 0);
+  if (!HasMagic(header)) throw corrupt("this is no Sluice shard");
+  if (header.version != kFormatVersion) {
+    throw Error(ErrorCode::kUnsupported, name, "header",
+                "is of format version " + std::to_string(header.version) +
+                    "; this build reads version " + std::to_string(kFormatVersion) +
+                    ", use another version of Sluice");
+  }
+  if (header.header_checksum != Hash64(file.first(offsetof(ShardHeader, header_checksum)))) {
+    throw corrupt("the checksum does not match; run `sluice verify` on the dataset");
+  }
+  if (header.required != 0) {
+    throw Error(ErrorCode::kUnsupported, name, "header",
+                "needs features that this build does not know; use a newer version of Sluice");
+  }
+  if (header.header_bytes % kPageBytes != 0 || header.header_bytes > kMaxHeaderBytes ||
+      header.header_bytes > file.size() || header.block_samples == 0 ||
+      header.block_samples > kMaxBlockSamples ||
+      !Inside(sizeof(ShardHeader), header.schema_bytes, header.header_bytes)) {
+    throw corrupt("the sizes are out of range");
+  }
+  const Bytes schema = file.subspan(sizeof(ShardHeader), header.schema_bytes);
+  if (header.schema_checksum != Hash64(schema)) {
+    throw corrupt("the schema's checksum does not match; run `sluice verify` on the dataset");
+  }
+  return SchemaFromJson(AsText(schema), name);
+}
+
+}  // namespace
+
+std::vector<std::size_t> ColumnFields(const Schema& schema) {
+  std::vector<std::size_t> columns;
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    const Field& field = schema.fields[f];
+    if (field.kind == FieldKind::kArray && field.shape.empty()) columns.push_back(f);
+  }
+  return columns;
+}
+
+std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
+                                        std::uint32_t block_samples) {
+  const std::string text = SchemaToJson(schema);
+  const std::uint64_t bytes = AlignUp(sizeof(ShardHeader) + text.size(), kPageBytes);
+  if (bytes > kMaxHeaderBytes) {
+    throw Error(ErrorCode::kLimit,
+                "the schema takes more than 16 MiB as text; shorten class names");
+  }
+  ShardHeader header;
+  header.header_bytes = static_cast<std::uint32_t>(bytes);
+  header.shard_id = shard_id;
+  header.block_samples = block_samples;
+  header.schema_bytes = static_cast<std::uint32_t>(text.size());
+  header.schema_checksum = Hash64(AsBytes(text));
+  std::vector<std::byte> out(bytes);
+  StoreAt<ShardHeader>(out, 0, header);
+  header.header_checksum = Hash64(Bytes(out).first(offsetof(ShardHeader, header_checksum)));
+  StoreAt<ShardHeader>(out, 0, header);
+  std::memcpy(out.data() + sizeof(header), text.data(), text.size());
+  return out;
+}
+
+std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
+                             std::uint64_t samples) noexcept {
+  std::uint64_t bytes = ColumnsOffset(blocks, sections);
+  for (const Field& field : schema.fields) {
+    if (field.kind == FieldKind::kArray && field.shape.empty()) {
+      bytes = AlignUp(bytes, kPayloadAlignment) + ColumnBytes(field, samples);
+    }
+  }
+  return AlignUp(bytes, kPayloadAlignment);
+}
+
+std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& shard,
+                                     std::uint64_t offset, std::span<const BlockEntry> blocks,
+                                     std::span<const SectionEntry> sections, std::uint64_t samples,
+                                     std::span<const std::vector<std::byte>> columns,
+                                     Id128& digest) {
+  const std::uint64_t bytes = DirectoryBytes(schema, blocks.size(), sections.size(), samples);
+  const std::uint64_t end = AlignUp(offset + bytes + sizeof(ShardTail), kPageBytes);
+  std::vector<std::byte> out(end - offset);
+
+  DirectoryHeader header;
+  header.blocks = static_cast<std::uint32_t>(blocks.size());
+  header.sections = static_cast<std::uint32_t>(sections.size());
+  header.samples = samples;
+  header.columns = static_cast<std::uint32_t>(columns.size());
+  header.shard_id = shard.shard_id;
+  header.header_checksum = shard.header_checksum;
+  header.bytes = bytes;
+  StoreAt<DirectoryHeader>(out, 0, header);
+  std::uint64_t at = sizeof(header);
+  for (const BlockEntry& entry : blocks) {
+    StoreAt<BlockEntry>(out, at, entry);
+    at += sizeof(entry);
+  }
+  for (const SectionEntry& entry : sections) {
+    StoreAt<SectionEntry>(out, at, entry);
+    at += sizeof(entry);
+  }
+  for (const std::vector<std::byte>& column : columns) {
+    at = AlignUp(at, kPayloadAlignment);
+    std::memcpy(out.data() + at, column.data(), column.size());
+    at += column.size();
+  }
+
+  ShardTail tail;
+  tail.shard_id = shard.shard_id;
+  tail.directory_offset = offset;
+  tail.directory_bytes = bytes;
+  tail.directory_checksum = Hash64(Bytes(out).first(bytes));
+  const std::size_t tail_at = out.size() - sizeof(tail);
+  StoreAt<ShardTail>(out, tail_at, tail);
+  tail.tail_checksum = Hash64(Bytes(out).subspan(tail_at, offsetof(ShardTail, tail_checksum)));
+  StoreAt<ShardTail>(out, tail_at, tail);
+  digest = Hash128({Bytes(out).first(bytes), Bytes(out).subspan(tail_at)});
+  return out;
+}
+
+ShardFile::ShardFile(const std::filesystem::path& path, const Schema& schema,
+                     const ShardExpectation& expect)
+    : name_(path.string()),
+      schema_(schema),
+      layout_(schema),
+      file_(path),
+      column_fields_(ColumnFields(schema)) {
+  const auto differs = [](const auto& expected, const auto& found) {
+    return expected.has_value() && *expected != found;
+  };
+  if (differs(expect.bytes, file_.bytes().size())) {
+    Corrupt({}, "has " + std::to_string(file_.bytes().size()) + " bytes, but the manifest says " +
+                    std::to_string(*expect.bytes) +
+                    "; it was cut short or replaced: restore it or convert again");
+  }
+  ReadHeader();
+  ReadTail();
+  ReadDirectory();
+  if (differs(expect.id, id()) || differs(expect.digest, digest_) ||
+      differs(expect.samples, samples()) || differs(expect.blocks, std::uint64_t{blocks()}) ||
+      differs(expect.block_samples, block_samples())) {
+    Corrupt({}, "is not the shard that the manifest names; restore it or convert again");
+  }
+}
+
+Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
+  const MappedFile file(path);
+  ShardHeader header;
+  return ParseHeader(file.bytes(), path.string(), header);
+}
+
+void ShardFile::Corrupt(const std::string& place, const std::string& what) const {
+  throw Error(ErrorCode::kCorrupt, name_, place, what);
+}
+
+void ShardFile::ReadHeader() {
+  if (ParseHeader(file_.bytes(), name_, header_) != schema_) {
+    Corrupt("header", "has another schema than the dataset");
+  }
+}
+
+void ShardFile::ReadTail() {
+  const Bytes file = file_.bytes();
+  if (file.size() % kPageBytes != 0) Corrupt("tail", "the file is cut short");
+  if (file.size() > kMaxShardBytes) Corrupt("tail", "the file is larger than a shard can be");
+  const std::uint64_t at = file.size() - sizeof(ShardTail);
+  tail_ = LoadAt<ShardTail>(file, at);
+  if (!HasMagic(tail_)) Corrupt("tail", "the file is cut short or was never finished");
+  if (tail_.tail_checksum != Hash64(file.subspan(at, offsetof(ShardTail, tail_checksum)))) {
+    Corrupt("tail", "the checksum does not match");
+  }
+  if (tail_.version != kFormatVersion || tail_.shard_id != header_.shard_id ||
+      tail_.directory_offset < header_.header_bytes ||
+      tail_.directory_offset % kPayloadAlignment != 0 ||
+      !Inside(tail_.directory_offset, tail_.directory_bytes, at)) {
+    Corrupt("tail", "does not fit the header, or its sizes are out of range");
+  }
+}
+
+void ShardFile::ReadDirectory() {
+  directory_bytes_ = file_.bytes().subspan(tail_.directory_offset, tail_.directory_bytes);
+  if (tail_.directory_checksum != Hash64(directory_bytes_)) {
+    Corrupt("directory", "the checksum does not match");
+  }
+  if (directory_bytes_.size() < sizeof(DirectoryHeader)) Corrupt("directory", "is cut short");
+  directory_ = LoadAt<DirectoryHeader>(directory_bytes_, 0);
+  // Counts are bounded by the bytes that hold them, so that the arithmetic below cannot overflow.
+  if (!HasMagic(directory_) || directory_.shard_id != header_.shard_id ||
+      directory_.header_checksum != header_.header_checksum ||
+      directory_.bytes != directory_bytes_.size() || directory_.samples > kMaxShardBytes ||
+      directory_.columns != column_fields_.size() || directory_.blocks == 0 ||
+      directory_.bytes !=
+          DirectoryBytes(schema_, directory_.blocks, directory_.sections, directory_.samples)) {
+    Corrupt("directory", "does not fit the header, or its sizes are out of range");
+  }
+  ReadEntries();
+  const std::uint64_t tail_at = file_.bytes().size() - sizeof(ShardTail);
+  digest_ = Hash128({directory_bytes_, file_.bytes().subspan(tail_at)});
+  verified_ = std::vector<std::atomic<std::uint64_t>>((directory_.blocks + 63) / 64);
+}
+
+void ShardFile::ReadEntries() {
+  blocks_.resize(directory_.blocks);
+  sections_.resize(directory_.sections);
+  std::memcpy(blocks_.data(), directory_bytes_.data() + sizeof(DirectoryHeader),
+              blocks_.size() * sizeof(BlockEntry));
+  if (!sections_.empty()) {
+    std::memcpy(sections_.data(), directory_bytes_.data() + ColumnsOffset(directory_.blocks, 0),
+                sections_.size() * sizeof(SectionEntry));
+  }
+  std::uint64_t samples = 0;
+  for (std::uint32_t b = 0; b < directory_.blocks; ++b) {
+    const BlockEntry& entry = block_entry(b);
+    const bool last = b + 1 == directory_.blocks;
+    if (entry.offset % kPageBytes != 0 || entry.offset < header_.header_bytes ||
+        !Inside(entry.offset, entry.bytes, tail_.directory_offset) || entry.count == 0 ||
+        (last ? entry.count > header_.block_samples : entry.count != header_.block_samples)) {
+      Corrupt("directory", "block " + std::to_string(b) + " is out of range");
+    }
+    samples += entry.count;
+  }
+  if (samples != directory_.samples) Corrupt("directory", "the samples do not add up");
+  for (const SectionEntry& section : sections_) {
+    if (!Inside(section.offset, section.bytes, tail_.directory_offset)) {
+      Corrupt("directory", "section " + std::to_string(section.number) + " is out of range");
+    }
+    if ((section.flags & kSectionRequired) != 0 && section.number != kSectionKeys &&
+        section.number != kSectionOrigin) {
+      throw Error(ErrorCode::kUnsupported, name_, "directory",
+                  "needs section " + std::to_string(section.number) +
+                      ", which this build does not know; use a newer version of Sluice");
+    }
+  }
+}
+
+Bytes ShardFile::Section(std::uint32_t number) const {
+  for (std::size_t i = 0; i < sections_.size(); ++i) {
+    const SectionEntry& section = sections_[i];
+    if (section.number != number) continue;
+    const Bytes bytes = file_.bytes().subspan(section.offset, section.bytes);
+    const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
+    if ((verified_sections_.load(std::memory_order_relaxed) & bit) != 0) return bytes;
+    if (section.checksum != Hash64(bytes)) {
+      Corrupt("section " + std::to_string(number), "the checksum does not match");
+    }
+    verified_sections_.fetch_or(bit, std::memory_order_relaxed);
+    return bytes;
+  }
+  return {};
+}
+
+Bytes ShardFile::Column(std::size_t column) const noexcept {
+  std::uint64_t at = ColumnsOffset(directory_.blocks, directory_.sections);
+  for (std::size_t c = 0;; ++c) {
+    at = AlignUp(at, kPayloadAlignment);
+    const std::uint64_t bytes = ColumnBytes(schema_.fields[column_fields_[c]], samples());
+    if (c == column) return directory_bytes_.subspan(at, bytes);
+    at += bytes;
+  }
+}
+
+BlockView ShardFile::Block(std::uint32_t block) const {
+  const BlockEntry entry = block_entry(block);
+  const Bytes bytes = file_.bytes().subspan(entry.offset, entry.bytes);
+  std::atomic<std::uint64_t>& word = verified_[block / 64];
+  const std::uint64_t bit = std::uint64_t{1} << (block % 64);
+  if ((word.load(std::memory_order_relaxed) & bit) != 0) {
+    // The header was good when first read; what is used of it comes from the checked directory, so
+    // that a file changed under the mapping cannot lead outside of the block.
+    BlockHeader header;
+    header.bytes = entry.bytes;
+    header.count = entry.count;
+    header.row_bytes = static_cast<std::uint32_t>(layout_.row_bytes());
+    return {bytes, header};
+  }
+  const std::string place = "block " + std::to_string(block);
+  BlockHeader header;
+  if (const Defect defect = BlockView::ParseHeader(bytes, header)) Corrupt(place, defect);
+  if (header.bytes != entry.bytes || header.count != entry.count || header.number != block ||
+      header.first_sample != std::uint64_t{block} * header_.block_samples ||
+      header.row_bytes != layout_.row_bytes() || header.shard_id != header_.shard_id ||
+      header.header_checksum != entry.header_checksum) {
+    Corrupt(place, "is not the block that the directory names");
+  }
+  BlockView view(bytes, header);
+  if (const Defect defect = view.VerifyTable()) Corrupt(place, defect);
+  word.fetch_or(bit, std::memory_order_relaxed);
+  return view;
+}
+
+std::string ShardFile::Key(std::uint64_t sample) const {
+  std::string key;
+  if (const Defect defect = ReadKey(Section(kSectionKeys), samples(), sample, key)) {
+    Corrupt("keys", defect);
+  }
+  return key;
+}
+
+std::string ShardFile::Place(std::uint64_t sample) const {
+  return "block " + std::to_string(sample / header_.block_samples) + ", row " +
+         std::to_string(sample % header_.block_samples);
+}
+
+Defect ShardFile::VerifyPlacement() const noexcept {
+  const Bytes file = file_.bytes();
+  const std::uint64_t schema_end = sizeof(ShardHeader) + header_.schema_bytes;
+  if (!AllZero(file.subspan(schema_end, header_.header_bytes - schema_end))) {
+    return "padding after the schema is not zero";
+  }
+  std::uint64_t next = header_.header_bytes;
+  for (std::uint32_t b = 0; b < directory_.blocks; ++b) {
+    const BlockEntry entry = block_entry(b);
+    if (entry.offset != next) return "a block is not where the format puts it";
+    if (entry.zero != 0) return "padding in the directory is not zero";
+    next += entry.bytes;
+  }
+  for (const SectionEntry& section : sections_) {
+    if (section.offset != next) return "a section is not where the format puts it";
+    const std::uint64_t end = next + section.bytes;
+    next = AlignUp(end, kPayloadAlignment);
+    if (next > file.size() || !AllZero(file.subspan(end, next - end))) {
+      return "padding after a section is not zero";
+    }
+  }
+  if (tail_.directory_offset != next) return "the directory is not where the format puts it";
+  const std::uint64_t directory_end = next + tail_.directory_bytes;
+  const std::uint64_t tail_at = file.size() - sizeof(ShardTail);
+  if (AlignUp(directory_end + sizeof(ShardTail), kPageBytes) != file.size() ||
+      !AllZero(file.subspan(directory_end, tail_at - directory_end))) {
+    return "padding before the tail is not zero";
+  }
+  std::uint64_t column_at = ColumnsOffset(directory_.blocks, directory_.sections);
+  for (const std::size_t field : column_fields_) {
+    const std::uint64_t aligned = AlignUp(column_at, kPayloadAlignment);
+    if (!AllZero(directory_bytes_.subspan(column_at, aligned - column_at))) {
+      return "padding in the directory is not zero";
+    }
+    column_at = aligned + ColumnBytes(schema_.fields[field], samples());
+  }
+  if (!AllZero(directory_bytes_.subspan(column_at)) || directory_.zero != 0 || tail_.zero != 0) {
+    return "padding in the directory is not zero";
+  }
+  return nullptr;
+}
+
+}  // namespace sluice

@@ -1,0 +1,181 @@
+// A shard file's frame: header, sections, directory and tail (format/FORMAT.md, "Shards").
+//
+// ShardFile opens one for reading; what a writer needs are the Build functions. Blocks are in
+// block.h.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+
+#include <sluice/schema.h>
+
+#include "format/disk/block.h"
+#include "format/disk/bytes.h"
+#include "format/disk/file.h"
+
+namespace sluice {
+
+struct ShardHeader {
+  char magic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'S', 'H'};
+  std::uint32_t version = 1;
+  std::uint32_t header_bytes = 0;  // whole pages, schema and padding included
+  Id128 shard_id;
+  std::uint32_t block_samples = 0;  // in every block but the last
+  std::uint32_t schema_bytes = 0;
+  std::uint64_t required = 0;  // features a reader must know; none in version 1
+  std::uint64_t schema_checksum = 0;
+  std::uint64_t header_checksum = 0;  // of the bytes before this word
+};
+static_assert(sizeof(ShardHeader) == 64);
+
+struct DirectoryHeader {
+  char magic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'D', 'R'};
+  std::uint32_t blocks = 0;
+  std::uint32_t sections = 0;
+  std::uint64_t samples = 0;
+  std::uint32_t columns = 0;
+  std::uint32_t zero = 0;
+  Id128 shard_id;
+  std::uint64_t bytes = 0;            // of the whole directory
+  std::uint64_t header_checksum = 0;  // the shard header's own: the digest covers it, too
+};
+static_assert(sizeof(DirectoryHeader) == 64);
+
+struct BlockEntry {
+  std::uint64_t offset = 0;  // from the shard's start
+  std::uint64_t bytes = 0;
+  std::uint32_t count = 0;
+  std::uint32_t zero = 0;
+  std::uint64_t header_checksum = 0;  // the block header's own
+};
+static_assert(sizeof(BlockEntry) == 32);
+
+struct SectionEntry {
+  std::uint32_t number = 0;  // enum SectionNumber
+  std::uint32_t flags = 0;   // bit 0: a reader that does not know the number must refuse the shard
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t checksum = 0;
+};
+static_assert(sizeof(SectionEntry) == 32);
+inline constexpr std::uint32_t kSectionRequired = 1;
+
+enum SectionNumber : std::uint32_t {
+  kSectionKeys = 1,    // the samples' keys (keys.h)
+  kSectionOrigin = 2,  // how a conversion made this shard, as JSON; nothing that reading needs
+};
+
+struct ShardTail {
+  char magic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'N', 'D'};
+  std::uint32_t version = 1;
+  std::uint32_t zero = 0;
+  Id128 shard_id;
+  std::uint64_t directory_offset = 0;
+  std::uint64_t directory_bytes = 0;
+  std::uint64_t directory_checksum = 0;
+  std::uint64_t tail_checksum = 0;  // of the bytes before this word
+};
+static_assert(sizeof(ShardTail) == 64);
+
+// The scalar array fields, which the directory repeats as columns; in the schema's order.
+std::vector<std::size_t> ColumnFields(const Schema& schema);
+
+std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
+                                        std::uint32_t block_samples);
+
+// Bytes of a directory.
+std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
+                             std::uint64_t samples) noexcept;
+
+// The directory, the padding behind it and the tail, for a directory at `offset` (64-byte aligned)
+// of the shard. `columns` holds the samples' values of each ColumnFields() field. `digest` gets the
+// shard's digest.
+std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& header,
+                                     std::uint64_t offset, std::span<const BlockEntry> blocks,
+                                     std::span<const SectionEntry> sections, std::uint64_t samples,
+                                     std::span<const std::vector<std::byte>> columns,
+                                     Id128& digest);
+
+// What whoever opens a shard knows of it already, from the manifest; unset members are not
+// compared.
+struct ShardExpectation {
+  std::optional<Id128> id;
+  std::optional<Id128> digest;
+  std::optional<std::uint64_t> samples;
+  std::optional<std::uint64_t> blocks;
+  std::optional<std::uint64_t> bytes;
+  std::optional<std::uint32_t> block_samples;
+};
+
+// A shard mapped for reading. Opening it checks header, tail and directory; a block's header and
+// table are checked when the block is first asked for, payloads by whoever reads them. Thread-safe.
+class ShardFile {
+ public:
+  // `schema`: of the dataset; a shard with another one is refused. Errors: kNotFound, kIo,
+  // kCorrupt, kUnsupported.
+  ShardFile(const std::filesystem::path& path, const Schema& schema,
+            const ShardExpectation& expect = {});
+
+  const std::string& name() const noexcept { return name_; }
+  const Schema& schema() const noexcept { return schema_; }
+  const RowLayout& layout() const noexcept { return layout_; }
+  Id128 id() const noexcept { return header_.shard_id; }
+  Id128 digest() const noexcept { return digest_; }
+  std::uint64_t samples() const noexcept { return directory_.samples; }
+  std::uint32_t blocks() const noexcept { return directory_.blocks; }
+  std::uint32_t block_samples() const noexcept { return header_.block_samples; }
+  Bytes bytes() const noexcept { return file_.bytes(); }
+  std::uint64_t first_block_offset() const noexcept { return header_.header_bytes; }
+
+  // Reads the schema out of a shard's header, for when there is no manifest.
+  static Schema ReadSchema(const std::filesystem::path& path);
+
+  const BlockEntry& block_entry(std::uint32_t block) const noexcept { return blocks_[block]; }
+  const std::vector<SectionEntry>& sections() const noexcept { return sections_; }
+  // A section's bytes, its checksum compared on first use; empty if there is none of that number.
+  Bytes Section(std::uint32_t number) const;
+  // A directory column: the values of all samples of the `column`th of ColumnFields().
+  Bytes Column(std::size_t column) const noexcept;
+
+  // A block, its header and table verified on first use. Throws Error(kCorrupt).
+  BlockView Block(std::uint32_t block) const;
+
+  // The key of a sample of this shard. Throws Error(kCorrupt).
+  std::string Key(std::uint64_t sample) const;
+
+  // "block 5, row 2"
+  std::string Place(std::uint64_t sample) const;
+
+  // Padding outside of blocks is zero, and blocks and sections follow each other without gaps.
+  Defect VerifyPlacement() const noexcept;
+
+ private:
+  [[noreturn]] void Corrupt(const std::string& place, const std::string& what) const;
+  void ReadHeader();
+  void ReadTail();
+  void ReadDirectory();
+  void ReadEntries();
+
+  std::string name_;  // the path, for messages
+  Schema schema_;
+  RowLayout layout_;
+  MappedFile file_;
+  ShardHeader header_;
+  ShardTail tail_;
+  DirectoryHeader directory_;
+  Bytes directory_bytes_;
+  // Copies, checked once: whatever happens to the file under the mapping, no offset leads outside
+  // of it.
+  std::vector<BlockEntry> blocks_;
+  std::vector<SectionEntry> sections_;
+  Id128 digest_;
+  std::vector<std::size_t> column_fields_;
+  // One bit a block: its header and table have been verified.
+  mutable std::vector<std::atomic<std::uint64_t>> verified_;
+  mutable std::atomic<std::uint64_t> verified_sections_{0};  // the same for the first 64 sections
+};
+
+}  // namespace sluice

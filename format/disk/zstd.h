@@ -1,0 +1,24 @@
+// zstd frames, with their sizes checked before memory is taken.
+#pragma once
+
+#include <optional>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// One frame that declares its content's size; the same input gives the same bytes for the same
+// libzstd.
+std::vector<std::byte> ZstdCompress(Bytes content, int level = 3);
+
+// The content's size as the frame declares it, or nullopt if it does not, or the frame is
+// malformed.
+std::optional<std::uint64_t> ZstdContentBytes(Bytes frame) noexcept;
+
+// False unless `frame` is exactly one whole frame whose content fills `content` exactly.
+bool ZstdDecompress(Bytes frame, std::span<std::byte> content) noexcept;
+
+// The library's version, such as "1.5.4".
+const char* ZstdVersion() noexcept;
+
+}  // namespace sluice

@@ -1,0 +1,49 @@
+// The one exception type of Sluice's public surface.
+//
+// Everything a caller can do something about is reported by throwing sluice::Error. Its what() is a
+// sentence for the person at the keyboard: what happened, to which file and sample, what to do
+// next. code() is for programs that want to react.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace sluice {
+
+enum class ErrorCode {
+  kInvalidArgument,  // an option or an argument is out of range, or two of them do not fit together
+  kNotFound,         // a file, dataset, field or sample that does not exist
+  kIo,               // the operating system refused to open, read, write, rename or sync
+  kCorrupt,          // bytes that break the format, or a checksum that does not match
+  kUnsupported,      // a version, codec or image kind that this build does not read
+  kUnfinished,       // a dataset whose conversion has not been finished
+  kExists,           // the target holds something else already
+  kLimit,            // one of the limits stated in format/FORMAT.md or README.md is exceeded
+  kState,            // a call at a moment when it cannot be answered (say, all batches are held)
+};
+
+// A short lower-case name, such as "corrupt".
+const char* ErrorCodeName(ErrorCode code) noexcept;
+
+class Error : public std::runtime_error {
+ public:
+  // `file` is the file it happened to (may be empty) and `place` the position in it in words, such
+  // as "block 3, sample 17" (may be empty). what() reads "file: place: sentence".
+  Error(ErrorCode code, std::string file, std::string place, const std::string& sentence);
+  Error(ErrorCode code, std::string file, const std::string& sentence);
+  Error(ErrorCode code, const std::string& sentence);
+
+  ErrorCode code() const noexcept { return code_; }
+  const std::string& file() const noexcept { return file_; }
+  const std::string& place() const noexcept { return place_; }
+  // The sentence alone, without file and place.
+  const std::string& sentence() const noexcept { return sentence_; }
+
+ private:
+  ErrorCode code_;
+  std::string file_;
+  std::string place_;
+  std::string sentence_;
+};
+
+}  // namespace sluice

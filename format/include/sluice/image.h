@@ -1,0 +1,49 @@
+// Images as they are stored (a payload) and as they are worked with (pixels).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+// How a payload is stored. The numbers are on disk: see format/FORMAT.md, "Codecs".
+enum class Codec : std::uint16_t {
+  kAbsent = 0,  // the sample has no value in this field
+  kRaw = 1,     // the bytes themselves; for images, rows of interleaved pixels without padding
+  kJpeg = 2,    // one complete JPEG file
+  kZstd = 3,    // one zstd frame of what kRaw would hold
+};
+
+std::string_view NameOf(Codec codec) noexcept;  // "absent", "raw", "jpeg", "zstd"
+
+enum class PixelType : std::uint8_t { kUint8 = 0, kUint16 = 1 };
+
+constexpr std::size_t SizeOf(PixelType type) noexcept {
+  return type == PixelType::kUint8 ? 1 : 2;
+}
+
+// One stored image. `bytes` points into the mapped shard (or wherever the payload lies) and lives
+// as long as what it was taken from.
+struct ImagePayload {
+  Codec codec = Codec::kAbsent;
+  PixelType pixel_type = PixelType::kUint8;
+  std::uint8_t channels = 0;  // 1 (grey) or 3 (RGB); raw also 2 and 4
+  std::uint32_t width = 0;    // pixels, 1..65535
+  std::uint32_t height = 0;
+  std::span<const std::byte> bytes;
+};
+
+// Decoded pixels, height x width x channels, rows without padding; 16-bit samples are
+// native-endian.
+struct Image {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint8_t channels = 0;
+  PixelType pixel_type = PixelType::kUint8;
+  std::vector<std::uint8_t> pixels;
+};
+
+}  // namespace sluice

@@ -1,0 +1,117 @@
+// What a sample of a dataset is made of: a key and any number of named, typed fields.
+//
+// The schema is chosen once, when a dataset is written, and travels in the manifest and in the
+// header of every shard. See format/FORMAT.md, "Schema", for its text form and its limits.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace sluice {
+
+// Element type of arrays.
+enum class DType : std::uint8_t {
+  kInt8,
+  kInt16,
+  kInt32,
+  kInt64,
+  kUint8,
+  kUint16,
+  kFloat32,
+  kFloat64,
+};
+
+std::size_t SizeOf(DType type) noexcept;       // bytes of one element
+std::string_view NameOf(DType type) noexcept;  // "int8" ... "float64"
+
+// The DType of a C++ type; refused at compile time for any other.
+template <class T>
+constexpr DType DTypeOf() noexcept {
+  if constexpr (std::is_same_v<T, std::int8_t>) {
+    return DType::kInt8;
+  } else if constexpr (std::is_same_v<T, std::int16_t>) {
+    return DType::kInt16;
+  } else if constexpr (std::is_same_v<T, std::int32_t>) {
+    return DType::kInt32;
+  } else if constexpr (std::is_same_v<T, std::int64_t>) {
+    return DType::kInt64;
+  } else if constexpr (std::is_same_v<T, std::uint8_t>) {
+    return DType::kUint8;
+  } else if constexpr (std::is_same_v<T, std::uint16_t>) {
+    return DType::kUint16;
+  } else if constexpr (std::is_same_v<T, float>) {
+    return DType::kFloat32;
+  } else {
+    static_assert(std::is_same_v<T, double>, "no DType for this element type");
+    return DType::kFloat64;
+  }
+}
+
+enum class FieldKind : std::uint8_t {
+  kImage,     // pixels, stored by one of the image codecs
+  kBytes,     // an uninterpreted run of bytes (text, JSON, audio, ...)
+  kArray,     // a fixed-shape array; a shape of {} is a scalar, such as a class label
+  kVariable,  // an array whose first extent varies from sample to sample, such as boxes [n, 4]
+};
+
+std::string_view NameOf(FieldKind kind) noexcept;  // "image", "bytes", "array", "variable"
+
+// What a field means. It never changes how the field is stored.
+enum class Role : std::uint8_t {
+  kNone,
+  kImage,
+  kMask,
+  kLabel,
+  kBoxes,
+  kKeypoints,
+  kText,
+  kJson,
+};
+
+std::string_view NameOf(Role role) noexcept;  // "none", "image", "mask", ...
+
+struct Field {
+  std::string name;  // 1..255 bytes of UTF-8, unique in the schema
+  FieldKind kind = FieldKind::kBytes;
+  DType dtype = DType::kUint8;       // kArray and kVariable only
+  std::vector<std::uint32_t> shape;  // kArray: the extents; kVariable: those after the first
+  Role role = Role::kNone;
+  std::string follows;               // the image field that a mask, boxes or key points belong to
+  std::string coordinates;           // convention of boxes or key points, such as "xyxy-pixels"
+  std::vector<std::string> classes;  // kLabel and kMask: the class names, by number
+  std::map<std::string, std::string> attributes;  // anything else worth keeping
+
+  // Elements of one sample (kArray) or of one entry along the first extent (kVariable).
+  std::uint64_t elements() const noexcept;
+
+  static Field Image(std::string name = "image");
+  static Field Mask(std::string name, std::string follows);
+  static Field Label(std::string name = "label", std::vector<std::string> classes = {});
+  static Field Array(std::string name, DType dtype, std::vector<std::uint32_t> shape);
+  static Field Variable(std::string name, DType dtype, std::vector<std::uint32_t> inner_shape);
+  static Field Bytes(std::string name, Role role = Role::kNone);
+
+  friend bool operator==(const Field&, const Field&) = default;
+};
+
+struct Schema {
+  std::vector<Field> fields;
+
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  // Index of the field of that name, or kNone.
+  std::size_t Find(std::string_view name) const noexcept;
+  // Index of the first field of that role (and kind), or kNone.
+  std::size_t FindRole(Role role) const noexcept;
+  // Throws Error(kInvalidArgument or kLimit) if names repeat, a reference is dangling, or a limit
+  // of FORMAT.md is exceeded.
+  void Validate() const;
+
+  friend bool operator==(const Schema&, const Schema&) = default;
+};
+
+}  // namespace sluice

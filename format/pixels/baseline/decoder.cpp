@@ -1,0 +1,130 @@
+#include "format/pixels/baseline/decoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/pixels/baseline/segments.h"
+
+namespace sluice::baseline {
+
+namespace {
+
+bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept {
+  return a.symbol_count == b.symbol_count &&
+         std::memcmp(a.counts, b.counts, sizeof(a.counts)) == 0 &&
+         std::memcmp(a.symbols, b.symbols, a.symbol_count) == 0;
+}
+
+}  // namespace
+
+bool Decoder::FindTables() {
+  for (std::uint32_t c = 0; c < header_.components; ++c) {
+    for (const std::size_t kind : {0, 1}) {
+      const std::size_t number = kind == 0 ? header_.component[c].dc : header_.component[c].ac;
+      CachedTable& cached = tables_[kind * 4 + number];
+      const HuffmanSpec& spec = header_.huffman[kind][number];
+      if (cached.valid && SameSpec(cached.spec, spec)) continue;
+      cached.valid = BuildTable(spec, kind == 1, cached.table);
+      cached.spec = spec;
+      if (!cached.valid) return false;
+    }
+  }
+  return true;
+}
+
+void Decoder::LayOut(const Region& region, kernels::SegmentJob& job) {
+  job.left = header_.mcus_across;
+  job.top = header_.mcus_down;
+  // First which MCUs all components together need, then planes of that size.
+  std::uint32_t reduction[3] = {};
+  for (std::uint32_t c = 0; c < header_.components; ++c) {
+    const Component& component = header_.component[c];
+    const std::uint32_t fx = header_.max_h / component.h;
+    const std::uint32_t fy = header_.max_v / component.v;
+    const std::uint32_t log2 = reduction[c] = ReductionLog2(region, fx, fy);
+    const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
+    ColumnPlane& plane = planes_[c];
+    plane.x = MakeComponentAxis(region.x, fx << log2, reduced(component.width));
+    plane.y = MakeComponentAxis(region.y, fy << log2, reduced(component.height));
+    const std::uint32_t across = (8U * component.h) >> log2;
+    const std::uint32_t down = (8U * component.v) >> log2;
+    job.left = std::min(job.left, plane.x.first / across);
+    job.right = std::max(job.right, (plane.x.last - 1) / across + 1);
+    job.top = std::min(job.top, plane.y.first / down);
+    job.bottom = std::max(job.bottom, (plane.y.last - 1) / down + 1);
+  }
+  job.components = header_.components;
+  job.mcus_across = header_.mcus_across;
+  for (std::uint32_t c = 0; c < header_.components; ++c) {
+    const Component& component = header_.component[c];
+    const std::uint32_t across = (8U * component.h) >> reduction[c];
+    const std::uint32_t down = (8U * component.v) >> reduction[c];
+    ColumnPlane& plane = planes_[c];
+    plane.left = job.left * across;
+    plane.top = job.top * down;
+    plane.stride = AlignUp(std::size_t{job.bottom - job.top} * down, 32) + 32;
+    const std::size_t size =
+        plane.stride * (std::size_t{job.right - job.left} * across) + kernels::kSlack;
+    if (samples_[c].size() < size) samples_[c].resize(size);
+    plane.data = samples_[c].data();
+    kernels::ComponentJob& to = job.component[c];
+    to.dc = &tables_[component.dc].table;
+    to.ac = &tables_[4 + component.ac].table;
+    to.quant = header_.quant[component.quant];
+    to.plane = samples_[c].data();
+    to.stride = plane.stride;
+    to.across = component.h;
+    to.down = component.v;
+    to.size_log2 = 3 - reduction[c];
+  }
+}
+
+bool Decoder::DecodeSegments(kernels::SegmentJob& job) {
+  const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
+  const std::uint64_t interval = header_.restart_interval != 0 ? header_.restart_interval : mcus;
+  const std::uint64_t across = header_.mcus_across;
+  const std::uint64_t last_wanted = (job.bottom - 1) * across + job.right;
+  Segments segments(header_.scan);
+  for (std::uint64_t s = (job.top * across + job.left) / interval; s * interval < last_wanted;
+       ++s) {
+    const std::uint64_t begin = s * interval;
+    const std::uint64_t end = std::min(begin + interval, mcus);
+    // Up to the last MCU of the segment that lies in the window: in the window's columns of the
+    // last row that the segment reaches into.
+    std::uint64_t row = std::min<std::uint64_t>((end - 1) / across, job.bottom - 1);
+    if (row * across + job.left >= end) {
+      if (row == 0) continue;
+      --row;
+    }
+    const std::uint64_t stop = std::min(row * across + job.right, end);
+    if (row < job.top || stop <= begin) continue;  // nothing of it is wanted
+    if (!segments.Seek(static_cast<std::uint32_t>(s))) return false;
+    job.size = segments.Read(segment_);
+    job.bytes = segment_.data();
+    job.first_mcu = static_cast<std::uint32_t>(begin);
+    job.last_mcu = static_cast<std::uint32_t>(stop);
+    job.whole = stop == end;
+    if (!set_.decode_segment(job)) return false;
+  }
+  return true;
+}
+
+bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region) {
+  header_.components = 0;
+  header_.restart_interval = 0;
+  std::fill(std::begin(header_.quant_set), std::end(header_.quant_set), false);
+  for (auto& kind : header_.huffman_set)
+    std::fill(std::begin(kind), std::end(kind), false);
+  if (!ParseHeader(file, header_) || header_.width != width || header_.height != height ||
+      !FindTables()) {
+    return false;
+  }
+  // Every block takes two bits at the least: no memory for a picture whose data cannot be there.
+  const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
+  if (header_.scan.size() * 8 < mcus * header_.components * 2) return false;
+  kernels::SegmentJob job;
+  LayOut(region, job);
+  return DecodeSegments(job);
+}
+
+}  // namespace sluice::baseline

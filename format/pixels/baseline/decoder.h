@@ -1,0 +1,47 @@
+// Decoding the part of a baseline JPEG that a region needs into planes.
+//
+// Starts at the restart marker before the region's first row, decodes no more of a row than it must
+// where restart markers allow that, transforms only the MCUs the region touches, at a reduced size
+// where the output is that much smaller.
+#pragma once
+
+#include <vector>
+
+#include "format/pixels/baseline/header.h"
+#include "format/pixels/kernels/kernels.h"
+#include "format/pixels/planar.h"
+
+namespace sluice::baseline {
+
+// Keeps tables and planes from picture to picture; one thread at a time.
+class Decoder {
+ public:
+  explicit Decoder(const kernels::Kernels& set) : set_(set) {}
+
+  // The planes that the region needs of a picture whose header must say width x height. False if
+  // the file is to be left to libjpeg, because of its kind or because its coded data is broken.
+  bool Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region);
+
+  const ColumnPlane* planes() const noexcept { return planes_; }
+  std::uint32_t components() const noexcept { return header_.components; }
+
+ private:
+  struct CachedTable {
+    HuffmanSpec spec;
+    HuffmanTable table;
+    bool valid = false;
+  };
+
+  bool FindTables();
+  void LayOut(const Region& region, kernels::SegmentJob& job);
+  bool DecodeSegments(kernels::SegmentJob& job);
+
+  const kernels::Kernels& set_;
+  Header header_;
+  std::vector<CachedTable> tables_ = std::vector<CachedTable>(8);  // [class * 4 + number]
+  std::vector<std::uint8_t> segment_;
+  std::vector<std::uint8_t> samples_[3];
+  ColumnPlane planes_[3];
+};
+
+}  // namespace sluice::baseline

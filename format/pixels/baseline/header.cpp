@@ -1,0 +1,195 @@
+#include "format/pixels/baseline/header.h"
+
+#include <algorithm>
+
+namespace sluice::baseline {
+
+namespace {
+
+// Figure A.6 of T.81: the natural index of each coefficient in zigzag order.
+constexpr std::uint8_t kZigzag[64] = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,  12, 19, 26, 33, 40, 48,
+    41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
+    30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
+
+// Reads big-endian numbers from a segment; beyond its end it gives zeros and remembers.
+class SegmentReader {
+ public:
+  explicit SegmentReader(Bytes bytes) noexcept : bytes_(bytes) {}
+  std::uint32_t Byte() noexcept {
+    if (at_ == bytes_.size()) {
+      short_ = true;
+      return 0;
+    }
+    return static_cast<std::uint32_t>(bytes_[at_++]);
+  }
+  std::uint32_t Word() noexcept {
+    const std::uint32_t high = Byte();
+    return high << 8 | Byte();
+  }
+  bool done() const noexcept { return at_ == bytes_.size(); }
+  bool cut_short() const noexcept { return short_; }
+
+ private:
+  Bytes bytes_;
+  std::size_t at_ = 0;
+  bool short_ = false;
+};
+
+bool ParseQuantisation(SegmentReader in, Header& header) noexcept {
+  while (!in.done()) {
+    const std::uint32_t kind = in.Byte();
+    const std::uint32_t number = kind & 15;
+    if (kind >> 4 != 0 || number > 3) return false;  // 16-bit tables come with 12-bit samples
+    for (const std::uint8_t natural : kZigzag) {
+      header.quant[number][natural] = static_cast<std::int16_t>(in.Byte());
+    }
+    header.quant_set[number] = true;
+  }
+  return !in.cut_short();
+}
+
+bool ParseHuffman(SegmentReader in, Header& header) noexcept {
+  while (!in.done()) {
+    const std::uint32_t kind = in.Byte();
+    if (kind >> 4 > 1 || (kind & 15) > 3) return false;
+    HuffmanSpec& spec = header.huffman[kind >> 4][kind & 15];
+    spec = {};
+    for (std::uint8_t& count : spec.counts) {
+      count = static_cast<std::uint8_t>(in.Byte());
+      spec.symbol_count += count;
+    }
+    if (spec.symbol_count > 256) return false;
+    for (std::uint32_t i = 0; i < spec.symbol_count; ++i) {
+      spec.symbols[i] = static_cast<std::uint8_t>(in.Byte());
+    }
+    header.huffman_set[kind >> 4][kind & 15] = true;
+  }
+  return !in.cut_short();
+}
+
+bool ParseFrame(SegmentReader in, Header& header, std::uint8_t* ids) noexcept {
+  if (header.components != 0 || in.Byte() != 8) return false;
+  header.height = in.Word();
+  header.width = in.Word();
+  header.components = in.Byte();
+  if (header.width == 0 || header.height == 0)
+    return false;  // the height may follow: left to libjpeg
+  if (header.components != 1 && header.components != 3) return false;
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    Component& component = header.component[c];
+    ids[c] = static_cast<std::uint8_t>(in.Byte());
+    const std::uint32_t sampling = in.Byte();
+    component.h = static_cast<std::uint8_t>(sampling >> 4);
+    component.v = static_cast<std::uint8_t>(sampling & 15);
+    component.quant = static_cast<std::uint8_t>(in.Byte());
+    if (component.quant > 3) return false;
+  }
+  if (header.components == 1) {
+    // The factors of a single component mean nothing: its blocks follow one another (A.2.2).
+    header.component[0].h = header.component[0].v = 1;
+  } else {
+    const Component* const c = header.component;
+    if (c[0].h < 1 || c[0].h > 2 || c[0].v < 1 || c[0].v > 2 || c[1].h != 1 || c[1].v != 1 ||
+        c[2].h != 1 || c[2].v != 1) {
+      return false;
+    }
+  }
+  header.max_h = header.component[0].h;
+  header.max_v = header.component[0].v;
+  header.mcus_across = (header.width + 8 * header.max_h - 1) / (8 * header.max_h);
+  header.mcus_down = (header.height + 8 * header.max_v - 1) / (8 * header.max_v);
+  for (std::uint32_t i = 0; i < header.components; ++i) {
+    Component& component = header.component[i];
+    component.width = (header.width * component.h + header.max_h - 1) / header.max_h;
+    component.height = (header.height * component.v + header.max_v - 1) / header.max_v;
+  }
+  return in.done() && !in.cut_short();
+}
+
+bool ParseScan(SegmentReader in, Header& header, const std::uint8_t* ids) noexcept {
+  if (header.components == 0 || in.Byte() != header.components) return false;
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    Component& component = header.component[c];
+    if (in.Byte() != ids[c]) return false;
+    const std::uint32_t tables = in.Byte();
+    component.dc = static_cast<std::uint8_t>(tables >> 4);
+    component.ac = static_cast<std::uint8_t>(tables & 15);
+    if (component.dc > 3 || component.ac > 3 || !header.huffman_set[0][component.dc] ||
+        !header.huffman_set[1][component.ac] || !header.quant_set[component.quant]) {
+      return false;
+    }
+  }
+  const bool sequential = in.Byte() == 0 && in.Byte() == 63 && in.Byte() == 0;
+  return sequential && in.done() && !in.cut_short();
+}
+
+// What a file says of its colours, as far as libjpeg listens.
+struct ColourMarkers {
+  bool jfif = false;
+  bool adobe = false;
+  std::uint8_t adobe_transform = 0;
+};
+
+bool StartsWith(Bytes bytes, std::string_view text) noexcept {
+  return bytes.size() >= text.size() && AsText(bytes.first(text.size())) == text;
+}
+
+// The rule of libjpeg's default_decompress_parms for three components.
+bool IsYCbCr(const ColourMarkers& markers, const std::uint8_t* ids) noexcept {
+  if (markers.jfif) return true;
+  if (markers.adobe) return markers.adobe_transform != 0;
+  return !(ids[0] == 'R' && ids[1] == 'G' && ids[2] == 'B');
+}
+
+}  // namespace
+
+bool ParseHeader(Bytes file, Header& header) noexcept {
+  ColourMarkers markers;
+  std::uint8_t ids[3] = {};
+  std::size_t at = 2;
+  if (file.size() < 4 || file[0] != std::byte{0xFF} || file[1] != std::byte{0xD8}) return false;
+  for (;;) {
+    if (!Inside(at, 4, file.size()) || file[at] != std::byte{0xFF}) return false;
+    const auto marker = static_cast<std::uint8_t>(file[at + 1]);
+    const std::size_t length =
+        static_cast<std::size_t>(file[at + 2]) << 8 | static_cast<std::size_t>(file[at + 3]);
+    if (length < 2 || !Inside(at + 2, length, file.size())) return false;
+    const Bytes segment = file.subspan(at + 4, length - 2);
+    at += 2 + length;
+    bool taken = true;
+    switch (marker) {
+      case 0xC0:  // baseline
+      case 0xC1:  // extended sequential, Huffman
+        taken = ParseFrame(SegmentReader(segment), header, ids);
+        break;
+      case 0xC4: taken = ParseHuffman(SegmentReader(segment), header); break;
+      case 0xDB: taken = ParseQuantisation(SegmentReader(segment), header); break;
+      case 0xDD: {
+        SegmentReader in(segment);
+        header.restart_interval = in.Word();
+        taken = in.done() && !in.cut_short();
+        break;
+      }
+      case 0xDA:
+        if (!ParseScan(SegmentReader(segment), header, ids)) return false;
+        header.scan = file.subspan(at);
+        return header.components == 1 || IsYCbCr(markers, ids);
+      case 0xE0:
+        markers.jfif = markers.jfif || StartsWith(segment, std::string_view("JFIF\0", 5));
+        break;
+      case 0xEE:
+        if (StartsWith(segment, "Adobe") && segment.size() >= 12) {
+          markers.adobe = true;
+          markers.adobe_transform = static_cast<std::uint8_t>(segment[11]);
+        }
+        break;
+      default:
+        // Comments and application data are passed over; other markers change the coding.
+        taken = marker == 0xFE || (marker >= 0xE0 && marker <= 0xEF);
+    }
+    if (!taken) return false;
+  }
+}
+
+}  // namespace sluice::baseline

@@ -1,0 +1,38 @@
+// The header of a baseline JPEG: everything up to the first entropy-coded byte.
+//
+// Only what the decoder of this folder takes is accepted: baseline or extended sequential Huffman
+// coding, 8 bits, grey or Y Cb Cr in one interleaved scan, chroma at full size or halved in either
+// direction. Anything else is not an error but left to libjpeg.
+#pragma once
+
+#include <cstdint>
+
+#include "format/disk/bytes.h"
+#include "format/pixels/baseline/huffman.h"
+
+namespace sluice::baseline {
+
+struct Component {
+  std::uint8_t h = 1, v = 1;               // sampling factors
+  std::uint8_t quant = 0, dc = 0, ac = 0;  // numbers of its tables
+  std::uint32_t width = 0, height = 0;     // of its plane, in samples
+};
+
+struct Header {
+  std::uint32_t width = 0, height = 0;
+  std::uint32_t components = 0;  // 1 or 3
+  Component component[3];
+  std::uint32_t max_h = 1, max_v = 1;
+  std::uint32_t mcus_across = 0, mcus_down = 0;
+  std::uint32_t restart_interval = 0;  // MCUs; 0: none
+  bool quant_set[4] = {};
+  std::int16_t quant[4][64] = {};  // natural order
+  bool huffman_set[2][4] = {};     // [0] DC, [1] AC
+  HuffmanSpec huffman[2][4];
+  Bytes scan;  // from the first entropy-coded byte to the file's end
+};
+
+// False where the file is to be left to libjpeg.
+bool ParseHeader(Bytes file, Header& header) noexcept;
+
+}  // namespace sluice::baseline

@@ -1,0 +1,97 @@
+// Huffman tables of JPEG, built for decoding several things in one look-up (ITU-T T.81, Annex C and
+// F).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice::baseline {
+
+// What one look-up of the next kLookBits bits yields: a whole symbol with its value where both lie
+// within them. Low to high: bits to consume (8), coefficients to advance by (8), value (16,
+// signed). Zero bits to consume stands for: not resolved, see HuffmanTable::Slow.
+using Entry = std::uint32_t;
+
+inline constexpr int kLookBits = 10;
+inline constexpr int kSkipBits = 12;
+// End of block: an advance that leads beyond any position a run could reach.
+inline constexpr std::uint32_t kEndOfBlock = 128;
+
+// Inlined always: a copy compiled for newer instructions must not end up in code for older ones.
+[[gnu::always_inline]] constexpr std::uint32_t LengthOf(Entry entry) noexcept {
+  return entry & 255;
+}
+[[gnu::always_inline]] constexpr std::uint32_t AdvanceOf(Entry entry) noexcept {
+  return (entry >> 8) & 255;
+}
+[[gnu::always_inline]] constexpr std::int32_t ValueOf(Entry entry) noexcept {
+  return static_cast<std::int32_t>(entry) >> 16;
+}
+[[gnu::always_inline]] constexpr Entry MakeEntry(std::uint32_t length, std::uint32_t advance,
+                                                 std::int32_t value) noexcept {
+  return length | advance << 8 | static_cast<std::uint32_t>(value) << 16;
+}
+
+// Two AC symbols at a look-up of kPairBits bits, or one twice: the second then writes the first
+// one's value once more where it is, which needs no branch. Low to high: bits of the first (8), of
+// both (8), advance of the first (8) and the second (8), their values (16 each). 0: not resolved.
+using Pair = std::uint64_t;
+
+inline constexpr int kPairBits = 10;
+
+[[gnu::always_inline]] constexpr Pair MakePair(std::uint32_t first_length, std::uint32_t length,
+                                               std::uint32_t first_advance,
+                                               std::uint32_t second_advance,
+                                               std::int32_t first_value,
+                                               std::int32_t second_value) noexcept {
+  return first_length | length << 8 | std::uint64_t{first_advance} << 16 |
+         std::uint64_t{second_advance} << 24 |
+         std::uint64_t{static_cast<std::uint16_t>(first_value)} << 32 |
+         std::uint64_t{static_cast<std::uint16_t>(second_value)} << 48;
+}
+
+// A size category's bits to a value: Annex F.2.2.1, EXTEND. `size` > 0.
+[[gnu::always_inline]] constexpr std::int32_t Extend(std::uint32_t bits,
+                                                     std::uint32_t size) noexcept {
+  return (bits >> (size - 1)) != 0 ? static_cast<std::int32_t>(bits)
+                                   : static_cast<std::int32_t>(bits) - (1 << size) + 1;
+}
+
+// The table as it stands in a file: codes of each length, and the symbols in the order of their
+// codes.
+struct HuffmanSpec {
+  std::uint8_t counts[16] = {};
+  std::uint8_t symbols[256] = {};
+  std::uint32_t symbol_count = 0;
+};
+
+struct HuffmanTable {
+  alignas(64) Entry look[1 << kLookBits];
+  alignas(64) Pair pair[1 << kPairBits];  // AC tables only
+  // For coefficients nobody wants: bits of as many whole symbols as their codes can be seen in
+  // kSkipBits (16 bits, their values' bits included), and what they advance by (16 bits). AC tables
+  // only.
+  alignas(64) std::uint32_t skip[1 << kSkipBits];
+  // The code that kSkipBits bits begin with; length 0 where it is longer.
+  struct Code {
+    std::uint8_t length = 0;
+    std::uint8_t symbol = 0;
+  };
+  alignas(64) Code codes[1 << kSkipBits];
+  // Longer codes: the first code of each length, left-aligned in 16 bits, and where
+  // its symbols begin.
+  std::uint32_t
+      limit[18];  // exclusive upper end of the codes of length <= l, left-aligned in 16 bits
+  std::int32_t offset[17];  // symbol index of a code c of length l is c + offset[l]
+  std::uint8_t symbols[256];
+  bool ac = false;
+
+  // The symbol that the next bits (left-aligned) begin with, its value included: an Entry; 0 where
+  // no code fits.
+  Entry Slow(std::uint64_t bits) const noexcept;
+};
+
+// False if the codes are oversubscribed, or a symbol is none that 8-bit baseline coding has.
+bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
+
+}  // namespace sluice::baseline

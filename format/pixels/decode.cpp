@@ -1,0 +1,335 @@
+#include "format/pixels/decode.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "format/disk/zstd.h"
+#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/grey.h"
+#include "format/pixels/jpeg.h"
+#include "format/pixels/jpeg_planes.h"
+#include "format/pixels/planar.h"
+#include "format/pixels/resample.h"
+
+namespace sluice {
+
+namespace {
+
+// The span in pixels of a picture reduced by `reduction`, of which `origin` pixels are not there.
+Axis AxisOf(const Span& span, std::uint32_t reduction, std::uint32_t origin, bool mirrored) {
+  return {span.start / reduction - origin, span.length / reduction, span.out, mirrored};
+}
+
+// The source pixels, full size, that a span needs: [first, first + count).
+void NeededPixels(const Span& span, std::uint32_t& first, std::uint32_t& count) {
+  std::uint32_t last = 0;
+  SourceRange({span.start - span.bound, span.length, span.out, false}, span.bound_length, first,
+              last);
+  count = last - first;
+  first += span.bound;
+}
+
+// The same with a margin of two reduced pixels inside the bounds, so that the filter finds all it
+// wants on the reduced grid too.
+void NeededPixels(const Span& span, std::uint32_t reduction, std::uint32_t& first,
+                  std::uint32_t& count) {
+  NeededPixels(span, first, count);
+  const std::uint32_t margin = 2 * reduction;
+  const std::uint32_t last = std::min(first + count + margin, span.bound + span.bound_length);
+  first -= std::min(margin, first - span.bound);
+  count = last - first;
+}
+
+// Whether the span takes pixels as they are, one for one.
+bool IsCopy(const Span& span) {
+  return span.length == span.out && span.start == std::floor(span.start);
+}
+
+// The largest reduction that still leaves at least one pixel for each output pixel on both axes,
+// and whose grid the bounds lie on, so that no pixel outside of them is mixed in.
+std::uint32_t ReductionFor(const Region& region, const ImagePayload& payload) {
+  const auto fits = [](const Span& span, std::uint32_t size, std::uint32_t reduction) {
+    const std::uint32_t end = span.bound + span.bound_length;
+    return span.length >= double(span.out) * reduction && span.bound % reduction == 0 &&
+           (end % reduction == 0 || end == size);
+  };
+  for (const std::uint32_t reduction : {8U, 4U, 2U}) {
+    if (fits(region.x, payload.width, reduction) && fits(region.y, payload.height, reduction)) {
+      return reduction;
+    }
+  }
+  return 1;
+}
+
+bool SpanIsSound(const Span& span, std::uint32_t size) {
+  constexpr double kRounding = 1e-6;  // of starts and lengths that were computed, in pixels
+  return Inside(span.at, span.out, span.target) && span.bound_length > 0 &&
+         Inside(span.bound, span.bound_length, size) && span.length > 0 &&
+         span.start >= span.bound &&
+         span.start + span.length <= double(span.bound) + span.bound_length + kRounding;
+}
+
+void CopyRow(const std::uint8_t* in, std::uint32_t pixels, std::size_t pixel_bytes, bool mirrored,
+             std::uint8_t* out) {
+  if (!mirrored) {
+    std::memcpy(out, in, pixels * pixel_bytes);
+    return;
+  }
+  if (pixel_bytes == 3) {  // by far the most usual, and worth a constant size
+    for (std::uint32_t x = 0; x < pixels; ++x) {
+      std::memcpy(out + std::size_t{x} * 3, in + (std::size_t{pixels} - 1 - x) * 3, 3);
+    }
+    return;
+  }
+  for (std::uint32_t x = 0; x < pixels; ++x) {
+    std::memcpy(out + x * pixel_bytes, in + (pixels - 1 - x) * pixel_bytes, pixel_bytes);
+  }
+}
+
+// Height x width x channels to channels x height x width.
+template <class Value>
+void ToPlanes(const Value* in, std::size_t pixels, std::uint32_t channels, Value* out) {
+  for (std::uint32_t c = 0; c < channels; ++c) {
+    for (std::size_t i = 0; i < pixels; ++i)
+      *out++ = in[i * channels + c];
+  }
+}
+
+}  // namespace
+
+struct PayloadDecoder::State {
+  const kernels::Kernels& set = kernels::Chosen();
+  baseline::Decoder baseline{set};  // what our writer stores, and most of what others do
+  JpegPlanes jpeg_planes{set};      // other grey and Y Cb Cr files
+  JpegDecoder jpeg;                 // RGB, CMYK
+  PlanarResampler planar{set};
+  Resampler resampler;
+  std::vector<std::byte> inflated;
+  std::vector<std::uint8_t> converted;    // a picture in the target's number of channels
+  std::vector<std::uint8_t> interleaved;  // the target, before it is put into planes
+
+  // Part of a picture, in the target's number of channels.
+  struct Part {
+    PixelView view;
+    std::uint32_t reduction = 1;
+    std::uint32_t left = 0, top = 0;
+  };
+
+  Defect DecodeJpeg(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+  Defect DecodeOtherColours(const ImagePayload& payload, const Region& region,
+                            std::uint32_t channels, Part& part);
+  void Finish(const Part& part, const Region& region, const PixelTarget& target);
+  Defect RawPixels(const ImagePayload& payload, const Region& region, std::uint32_t channels,
+                   Part& part);
+  void ConvertChannels(const Region& region, std::uint32_t channels, Part& part);
+  Defect Decode16(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+  Defect RawBytes(const ImagePayload& payload, Bytes& pixels);
+  void Place(const Part& part, const Region& region, std::uint32_t channels, std::uint8_t* out);
+};
+
+Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Region& region,
+                                         const PixelTarget& target) {
+  if (payload.pixel_type != PixelType::kUint8) return "a JPEG payload cannot have 16-bit pixels";
+  if (target.channels != 1 && target.channels != 3) {
+    return "a JPEG payload gives one or three channels";
+  }
+  if (baseline.Decode(payload.bytes, payload.width, payload.height, region)) {
+    planar.Run(baseline.planes(), baseline.components(), region, target);
+    return nullptr;
+  }
+  // Not its kind, or broken: libjpeg has the last word on both.
+  switch (jpeg_planes.Decode(payload.bytes, payload.width, payload.height, region)) {
+    case JpegPlanes::Outcome::kDecoded:
+      planar.Run(jpeg_planes.planes(), jpeg_planes.components(), region, target);
+      return nullptr;
+    case JpegPlanes::Outcome::kBroken: return jpeg_planes.defect();
+    case JpegPlanes::Outcome::kOtherColours: break;
+  }
+  Part part;
+  if (const Defect defect = DecodeOtherColours(payload, region, target.channels, part)) {
+    return defect;
+  }
+  Finish(part, region, target);
+  return nullptr;
+}
+
+Defect PayloadDecoder::State::DecodeOtherColours(const ImagePayload& payload, const Region& region,
+                                                 std::uint32_t channels, Part& part) {
+  JpegWindow window;
+  window.reduction = ReductionFor(region, payload);
+  NeededPixels(region.x, window.reduction, window.left, window.width);
+  NeededPixels(region.y, window.reduction, window.top, window.height);
+  window.channels = channels;
+  JpegPart decoded;
+  if (const Defect defect =
+          jpeg.Decode(payload.bytes, payload.width, payload.height, window, decoded)) {
+    return defect;
+  }
+  // Columns outside of the bounds were decoded for the sake of whole MCUs; they must not be mixed
+  // in.
+  const std::uint32_t r = decoded.reduction;
+  const std::uint32_t left = std::max(decoded.left, region.x.bound / r);
+  const std::uint32_t right =
+      std::min(decoded.left + decoded.width, (region.x.bound + region.x.bound_length + r - 1) / r);
+  part.view = {decoded.pixels + std::size_t{left - decoded.left} * channels, decoded.stride,
+               right - left, decoded.height, channels};
+  part.reduction = r;
+  part.left = left;
+  part.top = decoded.top;
+  return nullptr;
+}
+
+Defect PayloadDecoder::State::RawBytes(const ImagePayload& payload, Bytes& pixels) {
+  const std::uint64_t size =
+      std::uint64_t{payload.width} * payload.height * payload.channels * SizeOf(payload.pixel_type);
+  pixels = payload.bytes;
+  if (payload.codec == Codec::kZstd) {
+    if (size > kMaxInflatedBytes) return "the image takes more than 1 GiB";
+    if (ZstdContentBytes(payload.bytes) != size) {
+      return "the zstd frame's content is of another size than the table says";
+    }
+    inflated.resize(size);
+    if (!ZstdDecompress(payload.bytes, inflated)) return "the zstd frame cannot be decompressed";
+    pixels = inflated;
+  }
+  return pixels.size() == size ? nullptr : "the pixels are of another size than the table says";
+}
+
+Defect PayloadDecoder::State::RawPixels(const ImagePayload& payload, const Region& region,
+                                        std::uint32_t channels, Part& part) {
+  Bytes pixels;
+  if (const Defect defect = RawBytes(payload, pixels)) return defect;
+  const std::size_t stride = std::size_t{payload.width} * payload.channels;
+  const auto* first = reinterpret_cast<const std::uint8_t*>(pixels.data()) +
+                      region.y.bound * stride + std::size_t{region.x.bound} * payload.channels;
+  part.view = {first, stride, region.x.bound_length, region.y.bound_length, payload.channels};
+  part.left = region.x.bound;
+  part.top = region.y.bound;
+  if (payload.channels != channels) {
+    if (!(payload.channels == 1 && channels == 3) && !(payload.channels == 3 && channels == 1)) {
+      return "an image of this many channels cannot be converted to what is asked for";
+    }
+    ConvertChannels(region, channels, part);
+  }
+  return nullptr;
+}
+
+void PayloadDecoder::State::ConvertChannels(const Region& region, std::uint32_t channels,
+                                            Part& part) {
+  std::uint32_t left = 0, top = 0, width = 0, height = 0;
+  NeededPixels(region.x, left, width);
+  NeededPixels(region.y, top, height);
+  converted.resize(std::size_t{width} * height * channels);
+  std::uint8_t* out = converted.data();
+  for (std::uint32_t y = 0; y < height; ++y) {
+    const std::uint8_t* in = part.view.data + std::size_t{top - part.top + y} * part.view.stride +
+                             std::size_t{left - part.left} * part.view.channels;
+    for (std::uint32_t x = 0; x < width; ++x) {
+      if (channels == 1) {
+        *out++ = GreyOf(in);
+        in += 3;
+      } else {
+        out = std::fill_n(out, 3, *in++);
+      }
+    }
+  }
+  part.view = {converted.data(), std::size_t{width} * channels, width, height, channels};
+  part.left = left;
+  part.top = top;
+}
+
+void PayloadDecoder::State::Place(const Part& part, const Region& region, std::uint32_t channels,
+                                  std::uint8_t* out) {
+  const std::size_t stride = std::size_t{region.x.target} * channels;
+  const bool covers = region.x.out == region.x.target && region.y.out == region.y.target;
+  if (!covers) std::memset(out, 0, stride * region.y.target);
+  const std::uint32_t at = region.flip ? region.x.target - region.x.at - region.x.out : region.x.at;
+  std::uint8_t* const corner = out + region.y.at * stride + std::size_t{at} * channels;
+  if (part.reduction == 1 && IsCopy(region.x) && IsCopy(region.y)) {
+    const auto left = static_cast<std::uint32_t>(region.x.start) - part.left;
+    const auto top = static_cast<std::uint32_t>(region.y.start) - part.top;
+    for (std::uint32_t y = 0; y < region.y.out; ++y) {
+      CopyRow(
+          part.view.data + std::size_t{top + y} * part.view.stride + std::size_t{left} * channels,
+          region.x.out, channels, region.flip, corner + y * stride);
+    }
+    return;
+  }
+  resampler.Resample(part.view, AxisOf(region.x, part.reduction, part.left, region.flip),
+                     AxisOf(region.y, part.reduction, part.top, false), {corner, stride});
+}
+
+// Resamples the part into the target, in the target's order.
+void PayloadDecoder::State::Finish(const Part& part, const Region& region,
+                                   const PixelTarget& target) {
+  const bool planes = target.order == PixelOrder::kPlanar && target.channels > 1;
+  const std::size_t count = std::size_t{region.x.target} * region.y.target;
+  if (planes) interleaved.resize(count * target.channels);
+  std::uint8_t* const out = planes ? interleaved.data() : target.data;
+  Place(part, region, target.channels, out);
+  if (planes) ToPlanes(out, count, target.channels, target.data);
+}
+
+Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region& region,
+                                       const PixelTarget& target) {
+  Region whole = Region::Whole(payload.width, payload.height);
+  whole.flip = region.flip;
+  if (region != whole || target.channels != payload.channels) {
+    return "16-bit images can only be taken whole, at their own size and channels";
+  }
+  Bytes pixels;
+  if (const Defect defect = RawBytes(payload, pixels)) return defect;
+  const std::size_t count = std::size_t{payload.width} * payload.height;
+  const std::size_t pixel_bytes = std::size_t{payload.channels} * 2;
+  const bool planes = target.order == PixelOrder::kPlanar && payload.channels > 1;
+  if (planes) interleaved.resize(count * pixel_bytes);
+  std::uint8_t* const out = planes ? interleaved.data() : target.data;
+  const std::size_t row = payload.width * pixel_bytes;
+  for (std::uint32_t y = 0; y < payload.height; ++y) {
+    CopyRow(reinterpret_cast<const std::uint8_t*>(pixels.data()) + y * row, payload.width,
+            pixel_bytes, region.flip, out + y * row);
+  }
+  if (planes) {
+    ToPlanes(reinterpret_cast<const std::uint16_t*>(interleaved.data()), count, payload.channels,
+             reinterpret_cast<std::uint16_t*>(target.data));
+  }
+  return nullptr;
+}
+
+PayloadDecoder::PayloadDecoder() : state_(std::make_unique<State>()) {}
+PayloadDecoder::~PayloadDecoder() = default;
+PayloadDecoder::PayloadDecoder(PayloadDecoder&&) noexcept = default;
+PayloadDecoder& PayloadDecoder::operator=(PayloadDecoder&&) noexcept = default;
+
+Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
+                              const PixelTarget& target) {
+  State& state = *state_;
+  if (payload.codec == Codec::kAbsent) return "the sample has no image";
+  if (!SpanIsSound(region.x, payload.width) || !SpanIsSound(region.y, payload.height)) {
+    return "the region does not lie inside the image";
+  }
+  if (region.x.out == 0 || region.y.out == 0) {  // nothing but padding
+    std::memset(target.data, 0,
+                std::size_t{region.x.target} * region.y.target * target.channels *
+                    SizeOf(payload.pixel_type));
+    return nullptr;
+  }
+  if (payload.pixel_type == PixelType::kUint16) return state.Decode16(payload, region, target);
+
+  State::Part part;
+  Defect defect = nullptr;
+  switch (payload.codec) {
+    case Codec::kJpeg: return state.DecodeJpeg(payload, region, target);
+    case Codec::kRaw:
+    case Codec::kZstd: defect = state.RawPixels(payload, region, target.channels, part); break;
+    default: return "the codec is not known to this build; use a newer version of Sluice";
+  }
+  if (defect == nullptr) state.Finish(part, region, target);
+  return defect;
+}
+
+}  // namespace sluice

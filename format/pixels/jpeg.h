@@ -1,0 +1,49 @@
+// JPEG payloads through libjpeg-turbo: headers, and the part of a picture that a region needs.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "format/disk/block.h"
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// Decoded 8-bit pixels of a part of a JPEG picture, at 1/1, 1/2, 1/4 or 1/8 of its size.
+struct JpegPart {
+  const std::uint8_t* pixels = nullptr;  // interleaved; lives until the decoder's next call
+  std::size_t stride = 0;
+  std::uint32_t reduction = 1;  // one pixel here stands for reduction x reduction of the full size
+  std::uint32_t left = 0, top = 0;  // of the part, in reduced pixels
+  std::uint32_t width = 0, height = 0;
+};
+
+// What is wanted: a rectangle in pixels of the full size. The part that comes back covers it, where
+// the picture does; a larger reduction than 1 may be asked for.
+struct JpegWindow {
+  std::uint32_t left = 0, top = 0, width = 0, height = 0;
+  std::uint32_t reduction = 1;
+  std::uint32_t channels = 3;  // 1 or 3
+};
+
+// Keeps libjpeg's object and its row buffer from picture to picture. One thread at a time.
+class JpegDecoder {
+ public:
+  JpegDecoder();
+  ~JpegDecoder();
+  JpegDecoder(JpegDecoder&&) noexcept;
+  JpegDecoder& operator=(JpegDecoder&&) noexcept;
+
+  // Decodes the window of a picture whose header must say width x height. Null, or a sentence that
+  // lives until the next call.
+  Defect Decode(Bytes file, std::uint32_t width, std::uint32_t height, const JpegWindow& window,
+                JpegPart& part);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,135 @@
+#include "format/pixels/jpeg_planes.h"
+
+#include <algorithm>
+
+#include "format/pixels/libjpeg.h"
+
+namespace sluice {
+
+namespace {
+constexpr std::size_t kTile = 16;  // what a transposition writes at once
+}
+
+struct JpegPlanes::State {
+  explicit State(const kernels::Kernels& kernel_set) : set(kernel_set) {}
+
+  const kernels::Kernels& set;
+  // Of its own: libjpeg-turbo 2.1's object must not be used for raw output and for skipping lines
+  // in turn.
+  libjpeg::Decompressor jpeg;
+  Defect defect = nullptr;
+  std::uint32_t components = 0;
+  ColumnPlane planes[3];
+  std::vector<std::uint8_t> samples[3];
+  std::vector<std::uint8_t> rows[3];  // a row of MCUs as libjpeg gives it
+  std::size_t row_stride[3] = {};
+  std::vector<JSAMPROW> row_pointers[3];
+
+  bool LayOut(const Region& region);
+  void DecodeRows();
+};
+
+bool JpegPlanes::State::LayOut(const Region& region) {
+  const jpeg_decompress_struct& object = jpeg.object;
+  for (std::uint32_t c = 0; c < components; ++c) {
+    const jpeg_component_info& info = object.comp_info[c];
+    const auto sample_size = static_cast<std::uint32_t>(info.DCT_scaled_size);
+    const std::uint32_t across = static_cast<std::uint32_t>(info.h_samp_factor) * sample_size;
+    const std::uint32_t down = static_cast<std::uint32_t>(info.v_samp_factor) * sample_size;
+    const auto mcu_width = static_cast<std::uint32_t>(object.max_h_samp_factor * DCTSIZE);
+    const auto mcu_height = static_cast<std::uint32_t>(object.max_v_samp_factor * DCTSIZE);
+    if (mcu_width % across != 0 || mcu_height % down != 0) return false;
+    ColumnPlane& plane = planes[c];
+    plane.x = MakeComponentAxis(region.x, mcu_width / across, info.downsampled_width);
+    plane.y = MakeComponentAxis(region.y, mcu_height / down, info.downsampled_height);
+    plane.left = plane.x.first / kTile * kTile;
+    plane.top = plane.y.first / down * down;
+    const std::size_t wanted_rows = AlignUp(plane.y.last - plane.top, down) + kTile;
+    plane.stride = AlignUp(wanted_rows, 32) + 32;
+    const std::size_t wanted_columns = AlignUp(plane.x.last - plane.left, kTile);
+    const std::size_t size = plane.stride * wanted_columns + kernels::kSlack;
+    if (samples[c].size() < size) samples[c].resize(size);
+    plane.data = samples[c].data();
+    row_stride[c] =
+        AlignUp(std::size_t{info.width_in_blocks} * sample_size, kTile) + mcu_width + kTile;
+    const std::size_t row_count = AlignUp(down, kTile);
+    if (rows[c].size() < row_stride[c] * row_count) rows[c].resize(row_stride[c] * row_count);
+    row_pointers[c].resize(row_count);
+    for (std::size_t r = 0; r < row_count; ++r) {
+      row_pointers[c][r] = rows[c].data() + r * row_stride[c];
+    }
+  }
+  return true;
+}
+
+// Leaves by a jump on errors: no objects with destructors here.
+void JpegPlanes::State::DecodeRows() {
+  jpeg_decompress_struct& object = jpeg.object;
+  JSAMPARRAY pointers[3] = {row_pointers[0].data(), row_pointers[1].data(), row_pointers[2].data()};
+  const auto lines = static_cast<JDIMENSION>(object.max_v_samp_factor * object.min_DCT_scaled_size);
+  for (std::uint32_t mcu_row = 0;; ++mcu_row) {
+    bool more = false;
+    for (std::uint32_t c = 0; c < components; ++c) {
+      const jpeg_component_info& info = object.comp_info[c];
+      const auto down = static_cast<std::uint32_t>(info.v_samp_factor * info.DCT_scaled_size);
+      more = more || mcu_row * down < planes[c].y.last;
+    }
+    if (!more || object.output_scanline >= object.output_height) return;
+    jpeg_read_raw_data(&object, pointers, lines);
+    for (std::uint32_t c = 0; c < components; ++c) {
+      const jpeg_component_info& info = object.comp_info[c];
+      const auto down = static_cast<std::uint32_t>(info.v_samp_factor * info.DCT_scaled_size);
+      const ColumnPlane& plane = planes[c];
+      const std::uint32_t row = mcu_row * down;
+      if (row < plane.top || row >= plane.y.last) continue;
+      set.transpose(rows[c].data() + plane.left, row_stride[c], down, plane.x.last - plane.left,
+                    samples[c].data() + (row - plane.top), plane.stride);
+    }
+  }
+}
+
+JpegPlanes::JpegPlanes(const kernels::Kernels& set) : state_(std::make_unique<State>(set)) {}
+JpegPlanes::~JpegPlanes() = default;
+JpegPlanes::JpegPlanes(JpegPlanes&&) noexcept = default;
+JpegPlanes& JpegPlanes::operator=(JpegPlanes&&) noexcept = default;
+
+JpegPlanes::Outcome JpegPlanes::Decode(Bytes file, std::uint32_t width, std::uint32_t height,
+                                       const Region& region) {
+  State& state = *state_;
+  jpeg_decompress_struct& object = state.jpeg.object;
+  if (setjmp(state.jpeg.trap.jump) != 0) {
+    state.defect = state.jpeg.trap.text;
+    return Outcome::kBroken;
+  }
+  state.jpeg.Renew();
+  libjpeg::ReadHeader(object, file);
+  if (object.image_width != width || object.image_height != height) {
+    state.defect = "the JPEG is of another size than the table says";
+    return Outcome::kBroken;
+  }
+  if (object.jpeg_color_space != JCS_YCbCr && object.jpeg_color_space != JCS_GRAYSCALE) {
+    return Outcome::kOtherColours;
+  }
+  object.scale_num = 8U >> ReductionLog2(region, 1, 1);
+  object.scale_denom = 8;
+  object.dct_method = JDCT_ISLOW;
+  object.raw_data_out = TRUE;
+  object.out_color_space = object.jpeg_color_space;
+  jpeg_start_decompress(&object);
+  state.components = static_cast<std::uint32_t>(object.num_components);
+  if (!state.LayOut(region)) return Outcome::kOtherColours;
+  state.DecodeRows();
+  return Outcome::kDecoded;
+}
+
+Defect JpegPlanes::defect() const noexcept {
+  return state_->defect;
+}
+const ColumnPlane* JpegPlanes::planes() const noexcept {
+  return state_->planes;
+}
+std::uint32_t JpegPlanes::components() const noexcept {
+  return state_->components;
+}
+
+}  // namespace sluice

@@ -1,0 +1,35 @@
+#include <cstdlib>
+#include <cstring>
+
+#include "format/pixels/kernels/kernels.h"
+
+namespace sluice::kernels {
+
+const Kernels& PlainKernels() noexcept;
+#ifdef SLUICE_HAVE_AVX2
+const Kernels& Avx2Kernels() noexcept;
+#endif
+
+KernelList Available() noexcept {
+  KernelList list{{&PlainKernels()}, 1};
+#ifdef SLUICE_HAVE_AVX2
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+    list.sets[list.count++] = &Avx2Kernels();
+  }
+#endif
+  return list;
+}
+
+const Kernels& Chosen() noexcept {
+  static const Kernels& chosen = []() -> const Kernels& {
+    const KernelList list = Available();
+    const char* const forced = std::getenv("SLUICE_ISA");
+    for (std::size_t i = 0; forced != nullptr && i < list.count; ++i) {
+      if (std::strcmp(list.sets[i]->name, forced) == 0) return *list.sets[i];
+    }
+    return *list.sets[list.count - 1];
+  }();
+  return chosen;
+}
+
+}  // namespace sluice::kernels

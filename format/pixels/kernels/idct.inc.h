@@ -1,0 +1,136 @@
+// Inverse DCT of 8x8 blocks: the algorithm of Loeffler, Ligtenberg and Moschytz (1989) with twelve
+// multiplications, in the fixed-point arithmetic of libjpeg's accurate integer transform (13 bits
+// of constants, two more bits kept between the passes), and so to the same bytes. The output is
+// stored by columns, which saves one of the two transpositions. Included once for each instruction
+// set.
+
+struct BlockTarget {
+  std::int16_t* block;  // natural order; zeros are left behind
+  const std::int16_t* quant;
+  std::uint8_t* out;  // by columns
+  std::size_t stride;
+  std::uint32_t size_log2;
+};
+
+constexpr int kConstBits = 13;
+constexpr int kPassBits = 2;
+// 13-bit fixed-point constants of the algorithm, by their decimal values.
+constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k0899 = 7373, k1175 = 9633,
+              k1501 = 12299, k1847 = 15137, k1961 = 16069, k2053 = 16819, k2562 = 20995,
+              k3072 = 25172;
+
+// One pass over eight vectors of 16-bit values (V holds one or two blocks side by side), each
+// output rounded and shifted right by kShift, saturated to 16 bits.
+template <class V, int kShift>
+SLUICE_INLINE void Pass(V* v) noexcept {
+  using W = typename V::Wide;
+  // Even part.
+  const V sum04 = v[0] + v[4];
+  const V difference04 = v[0] - v[4];
+  W even[4][2];
+  for (int half = 0; half < 2; ++half) {
+    const V z = half == 0 ? InterleaveLow(v[2], v[6]) : InterleaveHigh(v[2], v[6]);
+    const W t2 = MultiplyAddPairs(z, Pairs<V>(k0541, k0541 - k1847));
+    const W t3 = MultiplyAddPairs(z, Pairs<V>(k0541 + k0765, k0541));
+    const W round = W::All(1 << (kShift - 1));
+    const W t0 =
+        (half == 0 ? WidenLow(sum04) : WidenHigh(sum04)).template Left<kConstBits>() + round;
+    const W t1 =
+        (half == 0 ? WidenLow(difference04) : WidenHigh(difference04)).template Left<kConstBits>() +
+        round;
+    even[0][half] = t0 + t3;
+    even[3][half] = t0 - t3;
+    even[1][half] = t1 + t2;
+    even[2][half] = t1 - t2;
+  }
+  // Odd part.
+  const V z3 = v[7] + v[3];
+  const V z4 = v[5] + v[1];
+  W odd[4][2];
+  for (int half = 0; half < 2; ++half) {
+    const V z34 = half == 0 ? InterleaveLow(z3, z4) : InterleaveHigh(z3, z4);
+    const V v71 = half == 0 ? InterleaveLow(v[7], v[1]) : InterleaveHigh(v[7], v[1]);
+    const V v53 = half == 0 ? InterleaveLow(v[5], v[3]) : InterleaveHigh(v[5], v[3]);
+    const W a = MultiplyAddPairs(z34, Pairs<V>(k1175 - k1961, k1175));
+    const W b = MultiplyAddPairs(z34, Pairs<V>(k1175, k1175 - k0390));
+    odd[0][half] = MultiplyAddPairs(v71, Pairs<V>(k0298 - k0899, -k0899)) + a;
+    odd[3][half] = MultiplyAddPairs(v71, Pairs<V>(-k0899, k1501 - k0899)) + b;
+    odd[1][half] = MultiplyAddPairs(v53, Pairs<V>(k2053 - k2562, -k2562)) + b;
+    odd[2][half] = MultiplyAddPairs(v53, Pairs<V>(-k2562, k3072 - k2562)) + a;
+  }
+  for (int i = 0; i < 4; ++i) {
+    const W* const o = odd[3 - i];
+    v[i] = Narrow((even[i][0] + o[0]).template Right<kShift>(),
+                  (even[i][1] + o[1]).template Right<kShift>());
+    v[7 - i] = Narrow((even[i][0] - o[0]).template Right<kShift>(),
+                      (even[i][1] - o[1]).template Right<kShift>());
+  }
+}
+
+template <class V>
+SLUICE_INLINE void Transform(V* v) noexcept {
+  Pass<V, kConstBits - kPassBits>(v);
+  Transpose8(v);
+  Pass<V, kConstBits + kPassBits + 3>(v);
+}
+
+SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noexcept {
+  Vector16x2 v[8];
+  for (int row = 0; row < 8; ++row) {
+    v[row] = Multiply(Vector16x2::Load(a.block + row * 8, b.block + row * 8),
+                      Vector16x2::Load(a.quant + row * 8, b.quant + row * 8));
+    Vector16x2::Clear(a.block + row * 8, b.block + row * 8);
+  }
+  a.block[kSpare] = b.block[kSpare] = 0;
+  Transform(v);
+  StoreColumns(v, a.out, a.stride, b.out, b.stride);
+}
+
+SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
+  alignas(64) std::int16_t nothing[kSpareBlock] = {};
+  alignas(64) std::uint8_t nowhere[64];
+  TransformPair(a, {nothing, a.quant, nowhere, 8, 3});
+}
+
+// At a reduced size: the N x N lowest frequencies through an N-point transform (as in the scaled
+// transforms of libjpeg 7 and later), which is the 8x8 picture seen through N x N larger pixels.
+inline void TransformReduced(const BlockTarget& target) noexcept {
+  const int n = 1 << target.size_log2;
+  // cos((2x+1) u pi / 2N) * c(u), in 13 bits: rows u, columns x; scaled so that DC passes
+  // unchanged.
+  static constexpr std::int32_t kFour[4][4] = {{8192, 8192, 8192, 8192},
+                                               {10703, 4433, -4433, -10703},
+                                               {8192, -8192, -8192, 8192},
+                                               {4433, -10703, 10703, -4433}};
+  static constexpr std::int32_t kTwo[2][2] = {{8192, 8192}, {8192, -8192}};
+  std::int32_t values[4][4];
+  for (int v = 0; v < n; ++v) {
+    for (int u = 0; u < n; ++u) {
+      values[v][u] = static_cast<std::int16_t>(target.block[v * 8 + u] * target.quant[v * 8 + u]);
+    }
+  }
+  const auto weight = [n](int u, int x) {
+    return n == 4 ? kFour[u][x] : n == 2 ? kTwo[u][x] : 8192;
+  };
+  std::int64_t rows[4][4];  // by v, x: 13 bits of fraction
+  for (int v = 0; v < n; ++v) {
+    for (int x = 0; x < n; ++x) {
+      rows[v][x] = 0;
+      for (int u = 0; u < n; ++u)
+        rows[v][x] += std::int64_t{values[v][u]} * weight(u, x);
+    }
+  }
+  for (int x = 0; x < n; ++x) {
+    for (int y = 0; y < n; ++y) {
+      std::int64_t sum = std::int64_t{1} << (2 * kConstBits + 2);
+      for (int v = 0; v < n; ++v)
+        sum += rows[v][x] * weight(v, y);
+      const std::int64_t sample = (sum >> (2 * kConstBits + 3)) + 128;
+      target.out[static_cast<std::size_t>(x) * target.stride + static_cast<std::size_t>(y)] =
+          static_cast<std::uint8_t>(sample < 0     ? 0
+                                    : sample > 255 ? 255
+                                                   : sample);
+    }
+  }
+  std::memset(target.block, 0, (kSpare + 1) * sizeof(std::int16_t));
+}

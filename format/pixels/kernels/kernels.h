@@ -1,0 +1,80 @@
+// The inner loops of decoding, compiled once for each instruction set and chosen once for the
+// process.
+//
+// The algorithms are written once, in the headers of this folder whose names end in `.inc.h`, over
+// a thin layer of vector operations (vector_plain.h, vector_avx2.h). Every set gives the same
+// bytes. SLUICE_ISA=plain or avx2 in the environment forces one; it is looked at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "format/pixels/baseline/huffman.h"
+
+namespace sluice::kernels {
+
+// Bytes that may be read or written behind the end of every buffer handed to a kernel.
+inline constexpr std::size_t kSlack = 64;
+
+// One component's part in decoding MCUs into its plane. Planes are stored by columns: the sample at
+// (x, y) lies at plane[x * stride + y], so that both passes of resampling run along memory.
+struct ComponentJob {
+  const baseline::HuffmanTable* dc = nullptr;
+  const baseline::HuffmanTable* ac = nullptr;
+  const std::int16_t* quant = nullptr;  // natural order
+  std::uint8_t* plane = nullptr;        // its first column and row are those of the window
+  std::size_t stride = 0;
+  std::uint32_t across = 1, down = 1;  // blocks of an MCU
+  std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
+};
+
+// A run of MCUs that are coded one after another, of which those inside a window are wanted.
+struct SegmentJob {
+  ComponentJob component[3];
+  std::uint32_t components = 0;
+  const std::uint8_t* bytes = nullptr;  // unstuffed, baseline::kSegmentPadding zeros behind them
+  std::size_t size = 0;
+  std::uint32_t first_mcu = 0, last_mcu = 0;  // [first, last) in scan order
+  std::uint32_t mcus_across = 0;
+  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // the window, in MCUs
+  bool whole = false;  // the segment ends with the last MCU: nothing may be left of it
+};
+
+// A weighted sum of lines: out[i] = (sum over t of (lines[t * stride + i] * 256 * weights[t] >> 16)
+// + taps / 2 + 128) >> 8, saturating. Weights are in 1/65536 and add up to 65536 at most.
+struct LineSum {
+  const std::uint8_t* lines = nullptr;
+  std::size_t stride = 0;
+  const std::uint16_t* weights = nullptr;
+  std::uint32_t taps = 0;
+};
+
+struct Kernels {
+  const char* name;
+  // False if the coded data breaks a rule of T.81; the planes then hold nothing of use.
+  bool (*decode_segment)(const SegmentJob& job);
+  void (*sum_lines)(const LineSum& sum, std::size_t count, std::uint8_t* out);
+  // out[y * out_stride + x] = in[x * in_stride + y], for `columns` of `rows` values each. Writes
+  // whole groups of 16 x 16: both buffers are that much larger.
+  void (*transpose)(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
+                    std::size_t rows, std::uint8_t* out, std::size_t out_stride);
+  // Y Cb Cr to interleaved RGB, as JFIF defines it and libjpeg rounds it. Writes exactly 3 * count.
+  void (*to_rgb)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                 std::size_t count, std::uint8_t* rgb);
+  // The same into three planes. Each may be written kSlack beyond its end.
+  void (*to_planes)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                    std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b);
+};
+
+// The best set that this machine has, or the one the environment forces.
+const Kernels& Chosen() noexcept;
+
+// Every set that this build has and this machine can run, the plain one first. For tests and
+// benches.
+struct KernelList {
+  const Kernels* sets[4];
+  std::size_t count;
+};
+KernelList Available() noexcept;
+
+}  // namespace sluice::kernels

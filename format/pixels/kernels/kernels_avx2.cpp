@@ -1,0 +1,25 @@
+// The kernels for AVX2, BMI2 and MOVBE. This file alone is compiled for those instructions, so it
+// uses nothing of the standard library that the linker could then take for the whole program.
+#include <cstring>
+
+#include <immintrin.h>
+
+#include "format/pixels/kernels/kernels.h"
+
+#define SLUICE_INLINE inline __attribute__((always_inline))
+#define SLUICE_SET_NAME "avx2"
+
+namespace sluice::kernels::avx2 {
+// In the order of use.
+// clang-format off
+#include "format/pixels/kernels/vector_avx2.h"
+#include "format/pixels/kernels/lines_avx2.h"
+#include "format/pixels/kernels/set.inc.h"
+// clang-format on
+}  // namespace sluice::kernels::avx2
+
+namespace sluice::kernels {
+const Kernels& Avx2Kernels() noexcept {
+  return avx2::kSet;
+}
+}  // namespace sluice::kernels

@@ -1,0 +1,62 @@
+// Lines of samples in plain C++: weighted sums, transposition, colour. The definition of what the
+// other sets must give. Included inside a namespace of its own.
+
+inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+  const std::uint32_t bias = sum.taps / 2 + 128;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::uint32_t total = bias;
+    for (std::uint32_t t = 0; t < sum.taps; ++t) {
+      total += (std::uint32_t{sum.lines[t * sum.stride + i]} * 256 * sum.weights[t]) >> 16;
+    }
+    out[i] = static_cast<std::uint8_t>((total > 65535 ? 65535 : total) >> 8);
+  }
+}
+
+inline void Transpose(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
+                      std::size_t rows, std::uint8_t* out, std::size_t out_stride) {
+  constexpr std::size_t kTile = 16;  // so that neither side walks far through memory
+  for (std::size_t x0 = 0; x0 < columns; x0 += kTile) {
+    for (std::size_t y0 = 0; y0 < rows; y0 += kTile) {
+      for (std::size_t y = y0; y < y0 + kTile; ++y) {
+        for (std::size_t x = x0; x < x0 + kTile; ++x)
+          out[y * out_stride + x] = in[x * in_stride + y];
+      }
+    }
+  }
+}
+
+struct Rgb {
+  std::uint8_t r, g, b;
+};
+
+// JFIF's equations with 16 bits of fraction, each product rounded as libjpeg does.
+inline Rgb ToRgb(std::int32_t y, std::int32_t cb, std::int32_t cr) noexcept {
+  const auto clamp = [](std::int32_t value) {
+    return static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
+  };
+  cb -= 128;
+  cr -= 128;
+  return {clamp(y + ((91881 * cr + 32768) >> 16)),
+          clamp(y + ((-22554 * cb - 46802 * cr + 32768) >> 16)),
+          clamp(y + ((116130 * cb + 32768) >> 16))};
+}
+
+inline void LineToRgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                      std::size_t count, std::uint8_t* rgb) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Rgb pixel = ToRgb(y[i], cb[i], cr[i]);
+    rgb[3 * i] = pixel.r;
+    rgb[3 * i + 1] = pixel.g;
+    rgb[3 * i + 2] = pixel.b;
+  }
+}
+
+inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                         std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const Rgb pixel = ToRgb(y[i], cb[i], cr[i]);
+    r[i] = pixel.r;
+    g[i] = pixel.g;
+    b[i] = pixel.b;
+  }
+}

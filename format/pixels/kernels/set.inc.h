@@ -1,0 +1,15 @@
+// One instruction set's kernels: the algorithms over its vector operations. The including file has
+// opened a namespace, included the set's vector_*.h and lines_*.h, and names the set
+// SLUICE_SET_NAME.
+
+constexpr std::uint8_t kSpare = 64;       // where coefficients beyond a block go
+constexpr std::size_t kBlockStride = 80;  // 64 coefficients and the spare one, whole vectors
+constexpr std::size_t kSpareBlock = kBlockStride;
+
+// In the order of use.
+// clang-format off
+#include "format/pixels/kernels/idct.inc.h"
+#include "format/pixels/kernels/entropy.inc.h"
+// clang-format on
+
+const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, SumLines, Transpose, LineToRgb, LineToPlanes};

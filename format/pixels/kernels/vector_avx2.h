@@ -1,0 +1,102 @@
+// The vector operations of the kernels in AVX2: a block in each 128-bit half. Included inside a
+// namespace of its own.
+
+struct Wide32x2 {
+  __m256i v;
+  static SLUICE_INLINE Wide32x2 All(std::int32_t value) noexcept {
+    return {_mm256_set1_epi32(value)};
+  }
+  template <int kBits>
+  SLUICE_INLINE Wide32x2 Left() const noexcept {
+    return {_mm256_slli_epi32(v, kBits)};
+  }
+  template <int kBits>
+  SLUICE_INLINE Wide32x2 Right() const noexcept {
+    return {_mm256_srai_epi32(v, kBits)};
+  }
+};
+SLUICE_INLINE Wide32x2 operator+(const Wide32x2& a, const Wide32x2& b) noexcept {
+  return {_mm256_add_epi32(a.v, b.v)};
+}
+SLUICE_INLINE Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept {
+  return {_mm256_sub_epi32(a.v, b.v)};
+}
+
+struct Vector16x2 {
+  using Wide = Wide32x2;
+  __m256i v;
+  static SLUICE_INLINE Vector16x2 Load(const std::int16_t* a, const std::int16_t* b) noexcept {
+    return {_mm256_inserti128_si256(
+        _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a))),
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(b)), 1)};
+  }
+  static SLUICE_INLINE void Clear(std::int16_t* a, std::int16_t* b) noexcept {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(a), _mm_setzero_si128());
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(b), _mm_setzero_si128());
+  }
+};
+SLUICE_INLINE Vector16x2 operator+(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_add_epi16(a.v, b.v)};
+}
+SLUICE_INLINE Vector16x2 operator-(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_sub_epi16(a.v, b.v)};
+}
+SLUICE_INLINE Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_mullo_epi16(a.v, b.v)};
+}
+template <class V>
+SLUICE_INLINE V Pairs(int first, int second) noexcept {
+  return {_mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(second) << 16 |
+                                             (static_cast<std::uint32_t>(first) & 0xFFFF)))};
+}
+SLUICE_INLINE Vector16x2 InterleaveLow(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_unpacklo_epi16(a.v, b.v)};
+}
+SLUICE_INLINE Vector16x2 InterleaveHigh(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_unpackhi_epi16(a.v, b.v)};
+}
+SLUICE_INLINE Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return {_mm256_madd_epi16(a.v, b.v)};
+}
+SLUICE_INLINE Wide32x2 WidenLow(const Vector16x2& a) noexcept {
+  return {_mm256_srai_epi32(_mm256_unpacklo_epi16(a.v, a.v), 16)};
+}
+SLUICE_INLINE Wide32x2 WidenHigh(const Vector16x2& a) noexcept {
+  return {_mm256_srai_epi32(_mm256_unpackhi_epi16(a.v, a.v), 16)};
+}
+SLUICE_INLINE Vector16x2 Narrow(const Wide32x2& low, const Wide32x2& high) noexcept {
+  return {_mm256_packs_epi32(low.v, high.v)};
+}
+
+SLUICE_INLINE void Transpose8(Vector16x2* v) noexcept {
+  __m256i a[8];
+  for (int i = 0; i < 4; ++i) {
+    a[2 * i] = _mm256_unpacklo_epi16(v[2 * i].v, v[2 * i + 1].v);
+    a[2 * i + 1] = _mm256_unpackhi_epi16(v[2 * i].v, v[2 * i + 1].v);
+  }
+  __m256i b[8];
+  for (int i = 0; i < 2; ++i) {
+    b[4 * i] = _mm256_unpacklo_epi32(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 1] = _mm256_unpackhi_epi32(a[4 * i], a[4 * i + 2]);
+    b[4 * i + 2] = _mm256_unpacklo_epi32(a[4 * i + 1], a[4 * i + 3]);
+    b[4 * i + 3] = _mm256_unpackhi_epi32(a[4 * i + 1], a[4 * i + 3]);
+  }
+  for (int i = 0; i < 4; ++i) {
+    v[2 * i].v = _mm256_unpacklo_epi64(b[i], b[i + 4]);
+    v[2 * i + 1].v = _mm256_unpackhi_epi64(b[i], b[i + 4]);
+  }
+}
+
+SLUICE_INLINE void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_t a_stride,
+                                std::uint8_t* b, std::size_t b_stride) noexcept {
+  const __m256i middle = _mm256_set1_epi8(static_cast<char>(0x80));
+  for (std::size_t x = 0; x < 8; x += 2) {
+    const __m256i samples = _mm256_add_epi8(_mm256_packs_epi16(v[x].v, v[x + 1].v), middle);
+    const __m128i of_a = _mm256_castsi256_si128(samples);
+    const __m128i of_b = _mm256_extracti128_si256(samples, 1);
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(a + x * a_stride), of_a);
+    _mm_storeh_pd(reinterpret_cast<double*>(a + (x + 1) * a_stride), _mm_castsi128_pd(of_a));
+    _mm_storel_epi64(reinterpret_cast<__m128i*>(b + x * b_stride), of_b);
+    _mm_storeh_pd(reinterpret_cast<double*>(b + (x + 1) * b_stride), _mm_castsi128_pd(of_b));
+  }
+}

@@ -1,0 +1,178 @@
+// The vector operations of the kernels in plain C++: the definition of what the other sets must
+// give. Included inside a namespace of its own.
+
+// Eight values of 32 bits, four for each block.
+struct Wide32x2 {
+  std::int32_t lane[8];
+  static Wide32x2 All(std::int32_t value) noexcept {
+    Wide32x2 r;
+    for (std::int32_t& l : r.lane)
+      l = value;
+    return r;
+  }
+  template <int kBits>
+  Wide32x2 Left() const noexcept {
+    Wide32x2 r;
+    for (int i = 0; i < 8; ++i) {
+      r.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(lane[i]) << kBits);
+    }
+    return r;
+  }
+  template <int kBits>
+  Wide32x2 Right() const noexcept {
+    Wide32x2 r;
+    for (int i = 0; i < 8; ++i)
+      r.lane[i] = lane[i] >> kBits;
+    return r;
+  }
+};
+
+// Sums wrap around, as vector instructions do: hostile coefficients must not be undefined
+// behaviour.
+inline Wide32x2 operator+(const Wide32x2& a, const Wide32x2& b) noexcept {
+  Wide32x2 r;
+  for (int i = 0; i < 8; ++i) {
+    r.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(a.lane[i]) +
+                                          static_cast<std::uint32_t>(b.lane[i]));
+  }
+  return r;
+}
+inline Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept {
+  Wide32x2 r;
+  for (int i = 0; i < 8; ++i) {
+    r.lane[i] = static_cast<std::int32_t>(static_cast<std::uint32_t>(a.lane[i]) -
+                                          static_cast<std::uint32_t>(b.lane[i]));
+  }
+  return r;
+}
+
+// Sixteen values of 16 bits: eight of one block, then eight of another.
+struct Vector16x2 {
+  using Wide = Wide32x2;
+  std::int16_t lane[16];
+
+  static Vector16x2 Load(const std::int16_t* a, const std::int16_t* b) noexcept {
+    Vector16x2 r;
+    std::memcpy(r.lane, a, 16);
+    std::memcpy(r.lane + 8, b, 16);
+    return r;
+  }
+  static void Clear(std::int16_t* a, std::int16_t* b) noexcept {
+    std::memset(a, 0, 16);
+    std::memset(b, 0, 16);
+  }
+};
+
+inline Vector16x2 operator+(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int i = 0; i < 16; ++i)
+    r.lane[i] = static_cast<std::int16_t>(a.lane[i] + b.lane[i]);
+  return r;
+}
+inline Vector16x2 operator-(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int i = 0; i < 16; ++i)
+    r.lane[i] = static_cast<std::int16_t>(a.lane[i] - b.lane[i]);
+  return r;
+}
+inline Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int i = 0; i < 16; ++i)
+    r.lane[i] = static_cast<std::int16_t>(a.lane[i] * b.lane[i]);
+  return r;
+}
+
+template <class V>
+inline V Pairs(int first, int second) noexcept {
+  V r;
+  for (int i = 0; i < 16; i += 2) {
+    r.lane[i] = static_cast<std::int16_t>(first);
+    r.lane[i + 1] = static_cast<std::int16_t>(second);
+  }
+  return r;
+}
+
+// a and b in turn: the first four lanes of each block, or the last four.
+template <int kFirst>
+inline Vector16x2 Interleave(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Vector16x2 r;
+  for (int block = 0; block < 16; block += 8) {
+    for (int i = 0; i < 4; ++i) {
+      r.lane[block + 2 * i] = a.lane[block + kFirst + i];
+      r.lane[block + 2 * i + 1] = b.lane[block + kFirst + i];
+    }
+  }
+  return r;
+}
+inline Vector16x2 InterleaveLow(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return Interleave<0>(a, b);
+}
+inline Vector16x2 InterleaveHigh(const Vector16x2& a, const Vector16x2& b) noexcept {
+  return Interleave<4>(a, b);
+}
+
+// Products of neighbours, added.
+inline Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexcept {
+  Wide32x2 r;
+  for (int i = 0; i < 8; ++i) {
+    r.lane[i] = a.lane[2 * i] * b.lane[2 * i] + a.lane[2 * i + 1] * b.lane[2 * i + 1];
+  }
+  return r;
+}
+
+template <int kFirst>
+inline Wide32x2 Widen(const Vector16x2& a) noexcept {
+  Wide32x2 r;
+  for (int i = 0; i < 4; ++i) {
+    r.lane[i] = a.lane[kFirst + i];
+    r.lane[4 + i] = a.lane[8 + kFirst + i];
+  }
+  return r;
+}
+inline Wide32x2 WidenLow(const Vector16x2& a) noexcept {
+  return Widen<0>(a);
+}
+inline Wide32x2 WidenHigh(const Vector16x2& a) noexcept {
+  return Widen<4>(a);
+}
+
+// Back to 16 bits, saturated.
+inline Vector16x2 Narrow(const Wide32x2& low, const Wide32x2& high) noexcept {
+  const auto clamp = [](std::int32_t value) {
+    return static_cast<std::int16_t>(value < -32768 ? -32768 : value > 32767 ? 32767 : value);
+  };
+  Vector16x2 r;
+  for (int block = 0; block < 2; ++block) {
+    for (int i = 0; i < 4; ++i) {
+      r.lane[block * 8 + i] = clamp(low.lane[block * 4 + i]);
+      r.lane[block * 8 + 4 + i] = clamp(high.lane[block * 4 + i]);
+    }
+  }
+  return r;
+}
+
+inline void Transpose8(Vector16x2* v) noexcept {
+  for (int block = 0; block < 16; block += 8) {
+    for (int i = 0; i < 8; ++i) {
+      for (int j = i + 1; j < 8; ++j) {
+        const std::int16_t other = v[i].lane[block + j];
+        v[i].lane[block + j] = v[j].lane[block + i];
+        v[j].lane[block + i] = other;
+      }
+    }
+  }
+}
+
+// The eight vectors as columns of two blocks of samples: 128 added, clamped to 0..255.
+inline void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_t a_stride,
+                         std::uint8_t* b, std::size_t b_stride) noexcept {
+  const auto sample = [](std::int16_t value) {
+    return static_cast<std::uint8_t>(value < -128 ? 0 : value > 127 ? 255 : value + 128);
+  };
+  for (std::size_t x = 0; x < 8; ++x) {
+    for (std::size_t y = 0; y < 8; ++y) {
+      a[x * a_stride + y] = sample(v[x].lane[y]);
+      b[x * b_stride + y] = sample(v[x].lane[8 + y]);
+    }
+  }
+}

@@ -1,0 +1,72 @@
+#include "format/pixels/libjpeg.h"
+
+#include <jerror.h>
+
+namespace sluice::libjpeg {
+
+namespace {
+
+// A progressive file may repeat scans at will, each a pass over the whole picture; no real one
+// comes near.
+constexpr int kMaxScans = 100;
+
+// Warnings after which libjpeg makes pixels up. The others are about markers and leave pixels
+// alone.
+bool DamagesPixels(int message) noexcept {
+  switch (message) {
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_JPEG_EOF:
+    case JWRN_MUST_RESYNC:
+    case JWRN_NOT_SEQUENTIAL:
+    case JWRN_BOGUS_PROGRESSION: return true;
+    default: return false;
+  }
+}
+
+[[noreturn]] void OnError(j_common_ptr common) {
+  auto* trap = reinterpret_cast<ErrorTrap*>(common->err);
+  common->err->format_message(common, trap->text);
+  std::longjmp(trap->jump, 1);
+}
+
+void OnMessage(j_common_ptr common, int level) {
+  if (level < 0 && DamagesPixels(common->err->msg_code)) OnError(common);
+}
+
+void OnProgress(j_common_ptr common) {
+  auto* decompress = reinterpret_cast<j_decompress_ptr>(common);
+  if (decompress->input_scan_number > kMaxScans) {
+    auto* trap = reinterpret_cast<ErrorTrap*>(common->err);
+    std::snprintf(trap->text, sizeof(trap->text), "has more than %d scans", kMaxScans);
+    std::longjmp(trap->jump, 1);
+  }
+}
+
+}  // namespace
+
+Decompressor::Decompressor() {
+  object.err = jpeg_std_error(&trap.base);
+  trap.base.error_exit = OnError;
+  trap.base.emit_message = OnMessage;
+  progress.progress_monitor = OnProgress;
+  jpeg_create_decompress(&object);
+  object.progress = &progress;
+}
+
+Decompressor::~Decompressor() {
+  jpeg_destroy_decompress(&object);
+}
+
+void Decompressor::Renew() {
+  jpeg_destroy_decompress(&object);
+  jpeg_create_decompress(&object);
+  object.progress = &progress;
+}
+
+void ReadHeader(jpeg_decompress_struct& object, Bytes file) {
+  jpeg_mem_src(&object, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&object, TRUE);
+}
+
+}  // namespace sluice::libjpeg

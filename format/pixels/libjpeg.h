@@ -1,0 +1,42 @@
+// libjpeg-turbo's decompression object with its errors trapped, for whoever decodes through it.
+//
+// libjpeg reports an error by a jump: `setjmp(object.trap.jump)` first, and no object with a
+// destructor between that and the calls into libjpeg. Warnings after which pixels would be made up
+// are errors here.
+#pragma once
+
+#include <csetjmp>
+#include <cstdio>
+
+#include <jpeglib.h>
+
+#include "format/disk/bytes.h"
+
+namespace sluice::libjpeg {
+
+struct ErrorTrap {
+  jpeg_error_mgr base;  // first, so that libjpeg's pointer to it is a pointer to the whole
+  std::jmp_buf jump;
+  char text[JMSG_LENGTH_MAX];
+};
+
+// It must not move: libjpeg keeps pointers into it.
+struct Decompressor {
+  Decompressor();
+  ~Decompressor();
+  Decompressor(const Decompressor&) = delete;
+  Decompressor& operator=(const Decompressor&) = delete;
+
+  // Makes the object new. One that has decoded another picture keeps that one's tables, which a
+  // file without its own would be decoded with, and (in libjpeg-turbo 2.1) pointers to freed
+  // modules.
+  void Renew();
+
+  jpeg_decompress_struct object{};
+  ErrorTrap trap{};
+  jpeg_progress_mgr progress{};
+};
+
+void ReadHeader(jpeg_decompress_struct& object, Bytes file);
+
+}  // namespace sluice::libjpeg

@@ -1,0 +1,85 @@
+// Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
+// numbers: as easy as 1, 2, 3", 2011). The same (key, counter) always gives the same four words, on
+// any thread and in any order, so that a draw needs no state.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+namespace sluice {
+
+using Words4 = std::array<std::uint32_t, 4>;
+__extension__ using Wide = unsigned __int128;  // for the high half of a 64 x 64 bit product
+
+constexpr Words4 Philox(std::uint64_t key, Words4 counter) noexcept {
+  auto key0 = static_cast<std::uint32_t>(key);
+  auto key1 = static_cast<std::uint32_t>(key >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const std::uint64_t product0 = std::uint64_t{0xD2511F53} * counter[0];
+    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * counter[2];
+    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0,
+               static_cast<std::uint32_t>(product1),
+               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1,
+               static_cast<std::uint32_t>(product0)};
+    key0 += 0x9E3779B9;
+    key1 += 0xBB67AE85;
+  }
+  return counter;
+}
+
+// What a stream of draws is for; part of every counter, so that streams never share numbers. On
+// disk in effect (orders and conversions depend on them): numbers are never changed or used again.
+enum class Purpose : std::uint32_t {
+  kConvertOrder = 1,  // the permutation of the samples at conversion
+  kBlockOrder = 2,    // reader: the permutation of blocks
+  kWindowOrder = 3,   // reader: the permutation inside a window
+  kTailOrder = 4,     // reader: the permutation of an epoch's common tail
+  kSampleOrder = 5,   // reader: one permutation of all samples
+  kTransform = 6,     // a transform's draws
+  kPermutation = 7,   // reader: what a permutation is made from
+};
+
+// An endless stream of words for one (seed, purpose, a, b): counters 0, 1, 2, ... in turn.
+class RandomStream {
+ public:
+  // `a` (64 bits) and `b` (16 bits) tell streams of one purpose apart.
+  RandomStream(std::uint64_t seed, Purpose purpose, std::uint64_t a, std::uint16_t b = 0) noexcept
+      : key_(seed),
+        counter_{0, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32),
+                 static_cast<std::uint32_t>(purpose) << 16 | b} {}
+
+  std::uint32_t Word() noexcept {
+    if (used_ == 4) {
+      words_ = Philox(key_, counter_);
+      ++counter_[0];
+      used_ = 0;
+    }
+    return words_[used_++];
+  }
+  std::uint64_t Word64() noexcept {
+    const std::uint64_t high = Word();
+    return high << 32 | Word();
+  }
+  // Uniform in [0, 1), a multiple of 2^-53.
+  double Uniform() noexcept { return static_cast<double>(Word64() >> 11) * 0x1p-53; }
+  // Uniform in [0, n) without bias, n > 0 (Lemire 2019, "Fast random integer generation in an
+  // interval").
+  std::uint64_t Below(std::uint64_t n) noexcept {
+    Wide product = Wide{Word64()} * n;
+    if (static_cast<std::uint64_t>(product) < n) {
+      const std::uint64_t threshold = (0 - n) % n;
+      while (static_cast<std::uint64_t>(product) < threshold) {
+        product = Wide{Word64()} * n;
+      }
+    }
+    return static_cast<std::uint64_t>(product >> 64);
+  }
+
+ private:
+  std::uint64_t key_;
+  Words4 counter_;
+  Words4 words_{};
+  int used_ = 4;
+};
+
+}  // namespace sluice

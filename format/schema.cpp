@@ -1,0 +1,195 @@
+#include <algorithm>
+#include <unordered_set>
+
+#include <sluice/error.h>
+#include <sluice/schema.h>
+
+#include "format/disk/limits.h"
+#include "format/disk/row_layout.h"
+
+namespace sluice {
+
+std::size_t SizeOf(DType type) noexcept {
+  switch (type) {
+    case DType::kInt8:
+    case DType::kUint8: return 1;
+    case DType::kInt16:
+    case DType::kUint16: return 2;
+    case DType::kInt32:
+    case DType::kFloat32: return 4;
+    case DType::kInt64:
+    case DType::kFloat64: return 8;
+  }
+  return 0;
+}
+
+std::string_view NameOf(DType type) noexcept {
+  switch (type) {
+    case DType::kInt8: return "int8";
+    case DType::kInt16: return "int16";
+    case DType::kInt32: return "int32";
+    case DType::kInt64: return "int64";
+    case DType::kUint8: return "uint8";
+    case DType::kUint16: return "uint16";
+    case DType::kFloat32: return "float32";
+    case DType::kFloat64: return "float64";
+  }
+  return "";
+}
+
+std::string_view NameOf(FieldKind kind) noexcept {
+  switch (kind) {
+    case FieldKind::kImage: return "image";
+    case FieldKind::kBytes: return "bytes";
+    case FieldKind::kArray: return "array";
+    case FieldKind::kVariable: return "variable";
+  }
+  return "";
+}
+
+std::string_view NameOf(Role role) noexcept {
+  switch (role) {
+    case Role::kNone: return "none";
+    case Role::kImage: return "image";
+    case Role::kMask: return "mask";
+    case Role::kLabel: return "label";
+    case Role::kBoxes: return "boxes";
+    case Role::kKeypoints: return "keypoints";
+    case Role::kText: return "text";
+    case Role::kJson: return "json";
+  }
+  return "";
+}
+
+std::uint64_t Field::elements() const noexcept {
+  // Bounded by Schema::Validate(); saturates for shapes that have not been through it.
+  std::uint64_t product = 1;
+  for (const std::uint32_t extent : shape) {
+    if (extent != 0 && product > UINT64_MAX / extent) return UINT64_MAX;
+    product *= extent;
+  }
+  return product;
+}
+
+Field Field::Image(std::string name) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = FieldKind::kImage;
+  field.role = Role::kImage;
+  return field;
+}
+
+Field Field::Mask(std::string name, std::string follows) {
+  Field field = Image(std::move(name));
+  field.role = Role::kMask;
+  field.follows = std::move(follows);
+  return field;
+}
+
+Field Field::Label(std::string name, std::vector<std::string> classes) {
+  Field field = Array(std::move(name), DType::kInt32, {});
+  field.role = Role::kLabel;
+  field.classes = std::move(classes);
+  return field;
+}
+
+Field Field::Array(std::string name, DType dtype, std::vector<std::uint32_t> shape) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = FieldKind::kArray;
+  field.dtype = dtype;
+  field.shape = std::move(shape);
+  return field;
+}
+
+Field Field::Variable(std::string name, DType dtype, std::vector<std::uint32_t> inner_shape) {
+  Field field = Array(std::move(name), dtype, std::move(inner_shape));
+  field.kind = FieldKind::kVariable;
+  return field;
+}
+
+Field Field::Bytes(std::string name, Role role) {
+  Field field;
+  field.name = std::move(name);
+  field.kind = FieldKind::kBytes;
+  field.role = role;
+  return field;
+}
+
+std::size_t Schema::Find(std::string_view name) const noexcept {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].name == name) return i;
+  }
+  return kNone;
+}
+
+std::size_t Schema::FindRole(Role role) const noexcept {
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].role == role) return i;
+  }
+  return kNone;
+}
+
+namespace {
+
+[[noreturn]] void Refuse(ErrorCode code, const Field& field, const std::string& what) {
+  throw Error(code, "field \"" + field.name + "\": " + what);
+}
+
+void ValidateField(const Schema& schema, const Field& field) {
+  if (field.name.empty() || field.name.size() > kMaxNameBytes) {
+    Refuse(ErrorCode::kInvalidArgument, field, "a field's name has 1 to 255 bytes");
+  }
+  if (field.shape.size() > kMaxDimensions) {
+    Refuse(ErrorCode::kLimit, field, "a shape has at most 8 extents");
+  }
+  const bool array = field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable;
+  if (!array && !field.shape.empty()) {
+    Refuse(ErrorCode::kInvalidArgument, field, "only array and variable fields have a shape");
+  }
+  if (array && std::find(field.shape.begin(), field.shape.end(), 0U) != field.shape.end()) {
+    Refuse(ErrorCode::kInvalidArgument, field, "an extent of a shape is at least 1");
+  }
+  if (array && field.elements() > kMaxRowBytes) {
+    Refuse(ErrorCode::kLimit, field, "a shape has at most 65536 elements");
+  }
+  const bool image = field.kind == FieldKind::kImage;
+  if ((field.role == Role::kImage || field.role == Role::kMask) && !image) {
+    Refuse(ErrorCode::kInvalidArgument, field, "the roles image and mask need an image field");
+  }
+  if (!field.follows.empty()) {
+    const std::size_t followed = schema.Find(field.follows);
+    if (followed == Schema::kNone || schema.fields[followed].kind != FieldKind::kImage) {
+      Refuse(ErrorCode::kInvalidArgument, field,
+             "follows \"" + field.follows + "\", which is no image field of this schema");
+    }
+    if (!schema.fields[followed].follows.empty()) {
+      Refuse(ErrorCode::kInvalidArgument, field,
+             "follows \"" + field.follows + "\", which follows a field itself");
+    }
+  }
+}
+
+}  // namespace
+
+void Schema::Validate() const {
+  if (fields.empty()) throw Error(ErrorCode::kInvalidArgument, "a schema has at least one field");
+  if (fields.size() > kMaxFields) {
+    throw Error(ErrorCode::kLimit, "a schema has at most 256 fields");
+  }
+  std::unordered_set<std::string_view> names;
+  for (const Field& field : fields) {
+    ValidateField(*this, field);
+    if (!names.insert(field.name).second) {
+      Refuse(ErrorCode::kInvalidArgument, field, "two fields have this name");
+    }
+  }
+  if (RowLayout(*this).row_bytes() > kMaxRowBytes) {
+    throw Error(
+        ErrorCode::kLimit,
+        "the fixed-shape fields of one sample take more than 65536 bytes; store large arrays "
+        "as variable or bytes fields");
+  }
+}
+
+}  // namespace sluice

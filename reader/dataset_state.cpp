@@ -1,0 +1,120 @@
+#include "reader/dataset_state.h"
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+// The folder of a dataset named by itself or by its manifest.
+std::filesystem::path FolderOf(const std::filesystem::path& path) {
+  if (path.filename() != kManifestName) return path;
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+DatasetShape ShapeOf(const Manifest& manifest) {
+  std::vector<DatasetShape::Shard> shards;
+  shards.reserve(manifest.shards.size());
+  for (const ManifestShard& shard : manifest.shards) {
+    shards.push_back({shard.samples, shard.blocks, shard.block_samples, shard.bytes});
+  }
+  return DatasetShape(std::move(shards));
+}
+
+std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
+  std::vector<ImageSummary> summaries;
+  for (const Field& field : manifest.schema.fields) {
+    if (field.kind != FieldKind::kImage) continue;
+    const ManifestImages& images = manifest.images[summaries.size()];
+    ImageSummary summary;
+    summary.field = field.name;
+    summary.min_width = images.min_width;
+    summary.max_width = images.max_width;
+    summary.min_height = images.min_height;
+    summary.max_height = images.max_height;
+    summary.min_channels = static_cast<std::uint8_t>(images.min_channels);
+    summary.max_channels = static_cast<std::uint8_t>(images.max_channels);
+    summary.pixel_type = static_cast<PixelType>(images.pixel_type);
+    summary.max_payload_bytes = images.max_payload_bytes;
+    summary.payload_bytes = images.payload_bytes;
+    summary.present = images.present;
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+Manifest ReadManifestText(const std::filesystem::path& folder, std::string& id) {
+  Id128 digest;
+  Manifest manifest = ReadManifest(folder, digest);
+  id = ToHex(digest);
+  return manifest;
+}
+
+}  // namespace
+
+DatasetState::DatasetState(const std::filesystem::path& path)
+    : folder(FolderOf(path)),
+      manifest(ReadManifestText(folder, id)),
+      layout(manifest.schema),
+      shape(ShapeOf(manifest)),
+      images(ImagesOfManifest(manifest)),
+      owned_(manifest.shards.size()),
+      open_(manifest.shards.size()) {
+  for (const ManifestShard& shard : manifest.shards) {
+    shards.push_back({shard.file, shard.samples, shard.blocks, shard.bytes, shard.block_samples});
+  }
+}
+
+const ShardFile& DatasetState::Shard(std::uint32_t shard) {
+  // Pairs with the release below: whoever sees the pointer sees the shard that it points to.
+  if (const ShardFile* open = open_[shard].load(std::memory_order_acquire)) return *open;
+  const std::lock_guard lock(open_mutex_);
+  if (owned_[shard] == nullptr) {
+    const ManifestShard& entry = manifest.shards[shard];
+    ShardExpectation expect;
+    expect.id = entry.id;
+    expect.digest = entry.digest;
+    expect.samples = entry.samples;
+    expect.blocks = entry.blocks;
+    expect.bytes = entry.bytes;
+    expect.block_samples = entry.block_samples;
+    owned_[shard] = std::make_unique<ShardFile>(folder / entry.file, manifest.schema, expect);
+    open_[shard].store(owned_[shard].get(), std::memory_order_release);
+  }
+  return *owned_[shard];
+}
+
+std::size_t DatasetState::FieldIndex(std::string_view name) const {
+  const std::size_t field = manifest.schema.Find(name);
+  if (field != Schema::kNone) return field;
+  std::string known;
+  for (const Field& other : manifest.schema.fields) {
+    known += (known.empty() ? "" : ", ") + other.name;
+  }
+  throw Error(ErrorCode::kInvalidArgument, folder.string(),
+              "has no field \"" + std::string(name) + "\"; it has: " + known);
+}
+
+std::size_t DatasetState::ImageField(std::string_view name) const {
+  const std::vector<Field>& fields = manifest.schema.fields;
+  if (name.empty()) {
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (fields[f].kind == FieldKind::kImage) return f;
+    }
+    throw Error(ErrorCode::kInvalidArgument, folder.string(), "has no image field");
+  }
+  const std::size_t field = FieldIndex(name);
+  if (fields[field].kind == FieldKind::kImage) return field;
+  throw Error(ErrorCode::kInvalidArgument, folder.string(),
+              "field \"" + std::string(name) + "\" is no image");
+}
+
+const ImageSummary& DatasetState::ImagesOf(std::size_t field) const {
+  std::size_t before = 0;
+  for (std::size_t f = 0; f < field; ++f) {
+    before += manifest.schema.fields[f].kind == FieldKind::kImage ? 1 : 0;
+  }
+  return images[before];
+}
+
+}  // namespace sluice

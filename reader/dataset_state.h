@@ -1,0 +1,47 @@
+// What all handles to an opened dataset share: its manifest, and the shards that have been mapped.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/dataset.h>
+
+#include "format/disk/manifest.h"
+#include "format/disk/shard.h"
+#include "reader/order/shape.h"
+
+namespace sluice {
+
+struct DatasetState {
+  explicit DatasetState(const std::filesystem::path& folder);
+
+  // The shard, mapped on first use. Throws Error. Thread-safe, and lock-free once it is mapped.
+  const ShardFile& Shard(std::uint32_t shard);
+
+  // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
+  std::size_t FieldIndex(std::string_view name) const;
+  // The image field of that name, or the first one for {}.
+  std::size_t ImageField(std::string_view name) const;
+  // What the manifest says of that image field.
+  const ImageSummary& ImagesOf(std::size_t field) const;
+
+  std::filesystem::path folder;
+  std::string id;
+  Manifest manifest;
+  RowLayout layout;
+  DatasetShape shape;
+  std::vector<ShardSummary> shards;
+  std::vector<ImageSummary> images;
+
+ private:
+  std::mutex open_mutex_;  // held while a shard is being mapped
+  std::vector<std::unique_ptr<ShardFile>> owned_;
+  std::vector<std::atomic<const ShardFile*>> open_;
+};
+
+}  // namespace sluice

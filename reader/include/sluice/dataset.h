@@ -1,0 +1,118 @@
+// A dataset opened for reading, and random access to its samples.
+//
+// Open() reads manifest.json and nothing else, so its cost does not grow with the samples. A shard
+// is mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample
+// or Loader made from it lives. A Dataset is a cheap handle; copies share the mappings. Any number
+// of threads may use one at once.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/image.h>
+#include <sluice/schema.h>
+
+namespace sluice {
+
+struct DatasetState;  // private
+
+// One sample. What it returns as a span or view points into the mapped shard and lives as long as
+// the Sample. Asking for a field that the schema lacks, or as another type, throws
+// Error(kInvalidArgument); a payload whose checksum does not match, Error(kCorrupt).
+class Sample {
+ public:
+  std::uint64_t index() const noexcept { return index_; }
+  // The source's path relative to its folder, or whatever key the writer gave.
+  std::string key() const;
+  // "shard-00003.sluice, block 5, row 2": for messages.
+  std::string place() const;
+
+  // A scalar array field, converted from any integer type to int64.
+  std::int64_t Integer(std::string_view field) const;
+  // A fixed-shape or variable-length array. T must be the field's element type.
+  template <class T>
+  std::span<const T> Array(std::string_view field) const;
+  // A bytes field (text included); a zstd payload is decompressed into the sample's own memory.
+  std::span<const std::byte> Bytes(std::string_view field) const;
+  std::string_view Text(std::string_view field) const;
+
+  bool Has(std::string_view field) const;  // false where the sample has no value in that field
+  ImagePayload Payload(std::string_view field = {}) const;  // {}: the first image field
+  Image Decode(std::string_view field = {}) const;          // the whole image, full size
+
+ private:
+  friend class Dataset;
+  Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index);
+  std::span<const std::byte> Elements(std::string_view field, DType type) const;
+
+  std::shared_ptr<DatasetState> dataset_;
+  std::uint64_t index_ = 0;
+  std::uint32_t shard_ = 0;
+  std::uint32_t block_ = 0;  // within the shard
+  std::uint32_t row_ = 0;    // within the block
+  mutable std::vector<std::vector<std::byte>> inflated_;
+};
+
+struct ShardSummary {
+  std::string file;  // relative to the dataset's folder
+  std::uint64_t samples = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t bytes = 0;
+  std::uint32_t block_samples = 0;
+};
+
+// What the manifest says of an image field, over all samples.
+struct ImageSummary {
+  std::string field;
+  std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;
+  std::uint8_t min_channels = 0, max_channels = 0;
+  PixelType pixel_type = PixelType::kUint8;
+  std::uint64_t max_payload_bytes = 0;
+  std::uint64_t payload_bytes = 0;  // of all samples together
+  std::uint64_t present = 0;        // samples that have a value in this field
+  bool uniform() const noexcept {
+    return min_width == max_width && min_height == max_height && min_channels == max_channels;
+  }
+};
+
+class Dataset {
+ public:
+  // `path` is the dataset's folder (or its manifest.json). Errors: kNotFound; kUnfinished, with
+  // what to do; kCorrupt; kUnsupported for a version this build does not read.
+  static Dataset Open(const std::filesystem::path& path);
+
+  std::uint64_t size() const noexcept;           // samples
+  Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end
+
+  const Schema& schema() const noexcept;
+  const std::string& id() const noexcept;  // 32 hexadecimal digits
+  const std::string& name() const noexcept;
+  const std::filesystem::path& path() const noexcept;
+  const std::vector<ShardSummary>& shards() const noexcept;
+  const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
+  // Samples of each class of the first label field, by number; empty without classes.
+  const std::vector<std::uint64_t>& class_counts() const noexcept;
+  const std::string& made_with() const noexcept;  // how it was made, as JSON text
+
+  const std::shared_ptr<DatasetState>& state() const noexcept { return state_; }  // for the Loader
+
+ private:
+  std::shared_ptr<DatasetState> state_;
+};
+
+extern template std::span<const std::int8_t> Sample::Array<std::int8_t>(std::string_view) const;
+extern template std::span<const std::int16_t> Sample::Array<std::int16_t>(std::string_view) const;
+extern template std::span<const std::int32_t> Sample::Array<std::int32_t>(std::string_view) const;
+extern template std::span<const std::int64_t> Sample::Array<std::int64_t>(std::string_view) const;
+extern template std::span<const std::uint8_t> Sample::Array<std::uint8_t>(std::string_view) const;
+extern template std::span<const std::uint16_t> Sample::Array<std::uint16_t>(std::string_view) const;
+extern template std::span<const float> Sample::Array<float>(std::string_view) const;
+extern template std::span<const double> Sample::Array<double>(std::string_view) const;
+
+}  // namespace sluice

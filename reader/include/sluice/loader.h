@@ -1,0 +1,197 @@
+// The loader: epochs of batches from a dataset, decoded ahead by worker threads.
+//
+//   sluice::LoaderOptions options;
+//   options.batch_size = 256;
+//   options.transform = {sluice::RandomResizedCrop(224), sluice::HorizontalFlip()};
+//   sluice::Loader loader(sluice::Dataset::Open("data/photos"), options);
+//   for (int epoch = 0; epoch < 90; ++epoch)
+//     for (const sluice::Batch& batch : loader.Epoch(epoch))
+//       Train(batch.image().data, batch.Field<std::int32_t>("label"));
+//
+// Batches are a pure function of (dataset, options but for threads and prefetch, epoch), and come
+// in order. One thread consumes; Batch handles may be passed to and dropped by any thread. A
+// Loader's memory is taken when it is made: (1 + prefetch + hold) batches, and scratch for each
+// thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <sluice/dataset.h>
+#include <sluice/transform.h>
+
+namespace sluice {
+
+enum class Shuffle {
+  kQuasiRandom,  // blocks in random order, samples mixed inside windows of open blocks
+  kRandom,       // one permutation of all samples
+  kSequential,   // as stored
+};
+enum class LastBatch {
+  kKeep,  // the last batch of an epoch may be short
+  kDrop,  // a short last batch is left out
+  kPad,   // it is filled up with samples from the epoch's start; Batch::valid() says how many are
+          // new
+};
+enum class Layout { kNHWC, kNCHW };
+enum class Verify {
+  kAlways,      // each payload's checksum is compared before it is decoded
+  kFirstEpoch,  // only during the first epoch this Loader plays
+  kNever,       // headers and tables are still checked
+};
+
+struct LoaderOptions {
+  std::size_t batch_size = 256;  // samples
+  unsigned threads = 0;          // decoding threads; 0: one for each CPU this process may use
+  // Batches that are decoded ahead of the one the consumer holds. More evens out slow samples.
+  std::size_t prefetch = 2;
+  // Further batches the consumer may hold at the same time; asking beyond is Error(kState).
+  std::size_t hold = 1;
+  // Batches lie in page-locked memory, from which a GPU copies asynchronously. Needs a build with
+  // CUDA and a card: Error(kUnsupported) otherwise.
+  bool pinned = false;
+
+  Shuffle shuffle = Shuffle::kQuasiRandom;
+  std::uint64_t seed = 0;
+  // kQuasiRandom: streams an epoch is interleaved from, and bytes of the blocks open for shuffling
+  // at once over all of them; 0 takes the larger of 64 MiB and two blocks a lane. Both change the
+  // order.
+  std::uint32_t lanes = 192;
+  std::uint64_t window_bytes = 0;
+  LastBatch last_batch = LastBatch::kKeep;
+
+  std::string image;  // the image field to decode; empty: the first one
+  Pipeline transform;
+  Layout layout = Layout::kNHWC;
+  unsigned channels = 0;  // 1 or 3: converted to that; 0: as stored, where all images agree
+  Verify verify = Verify::kAlways;
+};
+
+// The decoded images of a batch: uint8 (uint16 for 16-bit raw images), samples one after another.
+struct ImageBatch {
+  const std::uint8_t* data = nullptr;
+  std::size_t samples = 0, height = 0, width = 0, channels = 0;
+  Layout layout = Layout::kNHWC;
+  PixelType pixel_type = PixelType::kUint8;
+  std::size_t sample_bytes() const noexcept {
+    return height * width * channels * SizeOf(pixel_type);
+  }
+};
+
+struct Slot;         // private
+struct LoaderState;  // private
+
+// A handle to one batch. Copies share it; its slot goes back to the loader when the last one is
+// gone. It may outlive the epoch and the loader.
+class Batch {
+ public:
+  std::size_t size() const noexcept;   // samples
+  std::size_t valid() const noexcept;  // size(), less what LastBatch::kPad filled up
+  std::uint64_t epoch() const noexcept;
+  std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
+  // The image field, if the dataset has one; samples == 0 otherwise.
+  const ImageBatch& image() const noexcept;
+  // A fixed-shape array field: size() x its elements. T must be the field's element type. Throws
+  // Error(kInvalidArgument) for another type, or a field that is no array.
+  template <class T>
+  std::span<const T> Field(std::string_view name) const;
+  // The dataset's sample numbers, in the batch's order.
+  std::span<const std::uint64_t> samples() const noexcept;
+
+ private:
+  friend class Loader;
+  friend class EpochIterator;
+  friend struct LoaderState;
+  Batch() = default;  // of an iterator at its end
+  explicit Batch(std::shared_ptr<const Slot> slot) : slot_(std::move(slot)) {}
+  std::span<const std::byte> FieldBytes(std::string_view name, DType type) const;
+  std::shared_ptr<const Slot> slot_;
+};
+
+// Input iterator over the batches of an epoch. ++ lets go of its batch and waits for the next one;
+// it throws the Error of a sample in it that cannot be read, and Error(kState) where the consumer
+// holds every slot.
+class EpochIterator {
+ public:
+  using iterator_category = std::input_iterator_tag;
+  using value_type = Batch;
+  using difference_type = std::ptrdiff_t;
+  using pointer = const Batch*;
+  using reference = const Batch&;
+
+  reference operator*() const { return batch_; }
+  pointer operator->() const { return &batch_; }
+  EpochIterator& operator++();
+  void operator++(int) { ++*this; }
+  friend bool operator==(const EpochIterator& it, std::default_sentinel_t) { return it.done_; }
+
+ private:
+  friend class EpochRange;
+  explicit EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation);
+  std::shared_ptr<LoaderState> loader_;
+  std::uint64_t generation_;
+  Batch batch_;
+  bool done_ = false;
+};
+
+class EpochRange {
+ public:
+  EpochIterator begin() const { return EpochIterator(loader_, generation_); }
+  std::default_sentinel_t end() const { return {}; }
+
+ private:
+  friend class Loader;
+  EpochRange(std::shared_ptr<LoaderState> loader, std::uint64_t generation)
+      : loader_(std::move(loader)), generation_(generation) {}
+  std::shared_ptr<LoaderState> loader_;
+  std::uint64_t generation_;
+};
+
+struct LoaderStats {
+  std::uint64_t samples = 0;  // handed to the consumer
+  std::uint64_t batches = 0;
+  std::uint64_t payload_bytes = 0;   // of the payloads that were decoded
+  double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
+  double decode_seconds = 0;         // summed over the threads
+};
+
+class Loader {
+ public:
+  // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
+  // differing sizes without a transform that makes them equal.
+  explicit Loader(Dataset dataset, LoaderOptions options = {});
+  ~Loader();  // stops the threads after the samples in hand
+  Loader(Loader&&) noexcept;
+  Loader& operator=(Loader&&) noexcept;
+
+  // Starts playing that epoch; a range begun earlier ends. Epochs asked for in a row (n, n + 1,
+  // ...) flow into one another: the next one's first batches are decoded while the last ones are
+  // used.
+  EpochRange Epoch(std::uint64_t epoch);
+
+  std::uint64_t batches_per_epoch() const noexcept;
+  std::uint64_t samples_per_epoch() const noexcept;  // as LastBatch makes it
+  unsigned threads() const noexcept;
+  std::size_t memory_bytes() const noexcept;  // of the slots
+  LoaderStats Stats() const;                  // since the Loader was made
+
+ private:
+  std::shared_ptr<LoaderState> state_;
+};
+
+extern template std::span<const std::int8_t> Batch::Field<std::int8_t>(std::string_view) const;
+extern template std::span<const std::int16_t> Batch::Field<std::int16_t>(std::string_view) const;
+extern template std::span<const std::int32_t> Batch::Field<std::int32_t>(std::string_view) const;
+extern template std::span<const std::int64_t> Batch::Field<std::int64_t>(std::string_view) const;
+extern template std::span<const std::uint8_t> Batch::Field<std::uint8_t>(std::string_view) const;
+extern template std::span<const std::uint16_t> Batch::Field<std::uint16_t>(std::string_view) const;
+extern template std::span<const float> Batch::Field<float>(std::string_view) const;
+extern template std::span<const double> Batch::Field<double>(std::string_view) const;
+
+}  // namespace sluice

@@ -1,0 +1,39 @@
+// Checking a dataset: every checksum, every padding byte and, if asked for, every image.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <sluice/dataset.h>
+
+namespace sluice {
+
+struct VerifyOptions {
+  bool decode = false;   // also decode every image, whole
+  unsigned threads = 0;  // 0: one for each CPU this process may use
+  // Called from one thread at a time with (samples checked, samples in all); must not throw.
+  std::function<void(std::uint64_t, std::uint64_t)> on_progress;
+  std::stop_token stop;  // ends the check early, with what was found until then
+};
+
+struct Fault {
+  std::string shard;         // file name, or "manifest.json"
+  std::int64_t sample = -1;  // number in the dataset; -1 where no single sample is concerned
+  std::string key;           // empty where it cannot be read
+  std::string reason;
+};
+
+struct VerifyReport {
+  std::uint64_t samples = 0;  // checked
+  std::uint64_t bytes = 0;    // read
+  std::vector<Fault> faults;  // in the order of the dataset
+  bool stopped = false;       // VerifyOptions::stop ended it early
+};
+
+// Throws Error only where the manifest itself cannot be read; anything else wrong is a fault.
+VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options = {});
+
+}  // namespace sluice

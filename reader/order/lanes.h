@@ -1,0 +1,77 @@
+// The quasi-random order of one epoch (version 1): interleaved lanes of shuffled windows.
+//
+// The dataset's blocks are permuted; the i-th of them goes to lane i mod L. A lane plays its blocks
+// a window at a time, the samples of a window permuted among each other, and position p of the
+// epoch comes from lane p mod L. That goes on for as long as the shortest lane has samples (the
+// body); what is left of the others then follows, permuted as a whole (the tail). Lanes begin with
+// windows of different length, so that they do not all open new blocks at the same time.
+//
+// Blocks are of one size but for few short ones (the last of a shard, usually), so that the k-th
+// sample of a lane is found by arithmetic and a binary search over the lane's short blocks: memory
+// and set-up are O(shards), and any position is reached in O(log shards).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "reader/order/permutation.h"
+#include "reader/order/shape.h"
+
+namespace sluice {
+
+struct LaneOptions {
+  std::uint64_t seed = 0;
+  std::uint32_t lanes = 192;
+  std::uint64_t window_blocks = 2;  // of a lane
+};
+
+class LaneOrder {
+ public:
+  // `shape` must outlive the order.
+  LaneOrder(const DatasetShape& shape, const LaneOptions& options, std::uint64_t epoch);
+
+  // The sample at a position of the epoch. Cheap when positions are asked for in order: each lane
+  // keeps the permutation of the window it is in. `opened` gets the blocks (by number in the
+  // dataset) of each window that is entered by this call.
+  SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
+
+  std::uint64_t body() const noexcept { return body_per_lane_ * lanes_.size(); }
+
+ private:
+  static constexpr std::uint64_t kNoWindow = ~std::uint64_t{0};
+  // A block with fewer samples than the largest: its place in the lane, and how many samples are
+  // missing up to and including it.
+  struct ShortBlock {
+    std::uint64_t place = 0;
+    std::uint64_t missing = 0;
+  };
+  struct Lane {
+    std::vector<ShortBlock> short_blocks;  // by place
+    std::uint64_t blocks = 0;
+    std::uint64_t samples = 0;
+    // The window that is open:
+    std::uint64_t window = kNoWindow;
+    std::uint64_t first = 0;  // its first sample, within the lane
+    std::uint64_t count = 0;
+    Permutation mix;
+  };
+
+  void DealShortBlocks();
+  // Samples of the lane before its block number `place`.
+  std::uint64_t SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept;
+  // The place of the block that holds the lane's sample number `sample`.
+  std::uint64_t PlaceOf(const Lane& lane, std::uint64_t sample) const noexcept;
+  SampleRef InLane(std::uint64_t lane, std::uint64_t sample, std::vector<std::uint64_t>& opened);
+  void OpenWindow(std::uint64_t lane, std::uint64_t window, std::vector<std::uint64_t>& opened);
+
+  const DatasetShape& shape_;
+  std::uint64_t window_blocks_;
+  std::uint64_t window_key_;
+  Permutation blocks_;
+  std::vector<Lane> lanes_;
+  std::uint64_t body_per_lane_ = 0;
+  Permutation tail_;
+  std::vector<std::uint64_t> tail_start_;  // of each lane's share, within the tail
+};
+
+}  // namespace sluice

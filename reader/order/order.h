@@ -1,0 +1,43 @@
+// The order of one epoch: the function from a position to a sample, for every kind of shuffling.
+//
+// A pure function of (dataset, options, epoch). Not thread-safe: whoever asks keeps one.
+#pragma once
+
+#include <optional>
+
+#include <sluice/loader.h>
+
+#include "reader/order/lanes.h"
+#include "reader/order/permutation.h"
+#include "reader/order/shape.h"
+
+namespace sluice {
+
+struct OrderOptions {
+  Shuffle shuffle = Shuffle::kQuasiRandom;
+  std::uint64_t seed = 0;
+  std::uint32_t lanes = 192;
+  std::uint64_t window_bytes = 0;  // 0: the larger of 64 MiB and two blocks a lane
+};
+
+class EpochOrder {
+ public:
+  // `shape` must outlive the order.
+  EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch);
+
+  // `opened` gets the blocks, by number in the dataset, that will be needed from now on: for
+  // reading ahead. Positions asked for in order are cheap.
+  SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
+
+ private:
+  const DatasetShape& shape_;
+  Shuffle shuffle_;
+  std::optional<LaneOrder> lanes_;
+  Permutation samples_;
+  std::uint64_t last_block_ = ~std::uint64_t{0};  // kSequential: the block entered last
+};
+
+// Blocks of a lane's window, for a dataset and options.
+std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderOptions& options) noexcept;
+
+}  // namespace sluice

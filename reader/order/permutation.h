@@ -1,0 +1,40 @@
+// A permutation of 0 .. n-1 chosen by a key.
+//
+// Up to 65536 elements it is a table made by Fisher and Yates's shuffle: every permutation is
+// equally likely, as far as 64 bits of key reach. Beyond, it is a Feistel network over the next
+// power of two, walked until it lands inside (Black and Rogaway 2002): no memory, however large n
+// is.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace sluice {
+
+class Permutation {
+ public:
+  Permutation() = default;
+  Permutation(std::uint64_t n, std::uint64_t key);
+  // The same as constructing anew, in the memory already taken.
+  void Reset(std::uint64_t n, std::uint64_t key);
+
+  std::uint64_t size() const noexcept { return n_; }
+  std::uint64_t operator()(std::uint64_t i) const noexcept;  // i < size()
+  // The i whose image is `value`; takes O(n) for a table.
+  std::uint64_t Inverse(std::uint64_t value) const noexcept;
+
+ private:
+  static constexpr int kRounds = 8;
+  std::uint64_t Forward(std::uint64_t value) const noexcept;
+  std::uint64_t Backward(std::uint64_t value) const noexcept;
+
+  std::uint64_t n_ = 0;
+  std::vector<std::uint16_t> table_;
+  int low_bits_ = 0;
+  std::uint64_t low_mask_ = 0;
+  std::uint64_t high_mask_ = 0;
+  std::array<std::uint64_t, kRounds> round_keys_{};
+};
+
+}  // namespace sluice

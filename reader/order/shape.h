@@ -1,0 +1,48 @@
+// The shape of a dataset, as far as an order needs it: how many samples lie in which block.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace sluice {
+
+// Where a sample lies, and its number in the dataset.
+struct SampleRef {
+  std::uint32_t shard = 0;
+  std::uint32_t block = 0;  // within the shard
+  std::uint32_t row = 0;    // within the block
+  std::uint64_t index = 0;
+};
+
+class DatasetShape {
+ public:
+  struct Shard {
+    std::uint64_t samples = 0;
+    std::uint64_t blocks = 0;
+    std::uint32_t block_samples = 0;  // in every block but the last
+    std::uint64_t bytes = 0;
+  };
+
+  explicit DatasetShape(std::vector<Shard> shards);
+
+  std::uint64_t samples() const noexcept { return first_sample_.back(); }
+  std::uint64_t blocks() const noexcept { return first_block_.back(); }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  std::uint32_t max_block_samples() const noexcept { return max_block_samples_; }
+  const std::vector<Shard>& shards() const noexcept { return shards_; }
+  std::uint64_t first_block(std::size_t shard) const noexcept { return first_block_[shard]; }
+
+  // O(log shards), as is the next one.
+  SampleRef Sample(std::uint64_t index) const noexcept;
+  // Row `row` of a block, by its number in the whole dataset.
+  SampleRef Row(std::uint64_t block, std::uint64_t row) const noexcept;
+
+ private:
+  std::vector<Shard> shards_;
+  std::vector<std::uint64_t> first_sample_;  // one more than shards: the last is the total
+  std::vector<std::uint64_t> first_block_;
+  std::uint64_t bytes_ = 0;
+  std::uint32_t max_block_samples_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,283 @@
+#include "reader/pipeline/loader_state.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "format/cpu.h"
+#include "reader/pipeline/sample_decoder.h"
+
+namespace sluice {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+constexpr unsigned kMaxThreads = 1024;
+constexpr std::size_t kMaxSlots = 1024;
+
+LoaderOptions Checked(LoaderOptions options) {
+  const auto refuse = [](const char* what) { throw Error(ErrorCode::kInvalidArgument, what); };
+  if (options.threads > kMaxThreads) refuse("LoaderOptions::threads is at most 1024");
+  if (options.prefetch == 0 || options.prefetch > kMaxSlots || options.hold > kMaxSlots) {
+    refuse("LoaderOptions::prefetch is 1 to 1024, and hold at most 1024");
+  }
+  if (options.lanes == 0 || options.lanes > 65536) refuse("LoaderOptions::lanes is 1 to 65536");
+  return options;
+}
+
+// Small samples are taken many at a time, so that the mutex is not what the threads spend their
+// time on: about 64 KiB of payload, which takes some ten microseconds to copy and more to decode.
+std::size_t RowsAtOnce(const DatasetState& dataset, const SlotLayout& layout) {
+  constexpr std::uint64_t kRunBytes = 65536;
+  constexpr std::uint64_t kMostRows = 64;
+  if (layout.image_field == Schema::kNone) return kMostRows;
+  const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+  const std::uint64_t mean = images.payload_bytes / images.present;
+  return std::clamp<std::uint64_t>(kRunBytes / std::max<std::uint64_t>(mean, 1), 1, kMostRows);
+}
+
+}  // namespace
+
+LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
+    : dataset_(std::move(dataset)),
+      options_(Checked(std::move(options))),
+      geometry_(options_.transform),
+      layout_(MakeSlotLayout(*dataset_.state(), options_, geometry_)),
+      epoch_size_(EpochSize::Of(dataset_.size(), options_.batch_size, options_.last_batch)),
+      thread_count_(options_.threads != 0 ? options_.threads : AvailableCpus()),
+      rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)) {
+  const std::size_t count = 1 + options_.prefetch + options_.hold;
+  for (std::size_t i = 0; i < count; ++i) {
+    auto slot = std::make_unique<Slot>();
+    slot->layout = &layout_;
+    slot->memory = HostBuffer(layout_.bytes, options_.pinned);
+    slot->image = layout_.image;
+    slot->image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data());
+    slot->refs.resize(options_.batch_size);
+    slot->positions.resize(options_.batch_size);
+    slot->samples.resize(options_.batch_size);
+    free_.push_back(slot.get());
+    slots_.push_back(std::move(slot));
+  }
+  try {
+    threads_.emplace_back([this] { RunPlanner(); });
+    for (unsigned t = 0; t < thread_count_; ++t)
+      threads_.emplace_back([this] { RunWorker(); });
+  } catch (...) {
+    Stop();
+    throw;
+  }
+}
+
+LoaderState::~LoaderState() {
+  Stop();
+}
+
+void LoaderState::Stop() {
+  std::vector<std::thread> threads;
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+    for (Slot* const slot : planned_)
+      slot->abandoned.store(true, std::memory_order_relaxed);
+    threads.swap(threads_);
+  }
+  plan_.notify_all();
+  work_.notify_all();
+  ready_.notify_all();
+  for (std::thread& thread : threads)
+    thread.join();
+}
+
+std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
+  const std::lock_guard lock(mutex_);
+  const bool flows_on = playing_ && next_epoch_ == epoch && next_batch_ == 0;
+  if (!flows_on) {
+    Abandon();
+    playing_ = true;
+    plan_epoch_ = next_epoch_ = epoch;
+    plan_batch_ = next_batch_ = 0;
+  }
+  range_epoch_ = epoch;
+  plan_.notify_one();
+  return ++range_;
+}
+
+void LoaderState::Abandon() {
+  ++generation_;
+  for (Slot* const slot : planned_) {
+    slot->abandoned.store(true, std::memory_order_relaxed);
+    if (slot->in_hand == 0) free_.push_back(slot);
+  }
+  planned_.clear();
+  handing_out_ = 0;
+}
+
+void LoaderState::ResetForPlanning(Slot& slot) {
+  slot.handed_out = 0;
+  slot.done = 0;
+  slot.in_hand = 0;
+  slot.error.reset();
+  slot.abandoned.store(false, std::memory_order_relaxed);
+}
+
+void LoaderState::RunPlanner() {
+  BatchPlanner planner(*dataset_.state(), options_);
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    plan_.wait(lock, [this] {
+      return stopping_ || (playing_ && !free_.empty() && epoch_size_.batches > 0);
+    });
+    if (stopping_) return;
+    Slot& slot = *free_.back();
+    free_.pop_back();
+    const std::uint64_t generation = generation_;
+    const std::uint64_t epoch = plan_epoch_;
+    const std::uint64_t batch = plan_batch_;
+    if (++plan_batch_ == epoch_size_.batches) {
+      ++plan_epoch_;
+      plan_batch_ = 0;
+    }
+    lock.unlock();
+    ResetForPlanning(slot);
+    try {
+      planner.Plan(epoch, batch, slot);
+    } catch (const Error& error) {
+      slot.error = error;
+    } catch (const std::bad_alloc&) {
+      slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
+    }
+    lock.lock();
+    if (generation != generation_) {
+      free_.push_back(&slot);
+      continue;
+    }
+    if (slot.error) {  // nothing to decode: it goes through as it is
+      slot.error_row = 0;
+      slot.size = slot.handed_out = slot.done = 0;
+      if (handing_out_ == planned_.size()) ++handing_out_;
+    }
+    planned_.push_back(&slot);
+    work_.notify_all();
+    if (planned_.front() == &slot && slot.done == slot.size) ready_.notify_one();
+  }
+}
+
+void LoaderState::RunWorker() {
+  SampleDecoder decoder(*dataset_.state(), geometry_, layout_);
+  std::uint64_t counted_bytes = 0;
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    work_.wait(lock, [this] { return stopping_ || handing_out_ < planned_.size(); });
+    if (stopping_) return;
+    Slot& slot = *planned_[handing_out_];
+    const std::size_t begin = slot.handed_out;
+    const std::size_t end = std::min(begin + rows_at_once_, slot.size);
+    slot.handed_out = end;
+    ++slot.in_hand;
+    while (handing_out_ < planned_.size() &&
+           planned_[handing_out_]->handed_out == planned_[handing_out_]->size) {
+      ++handing_out_;
+    }
+    lock.unlock();
+
+    const Clock::time_point start = Clock::now();
+    std::size_t failed = slot.size;
+    for (std::size_t row = begin; row < end; ++row) {
+      if (slot.abandoned.load(std::memory_order_relaxed)) break;
+      if (!decoder.Decode(slot, row)) {
+        failed = row;
+        break;
+      }
+    }
+    const double seconds = SecondsSince(start);
+
+    lock.lock();
+    stats_.decode_seconds += seconds;
+    stats_.payload_bytes += decoder.payload_bytes() - counted_bytes;
+    counted_bytes = decoder.payload_bytes();
+    if (failed < slot.size && (!slot.error || failed < slot.error_row)) {
+      slot.error = decoder.error();
+      slot.error_row = failed;
+    }
+    FinishRows(slot, end - begin);
+  }
+}
+
+void LoaderState::FinishRows(Slot& slot, std::size_t rows) {
+  --slot.in_hand;
+  slot.done += rows;
+  if (slot.abandoned.load(std::memory_order_relaxed)) {
+    if (slot.in_hand == 0 && !stopping_) {
+      free_.push_back(&slot);
+      plan_.notify_one();
+    }
+    return;
+  }
+  if (slot.done == slot.size && planned_.front() == &slot) ready_.notify_one();
+}
+
+Batch LoaderState::Next(std::uint64_t range) {
+  std::unique_lock lock(mutex_);
+  if (range != range_ || next_epoch_ != range_epoch_ || epoch_size_.batches == 0) return Batch();
+  const auto front_done = [this] {
+    return !planned_.empty() && planned_.front()->done == planned_.front()->size;
+  };
+  if (!front_done() && !stopping_) {
+    const Clock::time_point start = Clock::now();
+    ready_.wait(lock, [&] { return stopping_ || front_done() || held_ == slots_.size(); });
+    stats_.consumer_wait_seconds += SecondsSince(start);
+  }
+  if (stopping_) {
+    throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
+  }
+  if (!front_done()) {
+    throw Error(ErrorCode::kState,
+                "all " + std::to_string(slots_.size()) +
+                    " batches of the ring are held; drop some before asking for another, or raise "
+                    "LoaderOptions::hold");
+  }
+  return Deliver();
+}
+
+Batch LoaderState::Deliver() {
+  Slot* const slot = planned_.front();
+  planned_.pop_front();
+  --handing_out_;  // the front had been handed out whole
+  if (++next_batch_ == epoch_size_.batches) {
+    ++next_epoch_;
+    next_batch_ = 0;
+  }
+  if (slot->error) {
+    const Error error = *slot->error;
+    free_.push_back(slot);
+    plan_.notify_one();
+    throw error;
+  }
+  ++held_;
+  ++stats_.batches;
+  stats_.samples += slot->size;
+  // The handle keeps the whole state alive, and with it the memory and the layout.
+  return Batch(std::shared_ptr<const Slot>(
+      slot, [state = shared_from_this(), slot](const Slot*) { state->Release(slot); }));
+}
+
+void LoaderState::Release(Slot* slot) {
+  {
+    const std::lock_guard lock(mutex_);
+    --held_;
+    free_.push_back(slot);
+  }
+  plan_.notify_one();
+}
+
+LoaderStats LoaderState::Stats() {
+  const std::lock_guard lock(mutex_);
+  return stats_;
+}
+
+}  // namespace sluice

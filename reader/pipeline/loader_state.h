@@ -1,0 +1,89 @@
+// The running loader: a ring of slots, a planning thread, decoding threads, and the consumer's
+// side.
+//
+// A slot goes free -> planned (the planner fills in which samples it holds and makes them resident)
+// -> decoded (workers take runs of rows, across slots, so that nobody waits at a batch's end) ->
+// delivered in order -> free again, when the last Batch of it is dropped. Batches form one endless
+// stream: after the last of epoch n comes the first of n + 1. Asking for another epoch abandons the
+// stream.
+//
+// One mutex guards everything but pixels; it is taken twice for a run of rows. Slot memory is
+// handed from thread to thread by it: the planner writes a slot before it enters `planned_`, a
+// worker writes its rows before it counts them done, the consumer reads once all are.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include <sluice/loader.h>
+
+#include "reader/dataset_state.h"
+#include "reader/pipeline/batch_planner.h"
+#include "reader/pipeline/slot.h"
+#include "reader/transform/geometry.h"
+
+namespace sluice {
+
+struct LoaderState : std::enable_shared_from_this<LoaderState> {
+ public:
+  LoaderState(Dataset dataset, LoaderOptions options);
+  ~LoaderState();
+
+  // Consumer. StartEpoch returns the number of a range; Next gives its next batch, or one without a
+  // slot at its end. Next throws Error.
+  std::uint64_t StartEpoch(std::uint64_t epoch);
+  Batch Next(std::uint64_t range);
+
+  // Ends the threads after the samples in hand; every later Next throws. Any thread.
+  void Stop();
+
+  LoaderStats Stats();
+  const EpochSize& epoch_size() const noexcept { return epoch_size_; }
+  unsigned threads() const noexcept { return thread_count_; }
+  std::size_t memory_bytes() const noexcept { return slots_.size() * layout_.bytes; }
+
+ private:
+  void RunPlanner();
+  void RunWorker();
+  void FinishRows(Slot& slot, std::size_t rows);  // mutex held
+  void Abandon();                                 // mutex held
+  void Release(Slot* slot);                       // the consumer is done with it; any thread
+  void ResetForPlanning(Slot& slot);
+  Batch Deliver();  // mutex held; the front is done
+
+  Dataset dataset_;
+  LoaderOptions options_;
+  Geometry geometry_;
+  SlotLayout layout_;
+  EpochSize epoch_size_;
+  unsigned thread_count_ = 0;
+  std::size_t rows_at_once_ = 1;  // what a worker takes
+  std::vector<std::unique_ptr<Slot>> slots_;
+
+  std::mutex mutex_;
+  std::condition_variable plan_;   // planner: a slot is free, or the stream has changed
+  std::condition_variable work_;   // workers: rows are waiting
+  std::condition_variable ready_;  // consumer: the front is done
+  bool stopping_ = false;
+  bool playing_ = false;          // an epoch has been asked for
+  std::uint64_t generation_ = 0;  // of the stream; a plan made for another one is dropped
+  std::uint64_t plan_epoch_ = 0;  // what the planner does next
+  std::uint64_t plan_batch_ = 0;
+  std::uint64_t next_epoch_ = 0;  // what the consumer gets next
+  std::uint64_t next_batch_ = 0;
+  std::uint64_t range_ = 0;  // of the last StartEpoch
+  std::uint64_t range_epoch_ = 0;
+  std::vector<Slot*> free_;
+  std::deque<Slot*> planned_;    // in order of delivery
+  std::size_t handing_out_ = 0;  // in planned_: the first with rows nobody has taken
+  std::size_t held_ = 0;         // slots the consumer has
+  LoaderStats stats_;
+
+  std::vector<std::thread> threads_;  // planner first
+};
+
+}  // namespace sluice

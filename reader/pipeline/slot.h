@@ -1,0 +1,44 @@
+// A place in the ring of batches: its memory, the batch in it, and how far that is done.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <vector>
+
+#include <sluice/error.h>
+#include <sluice/loader.h>
+
+#include "reader/device/host_buffer.h"
+#include "reader/order/shape.h"
+#include "reader/pipeline/slot_layout.h"
+
+namespace sluice {
+
+struct Slot {
+  const SlotLayout* layout = nullptr;  // lives as long as the loader's state, which a Batch keeps
+  HostBuffer memory;
+
+  // The batch. Written by the planner; after that only read.
+  std::uint64_t epoch = 0;
+  std::uint64_t index = 0;
+  std::size_t size = 0;
+  std::size_t valid = 0;
+  ImageBatch image;
+  std::vector<SampleRef> refs;
+  std::vector<std::uint64_t> positions;  // in the epoch, by row
+  std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
+  bool verify = true;                    // compare payloads with their checksums
+  std::uint64_t draw_seed = 0;
+
+  // Progress, guarded by the loader's mutex.
+  std::size_t handed_out = 0;  // rows given to workers
+  std::size_t done = 0;        // rows they have finished
+  std::size_t in_hand = 0;     // workers busy with it
+  std::size_t error_row = 0;   // of `error`: the smallest that failed
+  std::optional<Error> error;
+
+  // Set when the consumer has gone on to something else; workers look at it before each sample.
+  std::atomic<bool> abandoned{false};
+};
+
+}  // namespace sluice

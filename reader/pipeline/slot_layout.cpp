@@ -1,0 +1,104 @@
+#include "reader/pipeline/slot_layout.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Refuse(const DatasetState& dataset, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), what);
+}
+
+std::string Range(std::uint32_t low, std::uint32_t high) {
+  return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+}
+
+std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options,
+                       const ImageSummary& images) {
+  if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
+    Refuse(dataset, "LoaderOptions::channels is 0, 1 or 3");
+  }
+  if (options.channels != 0) return options.channels;
+  if (images.min_channels != images.max_channels) {
+    Refuse(dataset, "some images have " + std::to_string(images.min_channels) + " and some " +
+                        std::to_string(images.max_channels) +
+                        " channels; set LoaderOptions::channels to 1 or 3");
+  }
+  return images.max_channels;
+}
+
+void CheckSixteenBits(const DatasetState& dataset, const LoaderOptions& options) {
+  for (const Transform& transform : options.transform) {
+    if (!std::holds_alternative<HorizontalFlip>(transform)) {
+      Refuse(dataset, "16-bit images can be flipped but not cropped or resized");
+    }
+  }
+}
+
+Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& images,
+                          const Geometry& geometry) {
+  if (const auto fixed = geometry.FixedExtent()) return *fixed;
+  if (images.min_width != images.max_width || images.min_height != images.max_height) {
+    Refuse(dataset, "the images of field \"" + images.field + "\" differ in size (width " +
+                        Range(images.min_width, images.max_width) + ", height " +
+                        Range(images.min_height, images.max_height) +
+                        "); add a transform that makes them equal, such as "
+                        "RandomResizedCrop(224) or Resize(224), or read them one by one with "
+                        "dataset[i].Decode()");
+  }
+  const Region region = geometry.RegionFor(images.max_width, images.max_height, 0, 0);
+  return {region.x.target, region.y.target};
+}
+
+void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
+                 const Geometry& geometry, SlotLayout& layout) {
+  layout.image_field = dataset.ImageField(options.image);
+  const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+  if (images.present == 0)
+    Refuse(dataset, "no sample has an image in field \"" + images.field + "\"");
+  if (images.pixel_type == PixelType::kUint16) CheckSixteenBits(dataset, options);
+  const Geometry::Extent extent = ExtentOf(dataset, images, geometry);
+  layout.image.samples = options.batch_size;
+  layout.image.width = extent.width;
+  layout.image.height = extent.height;
+  layout.image.channels = ChannelsOf(dataset, options, images);
+  layout.image.layout = options.layout;
+  layout.image.pixel_type = images.pixel_type;
+}
+
+}  // namespace
+
+SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
+                          const Geometry& geometry) {
+  constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
+  constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
+  if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
+    Refuse(dataset, "LoaderOptions::batch_size is 1 to 16777216");
+  }
+  SlotLayout layout;
+  layout.batch_size = options.batch_size;
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  const bool has_image = std::any_of(fields.begin(), fields.end(), [](const Field& field) {
+    return field.kind == FieldKind::kImage;
+  });
+  if (has_image || !options.image.empty()) LayOutImage(dataset, options, geometry, layout);
+  layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (fields[f].kind != FieldKind::kArray) continue;
+    const std::size_t bytes = dataset.layout.entry_bytes(f);
+    layout.arrays.push_back({f, fields[f].name, fields[f].dtype, bytes, layout.bytes});
+    layout.bytes += AlignUp(bytes * options.batch_size, kPayloadAlignment);
+  }
+  layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
+  if (layout.bytes > kMaxSlotBytes) {
+    Refuse(dataset, "a batch of this size takes more than 1 TiB; make batch_size smaller");
+  }
+  return layout;
+}
+
+}  // namespace sluice

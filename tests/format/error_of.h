@@ -1,0 +1,27 @@
+// What a call throws, as a value to look at.
+#pragma once
+
+#include <optional>
+
+#include <sluice/error.h>
+
+namespace sluice::test {
+
+template <class Call>
+std::optional<Error> ErrorOf(Call&& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error;
+  }
+  return std::nullopt;
+}
+
+// The code of the error that the call throws; none if it throws nothing.
+template <class Call>
+std::optional<ErrorCode> CodeOf(Call&& call) {
+  const std::optional<Error> error = ErrorOf(call);
+  return error ? std::optional(error->code()) : std::nullopt;
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,193 @@
+#include "format/disk/file.h"
+
+#include <csignal>
+#include <fstream>
+
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+
+namespace sluice {
+
+namespace {
+
+std::string Content(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::vector<std::string> NamesIn(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    names.push_back(entry.path().filename());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+// Files of this process cannot grow beyond `bytes` while this lives.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &before_);
+    const rlimit limit{bytes, before_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, handler_);
+  }
+
+ private:
+  rlimit before_{};
+  void (*handler_)(int);
+};
+
+}  // namespace
+
+TEST_CASE("a file appears whole, under its own name, when it is committed") {
+  const test::TemporaryFolder folder;
+  AtomicFile file(folder / "a");
+  file.Write(AsBytes("one "));
+  file.Write({});
+  file.Write(AsBytes("two"));
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a.tmp"});
+  CHECK(file.size() == 7);
+  file.Commit();
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
+  CHECK(Content(folder / "a") == "one two");
+}
+
+TEST_CASE("a file that is abandoned leaves what was there before") {
+  const test::TemporaryFolder folder;
+  WriteFile(folder / "a", AsBytes("before"));
+  {
+    AtomicFile file(folder / "a");
+    file.Write(AsBytes("after"));
+  }
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
+  CHECK(Content(folder / "a") == "before");
+}
+
+TEST_CASE("a commit replaces what had the name, and what a crash left under the temporary one") {
+  const test::TemporaryFolder folder;
+  WriteFile(folder / "a", AsBytes("before"));
+  std::ofstream(folder / "a.tmp") << "left by a crash, and longer than what comes";
+  WriteFile(folder / "a", AsBytes("after"));
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
+  CHECK(Content(folder / "a") == "after");
+}
+
+TEST_CASE("a commit that cannot rename removes the temporary file and names the target") {
+  const test::TemporaryFolder folder;
+  CreateFolder(folder / "a");
+  const auto error = test::ErrorOf([&] { WriteFile(folder / "a", AsBytes("x")); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kIo);
+  CHECK(error->file() == (folder / "a").string());
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
+}
+
+TEST_CASE("a file in a folder that does not exist cannot be made") {
+  const test::TemporaryFolder folder;
+  const auto error = test::ErrorOf([&] { AtomicFile(folder / "none" / "a"); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kNotFound);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("none/a.tmp"));
+}
+
+TEST_CASE("a write that fails is an error with the file's name and the reason") {
+  const test::TemporaryFolder folder;
+  const std::vector<std::byte> content(100'000);
+  std::optional<Error> error;
+  {
+    const FileSizeLimit limit(50'000);
+    error = test::ErrorOf([&] { WriteFile(folder / "a", content); });
+  }
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kIo);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring((folder / "a").string()));
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("File too large"));
+  CHECK(NamesIn(folder.path()).empty());
+}
+
+TEST_CASE("a full disk is an error that says so and leaves nothing behind") {
+  const test::TemporaryFolder folder;
+  if (mount("tmpfs", folder.path().c_str(), "tmpfs", 0, "size=64k") != 0) {
+    WARN("skipped: no right to mount a small file system here");
+    return;
+  }
+  const std::vector<std::byte> content(100'000);
+  const auto error = test::ErrorOf([&] { WriteFile(folder / "a", content); });
+  const std::vector<std::string> names = NamesIn(folder.path());
+  REQUIRE(umount(folder.path().c_str()) == 0);
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kIo);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("No space left on device"));
+  CHECK(names.empty());
+}
+
+TEST_CASE("a file is read whole, up to the limit") {
+  const test::TemporaryFolder folder;
+  WriteFile(folder / "a", AsBytes("12345678"));
+  std::vector<std::byte> content(100);
+  ReadFile(folder / "a", 8, content);
+  CHECK(AsText(content) == "12345678");
+  const auto error = test::ErrorOf([&] { ReadFile(folder / "a", 7, content); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kLimit);
+  WriteFile(folder / "empty", {});
+  ReadFile(folder / "empty", 0, content);
+  CHECK(content.empty());
+}
+
+TEST_CASE("folders, pipes and files that are not there are not read, and nothing blocks") {
+  const test::TemporaryFolder folder;
+  std::vector<std::byte> content;
+  CHECK(test::CodeOf([&] { ReadFile(folder.path(), 100, content); }) == ErrorCode::kIo);
+  CHECK(test::CodeOf([&] { ReadFile(folder / "none", 100, content); }) == ErrorCode::kNotFound);
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  CHECK(test::CodeOf([&] { ReadFile(folder / "pipe", 100, content); }) == ErrorCode::kIo);
+  CHECK(test::CodeOf([&] { MappedFile file(folder / "pipe"); }) == ErrorCode::kIo);
+}
+
+TEST_CASE("a file can be mapped, an empty one too") {
+  const test::TemporaryFolder folder;
+  WriteFile(folder / "a", AsBytes("content"));
+  WriteFile(folder / "empty", {});
+  MappedFile file(folder / "a");
+  CHECK(AsText(file.bytes()) == "content");
+  MappedFile moved(std::move(file));
+  CHECK(AsText(moved.bytes()) == "content");
+  moved = MappedFile(folder / "empty");
+  CHECK(moved.bytes().empty());
+}
+
+TEST_CASE("a mapping outlives the file's name") {
+  const test::TemporaryFolder folder;
+  WriteFile(folder / "a", AsBytes("content"));
+  const MappedFile file(folder / "a");
+  std::filesystem::remove(folder / "a");
+  CHECK(AsText(file.bytes()) == "content");
+}
+
+TEST_CASE("a folder is made once and then left as it is") {
+  const test::TemporaryFolder folder;
+  CreateFolder(folder / "new");
+  CreateFolder(folder / "new");
+  CreateFolder((folder / "other").string() + "/");
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"new", "other"});
+  WriteFile(folder / "file", {});
+  const auto error = test::ErrorOf([&] { CreateFolder(folder / "file"); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kIo);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("File exists"));
+  CHECK(test::CodeOf([&] { CreateFolder(folder / "a" / "b"); }) == ErrorCode::kNotFound);
+}
+
+}  // namespace sluice

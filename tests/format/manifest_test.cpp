@@ -1,0 +1,233 @@
+#include "format/disk/manifest.h"
+
+#include "format/disk/checksum.h"
+#include "format/disk/file.h"
+#include "format/disk/limits.h"
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/format/example.h"
+#include "tests/temporary_folder.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr const char* kShard =
+    R"({"block_samples":8,"blocks":1,"bytes":12288,"digest":"00000000000000000000000000000001",)"
+    R"("file":"a.sluice","id":"00000000000000000000000000000002","samples":2})";
+constexpr const char* kImages =
+    R"({"channels":[3,3],"height":[1,2],"max_payload_bytes":9,"payload_bytes":10,)"
+    R"("pixel_type":"uint8","present":2,"width":[3,4]})";
+
+// The text of a manifest with the right id, from what follows the id: by FORMAT.md, not by the
+// code.
+std::string Seal(const std::string& rest) {
+  return "{\"id\":\"" + ToHex(Hash128(AsBytes(rest))) + rest;
+}
+
+// A manifest of two samples; `from` is replaced by `to` before it is sealed.
+std::string TextWith(const std::string& from = {}, const std::string& to = {}) {
+  std::string rest =
+      std::string(R"(","format":"sluice-dataset","version":1,"name":"n","samples":2,)") +
+      R"("schema":{"fields":[{"kind":"image","name":"image"}]},"images":[)" + kImages +
+      R"(],"class_counts":[1,1],"made":{"by":"hand"},"shards":[)" + kShard + "]}";
+  if (!from.empty()) {
+    const std::size_t at = rest.find(from);
+    REQUIRE(at != std::string::npos);
+    rest.replace(at, from.size(), to);
+  }
+  return Seal(rest);
+}
+
+std::optional<Error> Refusal(const std::string& text) {
+  Id128 id;
+  return test::ErrorOf([&] { ManifestFromJson(text, "manifest.json", id); });
+}
+
+std::optional<ErrorCode> CodeWith(const std::string& from, const std::string& to) {
+  const auto error = Refusal(TextWith(from, to));
+  return error ? std::optional(error->code()) : std::nullopt;
+}
+
+}  // namespace
+
+TEST_CASE("a manifest made by hand from the document is read") {
+  Id128 id;
+  const Manifest manifest = ManifestFromJson(TextWith(), "manifest.json", id);
+  CHECK(manifest.name == "n");
+  CHECK(manifest.samples == 2);
+  CHECK(manifest.schema == Schema{{[] {
+          Field field = Field::Image();
+          field.role = Role::kNone;
+          return field;
+        }()}});
+  CHECK(manifest.class_counts == std::vector<std::uint64_t>{1, 1});
+  CHECK(manifest.made == R"({"by":"hand"})");
+  REQUIRE(manifest.images.size() == 1);
+  CHECK(manifest.images[0] == ManifestImages{2, 10, 9, 3, 4, 1, 2, 3, 3, 0});
+  REQUIRE(manifest.shards.size() == 1);
+  const ManifestShard& shard = manifest.shards[0];
+  CHECK(shard.file == "a.sluice");
+  CHECK(ToHex(shard.digest) == "00000000000000000000000000000001");
+  CHECK(ToHex(shard.id) == "00000000000000000000000000000002");
+  CHECK(shard.samples == 2);
+  CHECK(shard.blocks == 1);
+  CHECK(shard.block_samples == 8);
+  CHECK(shard.bytes == 12288);
+}
+
+TEST_CASE("a manifest survives its text form") {
+  const test::ExampleDataset dataset = test::VariedExample();
+  Manifest manifest = dataset.manifest;
+  manifest.made = R"({"options":{"quality":90}})";
+  manifest.class_counts = {5, 0, 18};
+  Id128 written, read;
+  const Manifest back = ManifestFromJson(ManifestToJson(manifest, written), "m", read);
+  CHECK(read == written);
+  CHECK(back.name == manifest.name);
+  CHECK(back.schema == manifest.schema);
+  CHECK(back.samples == manifest.samples);
+  CHECK(back.images == manifest.images);
+  CHECK(back.class_counts == manifest.class_counts);
+  CHECK(back.made == manifest.made);
+  CHECK(back.shards == manifest.shards);
+}
+
+TEST_CASE("a dataset may have no samples") {
+  Manifest manifest;
+  manifest.schema.fields = {Field::Bytes("text")};
+  Id128 written, read;
+  CHECK(ManifestFromJson(ManifestToJson(manifest, written), "m", read).shards.empty());
+}
+
+TEST_CASE("the id is the digest of everything behind it") {
+  const std::string text = TextWith();
+  CHECK_FALSE(Refusal(text).has_value());
+  for (const std::size_t at :
+       {std::size_t{7}, std::size_t{38}, text.find("\"n\"") + 1, text.size() - 3}) {
+    std::string damaged = text;
+    damaged[at] = damaged[at] == '1' ? '2' : '1';
+    const auto error = Refusal(damaged);
+    REQUIRE(error.has_value());
+    CHECK(error->code() == ErrorCode::kCorrupt);
+  }
+  CHECK(Refusal(text + "\n")->code() == ErrorCode::kCorrupt);
+  CHECK(Refusal(text.substr(0, text.size() - 1))->code() == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("what is no manifest is refused") {
+  for (const char* text : {"", "{}", "{\"id\":\"", "{ \"id\":\"00000000000000000000000000000000\"}",
+                           "{\"id\":\"0000000000000000000000000000000G\"}"}) {
+    const auto error = Refusal(text);
+    REQUIRE(error.has_value());
+    CHECK(error->code() == ErrorCode::kCorrupt);
+  }
+  CHECK(CodeWith("sluice-dataset", "other") == ErrorCode::kCorrupt);
+  CHECK(Refusal(Seal("\"}"))->code() == ErrorCode::kCorrupt);
+  CHECK(Refusal(Seal("\"} trailing"))->code() == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("another version is unsupported, whatever its digest rule") {
+  std::string text = TextWith("\"version\":1", "\"version\":2");
+  CHECK(Refusal(text)->code() == ErrorCode::kUnsupported);
+  text[8] = text[8] == '1' ? '2' : '1';
+  const auto error = Refusal(text);
+  CHECK(error->code() == ErrorCode::kUnsupported);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("version 2"));
+}
+
+TEST_CASE("features that are not known are unsupported, and their names are told") {
+  const auto error = Refusal(TextWith("\"version\":1", R"("version":1,"requires":["telepathy"])"));
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kUnsupported);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("telepathy"));
+  CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"requires":[])").has_value());
+}
+
+TEST_CASE("members that are not known are passed over") {
+  CHECK_FALSE(CodeWith("\"version\":1", R"("version":1,"later":[{"x":null}])").has_value());
+  CHECK_FALSE(CodeWith(R"("blocks":1)", R"("blocks":1,"later":true)").has_value());
+}
+
+TEST_CASE("a shard's file name cannot lead out of the dataset's folder") {
+  for (const char* name : {"", ".", "..", "../a.sluice", "/etc/passwd", "b/../../a", "sub/a.sluice",
+                           ".hidden", "a\\u0000b"}) {
+    INFO(name);
+    CHECK(CodeWith("\"a.sluice\"", "\"" + std::string(name) + "\"") == ErrorCode::kCorrupt);
+  }
+  CHECK(CodeWith("a.sluice", std::string(256, 'a')) == ErrorCode::kCorrupt);
+  CHECK_FALSE(CodeWith("a.sluice", std::string(255, 'a')).has_value());
+  CHECK_FALSE(CodeWith("a.sluice", "a..b").has_value());
+}
+
+TEST_CASE("counts that do not fit each other are refused") {
+  CHECK(CodeWith(R"("samples":2,"schema")", R"("samples":3,"schema")") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("blocks":1)", R"("blocks":2)") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("samples":2})", R"("samples":0})") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("block_samples":8)", R"("block_samples":0)") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("block_samples":8)", R"("block_samples":65537)") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("bytes":12288)", R"("bytes":128000001)") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("bytes":12288)", R"("bytes":-1)") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("bytes":12288)", R"("bytes":1.5)") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("bytes":12288)", R"("bytes":99999999999999999999999)") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("width":[3,4])", R"("width":[4,3])") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("width":[3,4])", R"("width":[3])") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("width":[3,4])", R"("width":[3,65536])") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("kind":"image")", R"("kind":"bytes")") ==
+        ErrorCode::kCorrupt);  // images: 0 != 1
+}
+
+TEST_CASE("members of the wrong kind are refused") {
+  CHECK(CodeWith("\"shards\":[", "\"shards\":{\"a\":[") == ErrorCode::kCorrupt);
+  const std::string shards = std::string("\"shards\":[") + kShard + "]";
+  CHECK(CodeWith(shards, "\"shards\":{\"a\":" + std::string(kShard) + "}") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(shards, "\"shards\":null") == ErrorCode::kCorrupt);
+  CHECK(CodeWith("\"class_counts\":[1,1]", "\"class_counts\":1") == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("made":{"by":"hand"})", "\"made\":[]") == ErrorCode::kCorrupt);
+  CHECK(CodeWith("\"name\":\"n\",", "\"name\":1,") == ErrorCode::kCorrupt);
+  CHECK(CodeWith("\"name\":\"n\",", "") == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("a kind of field that is not known makes the dataset unsupported") {
+  CHECK(CodeWith(R"("kind":"image")", R"("kind":"video")") == ErrorCode::kUnsupported);
+}
+
+TEST_CASE("more than a million shards are beyond the limit") {
+  std::string list = "\"shards\":[0";
+  for (std::uint64_t i = 0; i < kMaxShards; ++i)
+    list += ",0";
+  CHECK(CodeWith(std::string("\"shards\":[") + kShard, list) == ErrorCode::kLimit);
+}
+
+TEST_CASE("a manifest that nests without end is refused and not followed") {
+  const std::string deep = std::string(3'000'000, '[') + std::string(3'000'000, ']');
+  CHECK(CodeWith(R"({"by":"hand"})", R"({"by":)" + deep + "}") == ErrorCode::kCorrupt);
+  CHECK(CodeWith("\"version\":1", "\"version\":1,\"requires\":" + deep) == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("a folder without a manifest is unfinished, no dataset, or not there") {
+  const test::TemporaryFolder folder;
+  Id128 id;
+  CHECK(test::CodeOf([&] { ReadManifest(folder.path(), id); }) == ErrorCode::kNotFound);
+  CHECK(test::CodeOf([&] { ReadManifest(folder / "none", id); }) == ErrorCode::kNotFound);
+  WriteFile(folder / kPlanName, AsBytes("{}"));
+  const auto error = test::ErrorOf([&] { ReadManifest(folder.path(), id); });
+  REQUIRE(error.has_value());
+  CHECK(error->code() == ErrorCode::kUnfinished);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("again"));
+  WriteFile(folder / kManifestName, AsBytes(TextWith()));
+  CHECK(ReadManifest(folder.path(), id).samples == 2);
+}
+
+TEST_CASE("what image fields have in common is gathered over samples and parts") {
+  ManifestImages one, two, all;
+  one.Add(10, 20, 3, 0, 100);
+  one.Add(5, 30, 1, 0, 50);
+  two.Add(7, 7, 3, 1, 500);
+  all.Add(one);
+  all.Add(two);
+  all.Add(ManifestImages{});
+  CHECK(all == ManifestImages{3, 650, 500, 5, 10, 7, 30, 1, 3, 1});
+}
+
+}  // namespace sluice

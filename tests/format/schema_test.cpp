@@ -1,0 +1,87 @@
+#include <sluice/schema.h>
+
+#include "format/disk/limits.h"
+#include "format/disk/row_layout.h"
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+
+namespace sluice {
+
+namespace {
+
+std::optional<ErrorCode> Refusal(std::vector<Field> fields) {
+  return test::CodeOf([&] { Schema{std::move(fields)}.Validate(); });
+}
+
+}  // namespace
+
+TEST_CASE("entries lie one after another, each from a multiple of eight bytes") {
+  const Schema schema{{Field::Array("flag", DType::kInt8, {}), Field::Image("picture"),
+                       Field::Array("matrix", DType::kUint16, {3, 3}), Field::Bytes("text"),
+                       Field::Variable("boxes", DType::kFloat32, {4}),
+                       Field::Array("weight", DType::kFloat64, {})}};
+  const RowLayout layout(schema);
+  const std::uint64_t offsets[] = {0, 8, 48, 72, 96, 120};
+  const std::uint64_t entries[] = {1, 40, 18, 24, 24, 8};
+  REQUIRE(layout.fields() == 6);
+  for (std::size_t f = 0; f < 6; ++f) {
+    CHECK(layout.offset(f) == offsets[f]);
+    CHECK(layout.entry_bytes(f) == entries[f]);
+  }
+  CHECK(layout.row_bytes() == 128);
+}
+
+TEST_CASE("a schema needs between one and 256 fields of different names") {
+  CHECK(Refusal({}) == ErrorCode::kInvalidArgument);
+  CHECK(Refusal({Field::Image("a"), Field::Bytes("a")}) == ErrorCode::kInvalidArgument);
+  std::vector<Field> fields;
+  for (int i = 0; i < 256; ++i)
+    fields.push_back(Field::Bytes("f" + std::to_string(i)));
+  CHECK_FALSE(Refusal(fields).has_value());
+  fields.push_back(Field::Bytes("one too many"));
+  CHECK(Refusal(fields) == ErrorCode::kLimit);
+}
+
+TEST_CASE("a field's name has 1 to 255 bytes") {
+  CHECK(Refusal({Field::Bytes("")}) == ErrorCode::kInvalidArgument);
+  CHECK_FALSE(Refusal({Field::Bytes(std::string(255, 'n'))}).has_value());
+  CHECK(Refusal({Field::Bytes(std::string(256, 'n'))}) == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("shapes are bounded, and only arrays have one") {
+  CHECK_FALSE(Refusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 2})}).has_value());
+  CHECK(Refusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 1, 1})}) ==
+        ErrorCode::kLimit);
+  CHECK(Refusal({Field::Array("a", DType::kInt8, {3, 0})}) == ErrorCode::kInvalidArgument);
+  CHECK(Refusal({Field::Variable("a", DType::kInt8, {65'537})}) == ErrorCode::kLimit);
+  CHECK(Refusal({Field::Variable("a", DType::kInt8, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF})}) ==
+        ErrorCode::kLimit);
+  Field image = Field::Image("a");
+  image.shape = {3};
+  CHECK(Refusal({image}) == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("a row has at most 65536 bytes") {
+  CHECK_FALSE(Refusal({Field::Array("a", DType::kFloat64, {8192})}).has_value());
+  CHECK(Refusal({Field::Array("a", DType::kFloat64, {8192}),
+                 Field::Array("b", DType::kInt8, {})}) == ErrorCode::kLimit);
+}
+
+TEST_CASE("what a field follows is an image field of the schema") {
+  CHECK_FALSE(Refusal({Field::Image("a"), Field::Mask("m", "a")}).has_value());
+  CHECK(Refusal({Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
+  CHECK(Refusal({Field::Bytes("a"), Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("the roles image and mask are for image fields") {
+  CHECK(Refusal({Field::Bytes("a", Role::kImage)}) == ErrorCode::kInvalidArgument);
+  CHECK(Refusal({Field::Bytes("a", Role::kMask)}) == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("a followed field follows nothing itself") {
+  CHECK(Refusal({Field::Image("a"), Field::Mask("m", "a"), Field::Mask("n", "m")}) ==
+        ErrorCode::kInvalidArgument);
+  CHECK(Refusal({Field::Mask("m", "m")}) == ErrorCode::kInvalidArgument);
+}
+
+}  // namespace sluice

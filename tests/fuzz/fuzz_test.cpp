@@ -1,0 +1,82 @@
+// The fuzz targets as ordinary tests: seeds, kept cases, and the same mutations each time.
+//
+// To find the input of a crash: SLUICE_FUZZ_LAST=FILE has every input written to FILE before it
+// runs.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "tests/catch.h"
+#include "tests/fuzz/mutate.h"
+
+namespace sluice::fuzz {
+
+namespace {
+
+void Run(const Target& target, const Input& input) {
+  static const char* const last = std::getenv("SLUICE_FUZZ_LAST");
+  if (last != nullptr) {
+    std::ofstream file(last, std::ios::binary | std::ios::trunc);
+    file.write(reinterpret_cast<const char*>(input.data()),
+               static_cast<std::streamsize>(input.size()));
+  }
+  target.run(input);
+}
+
+std::vector<Input> KeptCases(const Target& target) {
+  std::vector<Input> cases;
+  const std::filesystem::path folder = std::filesystem::path(SLUICE_FUZZ_CASES) / target.name;
+  if (!std::filesystem::exists(folder)) return cases;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    std::ifstream file(entry.path(), std::ios::binary);
+    cases.push_back(ToInput(std::string{std::istreambuf_iterator<char>(file), {}}));
+  }
+  return cases;
+}
+
+void RunAll(const Target& target) {
+  const std::vector<Input> seeds = target.seeds();
+  Run(target, {});
+  for (const Input& seed : seeds)
+    Run(target, seed);
+  for (const Input& input : KeptCases(target))
+    Run(target, input);
+  RandomStream random(1, static_cast<Purpose>(0xF22), 0);
+  for (const Input& seed : seeds) {
+    for (int i = 0; i < target.mutations; ++i) {
+      Input input = seed;
+      Mutate(input, seeds[random.Below(seeds.size())], random);
+      Run(target, input);
+    }
+  }
+}
+
+}  // namespace
+
+// One case for each, so that a failure's name says which reader it was.
+TEST_CASE("manifests of any content are read or refused") {
+  RunAll(TargetNamed("manifest"));
+}
+TEST_CASE("schemas of any content are read or refused") {
+  RunAll(TargetNamed("schema"));
+}
+TEST_CASE("sections of keys of any content are read or refused") {
+  RunAll(TargetNamed("keys"));
+}
+TEST_CASE("shards of any content are read or refused") {
+  RunAll(TargetNamed("shard"));
+}
+TEST_CASE("payloads of any content are decoded or refused") {
+  RunAll(TargetNamed("payload"));
+}
+TEST_CASE("plans of any content are gone on with or refused") {
+  RunAll(TargetNamed("plan"));
+}
+TEST_CASE("origins of any content are read or refused") {
+  RunAll(TargetNamed("origin"));
+}
+TEST_CASE("sources of any content are converted or left out") {
+  RunAll(TargetNamed("source"));
+}
+
+}  // namespace sluice::fuzz

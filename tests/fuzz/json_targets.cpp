@@ -1,0 +1,84 @@
+// Manifest and schema.
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/manifest.h"
+#include "format/disk/row_layout.h"
+#include "format/disk/schema_json.h"
+#include "format/disk/shard.h"
+#include "tests/format/example.h"
+#include "tests/fuzz/targets.h"
+
+namespace sluice::fuzz {
+
+namespace {
+
+constexpr std::string_view kOpening = "{\"id\":\"";
+constexpr std::size_t kIdDigits = 32;
+
+void ReadManifestText(std::string_view text) {
+  Manifest manifest;
+  Id128 id, written, again;
+  try {
+    manifest = ManifestFromJson(text, "manifest.json", id);
+  } catch (const Error&) {
+    return;
+  }
+  const std::string back = ManifestToJson(manifest, written);
+  const Manifest second = ManifestFromJson(back, "manifest.json", again);
+  Promise(again == written, "a manifest that was written has the id that was told");
+  Promise(second.schema == manifest.schema && second.shards == manifest.shards &&
+              second.images == manifest.images && second.made == manifest.made &&
+              second.name == manifest.name && second.class_counts == manifest.class_counts &&
+              second.samples == manifest.samples,
+          "a manifest survives its text form");
+}
+
+}  // namespace
+
+// The input is what follows the id, which is put right; and the whole text, as it is.
+void RunManifest(Bytes input) {
+  ReadManifestText(AsText(input));
+  std::string text(kOpening);
+  text += ToHex(Hash128(input));
+  text += AsText(input);
+  ReadManifestText(text);
+}
+
+std::vector<Input> ManifestSeeds() {
+  std::vector<Input> seeds;
+  for (const auto& dataset : {test::WorkedExample(), test::VariedExample()}) {
+    Id128 id;
+    const std::string text = ManifestToJson(dataset.manifest, id);
+    seeds.push_back(ToInput(text.substr(kOpening.size() + kIdDigits)));
+  }
+  seeds.push_back(ToInput(
+      R"(","format":"sluice-dataset","version":1,"requires":[],"name":"","samples":0,"schema":)"
+      R"({"fields":[{"name":"a","kind":"bytes"}]},"images":[],"class_counts":[],"made":{},"shards":[]})"));
+  return seeds;
+}
+
+void RunSchema(Bytes input) {
+  Schema schema;
+  try {
+    schema = SchemaFromJson(AsText(input), "schema");
+  } catch (const Error&) {
+    return;
+  }
+  Promise(SchemaFromJson(SchemaToJson(schema), "schema") == schema,
+          "a schema survives its text form");
+  const RowLayout layout(schema);
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    Promise(Inside(layout.offset(f), layout.entry_bytes(f), layout.row_bytes()),
+            "entries lie inside of rows");
+  }
+  Promise(ColumnFields(schema).size() <= schema.fields.size(), "columns are fields");
+}
+
+std::vector<Input> SchemaSeeds() {
+  return {ToInput(SchemaToJson(test::WorkedExample().schema)),
+          ToInput(SchemaToJson(test::VariedExample().schema)),
+          ToInput(R"({"fields":[{"name":"a","kind":"array","dtype":"float32","shape":[2,3,4]}]})")};
+}
+
+}  // namespace sluice::fuzz

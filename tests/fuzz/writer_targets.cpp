@@ -1,0 +1,113 @@
+// What the converter reads: sources, and what an earlier run left.
+#include <sluice/error.h>
+
+#include "format/disk/keys.h"
+#include "format/disk/limits.h"
+#include "format/pixels/decode.h"
+#include "tests/fuzz/scratch_file.h"
+#include "tests/fuzz/targets.h"
+#include "tests/pictures.h"
+#include "writer/convert/origin.h"
+#include "writer/convert/plan.h"
+#include "writer/convert/sample_encoder.h"
+
+namespace sluice::fuzz {
+
+void RunPlan(Bytes input) {
+  Plan plan = BeginPlan({}, {});
+  try {
+    ResumePlan(AsText(input), "plan.json", plan);
+  } catch (const Error&) {
+    return;
+  }
+  Promise(plan.shard_samples > 0 && plan.shard_samples <= kMaxPlannedSamples &&
+              plan.block_samples > 0 && plan.block_samples <= kMaxBlockSamples,
+          "an accepted plan is within the limits");
+}
+
+std::vector<Input> PlanSeeds() {
+  Plan plan = BeginPlan({}, {});
+  plan.shard_samples = 640;
+  plan.block_samples = 8;
+  return {ToInput(PlanToJson(plan)), ToInput("{}")};
+}
+
+void RunOrigin(Bytes input) {
+  const std::optional<Origin> origin = OriginFromJson(AsText(input));
+  if (!origin) return;
+  const std::optional<Origin> again = OriginFromJson(OriginToJson(*origin));
+  Promise(again && again->shard == origin->shard && again->part == origin->part &&
+              again->last == origin->last && again->left_out == origin->left_out &&
+              again->kept == origin->kept && again->bytes_in == origin->bytes_in,
+          "an origin survives its text form");
+}
+
+std::vector<Input> OriginSeeds() {
+  return {ToInput(OriginToJson({3, 1, false, {}, 0, 0})),
+          ToInput(OriginToJson({3, 1, true, {{7, "broken"}, {9, "too large"}}, 4, 123456}))};
+}
+
+// The input is two bytes of options and a source file.
+void RunSource(Bytes input) {
+  InputReader reader(input);
+  const auto choice = reader.Take<std::uint8_t>();
+  const auto side = reader.Take<std::uint8_t>();
+  ConvertOptions options;
+  options.max_pixels = 1 << 20;
+  options.max_side.reset();
+  if (choice % 4 == 1) options.max_side = side + 1;
+  if (choice % 4 == 2) options.short_side = side + 1;
+  if (choice % 4 == 3) options.size = Size{side % 64U + 1, side / 4U + 1};
+  options.fit = static_cast<Fit>(choice / 4 % 3);
+  options.channels = (choice & 16) != 0 ? 1 : 3;
+  options.image = (choice & 32) != 0 ? ImageCodec::kRaw : ImageCodec::kJpeg;
+  options.keep = (choice & 64) != 0;
+  options.subsampling = (choice & 128) != 0 ? Subsampling::k444 : Subsampling::k420;
+
+  const ScratchFile file(reader.rest());
+  const std::filesystem::path folder = ScratchFile::folder();
+  const Schema schema{{Field::Image()}};
+  SampleEncoder encoder(folder, options, schema, kPageBytes, 0);
+  const Outcome outcome = encoder.Encode({file.name(), reader.rest().size(), -1});
+  Promise(outcome.reason.size() <= kMaxReasonBytes, "a reason is short");
+  if (!outcome.reason.empty()) return;
+
+  // Whatever was accepted must be readable.
+  const FieldValue& value = outcome.sample.fields[0];
+  ImagePayload payload{value.codec, value.pixel_type, value.channels,
+                       value.width, value.height,     value.bytes};
+  Promise(value.width > 0 && value.height > 0 && (value.channels == 1 || value.channels == 3),
+          "an encoded image has a size");
+  std::vector<std::uint8_t> pixels(std::size_t{value.width} * value.height * value.channels);
+  PayloadDecoder decoder;
+  const Defect defect = decoder.Decode(payload, Region::Whole(value.width, value.height),
+                                       {pixels.data(), value.channels, PixelOrder::kInterleaved});
+  Promise(defect == nullptr, "what the converter stored can be decoded");
+}
+
+std::vector<Input> SourceSeeds() {
+  // 4 x 2 pixels of 8-bit RGB, and 3 x 3 of a palette with transparency.
+  static constexpr char kRgbPng[] =
+      "\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x04\0\0\0\x02\x08\x02\0\0\0\xf0\xca\xea\x34"
+      "\0\0\0\x25IDAT\x78\x01\x01\x1a\0\xe5\xff\0\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c"
+      "\0\x11\x12\x13\x14\x15\x16\x17\x18\x19\x1a\x1b\x1c\x18\xc1\x01\x6f\0\0\0\0"
+      "\0\0\0\0IEND\xae\x42\x60\x82";
+  std::vector<Input> seeds;
+  const auto add = [&seeds](std::uint8_t choice, std::uint8_t side, Bytes file) {
+    Input seed{static_cast<std::byte>(choice), static_cast<std::byte>(side)};
+    seed.insert(seed.end(), file.begin(), file.end());
+    seeds.push_back(std::move(seed));
+  };
+  using test::JpegOptions;
+  const test::Picture picture = test::MakePicture(40, 30);
+  add(1, 20, test::MakeJpeg(picture));
+  add(3, 77, test::MakeJpeg(picture, {.progressive = true}));
+  add(64, 0, test::MakeJpeg(picture, {.progressive = true}));
+  add(64, 0, test::MakeJpeg(picture, {.restart_rows = 1}));
+  add(2, 10, test::MakeJpeg(test::MakePicture(40, 30, 4)));
+  add(32, 0, test::MakeJpeg(test::MakePicture(40, 30, 1)));
+  add(0, 0, AsBytes({kRgbPng, sizeof(kRgbPng) - 1}));
+  return seeds;
+}
+
+}  // namespace sluice::fuzz

@@ -1,0 +1,62 @@
+// Counts what is taken from the heap, in a program of its own making: operator new is replaced.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "format/pixels/decode.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+
+namespace {
+std::atomic<std::uint64_t> allocations{0};
+}
+
+void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* const memory = std::malloc(size != 0 ? size : 1)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  return std::malloc(size != 0 ? size : 1);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+using namespace sluice;
+using namespace sluice::test;
+
+TEST_CASE("After the first pictures, decoding takes no memory") {
+  std::vector<std::vector<std::byte>> files;
+  for (std::uint64_t i = 0; i < 8; ++i) {
+    JpegOptions options;
+    options.restart_rows = static_cast<int>(i % 2);
+    options.subsample = i % 3 != 0;
+    files.push_back(MakeJpeg(MakePicture(320, 240, i % 4 == 3 ? 1 : 3, i), options));
+  }
+  std::vector<std::uint8_t> out(224 * 224 * 3);
+  PayloadDecoder decoder;
+  std::uint64_t before = 0;
+  for (int round = 0; round < 3; ++round) {
+    if (round == 1) before = allocations.load();
+    for (std::size_t i = 0; i < files.size(); ++i) {
+      const auto channels = static_cast<std::uint8_t>(i % 4 == 3 ? 1 : 3);
+      for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar}) {
+        const Region region = {
+            {20, 250, 20, 250, 224, 0, 224}, {10, 220, 10, 220, 224, 0, 224}, true};
+        const Defect defect =
+            decoder.Decode({Codec::kJpeg, PixelType::kUint8, channels, 320, 240, files[i]}, region,
+                           {out.data(), 3, order});
+        if (defect != nullptr) FAIL(defect);
+      }
+    }
+  }
+  CHECK(allocations.load() == before);
+}

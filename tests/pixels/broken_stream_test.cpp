@@ -1,0 +1,178 @@
+#include <cstring>
+
+#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/segments.h"
+#include "format/pixels/decode.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+std::vector<const kernels::Kernels*> Sets() {
+  const kernels::KernelList list = kernels::Available();
+  return {list.sets, list.sets + list.count};
+}
+
+std::size_t Find(const std::vector<std::byte>& file, int marker, std::size_t from = 0) {
+  for (std::size_t i = from; i + 1 < file.size(); ++i) {
+    if (file[i] == std::byte{0xFF} && file[i + 1] == std::byte(marker)) return i;
+  }
+  FAIL("no such marker");
+  return 0;
+}
+
+std::vector<std::byte> RestartFile() {
+  JpegOptions options;
+  options.restart_rows = 1;
+  return MakeJpeg(MakePicture(64, 96, 3), options);
+}
+
+bool Takes(const std::vector<std::byte>& file, const Region& region = Region::Whole(64, 96)) {
+  bool taken = false;
+  std::size_t count = 0;
+  for (const kernels::Kernels* set : Sets()) {
+    baseline::Decoder decoder(*set);
+    const bool takes = decoder.Decode(file, 64, 96, region);
+    REQUIRE((count == 0 || takes == taken));
+    taken = takes;
+    ++count;
+  }
+  return taken;
+}
+
+}  // namespace
+
+TEST_CASE("A stream cut short anywhere is never taken for whole") {
+  const auto file = RestartFile();
+  REQUIRE(Takes(file));
+  const std::size_t scan = Find(file, 0xDA);
+  for (std::size_t size = 0; size + 2 < file.size(); size += size < scan ? 1 : 7) {
+    // Exactly the length: a byte read behind the end is for the sanitizer to see.
+    const std::vector<std::byte> cut(file.begin(),
+                                     file.begin() + static_cast<std::ptrdiff_t>(size));
+    INFO("cut to " << size << " of " << file.size());
+    REQUIRE_FALSE(Takes(cut));
+  }
+}
+
+TEST_CASE("Restart markers that are wrong, missing or doubled are noticed") {
+  const auto file = RestartFile();
+  auto wrong = file;
+  wrong[Find(file, 0xD2) + 1] = std::byte{0xD3};
+  CHECK_FALSE(Takes(wrong));
+  auto missing = file;
+  const std::size_t second = Find(file, 0xD1);
+  missing.erase(missing.begin() + static_cast<std::ptrdiff_t>(second),
+                missing.begin() + static_cast<std::ptrdiff_t>(second) + 2);
+  CHECK_FALSE(Takes(missing));
+  auto doubled = file;
+  doubled.insert(doubled.begin() + static_cast<std::ptrdiff_t>(second),
+                 {std::byte{0xFF}, std::byte{0xD1}});
+  CHECK_FALSE(Takes(doubled));
+  // Fill bytes before a marker are allowed.
+  auto filled = file;
+  filled.insert(filled.begin() + static_cast<std::ptrdiff_t>(second), std::byte{0xFF});
+  CHECK(Takes(filled));
+}
+
+TEST_CASE("A region is decoded without what comes after it being looked at") {
+  auto file = RestartFile();
+  const Region top = {{0, 64, 0, 64, 32, 0, 32}, {0, 16, 0, 16, 8, 0, 8}, false};
+  REQUIRE(Takes(file, top));
+  const std::size_t later = Find(file, 0xD3);
+  for (std::size_t i = later; i < file.size(); ++i)
+    file[i] = std::byte{0x55};
+  CHECK(Takes(file, top));
+  CHECK_FALSE(Takes(file));
+}
+
+TEST_CASE("Tables that break the standard's rules are not built") {
+  baseline::HuffmanTable table;
+  baseline::HuffmanSpec spec;
+  spec.counts[0] = 1;
+  spec.symbol_count = 1;
+  CHECK(BuildTable(spec, false, table));
+  spec.counts[0] = 2;  // both codes of one bit: the one of all ones is reserved
+  spec.symbol_count = 2;
+  CHECK_FALSE(BuildTable(spec, false, table));
+  spec.counts[0] = 0;
+  spec.counts[1] = 5;  // five codes of two bits
+  spec.symbol_count = 5;
+  CHECK_FALSE(BuildTable(spec, false, table));
+  spec = {};
+  spec.counts[3] = 1;
+  spec.symbol_count = 1;
+  spec.symbols[0] = 12;  // a DC size that 8-bit samples cannot have
+  CHECK_FALSE(BuildTable(spec, false, table));
+  spec.symbols[0] = 0x0B;  // nor this AC size
+  CHECK_FALSE(BuildTable(spec, true, table));
+  spec.symbols[0] =
+      0x30;  // a run without a value that is neither an end of block nor sixteen zeros
+  CHECK_FALSE(BuildTable(spec, true, table));
+  spec.symbols[0] = 0xF0;
+  CHECK(BuildTable(spec, true, table));
+}
+
+TEST_CASE("Long codes are found beyond the look-up, and unused ones are errors") {
+  // One code of each length: 0, 10, 110, ...
+  baseline::HuffmanSpec spec;
+  for (std::uint32_t i = 0; i < 16; ++i) {
+    spec.counts[i] = 1;
+    spec.symbols[i] = static_cast<std::uint8_t>(i % 10 + 1);
+  }
+  spec.symbol_count = 16;
+  static baseline::HuffmanTable table;
+  REQUIRE(BuildTable(spec, true, table));
+  for (std::uint32_t length = 1; length <= 16; ++length) {
+    // length - 1 ones, a zero, then a value of all ones.
+    const std::uint64_t bits = ~std::uint64_t{0} ^ (std::uint64_t{1} << (64 - length));
+    const baseline::Entry entry = table.Slow(bits);
+    const std::uint32_t size = spec.symbols[length - 1];
+    CHECK(baseline::LengthOf(entry) == length + size);
+    CHECK(baseline::ValueOf(entry) == (1 << size) - 1);
+    CHECK(baseline::AdvanceOf(entry) == 1);
+  }
+  CHECK(table.Slow(~std::uint64_t{0}) == 0);
+}
+
+TEST_CASE("Flipped bits end in a picture or a sentence, the same for every set, in bounds") {
+  for (const int restart_rows : {0, 1}) {
+    JpegOptions options;
+    options.restart_rows = restart_rows;
+    options.quality = 60;
+    const auto file = MakeJpeg(MakePicture(48, 48, 3), options);
+    RandomStream random(7, static_cast<Purpose>(999), 0);
+    std::vector<std::uint8_t> out(48 * 48 * 3);
+    PayloadDecoder whole;
+    for (int round = 0; round < 1000; ++round) {
+      auto broken = file;
+      for (std::uint64_t flips = 1 + random.Below(4); flips > 0; --flips) {
+        broken[random.Below(broken.size())] ^= std::byte(1U << random.Below(8));
+      }
+      bool taken = false;
+      std::vector<std::uint8_t> first;
+      for (const kernels::Kernels* set : Sets()) {
+        baseline::Decoder decoder(*set);
+        const bool takes = decoder.Decode(broken, 48, 48, Region::Whole(48, 48));
+        std::vector<std::uint8_t> pixels;
+        if (takes) {
+          pixels.resize(out.size());
+          PlanarResampler planar(*set);
+          planar.Run(decoder.planes(), decoder.components(), Region::Whole(48, 48),
+                     {pixels.data(), 3, PixelOrder::kInterleaved});
+        }
+        if (set == Sets()[0]) {
+          taken = takes;
+          first = pixels;
+        }
+        REQUIRE(takes == taken);
+        REQUIRE(pixels == first);
+      }
+      whole.Decode({Codec::kJpeg, PixelType::kUint8, 3, 48, 48, broken}, Region::Whole(48, 48),
+                   {out.data(), 3, PixelOrder::kInterleaved});
+    }
+  }
+}

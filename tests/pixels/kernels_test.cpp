@@ -1,0 +1,127 @@
+#include "format/pixels/kernels/kernels.h"
+
+#include <cmath>
+#include <vector>
+
+#include "format/random.h"
+#include "tests/catch.h"
+
+using namespace sluice;
+using kernels::Kernels;
+
+namespace {
+
+std::vector<std::uint8_t> RandomBytes(std::size_t count, std::uint64_t seed) {
+  RandomStream random(seed, static_cast<Purpose>(999), 0);
+  std::vector<std::uint8_t> bytes(count);
+  for (std::uint8_t& byte : bytes)
+    byte = static_cast<std::uint8_t>(random.Word());
+  return bytes;
+}
+
+std::vector<const Kernels*> Sets() {
+  const kernels::KernelList list = kernels::Available();
+  return {list.sets, list.sets + list.count};
+}
+
+}  // namespace
+
+TEST_CASE("The plain kernels are always there, and the chosen set is one of those available") {
+  const std::vector<const Kernels*> sets = Sets();
+  CHECK(std::string(sets[0]->name) == "plain");
+  CHECK(std::find(sets.begin(), sets.end(), &kernels::Chosen()) != sets.end());
+}
+
+TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their rounding") {
+  constexpr std::size_t kCount = 100;
+  constexpr std::size_t kStride = 192;
+  for (const std::uint32_t taps : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 12U, 33U}) {
+    const auto lines = RandomBytes(kStride * taps + kernels::kSlack, taps);
+    std::vector<std::uint16_t> weights(taps, static_cast<std::uint16_t>(65535 / taps));
+    std::vector<std::uint8_t> first;
+    for (const Kernels* set : Sets()) {
+      std::vector<std::uint8_t> out(kCount + kernels::kSlack);
+      set->sum_lines({lines.data(), kStride, weights.data(), taps}, kCount, out.data());
+      out.resize(kCount);
+      for (std::size_t i = 0; i < kCount; ++i) {
+        double exact = 0;
+        for (std::uint32_t t = 0; t < taps; ++t)
+          exact += lines[t * kStride + i] * weights[t] / 65536.0;
+        // Half a step for the last rounding; each tap is cut to 1/256, half of which the bias gives
+        // back.
+        REQUIRE(std::fabs(out[i] - exact) <= 0.5 + taps / 512.0 + 1e-9);
+      }
+      if (first.empty()) first = out;
+      REQUIRE(out == first);
+    }
+  }
+}
+
+TEST_CASE("A single full weight leaves samples as they are") {
+  const auto line = RandomBytes(256 + kernels::kSlack, 5);
+  const std::uint16_t weight = 65535;
+  for (const Kernels* set : Sets()) {
+    std::vector<std::uint8_t> out(256 + kernels::kSlack);
+    set->sum_lines({line.data(), 0, &weight, 1}, 256, out.data());
+    REQUIRE(std::equal(out.begin(), out.begin() + 256, line.begin()));
+  }
+}
+
+TEST_CASE("Transposition moves every sample to its place") {
+  constexpr std::size_t kColumns = 50;
+  constexpr std::size_t kRows = 37;
+  constexpr std::size_t kIn = 64;
+  constexpr std::size_t kOut = 96;
+  const auto in = RandomBytes(kIn * 64, 6);
+  for (const Kernels* set : Sets()) {
+    std::vector<std::uint8_t> out(kOut * 64);
+    set->transpose(in.data(), kIn, kColumns, kRows, out.data(), kOut);
+    for (std::size_t x = 0; x < kColumns; ++x) {
+      for (std::size_t y = 0; y < kRows; ++y)
+        REQUIRE(out[y * kOut + x] == in[x * kIn + y]);
+    }
+  }
+}
+
+TEST_CASE("Colours are JFIF's, rounded to the nearest") {
+  constexpr std::size_t kCount = 4000;
+  const auto y = RandomBytes(kCount + kernels::kSlack, 1);
+  const auto cb = RandomBytes(kCount + kernels::kSlack, 2);
+  const auto cr = RandomBytes(kCount + kernels::kSlack, 3);
+  const auto expect = [](double value, std::uint8_t got) {
+    const double clamped = std::min(255.0, std::max(0.0, value));
+    // The constants have 16 bits: up to 128 times 2^-17 beside the half of rounding, for green
+    // twice.
+    return std::fabs(clamped - got) <= 0.5 + 0.003;
+  };
+  for (const Kernels* set : Sets()) {
+    std::vector<std::uint8_t> rgb(3 * kCount);
+    std::vector<std::uint8_t> planes[3];
+    for (auto& plane : planes)
+      plane.resize(kCount + kernels::kSlack);
+    set->to_rgb(y.data(), cb.data(), cr.data(), kCount, rgb.data());
+    set->to_planes(y.data(), cb.data(), cr.data(), kCount, planes[0].data(), planes[1].data(),
+                   planes[2].data());
+    for (std::size_t i = 0; i < kCount; ++i) {
+      const double b = cb[i] - 128.0;
+      const double r = cr[i] - 128.0;
+      REQUIRE(expect(y[i] + 1.402 * r, rgb[3 * i]));
+      REQUIRE(expect(y[i] - 0.344136 * b - 0.714136 * r, rgb[3 * i + 1]));
+      REQUIRE(expect(y[i] + 1.772 * b, rgb[3 * i + 2]));
+      for (std::size_t c = 0; c < 3; ++c)
+        REQUIRE(planes[c][i] == rgb[3 * i + c]);
+    }
+  }
+}
+
+TEST_CASE("A line's colours stay inside the line, whatever its length") {
+  const auto y = RandomBytes(200, 1);
+  for (const Kernels* set : Sets()) {
+    for (std::size_t count = 1; count < 70; ++count) {
+      std::vector<std::uint8_t> rgb(3 * count + 16, 0xAB);
+      set->to_rgb(y.data(), y.data(), y.data(), count, rgb.data());
+      for (std::size_t i = 3 * count; i < rgb.size(); ++i)
+        REQUIRE(rgb[i] == 0xAB);
+    }
+  }
+}

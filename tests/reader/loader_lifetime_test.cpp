@@ -1,0 +1,196 @@
+#include <chrono>
+#include <optional>
+#include <thread>
+
+#include <sluice/error.h>
+#include <sluice/loader.h>
+
+#include "tests/catch.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+LoaderOptions Options(std::size_t batch_size, unsigned threads) {
+  LoaderOptions options;
+  options.batch_size = batch_size;
+  options.threads = threads;
+  return options;
+}
+}  // namespace
+
+TEST_CASE("A consumer may hold several batches at once, as many as it said") {
+  const TemporaryFolder folder;
+  LoaderOptions options = Options(10, 2);
+  options.prefetch = 1;
+  options.hold = 3;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
+  std::vector<Batch> held;
+  std::vector<std::vector<std::uint64_t>> samples;
+  for (const Batch& batch : loader.Epoch(0)) {
+    held.push_back(batch);
+    samples.emplace_back(batch.samples().begin(), batch.samples().end());
+    if (held.size() == 4) break;
+  }
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    REQUIRE(held[i].index() == i);
+    for (std::size_t row = 0; row < 10; ++row) {
+      REQUIRE(held[i].samples()[row] == samples[i][row]);
+      REQUIRE(held[i].image().data[row * 192] == samples[i][row] % 251);
+    }
+  }
+}
+
+TEST_CASE("A consumer that holds every batch and asks for another gets an error, not a hang") {
+  const TemporaryFolder folder;
+  LoaderOptions options = Options(10, 2);
+  options.prefetch = 1;
+  options.hold = 1;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
+  std::vector<Batch> held;
+  bool refused = false;
+  try {
+    for (const Batch& batch : loader.Epoch(0))
+      held.push_back(batch);
+  } catch (const Error& error) {
+    refused = error.code() == ErrorCode::kState;
+  }
+  REQUIRE(refused);
+  REQUIRE(held.size() == 3);
+  held.clear();
+  std::size_t batches = 0;
+  for (const Batch& batch : loader.Epoch(1))
+    batches += batch.size() == 10 ? 1 : 0;
+  REQUIRE(batches == 20);
+}
+
+TEST_CASE("A batch outlives its epoch and its loader") {
+  const TemporaryFolder folder;
+  std::optional<Batch> kept;
+  {
+    Loader loader(Dataset::Open(WriteRawDataset(folder, 50)), Options(10, 2));
+    for (const Batch& batch : loader.Epoch(0)) {
+      if (batch.index() == 3) kept = batch;
+    }
+    for (const Batch& batch : loader.Epoch(1))
+      REQUIRE(batch.size() == 10);
+  }
+  REQUIRE(kept->index() == 3);
+  REQUIRE(kept->Field<std::int32_t>("label").size() == 10);
+  for (std::size_t row = 0; row < 10; ++row) {
+    REQUIRE(kept->image().data[row * 192] == kept->samples()[row] % 251);
+  }
+}
+
+TEST_CASE("An epoch may be left at any batch, and any other begun") {
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 300)), Options(10, 3));
+  for (std::uint64_t round = 0; round < 60; ++round) {
+    std::uint64_t seen = 0;
+    const std::uint64_t epoch = round * 7 % 5;
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      REQUIRE(batch.epoch() == epoch);
+      REQUIRE(batch.index() == seen);
+      REQUIRE(batch.image().data[0] == batch.samples()[0] % 251);
+      if (++seen > round % 31) break;
+    }
+  }
+}
+
+TEST_CASE("A range ends when another epoch is begun") {
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), Options(10, 2));
+  const EpochRange first = loader.Epoch(0);
+  EpochIterator it = first.begin();
+  REQUIRE(it->epoch() == 0);
+  const EpochRange second = loader.Epoch(3);
+  ++it;
+  REQUIRE(it == std::default_sentinel);
+  REQUIRE(second.begin()->epoch() == 3);
+}
+
+TEST_CASE("A loader can be dropped in any state, and moved") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 120));
+  LoaderOptions options = Options(16, 4);
+  options.transform = {RandomResizedCrop(64)};
+  for (int round = 0; round < 30; ++round) {
+    Loader loader(dataset, options);
+    if (round % 3 == 0) continue;  // never played
+    int batches = 0;
+    for (const Batch& batch : loader.Epoch(static_cast<std::uint64_t>(round))) {
+      REQUIRE(batch.size() > 0);
+      if (++batches == round % 5) break;
+    }
+    Loader moved = std::move(loader);
+    REQUIRE(moved.threads() == 4);
+  }
+}
+
+TEST_CASE("An exception in the consumer leaves nothing behind") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
+  for (int round = 0; round < 20; ++round) {
+    try {
+      Loader loader(dataset, Options(10, 3));
+      for (const Batch& batch : loader.Epoch(0)) {
+        if (batch.index() == 2) throw std::runtime_error("the trainer failed");
+      }
+      FAIL("not reached");
+    } catch (const std::runtime_error& error) {
+      REQUIRE(std::string(error.what()) == "the trainer failed");
+    }
+  }
+}
+
+TEST_CASE("Batches may be given back by another thread while the next is waited for") {
+  const TemporaryFolder folder;
+  LoaderOptions options = Options(5, 2);
+  options.prefetch = 1;
+  options.hold = 1;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 400)), options);
+  std::thread returner;
+  std::size_t seen = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    if (returner.joinable()) returner.join();
+    returner = std::thread([held = batch]() mutable {
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      REQUIRE(held.size() == 5);
+    });
+    ++seen;
+  }
+  returner.join();
+  REQUIRE(seen == 80);
+}
+
+TEST_CASE("Several loaders over one dataset do not disturb each other") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 200));
+  Loader a(dataset, Options(10, 2));
+  Loader b(dataset, Options(25, 2));
+  std::uint64_t samples = 0;
+  for (const Batch& from_a : a.Epoch(0)) {
+    samples += from_a.size();
+    if (from_a.index() == 5) {
+      for (const Batch& from_b : b.Epoch(0))
+        samples += from_b.size();
+    }
+  }
+  REQUIRE(samples == 400);
+}
+
+TEST_CASE("An iterator whose loader is gone says so") {
+  const TemporaryFolder folder;
+  std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 100)),
+                               Options(10, 2));
+  EpochIterator it = loader->Epoch(0).begin();
+  loader.reset();
+  bool refused = false;
+  try {
+    ++it;
+  } catch (const Error& error) {
+    refused = error.code() == ErrorCode::kState;
+  }
+  REQUIRE(refused);
+}

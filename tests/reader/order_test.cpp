@@ -1,0 +1,175 @@
+#include "reader/order/order.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include "format/random.h"
+#include "tests/catch.h"
+
+using namespace sluice;
+
+namespace {
+
+DatasetShape::Shard ShardOf(std::uint64_t samples, std::uint32_t block_samples) {
+  return {samples, (samples + block_samples - 1) / block_samples, block_samples, samples * 1000};
+}
+
+DatasetShape Equal(std::uint64_t shards, std::uint64_t samples, std::uint32_t block_samples) {
+  return DatasetShape(std::vector(shards, ShardOf(samples, block_samples)));
+}
+
+DatasetShape Uneven() {
+  std::vector<DatasetShape::Shard> shards;
+  RandomStream random(3, static_cast<Purpose>(999), 0);
+  for (int s = 0; s < 60; ++s) {
+    const std::uint32_t block_samples = s % 7 == 0 ? 5 : 8;
+    shards.push_back(ShardOf(1 + random.Below(90), block_samples));
+  }
+  return DatasetShape(shards);
+}
+
+std::vector<std::uint64_t> Play(const DatasetShape& shape, const OrderOptions& options,
+                                std::uint64_t epoch) {
+  EpochOrder order(shape, options, epoch);
+  std::vector<std::uint64_t> opened;
+  std::vector<std::uint64_t> samples;
+  for (std::uint64_t p = 0; p < shape.samples(); ++p)
+    samples.push_back(order.At(p, opened).index);
+  return samples;
+}
+
+std::vector<DatasetShape> Shapes() {
+  return {Equal(1, 1, 8),    Equal(1, 7, 8),    Equal(3, 64, 8), Equal(5, 1003, 8),
+          Equal(40, 200, 8), Equal(2, 3000, 1), Uneven()};
+}
+
+}  // namespace
+
+TEST_CASE("Every order plays every sample exactly once an epoch") {
+  for (const DatasetShape& shape : Shapes()) {
+    for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
+      for (const std::uint32_t lanes : {1U, 5U, 192U}) {
+        for (const std::uint64_t window :
+             {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{100'000}}) {
+          std::vector<std::uint64_t> samples = Play(shape, {shuffle, 9, lanes, window}, 2);
+          std::sort(samples.begin(), samples.end());
+          for (std::uint64_t i = 0; i < samples.size(); ++i)
+            REQUIRE(samples[i] == i);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("An order is a function of the position: asked for in any order, it says the same") {
+  for (const DatasetShape& shape : Shapes()) {
+    const OrderOptions options{Shuffle::kQuasiRandom, 5, 12, 50'000};
+    const std::vector<std::uint64_t> in_order = Play(shape, options, 1);
+    EpochOrder order(shape, options, 1);
+    std::vector<std::uint64_t> opened;
+    for (std::uint64_t i = 0; i < 2000; ++i) {
+      const std::uint64_t p = (i * 7919 + 13) % shape.samples();
+      REQUIRE(order.At(p, opened).index == in_order[p]);
+    }
+  }
+}
+
+TEST_CASE("A sample's shard, block and row are those of its number") {
+  const DatasetShape shape = Uneven();
+  EpochOrder order(shape, {Shuffle::kQuasiRandom, 5, 12, 0}, 1);
+  std::vector<std::uint64_t> opened;
+  for (std::uint64_t p = 0; p < shape.samples(); ++p) {
+    const SampleRef ref = order.At(p, opened);
+    const SampleRef same = shape.Sample(ref.index);
+    REQUIRE((ref.shard == same.shard && ref.block == same.block && ref.row == same.row));
+  }
+}
+
+TEST_CASE("Sequential is the order of storage; seeds and epochs change the others") {
+  const DatasetShape shape = Equal(4, 500, 8);
+  const std::vector<std::uint64_t> sequential = Play(shape, {Shuffle::kSequential, 1, 192, 0}, 0);
+  REQUIRE(std::is_sorted(sequential.begin(), sequential.end()));
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom}) {
+    const auto base = Play(shape, {shuffle, 1, 16, 0}, 0);
+    REQUIRE(base == Play(shape, {shuffle, 1, 16, 0}, 0));
+    REQUIRE(base != Play(shape, {shuffle, 2, 16, 0}, 0));
+    REQUIRE(base != Play(shape, {shuffle, 1, 16, 0}, 1));
+  }
+}
+
+TEST_CASE("The quasi-random order depends on lanes and window") {
+  const DatasetShape shape = Equal(20, 800, 8);
+  const auto base = Play(shape, {Shuffle::kQuasiRandom, 1, 16, 300'000}, 0);
+  REQUIRE(base != Play(shape, {Shuffle::kQuasiRandom, 1, 8, 300'000}, 0));
+  REQUIRE(base != Play(shape, {Shuffle::kQuasiRandom, 1, 16, 900'000}, 0));
+}
+
+TEST_CASE("Each lane reads its own blocks, and has few of them open at once") {
+  constexpr std::uint32_t kLanes = 8;
+  const DatasetShape shape = Equal(20, 800, 8);
+  const OrderOptions options{Shuffle::kQuasiRandom, 1, kLanes, 3 * kLanes * 8 * 1000};
+  const std::uint64_t window = WindowBlocks(shape, options);
+  REQUIRE(window == 3);
+  LaneOrder order(shape, {1, kLanes, window}, 0);
+  std::vector<std::uint64_t> opened;
+  std::map<std::uint64_t, std::uint64_t> lane_of_block;
+  std::map<std::uint64_t, std::set<std::uint64_t>> open;  // by lane: blocks begun and not finished
+  std::map<std::uint64_t, std::uint64_t> played;
+  for (std::uint64_t p = 0; p < order.body(); ++p) {
+    const SampleRef ref = order.At(p, opened);
+    const std::uint64_t block = shape.first_block(ref.shard) + ref.block;
+    const std::uint64_t lane = p % kLanes;
+    REQUIRE(lane_of_block.try_emplace(block, lane).first->second == lane);
+    open[lane].insert(block);
+    REQUIRE(open[lane].size() <= window);
+    if (++played[block] == 8) open[lane].erase(block);
+  }
+  // The tail is what the longer lanes have more than the shortest: less than a block each here.
+  REQUIRE(shape.samples() - order.body() <= kLanes * 8);
+}
+
+TEST_CASE("Blocks are announced before they are needed, each once in the body") {
+  const DatasetShape shape = Equal(20, 800, 8);
+  EpochOrder order(shape, {Shuffle::kQuasiRandom, 1, 16, 0}, 0);
+  std::vector<std::uint64_t> opened;
+  std::set<std::uint64_t> announced;
+  for (std::uint64_t p = 0; p < shape.samples() / 2; ++p) {
+    opened.clear();
+    const SampleRef ref = order.At(p, opened);
+    for (const std::uint64_t block : opened)
+      REQUIRE(announced.insert(block).second);
+    REQUIRE(announced.count(shape.first_block(ref.shard) + ref.block) == 1);
+  }
+}
+
+TEST_CASE("A batch of a class-sorted dataset shows as many classes as was simulated") {
+  // 1,281,167 samples in 1000 sorted classes, blocks of 8: independent draws show 641 distinct
+  // classes in a batch of 1024; 192 lanes with windows of 4 blocks 472, by an independent
+  // simulation.
+  constexpr std::uint64_t kSamples = 1'281'167;
+  std::vector<DatasetShape::Shard> shards;
+  for (std::uint64_t left = kSamples; left > 0;) {
+    const std::uint64_t samples = std::min<std::uint64_t>(left, 1280);
+    shards.push_back({samples, (samples + 7) / 8, 8, samples * 50'000});
+    left -= samples;
+  }
+  const DatasetShape shape(shards);
+  const auto distinct = [&](LaneOrder& order) {
+    std::vector<std::uint64_t> opened;
+    double sum = 0;
+    for (std::uint64_t b = 0; b < 40; ++b) {
+      std::set<std::uint64_t> classes;
+      for (std::uint64_t i = 0; i < 1024; ++i) {
+        classes.insert(order.At((b * 30 + 3) * 1024 + i, opened).index * 1000 / kSamples);
+      }
+      sum += double(classes.size());
+    }
+    return sum / 40;
+  };
+  LaneOrder four(shape, {1, 192, 4}, 0);
+  LaneOrder sixteen(shape, {1, 192, 16}, 0);
+  REQUIRE(distinct(four) == Approx(472).epsilon(0.05));
+  REQUIRE(distinct(sixteen) == Approx(597).epsilon(0.05));
+}

@@ -1,0 +1,121 @@
+#include <fstream>
+
+#include <sluice/error.h>
+#include <sluice/verify.h>
+
+#include "tests/catch.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+void FlipByte(const std::filesystem::path& file, std::uint64_t offset) {
+  std::fstream stream(file, std::ios::binary | std::ios::in | std::ios::out);
+  stream.seekg(static_cast<std::streamoff>(offset));
+  const int byte = stream.get();
+  stream.seekp(static_cast<std::streamoff>(offset));
+  stream.put(static_cast<char>(byte ^ 0x10));
+}
+
+}  // namespace
+
+TEST_CASE("A good dataset has no faults, with and without decoding, on any number of threads") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteJpegDataset(folder, 60);
+  for (const bool decode : {false, true}) {
+    for (const unsigned threads : {1U, 3U}) {
+      VerifyOptions options;
+      options.decode = decode;
+      options.threads = threads;
+      std::uint64_t told = 0;
+      options.on_progress = [&](std::uint64_t done, std::uint64_t all) {
+        told = done;
+        REQUIRE(all == 60);
+      };
+      const VerifyReport report = VerifyDataset(path, options);
+      CHECK(report.faults.empty());
+      CHECK(report.samples == 60);
+      CHECK(told == 60);
+      CHECK(report.bytes == Dataset::Open(path).shards()[0].bytes);
+    }
+  }
+}
+
+TEST_CASE("Any flipped bit of a shard is found") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
+  const std::filesystem::path shard = path / Dataset::Open(path).shards()[0].file;
+  const std::uint64_t size = std::filesystem::file_size(shard);
+  for (std::uint64_t offset = 3; offset < size; offset += 61) {
+    FlipByte(shard, offset);
+    INFO("byte " << offset);
+    REQUIRE_FALSE(VerifyDataset(path).faults.empty());
+    FlipByte(shard, offset);
+  }
+  REQUIRE(VerifyDataset(path).faults.empty());
+}
+
+TEST_CASE("A damaged payload is reported with shard, sample and key") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
+  const Dataset dataset = Dataset::Open(path);
+  const std::filesystem::path shard = path / dataset.shards()[0].file;
+  // Sample 11's pixels: eleven 192-byte payloads of 8 bytes value (11).
+  std::ifstream in(shard, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  FlipByte(shard, bytes.find(std::string(192, '\x0b')) + 5);
+  const VerifyReport report = VerifyDataset(path);
+  REQUIRE(report.faults.size() == 1);
+  CHECK(report.faults[0].shard == dataset.shards()[0].file);
+  CHECK(report.faults[0].sample == 11);
+  CHECK(report.faults[0].key == "key-11");
+  CHECK_THAT(report.faults[0].reason, Catch::Matchers::ContainsSubstring("checksum"));
+  CHECK(report.samples == 40);
+}
+
+TEST_CASE("A payload with a good checksum that cannot be decoded is found by decoding") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "undecodable";
+  {
+    DatasetWriter writer(path, {{Field::Image()}});
+    auto file = MakeJpeg(MakePicture(64, 64));
+    file.resize(file.size() / 2);
+    SampleBuilder sample = writer.NewSample("half.jpg");
+    sample.SetJpeg("image", file);
+    writer.Add(sample);
+    writer.Finish();
+  }
+  CHECK(VerifyDataset(path).faults.empty());
+  VerifyOptions options;
+  options.decode = true;
+  const VerifyReport report = VerifyDataset(path, options);
+  REQUIRE(report.faults.size() == 1);
+  CHECK(report.faults[0].key == "half.jpg");
+}
+
+TEST_CASE("A missing shard is a fault, a damaged manifest an error") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
+  const std::filesystem::path shard = path / Dataset::Open(path).shards()[0].file;
+  std::filesystem::rename(shard, folder / "away");
+  const VerifyReport report = VerifyDataset(path);
+  REQUIRE(report.faults.size() == 1);
+  CHECK(report.faults[0].sample == -1);
+  std::filesystem::rename(folder / "away", shard);
+  FlipByte(path / "manifest.json", 100);
+  CHECK_THROWS_AS(VerifyDataset(path), Error);
+}
+
+TEST_CASE("A check that is told to stop says that it did") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
+  std::stop_source source;
+  source.request_stop();
+  VerifyOptions options;
+  options.stop = source.get_token();
+  const VerifyReport report = VerifyDataset(path, options);
+  CHECK(report.stopped);
+  CHECK(report.samples == 0);
+}

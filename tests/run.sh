@@ -1,0 +1,21 @@
+#!/bin/sh
+# Builds everything into build/release and runs the tests: tests/run.sh [--slow]
+#
+# With --slow also those that take minutes. The last lines are ctest's summary; the exit code is its.
+set -eu
+slow=no
+case $#,${1-} in
+  0,) ;;
+  1,--slow) slow=yes ;;
+  *) printf '%s\n' "usage: tests/run.sh [--slow]" >&2; exit 2 ;;
+esac
+cd "$(dirname "$0")/.."
+
+tools/setup.sh test
+cmake --preset release -DSLUICE_BUILD_TESTS=ON
+cmake --build build/release
+jobs=$(nproc)
+if [ $slow = yes ]; then
+  exec ctest --test-dir build/release --output-on-failure --no-tests=error -j "$jobs"
+fi
+exec ctest --preset release -j "$jobs"

@@ -1,0 +1,241 @@
+// sluice-bench epoch.
+#include <csignal>
+#include <fstream>
+
+#include <sluice/dataset.h>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// 30 samples of 40x30 in three classes.
+class Animals {
+ public:
+  explicit Animals(const Words& options = {}) {
+    WriteClasses(folder_ / "source", 10, 40, 30);
+    Words words = {"convert", (folder_ / "source").string(), data()};
+    words.insert(words.end(), options.begin(), options.end());
+    REQUIRE(Sluice(words).exit_code == 0);
+  }
+  std::string data() const { return (folder_ / "data").string(); }
+
+  Outcome Epoch(const Words& options) const {
+    Words words = {"epoch", data()};
+    words.insert(words.end(), options.begin(), options.end());
+    return Bench(words);
+  }
+  nlohmann::json EpochJson(Words options) const {
+    options.push_back("--json");
+    const Outcome outcome = Epoch(options);
+    CHECK(outcome.exit_code == 0);
+    return JsonOf(outcome);
+  }
+  // "height x width x channels" of what a transform makes.
+  std::string ImageText(const std::string& transform) const {
+    const nlohmann::json image =
+        EpochJson({"--transform", transform, "--epochs", "1", "--warm-up", "0"})["image"];
+    return image["height"].dump() + "x" + image["width"].dump() + "x" + image["channels"].dump();
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+}  // namespace
+
+TEST_CASE("sluice-bench epoch --json prints the figures of each epoch as one object") {
+  const Animals animals;
+  const nlohmann::json answer = animals.EpochJson({"--batch-size", "8", "--threads", "2"});
+  CHECK(answer["threads"] == 2);
+  CHECK(answer["batch_size"] == 8);
+  CHECK(answer["samples"] == 30);
+  CHECK(answer["first_batch_seconds"].get<double>() > 0);
+  CHECK(answer["first_batch_seconds"].get<double>() < 60);
+  CHECK(answer["peak_rss_bytes"].get<std::uint64_t>() > 1'000'000);
+  CHECK(answer["warm_up_epochs"].size() == 1);
+  REQUIRE(answer["epochs"].size() == 3);
+  const Dataset dataset = Dataset::Open(animals.data());
+  for (const auto& epoch : answer["epochs"]) {
+    CHECK(epoch["images"] == 30);
+    CHECK(epoch["batches"] == 4);
+    const double seconds = epoch["seconds"];
+    CHECK(seconds > 0);
+    CHECK(epoch["images_per_second"].get<double>() == Approx(30 / seconds));
+    CHECK(epoch["wait_share"].get<double>() >= 0);
+    CHECK(epoch["wait_share"].get<double>() <= 1);
+    CHECK(epoch["cpu_seconds"].get<double>() >= 0);
+  }
+  // Over all epochs each payload was read once an epoch; what is decoded ahead may fall to either
+  // side.
+  std::uint64_t bytes = 0;
+  for (const char* part : {"warm_up_epochs", "epochs"}) {
+    for (const auto& epoch : answer[part])
+      bytes += epoch["bytes_read"].get<std::uint64_t>();
+  }
+  CHECK(bytes >= 4 * dataset.images()[0].payload_bytes);
+  CHECK(bytes <= 5 * dataset.images()[0].payload_bytes);
+}
+
+TEST_CASE("sluice-bench epoch prints a table of at most 100 columns and no carriage returns") {
+  const Animals animals;
+  const Outcome outcome = animals.Epoch({"--batch-size", "8", "--epochs", "2"});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("images/s"));
+  CHECK_THAT(outcome.out, ContainsSubstring("warm-up "));
+  CHECK_THAT(outcome.out, ContainsSubstring("\n2 "));
+  CHECK_THAT(outcome.out, ContainsSubstring("first batch"));
+  CHECK(outcome.out.find('\r') == std::string::npos);
+  CHECK(outcome.err == "playing " + animals.data() + "\n");
+  for (std::size_t begin = 0; begin < outcome.out.size();) {
+    const std::size_t end = outcome.out.find('\n', begin);
+    CHECK(end - begin <= 100);
+    begin = end + 1;
+  }
+  CHECK(animals.Epoch({"--quiet"}).err.empty());
+}
+
+TEST_CASE("options --epochs and --warm-up say how many epochs are played") {
+  const Animals animals;
+  const nlohmann::json answer = animals.EpochJson({"--epochs", "5", "--warm-up", "2"});
+  CHECK(answer["epochs"].size() == 5);
+  CHECK(answer["warm_up_epochs"].size() == 2);
+}
+
+TEST_CASE("option --step-ms holds each batch for that long") {
+  const Animals animals;
+  const nlohmann::json answer = animals.EpochJson(
+      {"--batch-size", "10", "--step-ms", "60.5", "--epochs", "1", "--warm-up", "0"});
+  CHECK(answer["epochs"][0]["seconds"].get<double>() >= 3 * 0.0605);
+  CHECK(answer["step_ms"] == 60.5);
+  CHECK(animals.EpochJson({"--batch-size", "10", "--epochs", "1"})["epochs"][0]["seconds"]
+            .get<double>() < 3 * 0.0605);
+}
+
+TEST_CASE("option --transform sets the size of the images in a batch") {
+  const Animals animals;
+  CHECK(animals.ImageText("none") == "30x40x3");
+  CHECK(animals.ImageText("rrc:24") == "24x24x3");
+  CHECK(animals.ImageText("resize:20x10") == "10x20x3");
+  CHECK(animals.ImageText("center:16") == "16x16x3");
+  CHECK(animals.ImageText("crop:32+4") == "32x32x3");
+  CHECK(animals.ImageText("short:26,center:22") == "22x22x3");
+}
+
+TEST_CASE("without --transform images of one size stay, others become random crops of 224") {
+  const Animals animals;
+  CHECK(animals.EpochJson({"--epochs", "1"})["transform"] == "none");
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "source/a.jpg", MakePicture(40, 30));
+  WriteJpeg(folder / "source/b.jpg", MakePicture(30, 40));
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  CHECK(JsonOf(Bench({"epoch", data, "--json"}))["transform"] == "rrc:224");
+  const Outcome outcome = Bench({"epoch", data, "--transform", "none"});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("sluice-bench: "));
+}
+
+TEST_CASE("the loader's options reach the loader") {
+  const Animals animals;
+  const nlohmann::json answer = animals.EpochJson({"--shuffle", "random", "--seed", "9", "--layout",
+                                                   "nchw", "--flip", "--verify", "first_epoch"});
+  CHECK(answer["shuffle"] == "random");
+  CHECK(answer["seed"] == 9);
+  CHECK(answer["layout"] == "nchw");
+  CHECK(answer["flip"] == true);
+  CHECK(answer["transform"] == "flip");
+  CHECK(answer["verify"] == "first_epoch");
+  const nlohmann::json plain = animals.EpochJson({"--shuffle", "sequential"});
+  CHECK(plain["shuffle"] == "sequential");
+  CHECK(plain["flip"] == false);
+  CHECK(plain["layout"] == "nhwc");
+  CHECK(animals.EpochJson({"--shuffle", "quasi_random"})["shuffle"] == "quasi_random");
+}
+
+TEST_CASE("option --prefetch adds batches to the ring") {
+  const Animals animals;
+  const auto slot_bytes = [&](const char* prefetch) {
+    return animals.EpochJson({"--prefetch", prefetch, "--epochs", "1"})["slot_bytes"]
+        .get<std::uint64_t>();
+  };
+  const std::uint64_t two_more = slot_bytes("7") - slot_bytes("5");
+  CHECK(two_more >= 2ULL * 256 * 40 * 30 * 3);
+  CHECK(slot_bytes("9") - slot_bytes("7") == two_more);
+}
+
+TEST_CASE("option --verify says when payloads are compared with their checksums") {
+  const Animals animals({"--image", "raw"});
+  // A byte in the middle of the shard is one of the pixels of some image.
+  const std::string shard = animals.data() + "/shard-00000.sluice";
+  const auto middle = static_cast<std::streamoff>(std::filesystem::file_size(shard) / 2);
+  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(middle);
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(middle);
+  file.put(byte);
+  file.close();
+
+  const Outcome always = animals.Epoch({});
+  CHECK(always.exit_code == 1);
+  CHECK_THAT(always.err, ContainsSubstring("shard-00000.sluice"));
+  CHECK(animals.Epoch({"--verify", "always"}).exit_code == 1);
+  CHECK(animals.Epoch({"--verify", "first_epoch"}).exit_code == 1);
+  CHECK(animals.Epoch({"--verify", "never"}).exit_code == 0);
+}
+
+TEST_CASE("option --cold drops the dataset from the page cache before each epoch") {
+  const Animals animals;
+  const Outcome outcome = animals.Epoch({"--cold", "--epochs", "2", "--json"});
+  CHECK(outcome.exit_code == 0);
+  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
+  CHECK(answer["cold"] == true);
+  CHECK(answer["warm_up_epochs"].empty());
+  for (const auto& epoch : answer["epochs"]) {
+    CHECK(epoch["images"] == 30);
+    // Where the temporary folder's file system cannot drop pages, it is said.
+    const bool dropped = epoch["left_in_cache_bytes"] == 0;
+    CHECK(dropped == (outcome.err.find("stayed in the page cache") == std::string::npos));
+  }
+}
+
+TEST_CASE("option --copy-floor compares with bare copies of raw images") {
+  const Animals animals({"--image", "raw"});
+  const nlohmann::json answer = animals.EpochJson({"--copy-floor", "--threads", "2"});
+  const double floor = answer["copy_floor"]["images_per_second"];
+  CHECK(floor > 0);
+  CHECK(answer["copy_floor"]["ratio"].get<double>() ==
+        Approx(answer["median_images_per_second"].get<double>() / floor));
+  CHECK_THAT(animals.Epoch({"--copy-floor"}).out, ContainsSubstring("bare copies"));
+  CHECK_FALSE(animals.EpochJson({}).contains("copy_floor"));
+}
+
+TEST_CASE("option --copy-floor with encoded images is wrong usage") {
+  const Animals animals;
+  const Outcome outcome = animals.Epoch({"--copy-floor"});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("--image raw"));
+}
+
+TEST_CASE("an interrupted bench ends with 130") {
+  const Animals animals;
+  Running running(SLUICE_BENCH_COMMAND, {"epoch", animals.data(), "--step-ms", "20", "--batch-size",
+                                         "1", "--epochs", "1000"});
+  bool sent = false;
+  const Outcome outcome = running.Wait([&](const Outcome& so_far) {
+    if (!sent && so_far.out.find("warm-up") != std::string::npos) {
+      running.Signal(SIGINT);
+      sent = true;
+    }
+  });
+  CHECK(outcome.exit_code == 130);
+  CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
+}
+
+}  // namespace sluice::test

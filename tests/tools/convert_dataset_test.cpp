@@ -1,0 +1,115 @@
+// sluice convert: shards, blocks and the order of the samples.
+#include <algorithm>
+
+#include <sluice/dataset.h>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+namespace {
+
+class Source {
+ public:
+  Dataset Convert(Words options) {
+    const std::filesystem::path data = folder_ / ("data" + std::to_string(++conversions_));
+    Words words = {"convert", path().string(), data.string()};
+    words.insert(words.end(), options.begin(), options.end());
+    const Outcome outcome = Sluice(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    return Dataset::Open(data);
+  }
+  std::filesystem::path path() const { return folder_ / "source"; }
+
+ private:
+  TemporaryFolder folder_;
+  int conversions_ = 0;
+};
+
+std::vector<std::string> Keys(const Dataset& dataset) {
+  std::vector<std::string> keys;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i)
+    keys.push_back(dataset[i].key());
+  return keys;
+}
+
+}  // namespace
+
+TEST_CASE("option --shard-size sets how large shards become") {
+  Source source;
+  for (int i = 0; i < 12; ++i) {
+    WriteJpeg(source.path() / (std::to_string(i) + ".jpg"), Noise(400, 400));
+  }
+  // 12 raw images of 480 kB.
+  CHECK(source.Convert({"--image", "raw"}).shards().size() == 1);
+  const Dataset small = source.Convert({"--image", "raw", "--shard-size", "1MB"});
+  CHECK(small.shards().size() >= 6);
+  const Dataset binary = source.Convert({"--image", "raw", "--shard-size", "2 MiB"});
+  CHECK(binary.shards().size() >= 3);
+  CHECK(binary.shards().size() < small.shards().size());
+}
+
+TEST_CASE("option --block-samples sets how many samples are in a block") {
+  Source source;
+  WriteClasses(source.path(), 4);
+  CHECK(source.Convert({"--block-samples", "5"}).shards().at(0).block_samples == 5);
+  CHECK(source.Convert({"--block-samples", "5"}).shards().at(0).blocks == 3);  // 12 samples
+  const std::uint32_t chosen = source.Convert({}).shards().at(0).block_samples;
+  CHECK(chosen > 5);  // small images: many of them make 512 KiB
+  CHECK(source.Convert({"--block-samples", "auto"}).shards().at(0).block_samples == chosen);
+}
+
+TEST_CASE(
+    "option --seed changes the order of the samples, and --keep-order takes that of the paths") {
+  Source source;
+  WriteClasses(source.path(), 10);
+  const auto keys = Keys(source.Convert({}));
+  auto sorted = keys;
+  std::sort(sorted.begin(), sorted.end());
+  CHECK(keys != sorted);
+  CHECK(Keys(source.Convert({"--seed", "0"})) == keys);
+  const auto other = Keys(source.Convert({"--seed", "7"}));
+  CHECK(other != keys);
+  CHECK(std::is_permutation(other.begin(), other.end(), keys.begin(), keys.end()));
+  CHECK(Keys(source.Convert({"--keep-order"})) == sorted);
+}
+
+TEST_CASE("the bytes of a dataset do not depend on --threads") {
+  Source source;
+  WriteClasses(source.path(), 20);
+  const Dataset one = source.Convert({"--threads", "1"});
+  const Dataset seven = source.Convert({"--threads", "7"});
+  for (const char* file : {"manifest.json", "plan.json", "skipped.tsv"}) {
+    CHECK(ReadBytes(one.path() / file) == ReadBytes(seven.path() / file));
+  }
+  REQUIRE(one.shards().size() == seven.shards().size());
+  for (const ShardSummary& shard : one.shards()) {
+    CHECK(ReadBytes(one.path() / shard.file) == ReadBytes(seven.path() / shard.file));
+  }
+}
+
+TEST_CASE("option --threads sets how many threads convert") {
+  TemporaryFolder folder;
+  for (int i = 0; i < 60; ++i) {
+    WriteJpeg(folder / "source" / (std::to_string(i) + ".jpg"), MakePicture(700, 500, 3, i));
+  }
+  const auto most_threads = [&](const std::string& threads) {
+    Running running(SLUICE_COMMAND, {"convert", (folder / "source").string(),
+                                     (folder / ("data" + threads)).string(), "--threads", threads});
+    std::size_t most = 0;
+    const Outcome outcome =
+        running.Wait([&](const Outcome&) { most = std::max(most, running.Threads()); });
+    CHECK(outcome.exit_code == 0);
+    return most;
+  };
+  const std::size_t with_one = most_threads("1");
+  const std::size_t with_nine = most_threads("9");
+  CHECK(with_one <= 5);  // main, signals, one converting, perhaps one each for reading and writing
+  CHECK(with_nine == with_one + 8);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,279 @@
+// sluice convert: what is left out, what is said about it, and how it ends.
+#include <csignal>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Folders {
+  TemporaryFolder folder;
+  std::string source = (folder / "source").string();
+  std::string data = (folder / "data").string();
+
+  Outcome Convert(Words options = {}) const {
+    Words words = {"convert", source, data};
+    words.insert(words.end(), options.begin(), options.end());
+    return Sluice(words);
+  }
+  std::filesystem::path operator/(const std::string& name) const {
+    return folder / ("source/" + name);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("convert --json prints what it made as one object and nothing else") {
+  const Folders folders;
+  WriteClasses(folders.source, 5);
+  const Outcome outcome = folders.Convert({"--json"});
+  CHECK(outcome.exit_code == 0);
+  const nlohmann::json answer = JsonOf(outcome);
+  CHECK(answer["samples"] == 15);
+  CHECK(answer["classes"] == 3);
+  CHECK(answer["skipped"] == 0);
+  CHECK(answer["passed_over"] == 0);
+  CHECK(answer["shards"] == 1);
+  CHECK(answer["seconds"].get<double>() > 0);
+  CHECK(answer["class_list"][1] == nlohmann::json{{"name", "dog"}, {"samples", 5}});
+  std::uintmax_t bytes_in = 0;
+  for (const auto& file : std::filesystem::recursive_directory_iterator(folders.source)) {
+    if (file.is_regular_file()) bytes_in += file.file_size();
+  }
+  CHECK(answer["bytes_in"] == bytes_in);
+  std::uintmax_t bytes_out = 0;
+  for (const auto& file : std::filesystem::directory_iterator(folders.data)) {
+    bytes_out += file.file_size();
+  }
+  CHECK(answer["bytes_out"] == bytes_out);
+}
+
+TEST_CASE("convert's summary for people says counts, sizes and time") {
+  const Folders folders;
+  WriteClasses(folders.source, 5);
+  const Outcome outcome = folders.Convert();
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("15 samples of 3 classes in 1 shard"));
+  CHECK_THAT(outcome.out, ContainsSubstring("images/s"));
+  CHECK_THAT(outcome.out, ContainsSubstring("kB"));
+}
+
+TEST_CASE("a log gets a line at the start and no carriage returns") {
+  const Folders folders;
+  WriteClasses(folders.source, 5);
+  const Outcome outcome = folders.Convert();
+  CHECK(outcome.err == "converting " + folders.source + " into " + folders.data + "\n");
+  CHECK(outcome.out.find('\r') == std::string::npos);
+}
+
+TEST_CASE("option --quiet prints nothing where nothing is wrong") {
+  const Folders folders;
+  WriteClasses(folders.source, 2);
+  const Outcome outcome = folders.Convert({"--quiet"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out.empty());
+  CHECK(outcome.err.empty());
+}
+
+TEST_CASE("a flat folder becomes a dataset without labels") {
+  const Folders folders;
+  WriteJpeg(folders / "a.jpg", MakePicture(30, 30));
+  WriteJpeg(folders / "b.jpg", MakePicture(30, 30));
+  const Outcome outcome = folders.Convert();
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("2 samples without labels"));
+  CHECK(Dataset::Open(folders.data).class_counts().empty());
+}
+
+TEST_CASE("a broken source is left out, named and listed, and the exit code is 3") {
+  const Folders folders;
+  WriteClasses(folders.source, 3);
+  WriteBytes(folders / "dog/broken.jpg", TruncatedJpeg());
+  const Outcome outcome = folders.Convert();
+  CHECK(outcome.exit_code == 3);
+  CHECK_THAT(outcome.out, ContainsSubstring("dog/broken.jpg"));
+  CHECK_THAT(outcome.out, ContainsSubstring("skipped.tsv"));
+  CHECK_THAT(ReadBytes(folders.data + "/skipped.tsv"), ContainsSubstring("dog/broken.jpg\t"));
+  CHECK(Dataset::Open(folders.data).size() == 9);
+}
+
+TEST_CASE("convert --json counts and lists the broken sources") {
+  const Folders folders;
+  WriteClasses(folders.source, 3);
+  WriteBytes(folders / "dog/broken.jpg", TruncatedJpeg());
+  const Outcome outcome = folders.Convert({"--json"});
+  CHECK(outcome.exit_code == 3);
+  const nlohmann::json answer = JsonOf(outcome);
+  CHECK(answer["skipped"] == 1);
+  CHECK(answer["skipped_list"][0]["path"] == "dog/broken.jpg");
+  CHECK(answer["skipped_list"][0]["reason"].get<std::string>().size() > 5);
+}
+
+TEST_CASE("files that are no images are passed over and do not change the exit code") {
+  const Folders folders;
+  WriteClasses(folders.source, 3);
+  WriteBytes(folders / "dog/notes.txt", "not an image");
+  WriteBytes(folders / "dog/.hidden.jpg", TruncatedJpeg());
+  const Outcome outcome = folders.Convert({"--json"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(JsonOf(outcome)["passed_over"] == 2);
+  CHECK(JsonOf(outcome)["skipped"] == 0);
+}
+
+TEST_CASE("option --on-error fail stops at a broken source and names it") {
+  const Folders folders;
+  WriteClasses(folders.source, 3);
+  WriteBytes(folders / "dog/broken.jpg", TruncatedJpeg());
+  const Outcome failed = folders.Convert({"--on-error", "fail"});
+  CHECK(failed.exit_code == 1);
+  CHECK_THAT(failed.err, ContainsSubstring("sluice: "));
+  CHECK_THAT(failed.err, ContainsSubstring("dog/broken.jpg"));
+  CHECK_THROWS_AS(Dataset::Open(folders.data), Error);
+}
+
+TEST_CASE("option --on-error skip is the default and can be said") {
+  const Folders folders;
+  WriteClasses(folders.source, 3);
+  WriteBytes(folders / "dog/broken.jpg", TruncatedJpeg());
+  CHECK(folders.Convert({"--on-error", "skip"}).exit_code == 3);
+}
+
+TEST_CASE("option --max-pixels leaves larger images out") {
+  const Folders folders;
+  WriteJpeg(folders / "small.jpg", MakePicture(40, 40));  // 1600 pixels
+  WriteJpeg(folders / "large.jpg", MakePicture(60, 40));  // 2400
+  const Outcome outcome = folders.Convert({"--max-pixels", "2k", "--json"});
+  CHECK(outcome.exit_code == 3);
+  CHECK(JsonOf(outcome)["skipped_list"][0]["path"] == "large.jpg");
+  CHECK(JsonOf(outcome)["samples"] == 1);
+}
+
+TEST_CASE("option --dry-run counts and writes nothing") {
+  const Folders folders;
+  WriteClasses(folders.source, 3);
+  const Outcome outcome = folders.Convert({"--dry-run", "--json"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(JsonOf(outcome)["samples"] == 9);
+  CHECK(JsonOf(outcome)["dry_run"] == true);
+  CHECK_FALSE(std::filesystem::exists(folders.data));
+  const Outcome text = folders.Convert({"--dry-run"});
+  CHECK_THAT(text.out, ContainsSubstring("nothing was written"));
+  CHECK_THAT(text.out, ContainsSubstring("about "));
+}
+
+TEST_CASE("an empty class is warned of and keeps its number") {
+  const Folders folders;
+  WriteClasses(folders.source, 2);
+  std::filesystem::create_directories(folders / "cow");
+  const Outcome outcome = folders.Convert();
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.err, ContainsSubstring("sluice: warning: "));
+  CHECK_THAT(outcome.err, ContainsSubstring("cow"));
+  CHECK(Dataset::Open(folders.data).class_counts() == std::vector<std::uint64_t>{2, 0, 2, 2});
+}
+
+TEST_CASE("a dataset made with other options is not overwritten") {
+  const Folders folders;
+  WriteClasses(folders.source, 2);
+  CHECK(folders.Convert().exit_code == 0);
+  const std::string before = ReadBytes(folders.data + "/manifest.json");
+  const Outcome outcome = folders.Convert({"--quality", "50"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring(folders.data));
+  CHECK(ReadBytes(folders.data + "/manifest.json") == before);
+  CHECK(folders.Convert().exit_code == 0);
+}
+
+TEST_CASE("a conversion that is done already is left as it is, and said to be") {
+  const Folders folders;
+  WriteClasses(folders.source, 2);
+  CHECK(JsonOf(folders.Convert({"--json"}))["found_done"] == 0);
+  const auto time = std::filesystem::last_write_time(folders.data + "/shard-00000.sluice");
+  CHECK(JsonOf(folders.Convert({"--json"}))["found_done"] == 6);
+  CHECK_THAT(folders.Convert().out, ContainsSubstring("6 sources were done already"));
+  CHECK(std::filesystem::last_write_time(folders.data + "/shard-00000.sluice") == time);
+}
+
+TEST_CASE("a source that is not there is an error with its name") {
+  const Folders folders;
+  const Outcome outcome = folders.Convert();
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring(folders.source));
+  CHECK(outcome.out.empty());
+}
+
+TEST_CASE("standard output that cannot be written to is an error") {
+  const Folders folders;
+  WriteClasses(folders.source, 2);
+  const Outcome outcome =
+      Sluice({"convert", folders.source, folders.data}, {.out_file = "/dev/full"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("standard output"));
+}
+
+TEST_CASE("an interrupted conversion ends with 130 and the same command finishes it") {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  const Folders folders;
+  // Enough work that a busy machine does not let it finish before the signal comes.
+  WriteJpeg(folders / "0.jpg", MakePicture(900, 900));
+  for (int i = 1; i < 200; ++i)
+    std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
+  const Words words = {"convert", folders.source, folders.data, "--threads",    "1",  "--image",
+                       "raw",     "--size",       "300",        "--shard-size", "1MB"};
+  Running running(SLUICE_COMMAND, words);
+  bool sent = false;
+  const Outcome interrupted = running.Wait([&](const Outcome&) {
+    // The first of about 60 shards is finished.
+    if (sent || !std::filesystem::exists(folders.data + "/shard-00000.sluice")) return;
+    running.Signal(signal);
+    sent = true;
+  });
+  REQUIRE(sent);
+  CHECK(interrupted.exit_code == 130);
+  CHECK_THAT(interrupted.err, ContainsSubstring("the same command goes on"));
+  CHECK_THROWS_AS(Dataset::Open(folders.data), Error);
+
+  const Outcome resumed = Sluice(words);
+  CHECK(resumed.exit_code == 0);
+  CHECK_THAT(resumed.out, ContainsSubstring("done already by an earlier run"));
+  const std::string other = (folders.folder / "uninterrupted").string();
+  Words again = words;
+  again[2] = other;
+  CHECK(Sluice(again).exit_code == 0);
+  const Dataset dataset = Dataset::Open(folders.data);
+  CHECK(dataset.size() == 200);
+  CHECK(ReadBytes(folders.data + "/manifest.json") == ReadBytes(other + "/manifest.json"));
+  for (const ShardSummary& shard : dataset.shards()) {
+    CHECK(ReadBytes(folders.data + "/" + shard.file) == ReadBytes(other + "/" + shard.file));
+  }
+}
+
+TEST_CASE("a second interrupt ends a conversion at once") {
+  const Folders folders;
+  // A picture is finished before a stop is looked at, so each takes long: no detail, many pixels.
+  Picture grey{11000, 11000, 1, {}};
+  grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);
+  WriteJpeg(folders / "0.jpg", grey);
+  for (int i = 1; i < 6; ++i)
+    std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
+  Running running(SLUICE_COMMAND, {"convert", folders.source, folders.data, "--threads", "1",
+                                   "--image", "raw", "--size", "9000"});
+  bool sent = false;
+  const Outcome outcome = running.Wait([&](const Outcome&) {
+    if (!sent && !std::filesystem::exists(folders.data + "/plan.json")) return;
+    running.Signal(SIGINT);  // again and again
+    sent = true;
+  });
+  CHECK(outcome.signal == SIGINT);
+}
+
+}  // namespace sluice::test

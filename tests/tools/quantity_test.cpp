@@ -1,0 +1,79 @@
+// Quantities as they are typed and printed.
+#include "tools/cli/quantity.h"
+
+#include "tests/catch.h"
+#include "tools/cli/output.h"
+
+namespace sluice::cli {
+
+TEST_CASE("bytes are read in powers of 1000 and of 1024") {
+  CHECK(ParseBytes("64000000") == 64'000'000);
+  CHECK(ParseBytes("64MB") == 64'000'000);
+  CHECK(ParseBytes("64mb") == 64'000'000);
+  CHECK(ParseBytes("64 M") == 64'000'000);
+  CHECK(ParseBytes("1.5GB") == 1'500'000'000);
+  CHECK(ParseBytes("64MiB") == 64ULL * 1024 * 1024);
+  CHECK(ParseBytes("0.5KiB") == 512);
+  CHECK(ParseBytes("7B") == 7);
+}
+
+TEST_CASE("what is no number of bytes is refused") {
+  for (const char* text : {"", "MB", "-1MB", "1TBx", "1e6", "0x10", "1..5MB", "nan", "64 parsecs",
+                           "99999999999999999999"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(ParseBytes(text), UsageError);
+  }
+}
+
+TEST_CASE("counts take k, M and G") {
+  CHECK(ParseCount("178M") == 178'000'000);
+  CHECK(ParseCount("20k") == 20'000);
+  CHECK(ParseCount("5") == 5);
+  CHECK_THROWS_AS(ParseCount("5MB"), UsageError);
+}
+
+TEST_CASE("whole numbers stay within their range") {
+  CHECK(ParseInteger("18446744073709551615", 0, UINT64_MAX) == UINT64_MAX);
+  CHECK(ParseInteger("1", 1, 2) == 1);
+  for (const char* text : {"0", "3", "+1", "-1", " 1", "1 ", "1.0", "", "one"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(ParseInteger(text, 1, 2), UsageError);
+  }
+  CHECK_THROWS_AS(ParseInteger("18446744073709551616", 0, UINT64_MAX), UsageError);
+}
+
+TEST_CASE("sizes are squares or width x height") {
+  CHECK(ParseSides("224").width == 224);
+  CHECK(ParseSides("224").height == 224);
+  CHECK(ParseSides("320x240").width == 320);
+  CHECK(ParseSides("320x240").height == 240);
+  for (const char* text : {"", "x", "320x", "x240", "0", "65536", "3x4x5", "3X4"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(ParseSides(text), UsageError);
+  }
+}
+
+TEST_CASE("bytes, durations and rates are printed with three figures or so") {
+  CHECK(BytesText(999) == "999 B");
+  CHECK(BytesText(1000) == "1.00 kB");
+  CHECK(BytesText(999'499) == "999 kB");
+  CHECK(BytesText(999'500) == "1.00 MB");
+  CHECK(BytesText(11'340'000) == "11.3 MB");
+  CHECK(BytesText(99'960'000) == "100 MB");
+  CHECK(BytesText(5'000'000'000'000'000) == "5000 TB");
+  CHECK(SecondsText(0.4249) == "0.42 s");
+  CHECK(SecondsText(9.999) == "10.0 s");
+  CHECK(SecondsText(185) == "3 min 05 s");
+  CHECK(SecondsText(7800) == "2 h 10 min");
+  CHECK(ClockText(42) == "0:42");
+  CHECK(ClockText(3725) == "1:02:05");
+  CHECK(RateText(1234.5) == "1234");
+  CHECK(RateText(12.34) == "12.3");
+}
+
+TEST_CASE("control characters are made visible") {
+  CHECK(Printable("cats/\x1b[31m\n\t\x7f.jpg") == "cats/\\x1b[31m\\n\\t\\x7f.jpg");
+  CHECK(Printable("k\xc3\xa4se.jpg") == "k\xc3\xa4se.jpg");
+}
+
+}  // namespace sluice::cli

@@ -1,0 +1,141 @@
+#include "tests/tools/run.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <stdexcept>
+#include <system_error>
+
+#include <fcntl.h>
+#include <poll.h>
+#include <pty.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace sluice::test {
+namespace {
+
+// Between fork and exec: only calls that are safe there.
+[[noreturn]] void Become(char* const* words, int out, int err) {
+  signal(SIGINT, SIG_DFL);
+  signal(SIGTERM, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  const int nothing = open("/dev/null", O_RDONLY);
+  dup2(nothing, STDIN_FILENO);
+  dup2(out, STDOUT_FILENO);
+  dup2(err, STDERR_FILENO);
+  execv(words[0], words);
+  _exit(127);
+}
+
+// What can be read now goes behind `text`. False at the end.
+bool ReadSome(int fd, std::string& text) {
+  char buffer[65536];
+  const ssize_t size = read(fd, buffer, sizeof buffer);
+  if (size > 0) text.append(buffer, static_cast<std::size_t>(size));
+  return size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN));
+}
+
+void Check(bool good, const char* what) {
+  if (!good) throw std::system_error(errno, std::generic_category(), what);
+}
+
+}  // namespace
+
+Running::Running(const std::string& program, const Words& arguments, const RunOptions& options) {
+  int out[2] = {-1, -1};
+  int err[2] = {-1, -1};
+  if (options.out_file.empty()) {
+    Check(pipe2(out, O_CLOEXEC) == 0, "pipe");
+  } else {
+    out[1] = open(options.out_file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    Check(out[1] >= 0, "open");
+  }
+  if (options.terminal_columns > 0) {
+    winsize size{24, options.terminal_columns, 0, 0};
+    Check(openpty(&err[0], &err[1], nullptr, nullptr, &size) == 0, "openpty");
+    fcntl(err[0], F_SETFD, FD_CLOEXEC);
+  } else {
+    Check(pipe2(err, O_CLOEXEC) == 0, "pipe");
+  }
+  std::vector<char*> words = {const_cast<char*>(program.c_str())};
+  for (const std::string& word : arguments)
+    words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  pid_ = fork();
+  Check(pid_ >= 0, "fork");
+  if (pid_ == 0) Become(words.data(), out[1], err[1]);
+  close(out[1]);
+  close(err[1]);
+  out_ = out[0];
+  err_ = err[0];
+}
+
+Running::~Running() {
+  if (out_ >= 0) close(out_);
+  if (err_ >= 0) close(err_);
+  if (pid_ > 0) {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+}
+
+void Running::Signal(int signal) const {
+  if (pid_ > 0) kill(pid_, signal);
+}
+
+bool Running::Ended() const {
+  siginfo_t info{};
+  return pid_ < 0 ||
+         (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+          info.si_pid != 0);
+}
+
+std::size_t Running::Threads() const {
+  std::error_code gone;
+  std::size_t threads = 0;
+  const std::filesystem::path folder = "/proc/" + std::to_string(pid_) + "/task";
+  for (std::filesystem::directory_iterator it(folder, gone), end; !gone && it != end;
+       it.increment(gone)) {
+    ++threads;
+  }
+  return threads;
+}
+
+Outcome Running::Wait(const std::function<void(const Outcome&)>& meanwhile) {
+  Outcome outcome;
+  while (out_ >= 0 || err_ >= 0) {
+    pollfd events[] = {{out_, POLLIN, 0}, {err_, POLLIN, 0}};
+    poll(events, 2, meanwhile ? 2 : -1);
+    for (auto [event, fd, text] : {std::tuple{&events[0], &out_, &outcome.out},
+                                   std::tuple{&events[1], &err_, &outcome.err}}) {
+      if (event->revents != 0 && !ReadSome(*fd, *text)) {
+        close(*fd);
+        *fd = -1;
+      }
+    }
+    if (meanwhile) meanwhile(outcome);
+  }
+  int status = 0;
+  Check(waitpid(pid_, &status, 0) == pid_, "waitpid");
+  pid_ = -1;
+  if (WIFEXITED(status)) outcome.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) outcome.signal = WTERMSIG(status);
+  return outcome;
+}
+
+Outcome Run(const std::string& program, const Words& arguments, const RunOptions& options) {
+  return Running(program, arguments, options).Wait();
+}
+
+Outcome Sluice(const Words& arguments, const RunOptions& options) {
+  return Run(SLUICE_COMMAND, arguments, options);
+}
+
+Outcome Bench(const Words& arguments, const RunOptions& options) {
+  return Run(SLUICE_BENCH_COMMAND, arguments, options);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,56 @@
+// Running a program as a user would, and looking at what it said.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <sys/types.h>
+
+namespace sluice::test {
+
+using Words = std::vector<std::string>;
+
+struct Outcome {
+  int exit_code = -1;  // -1: ended by a signal
+  int signal = 0;
+  std::string out;
+  std::string err;
+};
+
+struct RunOptions {
+  // Standard error is a terminal of this many columns; 0: a pipe, as in a log.
+  unsigned short terminal_columns = 0;
+  std::filesystem::path out_file = {};  // standard output goes there, not into Outcome::out
+};
+
+// A program that has been started; ended by SIGKILL if nobody waited for it.
+class Running {
+ public:
+  Running(const std::string& program, const Words& arguments, const RunOptions& options = {});
+  ~Running();
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+  void Signal(int signal) const;
+  // Threads it has now; 0 once it has ended.
+  std::size_t Threads() const;
+  bool Ended() const;
+  // Reads what it writes until it ends. `meanwhile` is called every few milliseconds.
+  Outcome Wait(const std::function<void(const Outcome& so_far)>& meanwhile = {});
+
+ private:
+  pid_t pid_ = -1;
+  int out_ = -1;
+  int err_ = -1;
+};
+
+Outcome Run(const std::string& program, const Words& arguments, const RunOptions& options = {});
+
+// The programs under test.
+Outcome Sluice(const Words& arguments, const RunOptions& options = {});
+Outcome Bench(const Words& arguments, const RunOptions& options = {});
+
+}  // namespace sluice::test

@@ -1,0 +1,37 @@
+// Folders of pictures, as a user would have them.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "tests/pictures.h"
+
+namespace sluice::test {
+
+struct Colour {
+  std::uint8_t red = 0, green = 0, blue = 0;
+  friend bool operator==(const Colour&, const Colour&) = default;
+};
+
+// A picture whose colours are a function of the place.
+Picture Paint(std::uint32_t width, std::uint32_t height,
+              const std::function<Colour(std::uint32_t x, std::uint32_t y)>& colour);
+
+// Colours without any pattern: JPEGs of it are large.
+Picture Noise(std::uint32_t width, std::uint32_t height);
+
+// These make the folders that the file lies in.
+void WriteBytes(const std::filesystem::path& path, const std::string& bytes);
+void WriteJpeg(const std::filesystem::path& path, const Picture& picture,
+               const JpegOptions& options = {});
+std::string ReadBytes(const std::filesystem::path& path);
+
+// `count` pictures of this size in each of the classes "cat", "dog" and "owl".
+void WriteClasses(const std::filesystem::path& folder, int count, std::uint32_t width = 40,
+                  std::uint32_t height = 30);
+
+// A JPEG whose header is whole and whose pixels are cut off.
+std::string TruncatedJpeg();
+
+}  // namespace sluice::test

@@ -1,0 +1,60 @@
+// The sample trainer, on a dataset anyone can tell apart.
+#ifdef TRAIN_SOFTMAX
+
+#include <cstdlib>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+namespace {
+
+// The number behind `name` in line `line`.
+double Figure(const std::string& text, int line, const std::string& name) {
+  std::size_t begin = 0;
+  for (int i = 0; i < line; ++i)
+    begin = text.find('\n', begin) + 1;
+  const std::size_t place = text.find(name, begin);
+  REQUIRE(place != std::string::npos);
+  return std::strtod(text.c_str() + place + name.size(), nullptr);
+}
+
+}  // namespace
+
+TEST_CASE("the sample trainer learns to tell dark from bright pictures") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 40; ++i) {
+    const auto shade = static_cast<std::uint8_t>(i);
+    for (const bool bright : {false, true}) {
+      const auto level = static_cast<std::uint8_t>(bright ? 160 + shade : 30 + shade);
+      WriteJpeg(folder / (bright ? "source/bright" : "source/dark") / (std::to_string(i) + ".jpg"),
+                Paint(40, 40, [level](std::uint32_t, std::uint32_t) {
+                  return Colour{level, level, level};
+                }));
+    }
+  }
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const Outcome outcome = Run(TRAIN_SOFTMAX, {data, "6"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(Figure(outcome.out, 5, "loss ") < 0.5 * Figure(outcome.out, 0, "loss "));
+  CHECK(Figure(outcome.out, 5, "accuracy ") > 95);
+}
+
+TEST_CASE("the sample trainer refuses a dataset without labels") {
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "source/a.jpg", MakePicture(40, 40));
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const Outcome outcome = Run(TRAIN_SOFTMAX, {data, "1"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_FALSE(outcome.err.empty());
+}
+
+}  // namespace sluice::test
+
+#endif

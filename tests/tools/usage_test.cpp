@@ -1,0 +1,138 @@
+// What both programs do with wrong or no options.
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("wrong usage of convert ends with 2, says what is wrong and writes nothing") {
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "source/a.jpg", MakePicture(20, 20));
+  const std::string data = (folder / "data").string();
+  const auto [options, named] = GENERATE(table<Words, std::string>({
+      {{"--max-side", "100", "--short-side", "100"}, "--short-side"},
+      {{"--max-side", "100", "--size", "100"}, "--size"},
+      {{"--short-side", "100", "--size", "100x90"}, "--size"},
+      {{"--no-resize", "--max-side", "100"}, "--max-side"},
+      {{"--no-resize", "--short-side", "100"}, "--short-side"},
+      {{"--no-resize", "--size", "100"}, "--size"},
+      {{"--fit", "pad"}, "--size"},
+      {{"--size", "100", "--fit", "squeeze"}, "crop, stretch, pad"},
+      {{"--size", "100x"}, "--size"},
+      {{"--size", "0x100"}, "--size"},
+      {{"--max-side", "0"}, "--max-side"},
+      {{"--max-side", "-5"}, "--max-side"},
+      {{"--short-side", "70000"}, "65535"},
+      {{"--image", "webp"}, "jpeg, raw"},
+      {{"--quality", "0"}, "--quality"},
+      {{"--quality", "101"}, "--quality"},
+      {{"--quality", "keep:0"}, "--quality"},
+      {{"--quality", "keeper"}, "--quality"},
+      {{"--image", "raw", "--quality", "90"}, "--quality"},
+      {{"--image", "raw", "--restart", "1"}, "--restart"},
+      {{"--image", "raw", "--subsampling", "420"}, "--subsampling"},
+      {{"--restart", "0"}, "--restart"},
+      {{"--subsampling", "422"}, "420, 444"},
+      {{"--channels", "2"}, "--channels"},
+      {{"--shard-size", "999999"}, "1MB to 128MB"},
+      {{"--shard-size", "128MiB"}, "1MB to 128MB"},
+      {{"--shard-size", "64 parsecs"}, "64MiB"},
+      {{"--block-samples", "0"}, "--block-samples"},
+      {{"--block-samples", "many"}, "--block-samples"},
+      {{"--seed", "1", "--keep-order"}, "--keep-order"},
+      {{"--seed", "18446744073709551616"}, "--seed"},
+      {{"--threads", "0"}, "--threads"},
+      {{"--threads", "2", "--threads", "3"}, "--threads"},
+      {{"--on-error", "ignore"}, "skip, fail"},
+      {{"--max-pixels", "0"}, "--max-pixels"},
+      {{"--no-such-option"}, "--no-such-option"},
+      {{"a-third-folder"}, "a-third-folder"},
+  }));
+  CAPTURE(options);
+  Words words = {"convert", (folder / "source").string(), data};
+  words.insert(words.end(), options.begin(), options.end());
+  const Outcome outcome = Sluice(words);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.out.empty());
+  CHECK_THAT(outcome.err, ContainsSubstring("sluice: "));
+  CHECK_THAT(outcome.err, ContainsSubstring(named));
+  CHECK_THAT(outcome.err, ContainsSubstring("sluice convert --help"));
+  CHECK_FALSE(std::filesystem::exists(data));
+}
+
+TEST_CASE("wrong usage of the other commands ends with 2") {
+  const auto [program, words] = GENERATE(table<std::string, Words>({
+      {SLUICE_COMMAND, {}},
+      {SLUICE_COMMAND, {"frobnicate"}},
+      {SLUICE_COMMAND, {"convert"}},
+      {SLUICE_COMMAND, {"convert", "only-a-source"}},
+      {SLUICE_COMMAND, {"inspect"}},
+      {SLUICE_COMMAND, {"inspect", "data", "--sample", "first"}},
+      {SLUICE_COMMAND, {"inspect", "data", "--sample", "1", "--key", "a"}},
+      {SLUICE_COMMAND, {"verify"}},
+      {SLUICE_COMMAND, {"verify", "data", "--threads", "none"}},
+      {SLUICE_BENCH_COMMAND, {}},
+      {SLUICE_BENCH_COMMAND, {"epoch"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--batch-size", "0"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--epochs", "0"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--transform", "rrc"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--transform", "blur:3"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--shuffle", "yes"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--layout", "chwn"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--verify", "sometimes"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--step-ms", "-1"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "data", "--cold", "--warm-up", "1"}},
+  }));
+  CAPTURE(program, words);
+  const Outcome outcome = Run(program, words);
+  CHECK(outcome.exit_code == 2);
+  CHECK(outcome.out.empty());
+  CHECK_FALSE(outcome.err.empty());
+}
+
+TEST_CASE("option --help of each command shows its options, defaults and exit codes") {
+  const auto [program, words, shown] = GENERATE(table<std::string, Words, Words>({
+      {SLUICE_COMMAND, {"--help"}, {"convert", "inspect", "verify", "Examples"}},
+      {SLUICE_COMMAND,
+       {"convert", "--help"},
+       {"--max-side",    "500",          "--short-side", "--size",     "--no-resize",
+        "--fit",         "--image",      "--quality",    "default 90", "--restart",
+        "--subsampling", "--channels",   "--shard-size", "64MB",       "--block-samples",
+        "--seed",        "--keep-order", "--threads",    "--on-error", "--max-pixels",
+        "178M",          "--dry-run",    "--json",       "--quiet",    "Examples"}},
+      {SLUICE_COMMAND,
+       {"inspect", "--help"},
+       {"--sample", "--key", "--shards", "--json", "Examples"}},
+      {SLUICE_COMMAND,
+       {"verify", "--help"},
+       {"--decode", "--threads", "--json", "--quiet", "Examples"}},
+      {SLUICE_BENCH_COMMAND, {"--help"}, {"epoch", "Examples"}},
+      {SLUICE_BENCH_COMMAND,
+       {"epoch", "--help"},
+       {"--batch-size", "default 256", "--threads", "--epochs", "--transform", "rrc:", "--flip",
+        "--shuffle", "--seed", "--layout", "--prefetch", "--verify", "--step-ms", "--cold",
+        "--warm-up", "--copy-floor", "--json", "--quiet", "Examples"}},
+  }));
+  CAPTURE(program, words);
+  const Outcome outcome = Run(program, words);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.empty());
+  for (const std::string& text : shown)
+    CHECK_THAT(outcome.out, ContainsSubstring(text));
+  CHECK_THAT(outcome.out, ContainsSubstring("Exit codes: 0 done; 1 failed"));
+  for (std::size_t begin = 0; begin < outcome.out.size();) {
+    const std::size_t end = std::min(outcome.out.find('\n', begin), outcome.out.size());
+    CHECK(end - begin <= 100);
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("option --version names the program") {
+  CHECK_THAT(Sluice({"--version"}).out, Catch::Matchers::StartsWith("sluice 0."));
+  CHECK_THAT(Bench({"--version"}).out, Catch::Matchers::StartsWith("sluice-bench 0."));
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,220 @@
+// sluice verify.
+#include <csignal>
+#include <fstream>
+
+#include <sluice/dataset.h>
+#include <sluice/dataset_writer.h>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Animals {
+  TemporaryFolder folder;
+  std::string data = (folder / "data").string();
+  std::string shard = data + "/shard-00000.sluice";
+
+  Animals() {
+    WriteClasses(folder / "source", 4);
+    REQUIRE(
+        Sluice({"convert", (folder / "source").string(), data, "--keep-order", "--image", "raw"})
+            .exit_code == 0);
+  }
+
+  // Changes one byte in the middle of a sample's pixels; found by searching for them.
+  void DamagePayload(std::uint64_t sample) const {
+    const std::string bytes = ReadBytes(shard);
+    const Sample whole = Dataset::Open(data)[sample];
+    const auto payload = whole.Payload().bytes;
+    const std::string pixels(reinterpret_cast<const char*>(payload.data()), payload.size());
+    const std::size_t place = bytes.find(pixels);
+    REQUIRE(place != std::string::npos);
+    Damage(place + pixels.size() / 2);
+  }
+  void Damage(std::size_t place) const {
+    std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+    file.seekg(static_cast<std::streamoff>(place));
+    const char byte = static_cast<char>(file.get() ^ 0x10);
+    file.seekp(static_cast<std::streamoff>(place));
+    file.put(byte);
+  }
+};
+
+// A dataset whose checksums are right and whose second image is cut off.
+std::string WriteWithBrokenImage(const TemporaryFolder& folder) {
+  std::string data = (folder / "broken").string();
+  Schema schema;
+  schema.fields = {Field::Image()};
+  DatasetWriter writer(data, schema);
+  const std::vector<std::byte> good = MakeJpeg(MakePicture(64, 64));
+  const std::string cut = TruncatedJpeg();
+  SampleBuilder sample = writer.NewSample("good");
+  sample.SetJpeg("image", good);
+  writer.Add(sample);
+  sample.Reset("cut");
+  sample.SetJpeg("image", std::as_bytes(std::span(cut)));
+  writer.Add(sample);
+  writer.Finish();
+  return data;
+}
+
+}  // namespace
+
+TEST_CASE("verify of a whole dataset finds nothing and ends with 0") {
+  const Animals animals;
+  const Outcome outcome = Sluice({"verify", animals.data});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("no faults, 12 samples"));
+  CHECK(outcome.err == "verifying " + animals.data + "\n");
+  const nlohmann::json answer =
+      JsonOf(Sluice({"verify", animals.data, "--json", "--threads", "2"}));
+  CHECK(answer["samples"] == 12);
+  CHECK(answer["faults"].empty());
+  CHECK(answer["bytes"].get<std::uint64_t>() >= 12ULL * 40 * 30 * 3);
+}
+
+TEST_CASE("verify names the shard, sample and key of a changed payload and ends with 1") {
+  const Animals animals;
+  animals.DamagePayload(5);
+  const Outcome outcome = Sluice({"verify", animals.data});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.out, ContainsSubstring("shard-00000.sluice, sample 5 (dog/1.jpg): "));
+  CHECK_THAT(outcome.out, ContainsSubstring("1 fault"));
+  const Outcome json = Sluice({"verify", animals.data, "--json"});
+  CHECK(json.exit_code == 1);
+  const nlohmann::json faults = JsonOf(json)["faults"];
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0]["shard"] == "shard-00000.sluice");
+  CHECK(faults[0]["sample"] == 5);
+  CHECK(faults[0]["key"] == "dog/1.jpg");
+  CHECK_THAT(faults[0]["reason"].get<std::string>(), ContainsSubstring("checksum"));
+}
+
+TEST_CASE("verify finds damage that concerns no single sample") {
+  const Animals animals;
+  animals.Damage(std::filesystem::file_size(animals.shard) - 20);  // the tail
+  const Outcome outcome = Sluice({"verify", animals.data, "--json"});
+  CHECK(outcome.exit_code == 1);
+  const nlohmann::json faults = JsonOf(outcome)["faults"];
+  REQUIRE_FALSE(faults.empty());
+  CHECK(faults[0]["shard"] == "shard-00000.sluice");
+  CHECK(faults[0]["sample"].is_null());
+}
+
+TEST_CASE("verify finds a missing shard") {
+  const Animals animals;
+  std::filesystem::remove(animals.shard);
+  const Outcome outcome = Sluice({"verify", animals.data});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.out + outcome.err, ContainsSubstring("shard-00000.sluice"));
+}
+
+TEST_CASE("verify finds a changed manifest") {
+  const Animals animals;
+  std::string manifest = ReadBytes(animals.data + "/manifest.json");
+  manifest.replace(manifest.find("\"dog\""), 5, "\"dag\"");
+  WriteBytes(animals.data + "/manifest.json", manifest);
+  const Outcome outcome = Sluice({"verify", animals.data});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.out + outcome.err, ContainsSubstring("manifest.json"));
+}
+
+TEST_CASE("verify --decode finds images that were broken when they were written") {
+  const TemporaryFolder folder;
+  const std::string data = WriteWithBrokenImage(folder);
+  CHECK(Sluice({"verify", data}).exit_code == 0);
+  const Outcome outcome = Sluice({"verify", data, "--decode", "--json"});
+  CHECK(outcome.exit_code == 1);
+  const nlohmann::json faults = JsonOf(outcome)["faults"];
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0]["sample"] == 1);
+  CHECK(faults[0]["key"] == "cut");
+}
+
+TEST_CASE("verify --quiet prints faults and nothing else") {
+  const Animals animals;
+  const Outcome good = Sluice({"verify", animals.data, "--quiet"});
+  CHECK(good.exit_code == 0);
+  CHECK(good.out.empty());
+  CHECK(good.err.empty());
+  animals.DamagePayload(0);
+  const Outcome bad = Sluice({"verify", animals.data, "--quiet"});
+  CHECK(bad.exit_code == 1);
+  CHECK(std::count(bad.out.begin(), bad.out.end(), '\n') == 1);
+  CHECK(bad.err.empty());
+}
+
+namespace {
+
+// A dataset that takes long to decode (half a minute on one thread) and no time to make: one large
+// picture without detail, many times. A test that interrupts the work must not find it done because
+// a busy machine held the test itself up.
+std::string WriteManyLargeImages(const TemporaryFolder& folder) {
+  std::string data = (folder / "many").string();
+  Schema schema;
+  schema.fields = {Field::Image()};
+  DatasetWriter writer(data, schema, {.name = "many", .shard_bytes = 1'000'000});
+  Picture grey{6000, 6000, 1, {}};
+  grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);
+  const std::vector<std::byte> file = MakeJpeg(grey, {.quality = 80});
+  for (int i = 0; i < 600; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    sample.SetJpeg("image", file);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return data;
+}
+
+}  // namespace
+
+TEST_CASE("verify --threads sets how many threads check") {
+  const TemporaryFolder folder;
+  const std::string data = WriteManyLargeImages(folder);
+  const auto most_threads = [&data](const std::string& threads) {
+    Running running(SLUICE_COMMAND, {"verify", data, "--decode", "--threads", threads});
+    std::size_t most = 0;
+    int looks = 0;
+    running.Wait([&](const Outcome&) {
+      most = std::max(most, running.Threads());
+      if (++looks == 200) running.Signal(SIGINT);
+    });
+    return most;
+  };
+  const std::size_t with_one = most_threads("1");
+  CHECK(with_one <= 3);  // main, signals, perhaps one that checks
+  CHECK(most_threads("6") >= 6);
+}
+
+TEST_CASE("an interrupted verify ends with 130 and says what it found until then") {
+  const TemporaryFolder folder;
+  const std::string data = WriteManyLargeImages(folder);
+  const bool json = GENERATE(false, true);
+  Words words = {"verify", data, "--decode", "--threads", "1"};
+  if (json) words.push_back("--json");
+  Running running(SLUICE_COMMAND, words);
+  bool sent = false;
+  const Outcome outcome = running.Wait([&](const Outcome&) {
+    if (!sent && running.Threads() >= 2) {  // the one that waits for signals is there
+      running.Signal(SIGINT);
+      sent = true;
+    }
+  });
+  CHECK(outcome.signal == 0);
+  CHECK(outcome.exit_code == 130);
+  if (json) {
+    CHECK(JsonOf(outcome)["stopped"] == true);
+    CHECK(JsonOf(outcome)["samples"].get<int>() < 600);
+  } else {
+    CHECK_THAT(outcome.out, ContainsSubstring("until interrupted"));
+  }
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,319 @@
+// sluice::DatasetWriter, read back through format/.
+#include <cstring>
+
+#include <sluice/dataset_writer.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/zstd.h"
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+Schema EveryKind() {
+  return {{Field::Image(), Field::Mask("mask", "image"), Field::Label("label", {"cat", "dog"}),
+           Field::Array("pose", DType::kFloat32, {2, 2}),
+           Field::Variable("boxes", DType::kInt16, {4}), Field::Bytes("caption", Role::kText)}};
+}
+
+Schema BytesOnly() {
+  return {{Field::Bytes("blob")}};
+}
+
+std::vector<std::byte> AsFile(const std::string& text) {
+  const Bytes bytes = AsBytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+std::vector<std::byte> AsElements(const std::vector<float>& values) {
+  const Bytes bytes = std::as_bytes(std::span(values));
+  return {bytes.begin(), bytes.end()};
+}
+
+// `count` samples with `size` bytes each.
+void AddBlobs(DatasetWriter& writer, int count, std::size_t size) {
+  const std::string blob(size, 'x');
+  for (int i = 0; i < count; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    sample.SetText("blob", blob);
+    writer.Add(sample);
+  }
+}
+
+StoredDataset WriteBlobs(const std::filesystem::path& path, const DatasetWriterOptions& options,
+                         int count, std::size_t size) {
+  DatasetWriter writer(path, BytesOnly(), options);
+  AddBlobs(writer, count, size);
+  writer.Finish();
+  return ReadDataset(path);
+}
+
+}  // namespace
+
+TEST_CASE("every kind of field comes back as it was set") {
+  const TemporaryFolder folder;
+  const auto jpeg = MakeJpeg(MakePicture(31, 17));
+  const std::vector<std::uint16_t> mask = {1, 2, 3, 4, 5, 60000};
+  const std::vector<float> pose = {1, 2, 3, 4.5};
+  const std::vector<std::int16_t> boxes = {1, 2, 3, 4, 5, 6, 7, 8};
+  DatasetWriter writer(folder / "data", EveryKind());
+  SampleBuilder sample = writer.NewSample("first");
+  sample.SetJpeg("image", jpeg);
+  sample.SetPixels("mask", 3, 2, 1, PixelType::kUint16, std::as_bytes(std::span(mask)));
+  sample.Set<std::int32_t>("label", 1);
+  sample.SetArray<float>("pose", pose);
+  sample.SetArray<std::int16_t>("boxes", boxes);
+  sample.SetText("caption", "a dog");
+  writer.Add(sample);
+  CHECK(writer.samples() == 1);
+  writer.Finish();
+
+  const StoredDataset data = ReadDataset(folder / "data");
+  REQUIRE(data.samples.size() == 1);
+  const StoredSample& stored = data.samples[0];
+  CHECK(stored.key == "first");
+  CHECK(stored.fields[0].codec == Codec::kJpeg);
+  CHECK(stored.fields[0].bytes == jpeg);
+  CHECK(stored.fields[0].width == 31);
+  CHECK(stored.fields[0].height == 17);
+  CHECK(stored.fields[0].channels == 3);
+  CHECK(stored.fields[1].codec == Codec::kRaw);
+  CHECK(stored.fields[1].pixel_type == PixelType::kUint16);
+  CHECK(std::memcmp(stored.fields[1].bytes.data(), mask.data(), 12) == 0);
+  CHECK(LoadAt<std::int32_t>(stored.fields[2].bytes, 0) == 1);
+  CHECK(stored.fields[3].bytes == AsElements(pose));
+  CHECK(stored.fields[4].bytes.size() == 16);
+  CHECK(std::memcmp(stored.fields[4].bytes.data(), boxes.data(), 16) == 0);
+  CHECK(stored.fields[5].bytes == AsFile("a dog"));
+  CHECK(data.manifest.class_counts == std::vector<std::uint64_t>{0, 1});
+  REQUIRE(data.manifest.images.size() == 2);
+  CHECK(data.manifest.images[0].present == 1);
+  CHECK(data.manifest.images[0].payload_bytes == jpeg.size());
+  CHECK(data.manifest.images[1].pixel_type == 1);
+}
+
+TEST_CASE("fields left alone are absent, and Reset() forgets what was set") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data", {{Field::Image(), Field::Bytes("text")}});
+  SampleBuilder sample = writer.NewSample("one");
+  sample.SetText("text", "something");
+  writer.Add(sample);
+  sample.Reset("two");
+  writer.Add(sample);
+  writer.Finish();
+  const StoredDataset data = ReadDataset(folder / "data");
+  CHECK(data.Keys() == std::vector<std::string>{"one", "two"});
+  CHECK(data.samples[0].fields[0].codec == Codec::kAbsent);
+  CHECK(data.samples[0].fields[1].codec == Codec::kRaw);
+  CHECK(data.samples[1].fields[1].codec == Codec::kAbsent);
+  CHECK(data.manifest.images[0].present == 0);
+}
+
+TEST_CASE("compress stores a zstd frame of the same bytes") {
+  const TemporaryFolder folder;
+  const std::string text(5000, 'a');
+  DatasetWriter writer(folder / "data", {{Field::Image(), Field::Bytes("text")}});
+  SampleBuilder sample = writer.NewSample("one");
+  sample.SetText("text", text, true);
+  sample.SetPixels("image", 50, 100, 1, PixelType::kUint8, AsBytes(text), true);
+  writer.Add(sample);
+  writer.Finish();
+  const StoredDataset data = ReadDataset(folder / "data");
+  for (const StoredField& field : data.samples[0].fields) {
+    CHECK(field.codec == Codec::kZstd);
+    CHECK(field.bytes.size() < 500);
+    std::vector<std::byte> content(5000);
+    REQUIRE(ZstdDecompress(field.bytes, content));
+    CHECK(content == AsFile(text));
+  }
+}
+
+TEST_CASE("a shard's id is XXH3-128 of the dataset's name and the shard's number and part") {
+  const TemporaryFolder folder;
+  const StoredDataset data = WriteBlobs(folder / "data", {"pets", 1'000'000, 0}, 30, 100'000);
+  REQUIRE(data.manifest.shards.size() > 2);
+  for (std::uint32_t number = 0; number < data.manifest.shards.size(); ++number) {
+    std::string text = "pets";
+    for (const std::uint32_t word : {number, 0U}) {
+      text.append(reinterpret_cast<const char*>(&word), 4);
+    }
+    CHECK(data.manifest.shards[number].id == Hash128(AsBytes(text)));
+  }
+  CHECK(data.manifest.name == "pets");
+}
+
+TEST_CASE("the dataset is named after its folder unless it is given a name") {
+  const TemporaryFolder folder;
+  CHECK(WriteBlobs(folder / "birds", {}, 1, 10).manifest.name == "birds");
+  CHECK(WriteBlobs(folder.path() / "fish" / "", {}, 1, 10).manifest.name == "fish");
+}
+
+TEST_CASE("shards are closed before they pass shard_bytes, and none much earlier") {
+  const TemporaryFolder folder;
+  const StoredDataset data = WriteBlobs(folder / "data", {"x", 2'000'000, 4}, 100, 50'000);
+  REQUIRE(data.manifest.shards.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i)
+    CHECK(data.manifest.shards[i].bytes <= 2'000'000);
+  CHECK(data.manifest.shards[0].bytes > 1'900'000);
+  std::vector<std::string> keys;
+  keys.reserve(100);
+  for (int i = 0; i < 100; ++i)
+    keys.push_back(std::to_string(i));
+  CHECK(data.Keys() == keys);
+}
+
+TEST_CASE("blocks hold block_samples samples, only a shard's last one fewer") {
+  const TemporaryFolder folder;
+  const StoredDataset data = WriteBlobs(folder / "data", {"x", 64'000'000, 7}, 24, 100);
+  REQUIRE(data.manifest.shards.size() == 1);
+  CHECK(data.manifest.shards[0].block_samples == 7);
+  CHECK(data.manifest.shards[0].blocks == 4);
+}
+
+TEST_CASE("automatic blocks hold a power of two of samples and have about 512 KiB") {
+  const TemporaryFolder folder;
+  for (const std::size_t size : {3'000, 20'000, 100'000}) {
+    const int count = static_cast<int>(3'000'000 / size);
+    const StoredDataset data =
+        WriteBlobs(folder / std::to_string(size), {"x", 64'000'000, 0}, count, size);
+    const std::uint32_t samples = data.manifest.shards[0].block_samples;
+    CHECK((samples & (samples - 1)) == 0);
+    CHECK(data.block_bytes[0] >= 262'144);
+    CHECK(data.block_bytes[0] <= 1'048'576);
+  }
+  // Tiny samples stop at 4096.
+  CHECK(WriteBlobs(folder / "tiny", {}, 1100, 8).manifest.shards[0].block_samples == 4096);
+}
+
+TEST_CASE("what does not fit the schema is refused, and the writer goes on") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data", EveryKind());
+  SampleBuilder sample = writer.NewSample("one");
+  const std::vector<float> four = {1, 2, 3, 4};
+  const std::vector<float> three = {1, 2, 3};
+  const std::vector<std::int16_t> five = {1, 2, 3, 4, 5};
+  const auto refused = [](auto&& call) { CHECK(CodeOf(call) == ErrorCode::kInvalidArgument); };
+  refused([&] { sample.Set<std::int32_t>("lable", 0); });          // no such field
+  refused([&] { sample.Set<std::int64_t>("label", 0); });          // another type
+  refused([&] { sample.SetText("label", "x"); });                  // another kind
+  refused([&] { sample.SetArray<float>("pose", three); });         // another shape
+  refused([&] { sample.SetArray<std::int16_t>("boxes", five); });  // no whole box
+  refused([&] { sample.SetArray<float>("caption", four); });       // no array
+  refused([&] { sample.SetJpeg("image", AsBytes("no JPEG")); });
+  refused([&] { sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, AsBytes("short")); });
+  refused([&] { sample.SetPixels("image", 0, 2, 3, PixelType::kUint8, {}); });
+  refused([&] { sample.SetPixels("image", 1, 1, 5, PixelType::kUint8, AsBytes("12345")); });
+  sample.SetArray<float>("pose", four);
+  refused([&] { writer.Add(sample); });  // the label was not set
+  for (const std::int32_t label : {-1, 2}) {
+    sample.Set<std::int32_t>("label", label);
+    refused([&] { writer.Add(sample); });
+  }
+  CHECK(writer.samples() == 0);
+  sample.Set<std::int32_t>("label", 0);
+  writer.Add(sample);
+  writer.Finish();
+  CHECK(ReadDataset(folder / "data").samples.size() == 1);
+}
+
+TEST_CASE("keys and payloads beyond the limits are refused, and the writer goes on") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data", BytesOnly(), {"x", 1'000'000, 1});
+  SampleBuilder sample = writer.NewSample(std::string(65'536, 'k'));
+  CHECK(CodeOf([&] { writer.Add(sample); }) == ErrorCode::kLimit);
+  const std::vector<std::byte> large(120'000'001);
+  CHECK(CodeOf([&] { sample.SetBytes("blob", large); }) == ErrorCode::kLimit);
+  sample.Reset(std::string(65'535, 'k'));
+  sample.SetBytes("blob", Bytes(large).first(120'000'000));
+  writer.Add(sample);  // the largest there is, in a shard of its own
+  AddBlobs(writer, 1, 10);
+  writer.Finish();
+  const StoredDataset data = ReadDataset(folder / "data");
+  REQUIRE(data.manifest.shards.size() == 2);
+  CHECK(data.manifest.shards[0].bytes <= 128'000'000);
+  CHECK(data.samples[0].key.size() == 65'535);
+}
+
+TEST_CASE("an image of more pixels than a reader takes is refused, however few its bytes") {
+  const TemporaryFolder folder;
+  const DatasetWriter writer(folder / "data", {{Field::Image()}});
+  SampleBuilder sample = writer.NewSample("x");
+  CHECK(CodeOf([&] {
+          sample.SetPixels("image", 20'000, 20'000, 1, PixelType::kUint8, {}, true);
+        }) == ErrorCode::kLimit);
+}
+
+TEST_CASE("fields that together pass a shard's maximum are refused") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data", {{Field::Bytes("a"), Field::Bytes("b")}});
+  SampleBuilder sample = writer.NewSample("both");
+  const std::vector<std::byte> half(70'000'000);
+  sample.SetBytes("a", half);
+  sample.SetBytes("b", half);
+  CHECK(CodeOf([&] { writer.Add(sample); }) == ErrorCode::kLimit);
+  sample.Reset("one");
+  sample.SetBytes("a", half);
+  writer.Add(sample);
+  writer.Finish();
+  CHECK(ReadDataset(folder / "data").Keys() == std::vector<std::string>{"one"});
+}
+
+TEST_CASE("options out of range are refused before anything is created") {
+  const TemporaryFolder folder;
+  const auto with = [&](std::uint64_t shard_bytes, std::uint32_t block_samples) {
+    return CodeOf([&] {
+      DatasetWriter(folder / "data", BytesOnly(), {"x", shard_bytes, block_samples});
+    });
+  };
+  CHECK(with(999'999, 0) == ErrorCode::kInvalidArgument);
+  CHECK(with(128'000'001, 0) == ErrorCode::kInvalidArgument);
+  CHECK(with(1'000'000, 65'537) == ErrorCode::kInvalidArgument);
+  CHECK(CodeOf([&] { DatasetWriter(folder / "data", Schema{}); }) == ErrorCode::kInvalidArgument);
+  CHECK_FALSE(std::filesystem::exists(folder / "data"));
+}
+
+TEST_CASE("a folder that holds anything is refused") {
+  const TemporaryFolder folder;
+  WriteBlobs(folder / "data", {}, 1, 10);
+  CHECK(CodeOf([&] { DatasetWriter(folder / "data", BytesOnly()); }) == ErrorCode::kExists);
+}
+
+TEST_CASE("without Finish() there is no manifest and no unfinished file") {
+  const TemporaryFolder folder;
+  {
+    DatasetWriter writer(folder / "data", BytesOnly(), {"x", 1'000'000, 1});
+    AddBlobs(writer, 15, 100'000);
+  }
+  const auto contents = ContentsOf(folder / "data");
+  REQUIRE(contents.size() == 1);
+  CHECK(contents.begin()->first == "shard-00000.sluice");
+}
+
+TEST_CASE("after Finish() nothing can be added") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data", BytesOnly());
+  writer.Finish();
+  CHECK(CodeOf([&] { writer.Add(writer.NewSample("x")); }) == ErrorCode::kState);
+  CHECK(CodeOf([&] { writer.Finish(); }) == ErrorCode::kState);
+  CHECK(ReadDataset(folder / "data").samples.empty());
+}
+
+TEST_CASE("a sample of another schema's writer is refused") {
+  const TemporaryFolder folder;
+  const DatasetWriter other(folder / "other", {{Field::Bytes("a"), Field::Bytes("b")}});
+  DatasetWriter writer(folder / "data", BytesOnly());
+  CHECK(CodeOf([&] { writer.Add(other.NewSample("x")); }) == ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("the same samples give the same bytes") {
+  const TemporaryFolder folder;
+  WriteBlobs(folder / "one", {"x", 1'000'000, 0}, 40, 50'000);
+  WriteBlobs(folder / "two", {"x", 1'000'000, 0}, 40, 50'000);
+  CHECK(ContentsOf(folder / "one") == ContentsOf(folder / "two"));
+}
+
+}  // namespace sluice::test

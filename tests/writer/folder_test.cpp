@@ -1,0 +1,242 @@
+// Which files of a source folder become samples, of which class, and what is said of the others.
+#include <algorithm>
+
+#include <sys/stat.h>
+
+#include <sluice/convert.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+struct Folders : TemporaryFolder {
+  const std::filesystem::path source = path() / "source";
+  const std::filesystem::path data = path() / "data";
+
+  void Add(const std::string& key, std::uint64_t seed = 1) const {
+    WriteSource(source / key, MakeJpeg(MakePicture(24, 20, 3, seed)));
+  }
+  ConvertSummary Run(ConvertOptions options = {}) const {
+    options.keep_order = true;
+    return Convert(source, data, options);
+  }
+};
+
+Strings PathsOf(const std::vector<LeftOut>& files) {
+  Strings paths;
+  for (const LeftOut& file : files)
+    paths.push_back(file.path);
+  return paths;
+}
+
+bool Mentions(const Strings& texts, const std::string& what) {
+  return std::any_of(texts.begin(), texts.end(),
+                     [&](const std::string& text) { return text.find(what) != std::string::npos; });
+}
+
+}  // namespace
+
+TEST_CASE("each sub-folder is a class, numbered in the order of their bytes") {
+  const Folders folders;
+  for (const char* key : {"b/1.jpg", "B/1.jpg", "a/1.jpg", "a/2.jpg", "\xc3\xa4/1.jpg"}) {
+    folders.Add(key);
+  }
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes == Strings{"B", "a", "b", "\xc3\xa4"});
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 2, 1, 1});
+  const StoredDataset data = ReadDataset(folders.data);
+  CHECK(data.Keys() == Strings{"B/1.jpg", "a/1.jpg", "a/2.jpg", "b/1.jpg", "\xc3\xa4/1.jpg"});
+  CHECK(data.Find("B/1.jpg").Label() == 0);
+  CHECK(data.Find("a/2.jpg").Label() == 1);
+  CHECK(data.Find("\xc3\xa4/1.jpg").Label() == 3);
+  CHECK(data.manifest.schema.fields.at(1).classes == summary.classes);
+  CHECK(data.manifest.class_counts == summary.class_counts);
+}
+
+TEST_CASE("files in nested folders belong to the class at the top") {
+  const Folders folders;
+  folders.Add("a/x/y/1.jpg");
+  folders.Add("b/1.jpg");
+  folders.Run();
+  const StoredDataset data = ReadDataset(folders.data);
+  CHECK(data.manifest.schema.fields.at(1).classes == Strings{"a", "b"});
+  CHECK(data.Find("a/x/y/1.jpg").Label() == 0);
+}
+
+TEST_CASE("a flat folder makes samples without labels") {
+  const Folders folders;
+  folders.Add("2.jpg");
+  folders.Add("1.jpg");
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes.empty());
+  const StoredDataset data = ReadDataset(folders.data);
+  CHECK(data.manifest.schema.fields.size() == 1);
+  CHECK(data.Keys() == Strings{"1.jpg", "2.jpg"});
+}
+
+TEST_CASE("a folder with images both directly and in sub-folders is refused by name") {
+  const Folders folders;
+  folders.Add("stray.jpg");
+  folders.Add("a/1.jpg");
+  const auto error = ErrorOf([&] { folders.Run(); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kInvalidArgument);
+  CHECK(error->sentence().find("stray.jpg") != std::string::npos);
+  CHECK(error->sentence().find("a/1.jpg") != std::string::npos);
+}
+
+TEST_CASE("a sub-folder without images does not make a flat folder one of classes") {
+  const Folders folders;
+  folders.Add("1.jpg");
+  WriteSource(folders.source / "notes" / "readme.txt", std::string("text"));
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes.empty());
+  CHECK(Mentions(summary.warnings, "notes"));
+  CHECK(PathsOf(summary.passed_over) == Strings{"notes/readme.txt"});
+}
+
+TEST_CASE("an empty class keeps its number, with a warning") {
+  const Folders folders;
+  folders.Add("a/1.jpg");
+  std::filesystem::create_directories(folders.source / "b");
+  folders.Add("c/1.jpg");
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes == Strings{"a", "b", "c"});
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{1, 0, 1});
+  CHECK(Mentions(summary.warnings, "class 1 (b)"));
+  CHECK(ReadDataset(folders.data).Find("c/1.jpg").Label() == 2);
+}
+
+TEST_CASE("hidden files and folders and what is no image are passed over and no faults") {
+  const Folders folders;
+  folders.Add("a/1.jpg");
+  folders.Add("a/.hidden.jpg");
+  folders.Add(".cache/1.jpg");
+  WriteSource(folders.source / "a" / "list.txt", std::string("1.jpg"));
+  WriteSource(folders.source / "a" / "empty.jpg", std::string());
+  WriteSource(folders.source / "a" / "text.jpg", std::string("no image at all"));
+  WriteSource(folders.source / "top.csv", std::string("1,2"));
+  REQUIRE(mkfifo((folders.source / "a" / "pipe.jpg").c_str(), 0600) == 0);
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.samples == 1);
+  CHECK(summary.skipped.empty());
+  CHECK(PathsOf(summary.passed_over) == Strings{".cache", "a/.hidden.jpg", "a/empty.jpg",
+                                                "a/list.txt", "a/pipe.jpg", "a/text.jpg",
+                                                "top.csv"});
+  CHECK(summary.classes == Strings{"a"});
+}
+
+TEST_CASE("images are known by their content and not by their names") {
+  const Folders folders;
+  WriteSource(folders.source / "photo.txt", MakeJpeg(MakePicture(10, 10)));
+  WriteSource(folders.source / "drawing.jpg", MakePng(MakePicture(12, 11)));
+  WriteSource(folders.source / "no_suffix", MakePng(MakePicture(9, 8)));
+  CHECK(folders.Run().samples == 3);
+  CHECK(ReadDataset(folders.data).Find("drawing.jpg").Pixels().width == 12);
+}
+
+TEST_CASE("images of unsupported kinds and links to nothing are listed as broken") {
+  const Folders folders;
+  folders.Add("a/1.jpg");
+  WriteSource(folders.source / "a" / "move.gif", std::string("GIF89a\1\0\1\0\0\0\0;", 14));
+  std::filesystem::create_symlink("nowhere", folders.source / "a" / "lost.jpg");
+  const ConvertSummary summary = folders.Run();
+  CHECK(PathsOf(summary.skipped) == Strings{"a/lost.jpg", "a/move.gif"});
+  CHECK(summary.skipped[1].reason.find("GIF") != std::string::npos);
+}
+
+TEST_CASE("symbolic links are followed") {
+  const Folders folders;
+  folders.Add("a/1.jpg");
+  WriteSource(folders.path() / "elsewhere" / "2.jpg", MakeJpeg(MakePicture(16, 16, 3, 2)));
+  std::filesystem::create_symlink(folders.path() / "elsewhere", folders.source / "b");
+  std::filesystem::create_symlink("1.jpg", folders.source / "a" / "again.jpg");
+  folders.Run();
+  CHECK(ReadDataset(folders.data).Keys() == Strings{"a/1.jpg", "a/again.jpg", "b/2.jpg"});
+}
+
+TEST_CASE("a link to a folder that it lies in is not followed, with a warning") {
+  const Folders folders;
+  folders.Add("a/x/1.jpg");
+  std::filesystem::create_symlink("..", folders.source / "a" / "x" / "up");
+  std::filesystem::create_symlink(folders.source, folders.source / "a" / "top");
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.samples == 1);
+  CHECK(PathsOf(summary.passed_over) == Strings{"a/top", "a/x/up"});
+  CHECK(Mentions(summary.warnings, "a/top"));
+  CHECK(Mentions(summary.warnings, "a/x/up"));
+}
+
+TEST_CASE("names are bytes: what is no UTF-8 stays in the key and is written out in the class") {
+  const Folders folders;
+  folders.Add("K\xff/\xfe.jpg");
+  folders.Add("z/tab\there.jpg");
+  WriteSource(folders.source / "z" / "odd\xfd\tname\n.txt", std::string("x"));
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes == Strings{"K\\xff", "z"});
+  const StoredDataset data = ReadDataset(folders.data);
+  CHECK(data.Keys() == Strings{"K\xff/\xfe.jpg", "z/tab\there.jpg"});
+  CHECK(data.manifest.schema.fields.at(1).classes == summary.classes);
+  CHECK(ReadText(folders.data / "skipped.tsv") ==
+        "path\treason\tkind\nz/odd\xfd\\tname\\n.txt\tno image\tpassed over\n");
+}
+
+TEST_CASE("skipped.tsv lists what was left out and what was passed over, in the order of paths") {
+  const Folders folders;
+  folders.Add("a/2.jpg");
+  WriteSource(folders.source / "a" / "1.txt", std::string("text"));
+  WriteSource(folders.source / "a" / "3.gif", std::string("GIF89a"));
+  const FileBytes whole = MakeJpeg(MakePicture(64, 64));
+  WriteSource(folders.source / "a" / "0.jpg", Truncated(whole, whole.size() / 2));
+  const ConvertSummary summary = folders.Run();
+  CHECK(PathsOf(summary.skipped) == Strings{"a/0.jpg", "a/3.gif"});
+  CHECK(ReadText(folders.data / "skipped.tsv") ==
+        "path\treason\tkind\na/0.jpg\t" + summary.skipped[0].reason +
+            "\tbroken\na/1.txt\tno image\tpassed over\na/3.gif\t" + summary.skipped[1].reason +
+            "\tbroken\n");
+}
+
+TEST_CASE("a source that is missing, a file or without images is refused, and nothing is created") {
+  const Folders folders;
+  const auto code = [&] { return CodeOf([&] { folders.Run(); }); };
+  CHECK(code() == ErrorCode::kNotFound);
+  WriteSource(folders.source, std::string("a file"));
+  CHECK(code() == ErrorCode::kInvalidArgument);
+  std::filesystem::remove(folders.source);
+  WriteSource(folders.source / "a" / "readme.txt", std::string("text"));
+  CHECK(code() == ErrorCode::kNotFound);
+  CHECK_FALSE(std::filesystem::exists(folders.data));
+}
+
+TEST_CASE("where no image can be converted that is an error with the first reason") {
+  const Folders folders;
+  const FileBytes whole = MakeJpeg(MakePicture(64, 64));
+  WriteSource(folders.source / "half.jpg", Truncated(whole, whole.size() / 2));
+  const auto error = ErrorOf([&] { folders.Run(); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kCorrupt);
+  CHECK(error->sentence().find("half.jpg") != std::string::npos);
+}
+
+TEST_CASE("a dataset inside of its own source folder is refused") {
+  const Folders folders;
+  folders.Add("a/1.jpg");
+  const auto into = [&](const std::filesystem::path& dataset) {
+    return CodeOf([&] { Convert(folders.source, dataset, {}); });
+  };
+  CHECK(into(folders.source / "out") == ErrorCode::kInvalidArgument);
+  CHECK(into(folders.source) == ErrorCode::kInvalidArgument);
+  CHECK_FALSE(std::filesystem::exists(folders.source / "out"));
+  // A name that only begins alike is another folder.
+  Convert(folders.source, folders.path() / "source-data", {});
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,391 @@
+// What comes of each kind of image, pixel by pixel. Raw storage without resizing makes the expected
+// values exact: those of libjpeg's own decoding, or those that went into the PNG.
+#include <cmath>
+
+#include <sluice/convert.h>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+ConvertOptions AsTheyAre(unsigned channels = 3) {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.image = ImageCodec::kRaw;
+  options.channels = channels;
+  return options;
+}
+
+// The one sample that converting this file gives, or why it gives none.
+struct Converted {
+  Picture picture;
+  std::string reason;
+};
+
+Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre()) {
+  const TemporaryFolder folder;
+  WriteSource(folder / "source" / "one", file);
+  // A second one, so that there is a dataset if the first is left out.
+  WriteSource(folder / "source" / "other", MakeJpeg(MakePicture(8, 8)));
+  const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
+  if (!summary.skipped.empty()) return {{}, summary.skipped[0].reason};
+  return {ReadDataset(folder / "data").Find("one").Pixels(options.channels), {}};
+}
+
+Picture Grey(const Picture& rgb) {
+  Picture grey{rgb.width, rgb.height, 1, {}};
+  for (std::size_t i = 0; i < rgb.pixels.size(); i += 3) {
+    grey.pixels.push_back(static_cast<std::uint8_t>(std::lround(
+        0.299 * rgb.pixels[i] + 0.587 * rgb.pixels[i + 1] + 0.114 * rgb.pixels[i + 2])));
+  }
+  return grey;
+}
+
+Picture Repeated(const Picture& grey) {
+  Picture rgb{grey.width, grey.height, 3, {}};
+  for (const std::uint8_t value : grey.pixels)
+    rgb.pixels.insert(rgb.pixels.end(), 3, value);
+  return rgb;
+}
+
+// Colours over white, in real numbers.
+std::uint8_t OverWhite(double value, double opacity) {
+  return static_cast<std::uint8_t>(std::lround(255 * (1 - opacity * (1 - value))));
+}
+
+// As the Exif standard draws them: where the upright picture's pixel (x, y) is stored.
+Picture Stored(const Picture& upright, int orientation) {
+  const std::uint32_t w = upright.width;
+  const std::uint32_t h = upright.height;
+  const bool turned = orientation >= 5;
+  Picture stored{turned ? h : w, turned ? w : h, 3, {}};
+  stored.pixels.resize(upright.pixels.size());
+  for (std::uint32_t y = 0; y < h; ++y) {
+    for (std::uint32_t x = 0; x < w; ++x) {
+      std::uint32_t row = 0;
+      std::uint32_t column = 0;
+      switch (orientation) {
+        case 1: row = y, column = x; break;                  // row 0 at the top, column 0 left
+        case 2: row = y, column = w - 1 - x; break;          // top, right
+        case 3: row = h - 1 - y, column = w - 1 - x; break;  // bottom, right
+        case 4: row = h - 1 - y, column = x; break;          // bottom, left
+        case 5: row = x, column = y; break;                  // left, top
+        case 6: row = w - 1 - x, column = y; break;          // right, top
+        case 7: row = w - 1 - x, column = h - 1 - y; break;  // right, bottom
+        case 8: row = x, column = h - 1 - y; break;          // left, bottom
+        default: break;
+      }
+      for (std::uint32_t c = 0; c < 3; ++c) {
+        stored.pixels[(row * stored.width + column) * 3 + c] = upright.at(x, y)[c];
+      }
+    }
+  }
+  return stored;
+}
+
+}  // namespace
+
+TEST_CASE("JPEGs of every coding give libjpeg's pixels") {
+  const Picture picture = MakePicture(61, 47);
+  const auto same = [](const FileBytes& file) {
+    return Difference(ConvertOne(file).picture, DecodeJpeg(file)) == 0;
+  };
+  CHECK(same(MakeJpeg(picture)));
+  CHECK(same(MakeJpeg(picture, {.progressive = true})));
+  CHECK(same(MakeJpeg(picture, {.subsample = false})));
+  CHECK(same(MakeJpeg(picture, {.restart_rows = 2})));
+  CHECK(same(MakeJpeg(picture, {.stored = JCS_RGB})));
+  CHECK(same(EncodeWith(picture, [](jpeg_compress_struct& jpeg) {
+    jpeg.comp_info[0].h_samp_factor = 4;  // 4:1:1
+    jpeg.comp_info[0].v_samp_factor = 1;
+  })));
+#ifdef C_ARITH_CODING_SUPPORTED
+  CHECK(same(EncodeWith(picture, [](jpeg_compress_struct& jpeg) { jpeg.arith_code = TRUE; })));
+#endif
+}
+
+TEST_CASE("grey JPEGs become RGB of equal values, or stay grey") {
+  const FileBytes file = MakeJpeg(MakePicture(40, 30, 1));
+  const Picture grey = DecodeJpeg(file, 1);
+  CHECK(Difference(ConvertOne(file).picture, Repeated(grey)) == 0);
+  CHECK(Difference(ConvertOne(file, AsTheyAre(1)).picture, grey) == 0);
+}
+
+TEST_CASE("channels 1 makes grey of colours by their luma") {
+  const FileBytes file = MakeJpeg(MakePicture(40, 30));
+  CHECK(Difference(ConvertOne(file, AsTheyAre(1)).picture, DecodeJpeg(file, 1)) == 0);
+  const Picture rgb = MakePicture(21, 13);
+  CHECK(Difference(ConvertOne(MakePng(rgb), AsTheyAre(1)).picture, Grey(rgb)) == 0);
+}
+
+TEST_CASE("CMYK JPEGs become RGB, inverted where the Adobe marker says so") {
+  Picture inks{32, 32, 4, {}};
+  for (int i = 0; i < 32 * 32; ++i) {
+    // Flat areas, so that compression changes little.
+    const bool left = i % 32 < 16;
+    const bool top = i / 32 < 16;
+    inks.pixels.insert(inks.pixels.end(), {static_cast<std::uint8_t>(left ? 200 : 40), 128,
+                                           static_cast<std::uint8_t>(top ? 255 : 90), 220});
+  }
+  const auto expected = [&](bool inverted) {
+    Picture rgb{32, 32, 3, {}};
+    for (std::size_t i = 0; i < inks.pixels.size(); i += 4) {
+      for (std::size_t c = 0; c < 3; ++c) {
+        const double ink = inks.pixels[i + c] / 255.0;
+        const double black = inks.pixels[i + 3] / 255.0;
+        const double light = inverted ? ink * black : (1 - ink) * (1 - black);
+        rgb.pixels.push_back(static_cast<std::uint8_t>(std::lround(255 * light)));
+      }
+    }
+    return rgb;
+  };
+  const auto coded = [&](J_COLOR_SPACE space, bool adobe) {
+    return EncodeWith(inks, [&](jpeg_compress_struct& jpeg) {
+      jpeg_set_colorspace(&jpeg, space);
+      for (int c = 0; c < 4; ++c) {
+        jpeg.comp_info[c].h_samp_factor = jpeg.comp_info[c].v_samp_factor = 1;
+      }
+      jpeg.write_Adobe_marker = adobe ? TRUE : FALSE;
+    });
+  };
+  CHECK(Difference(ConvertOne(coded(JCS_CMYK, true)).picture, expected(true)) < 1.5);
+  CHECK(Difference(ConvertOne(coded(JCS_YCCK, true)).picture, expected(true)) < 1.5);
+  CHECK(Difference(ConvertOne(coded(JCS_CMYK, false)).picture, expected(false)) < 1.5);
+  CHECK(Difference(ConvertOne(coded(JCS_CMYK, true), AsTheyAre(1)).picture, Grey(expected(true))) <
+        1.5);
+}
+
+TEST_CASE("JPEGs are turned as their Exif orientation says") {
+  const Picture upright = MakePicture(40, 24);
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    INFO("orientation " << orientation);
+    const FileBytes plain = MakeJpeg(Stored(upright, orientation), {.subsample = false});
+    const FileBytes file = WithOrientation(plain, static_cast<std::uint16_t>(orientation));
+    // Close to what was photographed, and exactly the turned decode of the file.
+    const Picture converted = ConvertOne(file).picture;
+    CHECK(Difference(converted, upright) < 3);
+    CHECK(Difference(Stored(converted, orientation), DecodeJpeg(plain)) == 0);
+  }
+}
+
+TEST_CASE("an orientation out of range, or broken Exif data, turns nothing") {
+  const FileBytes plain = MakeJpeg(MakePicture(20, 10));
+  CHECK(ConvertOne(WithOrientation(plain, 9)).picture.width == 20);
+  FileBytes broken = WithOrientation(plain, 6);
+  for (std::size_t i = 14; i < 20; ++i)
+    broken[i] = std::byte{0xFF};
+  CHECK(Difference(ConvertOne(broken).picture, DecodeJpeg(plain)) == 0);
+}
+
+TEST_CASE("turned pictures are fitted by their upright size") {
+  ConvertOptions options = AsTheyAre();
+  options.size = Size{30, 60};
+  options.fit = Fit::kCrop;
+  // Stored lying, seen standing: 100 wide, 400 high. The crop keeps the middle half of the height.
+  Picture upright{100, 400, 3, {}};
+  for (std::uint32_t y = 0; y < 400; ++y) {
+    for (std::uint32_t x = 0; x < 100; ++x) {
+      const bool middle = y >= 100 && y < 300;
+      upright.pixels.insert(upright.pixels.end(),
+                            {static_cast<std::uint8_t>(middle ? 200 : 0),
+                             static_cast<std::uint8_t>(x < 50 ? 250 : 10), 100});
+    }
+  }
+  for (const int orientation : {6, 7}) {
+    const FileBytes file =
+        WithOrientation(MakeJpeg(Stored(upright, orientation), {.subsample = false}),
+                        static_cast<std::uint16_t>(orientation));
+    const Picture picture = ConvertOne(file, options).picture;
+    REQUIRE(picture.width == 30);
+    REQUIRE(picture.height == 60);
+    CHECK(std::abs(picture.at(5, 2)[0] - 200) < 12);
+    CHECK(std::abs(picture.at(5, 57)[0] - 200) < 12);
+    CHECK(picture.at(5, 30)[1] > 230);
+    CHECK(picture.at(25, 30)[1] < 30);
+  }
+}
+
+TEST_CASE("PNGs of RGB and grey keep their pixels, interlaced or not") {
+  const Picture rgb = MakePicture(37, 23);
+  CHECK(Difference(ConvertOne(MakePng(rgb)).picture, rgb) == 0);
+  const Picture grey = MakePicture(37, 23, 1);
+  CHECK(Difference(ConvertOne(MakePng(grey)).picture, Repeated(grey)) == 0);
+  CHECK(Difference(ConvertOne(MakePng(grey), AsTheyAre(1)).picture, grey) == 0);
+  PngOptions interlaced;
+  interlaced.interlaced = true;
+  const FileBytes file = MakePng(37, 23, rgb.pixels, interlaced);
+  CHECK(Difference(ConvertOne(file).picture, rgb) == 0);
+  CHECK(Difference(ConvertOne(file, AsTheyAre(1)).picture, Grey(rgb)) == 0);
+}
+
+TEST_CASE("PNGs of 16 bits are rounded to 8") {
+  std::vector<std::uint8_t> rows;
+  Picture expected{256, 1, 3, {}};
+  for (std::uint32_t x = 0; x < 256; ++x) {
+    for (std::uint32_t c = 0; c < 3; ++c) {
+      const std::uint32_t value = (x * 257 + c * 120 + 64) & 0xFFFF;
+      rows.push_back(static_cast<std::uint8_t>(value >> 8));
+      rows.push_back(static_cast<std::uint8_t>(value));
+      expected.pixels.push_back(static_cast<std::uint8_t>(std::lround(value / 257.0)));
+    }
+  }
+  PngOptions options;
+  options.bit_depth = 16;
+  for (const bool interlaced : {false, true}) {
+    options.interlaced = interlaced;
+    CHECK(Difference(ConvertOne(MakePng(256, 1, rows, options)).picture, expected) == 0);
+  }
+}
+
+TEST_CASE("PNGs of 1, 2 and 4 bits of grey spread over the whole range") {
+  PngOptions options;
+  options.color_type = 0;
+  options.bit_depth = 1;
+  CHECK(ConvertOne(MakePng(8, 1, {0b10110000}, options), AsTheyAre(1)).picture.pixels ==
+        std::vector<std::uint8_t>{255, 0, 255, 255, 0, 0, 0, 0});
+  options.bit_depth = 2;
+  CHECK(ConvertOne(MakePng(4, 1, {0b00011011}, options), AsTheyAre(1)).picture.pixels ==
+        std::vector<std::uint8_t>{0, 85, 170, 255});
+  options.bit_depth = 4;
+  CHECK(ConvertOne(MakePng(2, 1, {0x2F}, options), AsTheyAre(1)).picture.pixels ==
+        std::vector<std::uint8_t>{34, 255});
+}
+
+TEST_CASE("transparent PNGs are laid over white") {
+  std::vector<std::uint8_t> rows;
+  Picture expected{256, 1, 3, {}};
+  for (int x = 0; x < 256; ++x) {
+    rows.insert(rows.end(), {200, 10, static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(x)});
+    for (const int value : {200, 10, x}) {
+      expected.pixels.push_back(OverWhite(value / 255.0, x / 255.0));
+    }
+  }
+  PngOptions options;
+  options.color_type = 6;
+  CHECK(Difference(ConvertOne(MakePng(256, 1, rows, options)).picture, expected) == 0);
+
+  PngOptions grey;
+  grey.color_type = 4;
+  CHECK(ConvertOne(MakePng(2, 1, {100, 255, 100, 0}, grey), AsTheyAre(1)).picture.pixels ==
+        std::vector<std::uint8_t>{100, 255});
+
+  PngOptions deep;
+  deep.color_type = 6;
+  deep.bit_depth = 16;
+  const std::vector<std::uint8_t> half = {0, 0, 0xFF, 0xFF, 0x40, 0, 0x80, 0};
+  CHECK(ConvertOne(MakePng(1, 1, half, deep)).picture.pixels ==
+        std::vector<std::uint8_t>{OverWhite(0, 0x8000 / 65535.0), 255,
+                                  OverWhite(0x4000 / 65535.0, 0x8000 / 65535.0)});
+}
+
+TEST_CASE("PNGs with a palette, opaque or not, give the palette's colours") {
+  PngOptions options;
+  options.color_type = 3;
+  options.palette = {255, 0, 0, 0, 255, 0, 10, 20, 30};
+  CHECK(ConvertOne(MakePng(3, 1, {0, 1, 2}, options)).picture.pixels ==
+        std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 10, 20, 30});
+  options.palette_opacity = {255, 0};
+  CHECK(ConvertOne(MakePng(3, 1, {0, 1, 2}, options)).picture.pixels ==
+        std::vector<std::uint8_t>{255, 0, 0, 255, 255, 255, 10, 20, 30});
+}
+
+TEST_CASE("a PNG's own Exif orientation turns it") {
+  PngOptions options;
+  options.orientation = 3;
+  CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels ==
+        std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
+}
+
+TEST_CASE("files that end early are left out as broken") {
+  for (const bool progressive : {false, true}) {
+    const FileBytes jpeg = MakeJpeg(MakePicture(200, 200), {.progressive = progressive});
+    for (const std::size_t count : {std::size_t{3}, std::size_t{100}, jpeg.size() / 2}) {
+      CHECK_FALSE(ConvertOne(Truncated(jpeg, count)).reason.empty());
+    }
+  }
+  const FileBytes png = MakePng(MakePicture(200, 200));
+  for (const std::size_t count :
+       {std::size_t{8}, std::size_t{30}, png.size() / 2, png.size() - 12}) {
+    CHECK_FALSE(ConvertOne(Truncated(png, count)).reason.empty());
+  }
+}
+
+TEST_CASE("a JPEG that lacks only its end marker is whole") {
+  const FileBytes file = MakeJpeg(MakePicture(50, 50));
+  const Converted converted = ConvertOne(Truncated(file, file.size() - 2));
+  CHECK(converted.reason.empty());
+  CHECK(Difference(converted.picture, DecodeJpeg(file)) == 0);
+}
+
+TEST_CASE("damaged data are broken, damage that only markers have is not") {
+  FileBytes png = MakePng(MakePicture(60, 60));
+  png[png.size() / 2] ^= std::byte{1};
+  CHECK(ConvertOne(png).reason.find("PNG") != std::string::npos);
+  // Bytes between two markers are passed over by every decoder.
+  const FileBytes jpeg = MakeJpeg(MakePicture(60, 60));
+  FileBytes junk(jpeg.begin(), jpeg.begin() + 20);  // up to the end of the first segment
+  junk.insert(junk.end(), 5, std::byte{0x11});
+  junk.insert(junk.end(), jpeg.begin() + 20, jpeg.end());
+  CHECK(Difference(ConvertOne(junk).picture, DecodeJpeg(jpeg)) == 0);
+}
+
+TEST_CASE("a 12-bit or lossless JPEG is called unsupported") {
+  FileBytes file = MakeJpeg(MakePicture(16, 16));
+  std::size_t frame = 0;
+  while (file[frame] != std::byte{0xFF} || file[frame + 1] != std::byte{0xC0})
+    ++frame;
+  FileBytes deep = file;
+  deep[frame + 4] = std::byte{12};
+  CHECK(ConvertOne(deep).reason.find("unsupported") != std::string::npos);
+  FileBytes lossless = file;
+  lossless[frame + 1] = std::byte{0xC3};
+  CHECK(ConvertOne(lossless).reason.find("unsupported") != std::string::npos);
+}
+
+TEST_CASE("a header that promises absurd sizes is refused before memory is taken") {
+  FileBytes file = MakeJpeg(MakePicture(16, 16));
+  std::size_t frame = 0;
+  while (file[frame] != std::byte{0xFF} || file[frame + 1] != std::byte{0xC0})
+    ++frame;
+  for (std::size_t i = 5; i < 9; ++i)
+    file[frame + i] = std::byte{0xFA};
+  CHECK(ConvertOne(file).reason.find("64250x64250") != std::string::npos);
+}
+
+TEST_CASE("max_pixels refuses what is larger and takes what is as large") {
+  ConvertOptions options = AsTheyAre();
+  options.max_pixels = 2000;
+  CHECK(ConvertOne(MakeJpeg(MakePicture(50, 40)), options).reason.empty());
+  CHECK(ConvertOne(MakeJpeg(MakePicture(50, 41)), options).reason.find("50x41") !=
+        std::string::npos);
+  CHECK(ConvertOne(MakePng(MakePicture(50, 41)), options).reason.find("50x41") !=
+        std::string::npos);
+}
+
+TEST_CASE("a progressive JPEG with hundreds of scans is refused") {
+  std::vector<jpeg_scan_info> scans = {{1, {0, 0, 0, 0}, 0, 0, 0, 0}};
+  for (int i = 0; i < 150; ++i) {
+    // libjpeg refuses to write a coefficient twice, so the scans are of one coefficient each ...
+    if (i < 63) scans.push_back({1, {0, 0, 0, 0}, i + 1, i + 1, 0, 0});
+  }
+  FileBytes file = EncodeWith(MakePicture(16, 16, 1), [&](jpeg_compress_struct& jpeg) {
+    jpeg.scan_info = scans.data();
+    jpeg.num_scans = static_cast<int>(scans.size());
+  });
+  CHECK(ConvertOne(file).reason.empty());  // 64 scans are many, and fine
+  // ... and the last one is repeated by hand: everything from its table to the end of the image.
+  std::size_t last = file.size() - 2;
+  while (file[last] != std::byte{0xFF} || file[last + 1] != std::byte{0xDA})
+    --last;
+  const FileBytes scan(file.begin() + static_cast<std::ptrdiff_t>(last), file.end() - 2);
+  for (int i = 0; i < 50; ++i)
+    file.insert(file.end() - 2, scan.begin(), scan.end());
+  CHECK(ConvertOne(file).reason.find("scans") != std::string::npos);
+}
+
+}  // namespace sluice::test

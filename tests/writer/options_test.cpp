@@ -1,0 +1,376 @@
+// Each option of ConvertOptions: what is different because of it.
+#include <algorithm>
+#include <cmath>
+
+#include <sluice/convert.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+StoredDataset ConvertFile(const FileBytes& file, const ConvertOptions& options) {
+  const TemporaryFolder folder;
+  WriteSource(folder / "source" / "one", file);
+  Convert(folder / "source", folder / "data", options);
+  return ReadDataset(folder / "data");
+}
+
+StoredField ConvertImage(const Picture& picture, const ConvertOptions& options) {
+  return ConvertFile(MakeJpeg(picture), options).samples.at(0).fields.at(0);
+}
+
+// What a JPEG's header says.
+struct Header {
+  std::uint16_t luma_step = 0;  // of the first quantisation step
+  int luma_width = 0, luma_height = 0, components = 0;
+  unsigned restart_interval = 0;
+  bool progressive = false;
+  bool arithmetic = false;
+  bool standard_tables = false;
+};
+
+Header HeaderOf(const FileBytes& file) {
+  jpeg_decompress_struct object{};
+  jpeg_error_mgr errors{};
+  object.err = jpeg_std_error(&errors);
+  jpeg_create_decompress(&object);
+  jpeg_mem_src(&object, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&object, TRUE);
+  Header header;
+  header.luma_step = object.quant_tbl_ptrs[object.comp_info[0].quant_tbl_no]->quantval[0];
+  header.luma_width = object.comp_info[0].h_samp_factor;
+  header.luma_height = object.comp_info[0].v_samp_factor;
+  header.components = object.num_components;
+  header.restart_interval = object.restart_interval;
+  header.progressive = object.progressive_mode != FALSE;
+  header.arithmetic = object.arith_code != FALSE;
+  // The standard table of luminance DC codes has 0, 1, 5, 1, 1, 1, 1, 1, 1 codes of 1 to 9 bits.
+  const UINT8 standard[] = {0, 1, 5, 1, 1, 1, 1, 1, 1};
+  const JHUFF_TBL* const table = object.dc_huff_tbl_ptrs[0];
+  header.standard_tables =
+      table != nullptr && std::equal(std::begin(standard), std::end(standard), table->bits + 1);
+  jpeg_destroy_decompress(&object);
+  return header;
+}
+
+// A mean over boxes of k x k pixels: what any anti-aliasing filter gives for a smooth picture.
+Picture Boxed(const Picture& in, std::uint32_t k) {
+  Picture out{in.width / k, in.height / k, in.channels, {}};
+  for (std::uint32_t y = 0; y < out.height; ++y) {
+    for (std::uint32_t x = 0; x < out.width; ++x) {
+      for (std::uint32_t c = 0; c < in.channels; ++c) {
+        unsigned sum = 0;
+        for (std::uint32_t row = 0; row < k; ++row) {
+          for (std::uint32_t column = 0; column < k; ++column) {
+            sum += in.at(x * k + column, y * k + row)[c];
+          }
+        }
+        out.pixels.push_back(static_cast<std::uint8_t>(std::lround(sum / (1.0 * k * k))));
+      }
+    }
+  }
+  return out;
+}
+
+Picture Smooth(std::uint32_t width, std::uint32_t height) {
+  Picture picture{width, height, 3, {}};
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x) {
+      picture.pixels.push_back(static_cast<std::uint8_t>(20 + x * 200 / width));
+      picture.pixels.push_back(static_cast<std::uint8_t>(20 + y * 200 / height));
+      picture.pixels.push_back(static_cast<std::uint8_t>(20 + (x + y) * 200 / (width + height)));
+    }
+  }
+  return picture;
+}
+
+ConvertOptions Raw() {
+  ConvertOptions options;
+  options.image = ImageCodec::kRaw;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("the default is JPEG of at most 500 pixels at quality 90 with a restart marker a row") {
+  const StoredField image = ConvertImage(MakePicture(1000, 640), {});
+  CHECK(image.codec == Codec::kJpeg);
+  CHECK(image.width == 500);
+  CHECK(image.height == 320);
+  const Header header = HeaderOf(image.bytes);
+  CHECK(header.luma_step == 3);  // 16 at quality 50, times 0.2, as the IJG's formula rounds it
+  CHECK(header.luma_width == 2);
+  CHECK(header.luma_height == 2);
+  CHECK(header.restart_interval == 32);  // MCUs of 16 pixels in a row of 500
+  CHECK(header.standard_tables);
+  CHECK_FALSE(header.progressive);
+}
+
+TEST_CASE("max_side, short_side, size and none of them set the size") {
+  const Picture picture = MakePicture(300, 200);
+  const auto size = [&](const ConvertOptions& options) {
+    const StoredField image = ConvertImage(picture, options);
+    return std::pair(image.width, image.height);
+  };
+  ConvertOptions options;
+  options.max_side = 150;
+  CHECK(size(options) == std::pair(150U, 100U));
+  options.max_side.reset();
+  CHECK(size(options) == std::pair(300U, 200U));
+  options.short_side = 50;
+  CHECK(size(options) == std::pair(75U, 50U));
+  options.short_side.reset();
+  options.size = Size{64, 48};
+  CHECK(size(options) == std::pair(64U, 48U));
+  options.size = Size{640, 480};
+  CHECK(size(options) == std::pair(640U, 480U));
+}
+
+TEST_CASE("fit decides what becomes of another aspect ratio") {
+  // Left third red, middle green, right blue.
+  Picture bars{300, 100, 3, {}};
+  for (int i = 0; i < 300 * 100; ++i) {
+    const int x = i % 300;
+    for (int c = 0; c < 3; ++c) {
+      bars.pixels.push_back(static_cast<std::uint8_t>(x / 100 == c ? 240 : 10));
+    }
+  }
+  ConvertOptions options = Raw();
+  options.max_side.reset();
+  options.size = Size{90, 90};
+  const auto with = [&](Fit fit) {
+    options.fit = fit;
+    return ConvertFile(MakePng(bars), options).samples.at(0).Pixels();
+  };
+  const Picture crop = with(Fit::kCrop);
+  CHECK(crop.at(3, 45)[1] > 200);  // all green
+  CHECK(crop.at(86, 45)[1] > 200);
+  const Picture stretch = with(Fit::kStretch);
+  CHECK(stretch.at(3, 45)[0] > 200);
+  CHECK(stretch.at(86, 45)[2] > 200);
+  CHECK(stretch.at(3, 2)[0] > 200);
+  const Picture pad = with(Fit::kPad);
+  CHECK(pad.at(3, 45)[0] > 200);
+  CHECK(pad.at(86, 45)[2] > 200);
+  for (const std::uint32_t y : {0U, 29U, 60U, 89U}) {
+    CHECK(std::max({pad.at(45, y)[0], pad.at(45, y)[1], pad.at(45, y)[2]}) == 0);
+  }
+  CHECK(pad.at(45, 30)[1] > 200);
+}
+
+TEST_CASE("downscaling is anti-aliased at every scale") {
+  const Picture smooth = Smooth(960, 640);
+  for (const std::uint32_t k : {2U, 3U, 4U, 5U, 8U, 16U, 20U}) {
+    INFO("by " << k);
+    ConvertOptions options = Raw();
+    options.max_side = 960 / k;
+    CHECK(Difference(ConvertFile(MakePng(smooth), options).samples[0].Pixels(), Boxed(smooth, k)) <
+          1);
+    const FileBytes jpeg = MakeJpeg(smooth);
+    CHECK(Difference(ConvertFile(jpeg, options).samples[0].Pixels(), Boxed(DecodeJpeg(jpeg), k)) <
+          1);
+  }
+  // A fine checkerboard becomes its mean, not a moire.
+  Picture checks{800, 800, 1, {}};
+  for (int i = 0; i < 800 * 800; ++i)
+    checks.pixels.push_back((i % 800 + i / 800) % 2 * 255);
+  ConvertOptions options = Raw();
+  options.channels = 1;
+  options.max_side = 123;
+  for (const std::uint8_t value :
+       ConvertFile(MakePng(checks), options).samples[0].Pixels(1).pixels) {
+    CHECK(std::abs(value - 127) <= 4);
+  }
+}
+
+TEST_CASE("image chooses between JPEG files and raw pixels") {
+  const Picture picture = MakePicture(33, 21);
+  CHECK(ConvertImage(picture, {}).codec == Codec::kJpeg);
+  const StoredField raw = ConvertImage(picture, Raw());
+  CHECK(raw.codec == Codec::kRaw);
+  CHECK(raw.bytes.size() == 2079);
+}
+
+TEST_CASE("quality sets the quantisation tables") {
+  ConvertOptions options;
+  options.quality = 50;
+  CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_step == 16);
+  options.quality = 100;
+  CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_step == 1);
+}
+
+TEST_CASE("restart_rows sets the rows of MCUs between restart markers, 0 for none") {
+  ConvertOptions options;
+  const auto interval = [&](unsigned rows) {
+    options.restart_rows = rows;
+    return HeaderOf(ConvertImage(MakePicture(100, 100), options).bytes).restart_interval;
+  };
+  CHECK(interval(0) == 0);
+  CHECK(interval(1) == 7);
+  CHECK(interval(3) == 21);
+}
+
+TEST_CASE("subsampling 444 keeps colour at full resolution") {
+  ConvertOptions options;
+  options.subsampling = Subsampling::k444;
+  CHECK(HeaderOf(ConvertImage(MakePicture(40, 40), options).bytes).luma_width == 1);
+}
+
+TEST_CASE("channels 1 stores grey JPEGs") {
+  ConvertOptions options;
+  options.channels = 1;
+  const StoredField image = ConvertImage(MakePicture(40, 40), options);
+  CHECK(image.channels == 1);
+  CHECK(HeaderOf(image.bytes).components == 1);
+}
+
+TEST_CASE("shard_bytes sets the size that shards are planned for") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 40; ++i) {
+    WriteSource(folder / "source" / std::to_string(i),
+                MakePng(MakePicture(200, 200, 3, static_cast<std::uint64_t>(i))));
+  }
+  ConvertOptions options = Raw();
+  options.shard_bytes = 1'000'000;
+  const ConvertSummary small = Convert(folder / "source", folder / "small", options);
+  CHECK(small.shards == 5);  // eight pictures of 120,000 bytes in each
+  CHECK(small.shard_samples == 8);
+  for (const ManifestShard& shard : ReadDataset(folder / "small").manifest.shards) {
+    CHECK(shard.bytes <= 1'000'000);
+  }
+  options.shard_bytes = 64'000'000;
+  CHECK(Convert(folder / "source", folder / "large", options).shards == 1);
+}
+
+TEST_CASE("block_samples sets the samples in a block, 0 a power of two for about 512 KiB") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 40; ++i) {
+    WriteSource(folder / "source" / std::to_string(i),
+                MakePng(MakePicture(200, 200, 3, static_cast<std::uint64_t>(i))));
+  }
+  ConvertOptions options = Raw();
+  const ConvertSummary automatic = Convert(folder / "source", folder / "auto", options);
+  CHECK(automatic.block_samples == 4);  // of 120,000 bytes
+  options.block_samples = 5;
+  CHECK(Convert(folder / "source", folder / "five", options).block_samples == 5);
+  CHECK(ReadDataset(folder / "five").manifest.shards[0].blocks == 8);
+}
+
+TEST_CASE("the order is permuted by the seed, or that of the paths") {
+  const TemporaryFolder folder;
+  for (int i = 10; i < 60; ++i) {
+    WriteSource(folder / "source" / std::to_string(i), MakeJpeg(MakePicture(8, 8)));
+  }
+  const auto keys = [&](const char* name, bool keep_order, std::uint64_t seed) {
+    ConvertOptions options;
+    options.keep_order = keep_order;
+    options.seed = seed;
+    Convert(folder / "source", folder / name, options);
+    return ReadDataset(folder / name).Keys();
+  };
+  const auto in_order = keys("order", true, 0);
+  CHECK(std::is_sorted(in_order.begin(), in_order.end()));
+  CHECK(in_order.size() == 50);
+  const auto zero = keys("zero", false, 0);
+  const auto one = keys("one", false, 1);
+  CHECK(zero != in_order);
+  CHECK(one != zero);
+  CHECK(std::is_permutation(zero.begin(), zero.end(), in_order.begin(), in_order.end()));
+  CHECK(std::is_permutation(one.begin(), one.end(), in_order.begin(), in_order.end()));
+}
+
+TEST_CASE("on_error fail throws at the first broken source in the dataset's order") {
+  const TemporaryFolder folder;
+  const FileBytes whole = MakeJpeg(MakePicture(64, 64));
+  for (int i = 10; i < 50; ++i) {
+    const bool broken = i == 23 || i == 31 || i == 40;
+    WriteSource(folder / "source" / std::to_string(i),
+                broken ? Truncated(whole, whole.size() / 2) : whole);
+  }
+  ConvertOptions options;
+  options.keep_order = true;
+  options.on_error = OnError::kFail;
+  for (const unsigned threads : {1U, 5U}) {
+    options.threads = threads;
+    const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
+    REQUIRE(error);
+    CHECK(error->file() == (folder / "source" / "23").string());
+  }
+  // Skipping them is another way to run, not another plan.
+  options.on_error = OnError::kSkip;
+  CHECK(Convert(folder / "source", folder / "data", options).samples == 37);
+  // Even where everything was made already.
+  options.on_error = OnError::kFail;
+  const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
+  REQUIRE(error);
+  CHECK(error->file() == (folder / "source" / "23").string());
+}
+
+TEST_CASE("on_error fail also stops at an image of an unsupported kind") {
+  const TemporaryFolder folder;
+  WriteSource(folder / "source" / "a", MakeJpeg(MakePicture(64, 64)));
+  WriteSource(folder / "source" / "b", std::string("GIF89a"));
+  ConvertOptions options;
+  options.on_error = OnError::kFail;
+  const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
+  REQUIRE(error);
+  CHECK(error->file() == (folder / "source" / "b").string());
+}
+
+TEST_CASE("dry_run writes nothing and tells what would be") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 5);
+  WriteSource(folder / "source" / "ant" / "x.gif", std::string("GIF89a"));
+  ConvertOptions options;
+  options.dry_run = true;
+  const ConvertSummary dry = Convert(folder / "source", folder / "data", options);
+  CHECK_FALSE(std::filesystem::exists(folder / "data"));
+  options.dry_run = false;
+  const ConvertSummary wet = Convert(folder / "source", folder / "data", options);
+  CHECK(dry.samples == wet.samples);
+  CHECK(dry.classes == wet.classes);
+  CHECK(dry.class_counts == wet.class_counts);
+  CHECK(dry.shards == wet.shards);
+  CHECK(dry.bytes_in == wet.bytes_in);
+  CHECK(dry.skipped.size() == 1);
+  CHECK(dry.shard_samples == wet.shard_samples);
+  CHECK(dry.block_samples == wet.block_samples);
+  CHECK(static_cast<double>(dry.bytes_out) > 0.5 * static_cast<double>(wet.bytes_out));
+  CHECK(static_cast<double>(dry.bytes_out) < 2.0 * static_cast<double>(wet.bytes_out));
+}
+
+TEST_CASE("options out of range, or two that exclude each other, are refused") {
+  const TemporaryFolder folder;
+  WriteSource(folder / "source" / "a", MakeJpeg(MakePicture(8, 8)));
+  const auto refused = [&](auto&& change) {
+    ConvertOptions options;
+    change(options);
+    CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", options); }) ==
+          ErrorCode::kInvalidArgument);
+  };
+  refused([](ConvertOptions& o) { o.short_side = 10; });  // beside the default max_side
+  refused([](ConvertOptions& o) { o.size = Size{10, 10}; });
+  refused([](ConvertOptions& o) { o.max_side = 0; });
+  refused([](ConvertOptions& o) { o.max_side = 65'501; });
+  refused([](ConvertOptions& o) { o.max_side.reset(), o.size = Size{0, 10}; });
+  refused([](ConvertOptions& o) { o.max_side.reset(), o.size = Size{60'000, 60'000}; });
+  refused([](ConvertOptions& o) { o.quality = 0; });
+  refused([](ConvertOptions& o) { o.quality = 101; });
+  refused([](ConvertOptions& o) { o.keep = true, o.image = ImageCodec::kRaw; });
+  refused([](ConvertOptions& o) { o.restart_rows = 65'536; });
+  refused([](ConvertOptions& o) { o.channels = 2; });
+  refused([](ConvertOptions& o) { o.shard_bytes = 999'999; });
+  refused([](ConvertOptions& o) { o.shard_bytes = 128'000'001; });
+  refused([](ConvertOptions& o) { o.block_samples = 65'537; });
+  refused([](ConvertOptions& o) { o.threads = 1025; });
+  refused([](ConvertOptions& o) { o.max_pixels = 0; });
+  CHECK_FALSE(std::filesystem::exists(folder / "data"));
+}
+
+}  // namespace sluice::test

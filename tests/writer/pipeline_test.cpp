@@ -1,0 +1,105 @@
+#include <atomic>
+#include <chrono>
+#include <thread>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "writer/convert/ordered_pipeline.h"
+
+namespace sluice::test {
+
+namespace {
+
+Outcome OfBytes(std::uint64_t index, std::size_t bytes) {
+  Outcome outcome;
+  outcome.sample.key = std::to_string(index);
+  outcome.sample.fields.resize(1);
+  outcome.sample.fields[0].bytes.resize(bytes);
+  return outcome;
+}
+
+}  // namespace
+
+TEST_CASE("results come in order however the threads run") {
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    std::vector<std::uint64_t> seen;
+    RunInOrder(
+        threads, 500, {},
+        [](unsigned, std::uint64_t index) {
+          if (index % 13 == 0) std::this_thread::sleep_for(std::chrono::microseconds(300));
+          return OfBytes(index, 10);
+        },
+        [&](std::uint64_t index, Outcome&& outcome) {
+          CHECK(outcome.sample.key == std::to_string(index));
+          seen.push_back(index);
+        });
+    CHECK(seen.size() == 500);
+  }
+}
+
+TEST_CASE("no more than 8 results a thread are begun ahead of the consumer") {
+  std::atomic<std::uint64_t> begun = 0;
+  std::uint64_t most = 0;
+  RunInOrder(
+      2, 200, {},
+      [&](unsigned, std::uint64_t index) {
+        ++begun;
+        return OfBytes(index, 1);
+      },
+      [&](std::uint64_t index, Outcome&&) {
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        most = std::max(most, begun - (index + 1));
+      });
+  CHECK(most <= 16);
+  CHECK(most >= 2);
+}
+
+TEST_CASE("results too large for the bound still come through, one at a time") {
+  std::uint64_t seen = 0;
+  RunInOrder(
+      3, 9, {},
+      [](unsigned, std::uint64_t index) {
+        // The first is the slowest, so that the others wait for it with their hands full.
+        if (index == 0) std::this_thread::sleep_for(std::chrono::milliseconds(30));
+        return OfBytes(index, 40 << 20);
+      },
+      [&](std::uint64_t, Outcome&&) { ++seen; });
+  CHECK(seen == 9);
+}
+
+TEST_CASE("an exception on either side ends everything and is thrown again") {
+  struct Trouble {};
+  CHECK_THROWS_AS(RunInOrder(
+                      3, 1000, {},
+                      [](unsigned, std::uint64_t index) -> Outcome {
+                        if (index == 40) throw Trouble();
+                        return OfBytes(index, 1);
+                      },
+                      [](std::uint64_t, Outcome&&) {}),
+                  Trouble);
+  CHECK_THROWS_AS(RunInOrder(
+                      3, 1000, {}, [](unsigned, std::uint64_t index) { return OfBytes(index, 1); },
+                      [](std::uint64_t index, Outcome&&) {
+                        if (index == 40) throw Trouble();
+                      }),
+                  Trouble);
+}
+
+TEST_CASE("a stop request ends it, from the consumer as well as from outside") {
+  std::stop_source stop;
+  std::uint64_t seen = 0;
+  const auto run = [&] {
+    RunInOrder(
+        2, 1000, stop.get_token(), [](unsigned, std::uint64_t index) { return OfBytes(index, 1); },
+        [&](std::uint64_t index, Outcome&&) {
+          ++seen;
+          if (index == 10) stop.request_stop();
+        });
+  };
+  CHECK(CodeOf(run) == ErrorCode::kState);
+  CHECK(seen == 11);
+  CHECK(CodeOf(run) == ErrorCode::kState);  // requested before it began
+  CHECK(seen == 11);
+}
+
+}  // namespace sluice::test

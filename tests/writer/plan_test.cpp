@@ -1,0 +1,389 @@
+// The same bytes whatever runs them, and going on after interruptions.
+#include <fcntl.h>
+#include <nlohmann/json.hpp>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <sluice/convert.h>
+#include <sluice/dataset_writer.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+// Three broken files among 93 whole ones; several shards with the options below.
+void WriteMixed(const std::filesystem::path& folder) {
+  WriteClasses(folder, 31);
+  const FileBytes whole = MakeJpeg(MakePicture(100, 100));
+  for (const char* name : {"ant/broken", "bee/broken", "cow/broken"}) {
+    WriteSource(folder / name, Truncated(whole, whole.size() / 2));
+  }
+  WriteSource(folder / "ant" / "note.txt", std::string("x"));
+}
+
+ConvertOptions SmallShards() {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.size = Size{200, 160};  // 96,000 bytes each
+  options.image = ImageCodec::kRaw;
+  options.shard_bytes = 1'000'000;
+  return options;
+}
+
+// Runs until `samples` are done, then stops. Returns what that run said.
+std::optional<Error> RunUntil(const std::filesystem::path& source,
+                              const std::filesystem::path& data, const ConvertOptions& options,
+                              std::uint64_t samples) {
+  std::stop_source stop;
+  ConvertHooks hooks;
+  hooks.stop = stop.get_token();
+  hooks.on_progress = [&](const ConvertProgress& progress) {
+    if (progress.samples_done >= samples) stop.request_stop();
+  };
+  return ErrorOf([&] { Convert(source, data, options, hooks); });
+}
+
+}  // namespace
+
+TEST_CASE("the same bytes for 1, 2 and 7 threads") {
+  const TemporaryFolder folder;
+  WriteMixed(folder / "source");
+  ConvertOptions options = SmallShards();
+  std::map<std::string, std::string> first;
+  for (const unsigned threads : {1U, 2U, 7U}) {
+    options.threads = threads;
+    const auto data = folder / std::to_string(threads);
+    const ConvertSummary summary = Convert(folder / "source", data, options);
+    CHECK(summary.samples == 93);
+    CHECK(summary.shards > 5);
+    CHECK(summary.skipped.size() == 3);
+    if (first.empty()) first = ContentsOf(data);
+    CHECK(ContentsOf(data) == first);
+  }
+  std::uint64_t bytes = 0;
+  for (const auto& [name, content] : first)
+    bytes += content.size();
+  CHECK(Convert(folder / "source", folder / "1", options).bytes_out == bytes);
+}
+
+TEST_CASE("sources and dataset may lie anywhere") {
+  const TemporaryFolder folder;
+  WriteMixed(folder / "source");
+  Convert(folder / "source", folder / "data", SmallShards());
+  const auto contents = ContentsOf(folder / "data");
+  std::filesystem::create_directories(folder / "deep/er");
+  std::filesystem::rename(folder / "source", folder / "deep/er/moved");
+  Convert(folder / "deep/er/moved", folder / "deep/other", SmallShards());
+  CHECK(ContentsOf(folder / "deep/other") == contents);
+  for (const auto& [name, content] : contents) {
+    CHECK(content.find(folder.path().string()) == std::string::npos);
+  }
+}
+
+TEST_CASE("a broken source leaves no hole: later samples of the shard move up") {
+  const TemporaryFolder folder;
+  const FileBytes whole = MakeJpeg(MakePicture(80, 80));
+  for (int i = 10; i < 34; ++i) {
+    WriteSource(folder / "source" / std::to_string(i),
+                i == 12 ? Truncated(whole, 900) : MakePng(MakePicture(20, 20)));
+  }
+  ConvertOptions options = SmallShards();
+  options.keep_order = true;
+  const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
+  const StoredDataset data = ReadDataset(folder / "data");
+  CHECK(data.samples[2].key == "13");
+  REQUIRE(data.manifest.shards.size() >= 2);
+  CHECK(data.manifest.shards[0].samples == summary.shard_samples - 1);
+  CHECK(data.manifest.shards[1].samples <= summary.shard_samples);
+  CHECK(data.samples[data.manifest.shards[0].samples].key ==
+        std::to_string(10 + summary.shard_samples));
+}
+
+TEST_CASE("an interrupted conversion goes on and ends with the same bytes") {
+  const TemporaryFolder folder;
+  WriteMixed(folder / "source");
+  ConvertOptions options = SmallShards();
+  options.threads = 3;
+  const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
+  for (const std::uint64_t samples : {0, 1, 30, 60, 80}) {
+    INFO("stopped after " << samples);
+    const auto data = folder / ("stopped" + std::to_string(samples));
+    const auto error = RunUntil(folder / "source", data, options, samples);
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kState);
+    CHECK_FALSE(std::filesystem::exists(data / "manifest.json"));
+    options.threads = 2;
+    const ConvertSummary rest = Convert(folder / "source", data, options);
+    CHECK(ContentsOf(data) == ContentsOf(folder / "whole"));
+    CHECK(rest.samples == whole.samples);
+    CHECK(rest.bytes_in == whole.bytes_in);
+    CHECK(rest.bytes_out == whole.bytes_out);
+    CHECK(rest.class_counts == whole.class_counts);
+    CHECK(rest.skipped.size() == whole.skipped.size());
+  }
+}
+
+TEST_CASE("finished shards are kept and not made again") {
+  const TemporaryFolder folder;
+  WriteMixed(folder / "source");
+  const ConvertOptions options = SmallShards();
+  REQUIRE(RunUntil(folder / "source", folder / "data", options, 60));
+  const auto before = std::filesystem::last_write_time(folder / "data" / "shard-00000.sluice");
+  const auto plan = std::filesystem::last_write_time(folder / "data" / "plan.json");
+  std::uint64_t first_report = 0;
+  ConvertHooks hooks;
+  hooks.on_progress = [&](const ConvertProgress& progress) {
+    if (first_report == 0) first_report = progress.samples_done;
+  };
+  Convert(folder / "source", folder / "data", options, hooks);
+  CHECK(first_report > 0);
+  CHECK(std::filesystem::last_write_time(folder / "data" / "shard-00000.sluice") == before);
+  CHECK(std::filesystem::last_write_time(folder / "data" / "plan.json") == plan);
+}
+
+TEST_CASE("files that a crash left unfinished are removed, and damaged shards made again") {
+  const TemporaryFolder folder;
+  WriteMixed(folder / "source");
+  Convert(folder / "source", folder / "data", SmallShards());
+  const auto contents = ContentsOf(folder / "data");
+  std::filesystem::remove(folder / "data" / "manifest.json");
+  std::filesystem::remove(folder / "data" / "shard-00001.sluice");
+  std::filesystem::resize_file(folder / "data" / "shard-00002.sluice", 4096);
+  WriteSource(folder / "data" / "shard-00001.sluice.tmp", std::string("half"));
+  WriteSource(folder / "data" / "manifest.json.tmp", std::string("half"));
+  Convert(folder / "source", folder / "data", SmallShards());
+  CHECK(ContentsOf(folder / "data") == contents);
+}
+
+TEST_CASE("a finished dataset of the same plan is left as it is and summed up again") {
+  const TemporaryFolder folder;
+  WriteMixed(folder / "source");
+  const ConvertSummary first = Convert(folder / "source", folder / "data", SmallShards());
+  std::map<std::string, std::filesystem::file_time_type> times;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "data")) {
+    times[entry.path()] = entry.last_write_time();
+  }
+  const ConvertSummary second = Convert(folder / "source", folder / "data", SmallShards());
+  for (const auto& [path, time] : times)
+    CHECK(std::filesystem::last_write_time(path) == time);
+  CHECK(second.samples == first.samples);
+  CHECK(second.bytes_in == first.bytes_in);
+  CHECK(second.bytes_out == first.bytes_out);
+  CHECK(second.shards == first.shards);
+  CHECK(second.skipped.size() == first.skipped.size());
+}
+
+TEST_CASE("another plan is refused, naming what differs") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 3);
+  Convert(folder / "source", folder / "data", {});
+  const auto contents = ContentsOf(folder / "data");
+  const auto difference = [&](auto&& change) {
+    ConvertOptions options;
+    change(options);
+    const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kExists);
+    return error->sentence();
+  };
+  const auto names = [&](const char* name, auto&& change) {
+    CHECK_THAT(difference(change), Catch::Matchers::ContainsSubstring(name));
+  };
+  names("quality was 90 then and is 80 now", [](ConvertOptions& o) { o.quality = 80; });
+  names("max_side", [](ConvertOptions& o) { o.max_side = 300; });
+  names("seed", [](ConvertOptions& o) { o.seed = 1; });
+  names("keep_order", [](ConvertOptions& o) { o.keep_order = true; });
+  names("keep", [](ConvertOptions& o) { o.keep = true; });
+  names("image", [](ConvertOptions& o) { o.image = ImageCodec::kRaw; });
+  names("restart_rows", [](ConvertOptions& o) { o.restart_rows = 0; });
+  names("subsampling", [](ConvertOptions& o) { o.subsampling = Subsampling::k444; });
+  names("channels", [](ConvertOptions& o) { o.channels = 1; });
+  names("shard_bytes", [](ConvertOptions& o) { o.shard_bytes = 1'000'000; });
+  names("block_samples", [](ConvertOptions& o) { o.block_samples = 3; });
+  names("max_pixels", [](ConvertOptions& o) { o.max_pixels = 100'000; });
+  // What does not change the bytes is no other plan.
+  ConvertOptions same;
+  same.threads = 2;
+  same.on_error = OnError::kFail;
+  Convert(folder / "source", folder / "data", same);
+  // One source more, one of another size, one of another name.
+  WriteSource(folder / "source" / "ant" / "new.jpg", MakeJpeg(MakePicture(9, 9)));
+  names("sources: ", [](ConvertOptions&) {});
+  CHECK(ContentsOf(folder / "data") == contents);
+}
+
+TEST_CASE("short_side, size and fit belong to the plan") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  ConvertOptions options;
+  options.max_side.reset();
+  options.short_side = 40;
+  Convert(folder / "source", folder / "short", options);
+  options.short_side = 41;
+  CHECK(CodeOf([&] { Convert(folder / "source", folder / "short", options); }) ==
+        ErrorCode::kExists);
+  options.short_side.reset();
+  options.size = Size{32, 32};
+  Convert(folder / "source", folder / "data", options);
+  options.fit = Fit::kPad;
+  CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", options); }) ==
+        ErrorCode::kExists);
+  options.fit = Fit::kCrop;
+  options.size = Size{32, 33};
+  CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", options); }) ==
+        ErrorCode::kExists);
+}
+
+TEST_CASE("a folder that holds something else is refused and left alone") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 1);
+  WriteSource(folder / "data" / "thesis.txt", std::string("years of work"));
+  const auto code = [&] {
+    return CodeOf([&] { Convert(folder / "source", folder / "data", {}); });
+  };
+  CHECK(code() == ErrorCode::kExists);
+  CHECK(ContentsOf(folder / "data").size() == 1);
+  std::filesystem::remove(folder / "data" / "thesis.txt");
+  WriteSource(folder / "data" / "plan.json", std::string("no plan of ours"));
+  CHECK(code() == ErrorCode::kCorrupt);
+  CHECK(ContentsOf(folder / "data").size() == 1);
+}
+
+TEST_CASE("a dataset that was written otherwise is refused") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 1);
+  DatasetWriter writer(folder / "data", {{Field::Bytes("x")}});
+  writer.Finish();
+  CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", {}); }) == ErrorCode::kExists);
+}
+
+TEST_CASE("two conversions into one folder exclude each other") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 1);
+  std::filesystem::create_directory(folder / "data");
+  const int fd = open((folder / "data").c_str(), O_RDONLY | O_DIRECTORY);
+  REQUIRE(flock(fd, LOCK_EX) == 0);
+  CHECK(CodeOf([&] { Convert(folder / "source", folder / "data", {}); }) == ErrorCode::kState);
+  close(fd);
+  Convert(folder / "source", folder / "data", {});
+}
+
+TEST_CASE("a source that changes between planning and reading is that source's fault") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  const auto victim = folder / "source" / "bee" / "1.jpg";
+  const auto gone = folder / "source" / "cow" / "0.jpg";
+  ConvertHooks hooks;
+  hooks.on_progress = [&](const ConvertProgress& progress) {
+    // The first report comes between planning and making.
+    if (progress.samples_done != 0 || !std::filesystem::exists(gone)) return;
+    WriteSource(victim, std::string("\xff\xd8\xff of another size"));
+    std::filesystem::remove(gone);
+  };
+  const ConvertSummary summary = Convert(folder / "source", folder / "data", {}, hooks);
+  CHECK(summary.samples == 4);
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK(summary.skipped[0].path == "bee/1.jpg");
+  CHECK(summary.skipped[0].reason.find("changed its size") != std::string::npos);
+  CHECK(summary.skipped[1].path == "cow/0.jpg");
+}
+
+TEST_CASE("a planned shard that turns out too large is split, the same way for any threads") {
+  const TemporaryFolder folder;
+  // Planned from the first 64, which are tiny; those behind them are large.
+  for (int i = 0; i < 64; ++i) {
+    WriteSource(folder / "source" / (std::string("a").append(std::to_string(i))),
+                MakePng(MakePicture(8, 8)));
+  }
+  const Picture large = MakePicture(4000, 2600);  // 31 MB as raw pixels
+  const FileBytes file = MakePng(large);
+  for (int i = 0; i < 9; ++i)
+    WriteSource(folder / "source" / (std::string("b").append(std::to_string(i))), file);
+  ConvertOptions options;
+  options.max_side.reset();
+  options.image = ImageCodec::kRaw;
+  options.keep_order = true;
+  options.threads = 1;
+  const ConvertSummary summary = Convert(folder / "source", folder / "one", options);
+  CHECK(summary.samples == 73);
+  const StoredDataset data = ReadDataset(folder / "one");
+  REQUIRE(data.manifest.shards.size() == 3);  // four in a part: 125 MB
+  CHECK(data.manifest.shards[0].file == "shard-00000.sluice");
+  CHECK(data.manifest.shards[1].file == "shard-00000.1.sluice");
+  CHECK(data.manifest.shards[2].file == "shard-00000.2.sluice");
+  for (const ManifestShard& shard : data.manifest.shards)
+    CHECK(shard.bytes <= 128'000'000);
+  CHECK(data.samples.back().key == "b8");
+  options.threads = 3;
+  Convert(folder / "source", folder / "three", options);
+  CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
+  // And goes on where only a part was finished.
+  std::filesystem::remove(folder / "three" / "shard-00000.2.sluice");
+  std::filesystem::remove(folder / "three" / "manifest.json");
+  Convert(folder / "source", folder / "three", options);
+  CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
+}
+
+TEST_CASE("a planned shard all of whose sources are broken has no file") {
+  const TemporaryFolder folder;
+  const FileBytes whole = MakeJpeg(MakePicture(80, 80));
+  for (int i = 100; i < 140; ++i) {
+    WriteSource(folder / "source" / std::to_string(i),
+                i >= 110 && i < 125 ? Truncated(whole, 900) : MakePng(MakePicture(20, 20)));
+  }
+  ConvertOptions options = SmallShards();
+  options.block_samples = 5;
+  options.keep_order = true;
+  const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
+  CHECK(summary.shard_samples == 10);
+  CHECK(summary.samples == 25);
+  CHECK(summary.skipped.size() == 15);
+  CHECK_FALSE(std::filesystem::exists(folder / "data" / "shard-00001.sluice"));
+  CHECK(ReadDataset(folder / "data").samples.size() == 25);
+  CHECK(Convert(folder / "source", folder / "data", options).skipped.size() == 15);
+}
+
+TEST_CASE("progress counts up to all samples and stays monotonic") {
+  const TemporaryFolder folder;
+  WriteMixed(folder / "source");
+  ConvertProgress last;
+  bool monotonic = true;
+  ConvertHooks hooks;
+  hooks.on_progress = [&](const ConvertProgress& progress) {
+    monotonic = monotonic && progress.samples_done >= last.samples_done &&
+                progress.bytes_in >= last.bytes_in && progress.bytes_out >= last.bytes_out;
+    last = progress;
+  };
+  Convert(folder / "source", folder / "data", SmallShards(), hooks);
+  CHECK(monotonic);
+  CHECK(last.samples_done == 96);
+  CHECK(last.samples_total == 96);
+  CHECK(last.bytes_out > 8'000'000);
+}
+
+TEST_CASE("the plan is written first and tells options, sources and libraries") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  REQUIRE(RunUntil(folder / "source", folder / "data", {}, 0));
+  const auto contents = ContentsOf(folder / "data");
+  REQUIRE(contents.count("plan.json") == 1);
+  const auto plan = nlohmann::json::parse(contents.at("plan.json"));
+  CHECK(plan.at("options").at("quality") == 90);
+  CHECK(plan.at("sources").at("count") == 6);
+  CHECK(plan.at("libraries").contains("libjpeg-turbo"));
+  CHECK(plan.at("digest").get<std::string>().size() == 32);
+  Convert(folder / "source", folder / "data", {});
+  const StoredDataset data = ReadDataset(folder / "data");
+  const auto made = nlohmann::json::parse(data.manifest.made);
+  CHECK(made.at("plan") == plan.at("digest"));
+  CHECK(made.at("options") == plan.at("options"));
+  CHECK(made.at("libraries") == plan.at("libraries"));
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,129 @@
+#include "tools/cli/program.h"
+
+#include <cstdio>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <sluice/error.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/output.h"
+#include "tools/cli/quantity.h"
+
+namespace sluice::cli {
+namespace {
+
+// CLI11's help without what our descriptions say better: which options exclude each other, which
+// arguments are required.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  HelpFormatter() { column_width(24); }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string value = option->get_type_name();
+    return value.empty() ? "" : " " + value;
+  }
+  // In the program's list of commands: the first line of a command's description.
+  std::string make_subcommand(const CLI::App* app) const override {
+    const std::string description = app->get_description();
+    return Format("  %-22s%s\n", app->get_name().c_str(),
+                  description.substr(0, description.find('\n')).c_str());
+  }
+  std::string make_help(const CLI::App* app, std::string name,
+                        CLI::AppFormatMode mode) const override {
+    const std::string text = CLI::Formatter::make_help(app, std::move(name), mode) + "\n";
+    std::string compact;  // with one empty line where there are several
+    for (const char letter : text) {
+      if (letter != '\n' || !compact.ends_with("\n\n")) compact += letter;
+    }
+    while (compact.ends_with("\n\n"))
+      compact.pop_back();
+    return compact;
+  }
+};
+
+void PrepareHelp(CLI::App& app) {
+  app.formatter(std::make_shared<HelpFormatter>());
+  app.set_help_flag("-h,--help", "print this help and exit");  // set anew: the last in the list
+}
+
+void Complain(const CLI::App& program, const std::string& sentence) {
+  std::fprintf(stderr, "%s: %s\n", program.get_name().c_str(), Printable(sentence).c_str());
+}
+
+int WrongUsage(const CLI::App& program, const Command* command, const std::string& sentence) {
+  Complain(program, sentence);
+  std::fprintf(stderr, "Try: %s%s%s --help\n", program.get_name().c_str(),
+               command == nullptr ? "" : " ",
+               command == nullptr ? "" : command->app->get_name().c_str());
+  return kWrongUsage;
+}
+
+const Command* Chosen(const std::vector<Command>& commands) {
+  for (const Command& command : commands) {
+    if (command.app->parsed()) return &command;
+  }
+  return nullptr;
+}
+
+// Parses; returns whether to go on. Otherwise `exit_code` is the program's.
+bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv,
+           int& exit_code) {
+  try {
+    program.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    PrintOut(program.help());  // of the command, where one was named
+    exit_code = kDone;
+    return false;
+  } catch (const CLI::CallForVersion& version) {
+    PrintOut(std::string(version.what()) + "\n");
+    exit_code = kDone;
+    return false;
+  } catch (const CLI::ArgumentMismatch& error) {
+    const std::string text = error.what();
+    exit_code =
+        WrongUsage(program, Chosen(commands),
+                   text.substr(0, text.find(':')) + " takes one value, and can be given once");
+    return false;
+  } catch (const CLI::ParseError& error) {
+    exit_code = WrongUsage(program, Chosen(commands), error.what());
+    return false;
+  } catch (const UsageError& error) {
+    exit_code = WrongUsage(program, Chosen(commands), error.what());
+    return false;
+  }
+  if (Chosen(commands) == nullptr) {
+    std::fputs(program.help().c_str(), stderr);
+    exit_code = kWrongUsage;
+    return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv) {
+  PrepareHelp(program);
+  for (const Command& command : commands)
+    PrepareHelp(*command.app);
+  try {
+    int exit_code = kDone;
+    if (!Parse(program, commands, argc, argv, exit_code)) return exit_code;
+    return Chosen(commands)->run();
+  } catch (const UsageError& error) {
+    return WrongUsage(program, Chosen(commands), error.what());
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kInvalidArgument) {
+      return WrongUsage(program, Chosen(commands), error.what());
+    }
+    Complain(program, error.what());
+  } catch (const std::bad_alloc&) {
+    Complain(program, "out of memory");
+  } catch (const std::exception& error) {
+    Complain(program, error.what());
+  }
+  return kFailed;
+}
+
+}  // namespace sluice::cli

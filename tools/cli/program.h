@@ -1,0 +1,23 @@
+// A program made of commands: parsing, error messages and exit codes, the same for all of them.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace sluice::cli {
+
+struct Command {
+  CLI::App* app = nullptr;   // a sub-command of the program's App, with its options
+  std::function<int()> run;  // called once its options are parsed; returns an ExitCode
+};
+
+// Parses the command line and runs the command it names. Whatever is thrown is written to standard
+// error as "NAME: what happened"; wrong usage adds where to look. Returns the exit code.
+int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv);
+
+}  // namespace sluice::cli

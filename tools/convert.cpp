@@ -1,0 +1,265 @@
+#include "tools/convert.h"
+
+#include <cstdio>
+#include <memory>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+#include "tools/convert_report.h"
+
+namespace sluice {
+namespace {
+
+using cli::AddOption;
+using cli::UsageError;
+
+constexpr const char* kDescription =
+    "Compiles a folder of images into a dataset.\n\n"
+    "SOURCE holds one folder per class (numbered in the order of their names; images in nested\n"
+    "folders belong to the top one), or images directly: then they have no labels. JPEG and PNG\n"
+    "are recognised by content. Hidden files and files that are no images are passed over and\n"
+    "counted; broken images are left out and listed in DATASET/skipped.tsv.\n\n"
+    "DATASET is created. Where a conversion was interrupted, the same command goes on with it.\n"
+    "The result depends on the sources and the options alone, never on --threads.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice convert photos/ data/photos\n"
+    "  sluice convert photos/ data/photos --short-side 256 --quality 95\n"
+    "  sluice convert cifar/train data/train --no-resize --quality keep\n"
+    "  sluice convert photos/ data/raw64 --size 64x64 --image raw\n\n";
+
+struct Arguments {
+  std::string source;
+  std::string dataset;
+  ConvertOptions options;
+  bool no_resize = false;
+  bool json = false;
+  bool quiet = false;
+};
+
+// "90", "keep" or "keep:90"
+void ParseQuality(const std::string& text, ConvertOptions& options) {
+  std::string number = text;
+  options.keep = text.starts_with("keep");
+  if (options.keep) {
+    if (text == "keep") return;
+    number = text.starts_with("keep:") ? text.substr(5) : "";
+  }
+  try {
+    options.quality = static_cast<int>(cli::ParseInteger(number, 1, 100));
+  } catch (const UsageError&) {
+    throw UsageError("\"" + text + "\" is not 1 to 100, keep, or keep:Q with Q from 1 to 100");
+  }
+}
+
+std::uint64_t ParseShardBytes(const std::string& text) {
+  const std::uint64_t bytes = cli::ParseBytes(text);
+  if (bytes < 1'000'000 || bytes > 128'000'000) {
+    throw UsageError("\"" + text + "\" is not from 1MB to 128MB");
+  }
+  return bytes;
+}
+
+void AddSizeOptions(CLI::App& app, Arguments& arguments) {
+  ConvertOptions& options = arguments.options;
+  CLI::Option* const max_side =
+      AddOption(app, "--max-side", "N",
+                "shrink so that no side is longer than N pixels\n(the default, with N = 500)",
+                [&options](const std::string& text) {
+                  options.max_side = static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65535));
+                });
+  CLI::Option* const short_side = AddOption(
+      app, "--short-side", "N",
+      "shrink so that the shorter side has N pixels;\nsmaller images stay as they are",
+      [&options](const std::string& text) {
+        options.short_side = static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65535));
+      });
+  CLI::Option* const size =
+      AddOption(app, "--size", "WxH", "make every image W x H pixels (N means NxN); may\nenlarge",
+                [&options](const std::string& text) {
+                  const cli::Sides sides = cli::ParseSides(text);
+                  options.size = Size{sides.width, sides.height};
+                });
+  CLI::Option* const no_resize =
+      app.add_flag("--no-resize", arguments.no_resize, "keep every image's size");
+  CLI::Option* const fit =
+      AddOption(app, "--fit", "HOW",
+                "what --size does about another aspect ratio: crop\n(cover, keep the centre; the "
+                "default), stretch, or\npad (fit inside, the rest black)",
+                [&options](const std::string& text) {
+                  options.fit = cli::ParseChoice<Fit>(
+                      text, {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}});
+                });
+  CLI::Option* const ways[] = {max_side, short_side, size, no_resize};
+  for (CLI::Option* one : ways) {
+    for (CLI::Option* other : ways) {
+      if (one != other) one->excludes(other);
+    }
+    one->group("Size of the images (one of the first four)");
+  }
+  fit->needs(size)->group(size->get_group());
+}
+
+void AddImageOptions(CLI::App& app, Arguments& arguments) {
+  ConvertOptions& options = arguments.options;
+  const std::string group = "How images are stored";
+  CLI::Option* const image =
+      AddOption(app, "--image", "FORM", "jpeg (default) or raw: pixels, ready to be copied",
+                [&options](const std::string& text) {
+                  options.image = cli::ParseChoice<ImageCodec>(
+                      text, {{"jpeg", ImageCodec::kJpeg}, {"raw", ImageCodec::kRaw}});
+                });
+  CLI::Option* const quality = AddOption(
+      app, "--quality", "Q",
+      "JPEG quality, 1 to 100 (default 90); or keep: a JPEG\nthat needs no resizing keeps its "
+      "coefficients exactly;\nkeep:Q encodes the others at Q",
+      [&options](const std::string& text) { ParseQuality(text, options); });
+  CLI::Option* const restart =
+      AddOption(app, "--restart", "N",
+                "rows of blocks between JPEG restart markers (default\n1), or none; they let a "
+                "reader skip what a crop\nleaves out",
+                [&options](const std::string& text) {
+                  options.restart_rows =
+                      text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
+                });
+  CLI::Option* const subsampling =
+      AddOption(app, "--subsampling", "S", "colour at half resolution, 420 (default), or full, 444",
+                [&options](const std::string& text) {
+                  options.subsampling = cli::ParseChoice<Subsampling>(
+                      text, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
+                });
+  AddOption(app, "--channels", "C", "3 (RGB, default) or 1 (grey)",
+            [&options](const std::string& text) {
+              options.channels = cli::ParseChoice<unsigned>(text, {{"3", 3}, {"1", 1}});
+            })
+      ->group(group);
+  image->group(group);
+  for (CLI::Option* const option : {quality, restart, subsampling})
+    option->group(group);
+}
+
+void AddDatasetOptions(CLI::App& app, Arguments& arguments) {
+  ConvertOptions& options = arguments.options;
+  const std::string group = "The dataset";
+  AddOption(app, "--shard-size", "BYTES",
+            "planned size of a shard, 1MB to 128MB (default\n64MB); MB is 1000000 bytes, MiB "
+            "1048576",
+            [&options](const std::string& text) { options.shard_bytes = ParseShardBytes(text); })
+      ->group(group);
+  AddOption(app, "--block-samples", "N",
+            "samples in a block, the unit of reading and\nshuffling: auto (default, for about "
+            "512 KiB) or\n1 to 65536",
+            [&options](const std::string& text) {
+              options.block_samples =
+                  text == "auto" ? 0
+                                 : static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65536));
+            })
+      ->group(group);
+  CLI::Option* const seed =
+      AddOption(app, "--seed", "N", "of the order the samples are stored in (default 0)",
+                [&options](const std::string& text) {
+                  options.seed = cli::ParseInteger(text, 0, UINT64_MAX);
+                });
+  app.add_flag("--keep-order", options.keep_order,
+               "store the samples in the order of their paths, not\npermuted")
+      ->excludes(seed)
+      ->group(group);
+  seed->group(group);
+}
+
+void AddRunningOptions(CLI::App& app, Arguments& arguments) {
+  ConvertOptions& options = arguments.options;
+  AddOption(app, "--threads", "N", "threads to use (default: one for each CPU)",
+            [&options](const std::string& text) {
+              options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
+            });
+  AddOption(app, "--on-error", "WHAT",
+            "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
+            [&options](const std::string& text) {
+              options.on_error = cli::ParseChoice<OnError>(
+                  text, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
+            });
+  AddOption(app, "--max-pixels", "N",
+            "refuse larger images before memory is taken for them\n(default 178M)",
+            [&options](const std::string& text) {
+              options.max_pixels = cli::ParseCount(text);
+              if (options.max_pixels == 0) throw UsageError("0 pixels would refuse every image");
+            });
+  app.add_flag("--dry-run", options.dry_run, "look, plan and count; write nothing");
+  app.add_flag("--json", arguments.json,
+               "print one JSON object to standard output, and no\nprogress");
+  app.add_flag("--quiet", arguments.quiet, "print errors only");
+}
+
+// What cannot be seen while the options are parsed one by one.
+void Complete(const CLI::App& app, Arguments& arguments) {
+  ConvertOptions& options = arguments.options;
+  if (options.short_side || options.size || arguments.no_resize) options.max_side.reset();
+  if (options.image == ImageCodec::kRaw) {
+    for (const char* name : {"--quality", "--restart", "--subsampling"}) {
+      if (app.count(name) > 0) {
+        throw UsageError(std::string(name) + " says how JPEGs are made; --image raw makes none");
+      }
+    }
+  }
+}
+
+int Run(const CLI::App& app, Arguments& arguments) {
+  Complete(app, arguments);
+  const cli::Interrupt interrupt;
+  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
+                         "converting " + cli::Printable(arguments.source) + " into " +
+                             cli::Printable(arguments.dataset));
+  ConvertAccount account{arguments.dataset, arguments.options, {}, 0};
+  bool begun = false;
+  ConvertHooks hooks;
+  hooks.stop = interrupt.token();
+  hooks.on_progress = [&](const ConvertProgress& now) {
+    if (!begun) account.found_done = now.samples_done;  // told before the first sample
+    begun = true;
+    progress.Update(now.samples_done, now.samples_total, now.bytes_out);
+  };
+  try {
+    account.summary = Convert(arguments.source, arguments.dataset, arguments.options, hooks);
+  } catch (const Error& error) {
+    progress.Erase();
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
+    std::fprintf(stderr,
+                 "sluice: interrupted. What was finished stays in %s; the same command goes on "
+                 "from there.\n",
+                 cli::Printable(arguments.dataset).c_str());
+    return cli::kInterrupted;
+  }
+  progress.Erase();
+  if (arguments.json) {
+    PrintConvertJson(account);
+  } else if (!arguments.quiet) {
+    PrintConvertText(account);
+  }
+  return account.summary.skipped.empty() ? cli::kDone : cli::kSomeLeftOut;
+}
+
+}  // namespace
+
+cli::Command AddConvertCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("convert", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("SOURCE", arguments->source, "folder of images")->required()->type_name("");
+  app->add_option("DATASET", arguments->dataset, "folder to create")->required()->type_name("");
+  AddSizeOptions(*app, *arguments);
+  AddImageOptions(*app, *arguments);
+  AddDatasetOptions(*app, *arguments);
+  AddRunningOptions(*app, *arguments);
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [app, arguments] { return Run(*app, *arguments); }};
+}
+
+}  // namespace sluice

@@ -1,0 +1,147 @@
+#include "tools/convert_report.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include <nlohmann/json.hpp>
+
+#include "tools/cli/output.h"
+#include "tools/cli/quantity.h"
+
+namespace sluice {
+namespace {
+
+using cli::CountText;
+using cli::Format;
+using cli::Printable;
+
+constexpr std::size_t kReasonsShown = 8;
+
+struct Reason {
+  std::string text;
+  std::string example;  // the first path
+  std::uint64_t count = 0;
+};
+
+// By count, the most frequent first.
+std::vector<Reason> GroupByReason(const std::vector<LeftOut>& left_out) {
+  std::map<std::string, Reason> by_text;
+  for (const LeftOut& one : left_out) {
+    Reason& reason = by_text[one.reason];
+    if (reason.count++ == 0) reason = {one.reason, one.path, 1};
+  }
+  std::vector<Reason> reasons;
+  reasons.reserve(by_text.size());
+  for (auto& [text, reason] : by_text)
+    reasons.push_back(std::move(reason));
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const Reason& a, const Reason& b) { return a.count > b.count; });
+  return reasons;
+}
+
+std::string ReasonLines(const std::vector<LeftOut>& left_out) {
+  const std::vector<Reason> reasons = GroupByReason(left_out);
+  std::string lines;
+  for (std::size_t i = 0; i < std::min(kReasonsShown, reasons.size()); ++i) {
+    lines += Format("%8llu  %s: %s%s\n", static_cast<unsigned long long>(reasons[i].count),
+                    Printable(reasons[i].text).c_str(), Printable(reasons[i].example).c_str(),
+                    reasons[i].count > 1 ? ", ..." : "");
+  }
+  if (reasons.size() > kReasonsShown) {
+    lines += "          and " +
+             CountText(reasons.size() - kReasonsShown, "more reason", "more reasons") + "\n";
+  }
+  return lines;
+}
+
+nlohmann::ordered_json ListJson(const std::vector<LeftOut>& left_out) {
+  auto list = nlohmann::ordered_json::array();
+  for (const LeftOut& one : left_out)
+    list.push_back({{"path", one.path}, {"reason", one.reason}});
+  return list;
+}
+
+// What was made: samples, sizes, time.
+std::string MadeLines(const ConvertAccount& account) {
+  const ConvertSummary& summary = account.summary;
+  const bool dry_run = account.options.dry_run;
+  std::string text = dry_run ? "dry run, nothing was written" : Printable(account.dataset);
+  text += dry_run && !summary.skipped.empty() ? ": at most " : ": ";
+  text += CountText(summary.samples, "sample", "samples");
+  text += summary.classes.empty() ? " without labels"
+                                  : " of " + CountText(summary.classes.size(), "class", "classes");
+  text += " in " + CountText(summary.shards, "shard", "shards") + "\n";
+  text += "  sources    " + cli::BytesText(summary.bytes_in) + "\n";
+  text +=
+      std::string("  dataset    ") + (dry_run ? "about " : "") + cli::BytesText(summary.bytes_out);
+  if (summary.bytes_in > 0) {
+    text += Format(" (%.0f%% of the sources)", 100.0 * static_cast<double>(summary.bytes_out) /
+                                                   static_cast<double>(summary.bytes_in));
+  }
+  text += "\n  time       " + cli::SecondsText(summary.seconds);
+  const std::uint64_t sources = summary.samples + summary.skipped.size();
+  if (account.found_done > 0) {
+    text += "; " + CountText(account.found_done, "source was", "sources were") +
+            " done already by an earlier run";
+  } else if (!dry_run && summary.seconds > 0) {
+    text += Format(" (%s images/s)",
+                   cli::RateText(static_cast<double>(sources) / summary.seconds).c_str());
+  }
+  text += "\n";
+  if (account.options.keep && !dry_run) {
+    text += "  kept       " + CountText(summary.kept, "image has", "images have") +
+            " the source's own coefficients\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+void PrintConvertText(const ConvertAccount& account) {
+  const ConvertSummary& summary = account.summary;
+  for (const std::string& warning : summary.warnings) {
+    std::fprintf(stderr, "sluice: warning: %s\n", Printable(warning).c_str());
+  }
+  std::string text = MadeLines(account);
+  if (!summary.passed_over.empty()) {
+    text += "  passed     " + CountText(summary.passed_over.size(), "file", "files") + " over:\n" +
+            ReasonLines(summary.passed_over);
+  }
+  if (!summary.skipped.empty()) {
+    text += "  LEFT OUT   " + CountText(summary.skipped.size(), "source", "sources") + ":\n" +
+            ReasonLines(summary.skipped);
+  }
+  if (!account.options.dry_run && !(summary.passed_over.empty() && summary.skipped.empty())) {
+    text += "  " + Printable(account.dataset) + "/skipped.tsv lists each of them\n";
+  }
+  cli::PrintOut(text);
+}
+
+void PrintConvertJson(const ConvertAccount& account) {
+  const ConvertSummary& summary = account.summary;
+  auto classes = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < summary.classes.size(); ++i) {
+    classes.push_back({{"name", summary.classes[i]}, {"samples", summary.class_counts.at(i)}});
+  }
+  cli::PrintJson({{"dataset", account.dataset},
+                  {"dry_run", account.options.dry_run},
+                  {"samples", summary.samples},
+                  {"classes", summary.classes.size()},
+                  {"skipped", summary.skipped.size()},
+                  {"passed_over", summary.passed_over.size()},
+                  {"kept", summary.kept},
+                  {"found_done", account.found_done},
+                  {"shards", summary.shards},
+                  {"shard_samples", summary.shard_samples},
+                  {"block_samples", summary.block_samples},
+                  {"bytes_in", summary.bytes_in},
+                  {"bytes_out", summary.bytes_out},
+                  {"seconds", summary.seconds},
+                  {"class_list", classes},
+                  {"skipped_list", ListJson(summary.skipped)},
+                  {"passed_over_list", ListJson(summary.passed_over)},
+                  {"warnings", summary.warnings}});
+}
+
+}  // namespace sluice

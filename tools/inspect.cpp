@@ -1,0 +1,84 @@
+#include "tools/inspect.h"
+
+#include <memory>
+#include <optional>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/inspect_report.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kDescription =
+    "Says what a dataset holds.\n\n"
+    "Says what the manifest says: schema, counts, classes, sizes, and how the dataset was made. "
+    "No\n"
+    "shard is read unless --sample or --key asks for one of its samples.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice inspect data/photos\n"
+    "  sluice inspect data/photos --sample 0\n"
+    "  sluice inspect data/photos --key cats/tom.jpg\n"
+    "  sluice inspect data/photos --shards --json\n\n";
+
+struct Arguments {
+  std::string dataset;
+  std::optional<std::uint64_t> sample;
+  std::optional<std::string> key;
+  bool shards = false;
+  bool json = false;
+};
+
+std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+    if (dataset[i].key() == key) return i;
+  }
+  throw Error(ErrorCode::kNotFound, dataset.path().string(),
+              "holds no sample of the key \"" + key +
+                  "\"; a key is the source's path relative to its folder");
+}
+
+int Run(const Arguments& arguments) {
+  const Dataset dataset = Dataset::Open(arguments.dataset);
+  std::optional<std::uint64_t> sample = arguments.sample;
+  if (arguments.key) sample = FindKey(dataset, *arguments.key);
+  if (arguments.json) {
+    PrintInspectJson(dataset, arguments.shards, sample);
+  } else if (sample) {
+    PrintSampleText(dataset, *sample);
+  } else {
+    PrintInspectText(dataset, arguments.shards);
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddInspectCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("inspect", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  CLI::Option* const sample =
+      cli::AddOption(*app, "--sample", "N", "show the fields of sample N (from 0)",
+                     [arguments](const std::string& text) {
+                       arguments->sample = cli::ParseInteger(text, 0, UINT64_MAX);
+                     });
+  cli::AddOption(*app, "--key", "KEY",
+                 "show the fields of the sample of that key; searched\nfor from the beginning",
+                 [arguments](const std::string& text) { arguments->key = text; })
+      ->excludes(sample);
+  app->add_flag("--shards", arguments->shards, "list the shards, too");
+  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice

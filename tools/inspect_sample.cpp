@@ -1,0 +1,90 @@
+#include "tools/inspect_sample.h"
+
+#include <nlohmann/json.hpp>
+
+namespace sluice {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+template <class T>
+Json Values(const Sample& sample, const Field& field) {
+  const std::span<const T> values = sample.Array<T>(field.name);
+  return Json(std::vector<T>(values.begin(), values.end()));
+}
+
+Json Values(const Sample& sample, const Field& field) {
+  switch (field.dtype) {
+    case DType::kInt8: return Values<std::int8_t>(sample, field);
+    case DType::kInt16: return Values<std::int16_t>(sample, field);
+    case DType::kInt32: return Values<std::int32_t>(sample, field);
+    case DType::kInt64: return Values<std::int64_t>(sample, field);
+    case DType::kUint8: return Values<std::uint8_t>(sample, field);
+    case DType::kUint16: return Values<std::uint16_t>(sample, field);
+    case DType::kFloat32: return Values<float>(sample, field);
+    case DType::kFloat64: return Values<double>(sample, field);
+  }
+  return nullptr;
+}
+
+void AddImage(const Sample& sample, const Field& field, Json& json) {
+  const ImagePayload image = sample.Payload(field.name);
+  json["codec"] = NameOf(image.codec);
+  json["width"] = image.width;
+  json["height"] = image.height;
+  json["channels"] = image.channels;
+  json["pixel_type"] = image.pixel_type == PixelType::kUint8 ? "uint8" : "uint16";
+  json["bytes"] = image.bytes.size();
+}
+
+void AddArray(const Sample& sample, const Field& field, Json& json) {
+  json["dtype"] = NameOf(field.dtype);
+  const Json values = Values(sample, field);
+  auto shape = field.shape;
+  if (field.kind == FieldKind::kVariable) {
+    const std::uint64_t inner = field.elements();
+    shape.insert(shape.begin(), inner == 0 ? 0 : static_cast<std::uint32_t>(values.size() / inner));
+  }
+  json["shape"] = shape;
+  if (!shape.empty()) {
+    json["values"] = values;
+    return;
+  }
+  json["value"] = values.at(0);
+  if (!field.classes.empty() && values.at(0).is_number_integer()) {
+    const std::int64_t number = sample.Integer(field.name);
+    if (number >= 0 && static_cast<std::uint64_t>(number) < field.classes.size()) {
+      json["class"] = field.classes[static_cast<std::size_t>(number)];
+    }
+  }
+}
+
+void AddBytes(const Sample& sample, const Field& field, Json& json) {
+  json["bytes"] = sample.Bytes(field.name).size();
+  if (field.role == Role::kText || field.role == Role::kJson) {
+    json["text"] = std::string(sample.Text(field.name));
+  }
+}
+
+}  // namespace
+
+nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index) {
+  const Sample sample = dataset[index];
+  Json fields = Json::array();
+  for (const Field& field : dataset.schema().fields) {
+    Json json{{"name", field.name}, {"kind", NameOf(field.kind)}};
+    if (!sample.Has(field.name)) {
+      json["absent"] = true;
+    } else if (field.kind == FieldKind::kImage) {
+      AddImage(sample, field, json);
+    } else if (field.kind == FieldKind::kBytes) {
+      AddBytes(sample, field, json);
+    } else {
+      AddArray(sample, field, json);
+    }
+    fields.push_back(std::move(json));
+  }
+  return {{"index", index}, {"key", sample.key()}, {"place", sample.place()}, {"fields", fields}};
+}
+
+}  // namespace sluice

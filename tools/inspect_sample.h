@@ -1,0 +1,14 @@
+// One sample's fields, as JSON.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include <sluice/dataset.h>
+
+namespace sluice {
+
+// {"index", "key", "place", "fields": [{"name", "kind", and what is in it}, ...]}. A field without
+// a value has "absent": true.
+nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index);
+
+}  // namespace sluice

@@ -1,0 +1,111 @@
+#!/bin/sh
+# Installs the system packages that are missing: tools/setup.sh [build|test|ci]
+#
+#   build  what building the libraries, commands and samples needs (the default)
+#   test   that, and what the tests need
+#   ci     that, and the checkers of .ci/run
+#
+# For Debian 12 and Ubuntu 24.04 (by apt-get; says what it installs; asks sudo for root). Does nothing
+# where everything is there. SLUICE_SKIP_SETUP=1 leaves the system alone.
+set -eu
+
+say() { printf '%s\n' "setup: $*"; }
+fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
+
+wanted=${1:-build}
+case $wanted in
+  build | test | ci) ;;
+  *) fail "unknown set '$wanted'; one of build, test, ci" ;;
+esac
+if [ "${SLUICE_SKIP_SETUP:-0}" = 1 ]; then
+  say "SLUICE_SKIP_SETUP is set: installing nothing"
+  exit 0
+fi
+
+id=unknown version=
+if [ -r /etc/os-release ]; then
+  # shellcheck source=/dev/null
+  id=$(. /etc/os-release && printf %s "${ID:-unknown}")
+  # shellcheck source=/dev/null
+  version=$(. /etc/os-release && printf %s "${VERSION_ID:-}")
+fi
+case $id in
+  debian) jpeg=libjpeg62-turbo-dev known=12 ;;
+  ubuntu) jpeg=libjpeg-turbo8-dev known=24.04 ;;
+  *)
+    fail "this system ('$id') is neither Debian 12 nor Ubuntu 24.04, so its packages are not known here.
+Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
+  a C++20 compiler (g++ 12 or later), CMake 3.25 or later, Ninja, pkg-config;
+  with their headers: libjpeg-turbo 2.1 (libjpeg and libturbojpeg), zstd, xxHash 0.8, libspng,
+  libexif, CLI11 2.1, nlohmann_json 3.10; for the tests Catch2 (2.13 or 3),
+  libpng and Python 3."
+    ;;
+esac
+[ "$version" = "$known" ] || say "made for $id $known and not tried on '$version'; going on"
+
+packages="g++ cmake ninja-build pkg-config $jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev
+  libspng-dev libexif-dev libcli11-dev nlohmann-json3-dev"
+# Besides their framework the tests need means that are not Sluice's own: libpng to write pictures,
+# Python and what follows it for a reader that knows the format by its document alone.
+[ "$wanted" = build ] || packages="$packages catch2 libpng-dev python3 python3-xxhash zstd"
+# The checkers are wanted in one version; .ci/run does without where a system lacks it.
+checkers=
+[ "$wanted" != ci ] || checkers="clang-format-14 clang-tidy-14"
+
+installed() {
+  [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return
+  [ "$1" = pkg-config ] && command -v pkg-config >/dev/null  # pkgconf does as well
+}
+offered() { [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]; }
+
+missing=
+for package in $packages $checkers; do
+  installed "$package" || missing="$missing $package"
+done
+if [ -z "$missing" ]; then
+  say "every package is there"
+  exit 0
+fi
+
+sudo=
+if [ "$(id -u)" != 0 ]; then
+  command -v sudo >/dev/null ||
+    fail "not root and no sudo; have an administrator install:$missing"
+  sudo=sudo
+fi
+apt() {
+  $sudo env DEBIAN_FRONTEND=noninteractive apt-get -q -o DPkg::Lock::Timeout=300 "$@" </dev/null
+}
+
+updated=no
+update() {
+  say "fetching the lists of packages (apt-get update)"
+  apt update || fail "apt-get update failed; see above. Is there a way to the package servers?"
+  updated=yes
+}
+for package in $missing; do
+  if ! offered "$package"; then
+    update
+    break
+  fi
+done
+install=
+for package in $missing; do
+  case " $checkers " in
+    *" $package "*) offered "$package" || { say "no package $package here; doing without"; continue; } ;;
+  esac
+  install="$install $package"
+done
+if [ -z "$install" ]; then
+  exit 0
+fi
+
+say "installing with apt-get:$install"
+# shellcheck disable=SC2086  # a list
+if ! apt install -y --no-install-recommends $install; then
+  # Old lists name versions that the servers no longer have.
+  [ "$updated" = no ] || fail "apt-get could not install$install; see above"
+  update
+  apt install -y --no-install-recommends $install ||
+    fail "apt-get could not install$install; see above"
+fi

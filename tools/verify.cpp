@@ -1,0 +1,81 @@
+#include "tools/verify.h"
+
+#include <chrono>
+#include <memory>
+
+#include <sluice/verify.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+#include "tools/verify_report.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kDescription =
+    "Checks every byte of a dataset.\n\n"
+    "Compares every byte of the dataset with its checksums: manifest, headers, tables, "
+    "directories,\n"
+    "payloads, and the padding between them. Each fault is named with its shard, sample and key.\n"
+    "With --decode every image is decoded, too: that finds images that were broken when they were\n"
+    "written.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice verify data/photos\n"
+    "  sluice verify data/photos --decode --json > report.json\n\n";
+
+struct Arguments {
+  std::string dataset;
+  VerifyOptions options;
+  bool json = false;
+  bool quiet = false;
+};
+
+int Run(Arguments& arguments) {
+  const cli::Interrupt interrupt;
+  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "verifying",
+                         "verifying " + cli::Printable(arguments.dataset));
+  arguments.options.stop = interrupt.token();
+  arguments.options.on_progress = [&progress](std::uint64_t done, std::uint64_t total) {
+    progress.Update(done, total);
+  };
+  const auto begin = std::chrono::steady_clock::now();
+  const VerifyReport report = VerifyDataset(arguments.dataset, arguments.options);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+  progress.Erase();
+  if (arguments.json) {
+    PrintVerifyJson(report, taken.count());
+  } else {
+    PrintVerifyText(arguments.dataset, report, taken.count(), arguments.quiet);
+  }
+  if (report.stopped) return cli::kInterrupted;
+  return report.faults.empty() ? cli::kDone : cli::kFailed;
+}
+
+}  // namespace
+
+cli::Command AddVerifyCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("verify", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  app->add_flag("--decode", arguments->options.decode, "also decode every image");
+  cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 [arguments](const std::string& text) {
+                   arguments->options.threads =
+                       static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
+                 });
+  app->add_flag("--json", arguments->json,
+                "print one JSON object to standard output, and no\nprogress");
+  app->add_flag("--quiet", arguments->quiet, "print faults and errors only");
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice

@@ -1,0 +1,180 @@
+#include "writer/convert/conversion.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/disk/manifest.h"
+#include "writer/convert/ordered_pipeline.h"
+#include "writer/convert/skipped.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+constexpr std::chrono::milliseconds kReportInterval(100);
+
+std::uint64_t BytesOf(const MadeShard& made) noexcept {
+  std::uint64_t bytes = 0;
+  for (const FinishedShard& part : made.parts)
+    bytes += part.shard.bytes;
+  return bytes;
+}
+}  // namespace
+
+Conversion::Conversion(const std::filesystem::path& source_folder, const DatasetFolder& dataset,
+                       const SourceList& sources, const Schema& schema, const Plan& plan,
+                       const std::vector<std::uint32_t>& order, const ConvertOptions& options,
+                       const ConvertHooks& hooks)
+    : source_folder_(source_folder),
+      dataset_(dataset),
+      sources_(sources),
+      schema_(schema),
+      plan_(plan),
+      order_(order),
+      options_(options),
+      hooks_(hooks),
+      made_(plan.shards()) {
+  progress_.samples_total = plan.samples;
+}
+
+void Conversion::FailOn(std::uint64_t position, const std::string& reason) const {
+  if (options_.on_error != OnError::kFail) return;
+  throw Error(ErrorCode::kCorrupt, (source_folder_ / SourceAt(position).key).string(), reason);
+}
+
+void Conversion::Resume() {
+  for (std::uint32_t shard = 0; shard < made_.size(); ++shard) {
+    if (hooks_.stop.stop_requested()) ThrowStopped();
+    made_[shard] = FindMadeShard(plan_, schema_, dataset_.path(), shard);
+    if (!made_[shard]) continue;
+    for (const auto& [position, reason] : made_[shard]->origin.left_out) {
+      if (position >= plan_.samples) {
+        throw Error(ErrorCode::kCorrupt, (dataset_.path() / ShardFileName(shard)).string(),
+                    "names sources that the plan does not have; remove this file and run again");
+      }
+      FailOn(position, reason);
+    }
+    progress_.samples_done += plan_.SamplesOf(shard);
+    progress_.bytes_in += made_[shard]->origin.bytes_in;
+    finished_bytes_ += BytesOf(*made_[shard]);
+  }
+}
+
+void Conversion::Run(unsigned threads) {
+  std::vector<std::uint32_t> open;  // planned shards still to be made
+  std::uint64_t samples = 0;
+  for (std::uint32_t shard = 0; shard < made_.size(); ++shard) {
+    if (made_[shard]) continue;
+    open.push_back(shard);
+    samples += plan_.SamplesOf(shard);
+  }
+  Report(true);
+  // All shards but the plan's last have the same number of samples.
+  const auto position_of = [&](std::uint64_t index) {
+    return open[index / plan_.shard_samples] * plan_.shard_samples + index % plan_.shard_samples;
+  };
+  const std::uint64_t header_bytes = BuildShardHeader(schema_, {}, 1).size();
+  const std::uint64_t reserve_bytes = OriginBound(plan_.SamplesOf(0));
+  threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, samples));
+  std::vector<SampleEncoder> encoders(
+      threads, SampleEncoder(source_folder_, options_, schema_, header_bytes, reserve_bytes));
+  if (samples > 0) {
+    RunInOrder(
+        threads, samples, hooks_.stop,
+        [&](unsigned worker, std::uint64_t index) {
+          return encoders[worker].Encode(SourceAt(position_of(index)));
+        },
+        [&](std::uint64_t index, Outcome&& outcome) {
+          Consume(position_of(index), std::move(outcome));
+        });
+  }
+  Report(true);
+}
+
+void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
+  const auto shard = static_cast<std::uint32_t>(position / plan_.shard_samples);
+  const std::uint64_t within = position % plan_.shard_samples;
+  if (within == 0) writing_.emplace(plan_, schema_, dataset_.path(), shard);
+  const Source& source = SourceAt(position);
+  if (outcome.reason.empty()) {
+    writing_->Add(std::move(outcome.sample), source.bytes, outcome.kept);
+  } else {
+    FailOn(position, outcome.reason);
+    writing_->LeaveOut(position, std::move(outcome.reason));
+  }
+  ++progress_.samples_done;
+  progress_.bytes_in += source.bytes;
+  if (within + 1 == plan_.SamplesOf(shard)) {
+    made_[shard] = writing_->Finish();
+    writing_.reset();
+    finished_bytes_ += BytesOf(*made_[shard]);
+  }
+  Report(!writing_);
+}
+
+void Conversion::Report(bool now) {
+  if (!hooks_.on_progress) return;
+  const auto time = std::chrono::steady_clock::now();
+  if (!now && time - last_report_ < kReportInterval) return;
+  last_report_ = time;
+  progress_.bytes_out = finished_bytes_ + (writing_ ? writing_->bytes() : 0);
+  hooks_.on_progress(progress_);
+}
+
+void Conversion::Finish(ConvertSummary& summary) {
+  Manifest manifest = BeginManifest(DatasetName(plan_), schema_);
+  manifest.made = MadeJson(plan_);
+  for (const std::optional<MadeShard>& made : made_) {
+    for (const FinishedShard& part : made->parts)
+      AddShard(part, manifest);
+    for (const auto& [position, reason] : made->origin.left_out) {
+      summary.skipped.push_back({SourceAt(position).key, reason});
+    }
+    summary.bytes_in += made->origin.bytes_in;
+    summary.kept += made->origin.kept;
+  }
+  std::sort(summary.skipped.begin(), summary.skipped.end(),
+            [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+  if (manifest.samples == 0) {
+    throw Error(ErrorCode::kCorrupt, source_folder_.string(),
+                "none of its " + std::to_string(plan_.samples) +
+                    " images could be converted; the first: " +
+                    ToUtf8(summary.skipped.front().path) + ": " + summary.skipped.front().reason);
+  }
+  for (std::size_t c = 0; c < manifest.class_counts.size(); ++c) {
+    if (manifest.class_counts[c] != 0) continue;
+    summary.warnings.push_back("class " + std::to_string(c) + " (" + sources_.classes[c] +
+                               ") has no sample; it keeps its number");
+  }
+  summary.samples = manifest.samples;
+  summary.class_counts = manifest.class_counts;
+  summary.shards = manifest.shards.size();
+  dataset_.Write(kSkippedName, SkippedTable(summary.skipped, summary.passed_over));
+  WriteManifest(manifest);
+  for (const ManifestShard& shard : manifest.shards)
+    summary.bytes_out += shard.bytes;
+  for (const char* name : {kManifestName, kPlanName, kSkippedName}) {
+    summary.bytes_out += std::filesystem::file_size(dataset_.path() / name);
+  }
+}
+
+// A manifest that is there and good, but another one, is of a dataset that something was done to
+// since.
+void Conversion::WriteManifest(const Manifest& manifest) const {
+  Id128 id;
+  const std::string text = ManifestToJson(manifest, id);
+  try {
+    Id128 there;
+    ReadManifest(dataset_.path(), there);
+    if (there == id) return;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnfinished) throw;
+    return dataset_.Write(kManifestName, text);
+  }
+  throw Error(ErrorCode::kExists, dataset_.path().string(),
+              "holds a dataset that this conversion began and that was changed since; choose "
+              "another folder");
+}
+
+}  // namespace sluice

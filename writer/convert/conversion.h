@@ -1,0 +1,57 @@
+// The running of a plan: from its planned shards to the finished dataset.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+
+#include <sluice/convert.h>
+
+#include "writer/convert/dataset_folder.h"
+#include "writer/convert/plan.h"
+#include "writer/convert/planned_shard.h"
+
+namespace sluice {
+
+class Conversion {
+ public:
+  // Everything given outlives the conversion. `order`: position in the dataset -> index of the
+  // source.
+  Conversion(const std::filesystem::path& source_folder, const DatasetFolder& dataset,
+             const SourceList& sources, const Schema& schema, const Plan& plan,
+             const std::vector<std::uint32_t>& order, const ConvertOptions& options,
+             const ConvertHooks& hooks);
+
+  // Finds the planned shards that an earlier run has finished.
+  void Resume();
+  // Makes the others, on `threads` threads.
+  void Run(unsigned threads);
+  // Writes skipped.tsv and the manifest; adds to `summary` what came of the samples.
+  void Finish(ConvertSummary& summary);
+
+ private:
+  const Source& SourceAt(std::uint64_t position) const {
+    return sources_.sources[order_[position]];
+  }
+  void Consume(std::uint64_t position, Outcome&& outcome);
+  void FinishShard();
+  void Report(bool now);
+  void FailOn(std::uint64_t position, const std::string& reason) const;
+  void WriteManifest(const Manifest& manifest) const;
+
+  const std::filesystem::path& source_folder_;
+  const DatasetFolder& dataset_;
+  const SourceList& sources_;
+  const Schema& schema_;
+  const Plan& plan_;
+  const std::vector<std::uint32_t>& order_;
+  const ConvertOptions& options_;
+  const ConvertHooks& hooks_;
+
+  std::vector<std::optional<MadeShard>> made_;  // by planned shard
+  std::optional<PlannedShardWriter> writing_;   // the shard in hand
+  ConvertProgress progress_;
+  std::uint64_t finished_bytes_ = 0;  // of finished shards
+  std::chrono::steady_clock::time_point last_report_{};
+};
+
+}  // namespace sluice

@@ -1,0 +1,122 @@
+#include <chrono>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "format/cpu.h"
+#include "format/disk/manifest.h"
+#include "writer/convert/conversion.h"
+#include "writer/convert/options.h"
+#include "writer/convert/probe.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+// What is known of the summary before a sample is made.
+ConvertSummary BeginSummary(const SourceList& sources) {
+  ConvertSummary summary;
+  summary.classes = sources.classes;
+  summary.skipped = sources.broken;
+  summary.passed_over = sources.passed_over;
+  summary.warnings = sources.warnings;
+  return summary;
+}
+
+void FailOnBroken(const std::filesystem::path& folder, const SourceList& sources,
+                  const ConvertOptions& options) {
+  if (options.on_error != OnError::kFail || sources.broken.empty()) return;
+  const LeftOut& first = sources.broken.front();
+  throw Error(ErrorCode::kUnsupported, (folder / first.path).string(), first.reason);
+}
+
+// A dry run's account: what is planned, and what the probed samples let expect.
+void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& probe,
+                   ConvertSummary& summary) {
+  summary.samples = plan.samples;
+  summary.shards = plan.shards();
+  summary.bytes_out = plan.samples * probe.mean_bytes;
+  summary.class_counts.resize(sources.classes.size());
+  for (const Source& source : sources.sources) {
+    summary.bytes_in += source.bytes;
+    if (sources.labelled) ++summary.class_counts[static_cast<std::size_t>(source.label)];
+  }
+  summary.skipped.insert(summary.skipped.end(), probe.left_out.begin(), probe.left_out.end());
+}
+
+class Stages {
+ public:
+  Stages(const std::filesystem::path& source, const ConvertOptions& options,
+         const ConvertHooks& hooks)
+      : source_(source),
+        options_(options),
+        hooks_(hooks),
+        threads_(options.threads != 0 ? options.threads : AvailableCpus()),
+        sources_(ScanFolder(source, threads_, hooks.stop)),
+        schema_(ConvertedSchema(sources_)),
+        plan_(BeginPlan(sources_, options)),
+        order_(ConvertOrder(plan_.samples, options)),
+        summary_(BeginSummary(sources_)) {
+    FailOnBroken(source, sources_, options);
+  }
+
+  ConvertSummary DryRun() {
+    SummarizePlan(sources_, plan_, Settle(), summary_);
+    return Summary();
+  }
+
+  ConvertSummary Run(const std::filesystem::path& dataset) {
+    const DatasetFolder folder(dataset);
+    if (folder.plan()) {
+      ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
+    } else {
+      Settle();
+    }
+    folder.RemoveLeftovers();
+    if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_));
+    Conversion conversion(source_, folder, sources_, schema_, plan_, order_, options_, hooks_);
+    if (folder.plan()) conversion.Resume();
+    conversion.Run(threads_);
+    conversion.Finish(summary_);
+    return Summary();
+  }
+
+ private:
+  Probe Settle() {
+    Probe probe = ProbeSizes(source_, sources_, schema_, order_, options_, threads_, hooks_.stop);
+    SettlePlan(options_, probe.mean_bytes, BuildShardHeader(schema_, {}, 1).size(), plan_);
+    return probe;
+  }
+
+  ConvertSummary Summary() {
+    summary_.block_samples = plan_.block_samples;
+    summary_.shard_samples = plan_.shard_samples;
+    return std::move(summary_);
+  }
+
+  const std::filesystem::path& source_;
+  const ConvertOptions& options_;
+  const ConvertHooks& hooks_;
+  unsigned threads_;
+  SourceList sources_;
+  Schema schema_;
+  Plan plan_;
+  std::vector<std::uint32_t> order_;
+  ConvertSummary summary_;
+};
+
+}  // namespace
+
+ConvertSummary Convert(const std::filesystem::path& source, const std::filesystem::path& dataset,
+                       const ConvertOptions& options, const ConvertHooks& hooks) {
+  const auto start = std::chrono::steady_clock::now();
+  CheckOptions(options);
+  CheckFoldersApart(source, dataset);
+  Stages stages(source, options, hooks);
+  ConvertSummary summary = options.dry_run ? stages.DryRun() : stages.Run(dataset);
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
+}  // namespace sluice

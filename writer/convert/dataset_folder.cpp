@@ -1,0 +1,101 @@
+#include "writer/convert/dataset_folder.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "format/disk/manifest.h"
+
+namespace sluice {
+
+namespace {
+
+bool EndsWith(const std::string& text, std::string_view suffix) {
+  return text.size() >= suffix.size() && text.ends_with(suffix);
+}
+
+bool IsLeftover(const std::string& name) {
+  if (!EndsWith(name, kTemporarySuffix)) return false;
+  const std::string whole = name.substr(0, name.size() - kTemporarySuffix.size());
+  return whole == kPlanName || whole == kManifestName || whole == kSkippedName ||
+         (whole.starts_with("shard-") && EndsWith(whole, ".sluice"));
+}
+
+bool HoldsForeignFiles(const std::filesystem::path& folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return std::any_of(begin(entries), end(entries), [](const auto& entry) {
+    return !IsLeftover(entry.path().filename().string());
+  });
+}
+
+bool LiesIn(const std::filesystem::path& inner, const std::filesystem::path& outer) {
+  const auto [end_of_outer, unused] =
+      std::mismatch(outer.begin(), outer.end(), inner.begin(), inner.end());
+  return end_of_outer == outer.end();
+}
+
+}  // namespace
+
+DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
+  CreateFolder(path_);
+  Lock();
+  if (std::filesystem::exists(path_ / kPlanName)) {
+    std::vector<std::byte> content;
+    ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
+    plan_ = AsText(content);
+  } else if (HoldsForeignFiles(path_)) {
+    throw Error(ErrorCode::kExists, path_.string(),
+                "holds files that no conversion has left there; name a folder that does not exist "
+                "yet, or empty this one");
+  }
+}
+
+void DatasetFolder::Lock() {
+  lock_ = FileHandle(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock_) {
+    throw Error(ErrorCode::kIo, path_.string(),
+                "the folder cannot be opened: " + SystemErrorText(errno));
+  }
+  // File systems that cannot lock a folder go without.
+  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(ErrorCode::kState, path_.string(),
+                "another conversion into this folder is running; wait for its end");
+  }
+}
+
+void DatasetFolder::RemoveLeftovers() const {
+  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+    if (IsLeftover(entry.path().filename().string())) std::filesystem::remove(entry.path());
+  }
+}
+
+void DatasetFolder::Write(const std::string& name, std::string_view content) const {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path_ / name, error);
+  if (!error && size == content.size()) {
+    std::vector<std::byte> there;
+    ReadFile(path_ / name, content.size(), there);
+    if (AsText(there) == content) return;
+  }
+  WriteFile(path_ / name, AsBytes(content));
+}
+
+void CheckFoldersApart(const std::filesystem::path& source, const std::filesystem::path& dataset) {
+  std::error_code error;
+  const std::filesystem::path from = std::filesystem::canonical(source, error);
+  if (error) return;  // the scan says what is wrong with the source
+  std::filesystem::path to = std::filesystem::weakly_canonical(std::filesystem::absolute(dataset));
+  if (!to.has_filename()) to = to.parent_path();
+  if (LiesIn(to, from)) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.string(),
+                "the dataset would lie inside of the source folder and become part of it; choose a "
+                "folder elsewhere");
+  }
+}
+
+}  // namespace sluice

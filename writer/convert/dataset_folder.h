@@ -1,0 +1,43 @@
+// The folder that a conversion writes into: claimed, locked, and looked through for an earlier run.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "format/disk/file.h"
+
+namespace sluice {
+
+inline constexpr const char* kSkippedName = "skipped.tsv";
+
+class DatasetFolder {
+ public:
+  // Creates the folder if need be and locks it for this process; the lock ends with the object, or
+  // with the process. Errors: kExists (it holds something that no conversion left there), kState
+  // (another conversion is at work in it), kIo.
+  explicit DatasetFolder(const std::filesystem::path& path);
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+  // The text of the plan that an earlier run left, or nullopt.
+  const std::optional<std::string>& plan() const noexcept { return plan_; }
+
+  // Removes files of this format's names that were not finished.
+  void RemoveLeftovers() const;
+
+  // Writes a file whole, unless it has that content already.
+  void Write(const std::string& name, std::string_view content) const;
+
+ private:
+  void Lock();
+
+  std::filesystem::path path_;
+  FileHandle lock_;
+  std::optional<std::string> plan_;
+};
+
+// Throws Error(kInvalidArgument) if one of the two folders lies in the other, where a conversion
+// would read what it writes.
+void CheckFoldersApart(const std::filesystem::path& source, const std::filesystem::path& dataset);
+
+}  // namespace sluice

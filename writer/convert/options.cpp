@@ -1,0 +1,82 @@
+#include "writer/convert/options.h"
+
+#include <string>
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "writer/encode/jpeg.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr unsigned kMaxThreads = 1024;
+
+void Require(bool holds, const std::string& sentence) {
+  if (!holds) throw Error(ErrorCode::kInvalidArgument, sentence);
+}
+
+void CheckGeometry(const ConvertOptions& options) {
+  const int set =
+      options.max_side.has_value() + options.short_side.has_value() + options.size.has_value();
+  Require(set <= 1, "max_side, short_side and size exclude each other; set one of them, or none");
+  const std::uint32_t limit = options.image == ImageCodec::kJpeg ? kMaxJpegSide : kMaxImageSide;
+  const auto in_range = [limit](std::uint32_t side) { return side >= 1 && side <= limit; };
+  const std::string range = " must lie between 1 and " + std::to_string(limit);
+  if (options.max_side) Require(in_range(*options.max_side), "max_side" + range);
+  if (options.short_side) Require(in_range(*options.short_side), "short_side" + range);
+  if (options.size) {
+    Require(in_range(options.size->width) && in_range(options.size->height),
+            "the width and the height of size" + range);
+    Require(std::uint64_t{options.size->width} * options.size->height <= kMaxImagePixels,
+            "size has more than " + std::to_string(kMaxImagePixels) + " pixels");
+  }
+}
+
+}  // namespace
+
+void CheckOptions(const ConvertOptions& options) {
+  CheckGeometry(options);
+  Require(options.quality >= 1 && options.quality <= 100, "quality must lie between 1 and 100");
+  Require(!options.keep || options.image == ImageCodec::kJpeg,
+          "keep is about JPEG files and cannot be had with raw pixels");
+  Require(options.restart_rows <= 65'535, "restart_rows is at most 65535");
+  Require(options.channels == 1 || options.channels == 3, "channels is 1 (grey) or 3 (RGB)");
+  Require(options.shard_bytes >= kMinShardBytes && options.shard_bytes <= kMaxShardBytes,
+          "shard_bytes must lie between 1000000 and 128000000");
+  Require(options.block_samples <= kMaxBlockSamples, "block_samples is at most 65536");
+  Require(options.threads <= kMaxThreads, "threads is at most 1024");
+  Require(options.max_pixels >= 1 && options.max_pixels <= kMaxImagePixels,
+          "max_pixels must lie between 1 and " + std::to_string(kMaxImagePixels));
+}
+
+nlohmann::json OptionsToJson(const ConvertOptions& options) {
+  using nlohmann::json;
+  const bool jpeg = options.image == ImageCodec::kJpeg;
+  const auto number = [](const std::optional<std::uint32_t>& value) {
+    return value ? json(*value) : json();
+  };
+  const char* const fits[] = {"crop", "stretch", "pad"};
+  json out;
+  out["max_side"] = number(options.max_side);
+  out["short_side"] = number(options.short_side);
+  out["size"] = options.size ? json{options.size->width, options.size->height} : json();
+  out["fit"] = options.size ? json(fits[static_cast<int>(options.fit)]) : json();
+  out["image"] = jpeg ? "jpeg" : "raw";
+  out["quality"] = jpeg ? json(options.quality) : json();
+  out["keep"] = options.keep;
+  out["restart_rows"] = jpeg ? json(options.restart_rows) : json();
+  const bool colour = jpeg && options.channels == 3;
+  out["subsampling"] =
+      colour ? json(options.subsampling == Subsampling::k420 ? "420" : "444") : json();
+  out["channels"] = options.channels;
+  out["shard_bytes"] = options.shard_bytes;
+  out["block_samples"] = options.block_samples;
+  out["keep_order"] = options.keep_order;
+  out["seed"] = options.keep_order ? json() : json(options.seed);
+  out["max_pixels"] = options.max_pixels;
+  return out;
+}
+
+}  // namespace sluice

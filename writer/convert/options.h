@@ -1,0 +1,17 @@
+// The conversion's options: checked, and as text for plan and manifest.
+#pragma once
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/convert.h>
+
+namespace sluice {
+
+// Throws Error(kInvalidArgument) for a value out of range or two that do not fit together.
+void CheckOptions(const ConvertOptions& options);
+
+// What the bytes of the result depend on; options that have no effect beside others are null, so
+// that they make no difference.
+nlohmann::json OptionsToJson(const ConvertOptions& options);
+
+}  // namespace sluice

@@ -1,0 +1,132 @@
+#include "writer/convert/ordered_pipeline.h"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kOutcomesPerThread = 8;
+constexpr std::uint64_t kMaxWaitingBytes = 64 << 20;
+
+std::uint64_t BytesOf(const Outcome& outcome) noexcept {
+  std::uint64_t bytes = sizeof(outcome) + outcome.sample.key.size();
+  for (const FieldValue& value : outcome.sample.fields)
+    bytes += value.bytes.size();
+  return bytes;
+}
+
+class Pipeline {
+ public:
+  Pipeline(unsigned threads, std::uint64_t count,
+           const std::function<Outcome(unsigned, std::uint64_t)>& produce)
+      : count_(count), produce_(produce), slots_(threads * kOutcomesPerThread) {
+    workers_.reserve(threads);
+    try {
+      for (unsigned worker = 0; worker < threads; ++worker) {
+        workers_.emplace_back([this, worker] { Work(worker); });
+      }
+    } catch (...) {
+      End(std::current_exception());  // no more threads to be had; those begun are joined
+      throw;
+    }
+  }
+  ~Pipeline() { End(nullptr); }
+
+  // The outcome of the next index, or nullopt after End().
+  std::optional<Outcome> Next() {
+    std::unique_lock lock(mutex_);
+    std::optional<Outcome>& slot = slots_[next_out_ % slots_.size()];
+    ready_.wait(lock, [&] { return ended_ || slot; });
+    if (ended_) return std::nullopt;
+    std::optional<Outcome> outcome;
+    outcome.swap(slot);
+    waiting_bytes_ -= BytesOf(*outcome);
+    ++next_out_;
+    room_.notify_all();
+    return outcome;
+  }
+
+  void End(std::exception_ptr error) {
+    const std::lock_guard lock(mutex_);
+    if (!ended_) error_ = std::move(error);
+    ended_ = true;
+    ready_.notify_all();
+    room_.notify_all();
+  }
+
+  void RethrowError() {
+    const std::lock_guard lock(mutex_);
+    if (error_) std::rethrow_exception(error_);
+  }
+
+ private:
+  void Work(unsigned worker) {
+    try {
+      while (const std::optional<std::uint64_t> index = Take()) {
+        Put(*index, produce_(worker, *index));
+      }
+    } catch (...) {
+      End(std::current_exception());
+    }
+  }
+
+  // The next index to work on, once there is a slot for it.
+  std::optional<std::uint64_t> Take() {
+    std::unique_lock lock(mutex_);
+    room_.wait(
+        lock, [&] { return ended_ || next_in_ == count_ || next_in_ < next_out_ + slots_.size(); });
+    if (ended_ || next_in_ == count_) return std::nullopt;
+    return next_in_++;
+  }
+
+  void Put(std::uint64_t index, Outcome outcome) {
+    const std::uint64_t bytes = BytesOf(outcome);
+    std::unique_lock lock(mutex_);
+    // The next one in order is always let in: whoever waits, waits for it.
+    room_.wait(lock, [&] {
+      return ended_ || index == next_out_ || waiting_bytes_ + bytes <= kMaxWaitingBytes;
+    });
+    if (ended_) return;
+    waiting_bytes_ += bytes;
+    slots_[index % slots_.size()] = std::move(outcome);
+    if (index == next_out_) ready_.notify_one();
+  }
+
+  const std::uint64_t count_;
+  const std::function<Outcome(unsigned, std::uint64_t)>& produce_;
+
+  std::mutex mutex_;
+  std::condition_variable room_;               // for workers: a slot or bytes have become free
+  std::condition_variable ready_;              // for the consumer: the next one in order is there
+  std::vector<std::optional<Outcome>> slots_;  // of index i: i mod their number
+  std::uint64_t next_in_ = 0;
+  std::uint64_t next_out_ = 0;
+  std::uint64_t waiting_bytes_ = 0;
+  bool ended_ = false;
+  std::exception_ptr error_;
+  std::vector<std::jthread> workers_;  // last: joined before the rest goes
+};
+
+}  // namespace
+
+void RunInOrder(unsigned threads, std::uint64_t count, const std::stop_token& stop,
+                const std::function<Outcome(unsigned worker, std::uint64_t index)>& produce,
+                const std::function<void(std::uint64_t index, Outcome&& outcome)>& consume) {
+  Pipeline pipeline(threads, count, produce);
+  const std::stop_callback on_stop(stop, [&pipeline] { pipeline.End(nullptr); });
+  for (std::uint64_t index = 0; index < count; ++index) {
+    std::optional<Outcome> outcome = pipeline.Next();
+    if (!outcome) {
+      pipeline.RethrowError();
+      ThrowStopped();
+    }
+    consume(index, std::move(*outcome));
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,207 @@
+#include "writer/convert/plan.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <jpeglib.h>
+#include <spng.h>
+
+#include <sluice/error.h>
+#include <sluice/version.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "format/disk/zstd.h"
+#include "format/random.h"
+#include "writer/block_size.h"
+#include "writer/convert/options.h"
+
+#define SLUICE_TEXT_OF(token) SLUICE_TEXT(token)
+#define SLUICE_TEXT(token) #token
+
+namespace sluice {
+
+namespace {
+
+using nlohmann::json;
+
+constexpr const char* kFormatName = "sluice-plan";
+constexpr unsigned kPlanVersion = 1;
+
+// Sizes vary; a shard planned for the maximum would be split every other time.
+constexpr std::uint64_t kMaxPlannedBytes = 115'000'000;
+// Of directory, keys' frame and tail, beside what is counted for each sample.
+constexpr std::uint64_t kShardEndBytes = 16'384;
+
+// Chained over runs of sources, so that the whole list need not stand in memory a second time.
+class SourceDigest {
+ public:
+  void Add(std::string_view name, std::uint64_t bytes, std::int32_t label) {
+    const std::uint64_t length = name.size();
+    Append(std::as_bytes(std::span(&length, 1)));
+    Append(AsBytes(name));
+    Append(std::as_bytes(std::span(&bytes, 1)));
+    Append(std::as_bytes(std::span(&label, 1)));
+    if (run_.size() >= kRunBytes) Fold();
+  }
+  Id128 Finish() {
+    Fold();
+    return digest_;
+  }
+
+ private:
+  static constexpr std::size_t kRunBytes = 1 << 20;
+  void Append(Bytes bytes) { run_.insert(run_.end(), bytes.begin(), bytes.end()); }
+  void Fold() {
+    digest_ = Hash128({std::as_bytes(std::span(digest_.bytes)), Bytes(run_)});
+    run_.clear();
+  }
+
+  Id128 digest_;
+  std::vector<std::byte> run_;
+};
+
+json SourcesToJson(const SourceList& list) {
+  SourceDigest digest;
+  std::uint64_t bytes = 0;
+  // An empty class changes the schema without a source of its own.
+  for (std::size_t c = 0; c < list.classes.size(); ++c) {
+    digest.Add(list.classes[c], 0, static_cast<std::int32_t>(c));
+  }
+  for (const Source& source : list.sources) {
+    digest.Add(source.key, source.bytes, source.label);
+    bytes += source.bytes;
+  }
+  return {{"count", list.sources.size()},
+          {"bytes", bytes},
+          {"labelled", list.labelled},
+          {"classes", list.classes.size()},
+          {"digest", ToHex(digest.Finish())}};
+}
+
+json LibrariesToJson() {
+  return {{"sluice", kLibraryVersion},
+          {"libjpeg-turbo", SLUICE_TEXT_OF(LIBJPEG_TURBO_VERSION)},
+          {"zstd", ZstdVersion()},
+          {"spng", spng_version_string()}};
+}
+
+// "quality was 90 then and is 80 now" for the first member that differs.
+std::string FirstDifference(const json& then, const json& now) {
+  for (const auto& [name, value] : now.items()) {
+    const json before = then.is_object() ? then.value(name, json()) : json();
+    if (before != value)
+      return name + " was " + before.dump() + " then and is " + value.dump() + " now";
+  }
+  return "they were written by another version of Sluice";
+}
+
+[[noreturn]] void ThrowOtherPlan(const json& then, const json& now, const std::string& file) {
+  std::string what;
+  if (then.value("options", json()) != now.at("options")) {
+    what = "other options: " + FirstDifference(then.value("options", json()), now.at("options"));
+  } else if (then.value("sources", json()) != now.at("sources")) {
+    const json sources = then.value("sources", json());
+    what = "other sources: " + FirstDifference(sources, now.at("sources"));
+  } else {
+    what =
+        "other libraries: " + FirstDifference(then.value("libraries", json()), now.at("libraries"));
+  }
+  throw Error(ErrorCode::kExists, file,
+              "the dataset's folder holds a conversion with " + what +
+                  "; repeat it as it was, or choose another folder");
+}
+
+}  // namespace
+
+std::uint64_t Plan::SamplesOf(std::uint64_t shard) const noexcept {
+  return std::min(shard_samples, samples - shard * shard_samples);
+}
+
+Plan BeginPlan(const SourceList& sources, const ConvertOptions& options) {
+  Plan plan;
+  plan.samples = sources.sources.size();
+  if (plan.samples > UINT32_MAX) {
+    throw Error(ErrorCode::kLimit, "more than 4294967295 sources cannot be converted at once");
+  }
+  plan.inputs = {{"options", OptionsToJson(options)},
+                 {"sources", SourcesToJson(sources)},
+                 {"libraries", LibrariesToJson()}};
+  plan.digest = Hash128(AsBytes(plan.inputs.dump()));
+  return plan;
+}
+
+void SettlePlan(const ConvertOptions& options, std::uint64_t mean_bytes, std::uint64_t header_bytes,
+                Plan& plan) {
+  plan.block_samples =
+      options.block_samples != 0 ? options.block_samples : AutomaticBlockSamples(mean_bytes);
+  const std::uint64_t around = header_bytes + kShardEndBytes;
+  const std::uint64_t planned = std::min(options.shard_bytes, kMaxPlannedBytes);
+  const std::uint64_t room = planned > around ? planned - around : 0;
+  std::uint64_t samples = std::clamp<std::uint64_t>(room / mean_bytes, 1, kMaxPlannedSamples);
+  if (samples > plan.block_samples) samples -= samples % plan.block_samples;  // whole blocks
+  plan.shard_samples = samples;
+  if (plan.shards() > kMaxShards) {
+    throw Error(ErrorCode::kLimit, "the dataset would have " + std::to_string(plan.shards()) +
+                                       " shards, more than 1000000; choose larger shards");
+  }
+}
+
+std::string PlanToJson(const Plan& plan) {
+  json out = plan.inputs;
+  out["format"] = kFormatName;
+  out["version"] = kPlanVersion;
+  out["digest"] = ToHex(plan.digest);
+  out["shard_samples"] = plan.shard_samples;
+  out["block_samples"] = plan.block_samples;
+  return out.dump(1) + "\n";
+}
+
+void ResumePlan(std::string_view text, const std::string& file, Plan& plan) {
+  const Error broken(
+      ErrorCode::kCorrupt, file,
+      "is no plan of a conversion that this version of Sluice can go on with; choose "
+      "another folder, or remove this one");
+  if (NestsDeeperThan(text, kMaxJsonDepth)) throw broken;
+  const json then = json::parse(text, nullptr, false);
+  if (!then.is_object()) throw broken;
+  try {
+    if (then.at("format") != kFormatName || then.at("version") != kPlanVersion) throw broken;
+    if (then.at("digest") != ToHex(plan.digest)) ThrowOtherPlan(then, plan.inputs, file);
+    plan.shard_samples = then.at("shard_samples").get<std::uint64_t>();
+    plan.block_samples = then.at("block_samples").get<std::uint32_t>();
+  } catch (const json::exception&) {
+    throw broken;
+  }
+  if (plan.shard_samples == 0 || plan.shard_samples > kMaxPlannedSamples ||
+      plan.block_samples == 0 || plan.block_samples > kMaxBlockSamples) {
+    throw broken;
+  }
+}
+
+std::string MadeJson(const Plan& plan) {
+  return json{{"by", "sluice convert"},
+              {"plan", ToHex(plan.digest)},
+              {"options", plan.inputs.at("options")},
+              {"libraries", plan.inputs.at("libraries")}}
+      .dump();
+}
+
+std::string DatasetName(const Plan& plan) {
+  return "convert-" + ToHex(plan.digest).substr(0, 12);
+}
+
+std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options) {
+  std::vector<std::uint32_t> order(samples);
+  std::iota(order.begin(), order.end(), 0U);
+  if (options.keep_order) return order;
+  // Fisher and Yates, from the end.
+  RandomStream random(options.seed, Purpose::kConvertOrder, 0);
+  for (std::uint64_t left = samples; left > 1; --left) {
+    std::swap(order[left - 1], order[random.Below(left)]);
+  }
+  return order;
+}
+
+}  // namespace sluice

@@ -1,0 +1,85 @@
+#include "writer/convert/planned_shard.h"
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+
+namespace sluice {
+
+namespace {
+
+Bytes Identity(const Plan& plan) noexcept {
+  return std::as_bytes(std::span(plan.digest.bytes));
+}
+
+}  // namespace
+
+PlannedShardWriter::PlannedShardWriter(const Plan& plan, const Schema& schema,
+                                       const std::filesystem::path& folder, std::uint32_t shard)
+    : plan_(plan), schema_(schema), folder_(folder) {
+  made_.origin.shard = shard;
+}
+
+void PlannedShardWriter::BeginPart() {
+  const Origin& origin = made_.origin;
+  part_.emplace(schema_, folder_, ShardFileName(origin.shard, origin.part),
+                ShardId(Identity(plan_), origin.shard, origin.part), plan_.block_samples,
+                OriginBound(plan_.SamplesOf(origin.shard)));
+}
+
+void PlannedShardWriter::Add(EncodedSample sample, std::uint64_t source_bytes, bool kept) {
+  if (part_ && !part_->Fits(sample, kMaxShardBytes)) {
+    Origin origin;
+    origin.shard = made_.origin.shard;
+    origin.part = made_.origin.part;
+    made_.parts.push_back(part_->Finish(OriginToJson(origin)));
+    finished_bytes_ += made_.parts.back().shard.bytes;
+    part_.reset();
+    ++made_.origin.part;
+  }
+  if (!part_) BeginPart();
+  part_->Add(std::move(sample));
+  made_.origin.bytes_in += source_bytes;
+  made_.origin.kept += kept ? 1 : 0;
+}
+
+void PlannedShardWriter::LeaveOut(std::uint64_t position, std::string reason) {
+  made_.origin.left_out.emplace_back(position, std::move(reason));
+}
+
+std::uint64_t PlannedShardWriter::bytes() const noexcept {
+  return finished_bytes_ + (part_ ? part_->bytes() : 0);
+}
+
+MadeShard PlannedShardWriter::Finish() {
+  made_.origin.last = true;
+  if (part_) made_.parts.push_back(part_->Finish(OriginToJson(made_.origin)));
+  part_.reset();
+  return std::move(made_);
+}
+
+std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
+                                       const std::filesystem::path& folder, std::uint32_t shard) {
+  MadeShard made;
+  for (std::uint32_t part = 0;; ++part) {
+    const std::string name = ShardFileName(shard, part);
+    try {
+      ShardExpectation expect;
+      expect.id = ShardId(Identity(plan), shard, part);
+      expect.block_samples = plan.block_samples;
+      const ShardFile file(folder / name, schema, expect);
+      std::optional<Origin> origin = OriginFromJson(AsText(file.Section(kSectionOrigin)));
+      if (!origin || origin->shard != shard || origin->part != part) return std::nullopt;
+      made.parts.push_back(SurveyShard(file, name));
+      if (!origin->last) continue;
+      made.origin = std::move(*origin);
+      return made;
+    } catch (const Error& error) {
+      // Not there, or not what this plan writes under that name: it is made (again).
+      if (error.code() == ErrorCode::kIo) throw;
+      return std::nullopt;
+    }
+  }
+}
+
+}  // namespace sluice

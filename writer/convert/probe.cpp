@@ -1,0 +1,49 @@
+#include "writer/convert/probe.h"
+
+#include <algorithm>
+
+#include "writer/parallel.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kProbedSamples = 64;
+constexpr std::uint64_t kGuessedBytes = 65'536;
+// Beside its block bytes and its key: the entry in the directory's column and in the keys' table.
+constexpr std::uint64_t kEntryBytes = 8;
+
+}  // namespace
+
+Probe ProbeSizes(const std::filesystem::path& folder, const SourceList& sources,
+                 const Schema& schema, const std::vector<std::uint32_t>& order,
+                 const ConvertOptions& options, unsigned threads, const std::stop_token& stop) {
+  const std::size_t count = std::min(order.size(), kProbedSamples);
+  const RowLayout layout(schema);
+  std::vector<SampleEncoder> encoders(threads, SampleEncoder(folder, options, schema, 0, 0));
+  std::vector<std::uint64_t> bytes(count);
+  std::vector<std::string> reasons(count);
+  ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
+    Outcome outcome = encoders[worker].Encode(sources.sources[order[i]]);
+    reasons[i] = std::move(outcome.reason);
+    if (!reasons[i].empty()) return;
+    bytes[i] =
+        BlockBytesOf(outcome.sample, schema, layout) + outcome.sample.key.size() + kEntryBytes;
+  });
+  if (stop.stop_requested()) ThrowStopped();
+
+  Probe probe;
+  std::uint64_t sum = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    if (!reasons[i].empty()) {
+      probe.left_out.push_back({sources.sources[order[i]].key, std::move(reasons[i])});
+      continue;
+    }
+    sum += bytes[i];
+    ++probe.samples;
+  }
+  probe.mean_bytes = probe.samples == 0 ? kGuessedBytes : sum / probe.samples;
+  return probe;
+}
+
+}  // namespace sluice

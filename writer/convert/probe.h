@@ -1,0 +1,23 @@
+// How large samples become: looked at before shards are planned.
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+
+#include "writer/convert/sample_encoder.h"
+
+namespace sluice {
+
+struct Probe {
+  std::uint64_t samples = 0;      // that could be converted
+  std::uint64_t mean_bytes = 0;   // of one in a shard; a guess where there is none
+  std::vector<LeftOut> left_out;  // in the order of the dataset
+};
+
+// Converts the first 64 samples of the order, on `threads` threads, and forgets them. The same for
+// any number of threads.
+Probe ProbeSizes(const std::filesystem::path& folder, const SourceList& sources,
+                 const Schema& schema, const std::vector<std::uint32_t>& order,
+                 const ConvertOptions& options, unsigned threads, const std::stop_token& stop);
+
+}  // namespace sluice

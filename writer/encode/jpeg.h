@@ -1,0 +1,18 @@
+// Encoding pixels as the JPEG files that shards hold.
+#pragma once
+
+#include <sluice/convert.h>
+
+#include "format/disk/bytes.h"
+#include "writer/source/picture.h"
+
+namespace sluice {
+
+inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
+
+// A baseline file with the standard Huffman tables, so that readers need not build others;
+// `quality`, `subsampling` and `restart_rows` of the options. Grey pictures have one component.
+// Throws Error(kLimit) for a side above kMaxJpegSide.
+std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options);
+
+}  // namespace sluice

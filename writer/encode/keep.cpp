@@ -1,0 +1,150 @@
+#include "writer/encode/keep.h"
+
+#include <memory>
+
+#include <turbojpeg.h>
+
+#include <sluice/error.h>
+
+#include "writer/encode/jpeg_writing.h"
+
+namespace sluice {
+
+namespace {
+
+bool HasUsualSampling(const jpeg_decompress_struct& header) noexcept {
+  const jpeg_component_info* components = header.comp_info;
+  if (header.num_components == 1) {
+    return components[0].h_samp_factor == 1 && components[0].v_samp_factor == 1;
+  }
+  const auto usual = [](int factor) { return factor == 1 || factor == 2 || factor == 4; };
+  return usual(components[0].h_samp_factor) && usual(components[0].v_samp_factor) &&
+         // MCUs of more than ten blocks are outside of the standard.
+         components[0].h_samp_factor * components[0].v_samp_factor <= 8 &&
+         components[1].h_samp_factor == 1 && components[1].v_samp_factor == 1 &&
+         components[2].h_samp_factor == 1 && components[2].v_samp_factor == 1;
+}
+
+bool CanBeKept(const jpeg_decompress_struct& header, unsigned channels) noexcept {
+  const bool colours = header.num_components == 1
+                           ? header.jpeg_color_space == JCS_GRAYSCALE
+                           : header.num_components == 3 && header.jpeg_color_space == JCS_YCbCr;
+  return colours && header.data_precision == 8 &&
+         static_cast<unsigned>(header.num_components) == channels && HasUsualSampling(header);
+}
+
+// Baseline has 8 bits for a quantisation step.
+bool HasSmallSteps(const jpeg_decompress_struct& header) noexcept {
+  for (int c = 0; c < header.num_components; ++c) {
+    const JQUANT_TBL* table = header.comp_info[c].quant_table;
+    if (table == nullptr) return false;  // no scan of the component has come
+    for (const UINT16 step : table->quantval) {
+      if (step > 255) return false;
+    }
+  }
+  return true;
+}
+
+// Whether baseline has a code for every coefficient. libjpeg's fast encoders do not look, and would
+// write a file that nobody can read. Bounds are those of 8-bit samples (differences of two DC
+// values then fit as well).
+bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
+               jvirt_barray_ptr* coefficients) {
+  constexpr JCOEF kMost = 1023;
+  for (int c = 0; c < header.num_components; ++c) {
+    const jpeg_component_info& component = header.comp_info[c];
+    for (JDIMENSION y = 0; y < component.height_in_blocks; ++y) {
+      const JBLOCKARRAY row = out.mem->access_virt_barray(reinterpret_cast<j_common_ptr>(&out),
+                                                          coefficients[c], y, 1, FALSE);
+      for (JDIMENSION x = 0; x < component.width_in_blocks; ++x) {
+        const JCOEF* const block = row[0][x];
+        if (block[0] < -kMost - 1 || block[0] > kMost) return false;
+        for (int k = 1; k < DCTSIZE2; ++k) {
+          if (block[k] < -kMost || block[k] > kMost) return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+// False, with nothing written, if baseline cannot say what the coefficients are.
+bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* coefficients,
+                       unsigned restart_rows) {
+  if (setjmp(out.trap.jump) != 0) out.trap.Throw();
+  if (!HaveCodes(out.object, source.header(), coefficients)) return false;
+  jpeg_copy_critical_parameters(&source.object(), &out.object);
+  out.object.optimize_coding = FALSE;
+  out.object.restart_in_rows = static_cast<int>(restart_rows);
+  jpeg_write_coefficients(&out.object, coefficients);
+  jpeg_finish_compress(&out.object);
+  return true;
+}
+
+// Re-writes a file that CanBeKept(), as it lies.
+std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options) {
+  JpegSource source(file);
+  jvirt_barray_ptr* const coefficients = source.ReadCoefficients();
+  if (!HasSmallSteps(source.header())) return std::nullopt;
+  KeptJpeg kept;
+  try {
+    JpegWriting out;
+    if (!WriteCoefficients(out, source, coefficients, options.restart_rows)) return std::nullopt;
+    kept.file = out.File();
+  } catch (const Error&) {
+    // Tables that changed between scans, say: those are faults of the writing side, and the file
+    // can still be decoded.
+    return std::nullopt;
+  }
+  kept.width = source.width();
+  kept.height = source.height();
+  kept.channels = static_cast<std::uint8_t>(source.header().num_components);
+  return kept;
+}
+
+int TransformOf(Orientation orientation) noexcept {
+  if (orientation == OrientationOf(2)) return TJXOP_HFLIP;
+  if (orientation == OrientationOf(3)) return TJXOP_ROT180;
+  if (orientation == OrientationOf(4)) return TJXOP_VFLIP;
+  if (orientation == OrientationOf(5)) return TJXOP_TRANSPOSE;
+  if (orientation == OrientationOf(6)) return TJXOP_ROT90;
+  if (orientation == OrientationOf(7)) return TJXOP_TRANSVERSE;
+  if (orientation == OrientationOf(8)) return TJXOP_ROT270;
+  return TJXOP_NONE;
+}
+
+// The file turned without decoding, or nullopt where blocks at the edge are not whole.
+std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) {
+  const std::unique_ptr<void, int (*)(void*)> handle(tjInitTransform(), &tjDestroy);
+  if (!handle) throw std::bad_alloc();
+  tjtransform transform{};
+  transform.op = TransformOf(orientation);
+  transform.options = TJXOPT_PERFECT | TJXOPT_COPYNONE;
+  unsigned char* turned = nullptr;
+  unsigned long bytes = 0;
+  const int result = tjTransform(handle.get(), reinterpret_cast<const unsigned char*>(file.data()),
+                                 file.size(), 1, &turned, &bytes, &transform, TJFLAG_LIMITSCANS);
+  const std::unique_ptr<unsigned char, void (*)(unsigned char*)> owner(turned, &tjFree);
+  if (result != 0) return std::nullopt;
+  const auto* begin = reinterpret_cast<const std::byte*>(turned);
+  return std::vector<std::byte>(begin, begin + bytes);
+}
+
+}  // namespace
+
+std::optional<KeptJpeg> KeepJpeg(Bytes file, const ConvertOptions& options) {
+  Orientation orientation;
+  {
+    const JpegSource source(file);
+    if (!CanBeKept(source.header(), options.channels)) return std::nullopt;
+    orientation = source.orientation();
+  }
+  // First as it lies, which finds broken files.
+  std::optional<KeptJpeg> kept = Rewrite(file, options);
+  if (!kept || orientation.identity()) return kept;
+  const std::optional<std::vector<std::byte>> turned = Turn(kept->file, orientation);
+  if (!turned) return std::nullopt;
+  return Rewrite(*turned, options);
+}
+
+}  // namespace sluice

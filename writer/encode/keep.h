@@ -1,0 +1,28 @@
+// Keeping a JPEG's coefficients: the same picture, bit for bit, in a file made for partial
+// decoding.
+#pragma once
+
+#include <optional>
+
+#include <sluice/convert.h>
+
+#include "format/disk/bytes.h"
+#include "writer/source/jpeg_source.h"
+
+namespace sluice {
+
+struct KeptJpeg {
+  std::vector<std::byte> file;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint8_t channels = 0;
+};
+
+// `file` (as JpegSource takes it) re-written as baseline, with standard Huffman tables, restart
+// markers and no metadata, and turned upright where its orientation asks for it and whole blocks
+// allow it. nullopt where that cannot be had without decoding: CMYK and RGB-coded files, grey ones
+// where `channels` is 3 and the reverse, unusual sampling, tables that baseline has no room for.
+// Throws Error, like JpegSource, for a broken file.
+std::optional<KeptJpeg> KeepJpeg(Bytes file, const ConvertOptions& options);
+
+}  // namespace sluice

@@ -1,0 +1,99 @@
+#include "writer/finished_shard.h"
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+std::size_t ClassField(const Schema& schema) noexcept {
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    const Field& field = schema.fields[f];
+    if (field.role == Role::kLabel && field.kind == FieldKind::kArray && field.shape.empty() &&
+        !field.classes.empty() && field.dtype != DType::kFloat32 &&
+        field.dtype != DType::kFloat64) {
+      return f;
+    }
+  }
+  return Schema::kNone;
+}
+
+std::int64_t ClassNumber(const Field& field, Bytes element) noexcept {
+  switch (field.dtype) {
+    case DType::kInt8: return LoadAt<std::int8_t>(element, 0);
+    case DType::kInt16: return LoadAt<std::int16_t>(element, 0);
+    case DType::kInt32: return LoadAt<std::int32_t>(element, 0);
+    case DType::kInt64: return LoadAt<std::int64_t>(element, 0);
+    case DType::kUint8: return LoadAt<std::uint8_t>(element, 0);
+    case DType::kUint16: return LoadAt<std::uint16_t>(element, 0);
+    case DType::kFloat32:
+    case DType::kFloat64: break;  // ClassField() never names one
+  }
+  return -1;
+}
+
+FinishedShard EmptyTotals(const Schema& schema) {
+  FinishedShard totals;
+  for (const Field& field : schema.fields) {
+    if (field.kind == FieldKind::kImage) totals.images.emplace_back();
+  }
+  const std::size_t classes = ClassField(schema);
+  if (classes != Schema::kNone) totals.class_counts.resize(schema.fields[classes].classes.size());
+  return totals;
+}
+
+Manifest BeginManifest(const std::string& name, const Schema& schema) {
+  FinishedShard totals = EmptyTotals(schema);
+  Manifest manifest;
+  manifest.name = name;
+  manifest.schema = schema;
+  manifest.images = std::move(totals.images);
+  manifest.class_counts = std::move(totals.class_counts);
+  return manifest;
+}
+
+void AddShard(const FinishedShard& finished, Manifest& manifest) {
+  manifest.samples += finished.shard.samples;
+  for (std::size_t i = 0; i < manifest.images.size(); ++i) {
+    manifest.images[i].Add(finished.images[i]);
+  }
+  for (std::size_t i = 0; i < manifest.class_counts.size(); ++i) {
+    manifest.class_counts[i] += finished.class_counts[i];
+  }
+  manifest.shards.push_back(finished.shard);
+}
+
+FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) {
+  const Schema& schema = shard.schema();
+  FinishedShard finished = EmptyTotals(schema);
+  finished.shard = {file_name,           shard.id(),     shard.digest(),
+                    shard.samples(),     shard.blocks(), shard.block_samples(),
+                    shard.bytes().size()};
+  const std::size_t class_field = ClassField(schema);
+  for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
+    const BlockView block = shard.Block(b);
+    for (std::uint32_t row = 0; row < block.count(); ++row) {
+      std::size_t image_field = 0;
+      for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+        if (f == class_field) {
+          const std::int64_t number =
+              ClassNumber(schema.fields[f], block.Elements(shard.layout(), row, f));
+          if (number >= 0 && static_cast<std::uint64_t>(number) < finished.class_counts.size()) {
+            ++finished.class_counts[static_cast<std::size_t>(number)];
+          }
+        }
+        if (schema.fields[f].kind != FieldKind::kImage) continue;
+        ImagePayload image;
+        std::uint64_t checksum = 0;
+        if (const Defect defect = block.GetImage(shard.layout(), row, f, image, checksum)) {
+          throw Error(ErrorCode::kCorrupt, shard.name(), "block " + std::to_string(b), defect);
+        }
+        ManifestImages& images = finished.images[image_field++];
+        if (image.codec == Codec::kAbsent) continue;
+        images.Add(image.width, image.height, image.channels,
+                   static_cast<std::uint32_t>(image.pixel_type), image.bytes.size());
+      }
+    }
+  }
+  return finished;
+}
+
+}  // namespace sluice

@@ -1,0 +1,129 @@
+// Converting a folder of images into a dataset: what `sluice convert` does, as a function.
+//
+// A source folder holds one sub-folder per class, or images directly (then the samples have no
+// label). The result is a folder with shards, skipped.tsv, plan.json and, written last,
+// manifest.json. The bytes of the shards and of the manifest depend on the sources and the options
+// alone: not on threads, times, host names or where the folders lie.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+enum class ImageCodec { kJpeg, kRaw };
+enum class Fit {
+  kCrop,     // scale until the target is covered, keep the centre
+  kStretch,  // scale each axis on its own
+  kPad,      // scale until it fits inside, fill the rest with black
+};
+enum class Subsampling { k420, k444 };
+enum class OnError {
+  kSkip,  // leave the source out, list it in skipped.tsv, go on
+  kFail,  // throw at the first source (in the dataset's order) that cannot be converted
+};
+
+struct Size {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+};
+
+struct ConvertOptions {
+  // Geometry. At most one of max_side, short_side and size is set; none keeps every image's size.
+  // `max_side` and `short_side` only ever shrink; `size` may enlarge.
+  std::optional<std::uint32_t> max_side = 500;
+  std::optional<std::uint32_t> short_side;
+  std::optional<Size> size;
+  Fit fit = Fit::kCrop;  // what `size` does about another aspect ratio
+
+  // Storage.
+  ImageCodec image = ImageCodec::kJpeg;
+  int quality = 90;   // JPEG quality, 1..100
+  bool keep = false;  // a JPEG that needs no change keeps its coefficients; others get `quality`
+  unsigned restart_rows = 1;  // MCU rows between restart markers; 0 writes none
+  Subsampling subsampling = Subsampling::k420;
+  unsigned channels = 3;                   // 3: RGB, 1: grey
+  std::uint64_t shard_bytes = 64'000'000;  // planned size of a shard, 1'000'000..128'000'000
+  std::uint32_t block_samples = 0;         // samples in a block; 0 chooses for about 512 KiB
+
+  // Order of the samples in the dataset.
+  std::uint64_t seed = 0;
+  bool keep_order = false;  // true: sources in the order of their paths, false: permuted by `seed`
+
+  // Running.
+  unsigned threads = 0;  // 0: one for each CPU this process may use
+  OnError on_error = OnError::kSkip;
+  std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
+  bool dry_run = false;                    // look, plan and count; write nothing
+};
+
+struct ConvertProgress {
+  std::uint64_t samples_done = 0;  // converted or left out
+  std::uint64_t samples_total = 0;
+  std::uint64_t bytes_in = 0;  // of the sources read so far
+  std::uint64_t bytes_out = 0;
+};
+
+struct LeftOut {
+  std::string path;  // relative to the source folder
+  std::string reason;
+};
+
+struct ConvertSummary {
+  std::uint64_t samples = 0;
+  std::vector<std::string> classes;         // by label number; empty for a flat folder
+  std::vector<std::uint64_t> class_counts;  // samples of each class
+  std::uint64_t shards = 0;
+  std::uint64_t bytes_in = 0;   // of the sources that became samples
+  std::uint64_t bytes_out = 0;  // of everything in the dataset's folder that belongs to it
+  double seconds = 0;
+  std::vector<LeftOut> skipped;      // broken or unsupported images
+  std::vector<LeftOut> passed_over;  // files that are no images, hidden files
+  std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
+  std::vector<std::string> warnings;
+  std::uint32_t block_samples = 0;
+  std::uint64_t shard_samples = 0;  // planned samples in a shard
+};
+
+struct ConvertHooks {
+  // Called on the thread that called Convert(), several times a second and whenever a shard is
+  // done.
+  std::function<void(const ConvertProgress&)> on_progress;
+  // A stop request ends the conversion after the images in hand, with Error(kState). What was
+  // finished stays; the same call goes on from there.
+  std::stop_token stop;
+};
+
+// Converts `source` into `dataset`, a folder that is created beside others (its parent exists). A
+// folder that holds an unfinished conversion with the same plan is gone on with; one with another
+// plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
+// says what differs; a finished one of the same plan is left as it is.
+//
+// Classes are the sub-folders of `source`, numbered in the order of their names' bytes; what lies
+// deeper belongs to the sub-folder at the top. Images directly in `source` make a dataset without
+// labels; images in both places are an error. A sample's key is its path relative to `source`, as
+// bytes; a class name that is no UTF-8 has the other bytes written out as "\xNN". The dataset is
+// named "convert-" and the first digits of the plan's digest, since nothing else stays the same
+// when folders move.
+//
+// JPEG and PNG files are converted, known by their content. Exif orientation is applied,
+// transparency is laid over white, 16-bit values are rounded to 8, colour profiles are ignored. A
+// file that ends early or is damaged in its pixels is left out.
+//
+// Memory: at most (threads x (the largest source, decoded twice) + 64 MiB of finished samples + one
+// block, twice) and about 100 bytes for each source.
+//
+// Errors: kInvalidArgument (an option, the folder's layout, `dataset` inside `source`), kNotFound
+// (no such folder, no image in it), kExists, kState (stopped, or another conversion is at work in
+// `dataset`), kLimit, kIo, kCorrupt (no image at all could be converted, or with OnError::kFail the
+// first that could not), kUnsupported (with OnError::kFail, an image of another kind).
+ConvertSummary Convert(const std::filesystem::path& source, const std::filesystem::path& dataset,
+                       const ConvertOptions& options, const ConvertHooks& hooks = {});
+
+}  // namespace sluice

@@ -1,0 +1,118 @@
+// Writing a dataset of one's own from C++: a schema, a name, samples one by one, Finish().
+//
+//   sluice::Schema schema{{sluice::Field::Image(), sluice::Field::Label("label", {"cat", "dog"})}};
+//   sluice::DatasetWriter writer("data/pets", schema, {.name = "pets"});
+//   sluice::SampleBuilder sample = writer.NewSample("cats/1.jpg");
+//   sample.SetJpeg("image", jpeg_bytes);
+//   sample.Set<std::int32_t>("label", 0);
+//   writer.Add(sample);
+//   writer.Finish();
+//
+// Samples are stored in the order they are added. There is no plan and no resuming: a writer that
+// is destroyed without Finish() leaves a folder without a manifest, which readers refuse. One
+// thread at a time may use a writer; SampleBuilders are independent of each other.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include <sluice/image.h>
+#include <sluice/schema.h>
+
+namespace sluice {
+
+struct DatasetWriterOptions {
+  std::string name;  // shard ids are derived from it; the folder's name if empty
+  std::uint64_t shard_bytes = 64'000'000;  // 1'000'000..128'000'000
+  std::uint32_t block_samples = 0;         // 0: from the first samples, for about 512 KiB a block
+};
+
+// The fields of one sample. Every array field must be set before Add(); image, bytes and variable
+// fields left alone are stored as absent. Values are copied. Setters throw Error(kInvalidArgument)
+// on a name, type or shape that the schema does not have.
+class SampleBuilder {
+ public:
+  SampleBuilder(SampleBuilder&&) noexcept;
+  SampleBuilder& operator=(SampleBuilder&&) noexcept;
+  ~SampleBuilder();
+
+  // A scalar array field.
+  template <class T>
+  requires std::is_arithmetic_v<T>
+  void Set(std::string_view field, T value) { SetArray<T>(field, std::span<const T>(&value, 1)); }
+  // A fixed-shape or variable-length array, elements in row-major order.
+  template <class T>
+  void SetArray(std::string_view field, std::span<const T> values) {
+    SetElements(field, DTypeOf<T>(), std::as_bytes(values));
+  }
+  // A complete JPEG file: its header is read for size and channels, its pixels are not.
+  void SetJpeg(std::string_view field, std::span<const std::byte> file);
+  // Raw pixels, rows of interleaved pixels without padding. `compress` stores them zstd-compressed.
+  void SetPixels(std::string_view field, std::uint32_t width, std::uint32_t height,
+                 std::uint8_t channels, PixelType type, std::span<const std::byte> pixels,
+                 bool compress = false);
+  void SetBytes(std::string_view field, std::span<const std::byte> bytes, bool compress = false);
+  void SetText(std::string_view field, std::string_view text, bool compress = false);
+  // Forgets every value, keeps the memory: for the next sample.
+  void Reset(std::string key);
+
+ private:
+  friend class DatasetWriter;
+  struct State;
+  explicit SampleBuilder(std::unique_ptr<State> state);
+  void SetElements(std::string_view field, DType type, std::span<const std::byte> bytes);
+
+  template <class T>
+  static constexpr DType DTypeOf() {
+    if constexpr (std::is_same_v<T, std::int8_t>)
+      return DType::kInt8;
+    else if constexpr (std::is_same_v<T, std::int16_t>)
+      return DType::kInt16;
+    else if constexpr (std::is_same_v<T, std::int32_t>)
+      return DType::kInt32;
+    else if constexpr (std::is_same_v<T, std::int64_t>)
+      return DType::kInt64;
+    else if constexpr (std::is_same_v<T, std::uint8_t>)
+      return DType::kUint8;
+    else if constexpr (std::is_same_v<T, std::uint16_t>)
+      return DType::kUint16;
+    else if constexpr (std::is_same_v<T, float>)
+      return DType::kFloat32;
+    else if constexpr (std::is_same_v<T, double>)
+      return DType::kFloat64;
+    else
+      static_assert(!sizeof(T), "no DType for this element type");
+  }
+
+  std::unique_ptr<State> state_;
+};
+
+class DatasetWriter {
+ public:
+  // Creates `dataset`; throws Error(kExists) where the folder holds anything.
+  DatasetWriter(const std::filesystem::path& dataset, const Schema& schema,
+                const DatasetWriterOptions& options = {});
+  ~DatasetWriter();
+  DatasetWriter(const DatasetWriter&) = delete;
+  DatasetWriter& operator=(const DatasetWriter&) = delete;
+
+  SampleBuilder NewSample(std::string key) const;
+  // Stores the sample. After an Error of code kInvalidArgument or kLimit the sample was not stored
+  // and the writer can go on; after kIo it cannot.
+  void Add(const SampleBuilder& sample);
+  // Writes what is pending, then the manifest. No call may follow.
+  void Finish();
+
+  std::uint64_t samples() const noexcept;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sluice

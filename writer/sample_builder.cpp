@@ -1,0 +1,153 @@
+#include "writer/sample_builder.h"
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "format/disk/zstd.h"
+#include "format/pixels/decode.h"
+
+namespace sluice {
+
+namespace {
+
+std::string Quoted(std::string_view name) {
+  return "field \"" + std::string(name) + "\"";
+}
+
+// Stores content as it is, or as a zstd frame.
+void SetContent(std::string_view field, Bytes content, bool compress, FieldValue& value) {
+  const std::uint64_t limit = compress ? kMaxInflatedBytes : kMaxPayloadBytes;
+  if (content.size() > limit) {
+    throw Error(ErrorCode::kLimit, Quoted(field) + " is given " + std::to_string(content.size()) +
+                                       " bytes; at most " + std::to_string(limit) +
+                                       " can be stored" + (compress ? " compressed" : ""));
+  }
+  if (compress) {
+    value.bytes = ZstdCompress(content);
+    value.codec = Codec::kZstd;
+  } else {
+    value.bytes.assign(content.begin(), content.end());
+    value.codec = Codec::kRaw;
+  }
+}
+
+}  // namespace
+
+FieldValue& SampleBuilder::State::Value(std::string_view name, FieldKind kind) {
+  const std::size_t index = schema->Find(name);
+  if (index == Schema::kNone) {
+    throw Error(ErrorCode::kInvalidArgument, "the schema has no " + Quoted(name));
+  }
+  if (schema->fields[index].kind != kind) {
+    throw Error(ErrorCode::kInvalidArgument, Quoted(name) + " is of kind " +
+                                                 std::string(NameOf(schema->fields[index].kind)) +
+                                                 " and was set as " + std::string(NameOf(kind)));
+  }
+  set[index] = true;
+  return sample.fields[index];
+}
+
+SampleBuilder::SampleBuilder(std::unique_ptr<State> state) : state_(std::move(state)) {}
+SampleBuilder::SampleBuilder(SampleBuilder&&) noexcept = default;
+SampleBuilder& SampleBuilder::operator=(SampleBuilder&&) noexcept = default;
+SampleBuilder::~SampleBuilder() = default;
+
+void SampleBuilder::Reset(std::string key) {
+  state_->sample.key = std::move(key);
+  for (FieldValue& value : state_->sample.fields) {
+    std::vector<std::byte> memory = std::move(value.bytes);
+    memory.clear();
+    value = FieldValue{};
+    value.bytes = std::move(memory);
+  }
+  state_->set.assign(state_->set.size(), false);
+}
+
+void SampleBuilder::SetElements(std::string_view name, DType type,
+                                std::span<const std::byte> bytes) {
+  const std::size_t index = state_->schema->Find(name);
+  const bool variable =
+      index != Schema::kNone && state_->schema->fields[index].kind == FieldKind::kVariable;
+  // A name that is not there, or of another kind, is refused by Value().
+  const Field* const field = index == Schema::kNone ? nullptr : &state_->schema->fields[index];
+  if (field != nullptr && (variable || field->kind == FieldKind::kArray)) {
+    const std::uint64_t unit = field->elements() * SizeOf(field->dtype);
+    if (field->dtype != type) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  Quoted(name) + " has elements of type " + std::string(NameOf(field->dtype)) +
+                      " and was set with " + std::string(NameOf(type)));
+    }
+    if (variable ? bytes.size() % unit != 0 : bytes.size() != unit) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  Quoted(name) + " was set with " + std::to_string(bytes.size() / SizeOf(type)) +
+                      " elements, but its shape takes " + (variable ? "a multiple of " : "") +
+                      std::to_string(field->elements()));
+    }
+    if (bytes.size() > kMaxPayloadBytes) {
+      throw Error(ErrorCode::kLimit, Quoted(name) + " is given more than " +
+                                         std::to_string(kMaxPayloadBytes) + " bytes");
+    }
+  }
+  FieldValue& value = state_->Value(name, variable ? FieldKind::kVariable : FieldKind::kArray);
+  value.bytes.assign(bytes.begin(), bytes.end());
+  if (variable) value.codec = Codec::kRaw;
+}
+
+void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> file) {
+  JpegInfo info;
+  std::string why;
+  if (!ReadJpegInfo(file, info, why)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                Quoted(name) + " was set with bytes that are no " + "usable JPEG file: " + why);
+  }
+  FieldValue value;
+  SetContent(name, file, false, value);
+  value.codec = Codec::kJpeg;
+  value.width = info.width;
+  value.height = info.height;
+  value.channels = info.channels;
+  state_->Value(name, FieldKind::kImage) = std::move(value);
+}
+
+void SampleBuilder::SetPixels(std::string_view name, std::uint32_t width, std::uint32_t height,
+                              std::uint8_t channels, PixelType type,
+                              std::span<const std::byte> pixels, bool compress) {
+  if (width == 0 || width > kMaxImageSide || height == 0 || height > kMaxImageSide ||
+      channels == 0 || channels > 4) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        Quoted(name) + " takes images of 1 to 65535 pixels a side and 1 to 4 channels, not " +
+            std::to_string(width) + "x" + std::to_string(height) + "x" + std::to_string(channels));
+  }
+  if (std::uint64_t{width} * height > kMaxImagePixels) {
+    throw Error(ErrorCode::kLimit, Quoted(name) + " takes images of at most " +
+                                       std::to_string(kMaxImagePixels) + " pixels, not " +
+                                       std::to_string(width) + "x" + std::to_string(height));
+  }
+  const std::uint64_t expected = std::uint64_t{width} * height * channels * SizeOf(type);
+  if (pixels.size() != expected) {
+    throw Error(ErrorCode::kInvalidArgument,
+                Quoted(name) + " was set with " + std::to_string(pixels.size()) +
+                    " bytes of pixels, but its size takes " + std::to_string(expected));
+  }
+  FieldValue value;
+  SetContent(name, pixels, compress, value);
+  value.width = width;
+  value.height = height;
+  value.channels = channels;
+  value.pixel_type = type;
+  state_->Value(name, FieldKind::kImage) = std::move(value);
+}
+
+void SampleBuilder::SetBytes(std::string_view name, std::span<const std::byte> bytes,
+                             bool compress) {
+  FieldValue value;
+  SetContent(name, bytes, compress, value);
+  state_->Value(name, FieldKind::kBytes) = std::move(value);
+}
+
+void SampleBuilder::SetText(std::string_view name, std::string_view text, bool compress) {
+  SetBytes(name, AsBytes(text), compress);
+}
+
+}  // namespace sluice

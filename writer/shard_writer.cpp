@@ -1,0 +1,171 @@
+#include "writer/shard_writer.h"
+
+#include <cstdio>
+
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/limits.h"
+
+namespace sluice {
+
+namespace {
+
+// Bytes of the end of a shard: keys, origin, directory, tail.
+std::uint64_t EndBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t samples,
+                       std::uint64_t keys_bytes, std::uint64_t origin_bytes) noexcept {
+  return AlignUp(keys_bytes, kPayloadAlignment) + AlignUp(origin_bytes, kPayloadAlignment) +
+         DirectoryBytes(schema, blocks, 2, samples) + sizeof(ShardTail) + kPageBytes;
+}
+
+// Upper bound for what one more key adds to KeysBuilder::BoundBytes(), whether or not a chunk
+// closes.
+std::uint64_t KeyBound(std::uint64_t key_bytes) noexcept {
+  return key_bytes + sizeof(std::uint32_t) + key_bytes / 128 + 2048;
+}
+
+std::string InBytes(std::uint64_t bytes) {
+  return std::to_string(bytes) + " bytes";
+}
+
+}  // namespace
+
+std::string ShardFileName(std::uint32_t number, std::uint32_t part) {
+  char name[48];
+  if (part == 0) {
+    std::snprintf(name, sizeof(name), "shard-%05u.sluice", number);
+  } else {
+    std::snprintf(name, sizeof(name), "shard-%05u.%u.sluice", number, part);
+  }
+  return name;
+}
+
+Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part) {
+  const std::array<std::uint32_t, 2> words = {number, part};
+  return Hash128({identity, std::as_bytes(std::span(words))});
+}
+
+void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
+                 std::uint64_t header_bytes, std::uint64_t reserve_bytes) {
+  if (sample.key.size() > kMaxKeyBytes) {
+    throw Error(ErrorCode::kLimit,
+                "its key has " + InBytes(sample.key.size()) + "; at most 65535 are allowed");
+  }
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (sample.fields[f].bytes.size() > kMaxPayloadBytes) {
+      throw Error(ErrorCode::kLimit, "field \"" + schema.fields[f].name + "\" takes " +
+                                         InBytes(sample.fields[f].bytes.size()) +
+                                         " as stored; at most 120000000 are allowed");
+    }
+  }
+  const std::uint64_t bytes =
+      header_bytes + BlockBytes(BlockBytesOf(sample, schema, layout)) +
+      EndBytes(schema, 1, 1, KeysBuilder().BoundBytes() + KeyBound(sample.key.size()),
+               reserve_bytes);
+  if (bytes > kMaxShardBytes) {
+    throw Error(ErrorCode::kLimit, "its fields together take more than a shard of " +
+                                       InBytes(kMaxShardBytes) + " holds");
+  }
+}
+
+ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& folder,
+                         std::string file_name, Id128 id, std::uint32_t block_samples,
+                         std::uint64_t reserve_bytes)
+    : schema_(schema),
+      layout_(schema),
+      column_fields_(ColumnFields(schema)),
+      class_field_(ClassField(schema)),
+      reserve_bytes_(reserve_bytes),
+      finished_(EmptyTotals(schema)),
+      columns_(column_fields_.size()) {
+  const std::vector<std::byte> header = BuildShardHeader(schema, id, block_samples);
+  header_ = LoadAt<ShardHeader>(header, 0);
+  finished_.shard.file = std::move(file_name);
+  finished_.shard.id = id;
+  finished_.shard.block_samples = block_samples;
+  file_ = std::make_unique<AtomicFile>(folder / finished_.shard.file);
+  file_->Write(header);
+}
+
+ShardWriter::~ShardWriter() = default;
+
+bool ShardWriter::Fits(const EncodedSample& sample, std::uint64_t limit) const {
+  const std::uint64_t block =
+      BlockBytes(block_content_bytes_ + BlockBytesOf(sample, schema_, layout_));
+  const std::uint64_t keys = keys_.BoundBytes() + KeyBound(sample.key.size());
+  const std::uint64_t end =
+      EndBytes(schema_, blocks_.size() + 1, samples_ + 1, keys, reserve_bytes_);
+  return file_->size() + block + end <= limit;
+}
+
+void ShardWriter::Add(EncodedSample sample) {
+  Count(sample);
+  keys_.Add(sample.key);
+  for (std::size_t c = 0; c < column_fields_.size(); ++c) {
+    const std::vector<std::byte>& value = sample.fields[column_fields_[c]].bytes;
+    columns_[c].insert(columns_[c].end(), value.begin(), value.end());
+  }
+  block_content_bytes_ += BlockBytesOf(sample, schema_, layout_);
+  block_.push_back(std::move(sample));
+  ++samples_;
+  if (block_.size() == finished_.shard.block_samples) WriteBlock();
+}
+
+void ShardWriter::Count(const EncodedSample& sample) {
+  std::size_t image_field = 0;
+  for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
+    const FieldValue& value = sample.fields[f];
+    if (f == class_field_) {
+      const std::int64_t number = ClassNumber(schema_.fields[f], value.bytes);
+      ++finished_.class_counts.at(static_cast<std::size_t>(number));
+    }
+    if (schema_.fields[f].kind != FieldKind::kImage) continue;
+    ManifestImages& images = finished_.images[image_field++];
+    if (value.codec == Codec::kAbsent) continue;
+    images.Add(value.width, value.height, value.channels,
+               static_cast<std::uint32_t>(value.pixel_type), value.bytes.size());
+  }
+}
+
+void ShardWriter::WriteBlock() {
+  if (block_.empty()) return;
+  const std::vector<std::byte> block =
+      BuildBlock(schema_, layout_, finished_.shard.id, static_cast<std::uint32_t>(blocks_.size()),
+                 samples_ - block_.size(), block_);
+  BlockEntry entry;
+  entry.offset = file_->size();
+  entry.bytes = block.size();
+  entry.count = static_cast<std::uint32_t>(block_.size());
+  entry.header_checksum = LoadAt<BlockHeader>(block, 0).header_checksum;
+  file_->Write(block);
+  blocks_.push_back(entry);
+  block_.clear();
+  block_content_bytes_ = 0;
+}
+
+void ShardWriter::WriteSection(std::uint32_t number, Bytes content) {
+  SectionEntry entry;
+  entry.number = number;
+  entry.offset = file_->size();
+  entry.bytes = content.size();
+  entry.checksum = Hash64(content);
+  file_->Write(content);
+  const std::array<std::byte, kPayloadAlignment> zeros{};
+  file_->Write(Bytes(zeros).first(AlignUp(content.size(), kPayloadAlignment) - content.size()));
+  sections_.push_back(entry);
+}
+
+FinishedShard ShardWriter::Finish(std::string_view origin) {
+  WriteBlock();
+  WriteSection(kSectionKeys, keys_.Finish());
+  if (!origin.empty()) WriteSection(kSectionOrigin, AsBytes(origin));
+  file_->Write(BuildShardEnd(schema_, header_, file_->size(), blocks_, sections_, samples_,
+                             columns_, finished_.shard.digest));
+  finished_.shard.samples = samples_;
+  finished_.shard.blocks = blocks_.size();
+  finished_.shard.bytes = file_->size();
+  file_->Commit();
+  return std::move(finished_);
+}
+
+}  // namespace sluice

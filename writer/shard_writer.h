@@ -1,0 +1,76 @@
+// Writing one shard file: what DatasetWriter and the converter both stand on.
+//
+// Samples are gathered into blocks, which go to the file as soon as they are full; the file appears
+// under its name, whole and synced, in Finish(). A writer that is destroyed before leaves nothing
+// behind. One thread at a time. Memory: one block.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "format/disk/file.h"
+#include "format/disk/keys.h"
+#include "format/disk/shard.h"
+#include "writer/finished_shard.h"
+
+namespace sluice {
+
+// "shard-00012.sluice", further parts of a planned shard "shard-00012.1.sluice".
+std::string ShardFileName(std::uint32_t number, std::uint32_t part = 0);
+
+// XXH3-128 of the identity (a plan's digest, a dataset's name), the shard's number and its part.
+Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
+
+// Throws Error(kLimit), a sentence without the sample's name, for a sample that no shard can hold:
+// a key, a payload or all of it too large. `header_bytes`: of the shards' header; `reserve_bytes`:
+// as below.
+void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
+                 std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
+
+class ShardWriter {
+ public:
+  // `schema` is valid and outlives the writer. `reserve_bytes` are kept free, in the sense of
+  // Fits(), for the origin that Finish() will be given.
+  ShardWriter(const Schema& schema, const std::filesystem::path& folder, std::string file_name,
+              Id128 id, std::uint32_t block_samples, std::uint64_t reserve_bytes = 0);
+  ~ShardWriter();
+
+  // Whether the finished file would have at most `limit` bytes if this sample were its last.
+  // Depends on this shard's samples and nothing else.
+  bool Fits(const EncodedSample& sample, std::uint64_t limit) const;
+
+  // The sample has passed CheckLimits(), and, unless it is the first, Fits() within kMaxShardBytes.
+  void Add(EncodedSample sample);
+
+  std::uint64_t samples() const noexcept { return samples_; }
+  // Bytes of the file so far.
+  std::uint64_t bytes() const noexcept { return file_->size(); }
+
+  // Writes what is left and gives the file its name; at least one sample has been added. `origin`,
+  // a JSON text, becomes the section of that name, unless it is empty. No call may follow.
+  FinishedShard Finish(std::string_view origin = {});
+
+ private:
+  void WriteBlock();
+  void Count(const EncodedSample& sample);
+  void WriteSection(std::uint32_t number, Bytes content);
+
+  const Schema& schema_;
+  RowLayout layout_;
+  std::vector<std::size_t> column_fields_;
+  std::size_t class_field_;
+  std::uint64_t reserve_bytes_;
+
+  FinishedShard finished_;
+  ShardHeader header_;
+  std::unique_ptr<AtomicFile> file_;
+  std::uint64_t samples_ = 0;
+  std::vector<EncodedSample> block_;       // the samples of the block in hand
+  std::uint64_t block_content_bytes_ = 0;  // by BlockBytesOf()
+  std::vector<BlockEntry> blocks_;
+  std::vector<SectionEntry> sections_;
+  std::vector<std::vector<std::byte>> columns_;
+  KeysBuilder keys_;
+};
+
+}  // namespace sluice

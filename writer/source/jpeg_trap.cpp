@@ -1,0 +1,80 @@
+#include "writer/source/jpeg_trap.h"
+
+#include <string>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+// A progressive file may repeat scans at will, each a pass over the whole picture. Those that
+// programs write have about 10.
+constexpr int kMaxScans = 100;
+
+// Coefficients of the largest picture that max_pixels can allow (2^28), at two bytes each, for a
+// progressive one with three full-size components.
+constexpr long kMaxLibraryBytes = 1'700'000'000;
+
+bool DamagesPixels(int message) noexcept {
+#ifdef D_ARITH_CODING_SUPPORTED
+  if (message == JWRN_ARITH_BAD_CODE) return true;
+#endif
+  return message == JWRN_JPEG_EOF || message == JWRN_HIT_MARKER || message == JWRN_HUFF_BAD_CODE ||
+         message == JWRN_MUST_RESYNC;
+}
+
+[[noreturn]] void OnError(j_common_ptr common) {
+  auto* trap = reinterpret_cast<JpegTrap*>(common->err);
+  common->err->format_message(common, trap->text);
+  std::longjmp(trap->jump, 1);
+}
+
+void OnMessage(j_common_ptr common, int level) {
+  if (level < 0 && DamagesPixels(common->err->msg_code)) OnError(common);
+}
+
+void OnProgress(j_common_ptr common) {
+  if (!common->is_decompressor) return;
+  if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMaxScans) return;
+  auto* trap = reinterpret_cast<JpegTrap*>(common->err);
+  std::snprintf(trap->text, sizeof(trap->text), "has more than %d scans", kMaxScans);
+  std::longjmp(trap->jump, 1);
+}
+
+bool IsUnsupported(int message) noexcept {
+  return message == JERR_SOF_UNSUPPORTED || message == JERR_BAD_PRECISION ||
+         message == JERR_ARITH_NOTIMPL || message == JERR_CONVERSION_NOTIMPL ||
+         message == JERR_NOTIMPL || message == JERR_NOT_COMPILED ||
+         message == JERR_FRACT_SAMPLE_NOTIMPL || message == JERR_CCIR601_NOTIMPL;
+}
+
+}  // namespace
+
+JpegTrap::JpegTrap() {
+  jpeg_std_error(&base);
+  base.error_exit = OnError;
+  base.emit_message = OnMessage;
+}
+
+void JpegTrap::Throw() const {
+  if (IsUnsupported(base.msg_code)) {
+    throw Error(ErrorCode::kUnsupported, std::string("unsupported JPEG: ") + text);
+  }
+  throw Error(ErrorCode::kCorrupt, std::string("broken JPEG: ") + text);
+}
+
+JpegReading::JpegReading() {
+  object.err = &trap.base;
+  if (setjmp(trap.jump) != 0) trap.Throw();
+  jpeg_create_decompress(&object);
+  object.mem->max_memory_to_use = kMaxLibraryBytes;
+  progress_.progress_monitor = OnProgress;
+  object.progress = &progress_;
+}
+
+JpegReading::~JpegReading() {
+  jpeg_destroy_decompress(&object);
+}
+
+}  // namespace sluice

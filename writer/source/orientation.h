@@ -1,0 +1,37 @@
+// How a picture's stored rows and columns lie to what is to be seen (Exif 2.3, tag 0x0112).
+#pragma once
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// The picture to be seen, O, comes from the stored one, S (w x h), by O(x, y) = S(a, b) with (a, b)
+// = (x, y), or (y, x) if transposed, then a = w - 1 - a if mirrored in x, b = h - 1 - b if in y.
+struct Orientation {
+  bool transposed = false;
+  bool mirror_x = false;
+  bool mirror_y = false;
+
+  bool identity() const noexcept { return !transposed && !mirror_x && !mirror_y; }
+  friend bool operator==(const Orientation&, const Orientation&) = default;
+};
+
+// Of the tag's value; anything but 2..8 is none.
+constexpr Orientation OrientationOf(unsigned value) noexcept {
+  switch (value) {
+    case 2: return {false, true, false};
+    case 3: return {false, true, true};
+    case 4: return {false, false, true};
+    case 5: return {true, false, false};
+    case 6: return {true, false, true};
+    case 7: return {true, true, true};
+    case 8: return {true, true, false};
+    default: return {};
+  }
+}
+
+// The tag's value in Exif data, with or without "Exif\0\0" before it; 1 if it is not there, out of
+// range or the data are broken.
+unsigned ReadExifOrientation(Bytes exif);
+
+}  // namespace sluice

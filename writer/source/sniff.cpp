@@ -1,0 +1,71 @@
+#include "writer/source/sniff.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+bool HasAt(std::string_view text, std::size_t offset, std::string_view wanted) noexcept {
+  return text.size() >= offset + wanted.size() && text.substr(offset, wanted.size()) == wanted;
+}
+
+// "BM" alone begins many a text: the size of the header that follows must be one that exists.
+bool IsBmp(std::string_view text) noexcept {
+  if (!HasAt(text, 0, "BM") || text.size() < 18) return false;
+  const auto size = LoadAt<std::uint32_t>(AsBytes(text), 14);
+  constexpr std::array<std::uint32_t, 7> kSizes = {12, 40, 52, 56, 64, 108, 124};
+  return std::find(kSizes.begin(), kSizes.end(), size) != kSizes.end();
+}
+
+// ISO base media files tell their kind by a brand.
+const char* KindOfBrand(std::string_view text) noexcept {
+  if (!HasAt(text, 4, "ftyp")) return nullptr;
+  for (const std::string_view brand : {"avif", "avis"}) {
+    if (HasAt(text, 8, brand)) return "AVIF";
+  }
+  for (const std::string_view brand : {"heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"}) {
+    if (HasAt(text, 8, brand)) return "HEIF";
+  }
+  return nullptr;
+}
+
+struct Signature {
+  std::string_view bytes;
+  const char* name;
+};
+
+using namespace std::string_view_literals;
+constexpr std::array kUnsupported = {
+    Signature{"GIF87a"sv, "GIF"},
+    Signature{"GIF89a"sv, "GIF"},
+    Signature{"II*\0"sv, "TIFF"},
+    Signature{"MM\0*"sv, "TIFF"},
+    Signature{"II+\0"sv, "TIFF"},
+    Signature{"MM\0+"sv, "TIFF"},
+    Signature{"\0\0\0\x0cJXL "sv, "JPEG XL"},
+    Signature{"\xff\x0a"sv, "JPEG XL"},
+    Signature{"\0\0\0\x0cjP  "sv, "JPEG 2000"},
+    Signature{"\xff\x4f\xff\x51"sv, "JPEG 2000"},
+    Signature{"8BPS"sv, "Photoshop"},
+    Signature{"\x76\x2f\x31\x01"sv, "OpenEXR"},
+    Signature{"#?RADIANCE"sv, "Radiance HDR"},
+};
+
+}  // namespace
+
+Sniffed Sniff(Bytes start) noexcept {
+  const std::string_view text = AsText(start.first(std::min(start.size(), kSniffBytes)));
+  if (HasAt(text, 0, "\xff\xd8\xff")) return {ImageKind::kJpeg, "JPEG"};
+  // The signature's other four bytes tell what a text-mode transfer did to it: the decoder says so.
+  if (HasAt(text, 0, "\x89PNG")) return {ImageKind::kPng, "PNG"};
+  for (const Signature& signature : kUnsupported) {
+    if (HasAt(text, 0, signature.bytes)) return {ImageKind::kUnsupported, signature.name};
+  }
+  if (HasAt(text, 0, "RIFF") && HasAt(text, 8, "WEBP")) return {ImageKind::kUnsupported, "WebP"};
+  if (IsBmp(text)) return {ImageKind::kUnsupported, "BMP"};
+  if (const char* kind = KindOfBrand(text)) return {ImageKind::kUnsupported, kind};
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,68 @@
+#include "writer/text.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sluice {
+
+namespace {
+
+// Length of the well-formed UTF-8 sequence that `text` begins with (The Unicode Standard, table
+// 3-7), or 0.
+std::size_t SequenceLength(std::string_view text) noexcept {
+  const auto byte = [text](std::size_t i) {
+    return i < text.size() ? static_cast<std::uint8_t>(text[i]) : std::uint8_t{0};
+  };
+  const auto within = [&byte](std::size_t i, std::uint8_t low, std::uint8_t high) {
+    return byte(i) >= low && byte(i) <= high;
+  };
+  const std::uint8_t lead = byte(0);
+  if (lead < 0x80) return 1;
+  if (lead >= 0xC2 && lead <= 0xDF) return within(1, 0x80, 0xBF) ? 2 : 0;
+  if (lead >= 0xE0 && lead <= 0xEF) {
+    const std::uint8_t low = lead == 0xE0 ? 0xA0 : 0x80;
+    const std::uint8_t high = lead == 0xED ? 0x9F : 0xBF;
+    return within(1, low, high) && within(2, 0x80, 0xBF) ? 3 : 0;
+  }
+  if (lead >= 0xF0 && lead <= 0xF4) {
+    const std::uint8_t low = lead == 0xF0 ? 0x90 : 0x80;
+    const std::uint8_t high = lead == 0xF4 ? 0x8F : 0xBF;
+    return within(1, low, high) && within(2, 0x80, 0xBF) && within(3, 0x80, 0xBF) ? 4 : 0;
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string ToUtf8(std::string_view bytes) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  while (!bytes.empty()) {
+    const std::size_t length = SequenceLength(bytes);
+    if (length == 0) {
+      const auto byte = static_cast<std::uint8_t>(bytes[0]);
+      text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
+      bytes.remove_prefix(1);
+    } else {
+      text += bytes.substr(0, length);
+      bytes.remove_prefix(length);
+    }
+  }
+  return text;
+}
+
+std::string ToTsvCell(std::string_view bytes) {
+  std::string cell;
+  for (const char c : bytes) {
+    switch (c) {
+      case '\t': cell += "\\t"; break;
+      case '\n': cell += "\\n"; break;
+      case '\r': cell += "\\r"; break;
+      case '\\': cell += "\\\\"; break;
+      default: cell += c;
+    }
+  }
+  return cell;
+}
+
+}  // namespace sluice
