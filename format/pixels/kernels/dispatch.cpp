@@ -9,6 +9,9 @@ const Kernels& PlainKernels() noexcept;
 #ifdef SLUICE_HAVE_AVX2
 const Kernels& Avx2Kernels() noexcept;
 #endif
+#ifdef SLUICE_HAVE_NEON
+const Kernels& NeonKernels() noexcept;
+#endif
 
 KernelList Available() noexcept {
   KernelList list{{&PlainKernels()}, 1};
@@ -16,6 +19,9 @@ KernelList Available() noexcept {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
     list.sets[list.count++] = &Avx2Kernels();
   }
+#endif
+#ifdef SLUICE_HAVE_NEON
+  list.sets[list.count++] = &NeonKernels();
 #endif
   return list;
 }

@@ -29,7 +29,7 @@ SLUICE_INLINE void Pass(V* v) noexcept {
   const V difference04 = v[0] - v[4];
   W even[4][2];
   for (int half = 0; half < 2; ++half) {
-    const V z = half == 0 ? InterleaveLow(v[2], v[6]) : InterleaveHigh(v[2], v[6]);
+    const auto z = half == 0 ? InterleaveLow(v[2], v[6]) : InterleaveHigh(v[2], v[6]);
     const W t2 = MultiplyAddPairs(z, Pairs<V>(k0541, k0541 - k1847));
     const W t3 = MultiplyAddPairs(z, Pairs<V>(k0541 + k0765, k0541));
     const W round = W::All(1 << (kShift - 1));
@@ -48,9 +48,9 @@ SLUICE_INLINE void Pass(V* v) noexcept {
   const V z4 = v[5] + v[1];
   W odd[4][2];
   for (int half = 0; half < 2; ++half) {
-    const V z34 = half == 0 ? InterleaveLow(z3, z4) : InterleaveHigh(z3, z4);
-    const V v71 = half == 0 ? InterleaveLow(v[7], v[1]) : InterleaveHigh(v[7], v[1]);
-    const V v53 = half == 0 ? InterleaveLow(v[5], v[3]) : InterleaveHigh(v[5], v[3]);
+    const auto z34 = half == 0 ? InterleaveLow(z3, z4) : InterleaveHigh(z3, z4);
+    const auto v71 = half == 0 ? InterleaveLow(v[7], v[1]) : InterleaveHigh(v[7], v[1]);
+    const auto v53 = half == 0 ? InterleaveLow(v[5], v[3]) : InterleaveHigh(v[5], v[3]);
     const W a = MultiplyAddPairs(z34, Pairs<V>(k1175 - k1961, k1175));
     const W b = MultiplyAddPairs(z34, Pairs<V>(k1175, k1175 - k0390));
     odd[0][half] = MultiplyAddPairs(v71, Pairs<V>(k0298 - k0899, -k0899)) + a;
@@ -74,22 +74,44 @@ SLUICE_INLINE void Transform(V* v) noexcept {
   Pass<V, kConstBits + kPassBits + 3>(v);
 }
 
+template <class V = BlockVector>
+SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept;
+
+// Two blocks: side by side where a vector holds two.
+template <class V = BlockVector>
 SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noexcept {
-  Vector16x2 v[8];
-  for (int row = 0; row < 8; ++row) {
-    v[row] = Multiply(Vector16x2::Load(a.block + row * 8, b.block + row * 8),
-                      Vector16x2::Load(a.quant + row * 8, b.quant + row * 8));
-    Vector16x2::Clear(a.block + row * 8, b.block + row * 8);
+  if constexpr (V::kBlocks == 1) {
+    TransformOne<V>(a);
+    TransformOne<V>(b);
+  } else {
+    V v[8];
+    for (int row = 0; row < 8; ++row) {
+      v[row] = Multiply(V::Load(a.block + row * 8, b.block + row * 8),
+                        V::Load(a.quant + row * 8, b.quant + row * 8));
+      V::Clear(a.block + row * 8, b.block + row * 8);
+    }
+    a.block[kSpare] = b.block[kSpare] = 0;
+    Transform(v);
+    StoreColumns(v, a.out, a.stride, b.out, b.stride);
   }
-  a.block[kSpare] = b.block[kSpare] = 0;
-  Transform(v);
-  StoreColumns(v, a.out, a.stride, b.out, b.stride);
 }
 
+template <class V>
 SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
-  alignas(64) std::int16_t nothing[kSpareBlock] = {};
-  alignas(64) std::uint8_t nowhere[64];
-  TransformPair(a, {nothing, a.quant, nowhere, 8, 3});
+  if constexpr (V::kBlocks == 1) {
+    V v[8];
+    for (int row = 0; row < 8; ++row) {
+      v[row] = Multiply(V::Load(a.block + row * 8), V::Load(a.quant + row * 8));
+      V::Clear(a.block + row * 8);
+    }
+    a.block[kSpare] = 0;
+    Transform(v);
+    StoreColumns(v, a.out, a.stride);
+  } else {
+    alignas(64) std::int16_t nothing[kSpareBlock] = {};
+    alignas(64) std::uint8_t nowhere[64];
+    TransformPair<V>(a, {nothing, a.quant, nowhere, 8, 3});
+  }
 }
 
 // At a reduced size: the N x N lowest frequencies through an N-point transform (as in the scaled

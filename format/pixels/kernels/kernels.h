@@ -2,8 +2,9 @@
 // process.
 //
 // The algorithms are written once, in the headers of this folder whose names end in `.inc.h`, over
-// a thin layer of vector operations (vector_plain.h, vector_avx2.h). Every set gives the same
-// bytes. SLUICE_ISA=plain or avx2 in the environment forces one; it is looked at once.
+// a thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_neon.h). Every set gives
+// the same bytes. SLUICE_ISA=plain, avx2 or neon in the environment forces one of those that the
+// machine has; it is looked at once.
 #pragma once
 
 #include <cstddef>

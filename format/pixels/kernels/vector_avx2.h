@@ -24,6 +24,7 @@ SLUICE_INLINE Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept 
 
 struct Vector16x2 {
   using Wide = Wide32x2;
+  static constexpr int kBlocks = 2;
   __m256i v;
   static SLUICE_INLINE Vector16x2 Load(const std::int16_t* a, const std::int16_t* b) noexcept {
     return {_mm256_inserti128_si256(
@@ -35,6 +36,8 @@ struct Vector16x2 {
     _mm_storeu_si128(reinterpret_cast<__m128i*>(b), _mm_setzero_si128());
   }
 };
+using BlockVector = Vector16x2;
+
 SLUICE_INLINE Vector16x2 operator+(const Vector16x2& a, const Vector16x2& b) noexcept {
   return {_mm256_add_epi16(a.v, b.v)};
 }

@@ -49,6 +49,7 @@ inline Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept {
 // Sixteen values of 16 bits: eight of one block, then eight of another.
 struct Vector16x2 {
   using Wide = Wide32x2;
+  static constexpr int kBlocks = 2;
   std::int16_t lane[16];
 
   static Vector16x2 Load(const std::int16_t* a, const std::int16_t* b) noexcept {
@@ -62,6 +63,7 @@ struct Vector16x2 {
     std::memset(b, 0, 16);
   }
 };
+using BlockVector = Vector16x2;
 
 inline Vector16x2 operator+(const Vector16x2& a, const Vector16x2& b) noexcept {
   Vector16x2 r;

@@ -1,0 +1,24 @@
+// The kernels for 64-bit Arm, where NEON is part of every processor.
+#include <cstring>
+
+#include <arm_neon.h>
+
+#include "format/pixels/kernels/kernels.h"
+
+#define SLUICE_INLINE inline __attribute__((always_inline))
+#define SLUICE_SET_NAME "neon"
+
+namespace sluice::kernels::neon {
+// In the order of use.
+// clang-format off
+#include "format/pixels/kernels/vector_neon.h"
+#include "format/pixels/kernels/lines_neon.h"
+#include "format/pixels/kernels/set.inc.h"
+// clang-format on
+}  // namespace sluice::kernels::neon
+
+namespace sluice::kernels {
+const Kernels& NeonKernels() noexcept {
+  return neon::kSet;
+}
+}  // namespace sluice::kernels

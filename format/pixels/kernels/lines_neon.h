@@ -1,0 +1,163 @@
+// Lines of samples in NEON. Included inside a namespace of its own.
+
+// A weight by its two bytes: sample * weight >> 8 is sample * high + (sample * low >> 8), all of
+// which fits 16 bits.
+struct SplitWeight {
+  uint8x16_t low, high;
+};
+SLUICE_INLINE SplitWeight Split(std::uint16_t weight) noexcept {
+  return {vdupq_n_u8(static_cast<std::uint8_t>(weight & 255)),
+          vdupq_n_u8(static_cast<std::uint8_t>(weight >> 8))};
+}
+
+// Sixteen sums.
+struct Sums16 {
+  uint16x8_t low, high;
+};
+// Weights add up to 65536 at most, so that as many taps as this cannot reach the saturation of a
+// sum: 255 * 65536 / 256 + taps / 2 + 128 is below 65536.
+constexpr std::uint32_t kSafeTaps = 254;
+
+SLUICE_INLINE void Add(Sums16& sums, uint8x16_t samples, const SplitWeight& weight) noexcept {
+  const uint8x8_t half = vget_low_u8(samples);
+  sums.low = vmlal_u8(sums.low, half, vget_low_u8(weight.high));
+  sums.high = vmlal_high_u8(sums.high, samples, weight.high);
+  sums.low = vsraq_n_u16(sums.low, vmull_u8(half, vget_low_u8(weight.low)), 8);
+  sums.high = vsraq_n_u16(sums.high, vmull_high_u8(samples, weight.low), 8);
+}
+SLUICE_INLINE void AddSaturating(Sums16& sums, uint8x16_t samples,
+                                 const SplitWeight& weight) noexcept {
+  Sums16 one = {vdupq_n_u16(0), vdupq_n_u16(0)};
+  Add(one, samples, weight);
+  sums.low = vqaddq_u16(sums.low, one.low);
+  sums.high = vqaddq_u16(sums.high, one.high);
+}
+// The sums' high bytes.
+SLUICE_INLINE void Store(const Sums16& sums, std::uint8_t* out) noexcept {
+  vst1q_u8(out, vuzp2q_u8(vreinterpretq_u8_u16(sums.low), vreinterpretq_u8_u16(sums.high)));
+}
+
+// Thirty-two outputs at a time.
+template <std::uint32_t kTaps, bool kSaturating = false>
+SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+  const std::uint32_t taps = kTaps != 0 ? kTaps : sum.taps;
+  const uint16x8_t bias = vdupq_n_u16(static_cast<std::uint16_t>(taps / 2 + 128));
+  SplitWeight weight[kTaps != 0 ? kTaps : 1];
+  for (std::uint32_t t = 0; t < kTaps; ++t)
+    weight[t] = Split(sum.weights[t]);
+  for (std::size_t i = 0; i < count; i += 32) {
+    Sums16 a = {bias, bias};
+    Sums16 b = {bias, bias};
+    const std::uint8_t* line = sum.lines + i;
+    for (std::uint32_t t = 0; t < taps; ++t, line += sum.stride) {
+      const SplitWeight w = kTaps != 0 ? weight[t] : Split(sum.weights[t]);
+      if constexpr (kSaturating) {
+        AddSaturating(a, vld1q_u8(line), w);
+        AddSaturating(b, vld1q_u8(line + 16), w);
+      } else {
+        Add(a, vld1q_u8(line), w);
+        Add(b, vld1q_u8(line + 16), w);
+      }
+    }
+    Store(a, out + i);
+    Store(b, out + i + 16);
+  }
+}
+
+inline void SumLines(const LineSum& sum, std::size_t count, std::uint8_t* out) {
+  switch (sum.taps) {
+    case 1: return SumLinesOf<1>(sum, count, out);
+    case 2: return SumLinesOf<2>(sum, count, out);
+    case 3: return SumLinesOf<3>(sum, count, out);
+    case 4: return SumLinesOf<4>(sum, count, out);
+    case 5: return SumLinesOf<5>(sum, count, out);
+    case 6: return SumLinesOf<6>(sum, count, out);
+    default: break;
+  }
+  if (sum.taps <= kSafeTaps) return SumLinesOf<0>(sum, count, out);
+  SumLinesOf<0, true>(sum, count, out);
+}
+
+// Sixteen columns of sixteen bytes.
+SLUICE_INLINE void TransposeTile(const std::uint8_t* in, std::size_t in_stride, std::uint8_t* out,
+                                 std::size_t out_stride) {
+  uint8x16_t a[16];
+  uint8x16_t b[16];
+  for (std::size_t i = 0; i < 16; ++i)
+    a[i] = vld1q_u8(in + i * in_stride);
+  // Interleaving i with i + 8 four times is a transposition.
+  for (int round = 0; round < 4; ++round) {
+    for (int i = 0; i < 8; ++i) {
+      b[2 * i] = vzip1q_u8(a[i], a[i + 8]);
+      b[2 * i + 1] = vzip2q_u8(a[i], a[i + 8]);
+    }
+    for (int i = 0; i < 16; ++i)
+      a[i] = b[i];
+  }
+  for (std::size_t i = 0; i < 16; ++i)
+    vst1q_u8(out + i * out_stride, a[i]);
+}
+
+inline void Transpose(const std::uint8_t* in, std::size_t in_stride, std::size_t columns,
+                      std::size_t rows, std::uint8_t* out, std::size_t out_stride) {
+  for (std::size_t x = 0; x < columns; x += 16) {
+    for (std::size_t y = 0; y < rows; y += 16) {
+      TransposeTile(in + x * in_stride + y, in_stride, out + y * out_stride + x, out_stride);
+    }
+  }
+}
+
+// Sixteen pixels as red, green and blue.
+//
+// Red and blue each depend on one byte, and a doubling, rounding high half of a product gives the
+// same as the definition for all of its values: 2 * (2 * cr) * 22970 stands for 91881 * cr, and
+// 2 * (2 * cb) * 29033 for 116130 * cb (which no other 16-bit constant does). Green's constants are
+// even: half of them, rounded one bit earlier, are the same.
+SLUICE_INLINE uint8x16x3_t ToRgb16(const std::uint8_t* y, const std::uint8_t* cb,
+                                   const std::uint8_t* cr) noexcept {
+  const uint8x16_t middle = vdupq_n_u8(128);
+  const uint8x16_t luma = vld1q_u8(y);
+  const int8x16_t blue8 = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(cb), middle));
+  const int8x16_t red8 = vreinterpretq_s8_u8(veorq_u8(vld1q_u8(cr), middle));
+  uint8x8_t r[2];
+  uint8x8_t g[2];
+  uint8x8_t b[2];
+  for (int i = 0; i < 2; ++i) {
+    const int16x8_t blue = i == 0 ? vmovl_s8(vget_low_s8(blue8)) : vmovl_high_s8(blue8);
+    const int16x8_t red = i == 0 ? vmovl_s8(vget_low_s8(red8)) : vmovl_high_s8(red8);
+    const auto sample = [&](int16x8_t difference) {
+      const uint16x8_t base = vreinterpretq_u16_s16(difference);
+      return vqmovun_s16(vreinterpretq_s16_u16(i == 0 ? vaddw_u8(base, vget_low_u8(luma))
+                                                      : vaddw_high_u8(base, luma)));
+    };
+    r[i] = sample(vqrdmulhq_n_s16(vaddq_s16(red, red), 22970));
+    b[i] = sample(vqrdmulhq_n_s16(vaddq_s16(blue, blue), 29033));
+    const int32x4_t low =
+        vmlal_n_s16(vmull_n_s16(vget_low_s16(blue), -11277), vget_low_s16(red), -23401);
+    const int32x4_t high = vmlal_high_n_s16(vmull_high_n_s16(blue, -11277), red, -23401);
+    g[i] = sample(vrshrn_high_n_s32(vrshrn_n_s32(low, 15), high, 15));
+  }
+  return {{vcombine_u8(r[0], r[1]), vcombine_u8(g[0], g[1]), vcombine_u8(b[0], b[1])}};
+}
+
+inline void LineToRgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                      std::size_t count, std::uint8_t* rgb) {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    vst3q_u8(rgb + 3 * i, ToRgb16(y + i, cb + i, cr + i));
+  if (i < count) {
+    std::uint8_t last[48];
+    vst3q_u8(last, ToRgb16(y + i, cb + i, cr + i));
+    std::memcpy(rgb + 3 * i, last, 3 * (count - i));
+  }
+}
+
+inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
+                         std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b) {
+  for (std::size_t i = 0; i < count; i += 16) {
+    const uint8x16x3_t pixels = ToRgb16(y + i, cb + i, cr + i);
+    vst1q_u8(r + i, pixels.val[0]);
+    vst1q_u8(g + i, pixels.val[1]);
+    vst1q_u8(b + i, pixels.val[2]);
+  }
+}

@@ -1,0 +1,105 @@
+// The vector operations of the kernels in NEON: one block to a vector, so that a whole transform
+// stays in the registers. Included inside a namespace of its own.
+
+struct Wide32 {
+  int32x4_t v;
+  static SLUICE_INLINE Wide32 All(std::int32_t value) noexcept { return {vdupq_n_s32(value)}; }
+  template <int kBits>
+  SLUICE_INLINE Wide32 Left() const noexcept {
+    return {vshlq_n_s32(v, kBits)};
+  }
+  template <int kBits>
+  SLUICE_INLINE Wide32 Right() const noexcept {
+    return {vshrq_n_s32(v, kBits)};
+  }
+};
+SLUICE_INLINE Wide32 operator+(const Wide32& a, const Wide32& b) noexcept {
+  return {vaddq_s32(a.v, b.v)};
+}
+SLUICE_INLINE Wide32 operator-(const Wide32& a, const Wide32& b) noexcept {
+  return {vsubq_s32(a.v, b.v)};
+}
+
+struct Vector16 {
+  using Wide = Wide32;
+  static constexpr int kBlocks = 1;
+  int16x8_t v;
+  static SLUICE_INLINE Vector16 Load(const std::int16_t* a) noexcept { return {vld1q_s16(a)}; }
+  static SLUICE_INLINE void Clear(std::int16_t* a) noexcept { vst1q_s16(a, vdupq_n_s16(0)); }
+};
+using BlockVector = Vector16;
+
+SLUICE_INLINE Vector16 operator+(const Vector16& a, const Vector16& b) noexcept {
+  return {vaddq_s16(a.v, b.v)};
+}
+SLUICE_INLINE Vector16 operator-(const Vector16& a, const Vector16& b) noexcept {
+  return {vsubq_s16(a.v, b.v)};
+}
+SLUICE_INLINE Vector16 Multiply(const Vector16& a, const Vector16& b) noexcept {
+  return {vmulq_s16(a.v, b.v)};
+}
+
+// Multiplications here widen by themselves and take a lane for all: neighbours need not really be
+// brought together, nor pairs of weights be spread out.
+struct Interleaved {
+  int16x8_t first, second;
+  bool high;
+};
+struct WeightPair {
+  std::int16_t first, second;
+};
+template <class V>
+SLUICE_INLINE WeightPair Pairs(int first, int second) noexcept {
+  return {static_cast<std::int16_t>(first), static_cast<std::int16_t>(second)};
+}
+SLUICE_INLINE Interleaved InterleaveLow(const Vector16& a, const Vector16& b) noexcept {
+  return {a.v, b.v, false};
+}
+SLUICE_INLINE Interleaved InterleaveHigh(const Vector16& a, const Vector16& b) noexcept {
+  return {a.v, b.v, true};
+}
+SLUICE_INLINE Wide32 MultiplyAddPairs(const Interleaved& a, const WeightPair& b) noexcept {
+  if (a.high) {
+    return {vmlal_high_n_s16(vmull_high_n_s16(a.first, b.first), a.second, b.second)};
+  }
+  return {
+      vmlal_n_s16(vmull_n_s16(vget_low_s16(a.first), b.first), vget_low_s16(a.second), b.second)};
+}
+SLUICE_INLINE Wide32 WidenLow(const Vector16& a) noexcept {
+  return {vmovl_s16(vget_low_s16(a.v))};
+}
+SLUICE_INLINE Wide32 WidenHigh(const Vector16& a) noexcept {
+  return {vmovl_high_s16(a.v)};
+}
+SLUICE_INLINE Vector16 Narrow(const Wide32& low, const Wide32& high) noexcept {
+  return {vqmovn_high_s32(vqmovn_s32(low.v), high.v)};
+}
+
+SLUICE_INLINE void Transpose8(Vector16* v) noexcept {
+  int32x4_t a[8];
+  for (int i = 0; i < 8; i += 2) {
+    a[i] = vreinterpretq_s32_s16(vtrn1q_s16(v[i].v, v[i + 1].v));
+    a[i + 1] = vreinterpretq_s32_s16(vtrn2q_s16(v[i].v, v[i + 1].v));
+  }
+  int64x2_t b[8];
+  for (int i = 0; i < 8; i += 4) {
+    for (int j = i; j < i + 2; ++j) {
+      b[j] = vreinterpretq_s64_s32(vtrn1q_s32(a[j], a[j + 2]));
+      b[j + 2] = vreinterpretq_s64_s32(vtrn2q_s32(a[j], a[j + 2]));
+    }
+  }
+  for (int i = 0; i < 4; ++i) {
+    v[i].v = vreinterpretq_s16_s64(vtrn1q_s64(b[i], b[i + 4]));
+    v[i + 4].v = vreinterpretq_s16_s64(vtrn2q_s64(b[i], b[i + 4]));
+  }
+}
+
+SLUICE_INLINE void StoreColumns(const Vector16* v, std::uint8_t* a, std::size_t stride) noexcept {
+  const uint8x16_t middle = vdupq_n_u8(0x80);
+  for (std::size_t x = 0; x < 8; x += 2) {
+    const int8x16_t both = vqmovn_high_s16(vqmovn_s16(v[x].v), v[x + 1].v);
+    const uint8x16_t samples = veorq_u8(vreinterpretq_u8_s8(both), middle);
+    vst1_u8(a + x * stride, vget_low_u8(samples));
+    vst1_u8(a + (x + 1) * stride, vget_high_u8(samples));
+  }
+}
