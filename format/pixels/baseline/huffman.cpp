@@ -19,20 +19,6 @@ bool SymbolIsSound(std::uint8_t symbol, bool ac) noexcept {
   return size <= kMaxAcSize && (size != 0 || symbol == 0 || symbol == 0xF0);
 }
 
-std::uint32_t AdvanceOfSymbol(std::uint8_t symbol, bool ac) noexcept {
-  if (!ac) return 0;
-  if (symbol == 0) return kEndOfBlock;
-  return (symbol >> 4) + 1U;
-}
-
-// The entry for a code of `length` bits at the top of `bits`, 64 of which are known.
-Entry Resolve(std::uint8_t symbol, std::uint32_t length, std::uint64_t bits, bool ac) noexcept {
-  const std::uint32_t size = symbol & 15;
-  std::int32_t value = 0;
-  if (size > 0) value = Extend(static_cast<std::uint32_t>((bits << length) >> (64 - size)), size);
-  return MakeEntry(length + size, AdvanceOfSymbol(symbol, ac), value);
-}
-
 void BuildSkip(HuffmanTable& table) noexcept {
   for (std::uint32_t index = 0; index < (1U << kSkipBits); ++index) {
     std::uint32_t length = 0;
@@ -40,14 +26,13 @@ void BuildSkip(HuffmanTable& table) noexcept {
     while (length < kSkipBits && advance < kEndOfBlock) {
       const HuffmanTable::Code code = table.codes[(index << length) & ((1U << kSkipBits) - 1)];
       if (code.length == 0 || length + code.length > kSkipBits) break;
+      const std::uint32_t symbol_length = code.length + (code.symbol & 15U);
       const std::uint32_t step = AdvanceOfSymbol(code.symbol, true);
-      // A look-up must not lead past the block's last coefficient by whole symbols of the next
-      // block.
-      length += code.length + (code.symbol & 15U);
+      if (length + symbol_length > kMaxSkipLength || (advance + step) % kEndOfBlock > 62) break;
+      length += symbol_length;
       advance += step;
-      if (advance > 63) break;
     }
-    table.skip[index] = length | advance << 16;
+    table.skip[index] = length == 0 ? kNoSkip : static_cast<Skip>(length | advance << 8);
   }
 }
 
@@ -64,7 +49,7 @@ void BuildPairs(HuffmanTable& table) noexcept {
     const std::uint64_t bits = std::uint64_t{index} << (64 - kPairBits);
     const Entry first = ResolveWithin(table, bits, kPairBits);
     if (first == 0) {
-      table.pair[index] = 0;
+      table.pair[index] = kNoPair;
       continue;
     }
     const std::uint32_t length = LengthOf(first);
@@ -118,12 +103,13 @@ bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept 
     table.limit[length] = code << (16 - length);
     code <<= 1;
   }
-  for (std::uint32_t i = 0; i < (1U << kLookBits); ++i) {
-    table.look[i] = ResolveWithin(table, std::uint64_t{i} << (64 - kLookBits), kLookBits);
-  }
   if (ac) {
     BuildSkip(table);
     BuildPairs(table);
+  } else {
+    for (std::uint32_t i = 0; i < (1U << kLookBits); ++i) {
+      table.look[i] = ResolveWithin(table, std::uint64_t{i} << (64 - kLookBits), kLookBits);
+    }
   }
   return true;
 }

@@ -33,22 +33,33 @@ inline constexpr std::uint32_t kEndOfBlock = 128;
 }
 
 // Two AC symbols at a look-up of kPairBits bits, or one twice: the second then writes the first
-// one's value once more where it is, which needs no branch. Low to high: bits of the first (8), of
-// both (8), advance of the first (8) and the second (8), their values (16 each). 0: not resolved.
+// one's value once more where it is, which needs no branch. Low to high: bits of both (8), advance
+// of the first (8) and the second (8), bits of the first (8), their values (16 each). The bits to
+// consume lie lowest since everything waits for them: shift instructions look at six bits alone.
 using Pair = std::uint64_t;
 
 inline constexpr int kPairBits = 10;
+// Not resolved: an advance that leads out of any block, so that the check for the end of a block
+// finds this case too.
+inline constexpr Pair kNoPair = 192 << 8;
 
 [[gnu::always_inline]] constexpr Pair MakePair(std::uint32_t first_length, std::uint32_t length,
                                                std::uint32_t first_advance,
                                                std::uint32_t second_advance,
                                                std::int32_t first_value,
                                                std::int32_t second_value) noexcept {
-  return first_length | length << 8 | std::uint64_t{first_advance} << 16 |
-         std::uint64_t{second_advance} << 24 |
+  return length | first_advance << 8 | second_advance << 16 | std::uint64_t{first_length} << 24 |
          std::uint64_t{static_cast<std::uint16_t>(first_value)} << 32 |
          std::uint64_t{static_cast<std::uint16_t>(second_value)} << 48;
 }
+
+// As many whole AC symbols as their codes can be seen in kSkipBits, for coefficients nobody wants.
+// Low to high: their bits, those of their values included (8), and what they advance by (8).
+using Skip = std::uint16_t;
+
+// A run of symbols that takes more bits is cut short: three look-ups fit into 56 bits.
+inline constexpr std::uint32_t kMaxSkipLength = 18;
+inline constexpr Skip kNoSkip = 64 << 8;  // not resolved; leads out of any block, too
 
 // A size category's bits to a value: Annex F.2.2.1, EXTEND. `size` > 0.
 [[gnu::always_inline]] constexpr std::int32_t Extend(std::uint32_t bits,
@@ -66,12 +77,9 @@ struct HuffmanSpec {
 };
 
 struct HuffmanTable {
-  alignas(64) Entry look[1 << kLookBits];
-  alignas(64) Pair pair[1 << kPairBits];  // AC tables only
-  // For coefficients nobody wants: bits of as many whole symbols as their codes can be seen in
-  // kSkipBits (16 bits, their values' bits included), and what they advance by (16 bits). AC tables
-  // only.
-  alignas(64) std::uint32_t skip[1 << kSkipBits];
+  alignas(64) Entry look[1 << kLookBits];  // DC tables only
+  alignas(64) Pair pair[1 << kPairBits];   // AC tables only
+  alignas(64) Skip skip[1 << kSkipBits];   // AC tables only
   // The code that kSkipBits bits begin with; length 0 where it is longer.
   struct Code {
     std::uint8_t length = 0;
@@ -90,6 +98,22 @@ struct HuffmanTable {
   // no code fits.
   Entry Slow(std::uint64_t bits) const noexcept;
 };
+
+// What a symbol moves by in its block.
+[[gnu::always_inline]] constexpr std::uint32_t AdvanceOfSymbol(std::uint8_t symbol,
+                                                               bool ac) noexcept {
+  if (!ac) return 0;
+  return symbol == 0 ? kEndOfBlock : (symbol >> 4) + 1U;
+}
+
+// The entry for a code of `length` bits at the top of `bits`, 64 of which are known.
+[[gnu::always_inline]] constexpr Entry Resolve(std::uint8_t symbol, std::uint32_t length,
+                                               std::uint64_t bits, bool ac) noexcept {
+  const std::uint32_t size = symbol & 15;
+  std::int32_t value = 0;
+  if (size > 0) value = Extend(static_cast<std::uint32_t>((bits << length) >> (64 - size)), size);
+  return MakeEntry(length + size, AdvanceOfSymbol(symbol, ac), value);
+}
 
 // False if the codes are oversubscribed, or a symbol is none that 8-bit baseline coding has.
 bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;

@@ -1,27 +1,30 @@
 // Entropy decoding of MCUs. Included once for each instruction set, inside a namespace of its own.
 
-// 64 bits of the stream, left-aligned. After Refill() at least 56 are there: a DC symbol with its
-// value (27 bits at most) and an AC one (26), or two AC ones.
+// The next bits of the stream, left-aligned. After Refill() at least kRefilled of them are there.
+// The bytes that the next Refill() takes are known since the last one, so that its load is not on
+// the path from look-up to look-up.
 struct BitReader {
+  static constexpr std::uint32_t kRefilled = 56;
   std::uint64_t bits = 0;
-  std::uint32_t known = 0;
+  std::uint64_t known = 0;  // of which the lowest six bits count
   const std::uint8_t* next;
 
   explicit BitReader(const std::uint8_t* begin) noexcept : next(begin) {}
   SLUICE_INLINE void Refill() noexcept {
     std::uint64_t word;
     std::memcpy(&word, next, 8);
-    bits |= __builtin_bswap64(word) >> known;
-    next += (63 - known) >> 3;
+    bits |= __builtin_bswap64(word) >> (known & 63);
+    next += (~known >> 3) & 7;
     known |= 56;
   }
-  SLUICE_INLINE void Consume(std::uint32_t count) noexcept {
-    bits <<= count;
+  // As many bits as the lowest six bits of `count` say.
+  SLUICE_INLINE void Consume(std::uint64_t count) noexcept {
+    bits <<= count & 63;
     known -= count;
   }
   // Bits consumed since `begin`.
   std::size_t Position(const std::uint8_t* begin) const noexcept {
-    return static_cast<std::size_t>(next - begin) * 8 - known;
+    return static_cast<std::size_t>(next - begin) * 8 - (known & 63);
   }
 };
 
@@ -63,89 +66,118 @@ struct ZigzagTable {
 };
 inline constexpr ZigzagTable kNatural;
 
-// The difference of a DC coefficient; `bad` is set for a code that is none.
+// The difference of a DC coefficient; `bad` is set for a code that is none. At least
+// kRefilled - kLookBits bits are there afterwards.
 SLUICE_INLINE std::int32_t DecodeDc(BitReader& in, const baseline::HuffmanTable& table,
                                     std::uint32_t& bad) noexcept {
+  in.Refill();
   baseline::Entry entry = table.look[in.bits >> (64 - baseline::kLookBits)];
   if (__builtin_expect(entry == 0, 0)) {
     entry = table.Slow(in.bits);
     bad |= entry == 0 ? 1 : 0;
+    in.Consume(baseline::LengthOf(entry));
+    in.Refill();
+    return baseline::ValueOf(entry);
   }
   in.Consume(baseline::LengthOf(entry));
   return baseline::ValueOf(entry);
 }
 
-// One AC symbol: moves `k` and puts its value where it belongs.
-SLUICE_INLINE void TakeAc(BitReader& in, baseline::Entry entry, std::uint32_t& k,
-                          std::int16_t* block) noexcept {
-  in.Consume(baseline::LengthOf(entry));
-  k += baseline::AdvanceOf(entry);
-  block[kNatural.natural[k]] = static_cast<std::int16_t>(baseline::ValueOf(entry));
-}
-
-// The symbol at the reader's position, where a look-up does not hold it whole.
-inline __attribute__((noinline)) baseline::Entry RareAc(const BitReader& in,
-                                                        const baseline::HuffmanTable& table) {
-  const baseline::Entry entry = table.Slow(in.bits);
-  // A code that is none leads far beyond the block, not to an end of block.
+// The AC symbol that `bits`, of which 26 are known, begin with, where a look-up does not hold it
+// whole. A code that is none leads far beyond the block, not to an end of block.
+inline __attribute__((noinline)) baseline::Entry RareAc(const baseline::HuffmanTable& table,
+                                                        std::uint64_t bits) {
+  const baseline::HuffmanTable::Code code = table.codes[bits >> (64 - baseline::kSkipBits)];
+  if (__builtin_expect(code.length != 0, 1)) {
+    return baseline::Resolve(code.symbol, code.length, bits, true);
+  }
+  const baseline::Entry entry = table.Slow(bits);
   return entry != 0 ? entry : baseline::MakeEntry(1, 64, 0);
 }
 
-SLUICE_INLINE void DecodeAc(BitReader& in, const baseline::HuffmanTable& table, std::uint32_t& k,
-                            std::int16_t* block) noexcept {
-  const baseline::Entry entry = table.look[in.bits >> (64 - baseline::kLookBits)];
-  TakeAc(in, __builtin_expect(entry != 0, 1) ? entry : RareAc(in, table), k, block);
+// A block ends well at its last coefficient or with an end of block. `k` is where it ended.
+SLUICE_INLINE std::uint32_t EndsBadly(std::uint32_t k) noexcept {
+  return (k != 63 && k < baseline::kEndOfBlock) ? 1 : 0;
 }
 
-// One look-up of AC symbols: two, or one.
-SLUICE_INLINE void DecodeAcPair(BitReader& in, const baseline::HuffmanTable& table,
-                                std::uint32_t& k, std::int16_t* block) noexcept {
-  const baseline::Pair pair = table.pair[in.bits >> (64 - baseline::kPairBits)];
-  if (__builtin_expect(pair == 0, 0)) return TakeAc(in, RareAc(in, table), k, block);
-  k += (pair >> 16) & 255;
-  block[kNatural.natural[k]] = static_cast<std::int16_t>(pair >> 32);
-  if (k >= 63) {  // what follows is no longer of this block
-    in.Consume(pair & 255);
-    return;
-  }
-  k += (pair >> 24) & 255;
-  block[kNatural.natural[k]] = static_cast<std::int16_t>(pair >> 48);
-  in.Consume((pair >> 8) & 255);
-}
-
-// A block's AC coefficients into zeros. A block ends well at its last coefficient or with an end of
-// block.
+// A block's AC coefficients into zeros, after DecodeDc. The one check at each look-up finds the end
+// of the block and, by their advance, look-ups that were not resolved.
 SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, std::int16_t* block,
                                std::uint32_t& bad) noexcept {
+  static_assert(baseline::kLookBits + 4 * baseline::kPairBits <= BitReader::kRefilled);
   std::uint32_t k = 0;
-  DecodeAcPair(in, ac, k, block);  // what DecodeDc left in the reader is enough for one
-  while (k < 63) {
+  std::uint32_t first = 0;  // where the first symbol of the last look-up led to
+  BitReader before = in;    // as it was at the last look-up
+  baseline::Pair pair = 0;
+  const auto inside = [&]() __attribute__((always_inline)) {
+    before = in;
+    pair = ac.pair[in.bits >> (64 - baseline::kPairBits)];
+    in.Consume(pair);
+    first = k + ((pair >> 8) & 255);
+    block[kNatural.natural[first]] = static_cast<std::int16_t>(pair >> 32);
+    k = first + ((pair >> 16) & 255);
+    block[kNatural.natural[k]] = static_cast<std::int16_t>(pair >> 48);
+    return k < 63;
+  };
+  for (;;) {
+    if (inside() && inside() && inside() && inside()) {
+      in.Refill();
+      continue;
+    }
+    if (pair != baseline::kNoPair) break;
+    k = first - static_cast<std::uint32_t>(baseline::kNoPair >> 8);
     in.Refill();
-    DecodeAcPair(in, ac, k, block);
-    if (k >= 63) break;
-    DecodeAcPair(in, ac, k, block);
+    const baseline::Entry entry = RareAc(ac, in.bits);
+    in.Consume(baseline::LengthOf(entry));
+    k += baseline::AdvanceOf(entry);
+    block[kNatural.natural[k]] = static_cast<std::int16_t>(baseline::ValueOf(entry));
+    if (k >= 63) {
+      bad |= EndsBadly(k);
+      return;
+    }
+    in.Refill();
   }
-  bad |= (k != 63 && k < baseline::kEndOfBlock) ? 1 : 0;
+  if (first >= 63) {  // a second symbol was no longer of this block
+    k = first;
+    in = before;
+    in.Consume((pair >> 24) & 255);
+  }
+  bad |= EndsBadly(k);
 }
 
 // The same for a block that nobody wants.
 SLUICE_INLINE void SkipBlock(BitReader& in, const baseline::HuffmanTable& ac,
                              std::uint32_t& bad) noexcept {
+  static_assert(baseline::kLookBits + 2 * baseline::kMaxSkipLength <= BitReader::kRefilled);
   std::uint32_t k = 0;
-  while (k < 63) {
-    in.Refill();
-    const std::uint32_t entry = ac.skip[in.bits >> (64 - baseline::kSkipBits)];
-    const std::uint32_t advance = entry >> 16;
-    // Several symbols at once only where all of them surely belong to this block.
-    if (entry != 0 && k + (advance & 127) < 63) {
-      in.Consume(entry & 0xFFFF);
-      k += advance;
-    } else {
-      std::int16_t unused[kBlockStride];
-      DecodeAc(in, ac, k, unused);
+  BitReader before = in;
+  std::uint32_t skip = 0;  // a baseline::Skip; narrower arithmetic is slower
+  const auto inside = [&]() __attribute__((always_inline)) {
+    before = in;
+    skip = ac.skip[in.bits >> (64 - baseline::kSkipBits)];
+    k += skip >> 8;
+    in.Consume(skip);
+    return k < 63;
+  };
+  for (;;) {
+    if (inside() && inside()) {
+      in.Refill();
+      continue;
     }
+    // Several symbols at once were right only where all but the last surely lie inside the block.
+    if (skip != baseline::kNoSkip && (k == 63 || (k & 127) < 63)) return;
+    k -= skip >> 8;
+    in = before;
+    in.Refill();
+    const baseline::Entry entry = RareAc(ac, in.bits);
+    in.Consume(baseline::LengthOf(entry));
+    k += baseline::AdvanceOf(entry);
+    if (k >= 63) {
+      bad |= EndsBadly(k);
+      return;
+    }
+    in.Refill();
   }
-  bad |= (k != 63 && k < baseline::kEndOfBlock) ? 1 : 0;
 }
 
 struct McuBlocks {
@@ -200,7 +232,6 @@ inline bool DecodeSegment(const SegmentJob& job) {
       const ComponentJob& component = job.component[c];
       const std::uint32_t blocks = component.across * component.down;
       for (std::uint32_t b = 0; b < blocks; ++b) {
-        in.Refill();
         dc[c] += static_cast<std::uint32_t>(DecodeDc(in, *component.dc, bad));
         if (wanted) {
           DecodeBlock(in, *component.ac, block, bad);

@@ -71,20 +71,26 @@ inline void Transpose(const std::uint8_t* in, std::size_t in_stride, std::size_t
   }
 }
 
-// Thirty-two pixels as red, green and blue. The constants above one half of 16 bits are split into
-// whole multiples of the sample and a rest that fits: 91881 = 65536 + 26345, -46802 = -65536 +
-// 18734, 116130 = 131072 - 14942.
+// Thirty-two pixels as red, green and blue.
 struct Rgb32 {
   __m256i r, g, b;
 };
 
+// v * weight / 65536, rounded, in 16-bit lanes: the half that rounding adds is a one, added to
+// twice the value. |2 * v| and the weight fit into 16 bits.
+SLUICE_INLINE __m256i Share(__m256i v, int weight) {
+  const __m256i twice =
+      _mm256_mulhi_epi16(_mm256_add_epi16(v, v), _mm256_set1_epi16(static_cast<short>(weight)));
+  return _mm256_srai_epi16(_mm256_add_epi16(twice, _mm256_set1_epi16(1)), 1);
+}
+
+// The constants above one half of 16 bits are split into whole multiples of the sample and a rest
+// that fits: 91881 = 65536 + 26345, -46802 = -65536 + 18734, 116130 = 131072 - 14942.
 SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i middle = _mm256_set1_epi16(128);
   const __m256i half = _mm256_set1_epi32(32768);
-  const __m256i of_r = _mm256_set1_epi32(26345 << 16);  // cb * 0 + cr * 26345
   const __m256i of_g = _mm256_set1_epi32(18734 << 16 | (-22554 & 0xFFFF));
-  const __m256i of_b = _mm256_set1_epi32(-14942 & 0xFFFF);
   const __m256i y8 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y));
   const __m256i cb8 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cb));
   const __m256i cr8 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cr));
@@ -98,60 +104,74 @@ SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const
     const __m256i luma = widen(y8);
     const __m256i blue = _mm256_sub_epi16(widen(cb8), middle);
     const __m256i red = _mm256_sub_epi16(widen(cr8), middle);
-    const __m256i low = _mm256_unpacklo_epi16(blue, red);
-    const __m256i high = _mm256_unpackhi_epi16(blue, red);
-    const auto product = [&](__m256i weights) {
-      return _mm256_packs_epi32(
-          _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(low, weights), half), 16),
-          _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(high, weights), half), 16));
+    // Two products in one sum, which is rounded once: in 32 bits.
+    const auto sum = [&](__m256i pairs) {
+      return _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(pairs, of_g), half), 16);
     };
-    r[i] = _mm256_add_epi16(_mm256_add_epi16(luma, red), product(of_r));
-    g[i] = _mm256_add_epi16(_mm256_sub_epi16(luma, red), product(of_g));
-    b[i] = _mm256_add_epi16(_mm256_add_epi16(luma, _mm256_add_epi16(blue, blue)), product(of_b));
+    const __m256i green = _mm256_packs_epi32(sum(_mm256_unpacklo_epi16(blue, red)),
+                                             sum(_mm256_unpackhi_epi16(blue, red)));
+    r[i] = _mm256_add_epi16(_mm256_add_epi16(luma, red), Share(red, 26345));
+    g[i] = _mm256_add_epi16(_mm256_sub_epi16(luma, red), green);
+    b[i] =
+        _mm256_add_epi16(_mm256_add_epi16(luma, _mm256_add_epi16(blue, blue)), Share(blue, -14942));
   }
   return {_mm256_packus_epi16(r[0], r[1]), _mm256_packus_epi16(g[0], g[1]),
           _mm256_packus_epi16(b[0], b[1])};
 }
 
-// Sixteen pixels, interleaved: 48 bytes.
-SLUICE_INLINE void StoreRgb16(__m128i r, __m128i g, __m128i b, std::uint8_t* out) {
-  const auto part = [&](const signed char* of_r, const signed char* of_g, const signed char* of_b) {
-    const auto pick = [](__m128i v, const signed char* from) {
-      return _mm_shuffle_epi8(v, _mm_loadu_si128(reinterpret_cast<const __m128i*>(from)));
-    };
-    return _mm_or_si128(_mm_or_si128(pick(r, of_r), pick(g, of_g)), pick(b, of_b));
-  };
-  static constexpr signed char kR[3][16] = {
-      {0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5},
-      {-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1},
-      {-1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1}};
-  static constexpr signed char kG[3][16] = {
-      {-1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1},
-      {5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10},
-      {-1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1}};
-  static constexpr signed char kB[3][16] = {
-      {-1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1},
-      {-1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1},
-      {10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15}};
-  for (int i = 0; i < 3; ++i) {
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(out + 16 * i), part(kR[i], kG[i], kB[i]));
+// Where the bytes of a colour go when sixteen pixels become three groups of sixteen bytes. Byte i
+// of group q holds colour (16 q + i) % 3 of pixel (16 q + i) / 3. 16 % 3 is 1, so each colour has a
+// place i in one group only, and one shuffle serves all three.
+struct InterleaveTable {
+  alignas(32) signed char pick[3][32] = {};   // by colour, twice for the two halves of a vector
+  alignas(32) signed char third[2][32] = {};  // ones where i % 3 is 0, or 1
+  constexpr InterleaveTable() {
+    for (int i = 0; i < 32; ++i) {
+      const int at = i % 16;
+      for (int colour = 0; colour < 3; ++colour) {
+        const int group = (colour + 2 * at) % 3;
+        pick[colour][i] = static_cast<signed char>((16 * group + at) / 3);
+      }
+      third[0][i] = at % 3 == 0 ? -1 : 0;
+      third[1][i] = at % 3 == 1 ? -1 : 0;
+    }
   }
+};
+inline constexpr InterleaveTable kInterleave;
+
+// Thirty-two pixels, interleaved: 96 bytes.
+SLUICE_INLINE void StoreRgb32(const Rgb32& p, std::uint8_t* out) {
+  const auto load = [](const signed char* table) {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(table));
+  };
+  const __m256i r = _mm256_shuffle_epi8(p.r, load(kInterleave.pick[0]));
+  const __m256i g = _mm256_shuffle_epi8(p.g, load(kInterleave.pick[1]));
+  const __m256i b = _mm256_shuffle_epi8(p.b, load(kInterleave.pick[2]));
+  const __m256i first = load(kInterleave.third[0]);
+  const __m256i second = load(kInterleave.third[1]);
+  // Each of both halves: group q of sixteen pixels, which begins with colour q.
+  const auto group = [&](__m256i begins, __m256i follows, __m256i last) {
+    return _mm256_blendv_epi8(_mm256_blendv_epi8(last, follows, second), begins, first);
+  };
+  const __m256i group0 = group(r, g, b);
+  const __m256i group1 = group(g, b, r);
+  const __m256i group2 = group(b, r, g);
+  const auto store = [out](int at, __m256i v) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out + at), v);
+  };
+  store(0, _mm256_permute2x128_si256(group0, group1, 0x20));
+  store(32, _mm256_blend_epi32(group2, group0, 0xF0));
+  store(64, _mm256_permute2x128_si256(group1, group2, 0x31));
 }
 
 inline void LineToRgb(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                       std::size_t count, std::uint8_t* rgb) {
-  const auto store = [](const Rgb32& p, std::uint8_t* out) {
-    StoreRgb16(_mm256_castsi256_si128(p.r), _mm256_castsi256_si128(p.g),
-               _mm256_castsi256_si128(p.b), out);
-    StoreRgb16(_mm256_extracti128_si256(p.r, 1), _mm256_extracti128_si256(p.g, 1),
-               _mm256_extracti128_si256(p.b, 1), out + 48);
-  };
   std::size_t i = 0;
   for (; i + 32 <= count; i += 32)
-    store(ToRgb32(y + i, cb + i, cr + i), rgb + 3 * i);
+    StoreRgb32(ToRgb32(y + i, cb + i, cr + i), rgb + 3 * i);
   if (i < count) {
     std::uint8_t last[96];
-    store(ToRgb32(y + i, cb + i, cr + i), last);
+    StoreRgb32(ToRgb32(y + i, cb + i, cr + i), last);
     std::memcpy(rgb + 3 * i, last, 3 * (count - i));
   }
 }
