@@ -62,53 +62,29 @@ std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor,
   return scale >= 8 ? 3 : scale >= 4 ? 2 : scale >= 2 ? 1 : 0;
 }
 
-void PlanarResampler::MakeWeights(const ComponentAxis& axis, bool mirrored, Weights& weights) {
+void PlanarResampler::MakeWeights(const ComponentAxis& axis, bool mirrored,
+                                  Weights& weights) const {
   if (weights.taps != 0 && weights.axis == axis && weights.mirrored == mirrored) return;
   weights.axis = axis;
   weights.mirrored = mirrored;
-  const double scale = axis.length / axis.out;
-  const double support = SupportOf(axis);
-  const double slope = 1.0 / support;
-  const std::uint32_t extent = axis.last - axis.first;
+  kernels::WeightJob job;
+  job.start = axis.start;
+  job.scale = axis.length / axis.out;
+  job.support = SupportOf(axis);
+  job.bound = static_cast<std::int32_t>(axis.bound);
+  job.bound_end = static_cast<std::int32_t>(axis.bound_end);
+  job.first = static_cast<std::int32_t>(axis.first);
+  job.extent = static_cast<std::int32_t>(axis.last - axis.first);
   // No more centres than that lie within the support.
-  const std::uint32_t taps = std::min(static_cast<std::uint32_t>(std::ceil(2 * support)), extent);
-  weights.taps = taps;
+  job.taps = weights.taps =
+      std::min(static_cast<std::uint32_t>(std::ceil(2 * job.support)), axis.last - axis.first);
+  job.out = axis.out;
+  job.mirrored = mirrored;
   weights.first.resize(axis.out);
-  weights.values.resize(std::size_t{axis.out} * taps);
-  weights.shares.resize(taps);
-  double* const shares = weights.shares.data();
-  for (std::uint32_t i = 0; i < axis.out; ++i) {
-    const double centre = axis.start + (i + 0.5) * scale;
-    const Window window = Around(axis, centre, support);
-    // Every tap is read, so the run of taps must lie inside what is there: it is moved left where
-    // needed, over samples that get no weight.
-    const std::uint32_t begin = std::min(window.first - axis.first, extent - taps);
-    double sum = 0;
-    for (std::uint32_t t = 0; t < taps; ++t) {
-      const double distance = std::fabs(axis.first + begin + t + 0.5 - centre);
-      shares[t] = std::max(0.0, 1.0 - distance * slope);
-      sum += shares[t];
-    }
-    const std::size_t place = mirrored ? axis.out - 1 - i : i;
-    std::uint16_t* const values = &weights.values[place * taps];
-    weights.first[place] = begin;
-    if (sum <= 0) {  // a region that rounding has pushed off its samples' edge
-      std::fill_n(values, taps, std::uint16_t{0});
-      values[window.first - axis.first - begin] = 65535;
-      continue;
-    }
-    const double unit = 65536.0 / sum;
-    std::int32_t rest = 65536;
-    std::uint32_t largest = 0;
-    for (std::uint32_t t = 0; t < taps; ++t) {
-      const auto value = static_cast<std::int32_t>(shares[t] * unit + 0.5);
-      values[t] = static_cast<std::uint16_t>(std::min(value, 65535));
-      rest -= value;
-      if (values[t] > values[largest]) largest = t;
-    }
-    // What rounding left over goes to the largest; all of 65536 does not fit and is not missed.
-    values[largest] = static_cast<std::uint16_t>(std::clamp(values[largest] + rest, 0, 65535));
-  }
+  weights.values.resize(std::size_t{axis.out} * job.taps);
+  job.begin = weights.first.data();
+  job.values = weights.values.data();
+  set_.make_weights(job);
 }
 
 void PlanarResampler::ResampleColumns(const ColumnPlane& plane, bool mirrored, Weights& x,

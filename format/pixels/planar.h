@@ -62,7 +62,6 @@ class PlanarResampler {
     std::uint32_t taps = 0;
     std::vector<std::uint32_t> first;   // relative to the axis' own `first`
     std::vector<std::uint16_t> values;  // `taps` for each output
-    std::vector<double> shares;         // of the output in hand
   };
   struct Lines {  // a component after the first pass: rows of the output's width
     std::vector<std::uint8_t> bytes;
@@ -70,7 +69,7 @@ class PlanarResampler {
     const Weights* y = nullptr;
   };
 
-  static void MakeWeights(const ComponentAxis& axis, bool mirrored, Weights& weights);
+  void MakeWeights(const ComponentAxis& axis, bool mirrored, Weights& weights) const;
   void ResampleColumns(const ColumnPlane& plane, bool mirrored, Weights& x, Weights& y,
                        Lines& lines);
   const std::uint8_t* ResampleRow(const Lines& lines, std::uint32_t row, std::size_t width,

@@ -13,6 +13,10 @@ namespace {
 constexpr std::uint32_t kMaxDcSize = 11;
 constexpr std::uint32_t kMaxAcSize = 10;
 
+constexpr DcEntry MakeDcEntry(std::uint32_t length, std::uint32_t size) noexcept {
+  return (length + size) | length << 8 | size << 16;
+}
+
 bool SymbolIsSound(std::uint8_t symbol, bool ac) noexcept {
   if (!ac) return symbol <= kMaxDcSize;
   const std::uint32_t size = symbol & 15;
@@ -27,7 +31,7 @@ void BuildSkip(HuffmanTable& table) noexcept {
       const HuffmanTable::Code code = table.codes[(index << length) & ((1U << kSkipBits) - 1)];
       if (code.length == 0 || length + code.length > kSkipBits) break;
       const std::uint32_t symbol_length = code.length + (code.symbol & 15U);
-      const std::uint32_t step = AdvanceOfSymbol(code.symbol, true);
+      const std::uint32_t step = AdvanceOfSymbol(code.symbol);
       if (length + symbol_length > kMaxSkipLength || (advance + step) % kEndOfBlock > 62) break;
       length += symbol_length;
       advance += step;
@@ -36,53 +40,63 @@ void BuildSkip(HuffmanTable& table) noexcept {
   }
 }
 
-// The symbol that the top bits of `bits` hold whole, its value included; 0 if `known` of them are
-// too few.
-Entry ResolveWithin(const HuffmanTable& table, std::uint64_t bits, std::uint32_t known) noexcept {
+// The AC symbol that `bits`, the top `known` of which are known, begin with; length 0 if they do
+// not hold its code and, where the value is not 0, its value's sign.
+PairSymbol SymbolAt(const HuffmanTable& table, std::uint64_t bits, std::uint32_t known) noexcept {
   const HuffmanTable::Code code = table.codes[bits >> (64 - kSkipBits)];
-  if (code.length == 0 || code.length + (code.symbol & 15U) > known) return 0;
-  return Resolve(code.symbol, code.length, bits, table.ac);
+  const std::uint32_t size = code.symbol & 15U;
+  if (code.length == 0 || code.length + (size > 0 ? 1U : 0U) > known) return {};
+  const std::uint32_t length = code.length + size;
+  // Unknown bits are zero here, and a zero adds nothing to a value whose sign is settled.
+  return {length, AdvanceOfSymbol(code.symbol), ValueOf(ResolveAc(code.symbol, code.length, bits)),
+          length > known ? length - known : 0};
 }
 
 void BuildPairs(HuffmanTable& table) noexcept {
   for (std::uint32_t index = 0; index < (1U << kPairBits); ++index) {
     const std::uint64_t bits = std::uint64_t{index} << (64 - kPairBits);
-    const Entry first = ResolveWithin(table, bits, kPairBits);
-    if (first == 0) {
+    const PairSymbol first = SymbolAt(table, bits, kPairBits);
+    if (first.length == 0 || first.length > kMaxPairLength) {
       table.pair[index] = kNoPair;
       continue;
     }
-    const std::uint32_t length = LengthOf(first);
-    const std::uint32_t advance = AdvanceOf(first);
-    const Entry second = advance >= kEndOfBlock || length == kPairBits
-                             ? 0
-                             : ResolveWithin(table, bits << length, kPairBits - length);
-    table.pair[index] = second == 0
-                            ? MakePair(length, length, advance, 0, ValueOf(first), ValueOf(first))
-                            : MakePair(length, length + LengthOf(second), advance,
-                                       AdvanceOf(second), ValueOf(first), ValueOf(second));
+    PairSymbol second;
+    if (first.advance < kEndOfBlock && first.length < kPairBits) {
+      second = SymbolAt(table, bits << first.length, kPairBits - first.length);
+      if (second.late != 0 || second.value != static_cast<std::int8_t>(second.value)) second = {};
+    }
+    table.pair[index] = MakePair(first, second);
   }
 }
 
 }  // namespace
 
-Entry HuffmanTable::Slow(std::uint64_t bits) const noexcept {
+HuffmanTable::Code HuffmanTable::CodeAt(std::uint64_t bits) const noexcept {
   const Code known = codes[bits >> (64 - kSkipBits)];
-  if (known.length != 0) return Resolve(known.symbol, known.length, bits, ac);
+  if (known.length != 0) return known;
   const auto top = static_cast<std::uint32_t>(bits >> 48);
   std::uint32_t length = kSkipBits + 1;
   while (length <= 16 && top >= limit[length])
     ++length;
-  if (length > 16) return 0;
+  if (length > 16) return {};
   const auto code = static_cast<std::int32_t>(top >> (16 - length));
   const std::int32_t index = code + offset[length];
-  return Resolve(symbols[index & 255], length, bits, ac);
+  return {static_cast<std::uint8_t>(length), symbols[index & 255]};
+}
+
+Entry HuffmanTable::SlowAc(std::uint64_t bits) const noexcept {
+  const Code code = CodeAt(bits);
+  return code.length == 0 ? 0 : ResolveAc(code.symbol, code.length, bits);
+}
+
+DcEntry HuffmanTable::SlowDc(std::uint64_t bits) const noexcept {
+  const Code code = CodeAt(bits);
+  return code.length == 0 ? 0 : MakeDcEntry(code.length, code.symbol);
 }
 
 bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept {
-  table.ac = ac;
   std::memcpy(table.symbols, spec.symbols, sizeof(table.symbols));
-  static_assert(kSkipBits >= kLookBits);
+  static_assert(kSkipBits >= kDcBits);
   std::fill(std::begin(table.codes), std::end(table.codes), HuffmanTable::Code{});
   std::uint32_t code = 0;
   std::uint32_t index = 0;
@@ -107,8 +121,11 @@ bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept 
     BuildSkip(table);
     BuildPairs(table);
   } else {
-    for (std::uint32_t i = 0; i < (1U << kLookBits); ++i) {
-      table.look[i] = ResolveWithin(table, std::uint64_t{i} << (64 - kLookBits), kLookBits);
+    for (std::uint32_t i = 0; i < (1U << kDcBits); ++i) {
+      const HuffmanTable::Code known = table.codes[i << (kSkipBits - kDcBits)];
+      table.dc[i] = known.length != 0 && known.length <= kDcBits
+                        ? MakeDcEntry(known.length, known.symbol)
+                        : 0;
     }
   }
   return true;

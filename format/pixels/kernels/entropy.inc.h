@@ -66,21 +66,24 @@ struct ZigzagTable {
 };
 inline constexpr ZigzagTable kNatural;
 
-// The difference of a DC coefficient; `bad` is set for a code that is none. At least
-// kRefilled - kLookBits bits are there afterwards.
+// The difference of a DC coefficient; `bad` is set for a code that is none. Leaves the reader
+// refilled.
 SLUICE_INLINE std::int32_t DecodeDc(BitReader& in, const baseline::HuffmanTable& table,
                                     std::uint32_t& bad) noexcept {
   in.Refill();
-  baseline::Entry entry = table.look[in.bits >> (64 - baseline::kLookBits)];
+  baseline::DcEntry entry = table.dc[in.bits >> (64 - baseline::kDcBits)];
   if (__builtin_expect(entry == 0, 0)) {
-    entry = table.Slow(in.bits);
+    entry = table.SlowDc(in.bits);
     bad |= entry == 0 ? 1 : 0;
-    in.Consume(baseline::LengthOf(entry));
-    in.Refill();
-    return baseline::ValueOf(entry);
   }
-  in.Consume(baseline::LengthOf(entry));
-  return baseline::ValueOf(entry);
+  // Values are as long as their differences are large, and those vary: no branch on the length.
+  const std::uint64_t value = in.bits << ((entry >> 8) & 63);
+  const std::uint32_t size = (entry >> 16) & 63;
+  in.Consume(entry);
+  const auto above = static_cast<std::int64_t>(value) >> 63;  // all ones where the first bit is one
+  in.Refill();
+  return static_cast<std::int32_t>(value >> 1 >> (63 - size)) +
+         (static_cast<std::int32_t>(~above) & (static_cast<std::int32_t>(~0U << size) + 1));
 }
 
 // The AC symbol that `bits`, of which 26 are known, begin with, where a look-up does not hold it
@@ -89,14 +92,23 @@ inline __attribute__((noinline)) baseline::Entry RareAc(const baseline::HuffmanT
                                                         std::uint64_t bits) {
   const baseline::HuffmanTable::Code code = table.codes[bits >> (64 - baseline::kSkipBits)];
   if (__builtin_expect(code.length != 0, 1)) {
-    return baseline::Resolve(code.symbol, code.length, bits, true);
+    return baseline::ResolveAc(code.symbol, code.length, bits);
   }
-  const baseline::Entry entry = table.Slow(bits);
+  const baseline::Entry entry = table.SlowAc(bits);
   return entry != 0 ? entry : baseline::MakeEntry(1, 64, 0);
 }
 
+// The bits of `bits` that lie `field`'s low byte above the lowest, as many as its next byte says.
+SLUICE_INLINE std::uint64_t BitField(std::uint64_t bits, std::uint64_t field) noexcept {
+#ifdef __BMI__
+  return __builtin_ia32_bextr_u64(bits, field);
+#else
+  return (bits >> (field & 63)) & ~(~std::uint64_t{0} << ((field >> 8) & 63));
+#endif
+}
+
 // A block ends well at its last coefficient or with an end of block. `k` is where it ended.
-SLUICE_INLINE std::uint32_t EndsBadly(std::uint32_t k) noexcept {
+SLUICE_INLINE std::uint32_t EndsBadly(std::size_t k) noexcept {
   return (k != 63 && k < baseline::kEndOfBlock) ? 1 : 0;
 }
 
@@ -104,19 +116,20 @@ SLUICE_INLINE std::uint32_t EndsBadly(std::uint32_t k) noexcept {
 // of the block and, by their advance, look-ups that were not resolved.
 SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, std::int16_t* block,
                                std::uint32_t& bad) noexcept {
-  static_assert(baseline::kLookBits + 4 * baseline::kPairBits <= BitReader::kRefilled);
-  std::uint32_t k = 0;
-  std::uint32_t first = 0;  // where the first symbol of the last look-up led to
-  BitReader before = in;    // as it was at the last look-up
+  static_assert(4 * baseline::kMaxPairLength <= BitReader::kRefilled);
+  std::size_t k = 0;
+  std::size_t first = 0;  // where the first symbol of the last look-up led to
+  BitReader before = in;  // as it was at the last look-up
   baseline::Pair pair = 0;
   const auto inside = [&]() __attribute__((always_inline)) {
     before = in;
     pair = ac.pair[in.bits >> (64 - baseline::kPairBits)];
     in.Consume(pair);
     first = k + ((pair >> 8) & 255);
-    block[kNatural.natural[first]] = static_cast<std::int16_t>(pair >> 32);
     k = first + ((pair >> 16) & 255);
-    block[kNatural.natural[k]] = static_cast<std::int16_t>(pair >> 48);
+    block[kNatural.natural[k]] = static_cast<std::int16_t>(static_cast<std::int32_t>(pair) >> 24);
+    block[kNatural.natural[first]] =
+        static_cast<std::int16_t>((pair >> 32) + BitField(before.bits, pair >> 48));
     return k < 63;
   };
   for (;;) {
@@ -125,7 +138,7 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
       continue;
     }
     if (pair != baseline::kNoPair) break;
-    k = first - static_cast<std::uint32_t>(baseline::kNoPair >> 8);
+    k = first - (baseline::kNoPair >> 8);
     in.Refill();
     const baseline::Entry entry = RareAc(ac, in.bits);
     in.Consume(baseline::LengthOf(entry));
@@ -140,7 +153,7 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
   if (first >= 63) {  // a second symbol was no longer of this block
     k = first;
     in = before;
-    in.Consume((pair >> 24) & 255);
+    in.Consume(baseline::LengthOf(RareAc(ac, in.bits)));
   }
   bad |= EndsBadly(k);
 }
@@ -148,7 +161,7 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
 // The same for a block that nobody wants.
 SLUICE_INLINE void SkipBlock(BitReader& in, const baseline::HuffmanTable& ac,
                              std::uint32_t& bad) noexcept {
-  static_assert(baseline::kLookBits + 2 * baseline::kMaxSkipLength <= BitReader::kRefilled);
+  static_assert(3 * baseline::kMaxSkipLength <= BitReader::kRefilled);
   std::uint32_t k = 0;
   BitReader before = in;
   std::uint32_t skip = 0;  // a baseline::Skip; narrower arithmetic is slower
@@ -160,7 +173,7 @@ SLUICE_INLINE void SkipBlock(BitReader& in, const baseline::HuffmanTable& ac,
     return k < 63;
   };
   for (;;) {
-    if (inside() && inside()) {
+    if (inside() && inside() && inside()) {
       in.Refill();
       continue;
     }

@@ -41,6 +41,20 @@ struct SegmentJob {
   bool whole = false;  // the segment ends with the last MCU: nothing may be left of it
 };
 
+// The triangle filter's weights for each output along an axis, which begins at `start` and has its
+// outputs' centres at start + (i + 0.5) * scale. All in samples, below 2^30.
+struct WeightJob {
+  double start = 0, scale = 1;
+  double support = 1;                     // the filter's half width
+  std::int32_t bound = 0, bound_end = 1;  // samples that may be used
+  std::int32_t first = 0, extent = 1;     // samples that are there: [first, first + extent)
+  std::uint32_t taps = 1;                 // samples for each output, at most `extent`
+  std::uint32_t out = 0;
+  bool mirrored = false;            // the last output first
+  std::uint32_t* begin = nullptr;   // of each output's taps, counted from `first`
+  std::uint16_t* values = nullptr;  // `taps` for each output, in 1/65536
+};
+
 // A weighted sum of lines: out[i] = (sum over t of (lines[t * stride + i] * 256 * weights[t] >> 16)
 // + taps / 2 + 128) >> 8, saturating. Weights are in 1/65536 and add up to 65536 at most.
 struct LineSum {
@@ -54,6 +68,7 @@ struct Kernels {
   const char* name;
   // False if the coded data breaks a rule of T.81; the planes then hold nothing of use.
   bool (*decode_segment)(const SegmentJob& job);
+  void (*make_weights)(const WeightJob& job);
   void (*sum_lines)(const LineSum& sum, std::size_t count, std::uint8_t* out);
   // out[y * out_stride + x] = in[x * in_stride + y], for `columns` of `rows` values each. Writes
   // whole groups of 16 x 16: both buffers are that much larger.

@@ -78,7 +78,7 @@ struct Rgb32 {
 
 // v * weight / 65536, rounded, in 16-bit lanes: the half that rounding adds is a one, added to
 // twice the value. |2 * v| and the weight fit into 16 bits.
-SLUICE_INLINE __m256i Share(__m256i v, int weight) {
+SLUICE_INLINE __m256i RoundedProduct(__m256i v, int weight) {
   const __m256i twice =
       _mm256_mulhi_epi16(_mm256_add_epi16(v, v), _mm256_set1_epi16(static_cast<short>(weight)));
   return _mm256_srai_epi16(_mm256_add_epi16(twice, _mm256_set1_epi16(1)), 1);
@@ -110,10 +110,10 @@ SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const
     };
     const __m256i green = _mm256_packs_epi32(sum(_mm256_unpacklo_epi16(blue, red)),
                                              sum(_mm256_unpackhi_epi16(blue, red)));
-    r[i] = _mm256_add_epi16(_mm256_add_epi16(luma, red), Share(red, 26345));
+    r[i] = _mm256_add_epi16(_mm256_add_epi16(luma, red), RoundedProduct(red, 26345));
     g[i] = _mm256_add_epi16(_mm256_sub_epi16(luma, red), green);
-    b[i] =
-        _mm256_add_epi16(_mm256_add_epi16(luma, _mm256_add_epi16(blue, blue)), Share(blue, -14942));
+    b[i] = _mm256_add_epi16(_mm256_add_epi16(luma, _mm256_add_epi16(blue, blue)),
+                            RoundedProduct(blue, -14942));
   }
   return {_mm256_packus_epi16(r[0], r[1]), _mm256_packus_epi16(g[0], g[1]),
           _mm256_packus_epi16(b[0], b[1])};

@@ -10,6 +10,8 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 // clang-format off
 #include "format/pixels/kernels/idct.inc.h"
 #include "format/pixels/kernels/entropy.inc.h"
+#include "format/pixels/kernels/weights.inc.h"
 // clang-format on
 
-const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, SumLines, Transpose, LineToRgb, LineToPlanes};
+const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, MakeWeights, SumLines,
+                      Transpose,       LineToRgb,     LineToPlanes};

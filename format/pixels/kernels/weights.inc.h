@@ -1,0 +1,91 @@
+// Weights of the triangle filter. Included once for each instruction set, inside a namespace of its
+// own; plain loops over a few outputs at a time, which compilers make vectors of. IEEE arithmetic
+// without fused steps: every set gives the same weights.
+
+// The sample that a position lies in, cut to [low, high].
+SLUICE_INLINE std::int32_t SampleAt(double position, std::int32_t low, std::int32_t high) noexcept {
+  // Truncation is the floor from zero on, and below zero the result is `low` either way.
+  const auto whole = static_cast<std::int32_t>(position);
+  return whole < low ? low : whole > high ? high : whole;
+}
+
+struct WeightGroup {
+  static constexpr std::uint32_t kSize = 32;
+  double offset[kSize];         // from the output's centre to the first tap's
+  double sum[kSize];            // of what the filter gives the taps
+  double unit[kSize];           // by which that is made 65536
+  std::int32_t value[kSize];    // of the tap in hand
+  std::int32_t total[kSize];    // of the rounded weights
+  std::int32_t largest[kSize];  // of them
+  std::int32_t where[kSize];    // its tap
+};
+
+// What the filter gives a tap at a distance.
+SLUICE_INLINE double Share(double distance, double slope) noexcept {
+  const double share = 1.0 - __builtin_fabs(distance) * slope;
+  return share > 0 ? share : 0;
+}
+
+// Outputs [from, from + kSize) in the order in which they are wanted.
+inline void MakeGroup(const WeightJob& job, std::uint32_t from, WeightGroup& group) noexcept {
+  constexpr std::uint32_t kSize = WeightGroup::kSize;
+  const double slope = 1.0 / job.support;
+  const std::int32_t last_begin = job.extent - static_cast<std::int32_t>(job.taps);
+  const double first_centre =
+      job.start + (job.mirrored ? job.out - 0.5 - from : from + 0.5) * job.scale;
+  const double step = job.mirrored ? -job.scale : job.scale;
+  std::int32_t begin[kSize];
+  for (std::uint32_t j = 0; j < kSize; ++j) {
+    const double centre = first_centre + static_cast<std::int32_t>(j) * step;
+    // Samples whose centres lie within the support begin here. Every tap is read, so the run of
+    // taps must lie inside what is there: it is moved left where needed, over samples that get no
+    // weight.
+    const std::int32_t first =
+        SampleAt(centre - job.support + 0.5, job.bound, job.bound_end - 1) - job.first;
+    begin[j] = first < last_begin ? first : last_begin;
+    group.offset[j] = job.first + begin[j] + 0.5 - centre;
+    group.sum[j] = 0;
+    group.total[j] = group.where[j] = 0;
+    group.largest[j] = -1;
+  }
+  for (std::uint32_t j = 0; j < kSize && from + j < job.out; ++j)
+    job.begin[from + j] = static_cast<std::uint32_t>(begin[j]);
+  for (std::uint32_t t = 0; t < job.taps; ++t) {
+    for (std::uint32_t j = 0; j < kSize; ++j)
+      group.sum[j] += Share(group.offset[j] + static_cast<std::int32_t>(t), slope);
+  }
+  for (std::uint32_t j = 0; j < kSize; ++j)
+    group.unit[j] = group.sum[j] > 0 ? 65536.0 / group.sum[j] : 0;
+  for (std::uint32_t t = 0; t < job.taps; ++t) {
+    for (std::uint32_t j = 0; j < kSize; ++j) {
+      const double share = Share(group.offset[j] + static_cast<std::int32_t>(t), slope);
+      const auto value = static_cast<std::int32_t>(share * group.unit[j] + 0.5);
+      group.value[j] = value;
+      group.total[j] += value;
+      group.where[j] = value > group.largest[j] ? static_cast<std::int32_t>(t) : group.where[j];
+      group.largest[j] = value > group.largest[j] ? value : group.largest[j];
+    }
+    std::uint16_t* to = job.values + std::size_t{from} * job.taps + t;
+    for (std::uint32_t j = 0; j < kSize && from + j < job.out; ++j, to += job.taps)
+      *to = static_cast<std::uint16_t>(group.value[j]);
+  }
+}
+
+inline void MakeWeights(const WeightJob& job) {
+  WeightGroup group;
+  for (std::uint32_t from = 0; from < job.out; from += WeightGroup::kSize) {
+    MakeGroup(job, from, group);
+    for (std::uint32_t j = 0; j < WeightGroup::kSize && from + j < job.out; ++j) {
+      if (group.sum[j] <= 0 && group.offset[j] < 0) {
+        group.where[j] = static_cast<std::int32_t>(job.taps) - 1;  // the nearest
+      }
+      // What rounding left over goes to the largest; all of 65536 does not fit and is not missed.
+      // Where a region was pushed off its samples' edge by rounding, one sample gets everything.
+      const std::int32_t value = group.largest[j] + 65536 - group.total[j];
+      job.values[std::size_t{from + j} * job.taps + static_cast<std::uint32_t>(group.where[j])] =
+          static_cast<std::uint16_t>(value < 0       ? 0
+                                     : value > 65535 ? 65535
+                                                     : value);
+    }
+  }
+}
