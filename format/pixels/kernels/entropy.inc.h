@@ -215,19 +215,7 @@ inline void TransformMcu(const SegmentJob& job, McuBlocks& mcu, std::uint32_t x,
       }
     }
   }
-  std::uint32_t i = 0;
-  while (i < count) {
-    if (targets[i].size_log2 != 3) {
-      TransformReduced(targets[i]);
-      ++i;
-    } else if (i + 1 < count && targets[i + 1].size_log2 == 3) {
-      TransformPair(targets[i], targets[i + 1]);
-      i += 2;
-    } else {
-      TransformOne(targets[i]);
-      ++i;
-    }
-  }
+  TransformBlocks<BlockVector>(targets, count);
 }
 
 inline bool DecodeSegment(const SegmentJob& job) {

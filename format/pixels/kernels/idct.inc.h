@@ -12,12 +12,7 @@ struct BlockTarget {
   std::uint32_t size_log2;
 };
 
-constexpr int kConstBits = 13;
 constexpr int kPassBits = 2;
-// 13-bit fixed-point constants of the algorithm, by their decimal values.
-constexpr int k0298 = 2446, k0390 = 3196, k0541 = 4433, k0765 = 6270, k0899 = 7373, k1175 = 9633,
-              k1501 = 12299, k1847 = 15137, k1961 = 16069, k2053 = 16819, k2562 = 20995,
-              k3072 = 25172;
 
 // One pass over eight vectors of 16-bit values (V holds one or two blocks side by side), each
 // output rounded and shifted right by kShift, saturated to 16 bits.
@@ -30,8 +25,8 @@ SLUICE_INLINE void Pass(V* v) noexcept {
   W even[4][2];
   for (int half = 0; half < 2; ++half) {
     const auto z = half == 0 ? InterleaveLow(v[2], v[6]) : InterleaveHigh(v[2], v[6]);
-    const W t2 = MultiplyAddPairs(z, Pairs<V>(k0541, k0541 - k1847));
-    const W t3 = MultiplyAddPairs(z, Pairs<V>(k0541 + k0765, k0541));
+    const W t2 = MultiplyAddPairs(z, Pairs<V, k0541, k0541 - k1847>());
+    const W t3 = MultiplyAddPairs(z, Pairs<V, k0541 + k0765, k0541>());
     const W round = W::All(1 << (kShift - 1));
     const W t0 =
         (half == 0 ? WidenLow(sum04) : WidenHigh(sum04)).template Left<kConstBits>() + round;
@@ -51,12 +46,12 @@ SLUICE_INLINE void Pass(V* v) noexcept {
     const auto z34 = half == 0 ? InterleaveLow(z3, z4) : InterleaveHigh(z3, z4);
     const auto v71 = half == 0 ? InterleaveLow(v[7], v[1]) : InterleaveHigh(v[7], v[1]);
     const auto v53 = half == 0 ? InterleaveLow(v[5], v[3]) : InterleaveHigh(v[5], v[3]);
-    const W a = MultiplyAddPairs(z34, Pairs<V>(k1175 - k1961, k1175));
-    const W b = MultiplyAddPairs(z34, Pairs<V>(k1175, k1175 - k0390));
-    odd[0][half] = MultiplyAddPairs(v71, Pairs<V>(k0298 - k0899, -k0899)) + a;
-    odd[3][half] = MultiplyAddPairs(v71, Pairs<V>(-k0899, k1501 - k0899)) + b;
-    odd[1][half] = MultiplyAddPairs(v53, Pairs<V>(k2053 - k2562, -k2562)) + b;
-    odd[2][half] = MultiplyAddPairs(v53, Pairs<V>(-k2562, k3072 - k2562)) + a;
+    const W a = MultiplyAddPairs(z34, Pairs<V, k1175 - k1961, k1175>());
+    const W b = MultiplyAddPairs(z34, Pairs<V, k1175, k1175 - k0390>());
+    odd[0][half] = MultiplyAddPairs(v71, Pairs<V, k0298 - k0899, -k0899>()) + a;
+    odd[3][half] = MultiplyAddPairs(v71, Pairs<V, -k0899, k1501 - k0899>()) + b;
+    odd[1][half] = MultiplyAddPairs(v53, Pairs<V, k2053 - k2562, -k2562>()) + b;
+    odd[2][half] = MultiplyAddPairs(v53, Pairs<V, -k2562, k3072 - k2562>()) + a;
   }
   for (int i = 0; i < 4; ++i) {
     const W* const o = odd[3 - i];
@@ -74,28 +69,21 @@ SLUICE_INLINE void Transform(V* v) noexcept {
   Pass<V, kConstBits + kPassBits + 3>(v);
 }
 
-template <class V = BlockVector>
-SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept;
-
-// Two blocks: side by side where a vector holds two.
-template <class V = BlockVector>
+// Two blocks, in vectors that hold two.
+template <class V>
 SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noexcept {
-  if constexpr (V::kBlocks == 1) {
-    TransformOne<V>(a);
-    TransformOne<V>(b);
-  } else {
-    V v[8];
-    for (int row = 0; row < 8; ++row) {
-      v[row] = Multiply(V::Load(a.block + row * 8, b.block + row * 8),
-                        V::Load(a.quant + row * 8, b.quant + row * 8));
-      V::Clear(a.block + row * 8, b.block + row * 8);
-    }
-    a.block[kSpare] = b.block[kSpare] = 0;
-    Transform(v);
-    StoreColumns(v, a.out, a.stride, b.out, b.stride);
+  V v[8];
+  for (int row = 0; row < 8; ++row) {
+    v[row] = Multiply(V::Load(a.block + row * 8, b.block + row * 8),
+                      V::Load(a.quant + row * 8, b.quant + row * 8));
+    V::Clear(a.block + row * 8, b.block + row * 8);
   }
+  a.block[kSpare] = b.block[kSpare] = 0;
+  Transform(v);
+  StoreColumns(v, a.out, a.stride, b.out, b.stride);
 }
 
+// One block; vectors that hold two have zeros beside it.
 template <class V>
 SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
   if constexpr (V::kBlocks == 1) {
@@ -155,4 +143,25 @@ inline void TransformReduced(const BlockTarget& target) noexcept {
     }
   }
   std::memset(target.block, 0, (kSpare + 1) * sizeof(std::int16_t));
+}
+
+template <class V>
+SLUICE_INLINE void TransformBlocks(const BlockTarget* targets, std::uint32_t count) noexcept {
+  std::uint32_t i = 0;
+  while (i < count) {
+    if (targets[i].size_log2 != 3) {
+      TransformReduced(targets[i]);
+      ++i;
+      continue;
+    }
+    if constexpr (V::kBlocks == 2) {
+      if (i + 1 < count && targets[i + 1].size_log2 == 3) {
+        TransformPair<V>(targets[i], targets[i + 1]);
+        i += 2;
+        continue;
+      }
+    }
+    TransformOne<V>(targets[i]);
+    ++i;
+  }
 }

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "format/pixels/kernels/idct_constants.h"
 #include "format/pixels/kernels/kernels.h"
 
 #define SLUICE_INLINE inline __attribute__((always_inline))

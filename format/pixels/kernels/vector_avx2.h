@@ -47,10 +47,10 @@ SLUICE_INLINE Vector16x2 operator-(const Vector16x2& a, const Vector16x2& b) noe
 SLUICE_INLINE Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
   return {_mm256_mullo_epi16(a.v, b.v)};
 }
-template <class V>
-SLUICE_INLINE V Pairs(int first, int second) noexcept {
-  return {_mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(second) << 16 |
-                                             (static_cast<std::uint32_t>(first) & 0xFFFF)))};
+template <class V, int kFirst, int kSecond>
+SLUICE_INLINE V Pairs() noexcept {
+  return {_mm256_set1_epi32(static_cast<int>(static_cast<std::uint32_t>(kSecond) << 16 |
+                                             (static_cast<std::uint32_t>(kFirst) & 0xFFFF)))};
 }
 SLUICE_INLINE Vector16x2 InterleaveLow(const Vector16x2& a, const Vector16x2& b) noexcept {
   return {_mm256_unpacklo_epi16(a.v, b.v)};

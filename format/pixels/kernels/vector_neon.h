@@ -39,31 +39,44 @@ SLUICE_INLINE Vector16 Multiply(const Vector16& a, const Vector16& b) noexcept {
   return {vmulq_s16(a.v, b.v)};
 }
 
-// Multiplications here widen by themselves and take a lane for all: neighbours need not really be
-// brought together, nor pairs of weights be spread out.
+// Multiplications here widen by themselves and take one lane for all: neighbours need not really be
+// brought together, nor factors be spread out.
 struct Interleaved {
   int16x8_t first, second;
   bool high;
 };
-struct WeightPair {
-  std::int16_t first, second;
-};
-template <class V>
-SLUICE_INLINE WeightPair Pairs(int first, int second) noexcept {
-  return {static_cast<std::int16_t>(first), static_cast<std::int16_t>(second)};
-}
 SLUICE_INLINE Interleaved InterleaveLow(const Vector16& a, const Vector16& b) noexcept {
   return {a.v, b.v, false};
 }
 SLUICE_INLINE Interleaved InterleaveHigh(const Vector16& a, const Vector16& b) noexcept {
   return {a.v, b.v, true};
 }
-SLUICE_INLINE Wide32 MultiplyAddPairs(const Interleaved& a, const WeightPair& b) noexcept {
+
+constexpr int PlaceOf(int factor) noexcept {
+  int place = 0;
+  while (kFactors[place] != factor)
+    ++place;
+  return place;
+}
+template <int kFirst, int kSecond>
+struct FactorPair {};
+template <class V, int kFirst, int kSecond>
+SLUICE_INLINE FactorPair<kFirst, kSecond> Pairs() noexcept {
+  return {};
+}
+template <int kFirst, int kSecond>
+SLUICE_INLINE Wide32 MultiplyAddPairs(const Interleaved& a,
+                                      FactorPair<kFirst, kSecond> /*factors*/) noexcept {
+  constexpr int kOne = PlaceOf(kFirst);
+  constexpr int kOther = PlaceOf(kSecond);
+  const int16x8_t one = vld1q_s16(kFactors + kOne / 8 * 8);
+  const int16x8_t other = vld1q_s16(kFactors + kOther / 8 * 8);
   if (a.high) {
-    return {vmlal_high_n_s16(vmull_high_n_s16(a.first, b.first), a.second, b.second)};
+    return {vmlal_high_laneq_s16(vmull_high_laneq_s16(a.first, one, kOne % 8), a.second, other,
+                                 kOther % 8)};
   }
-  return {
-      vmlal_n_s16(vmull_n_s16(vget_low_s16(a.first), b.first), vget_low_s16(a.second), b.second)};
+  return {vmlal_laneq_s16(vmull_laneq_s16(vget_low_s16(a.first), one, kOne % 8),
+                          vget_low_s16(a.second), other, kOther % 8)};
 }
 SLUICE_INLINE Wide32 WidenLow(const Vector16& a) noexcept {
   return {vmovl_s16(vget_low_s16(a.v))};

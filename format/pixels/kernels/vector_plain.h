@@ -84,12 +84,12 @@ inline Vector16x2 Multiply(const Vector16x2& a, const Vector16x2& b) noexcept {
   return r;
 }
 
-template <class V>
-inline V Pairs(int first, int second) noexcept {
+template <class V, int kFirst, int kSecond>
+inline V Pairs() noexcept {
   V r;
   for (int i = 0; i < 16; i += 2) {
-    r.lane[i] = static_cast<std::int16_t>(first);
-    r.lane[i + 1] = static_cast<std::int16_t>(second);
+    r.lane[i] = kFirst;
+    r.lane[i + 1] = kSecond;
   }
   return r;
 }
