@@ -1,9 +1,13 @@
 #!/bin/sh
-# Installs the system packages that are missing: tools/setup.sh [build|test|ci]
+# Installs the system packages that are missing: tools/setup.sh [build|test|ci|arm64|--libraries]
 #
 #   build  what building the libraries, commands and samples needs (the default)
 #   test   that, and what the tests need
 #   ci     that, and the checkers of .ci/run
+#   arm64  that of test, a compiler for 64-bit Arm and an emulator, for .ci/arm64
+#
+# --libraries installs nothing: it prints the packages of the libraries that Sluice and its tests are
+# built with.
 #
 # For Debian 12 and Ubuntu 24.04 (by apt-get; says what it installs; asks sudo for root). Does nothing
 # where everything is there. SLUICE_SKIP_SETUP=1 leaves the system alone.
@@ -14,10 +18,10 @@ fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
 
 wanted=${1:-build}
 case $wanted in
-  build | test | ci) ;;
-  *) fail "unknown set '$wanted'; one of build, test, ci" ;;
+  build | test | ci | arm64 | --libraries) ;;
+  *) fail "unknown set '$wanted'; one of build, test, ci, arm64" ;;
 esac
-if [ "${SLUICE_SKIP_SETUP:-0}" = 1 ]; then
+if [ "${SLUICE_SKIP_SETUP:-0}" = 1 ] && [ "$wanted" != --libraries ]; then
   say "SLUICE_SKIP_SETUP is set: installing nothing"
   exit 0
 fi
@@ -41,13 +45,21 @@ Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
   libpng and Python 3."
     ;;
 esac
-[ "$version" = "$known" ] || say "made for $id $known and not tried on '$version'; going on"
-
-packages="g++ cmake ninja-build pkg-config $jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev
-  libspng-dev libexif-dev libcli11-dev nlohmann-json3-dev"
+libraries="$jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev libspng-dev libexif-dev libcli11-dev
+  nlohmann-json3-dev"
 # Besides their framework the tests need means that are not Sluice's own: libpng to write pictures,
 # Python and what follows it for a reader that knows the format by its document alone.
-[ "$wanted" = build ] || packages="$packages catch2 libpng-dev python3 python3-xxhash zstd"
+test_libraries="catch2 libpng-dev"
+if [ "$wanted" = --libraries ]; then
+  # shellcheck disable=SC2086  # a list
+  echo $libraries $test_libraries
+  exit 0
+fi
+[ "$version" = "$known" ] || say "made for $id $known and not tried on '$version'; going on"
+
+packages="g++ cmake ninja-build pkg-config $libraries"
+[ "$wanted" = build ] || packages="$packages $test_libraries python3 python3-xxhash zstd"
+[ "$wanted" != arm64 ] || packages="$packages g++-aarch64-linux-gnu qemu-user"
 # The checkers are wanted in one version; .ci/run does without where a system lacks it.
 checkers=
 [ "$wanted" != ci ] || checkers="clang-format-14 clang-tidy-14"

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <cstdint>
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace sluice {
 
@@ -16,8 +18,17 @@ constexpr int kPopulateRead = 22;
 // through.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
 
-void MakeResident(const std::byte* data, std::size_t bytes) {
+// Advice is taken for whole pages of the machine's, which may be larger than the format's: the page
+// that `data` lies in begins here.
+const std::byte* PageOf(const std::byte* data) noexcept {
+  static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  return data - reinterpret_cast<std::uintptr_t>(data) % page;
+}
+
+void MakeResident(const std::byte* block, std::size_t block_bytes) {
   static std::atomic<bool> can_populate{true};
+  const std::byte* const data = PageOf(block);
+  const auto bytes = static_cast<std::size_t>(block + block_bytes - data);
   for (std::size_t done = 0; done < bytes; done += kStepBytes) {
     void* const start = const_cast<std::byte*>(data + done);
     const std::size_t step = std::min(kStepBytes, bytes - done);

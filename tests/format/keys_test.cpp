@@ -1,5 +1,7 @@
 #include "format/disk/keys.h"
 
+#include <algorithm>
+
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "tests/catch.h"
@@ -26,12 +28,12 @@ std::vector<std::byte> HandMade(std::uint32_t chunk_samples, std::uint32_t chunk
   std::memcpy(content.data(), ends.data(), ends.size() * 4);
   std::memcpy(content.data() + ends.size() * 4, text.data(), text.size());
   const std::vector<std::byte> frame = ZstdCompress(content);
-  std::vector<std::byte> section(16);
+  std::vector<std::byte> section(16 + frame.size());
   StoreAt<std::uint32_t>(section, 0, chunk_samples);
   StoreAt<std::uint32_t>(section, 4, chunks);
   StoreAt<std::uint32_t>(section, 8, static_cast<std::uint32_t>(frame.size()));
   StoreAt<std::uint32_t>(section, 12, static_cast<std::uint32_t>(content.size()));
-  section.insert(section.end(), frame.begin(), frame.end());
+  std::copy(frame.begin(), frame.end(), section.begin() + 16);
   return section;
 }
 

@@ -32,6 +32,18 @@ TEST_CASE("The plain kernels are always there, and the chosen set is one of thos
   CHECK(std::find(sets.begin(), sets.end(), &kernels::Chosen()) != sets.end());
 }
 
+TEST_CASE("The last set is NEON's on 64-bit Arm, AVX2's where an x86 processor has it") {
+#if defined(__aarch64__)
+  const std::string expected = "neon";
+#elif defined(__x86_64__)
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2");
+  const std::string expected = has_avx2 ? "avx2" : "plain";
+#else
+  const std::string expected = "plain";
+#endif
+  CHECK(Sets().back()->name == expected);
+}
+
 TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their rounding") {
   constexpr std::size_t kCount = 100;
   constexpr std::size_t kStride = 192;
@@ -53,6 +65,41 @@ TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their 
       }
       if (first.empty()) first = out;
       REQUIRE(out == first);
+    }
+  }
+}
+
+TEST_CASE("Sums of lines are the same in every set, for any weights, up to where they saturate") {
+  constexpr std::size_t kCount = 70;
+  constexpr std::size_t kStride = 96;
+  for (const std::uint32_t taps : {1U, 2U, 3U, 4U, 5U, 6U, 7U, 8U, 253U, 254U, 255U, 256U, 300U}) {
+    for (std::uint64_t round = 0; round < 20; ++round) {
+      auto lines = RandomBytes(kStride * taps + kernels::kSlack, taps * 100 + round);
+      if (round == 0) std::fill(lines.begin(), lines.end(), std::uint8_t{255});
+      // In the first rounds shares of the most that weights may add up to, then all sorts.
+      std::vector<std::uint16_t> weights(
+          taps, static_cast<std::uint16_t>(std::min<std::uint32_t>(65536 / taps, 65535)));
+      const auto random = RandomBytes(2 * std::size_t{taps}, round);
+      std::uint32_t rest = 65536;
+      for (std::uint32_t t = 0; round > 1 && t < taps; ++t) {
+        weights[t] = static_cast<std::uint16_t>((random[2 * t] << 8 | random[2 * t + 1]) % rest);
+        rest -= weights[t];
+      }
+      // Sums that reach 65536 by their bias.
+      if (round == 0 && taps >= 256) {
+        std::fill(weights.begin(), weights.begin() + 256, std::uint16_t{256});
+        std::fill(weights.begin() + 256, weights.end(), std::uint16_t{0});
+      }
+      std::vector<std::uint8_t> first;
+      for (const Kernels* set : Sets()) {
+        std::vector<std::uint8_t> out(kCount + kernels::kSlack);
+        set->sum_lines({lines.data(), kStride, weights.data(), taps}, kCount, out.data());
+        out.resize(kCount);
+        if (first.empty()) first = out;
+        INFO(set->name << " " << taps << " taps, round " << round);
+        REQUIRE(out == first);
+        if (round == 0 && taps >= 256) REQUIRE(out[0] == 255);
+      }
     }
   }
 }
@@ -110,6 +157,27 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
       REQUIRE(expect(y[i] + 1.772 * b, rgb[3 * i + 2]));
       for (std::size_t c = 0; c < 3; ++c)
         REQUIRE(planes[c][i] == rgb[3 * i + c]);
+    }
+  }
+}
+
+TEST_CASE("Every set gives the same colours for each of the differences there are") {
+  std::vector<std::uint8_t> y(256 + kernels::kSlack);
+  std::vector<std::uint8_t> cb(y.size());
+  std::vector<std::uint8_t> cr(y.size());
+  for (std::size_t i = 0; i < 256; ++i)
+    cb[i] = static_cast<std::uint8_t>(i);
+  for (const int luma : {0, 1, 100, 128, 254, 255}) {
+    std::fill(y.begin(), y.end(), static_cast<std::uint8_t>(luma));
+    for (int red = 0; red < 256; ++red) {
+      std::fill(cr.begin(), cr.end(), static_cast<std::uint8_t>(red));
+      std::vector<std::uint8_t> first;
+      for (const Kernels* set : Sets()) {
+        std::vector<std::uint8_t> rgb(3 * 256);
+        set->to_rgb(y.data(), cb.data(), cr.data(), 256, rgb.data());
+        if (first.empty()) first = rgb;
+        if (rgb != first) FAIL(set->name << " at luma " << luma << ", cr " << red);
+      }
     }
   }
 }

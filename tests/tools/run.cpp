@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <csignal>
 #include <cstring>
+#include <sstream>
 #include <stdexcept>
 #include <system_error>
 
@@ -38,6 +39,15 @@ bool ReadSome(int fd, std::string& text) {
   return size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
+// The words that a program is run with where it is of another kind of machine.
+Words Emulator() {
+  Words words;
+  std::istringstream list(SLUICE_EMULATOR);
+  for (std::string word; std::getline(list, word, ':');)
+    words.push_back(word);
+  return words;
+}
+
 void Check(bool good, const char* what) {
   if (!good) throw std::system_error(errno, std::generic_category(), what);
 }
@@ -60,7 +70,11 @@ Running::Running(const std::string& program, const Words& arguments, const RunOp
   } else {
     Check(pipe2(err, O_CLOEXEC) == 0, "pipe");
   }
-  std::vector<char*> words = {const_cast<char*>(program.c_str())};
+  std::vector<char*> words;
+  const Words emulator = Emulator();
+  for (const std::string& word : emulator)
+    words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(const_cast<char*>(program.c_str()));
   for (const std::string& word : arguments)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
