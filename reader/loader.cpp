@@ -26,6 +26,9 @@ EpochRange Loader::Epoch(std::uint64_t epoch) {
   return {state_, state_->StartEpoch(epoch)};
 }
 
+ResumePoint Loader::State() const {
+  return state_->State();
+}
 std::uint64_t Loader::batches_per_epoch() const noexcept {
   return state_->epoch_size().batches;
 }

@@ -10,6 +10,22 @@ namespace {
 constexpr std::uint64_t kDefaultWindowBytes = std::uint64_t{64} << 20;
 }
 
+std::string_view NameOf(Shuffle shuffle) noexcept {
+  switch (shuffle) {
+    case Shuffle::kQuasiRandom: return "quasi_random";
+    case Shuffle::kRandom: return "random";
+    case Shuffle::kSequential: break;
+  }
+  return "sequential";
+}
+
+std::optional<Shuffle> ShuffleOf(std::string_view name) noexcept {
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
+    if (NameOf(shuffle) == name) return shuffle;
+  }
+  return std::nullopt;
+}
+
 std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderOptions& options) noexcept {
   if (shape.blocks() == 0) return 1;
   const std::uint64_t block_bytes = std::max<std::uint64_t>(shape.bytes() / shape.blocks(), 1);

@@ -4,8 +4,9 @@
 #pragma once
 
 #include <optional>
+#include <string_view>
 
-#include <sluice/loader.h>
+#include <sluice/order.h>
 
 #include "reader/order/lanes.h"
 #include "reader/order/permutation.h"
@@ -36,6 +37,10 @@ class EpochOrder {
   Permutation samples_;
   std::uint64_t last_block_ = ~std::uint64_t{0};  // kSequential: the block entered last
 };
+
+// "quasi_random", "random", "sequential".
+std::string_view NameOf(Shuffle shuffle) noexcept;
+std::optional<Shuffle> ShuffleOf(std::string_view name) noexcept;
 
 // Blocks of a lane's window, for a dataset and options.
 std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderOptions& options) noexcept;

@@ -14,10 +14,12 @@ EpochSize EpochSize::Of(std::uint64_t samples, std::size_t batch_size, LastBatch
   return size;
 }
 
+OrderOptions OrderOptionsOf(const LoaderOptions& options) {
+  return {options.shuffle, options.seed, options.lanes, options.window_bytes};
+}
+
 BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options)
-    : dataset_(dataset),
-      options_(options),
-      order_options_{options.shuffle, options.seed, options.lanes, options.window_bytes} {}
+    : dataset_(dataset), options_(options), order_options_(OrderOptionsOf(options)) {}
 
 void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
   if (!order_ || epoch != epoch_) {

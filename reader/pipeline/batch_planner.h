@@ -17,6 +17,9 @@ struct EpochSize {
   static EpochSize Of(std::uint64_t samples, std::size_t batch_size, LastBatch last) noexcept;
 };
 
+// The part of the options that makes up the order.
+OrderOptions OrderOptionsOf(const LoaderOptions& options);
+
 class BatchPlanner {
  public:
   // `dataset` and `options` must outlive the planner.

@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "format/cpu.h"
+#include "reader/pipeline/resume_check.h"
 #include "reader/pipeline/sample_decoder.h"
 
 namespace sluice {
@@ -49,7 +50,14 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
       layout_(MakeSlotLayout(*dataset_.state(), options_, geometry_)),
       epoch_size_(EpochSize::Of(dataset_.size(), options_.batch_size, options_.last_batch)),
       thread_count_(options_.threads != 0 ? options_.threads : AvailableCpus()),
-      rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)) {
+      rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
+      start_(StartOf(*dataset_.state(), OrderOptionsOf(options_))) {
+  if (options_.resume_from) {
+    CheckResume(*options_.resume_from, start_, options_.batch_size);
+    resume_due_ = true;
+    done_epoch_ = options_.resume_from->epoch;
+    done_batch_ = options_.resume_from->position / options_.batch_size;
+  }
   const std::size_t count = 1 + options_.prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
     auto slot = std::make_unique<Slot>();
@@ -95,14 +103,25 @@ void LoaderState::Stop() {
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   const std::lock_guard lock(mutex_);
-  const bool flows_on = playing_ && next_epoch_ == epoch && next_batch_ == 0;
+  std::uint64_t batch = 0;
+  if (resume_due_ && epoch == options_.resume_from->epoch) {
+    resume_due_ = false;
+    batch = options_.resume_from->position / options_.batch_size;
+  }
+  range_epoch_ = epoch;
+  // What was left may be less than a batch, and short ones dropped.
+  const bool over = batch > 0 && batch >= epoch_size_.batches;
+  const std::uint64_t next_epoch = over ? epoch + 1 : epoch;
+  if (over) batch = 0;
+  const bool flows_on = playing_ && next_epoch_ == next_epoch && next_batch_ == batch;
   if (!flows_on) {
     Abandon();
     playing_ = true;
-    plan_epoch_ = next_epoch_ = epoch;
-    plan_batch_ = next_batch_ = 0;
+    plan_epoch_ = next_epoch_ = next_epoch;
+    plan_batch_ = next_batch_ = batch;
   }
-  range_epoch_ = epoch;
+  done_epoch_ = next_epoch;
+  done_batch_ = batch;
   plan_.notify_one();
   return ++range_;
 }
@@ -258,6 +277,8 @@ Batch LoaderState::Deliver() {
     plan_.notify_one();
     throw error;
   }
+  done_epoch_ = next_epoch_;
+  done_batch_ = next_batch_;
   ++held_;
   ++stats_.batches;
   stats_.samples += slot->size;
@@ -273,6 +294,14 @@ void LoaderState::Release(Slot* slot) {
     free_.push_back(slot);
   }
   plan_.notify_one();
+}
+
+ResumePoint LoaderState::State() {
+  const std::lock_guard lock(mutex_);
+  ResumePoint point = start_;
+  point.epoch = done_epoch_;
+  point.position = done_batch_ * options_.batch_size;
+  return point;
 }
 
 LoaderStats LoaderState::Stats() {

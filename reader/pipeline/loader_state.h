@@ -42,6 +42,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void Stop();
 
   LoaderStats Stats();
+  ResumePoint State();
   const EpochSize& epoch_size() const noexcept { return epoch_size_; }
   unsigned threads() const noexcept { return thread_count_; }
   std::size_t memory_bytes() const noexcept { return slots_.size() * layout_.bytes; }
@@ -75,6 +76,10 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t plan_batch_ = 0;
   std::uint64_t next_epoch_ = 0;  // what the consumer gets next
   std::uint64_t next_batch_ = 0;
+  ResumePoint start_;             // of the stream, for State()
+  bool resume_due_ = false;       // the epoch of options_.resume_from has not been asked for yet
+  std::uint64_t done_epoch_ = 0;  // behind the last batch handed over: what State() says
+  std::uint64_t done_batch_ = 0;
   std::uint64_t range_ = 0;  // of the last StartEpoch
   std::uint64_t range_epoch_ = 0;
   std::vector<Slot*> free_;

@@ -18,21 +18,19 @@
 #include <cstdint>
 #include <iterator>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <type_traits>
 
 #include <sluice/dataset.h>
+#include <sluice/order.h>
+#include <sluice/resume.h>
 #include <sluice/transform.h>
 
 namespace sluice {
 
-enum class Shuffle {
-  kQuasiRandom,  // blocks in random order, samples mixed inside windows of open blocks
-  kRandom,       // one permutation of all samples
-  kSequential,   // as stored
-};
 enum class LastBatch {
   kKeep,  // the last batch of an epoch may be short
   kDrop,  // a short last batch is left out
@@ -65,6 +63,10 @@ struct LoaderOptions {
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;
   LastBatch last_batch = LastBatch::kKeep;
+  // Goes on where Loader::State() was taken. The dataset and the options of the order must be the
+  // same (Error(kInvalidArgument) says which is not); threads, prefetch and transforms may differ,
+  // and batch_size where the position is a multiple of it.
+  std::optional<ResumePoint> resume_from;
 
   std::string image;  // the image field to decode; empty: the first one
   Pipeline transform;
@@ -172,8 +174,14 @@ class Loader {
 
   // Starts playing that epoch; a range begun earlier ends. Epochs asked for in a row (n, n + 1,
   // ...) flow into one another: the next one's first batches are decoded while the last ones are
-  // used.
+  // used. After LoaderOptions::resume_from, the first call for its epoch plays what was left of it.
   EpochRange Epoch(std::uint64_t epoch);
+
+  // Where the stream stands: after the batch that was handed over last, or at the beginning of the
+  // epoch asked for since, or where it was resumed. A batch that came as an Error counts as not
+  // played, until one after it is handed over. At the end of an epoch it is the next one's start.
+  // Any thread.
+  ResumePoint State() const;
 
   std::uint64_t batches_per_epoch() const noexcept;
   std::uint64_t samples_per_epoch() const noexcept;  // as LastBatch makes it

@@ -1,0 +1,42 @@
+// Where a training stands in its stream of epochs: a small value that fits into a checkpoint.
+//
+//   checkpoint << loader.State().Text();                        // at any moment
+//   ...
+//   options.resume_from = sluice::ResumePoint::Parse(text);     // in another process
+//   sluice::Loader loader(dataset, options);
+//   for (auto epoch = loader.State().epoch; epoch < 90; ++epoch)
+//     for (const sluice::Batch& batch : loader.Epoch(epoch)) ...
+//
+// Nothing of what went before is read or decoded again, and the batches that follow are those that
+// would have followed without the interruption.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <sluice/order.h>
+
+namespace sluice {
+
+struct ResumePoint {
+  // What the order is made from. A Loader refuses a point that differs from it in any of these.
+  std::string dataset;  // its id: 32 hexadecimal digits
+  std::uint32_t order_version = kOrderVersion;
+  Shuffle shuffle = Shuffle::kQuasiRandom;
+  std::uint64_t seed = 0;
+  std::uint64_t lanes = 0;          // kQuasiRandom; else 0
+  std::uint64_t window_blocks = 0;  // of a lane; kQuasiRandom, else 0
+
+  std::uint64_t epoch = 0;
+  std::uint64_t position = 0;  // samples of the epoch that are done, over all ranks
+
+  // One line of printable ASCII without quotation marks; a check value at its end.
+  std::string Text() const;
+  // Throws Error(kInvalidArgument) for anything that Text() did not write.
+  static ResumePoint Parse(std::string_view text);
+
+  friend bool operator==(const ResumePoint&, const ResumePoint&) = default;
+};
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+#include "reader/pipeline/resume_check.h"
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Refuse(const std::string& sentence) {
+  throw Error(ErrorCode::kInvalidArgument, "LoaderOptions::resume_from " + sentence);
+}
+
+void RequireSame(const char* option, const std::string& saved, const std::string& here) {
+  if (saved == here) return;
+  Refuse("was saved with " + std::string(option) + " = " + saved + ", and this loader has " + here +
+         "; set it to what it was, or leave resume_from empty to start anew");
+}
+
+}  // namespace
+
+ResumePoint StartOf(const DatasetState& dataset, const OrderOptions& order) {
+  ResumePoint start;
+  start.dataset = dataset.id;
+  start.shuffle = order.shuffle;
+  start.seed = order.seed;
+  if (order.shuffle == Shuffle::kQuasiRandom) {
+    start.lanes = order.lanes;
+    start.window_blocks = WindowBlocks(dataset.shape, order);
+  }
+  return start;
+}
+
+void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch) {
+  if (point.dataset != start.dataset) {
+    Refuse("belongs to the dataset with id " + point.dataset + ", and this one has id " +
+           start.dataset + "; open the dataset the training began with, or leave it empty");
+  }
+  if (point.order_version != start.order_version) {
+    Refuse("was saved by a version of Sluice with order " + std::to_string(point.order_version) +
+           ", and this one has order " + std::to_string(start.order_version) +
+           "; go on with that version, or begin an epoch anew");
+  }
+  RequireSame("shuffle", std::string(NameOf(point.shuffle)), std::string(NameOf(start.shuffle)));
+  RequireSame("seed", std::to_string(point.seed), std::to_string(start.seed));
+  RequireSame("lanes", std::to_string(point.lanes), std::to_string(start.lanes));
+  RequireSame("window (in blocks of a lane)", std::to_string(point.window_blocks),
+              std::to_string(start.window_blocks));
+  if (point.position % global_batch != 0) {
+    Refuse("lies at sample " + std::to_string(point.position) +
+           " of its epoch, which is not a multiple of the global batch (batch_size x ranks = " +
+           std::to_string(global_batch) + "); use a batch_size that divides it");
+  }
+}
+
+}  // namespace sluice

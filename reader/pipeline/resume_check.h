@@ -1,0 +1,18 @@
+// What a point to resume from says of a loader's order, and whether the two fit.
+#pragma once
+
+#include <sluice/loader.h>
+
+#include "reader/dataset_state.h"
+#include "reader/order/order.h"
+
+namespace sluice {
+
+// The order's side of a resume point, at the beginning of epoch 0.
+ResumePoint StartOf(const DatasetState& dataset, const OrderOptions& order);
+
+// Throws Error(kInvalidArgument), with what to set, unless `point` was taken from the order that
+// `start` describes and lies between two batches of `global_batch` samples.
+void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch);
+
+}  // namespace sluice
