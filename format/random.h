@@ -37,6 +37,7 @@ enum class Purpose : std::uint32_t {
   kSampleOrder = 5,   // reader: one permutation of all samples
   kTransform = 6,     // a transform's draws
   kPermutation = 7,   // reader: what a permutation is made from
+  kShardDeal = 8,     // reader: which rank gets which shards
 };
 
 // An endless stream of words for one (seed, purpose, a, b): counters 0, 1, 2, ... in turn.

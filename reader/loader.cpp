@@ -29,11 +29,14 @@ EpochRange Loader::Epoch(std::uint64_t epoch) {
 ResumePoint Loader::State() const {
   return state_->State();
 }
-std::uint64_t Loader::batches_per_epoch() const noexcept {
-  return state_->epoch_size().batches;
+std::uint64_t Loader::batches_per_epoch(std::uint64_t epoch) const {
+  return state_->SizeOf(epoch).batches;
 }
-std::uint64_t Loader::samples_per_epoch() const noexcept {
-  return state_->epoch_size().samples;
+std::uint64_t Loader::samples_per_epoch(std::uint64_t epoch) const {
+  return state_->SizeOf(epoch).samples;
+}
+Rank Loader::rank() const noexcept {
+  return state_->rank();
 }
 unsigned Loader::threads() const noexcept {
   return state_->threads();

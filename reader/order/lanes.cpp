@@ -89,49 +89,57 @@ std::uint64_t LaneOrder::PlaceOf(const Lane& lane, std::uint64_t sample) const n
   return (sample + missing) / full;
 }
 
-void LaneOrder::OpenWindow(std::uint64_t l, std::uint64_t window,
-                           std::vector<std::uint64_t>& opened) {
-  Lane& lane = lanes_[l];
+std::uint64_t LaneOrder::FirstPlace(std::uint64_t l, std::uint64_t window) const noexcept {
+  if (window == 0) return 0;
   const std::uint64_t first_window = 1 + l * window_blocks_ / lanes_.size();
-  const std::uint64_t begin = window == 0 ? 0 : first_window + (window - 1) * window_blocks_;
-  const std::uint64_t end = std::min(first_window + window * window_blocks_, lane.blocks);
-  lane.window = window;
-  lane.first = SamplesBefore(lane, begin);
-  lane.count = SamplesBefore(lane, end) - lane.first;
+  return std::min(first_window + (window - 1) * window_blocks_, lanes_[l].blocks);
+}
+
+void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
+  Lane& lane = lanes_[l];
+  if (lane.window != kNoWindow && sample >= lane.first && sample < lane.first + lane.count) return;
+  const std::uint64_t place = PlaceOf(lane, sample);
+  const std::uint64_t first_window = 1 + l * window_blocks_ / lanes_.size();
+  lane.window = place < first_window ? 0 : 1 + (place - first_window) / window_blocks_;
+  lane.first = SamplesBefore(lane, FirstPlace(l, lane.window));
+  lane.count = SamplesBefore(lane, FirstPlace(l, lane.window + 1)) - lane.first;
   // What lies in the tail as a whole is permuted there.
   if (lane.first < body_per_lane_) {
-    RandomStream random(window_key_, Purpose::kWindowOrder, l << 40 | window);
+    RandomStream random(window_key_, Purpose::kWindowOrder, l << 40 | lane.window);
     lane.mix.Reset(lane.count, random.Word64());
-  }
-  for (std::uint64_t place = begin; place < end; ++place) {
-    opened.push_back(blocks_(place * lanes_.size() + l));
   }
 }
 
-SampleRef LaneOrder::InLane(std::uint64_t l, std::uint64_t sample,
-                            std::vector<std::uint64_t>& opened) {
+void LaneOrder::Announce(std::uint64_t l, std::vector<std::uint64_t>& opened) {
   Lane& lane = lanes_[l];
-  if (lane.window == kNoWindow || sample < lane.first || sample >= lane.first + lane.count) {
-    const std::uint64_t place = PlaceOf(lane, sample);
-    const std::uint64_t first_window = 1 + l * window_blocks_ / lanes_.size();
-    const std::uint64_t window =
-        place < first_window ? 0 : 1 + (place - first_window) / window_blocks_;
-    OpenWindow(l, window, opened);
-  }
-  const std::uint64_t mixed =
-      lane.first < body_per_lane_ ? lane.first + lane.mix(sample - lane.first) : sample;
-  const std::uint64_t place = PlaceOf(lane, mixed);
-  return shape_.Row(blocks_(place * lanes_.size() + l), mixed - SamplesBefore(lane, place));
+  if (lane.announced == lane.window) return;
+  lane.announced = lane.window;
+  const std::uint64_t end = FirstPlace(l, lane.window + 1);
+  for (std::uint64_t place = FirstPlace(l, lane.window); place < end; ++place)
+    opened.push_back(BlockAt(l, place));
 }
 
 SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened) {
-  if (position < body()) {
-    return InLane(position % lanes_.size(), position / lanes_.size(), opened);
+  const bool in_body = position < body();
+  std::uint64_t l = position % lanes_.size();
+  std::uint64_t sample = position / lanes_.size();  // of the lane
+  if (!in_body) {
+    const std::uint64_t left = tail_(position - body());
+    l = static_cast<std::uint64_t>(std::upper_bound(tail_start_.begin(), tail_start_.end(), left) -
+                                   tail_start_.begin() - 1);
+    sample = body_per_lane_ + (left - tail_start_[l]);
   }
-  const std::uint64_t left = tail_(position - body());
-  const auto lane = static_cast<std::uint64_t>(
-      std::upper_bound(tail_start_.begin(), tail_start_.end(), left) - tail_start_.begin() - 1);
-  return InLane(lane, body_per_lane_ + (left - tail_start_[lane]), opened);
+  EnterWindow(l, sample);
+  const Lane& lane = lanes_[l];
+  if (lane.first < body_per_lane_) sample = lane.first + lane.mix(sample - lane.first);
+  const std::uint64_t place = PlaceOf(lane, sample);
+  const std::uint64_t block = BlockAt(l, place);
+  if (in_body) {
+    Announce(l, opened);
+  } else if (lane.announced != lane.window && tail_opened_.insert(block).second) {
+    opened.push_back(block);
+  }
+  return shape_.Row(block, sample - SamplesBefore(lane, place));
 }
 
 }  // namespace sluice

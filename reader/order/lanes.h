@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <unordered_set>
 #include <vector>
 
 #include "reader/order/permutation.h"
@@ -32,7 +33,8 @@ class LaneOrder {
 
   // The sample at a position of the epoch. Cheap when positions are asked for in order: each lane
   // keeps the permutation of the window it is in. `opened` gets the blocks (by number in the
-  // dataset) of each window that is entered by this call.
+  // dataset) of each window that is entered by this call; in the tail, where whoever asks may have
+  // read few of them, the one block of the sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
 
   std::uint64_t body() const noexcept { return body_per_lane_ * lanes_.size(); }
@@ -51,7 +53,8 @@ class LaneOrder {
     std::uint64_t samples = 0;
     // The window that is open:
     std::uint64_t window = kNoWindow;
-    std::uint64_t first = 0;  // its first sample, within the lane
+    std::uint64_t announced = kNoWindow;  // the last one whose blocks were put into `opened`
+    std::uint64_t first = 0;              // its first sample, within the lane
     std::uint64_t count = 0;
     Permutation mix;
   };
@@ -61,8 +64,13 @@ class LaneOrder {
   std::uint64_t SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept;
   // The place of the block that holds the lane's sample number `sample`.
   std::uint64_t PlaceOf(const Lane& lane, std::uint64_t sample) const noexcept;
-  SampleRef InLane(std::uint64_t lane, std::uint64_t sample, std::vector<std::uint64_t>& opened);
-  void OpenWindow(std::uint64_t lane, std::uint64_t window, std::vector<std::uint64_t>& opened);
+  // Makes the window that holds the lane's sample the open one.
+  void EnterWindow(std::uint64_t lane, std::uint64_t sample);
+  void Announce(std::uint64_t lane, std::vector<std::uint64_t>& opened);
+  std::uint64_t FirstPlace(std::uint64_t lane, std::uint64_t window) const noexcept;
+  std::uint64_t BlockAt(std::uint64_t lane, std::uint64_t place) const noexcept {
+    return blocks_(place * lanes_.size() + lane);
+  }
 
   const DatasetShape& shape_;
   std::uint64_t window_blocks_;
@@ -72,6 +80,7 @@ class LaneOrder {
   std::uint64_t body_per_lane_ = 0;
   Permutation tail_;
   std::vector<std::uint64_t> tail_start_;  // of each lane's share, within the tail
+  std::unordered_set<std::uint64_t> tail_opened_;
 };
 
 }  // namespace sluice

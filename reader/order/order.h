@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include <sluice/order.h>
 
@@ -25,13 +26,25 @@ class EpochOrder {
  public:
   // `shape` must outlive the order.
   EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch);
+  // Of these shards alone, ascending: positions are 0 .. their samples - 1.
+  EpochOrder(const DatasetShape& shape, std::vector<std::uint32_t> shards,
+             const OrderOptions& options, std::uint64_t epoch);
+  EpochOrder(const EpochOrder&) = delete;
+  EpochOrder& operator=(const EpochOrder&) = delete;
 
   // `opened` gets the blocks, by number in the dataset, that will be needed from now on: for
   // reading ahead. Positions asked for in order are cheap.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
 
  private:
-  const DatasetShape& shape_;
+  EpochOrder(const DatasetShape& shape, std::optional<DatasetShape> part,
+             std::vector<std::uint32_t> shards, const OrderOptions& options, std::uint64_t epoch);
+  SampleRef InShape(std::uint64_t position, std::vector<std::uint64_t>& opened);
+
+  const DatasetShape& whole_;
+  const std::optional<DatasetShape> part_;   // what is ordered, where that is not all
+  const std::vector<std::uint32_t> shards_;  // of part_: their numbers in the whole
+  const DatasetShape& shape_;                // what is ordered
   Shuffle shuffle_;
   std::optional<LaneOrder> lanes_;
   Permutation samples_;

@@ -4,21 +4,11 @@
 #include <optional>
 #include <vector>
 
+#include "reader/order/deal.h"
 #include "reader/order/order.h"
 #include "reader/pipeline/slot.h"
 
 namespace sluice {
-
-// Batches of an epoch, and samples in them, for a number of samples in the dataset.
-struct EpochSize {
-  std::uint64_t batches = 0;
-  std::uint64_t samples = 0;  // handed out, those of LastBatch::kPad included
-
-  static EpochSize Of(std::uint64_t samples, std::size_t batch_size, LastBatch last) noexcept;
-};
-
-// The part of the options that makes up the order.
-OrderOptions OrderOptionsOf(const LoaderOptions& options);
 
 class BatchPlanner {
  public:
@@ -29,15 +19,22 @@ class BatchPlanner {
   // be opened.
   void Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
 
+  std::uint64_t read_ahead_bytes() const noexcept { return read_ahead_bytes_; }  // so far
+
  private:
+  void BeginEpoch(std::uint64_t epoch);
+
   DatasetState& dataset_;
   const LoaderOptions& options_;
   OrderOptions order_options_;
+  Deal deal_;
   std::uint64_t epoch_ = 0;
-  std::optional<EpochOrder> order_;  // of epoch_
-  std::uint64_t first_epoch_ = 0;    // the first that was planned
+  std::optional<EpochOrder> order_;  // of epoch_, as is the next
+  EpochSize size_;
+  std::uint64_t first_epoch_ = 0;  // the first that was planned
   bool any_planned_ = false;
   std::vector<std::uint64_t> opened_;
+  std::uint64_t read_ahead_bytes_ = 0;
 };
 
 }  // namespace sluice

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "format/cpu.h"
+#include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/resume_check.h"
 #include "reader/pipeline/sample_decoder.h"
 
@@ -15,19 +15,6 @@ using Clock = std::chrono::steady_clock;
 
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-constexpr unsigned kMaxThreads = 1024;
-constexpr std::size_t kMaxSlots = 1024;
-
-LoaderOptions Checked(LoaderOptions options) {
-  const auto refuse = [](const char* what) { throw Error(ErrorCode::kInvalidArgument, what); };
-  if (options.threads > kMaxThreads) refuse("LoaderOptions::threads is at most 1024");
-  if (options.prefetch == 0 || options.prefetch > kMaxSlots || options.hold > kMaxSlots) {
-    refuse("LoaderOptions::prefetch is 1 to 1024, and hold at most 1024");
-  }
-  if (options.lanes == 0 || options.lanes > 65536) refuse("LoaderOptions::lanes is 1 to 65536");
-  return options;
 }
 
 // Small samples are taken many at a time, so that the mutex is not what the threads spend their
@@ -45,18 +32,17 @@ std::size_t RowsAtOnce(const DatasetState& dataset, const SlotLayout& layout) {
 
 LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(std::move(dataset)),
-      options_(Checked(std::move(options))),
+      options_(CheckedOptions(*dataset_.state(), std::move(options))),
       geometry_(options_.transform),
       layout_(MakeSlotLayout(*dataset_.state(), options_, geometry_)),
-      epoch_size_(EpochSize::Of(dataset_.size(), options_.batch_size, options_.last_batch)),
-      thread_count_(options_.threads != 0 ? options_.threads : AvailableCpus()),
+      deal_(dataset_.state()->shape, DealOptionsOf(options_)),
       rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
-      start_(StartOf(*dataset_.state(), OrderOptionsOf(options_))) {
+      start_(StartOf(*dataset_.state(), options_)) {
   if (options_.resume_from) {
-    CheckResume(*options_.resume_from, start_, options_.batch_size);
+    CheckResume(*options_.resume_from, start_, GlobalBatch());
     resume_due_ = true;
     done_epoch_ = options_.resume_from->epoch;
-    done_batch_ = options_.resume_from->position / options_.batch_size;
+    done_batch_ = options_.resume_from->position / GlobalBatch();
   }
   const std::size_t count = 1 + options_.prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
@@ -73,7 +59,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   }
   try {
     threads_.emplace_back([this] { RunPlanner(); });
-    for (unsigned t = 0; t < thread_count_; ++t)
+    for (unsigned t = 0; t < options_.threads; ++t)
       threads_.emplace_back([this] { RunWorker(); });
   } catch (...) {
     Stop();
@@ -106,11 +92,11 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   std::uint64_t batch = 0;
   if (resume_due_ && epoch == options_.resume_from->epoch) {
     resume_due_ = false;
-    batch = options_.resume_from->position / options_.batch_size;
+    batch = options_.resume_from->position / GlobalBatch();
   }
   range_epoch_ = epoch;
   // What was left may be less than a batch, and short ones dropped.
-  const bool over = batch > 0 && batch >= epoch_size_.batches;
+  const bool over = batch > 0 && batch >= BatchesOf(epoch);
   const std::uint64_t next_epoch = over ? epoch + 1 : epoch;
   if (over) batch = 0;
   const bool flows_on = playing_ && next_epoch_ == next_epoch && next_batch_ == batch;
@@ -124,6 +110,16 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   done_batch_ = batch;
   plan_.notify_one();
   return ++range_;
+}
+
+std::uint64_t LoaderState::BatchesOf(std::uint64_t epoch) {
+  // Only whole shards are dealt anew each epoch; everything else is the same in all of them.
+  if (!options_.shards_per_rank) epoch = 0;
+  if (!sized_batches_ || sized_epoch_ != epoch) {
+    sized_batches_ = deal_.SizeOf(epoch).batches;
+    sized_epoch_ = epoch;
+  }
+  return *sized_batches_;
 }
 
 void LoaderState::Abandon() {
@@ -149,7 +145,7 @@ void LoaderState::RunPlanner() {
   std::unique_lock lock(mutex_);
   for (;;) {
     plan_.wait(lock, [this] {
-      return stopping_ || (playing_ && !free_.empty() && epoch_size_.batches > 0);
+      return stopping_ || (playing_ && !free_.empty() && BatchesOf(plan_epoch_) > 0);
     });
     if (stopping_) return;
     Slot& slot = *free_.back();
@@ -157,7 +153,7 @@ void LoaderState::RunPlanner() {
     const std::uint64_t generation = generation_;
     const std::uint64_t epoch = plan_epoch_;
     const std::uint64_t batch = plan_batch_;
-    if (++plan_batch_ == epoch_size_.batches) {
+    if (++plan_batch_ == BatchesOf(epoch)) {
       ++plan_epoch_;
       plan_batch_ = 0;
     }
@@ -171,6 +167,7 @@ void LoaderState::RunPlanner() {
       slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
     }
     lock.lock();
+    stats_.read_ahead_bytes = planner.read_ahead_bytes();
     if (generation != generation_) {
       free_.push_back(&slot);
       continue;
@@ -242,7 +239,8 @@ void LoaderState::FinishRows(Slot& slot, std::size_t rows) {
 
 Batch LoaderState::Next(std::uint64_t range) {
   std::unique_lock lock(mutex_);
-  if (range != range_ || next_epoch_ != range_epoch_ || epoch_size_.batches == 0) return Batch();
+  if (range != range_ || next_epoch_ != range_epoch_ || BatchesOf(range_epoch_) == 0)
+    return Batch();
   const auto front_done = [this] {
     return !planned_.empty() && planned_.front()->done == planned_.front()->size;
   };
@@ -267,7 +265,7 @@ Batch LoaderState::Deliver() {
   Slot* const slot = planned_.front();
   planned_.pop_front();
   --handing_out_;  // the front had been handed out whole
-  if (++next_batch_ == epoch_size_.batches) {
+  if (++next_batch_ == BatchesOf(next_epoch_)) {
     ++next_epoch_;
     next_batch_ = 0;
   }
@@ -300,7 +298,7 @@ ResumePoint LoaderState::State() {
   const std::lock_guard lock(mutex_);
   ResumePoint point = start_;
   point.epoch = done_epoch_;
-  point.position = done_batch_ * options_.batch_size;
+  point.position = done_batch_ * GlobalBatch();
   return point;
 }
 

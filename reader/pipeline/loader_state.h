@@ -22,6 +22,7 @@
 #include <sluice/loader.h>
 
 #include "reader/dataset_state.h"
+#include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
 #include "reader/pipeline/slot.h"
 #include "reader/transform/geometry.h"
@@ -43,8 +44,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
   LoaderStats Stats();
   ResumePoint State();
-  const EpochSize& epoch_size() const noexcept { return epoch_size_; }
-  unsigned threads() const noexcept { return thread_count_; }
+  EpochSize SizeOf(std::uint64_t epoch) const { return deal_.SizeOf(epoch); }
+  Rank rank() const noexcept { return {options_.rank, options_.world_size}; }
+  unsigned threads() const noexcept { return options_.threads; }
   std::size_t memory_bytes() const noexcept { return slots_.size() * layout_.bytes; }
 
  private:
@@ -55,13 +57,14 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void Release(Slot* slot);                       // the consumer is done with it; any thread
   void ResetForPlanning(Slot& slot);
   Batch Deliver();  // mutex held; the front is done
+  std::uint64_t GlobalBatch() const noexcept { return options_.batch_size * options_.world_size; }
+  std::uint64_t BatchesOf(std::uint64_t epoch);  // mutex held
 
   Dataset dataset_;
   LoaderOptions options_;
   Geometry geometry_;
   SlotLayout layout_;
-  EpochSize epoch_size_;
-  unsigned thread_count_ = 0;
+  Deal deal_;
   std::size_t rows_at_once_ = 1;  // what a worker takes
   std::vector<std::unique_ptr<Slot>> slots_;
 
@@ -82,6 +85,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t done_batch_ = 0;
   std::uint64_t range_ = 0;  // of the last StartEpoch
   std::uint64_t range_epoch_ = 0;
+  std::uint64_t sized_epoch_ = 0;  // of sized_batches_: what BatchesOf() worked out last
+  std::optional<std::uint64_t> sized_batches_;
   std::vector<Slot*> free_;
   std::deque<Slot*> planned_;    // in order of delivery
   std::size_t handing_out_ = 0;  // in planned_: the first with rows nobody has taken

@@ -42,13 +42,16 @@ void MakeResident(const std::byte* block, std::size_t block_bytes) {
 
 }  // namespace
 
-void ReadAhead(DatasetState& dataset, const std::vector<std::uint64_t>& blocks) {
+std::uint64_t ReadAhead(DatasetState& dataset, const std::vector<std::uint64_t>& blocks) {
+  std::uint64_t bytes = 0;
   for (const std::uint64_t block : blocks) {
     const SampleRef first = dataset.shape.Row(block, 0);
     const ShardFile& shard = dataset.Shard(first.shard);
     const BlockEntry entry = shard.block_entry(first.block);
     MakeResident(shard.bytes().data() + entry.offset, entry.bytes);
+    bytes += entry.bytes;
   }
+  return bytes;
 }
 
 }  // namespace sluice

@@ -2,6 +2,8 @@
 
 #include <sluice/error.h>
 
+#include "reader/pipeline/checked_options.h"
+
 namespace sluice {
 
 namespace {
@@ -18,7 +20,8 @@ void RequireSame(const char* option, const std::string& saved, const std::string
 
 }  // namespace
 
-ResumePoint StartOf(const DatasetState& dataset, const OrderOptions& order) {
+ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
+  const OrderOptions order = OrderOptionsOf(options);
   ResumePoint start;
   start.dataset = dataset.id;
   start.shuffle = order.shuffle;
@@ -27,6 +30,7 @@ ResumePoint StartOf(const DatasetState& dataset, const OrderOptions& order) {
     start.lanes = order.lanes;
     start.window_blocks = WindowBlocks(dataset.shape, order);
   }
+  if (options.shards_per_rank) start.shard_ranks = options.world_size;
   return start;
 }
 
@@ -45,10 +49,13 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
   RequireSame("lanes", std::to_string(point.lanes), std::to_string(start.lanes));
   RequireSame("window (in blocks of a lane)", std::to_string(point.window_blocks),
               std::to_string(start.window_blocks));
+  RequireSame("world_size (0: without shards_per_rank)", std::to_string(point.shard_ranks),
+              std::to_string(start.shard_ranks));
   if (point.position % global_batch != 0) {
-    Refuse("lies at sample " + std::to_string(point.position) +
-           " of its epoch, which is not a multiple of the global batch (batch_size x ranks = " +
-           std::to_string(global_batch) + "); use a batch_size that divides it");
+    Refuse(
+        "lies at sample " + std::to_string(point.position) +
+        " of its epoch, which is not a multiple of the global batch (batch_size x world_size = " +
+        std::to_string(global_batch) + "); set them so that it is");
   }
 }
 

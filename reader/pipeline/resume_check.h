@@ -4,12 +4,11 @@
 #include <sluice/loader.h>
 
 #include "reader/dataset_state.h"
-#include "reader/order/order.h"
 
 namespace sluice {
 
 // The order's side of a resume point, at the beginning of epoch 0.
-ResumePoint StartOf(const DatasetState& dataset, const OrderOptions& order);
+ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options);
 
 // Throws Error(kInvalidArgument), with what to set, unless `point` was taken from the order that
 // `start` describes and lies between two batches of `global_batch` samples.

@@ -26,17 +26,12 @@
 
 #include <sluice/dataset.h>
 #include <sluice/order.h>
+#include <sluice/rank.h>
 #include <sluice/resume.h>
 #include <sluice/transform.h>
 
 namespace sluice {
 
-enum class LastBatch {
-  kKeep,  // the last batch of an epoch may be short
-  kDrop,  // a short last batch is left out
-  kPad,   // it is filled up with samples from the epoch's start; Batch::valid() says how many are
-          // new
-};
 enum class Layout { kNHWC, kNCHW };
 enum class Verify {
   kAlways,      // each payload's checksum is compared before it is decoded
@@ -63,9 +58,24 @@ struct LoaderOptions {
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;
   LastBatch last_batch = LastBatch::kKeep;
+  // Processes that train together, and which this one is, from 0. world_size 0 takes both from the
+  // environment (Rank::FromEnvironment()), 1 is a process that trains alone. batch_size is that of
+  // one rank. The sequence of global batches (batch_size x world_size samples) is the same for
+  // every world size; quasi-random, a rank reads its own lanes' blocks and no others, but for an
+  // epoch's tail, and world_size must divide `lanes`. All ranks get equally many batches, of equal
+  // size: where samples do not go round, kKeep fills up as kPad does, by at most one for each rank.
+  unsigned rank = 0;
+  unsigned world_size = 0;
+  // Deals whole shards to ranks, anew each epoch, for storage that is staged by the shard: each
+  // rank orders its own. Gives up that batches are the same for every world size; ranks with fewer
+  // samples fill up from their own start (kKeep, kPad), or what the others have more is left out
+  // (kDrop).
+  bool shards_per_rank = false;
+
   // Goes on where Loader::State() was taken. The dataset and the options of the order must be the
   // same (Error(kInvalidArgument) says which is not); threads, prefetch and transforms may differ,
-  // and batch_size where the position is a multiple of it.
+  // and batch_size and world_size where the position is a multiple of their product. The state of
+  // any rank serves all of them.
   std::optional<ResumePoint> resume_from;
 
   std::string image;  // the image field to decode; empty: the first one
@@ -94,7 +104,7 @@ struct LoaderState;  // private
 class Batch {
  public:
   std::size_t size() const noexcept;   // samples
-  std::size_t valid() const noexcept;  // size(), less what LastBatch::kPad filled up
+  std::size_t valid() const noexcept;  // size(), less what only fills up: the last of the rows
   std::uint64_t epoch() const noexcept;
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
   // The image field, if the dataset has one; samples == 0 otherwise.
@@ -158,7 +168,10 @@ class EpochRange {
 struct LoaderStats {
   std::uint64_t samples = 0;  // handed to the consumer
   std::uint64_t batches = 0;
-  std::uint64_t payload_bytes = 0;   // of the payloads that were decoded
+  std::uint64_t payload_bytes = 0;  // of the payloads that were decoded
+  // Of the blocks made resident ahead of decoding. Not counted for Shuffle::kRandom, which has
+  // none.
+  std::uint64_t read_ahead_bytes = 0;
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
   double decode_seconds = 0;         // summed over the threads
 };
@@ -183,8 +196,11 @@ class Loader {
   // Any thread.
   ResumePoint State() const;
 
-  std::uint64_t batches_per_epoch() const noexcept;
-  std::uint64_t samples_per_epoch() const noexcept;  // as LastBatch makes it
+  // What this rank gets in an epoch, as LastBatch makes it: the same in every one, but for
+  // shards_per_rank.
+  std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
+  std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
+  Rank rank() const noexcept;
   unsigned threads() const noexcept;
   std::size_t memory_bytes() const noexcept;  // of the slots
   LoaderStats Stats() const;                  // since the Loader was made

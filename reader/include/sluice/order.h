@@ -11,6 +11,13 @@ enum class Shuffle {
   kSequential,   // as stored
 };
 
+enum class LastBatch {
+  kKeep,  // the last batch of an epoch may be short
+  kDrop,  // a short last batch is left out
+  kPad,   // it is filled up with samples from the epoch's start; Batch::valid() says how many are
+          // new
+};
+
 // The version of all orders together: the same dataset, options and version give the same order.
 inline constexpr std::uint32_t kOrderVersion = 1;
 

@@ -27,6 +27,8 @@ struct ResumePoint {
   std::uint64_t seed = 0;
   std::uint64_t lanes = 0;          // kQuasiRandom; else 0
   std::uint64_t window_blocks = 0;  // of a lane; kQuasiRandom, else 0
+  // LoaderOptions::shards_per_rank: the number of ranks; else 0, as it may change.
+  std::uint64_t shard_ranks = 0;
 
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  // samples of the epoch that are done, over all ranks

@@ -1,0 +1,88 @@
+#include "reader/order/deal.h"
+
+#include <algorithm>
+#include <functional>
+#include <queue>
+
+#include "format/random.h"
+#include "reader/order/permutation.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) noexcept {
+  return (a + b - 1) / b;
+}
+
+}  // namespace
+
+// The rank of every shard; `samples` gets how many each rank has.
+std::vector<unsigned> Deal::DealShards(std::uint64_t epoch,
+                                       std::vector<std::uint64_t>& samples) const {
+  const std::uint64_t count = shape_.shards().size();
+  const Permutation order(count, RandomStream(options_.seed, Purpose::kShardDeal, epoch).Word64());
+  samples.assign(options_.world_size, 0);
+  using Hand = std::pair<std::uint64_t, unsigned>;  // samples so far, rank
+  std::priority_queue<Hand, std::vector<Hand>, std::greater<>> least;
+  for (unsigned rank = 0; rank < options_.world_size; ++rank)
+    least.emplace(0, rank);
+  std::vector<unsigned> rank_of(count);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t shard = order(i);
+    const auto [has, rank] = least.top();
+    least.pop();
+    rank_of[shard] = rank;
+    samples[rank] = has + shape_.shards()[shard].samples;
+    least.emplace(samples[rank], rank);
+  }
+  return rank_of;
+}
+
+std::vector<std::uint32_t> Deal::ShardsOf(std::uint64_t epoch) const {
+  std::vector<std::uint64_t> samples;
+  const std::vector<unsigned> rank_of = DealShards(epoch, samples);
+  std::vector<std::uint32_t> shards;
+  for (std::uint32_t shard = 0; shard < rank_of.size(); ++shard) {
+    if (rank_of[shard] == options_.rank) shards.push_back(shard);
+  }
+  return shards;
+}
+
+EpochSize Deal::SizeOf(std::uint64_t epoch) const {
+  const std::uint64_t rows = options_.batch_size;
+  EpochSize size;
+  std::uint64_t least = 0;  // rows that the rank with the fewest samples has, and the most
+  std::uint64_t most = 0;
+  if (options_.by_shards && shape_.samples() > 0) {
+    std::vector<std::uint64_t> samples;
+    DealShards(epoch, samples);
+    size.domain = samples[options_.rank];
+    least = *std::min_element(samples.begin(), samples.end());
+    most = *std::max_element(samples.begin(), samples.end());
+  } else {
+    size.domain = shape_.samples();
+    least = size.domain / options_.world_size;
+    most = CeilDiv(size.domain, options_.world_size);
+  }
+  const bool drop = options_.last_batch == LastBatch::kDrop;
+  size.batches = drop ? least / rows : CeilDiv(most, rows);
+  if (size.batches == 0) return size;
+  size.last_rows =
+      options_.last_batch == LastBatch::kKeep ? most - (size.batches - 1) * rows : rows;
+  size.samples = (size.batches - 1) * rows + size.last_rows;
+  return size;
+}
+
+Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept {
+  const std::uint64_t nth = batch * options_.batch_size + row;  // of this rank
+  Row result;
+  result.position = options_.by_shards ? nth : nth * options_.world_size + options_.rank;
+  result.fills_up = result.position >= size.domain;
+  if (result.fills_up) result.position %= size.domain;
+  result.draw_position =
+      options_.by_shards ? result.position * options_.world_size + options_.rank : result.position;
+  return result;
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+// Which samples of an epoch come to which rank, batch by batch.
+//
+// By lanes, the usual way: global batch b is the order's positions from b x batch_size x world_size
+// on, and of each run of world_size positions one goes to each rank. As position p comes from lane
+// p mod L, and world_size divides L, a rank gets whole lanes, and the sequence of global batches
+// does not depend on the number of ranks.
+//
+// By shards: whole shards are dealt anew each epoch, each to the rank that has the fewest samples
+// so far, and every rank plays an order of its own over its shards.
+//
+// All ranks have the same number of batches, and the same number of rows in each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <sluice/order.h>
+
+#include "reader/order/shape.h"
+
+namespace sluice {
+
+struct DealOptions {
+  std::size_t batch_size = 1;  // of one rank
+  unsigned rank = 0;
+  unsigned world_size = 1;
+  LastBatch last_batch = LastBatch::kKeep;
+  bool by_shards = false;
+  std::uint64_t seed = 0;
+};
+
+// An epoch as one rank sees it.
+struct EpochSize {
+  std::uint64_t batches = 0;
+  std::uint64_t samples = 0;  // in all of them, those that fill up included
+  // What the batches are cut from: the order's positions, or the samples of the rank's own shards.
+  std::uint64_t domain = 0;
+  std::uint64_t last_rows = 0;  // in the last batch
+};
+
+class Deal {
+ public:
+  // `shape` must outlive it. By shards, there must be at least as many shards as ranks.
+  Deal(const DatasetShape& shape, const DealOptions& options) : shape_(shape), options_(options) {}
+
+  EpochSize SizeOf(std::uint64_t epoch) const;
+
+  // By shards: those of the rank, ascending.
+  std::vector<std::uint32_t> ShardsOf(std::uint64_t epoch) const;
+
+  // A row of a batch: the position to ask the order for, one that no other row of the epoch has
+  // (for the transforms' draws; a row that fills up has that of the row it repeats), and whether it
+  // only fills up.
+  struct Row {
+    std::uint64_t position = 0;
+    std::uint64_t draw_position = 0;
+    bool fills_up = false;
+  };
+  Row RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept;
+
+ private:
+  std::vector<unsigned> DealShards(std::uint64_t epoch, std::vector<std::uint64_t>& samples) const;
+
+  const DatasetShape& shape_;
+  DealOptions options_;
+};
+
+}  // namespace sluice

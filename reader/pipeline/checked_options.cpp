@@ -1,0 +1,73 @@
+#include "reader/pipeline/checked_options.h"
+
+#include <sluice/error.h>
+#include <sluice/rank.h>
+
+#include "format/cpu.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr unsigned kMaxThreads = 1024;
+constexpr std::size_t kMaxSlots = 1024;
+constexpr unsigned kMaxRanks = 65536;
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
+  const std::string ranks = std::to_string(options.world_size);
+  if (options.world_size > kMaxRanks) Refuse("LoaderOptions::world_size is at most 65536");
+  if (options.rank >= options.world_size) {
+    Refuse("LoaderOptions::rank is " + std::to_string(options.rank) +
+           ", and must be less than world_size, which is " + ranks);
+  }
+  if (options.shards_per_rank) {
+    if (dataset.shards.size() < options.world_size && dataset.manifest.samples > 0) {
+      Refuse("LoaderOptions::shards_per_rank deals whole shards, and the dataset has " +
+             std::to_string(dataset.shards.size()) + " for " + ranks +
+             " ranks; leave it false, or convert with a smaller --shard-size");
+    }
+    return;
+  }
+  if (options.shuffle == Shuffle::kQuasiRandom && options.lanes % options.world_size != 0) {
+    const std::uint64_t fitting =
+        (options.lanes / options.world_size + 1) * std::uint64_t{options.world_size};
+    Refuse("LoaderOptions::lanes is " + std::to_string(options.lanes) +
+           ", which cannot be shared evenly by " + ranks +
+           " ranks; set lanes to a multiple of the world size, such as " + std::to_string(fitting) +
+           " (another order), or use a number of ranks that divides it");
+  }
+}
+
+}  // namespace
+
+LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
+  if (options.threads > kMaxThreads) Refuse("LoaderOptions::threads is at most 1024");
+  if (options.threads == 0) options.threads = AvailableCpus();
+  if (options.prefetch == 0 || options.prefetch > kMaxSlots || options.hold > kMaxSlots) {
+    Refuse("LoaderOptions::prefetch is 1 to 1024, and hold at most 1024");
+  }
+  if (options.lanes == 0 || options.lanes > 65536) Refuse("LoaderOptions::lanes is 1 to 65536");
+  if (options.world_size == 0) {
+    if (options.rank != 0) Refuse("LoaderOptions::rank is set; set world_size, too");
+    const Rank found = Rank::FromEnvironment();
+    options.rank = found.rank;
+    options.world_size = found.world_size;
+  }
+  CheckRank(dataset, options);
+  return options;
+}
+
+OrderOptions OrderOptionsOf(const LoaderOptions& options) {
+  return {options.shuffle, options.seed, options.lanes, options.window_bytes};
+}
+
+DealOptions DealOptionsOf(const LoaderOptions& options) {
+  return {options.batch_size,      options.rank, options.world_size, options.last_batch,
+          options.shards_per_rank, options.seed};
+}
+
+}  // namespace sluice

@@ -1,0 +1,51 @@
+#include <charconv>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include <sluice/error.h>
+#include <sluice/rank.h>
+
+namespace sluice {
+
+namespace {
+
+struct Pair {
+  const char* rank;
+  const char* size;
+};
+// A torchrun that was itself started by srun or mpirun, once a machine, is the one that knows.
+constexpr Pair kPairs[] = {
+    {"RANK", "WORLD_SIZE"},
+    {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"},
+    {"PMI_RANK", "PMI_SIZE"},
+    {"SLURM_PROCID", "SLURM_STEP_NUM_TASKS"},
+};
+
+bool ParseUnsigned(std::string_view text, unsigned& value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return error == std::errc() && end == text.data() + text.size();
+}
+
+}  // namespace
+
+Rank Rank::FromEnvironment() {
+  for (const Pair& pair : kPairs) {
+    const char* const rank = std::getenv(pair.rank);
+    const char* const size = std::getenv(pair.size);
+    if (rank == nullptr || size == nullptr) continue;
+    Rank found;
+    if (!ParseUnsigned(rank, found.rank) || !ParseUnsigned(size, found.world_size) ||
+        found.rank >= found.world_size) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  std::string("the environment says ") + pair.rank + "=" + rank + " and " +
+                      pair.size + "=" + size +
+                      ", which is no rank among so many; correct them, or set LoaderOptions::rank "
+                      "and world_size (1 for a process that trains alone)");
+    }
+    return found;
+  }
+  return {};
+}
+
+}  // namespace sluice

@@ -1,0 +1,346 @@
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// What `world_size` ranks get of an epoch.
+std::vector<std::vector<PlayedBatch>> PlayRanks(const Dataset& dataset, LoaderOptions options,
+                                                unsigned world_size, std::uint64_t epoch) {
+  std::vector<std::vector<PlayedBatch>> ranks;
+  options.world_size = world_size;
+  for (options.rank = 0; options.rank < world_size; ++options.rank) {
+    Loader loader(dataset, options);
+    REQUIRE(loader.rank() == Rank{options.rank, world_size});
+    ranks.push_back(PlayBatches(loader, epoch));
+    if (options.resume_from) continue;  // plays what is left
+    REQUIRE(ranks.back().size() == loader.batches_per_epoch(epoch));
+    std::size_t samples = 0;
+    for (const PlayedBatch& batch : ranks.back())
+      samples += batch.samples.size();
+    REQUIRE(samples == loader.samples_per_epoch(epoch));
+  }
+  return ranks;
+}
+
+// The global batches that the ranks' batches are shares of: row j is row j / W of rank j mod W.
+// Rows that only fill up are left out.
+std::vector<PlayedBatch> Together(const std::vector<std::vector<PlayedBatch>>& ranks) {
+  std::vector<PlayedBatch> global;
+  for (std::size_t b = 0; b < ranks[0].size(); ++b) {
+    PlayedBatch batch{ranks[0][b].epoch, ranks[0][b].index, 0, {}, {}};
+    for (std::size_t row = 0; row < ranks[0][b].samples.size(); ++row) {
+      for (const std::vector<PlayedBatch>& rank : ranks) {
+        const PlayedBatch& share = rank[b];
+        REQUIRE(share.samples.size() == ranks[0][b].samples.size());
+        if (row >= share.valid) continue;
+        const std::size_t bytes = share.pixels.size() / share.samples.size();
+        const auto pixels = share.pixels.begin() + std::ptrdiff_t(row * bytes);
+        batch.samples.push_back(share.samples[row]);
+        batch.pixels.insert(batch.pixels.end(), pixels, pixels + std::ptrdiff_t(bytes));
+        ++batch.valid;
+      }
+    }
+    global.push_back(batch);
+  }
+  return global;
+}
+
+void RequireEachOnce(std::vector<std::uint64_t> samples, std::uint64_t count) {
+  REQUIRE(samples.size() == count);
+  REQUIRE(std::set(samples.begin(), samples.end()).size() == count);
+}
+
+class Environment {  // variables set for one test
+ public:
+  explicit Environment(const std::map<std::string, std::string>& variables) {
+    for (const char* name : kNames)
+      unsetenv(name);
+    for (const auto& [name, value] : variables)
+      setenv(name.c_str(), value.c_str(), 1);
+  }
+  ~Environment() {
+    for (const char* name : kNames)
+      unsetenv(name);
+  }
+
+ private:
+  static constexpr const char* kNames[] = {
+      "RANK",     "WORLD_SIZE",   "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "PMI_RANK",
+      "PMI_SIZE", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"};
+};
+
+}  // namespace
+
+TEST_CASE("The global batches are the same bytes for every number of ranks, in every order") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 201));
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
+    for (const LastBatch last : {LastBatch::kKeep, LastBatch::kDrop, LastBatch::kPad}) {
+      LoaderOptions options = OptionsFor(24, 1);
+      options.shuffle = shuffle;
+      options.last_batch = last;
+      options.lanes = 12;
+      options.transform = {RandomResizedCrop(16), HorizontalFlip()};
+      const std::vector<PlayedBatch> alone = Together(PlayRanks(dataset, options, 1, 3));
+      REQUIRE(alone.size() == (last == LastBatch::kDrop ? 8 : 9));
+      for (const unsigned world_size : {2U, 3U, 4U, 12U}) {
+        options.batch_size = 24 / world_size;
+        REQUIRE(Together(PlayRanks(dataset, options, world_size, 3)) == alone);
+      }
+    }
+  }
+}
+
+TEST_CASE("Ranks have equally many batches of equal size, whatever the remainder") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 41));
+  for (const std::size_t batch_size : {1U, 3U, 10U, 11U}) {
+    for (const LastBatch last : {LastBatch::kKeep, LastBatch::kDrop, LastBatch::kPad}) {
+      LoaderOptions options = OptionsFor(batch_size, 1);
+      options.last_batch = last;
+      options.lanes = 8;
+      const auto ranks = PlayRanks(dataset, options, 4, 0);
+      std::vector<std::uint64_t> valid;
+      std::uint64_t rows = 0;
+      for (std::size_t rank = 0; rank < 4; ++rank) {
+        REQUIRE(ranks[rank].size() == ranks[0].size());
+        for (std::size_t b = 0; b < ranks[rank].size(); ++b) {
+          const PlayedBatch& batch = ranks[rank][b];
+          REQUIRE(batch.samples.size() == ranks[0][b].samples.size());
+          rows += batch.samples.size();
+          valid.insert(valid.end(), batch.samples.begin(),
+                       batch.samples.begin() + std::ptrdiff_t(batch.valid));
+        }
+      }
+      if (last == LastBatch::kDrop) {
+        RequireEachOnce(valid, 41 / (4 * batch_size) * 4 * batch_size);
+        REQUIRE(rows == valid.size());
+      } else {
+        RequireEachOnce(valid, 41);
+      }
+      if (last == LastBatch::kKeep) REQUIRE(rows == 44);  // 41 rounded up to the ranks
+    }
+  }
+}
+
+TEST_CASE("More ranks than samples get a batch each, of which the surplus only fills up") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3));
+  LoaderOptions options = OptionsFor(8, 1);
+  options.lanes = 4;
+  const auto ranks = PlayRanks(dataset, options, 4, 0);
+  RequireEachOnce(SamplesOf(Together(ranks)), 3);
+  REQUIRE((ranks[3][0].valid == 0 && ranks[3][0].samples == ranks[0][0].samples));
+}
+
+TEST_CASE("A resume may change the number of ranks") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 150));
+  LoaderOptions options = OptionsFor(24, 2);
+  options.lanes = 12;
+  options.transform = {RandomResizedCrop(16)};
+  const std::vector<PlayedBatch> alone = Together(PlayRanks(dataset, options, 1, 2));
+  options.world_size = 3;
+  options.rank = 1;
+  options.batch_size = 8;
+  Loader interrupted(dataset, options);
+  PlayBatches(interrupted, 2, 4);
+  REQUIRE(interrupted.State().position == 4 * 24);
+  options.resume_from = interrupted.State();
+  options.batch_size = 6;
+  REQUIRE(Together(PlayRanks(dataset, options, 4, 2)) ==
+          std::vector(alone.begin() + 4, alone.end()));
+  options.batch_size = 7;
+  options.world_size = 4;
+  options.rank = 0;
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("batch_size x world_size = 28"));
+}
+
+TEST_CASE("A rank reads its own lanes' blocks and, in the tail, those of its samples") {
+  const TemporaryFolder folder;
+  // 6000 samples in blocks of 5: 1200 blocks, 50 for each of 24 lanes.
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 6000, 5));
+  std::uint64_t block_bytes = 0;  // of the largest; they are all about as large
+  for (const ShardSummary& shard : dataset.shards())
+    block_bytes = std::max(block_bytes, shard.bytes / shard.blocks);
+  LoaderOptions options = OptionsFor(10, 1);
+  options.lanes = 24;
+  for (const unsigned world_size : {1U, 2U, 4U, 8U}) {
+    options.world_size = world_size;
+    for (options.rank = 0; options.rank < world_size; ++options.rank) {
+      Loader loader(dataset, options);
+      std::vector<std::uint64_t> own;
+      std::set<std::uint64_t> blocks;
+      std::uint64_t read = 0;
+      for (const Batch& batch : loader.Epoch(0)) {
+        for (const std::uint64_t sample : batch.samples())
+          blocks.insert(sample / 5);
+        // Of the next epoch, at most the ring is planned.
+        if (batch.index() + 5 == loader.batches_per_epoch()) read = loader.Stats().read_ahead_bytes;
+      }
+      // A lane has 50 blocks, its rank 24 / W lanes; the tail is less than 24 x 5 samples, of which
+      // the rank takes every W-th.
+      const std::uint64_t most = 1200 / world_size + 24 * 5 / world_size + 1;
+      INFO("ranks " << world_size << ", blocks " << blocks.size() << ", read " << read);
+      REQUIRE(blocks.size() <= most);
+      REQUIRE(read <= most * (block_bytes + 4096));
+      REQUIRE(read >= (1200 / world_size - 24) * 4096);
+    }
+  }
+}
+
+TEST_CASE("Ranks that do not divide the lanes, and other nonsense, are refused with what to set") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  const auto refused = [&](unsigned rank, unsigned world_size, bool shards, const char* words) {
+    LoaderOptions options = OptionsFor(10, 1);
+    options.rank = rank;
+    options.world_size = world_size;
+    options.shards_per_rank = shards;
+    CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring(words));
+  };
+  refused(0, 5, false, "such as 195");
+  refused(4, 4, false, "less than world_size");
+  refused(1, 0, false, "set world_size");
+  refused(0, 2, true, "has 1 for 2 ranks");
+  LoaderOptions options = OptionsFor(10, 1);
+  options.world_size = 5;
+  options.shuffle = Shuffle::kRandom;
+  Loader(dataset, options);  // has no lanes
+}
+
+TEST_CASE("Whole shards are dealt to ranks anew each epoch, each sample to one of them") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 60'000, 16));
+  REQUIRE(dataset.shards().size() >= 6);
+  std::vector<std::uint64_t> ends;  // the number behind each shard's last sample
+  for (const ShardSummary& shard : dataset.shards())
+    ends.push_back((ends.empty() ? 0 : ends.back()) + shard.samples);
+  LoaderOptions options = OptionsFor(500, 2);
+  options.shards_per_rank = true;
+  std::set<std::vector<std::set<std::size_t>>> deals;
+  for (const LastBatch last : {LastBatch::kKeep, LastBatch::kPad, LastBatch::kDrop}) {
+    options.last_batch = last;
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+      const auto ranks = PlayRanks(dataset, options, 3, epoch);
+      std::vector<std::set<std::size_t>> shards(3);
+      std::vector<std::uint64_t> valid;
+      for (std::size_t rank = 0; rank < 3; ++rank) {
+        REQUIRE(ranks[rank].size() == ranks[0].size());
+        for (std::size_t b = 0; b < ranks[rank].size(); ++b) {
+          const PlayedBatch& batch = ranks[rank][b];
+          REQUIRE(batch.samples.size() == ranks[0][b].samples.size());
+          valid.insert(valid.end(), batch.samples.begin(),
+                       batch.samples.begin() + std::ptrdiff_t(batch.valid));
+          for (const std::uint64_t sample : batch.samples) {
+            shards[rank].insert(static_cast<std::size_t>(
+                std::upper_bound(ends.begin(), ends.end(), sample) - ends.begin()));
+          }
+        }
+      }
+      for (std::size_t shard = 0; shard < ends.size(); ++shard)
+        REQUIRE(shards[0].count(shard) + shards[1].count(shard) + shards[2].count(shard) == 1);
+      if (last != LastBatch::kDrop) RequireEachOnce(valid, 60'000);
+      deals.insert(shards);
+    }
+  }
+  REQUIRE(deals.size() == 3);  // one for each epoch
+}
+
+TEST_CASE("With whole shards for each rank, a resume keeps the number of ranks") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20'000));
+  LoaderOptions options = OptionsFor(100, 1);
+  options.shards_per_rank = true;
+  options.world_size = 2;
+  options.rank = 1;
+  Loader loader(dataset, options);
+  const std::vector<PlayedBatch> whole = PlayBatches(loader, 4);
+  PlayBatches(loader, 4, 30);
+  options.resume_from = loader.State();
+  Loader resumed(dataset, options);
+  REQUIRE(PlayBatches(resumed, 4) == std::vector(whole.begin() + 30, whole.end()));
+  options.world_size = 1;
+  options.rank = 0;
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("world_size"));
+}
+
+TEST_CASE("The rank is found in what each launcher says") {
+  const auto found = [](const std::map<std::string, std::string>& variables) {
+    const Environment environment(variables);
+    return Rank::FromEnvironment();
+  };
+  CHECK(found({}) == Rank{0, 1});
+  CHECK(found({{"RANK", "3"}, {"WORLD_SIZE", "8"}}) == Rank{3, 8});
+  CHECK(found({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}) == Rank{1, 2});
+  CHECK(found({{"PMI_RANK", "5"}, {"PMI_SIZE", "6"}}) == Rank{5, 6});
+  CHECK(found({{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}}) == Rank{2, 4});
+  // A batch script of Slurm, and variables without their partner, are no ranks.
+  CHECK(found({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}) == Rank{0, 1});
+  CHECK(found({{"WORLD_SIZE", "4"}}) == Rank{0, 1});
+  // torchrun under srun: the inner one knows.
+  CHECK(found({{"RANK", "7"},
+               {"WORLD_SIZE", "8"},
+               {"SLURM_PROCID", "1"},
+               {"SLURM_STEP_NUM_TASKS", "2"}}) == Rank{7, 8});
+  for (const char* rank : {"8", "-1", "x", "", "1 "}) {
+    CHECK_THAT(ErrorText(
+                   [&] {
+                     found({{"RANK", rank}, {"WORLD_SIZE", "8"}});
+                   },
+                   ErrorCode::kInvalidArgument),
+               ContainsSubstring("WORLD_SIZE=8"));
+  }
+}
+
+TEST_CASE("A loader takes its rank from the environment unless the options say it") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  const Environment environment({{"RANK", "2"}, {"WORLD_SIZE", "3"}});
+  LoaderOptions options = OptionsFor(10, 1);
+  CHECK(Loader(dataset, options).rank() == Rank{2, 3});
+  options.rank = 1;
+  options.world_size = 4;
+  CHECK(Loader(dataset, options).rank() == Rank{1, 4});
+  options.rank = 0;
+  options.world_size = 1;
+  CHECK(Loader(dataset, options).rank() == Rank{0, 1});
+}
+
+TEST_CASE("Four processes under mpirun share an epoch") {
+  if (std::system("command -v mpirun > /dev/null 2>&1") != 0) {
+    WARN("skipped: there is no mpirun here");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 997);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
+  setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+  const std::string command = "mpirun -np 4 --oversubscribe '" SLUICE_PLAY_RANK "' '" +
+                              path.string() + "' '" + (folder / "played").string() + "' 2>&1";
+  REQUIRE(std::system(command.c_str()) == 0);
+  std::vector<std::uint64_t> samples;
+  for (int rank = 0; rank < 4; ++rank) {
+    std::ifstream in(folder / ("played." + std::to_string(rank) + ".of.4"));
+    REQUIRE(in.good());
+    std::uint64_t batches = 0;
+    in >> batches;
+    CHECK(batches == 16);  // 997 / (4 x 16), rounded up
+    for (std::uint64_t sample = 0; in >> sample;)
+      samples.push_back(sample);
+  }
+  RequireEachOnce(samples, 997);
+}
