@@ -18,7 +18,4 @@ enum class LastBatch {
           // new
 };
 
-// The version of all orders together: the same dataset, options and version give the same order.
-inline constexpr std::uint32_t kOrderVersion = 1;
-
 }  // namespace sluice

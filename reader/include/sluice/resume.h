@@ -16,6 +16,7 @@
 #include <string_view>
 
 #include <sluice/order.h>
+#include <sluice/version.h>
 
 namespace sluice {
 
