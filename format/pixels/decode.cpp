@@ -10,6 +10,7 @@
 #include "format/disk/zstd.h"
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/grey.h"
+#include "format/pixels/interleaved.h"
 #include "format/pixels/jpeg.h"
 #include "format/pixels/jpeg_planes.h"
 #include "format/pixels/planar.h"
@@ -19,9 +20,16 @@ namespace sluice {
 
 namespace {
 
-// The span in pixels of a picture reduced by `reduction`, of which `origin` pixels are not there.
-Axis AxisOf(const Span& span, std::uint32_t reduction, std::uint32_t origin, bool mirrored) {
-  return {span.start / reduction - origin, span.length / reduction, span.out, mirrored};
+// The span on a part of a picture that is reduced by `reduction`, without its first `origin`
+// pixels.
+ComponentAxis AxisOf(const Span& span, std::uint32_t reduction, std::uint32_t origin,
+                     std::uint32_t size, Filter filter) {
+  Span part = span;
+  part.start = span.start / reduction - origin;
+  part.length = span.length / reduction;
+  part.bound = 0;
+  part.bound_length = size;
+  return MakeComponentAxis(part, 1, size, filter);
 }
 
 // The source pixels, full size, that a span needs: [first, first + count).
@@ -79,12 +87,6 @@ void CopyRow(const std::uint8_t* in, std::uint32_t pixels, std::size_t pixel_byt
     std::memcpy(out, in, pixels * pixel_bytes);
     return;
   }
-  if (pixel_bytes == 3) {  // by far the most usual, and worth a constant size
-    for (std::uint32_t x = 0; x < pixels; ++x) {
-      std::memcpy(out + std::size_t{x} * 3, in + (std::size_t{pixels} - 1 - x) * 3, 3);
-    }
-    return;
-  }
   for (std::uint32_t x = 0; x < pixels; ++x) {
     std::memcpy(out + x * pixel_bytes, in + (pixels - 1 - x) * pixel_bytes, pixel_bytes);
   }
@@ -107,10 +109,10 @@ struct PayloadDecoder::State {
   JpegPlanes jpeg_planes{set};      // other grey and Y Cb Cr files
   JpegDecoder jpeg;                 // RGB, CMYK
   PlanarResampler planar{set};
-  Resampler resampler;
+  InterleavedResampler interleaved{set};  // everything that is not in planes
   std::vector<std::byte> inflated;
-  std::vector<std::uint8_t> converted;    // a picture in the target's number of channels
-  std::vector<std::uint8_t> interleaved;  // the target, before it is put into planes
+  std::vector<std::uint8_t> converted;  // a picture in the target's number of channels
+  std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
 
   // Part of a picture, in the target's number of channels.
   struct Part {
@@ -128,7 +130,6 @@ struct PayloadDecoder::State {
   void ConvertChannels(const Region& region, std::uint32_t channels, Part& part);
   Defect Decode16(const ImagePayload& payload, const Region& region, const PixelTarget& target);
   Defect RawBytes(const ImagePayload& payload, Bytes& pixels);
-  void Place(const Part& part, const Region& region, std::uint32_t channels, std::uint8_t* out);
 };
 
 Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Region& region,
@@ -242,36 +243,21 @@ void PayloadDecoder::State::ConvertChannels(const Region& region, std::uint32_t 
   part.top = top;
 }
 
-void PayloadDecoder::State::Place(const Part& part, const Region& region, std::uint32_t channels,
-                                  std::uint8_t* out) {
-  const std::size_t stride = std::size_t{region.x.target} * channels;
-  const bool covers = region.x.out == region.x.target && region.y.out == region.y.target;
-  if (!covers) std::memset(out, 0, stride * region.y.target);
-  const std::uint32_t at = region.flip ? region.x.target - region.x.at - region.x.out : region.x.at;
-  std::uint8_t* const corner = out + region.y.at * stride + std::size_t{at} * channels;
-  if (part.reduction == 1 && IsCopy(region.x) && IsCopy(region.y)) {
-    const auto left = static_cast<std::uint32_t>(region.x.start) - part.left;
-    const auto top = static_cast<std::uint32_t>(region.y.start) - part.top;
-    for (std::uint32_t y = 0; y < region.y.out; ++y) {
-      CopyRow(
-          part.view.data + std::size_t{top + y} * part.view.stride + std::size_t{left} * channels,
-          region.x.out, channels, region.flip, corner + y * stride);
-    }
-    return;
-  }
-  resampler.Resample(part.view, AxisOf(region.x, part.reduction, part.left, region.flip),
-                     AxisOf(region.y, part.reduction, part.top, false), {corner, stride});
-}
-
-// Resamples the part into the target, in the target's order.
+// Takes or resamples the part's pixels into the target.
 void PayloadDecoder::State::Finish(const Part& part, const Region& region,
                                    const PixelTarget& target) {
-  const bool planes = target.order == PixelOrder::kPlanar && target.channels > 1;
-  const std::size_t count = std::size_t{region.x.target} * region.y.target;
-  if (planes) interleaved.resize(count * target.channels);
-  std::uint8_t* const out = planes ? interleaved.data() : target.data;
-  Place(part, region, target.channels, out);
-  if (planes) ToPlanes(out, count, target.channels, target.data);
+  const PixelView& view = part.view;
+  if (region.x.out != region.x.target || region.y.out != region.y.target) {
+    std::memset(target.data, 0, std::size_t{region.x.target} * region.y.target * target.channels);
+  }
+  if (part.reduction == 1 && IsCopy(region.x) && IsCopy(region.y)) {
+    interleaved.Copy(view, static_cast<std::uint32_t>(region.x.start) - part.left,
+                     static_cast<std::uint32_t>(region.y.start) - part.top, region, target);
+    return;
+  }
+  interleaved.Resample(view, AxisOf(region.x, part.reduction, part.left, view.width, region.filter),
+                       AxisOf(region.y, part.reduction, part.top, view.height, region.filter),
+                       region, target);
 }
 
 Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region& region,
@@ -286,15 +272,15 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
   const std::size_t count = std::size_t{payload.width} * payload.height;
   const std::size_t pixel_bytes = std::size_t{payload.channels} * 2;
   const bool planes = target.order == PixelOrder::kPlanar && payload.channels > 1;
-  if (planes) interleaved.resize(count * pixel_bytes);
-  std::uint8_t* const out = planes ? interleaved.data() : target.data;
+  if (planes) whole16.resize(count * pixel_bytes);
+  std::uint8_t* const out = planes ? whole16.data() : target.data;
   const std::size_t row = payload.width * pixel_bytes;
   for (std::uint32_t y = 0; y < payload.height; ++y) {
     CopyRow(reinterpret_cast<const std::uint8_t*>(pixels.data()) + y * row, payload.width,
             pixel_bytes, region.flip, out + y * row);
   }
   if (planes) {
-    ToPlanes(reinterpret_cast<const std::uint16_t*>(interleaved.data()), count, payload.channels,
+    ToPlanes(reinterpret_cast<const std::uint16_t*>(whole16.data()), count, payload.channels,
              reinterpret_cast<std::uint16_t*>(target.data));
   }
   return nullptr;

@@ -31,11 +31,13 @@ struct Span {
 struct Region {
   Span x, y;
   bool flip = false;  // mirrors the target left to right, last of all
+  Filter filter = Filter::kTriangle;
 
   static Region Whole(std::uint32_t width, std::uint32_t height) noexcept {
     return {{0, double(width), 0, width, width, 0, width},
             {0, double(height), 0, height, height, 0, height},
-            false};
+            false,
+            Filter::kTriangle};
   }
   friend bool operator==(const Region&, const Region&) = default;
 };

@@ -40,8 +40,10 @@ bool JpegPlanes::State::LayOut(const Region& region) {
     const auto mcu_height = static_cast<std::uint32_t>(object.max_v_samp_factor * DCTSIZE);
     if (mcu_width % across != 0 || mcu_height % down != 0) return false;
     ColumnPlane& plane = planes[c];
-    plane.x = MakeComponentAxis(region.x, mcu_width / across, info.downsampled_width);
-    plane.y = MakeComponentAxis(region.y, mcu_height / down, info.downsampled_height);
+    plane.x =
+        MakeComponentAxis(region.x, mcu_width / across, info.downsampled_width, region.filter);
+    plane.y =
+        MakeComponentAxis(region.y, mcu_height / down, info.downsampled_height, region.filter);
     plane.left = plane.x.first / kTile * kTile;
     plane.top = plane.y.first / down * down;
     const std::size_t wanted_rows = AlignUp(plane.y.last - plane.top, down) + kTile;

@@ -15,44 +15,7 @@ void Grow(std::vector<std::uint8_t>& bytes, std::size_t size) {
   if (bytes.size() < size) bytes.resize(size);
 }
 
-double SupportOf(const ComponentAxis& axis) noexcept {
-  return std::max(1.0, axis.length / axis.out);
-}
-
-struct Window {
-  std::uint32_t first, last;
-};
-
-// The whole part of a position, cut to [low, high]. Positions lie within 2^31 of zero.
-std::uint32_t WholeWithin(double position, std::uint32_t low, std::uint32_t high) noexcept {
-  // Truncation is the floor from zero on, and below zero the result is `low` either way.
-  const auto whole = static_cast<std::int64_t>(position);
-  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(whole, low, high));
-}
-
-// The samples around a centre whose own centres lie within the filter's support.
-Window Around(const ComponentAxis& axis, double centre, double support) noexcept {
-  const std::uint32_t first = WholeWithin(centre - support + 0.5, axis.bound, axis.bound_end - 1);
-  return {first, WholeWithin(centre + support + 0.5, first + 1, axis.bound_end)};
-}
-
 }  // namespace
-
-ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor,
-                                std::uint32_t size) noexcept {
-  ComponentAxis axis;
-  axis.start = span.start / factor;
-  axis.length = span.length / factor;
-  axis.out = span.out;
-  axis.bound = std::min(span.bound / factor, size - 1);
-  axis.bound_end =
-      std::clamp((span.bound + span.bound_length + factor - 1) / factor, axis.bound + 1, size);
-  const double scale = axis.length / axis.out;
-  const double support = SupportOf(axis);
-  axis.first = Around(axis, axis.start + 0.5 * scale, support).first;
-  axis.last = Around(axis, axis.start + (axis.out - 0.5) * scale, support).last;
-  return axis;
-}
 
 std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor,
                             std::uint32_t y_factor) noexcept {
@@ -62,35 +25,10 @@ std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor,
   return scale >= 8 ? 3 : scale >= 4 ? 2 : scale >= 2 ? 1 : 0;
 }
 
-void PlanarResampler::MakeWeights(const ComponentAxis& axis, bool mirrored,
-                                  Weights& weights) const {
-  if (weights.taps != 0 && weights.axis == axis && weights.mirrored == mirrored) return;
-  weights.axis = axis;
-  weights.mirrored = mirrored;
-  kernels::WeightJob job;
-  job.start = axis.start;
-  job.scale = axis.length / axis.out;
-  job.support = SupportOf(axis);
-  job.bound = static_cast<std::int32_t>(axis.bound);
-  job.bound_end = static_cast<std::int32_t>(axis.bound_end);
-  job.first = static_cast<std::int32_t>(axis.first);
-  job.extent = static_cast<std::int32_t>(axis.last - axis.first);
-  // No more centres than that lie within the support.
-  job.taps = weights.taps =
-      std::min(static_cast<std::uint32_t>(std::ceil(2 * job.support)), axis.last - axis.first);
-  job.out = axis.out;
-  job.mirrored = mirrored;
-  weights.first.resize(axis.out);
-  weights.values.resize(std::size_t{axis.out} * job.taps);
-  job.begin = weights.first.data();
-  job.values = weights.values.data();
-  set_.make_weights(job);
-}
-
-void PlanarResampler::ResampleColumns(const ColumnPlane& plane, bool mirrored, Weights& x,
-                                      Weights& y, Lines& lines) {
-  MakeWeights(plane.x, mirrored, x);
-  MakeWeights(plane.y, false, y);
+void PlanarResampler::ResampleColumns(const ColumnPlane& plane, bool mirrored, AxisWeights& x,
+                                      AxisWeights& y, Lines& lines) {
+  x.Make(set_, plane.x, mirrored);
+  y.Make(set_, plane.y, false);
   lines.y = &y;
   const std::uint32_t rows = plane.y.last - plane.y.first;
   const std::size_t columns = AlignUp(plane.x.out, kAlignment);
@@ -100,9 +38,7 @@ void PlanarResampler::ResampleColumns(const ColumnPlane& plane, bool mirrored, W
                                      std::size_t{plane.x.first - plane.left} * plane.stride +
                                      (plane.y.first - plane.top);
   for (std::uint32_t i = 0; i < plane.x.out; ++i) {
-    set_.sum_lines({corner + x.first[i] * plane.stride, plane.stride,
-                    &x.values[std::size_t{i} * x.taps], x.taps},
-                   rows, columns_.data() + i * column_stride);
+    set_.sum_lines(x.Sum(i, corner, plane.stride), rows, columns_.data() + i * column_stride);
   }
   lines.stride = columns;
   Grow(lines.bytes, column_stride * columns + kernels::kSlack);
@@ -113,9 +49,7 @@ void PlanarResampler::ResampleColumns(const ColumnPlane& plane, bool mirrored, W
 const std::uint8_t* PlanarResampler::ResampleRow(const Lines& lines, std::uint32_t row,
                                                  std::size_t width,
                                                  std::vector<std::uint8_t>& out) const {
-  set_.sum_lines({lines.bytes.data() + lines.y->first[row] * lines.stride, lines.stride,
-                  &lines.y->values[std::size_t{row} * lines.y->taps], lines.y->taps},
-                 width, out.data());
+  set_.sum_lines(lines.y->Sum(row, lines.bytes.data(), lines.stride), width, out.data());
   return out.data();
 }
 

@@ -1,7 +1,7 @@
 // Resampling a picture's components, each at its own resolution, straight to the output's size, and
 // colour only there.
 //
-// The filter is that of resample.h; a component of half the size is seen as half as fast a walk
+// The filters are those of axis.h; a component of half the size is seen as half as fast a walk
 // over it (its samples lie centred on the pixels they stand for, as JFIF has it). Both passes are
 // weighted sums of lines of memory, rounded to 8 bits each: along columns first, which is how
 // planes are stored, then, after a transposition, along rows. Mirroring is another order of
@@ -11,23 +11,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "format/pixels/axis.h"
 #include "format/pixels/decode.h"
 #include "format/pixels/kernels/kernels.h"
 
 namespace sluice {
-
-// How a Span lies on one axis of a component, in the component's samples.
-struct ComponentAxis {
-  double start = 0, length = 0;
-  std::uint32_t bound = 0, bound_end = 0;  // samples that may be used
-  std::uint32_t first = 0, last = 0;       // samples that have weight: [first, last)
-  std::uint32_t out = 0;
-  friend bool operator==(const ComponentAxis&, const ComponentAxis&) = default;
-};
-
-// `factor`: pixels that a sample stands for; `size`: the component's extent in samples.
-ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor,
-                                std::uint32_t size) noexcept;
 
 // The largest power of two up to 8 by which a component may be made smaller on both axes and still
 // have at least one sample for each output pixel. `x_factor` and `y_factor` are those of its
@@ -55,22 +43,13 @@ class PlanarResampler {
            const PixelTarget& target);
 
  private:
-  struct Weights {
-    ComponentAxis
-        axis;  // what they were made for: the next picture, or Cr after Cb, may need the same
-    bool mirrored = false;
-    std::uint32_t taps = 0;
-    std::vector<std::uint32_t> first;   // relative to the axis' own `first`
-    std::vector<std::uint16_t> values;  // `taps` for each output
-  };
   struct Lines {  // a component after the first pass: rows of the output's width
     std::vector<std::uint8_t> bytes;
     std::size_t stride = 0;
-    const Weights* y = nullptr;
+    const AxisWeights* y = nullptr;
   };
 
-  void MakeWeights(const ComponentAxis& axis, bool mirrored, Weights& weights) const;
-  void ResampleColumns(const ColumnPlane& plane, bool mirrored, Weights& x, Weights& y,
+  void ResampleColumns(const ColumnPlane& plane, bool mirrored, AxisWeights& x, AxisWeights& y,
                        Lines& lines);
   const std::uint8_t* ResampleRow(const Lines& lines, std::uint32_t row, std::size_t width,
                                   std::vector<std::uint8_t>& out) const;
@@ -78,8 +57,8 @@ class PlanarResampler {
                 const PixelTarget& target);
 
   const kernels::Kernels& set_;
-  Weights x_[2];  // of luma and chroma
-  Weights y_[2];
+  AxisWeights x_[2];  // of luma and chroma
+  AxisWeights y_[2];
   std::vector<std::uint8_t> columns_;
   Lines lines_[3];
   std::vector<std::uint8_t> row_[3];

@@ -193,3 +193,24 @@ TEST_CASE("A line's colours stay inside the line, whatever its length") {
     }
   }
 }
+
+TEST_CASE("Interleaved pixels are split, joined and mirrored to the byte") {
+  for (const std::size_t count : {1U, 2U, 5U, 6U, 15U, 16U, 31U, 32U, 33U, 64U, 100U, 224U}) {
+    const std::vector<std::uint8_t> rgb = RandomBytes(3 * count, 40 + count);  // not a byte more
+    for (const Kernels* set : Sets()) {
+      std::vector<std::uint8_t> lines[3];
+      for (auto& line : lines)
+        line.resize(count + kernels::kSlack);
+      set->split_rgb(rgb.data(), count, lines[0].data(), lines[1].data(), lines[2].data());
+      for (std::size_t i = 0; i < 3 * count; ++i)
+        REQUIRE(lines[i % 3][i / 3] == rgb[i]);
+      std::vector<std::uint8_t> joined(3 * count);
+      set->join_rgb(lines[0].data(), lines[1].data(), lines[2].data(), count, joined.data());
+      REQUIRE(joined == rgb);
+      std::vector<std::uint8_t> mirrored(3 * count);
+      set->mirror_rgb(rgb.data(), count, mirrored.data());
+      for (std::size_t i = 0; i < 3 * count; ++i)
+        REQUIRE(mirrored[i] == rgb[3 * (count - 1 - i / 3) + i % 3]);
+    }
+  }
+}

@@ -25,6 +25,17 @@ constexpr std::size_t SizeOf(PixelType type) noexcept {
   return type == PixelType::kUint8 ? 1 : 2;
 }
 
+// How pixels are made from others where an image is resized. Both are anti-aliased: a pixel takes
+// from all that it covers.
+enum class Filter : std::uint8_t {
+  // Weights that fall linearly with the distance, to none at max(1, scale) source pixels: Pillow's
+  // BILINEAR, torchvision's and PyTorch's antialias=True.
+  kTriangle = 0,
+  // The mean of the area that the pixel covers: Pillow's BOX, OpenCV's INTER_AREA. Along an axis on
+  // which an image is enlarged: as kTriangle.
+  kArea = 1,
+};
+
 // One stored image. `bytes` points into the mapped shard (or wherever the payload lies) and lives
 // as long as what it was taken from.
 struct ImagePayload {

@@ -44,8 +44,8 @@ void Decoder::LayOut(const Region& region, kernels::SegmentJob& job) {
     const std::uint32_t log2 = reduction[c] = ReductionLog2(region, fx, fy);
     const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
     ColumnPlane& plane = planes_[c];
-    plane.x = MakeComponentAxis(region.x, fx << log2, reduced(component.width));
-    plane.y = MakeComponentAxis(region.y, fy << log2, reduced(component.height));
+    plane.x = MakeComponentAxis(region.x, fx << log2, reduced(component.width), region.filter);
+    plane.y = MakeComponentAxis(region.y, fy << log2, reduced(component.height), region.filter);
     const std::uint32_t across = (8U * component.h) >> log2;
     const std::uint32_t down = (8U * component.v) >> log2;
     job.left = std::min(job.left, plane.x.first / across);

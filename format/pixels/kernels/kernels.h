@@ -41,11 +41,13 @@ struct SegmentJob {
   bool whole = false;  // the segment ends with the last MCU: nothing may be left of it
 };
 
-// The triangle filter's weights for each output along an axis, which begins at `start` and has its
-// outputs' centres at start + (i + 0.5) * scale. All in samples, below 2^30.
+// The weights for each output along an axis, which begins at `start` and has its outputs' centres
+// at start + (i + 0.5) * scale: a sample whose centre lies d from an output's gets a share of
+// (reach - d) * slope, one at the most and none below zero, made to add up. All in samples, below
+// 2^30.
 struct WeightJob {
   double start = 0, scale = 1;
-  double support = 1;                     // the filter's half width
+  double reach = 1, slope = 1;
   std::int32_t bound = 0, bound_end = 1;  // samples that may be used
   std::int32_t first = 0, extent = 1;     // samples that are there: [first, first + extent)
   std::uint32_t taps = 1;                 // samples for each output, at most `extent`
@@ -80,6 +82,14 @@ struct Kernels {
   // The same into three planes. Each may be written kSlack beyond its end.
   void (*to_planes)(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr,
                     std::size_t count, std::uint8_t* r, std::uint8_t* g, std::uint8_t* b);
+  // Three lines to interleaved pixels. Writes exactly 3 * count.
+  void (*join_rgb)(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
+                   std::size_t count, std::uint8_t* rgb);
+  // The way back. Reads exactly 3 * count; each line may be written kSlack beyond its end.
+  void (*split_rgb)(const std::uint8_t* rgb, std::size_t count, std::uint8_t* r, std::uint8_t* g,
+                    std::uint8_t* b);
+  // Interleaved pixels in reverse order. Reads and writes exactly 3 * count.
+  void (*mirror_rgb)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
 };
 
 // The best set that this machine has, or the one the environment forces.

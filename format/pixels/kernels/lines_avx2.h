@@ -76,21 +76,15 @@ struct Rgb32 {
   __m256i r, g, b;
 };
 
-// v * weight / 65536, rounded, in 16-bit lanes: the half that rounding adds is a one, added to
-// twice the value. |2 * v| and the weight fit into 16 bits.
-SLUICE_INLINE __m256i RoundedProduct(__m256i v, int weight) {
-  const __m256i twice =
-      _mm256_mulhi_epi16(_mm256_add_epi16(v, v), _mm256_set1_epi16(static_cast<short>(weight)));
-  return _mm256_srai_epi16(_mm256_add_epi16(twice, _mm256_set1_epi16(1)), 1);
-}
-
-// The constants above one half of 16 bits are split into whole multiples of the sample and a rest
-// that fits: 91881 = 65536 + 26345, -46802 = -65536 + 18734, 116130 = 131072 - 14942.
+// Red and blue each depend on one byte, and a rounding high half of a product gives the same as the
+// definition for all of its values: 2 * cr * 22970 / 2^15 stands for 91881 * cr / 2^16, and
+// 2 * cb * 29033 / 2^15 for 116130 * cb / 2^16. Green's constants are even: half of them, rounded
+// one bit earlier, are the same.
 SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const std::uint8_t* cr) {
   const __m256i zero = _mm256_setzero_si256();
   const __m256i middle = _mm256_set1_epi16(128);
-  const __m256i half = _mm256_set1_epi32(32768);
-  const __m256i of_g = _mm256_set1_epi32(18734 << 16 | (-22554 & 0xFFFF));
+  const __m256i half = _mm256_set1_epi32(16384);
+  const __m256i of_g = _mm256_set1_epi32(-23401 * 65536 | (-11277 & 0xFFFF));
   const __m256i y8 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(y));
   const __m256i cb8 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cb));
   const __m256i cr8 = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(cr));
@@ -104,16 +98,17 @@ SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const
     const __m256i luma = widen(y8);
     const __m256i blue = _mm256_sub_epi16(widen(cb8), middle);
     const __m256i red = _mm256_sub_epi16(widen(cr8), middle);
-    // Two products in one sum, which is rounded once: in 32 bits.
     const auto sum = [&](__m256i pairs) {
-      return _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(pairs, of_g), half), 16);
+      return _mm256_srai_epi32(_mm256_add_epi32(_mm256_madd_epi16(pairs, of_g), half), 15);
     };
     const __m256i green = _mm256_packs_epi32(sum(_mm256_unpacklo_epi16(blue, red)),
                                              sum(_mm256_unpackhi_epi16(blue, red)));
-    r[i] = _mm256_add_epi16(_mm256_add_epi16(luma, red), RoundedProduct(red, 26345));
-    g[i] = _mm256_add_epi16(_mm256_sub_epi16(luma, red), green);
-    b[i] = _mm256_add_epi16(_mm256_add_epi16(luma, _mm256_add_epi16(blue, blue)),
-                            RoundedProduct(blue, -14942));
+    const auto product = [](__m256i v, short weight) {
+      return _mm256_mulhrs_epi16(_mm256_add_epi16(v, v), _mm256_set1_epi16(weight));
+    };
+    r[i] = _mm256_add_epi16(luma, product(red, 22970));
+    g[i] = _mm256_add_epi16(luma, green);
+    b[i] = _mm256_add_epi16(luma, product(blue, 29033));
   }
   return {_mm256_packus_epi16(r[0], r[1]), _mm256_packus_epi16(g[0], g[1]),
           _mm256_packus_epi16(b[0], b[1])};
@@ -123,14 +118,17 @@ SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const
 // of group q holds colour (16 q + i) % 3 of pixel (16 q + i) / 3. 16 % 3 is 1, so each colour has a
 // place i in one group only, and one shuffle serves all three.
 struct InterleaveTable {
-  alignas(32) signed char pick[3][32] = {};   // by colour, twice for the two halves of a vector
-  alignas(32) signed char third[2][32] = {};  // ones where i % 3 is 0, or 1
+  alignas(32) signed char pick[3][32] = {};    // by colour, twice for the two halves of a vector
+  alignas(32) signed char unpick[3][32] = {};  // the way back
+  alignas(32) signed char third[2][32] = {};   // ones where i % 3 is 0, or 1
   constexpr InterleaveTable() {
     for (int i = 0; i < 32; ++i) {
       const int at = i % 16;
       for (int colour = 0; colour < 3; ++colour) {
         const int group = (colour + 2 * at) % 3;
-        pick[colour][i] = static_cast<signed char>((16 * group + at) / 3);
+        const int pixel = (16 * group + at) / 3;
+        pick[colour][i] = static_cast<signed char>(pixel);
+        unpick[colour][i - at + pixel] = static_cast<signed char>(at);
       }
       third[0][i] = at % 3 == 0 ? -1 : 0;
       third[1][i] = at % 3 == 1 ? -1 : 0;
@@ -184,4 +182,78 @@ inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const st
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(g + i), pixels.g);
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(b + i), pixels.b);
   }
+}
+
+inline void JoinRgb(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
+                    std::size_t count, std::uint8_t* rgb) {
+  const auto load = [&](std::size_t i) {
+    const auto from = [i](const std::uint8_t* line) {
+      return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(line + i));
+    };
+    return Rgb32{from(r), from(g), from(b)};
+  };
+  std::size_t i = 0;
+  for (; i + 32 <= count; i += 32)
+    StoreRgb32(load(i), rgb + 3 * i);
+  if (i < count) {
+    std::uint8_t last[96];
+    StoreRgb32(load(i), last);
+    std::memcpy(rgb + 3 * i, last, 3 * (count - i));
+  }
+}
+
+// Thirty-two interleaved pixels by colour: the way back of StoreRgb32.
+SLUICE_INLINE Rgb32 LoadRgb32(const std::uint8_t* rgb) {
+  const auto load = [rgb](int at) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rgb + at));
+  };
+  const __m256i a = load(0);
+  const __m256i b = load(32);
+  const __m256i c = load(64);
+  // Groups of sixteen bytes, each of both halves.
+  const __m256i group0 = _mm256_blend_epi32(a, b, 0xF0);
+  const __m256i group1 = _mm256_permute2x128_si256(a, c, 0x21);
+  const __m256i group2 = _mm256_blend_epi32(b, c, 0xF0);
+  const auto table = [](const signed char* bytes) {
+    return _mm256_load_si256(reinterpret_cast<const __m256i*>(bytes));
+  };
+  const __m256i first = table(kInterleave.third[0]);
+  const __m256i second = table(kInterleave.third[1]);
+  const auto pick = [&](__m256i begins, __m256i follows, __m256i last) {
+    return _mm256_blendv_epi8(_mm256_blendv_epi8(last, follows, second), begins, first);
+  };
+  // Place i of group q holds colour (q + i) % 3: colour 0 where i % 3 is 0 in group 0, 2 in group 1
+  // and 1 in group 2.
+  return {_mm256_shuffle_epi8(pick(group0, group2, group1), table(kInterleave.unpick[0])),
+          _mm256_shuffle_epi8(pick(group1, group0, group2), table(kInterleave.unpick[1])),
+          _mm256_shuffle_epi8(pick(group2, group1, group0), table(kInterleave.unpick[2]))};
+}
+
+inline void SplitRgb(const std::uint8_t* rgb, std::size_t count, std::uint8_t* r, std::uint8_t* g,
+                     std::uint8_t* b) {
+  const auto store = [&](const Rgb32& pixels, std::size_t i) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(r + i), pixels.r);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(g + i), pixels.g);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(b + i), pixels.b);
+  };
+  std::size_t i = 0;
+  for (; i + 32 <= count; i += 32)
+    store(LoadRgb32(rgb + 3 * i), i);
+  if (i < count) {
+    std::uint8_t last[96] = {};
+    std::memcpy(last, rgb + 3 * i, 3 * (count - i));
+    store(LoadRgb32(last), i);
+  }
+}
+
+inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* out) {
+  // Five pixels at a time: the last byte of a store is the next one's first.
+  const __m128i order = _mm_setr_epi8(13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0);
+  std::size_t left = count;
+  for (; left >= 6; left -= 5, out += 15) {
+    const __m128i pixels = _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + 3 * left - 16));
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_shuffle_epi8(pixels, order));
+  }
+  for (; left > 0; --left, out += 3)
+    std::memcpy(out, in + 3 * (left - 1), 3);
 }

@@ -161,3 +161,42 @@ inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const st
     vst1q_u8(b + i, pixels.val[2]);
   }
 }
+
+inline void JoinRgb(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
+                    std::size_t count, std::uint8_t* rgb) {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16)
+    vst3q_u8(rgb + 3 * i, uint8x16x3_t{{vld1q_u8(r + i), vld1q_u8(g + i), vld1q_u8(b + i)}});
+  for (; i < count; ++i) {
+    rgb[3 * i] = r[i];
+    rgb[3 * i + 1] = g[i];
+    rgb[3 * i + 2] = b[i];
+  }
+}
+
+inline void SplitRgb(const std::uint8_t* rgb, std::size_t count, std::uint8_t* r, std::uint8_t* g,
+                     std::uint8_t* b) {
+  std::size_t i = 0;
+  for (; i + 16 <= count; i += 16) {
+    const uint8x16x3_t pixels = vld3q_u8(rgb + 3 * i);
+    vst1q_u8(r + i, pixels.val[0]);
+    vst1q_u8(g + i, pixels.val[1]);
+    vst1q_u8(b + i, pixels.val[2]);
+  }
+  for (; i < count; ++i) {
+    r[i] = rgb[3 * i];
+    g[i] = rgb[3 * i + 1];
+    b[i] = rgb[3 * i + 2];
+  }
+}
+
+inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* out) {
+  // Five pixels at a time: the last byte of a store is the next one's first.
+  static constexpr std::uint8_t kOrder[16] = {13, 14, 15, 10, 11, 12, 7, 8, 9, 4, 5, 6, 1, 2, 3, 0};
+  const uint8x16_t order = vld1q_u8(kOrder);
+  std::size_t left = count;
+  for (; left >= 6; left -= 5, out += 15)
+    vst1q_u8(out, vqtbl1q_u8(vld1q_u8(in + 3 * left - 16), order));
+  for (; left > 0; --left, out += 3)
+    std::memcpy(out, in + 3 * (left - 1), 3);
+}

@@ -60,3 +60,26 @@ inline void LineToPlanes(const std::uint8_t* y, const std::uint8_t* cb, const st
     b[i] = pixel.b;
   }
 }
+
+inline void JoinRgb(const std::uint8_t* r, const std::uint8_t* g, const std::uint8_t* b,
+                    std::size_t count, std::uint8_t* rgb) {
+  for (std::size_t i = 0; i < count; ++i) {
+    rgb[3 * i] = r[i];
+    rgb[3 * i + 1] = g[i];
+    rgb[3 * i + 2] = b[i];
+  }
+}
+
+inline void SplitRgb(const std::uint8_t* rgb, std::size_t count, std::uint8_t* r, std::uint8_t* g,
+                     std::uint8_t* b) {
+  for (std::size_t i = 0; i < count; ++i) {
+    r[i] = rgb[3 * i];
+    g[i] = rgb[3 * i + 1];
+    b[i] = rgb[3 * i + 2];
+  }
+}
+
+inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* out) {
+  for (std::size_t i = 0; i < count; ++i)
+    std::memcpy(out + 3 * i, in + 3 * (count - 1 - i), 3);
+}

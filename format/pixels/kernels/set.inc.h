@@ -13,5 +13,5 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 #include "format/pixels/kernels/weights.inc.h"
 // clang-format on
 
-const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, MakeWeights, SumLines,
-                      Transpose,       LineToRgb,     LineToPlanes};
+const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, MakeWeights, SumLines, Transpose,
+                      LineToRgb,       LineToPlanes,  JoinRgb,     SplitRgb, MirrorRgb};

@@ -1,4 +1,4 @@
-// Weights of the triangle filter. Included once for each instruction set, inside a namespace of its
+// Weights of filters. Included once for each instruction set, inside a namespace of its
 // own; plain loops over a few outputs at a time, which compilers make vectors of. IEEE arithmetic
 // without fused steps: every set gives the same weights.
 
@@ -21,15 +21,16 @@ struct WeightGroup {
 };
 
 // What the filter gives a tap at a distance.
-SLUICE_INLINE double Share(double distance, double slope) noexcept {
-  const double share = 1.0 - __builtin_fabs(distance) * slope;
-  return share > 0 ? share : 0;
+SLUICE_INLINE double Share(double distance, double reach, double slope) noexcept {
+  const double share = (reach - __builtin_fabs(distance)) * slope;
+  return share > 1 ? 1 : share > 0 ? share : 0;
 }
 
 // Outputs [from, from + kSize) in the order in which they are wanted.
 inline void MakeGroup(const WeightJob& job, std::uint32_t from, WeightGroup& group) noexcept {
   constexpr std::uint32_t kSize = WeightGroup::kSize;
-  const double slope = 1.0 / job.support;
+  const double reach = job.reach;
+  const double slope = job.slope;
   const std::int32_t last_begin = job.extent - static_cast<std::int32_t>(job.taps);
   const double first_centre =
       job.start + (job.mirrored ? job.out - 0.5 - from : from + 0.5) * job.scale;
@@ -41,7 +42,7 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, WeightGroup& gro
     // taps must lie inside what is there: it is moved left where needed, over samples that get no
     // weight.
     const std::int32_t first =
-        SampleAt(centre - job.support + 0.5, job.bound, job.bound_end - 1) - job.first;
+        SampleAt(centre - job.reach + 0.5, job.bound, job.bound_end - 1) - job.first;
     begin[j] = first < last_begin ? first : last_begin;
     group.offset[j] = job.first + begin[j] + 0.5 - centre;
     group.sum[j] = 0;
@@ -52,13 +53,13 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, WeightGroup& gro
     job.begin[from + j] = static_cast<std::uint32_t>(begin[j]);
   for (std::uint32_t t = 0; t < job.taps; ++t) {
     for (std::uint32_t j = 0; j < kSize; ++j)
-      group.sum[j] += Share(group.offset[j] + static_cast<std::int32_t>(t), slope);
+      group.sum[j] += Share(group.offset[j] + static_cast<std::int32_t>(t), reach, slope);
   }
   for (std::uint32_t j = 0; j < kSize; ++j)
     group.unit[j] = group.sum[j] > 0 ? 65536.0 / group.sum[j] : 0;
   for (std::uint32_t t = 0; t < job.taps; ++t) {
     for (std::uint32_t j = 0; j < kSize; ++j) {
-      const double share = Share(group.offset[j] + static_cast<std::int32_t>(t), slope);
+      const double share = Share(group.offset[j] + static_cast<std::int32_t>(t), reach, slope);
       const auto value = static_cast<std::int32_t>(share * group.unit[j] + 0.5);
       group.value[j] = value;
       group.total[j] += value;

@@ -1,0 +1,87 @@
+#include "format/pixels/axis.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sluice {
+
+namespace {
+
+double ScaleOf(const ComponentAxis& axis) noexcept {
+  return axis.length / axis.out;
+}
+
+// Whether each sample counts as far as its unit interval lies inside the output's. Of larger
+// intervals only: smaller ones would show single samples as blocks.
+bool ByOverlap(const ComponentAxis& axis) noexcept {
+  return axis.filter == Filter::kArea && ScaleOf(axis) > 1;
+}
+
+// How far from an output's centre samples have weight.
+double ReachOf(const ComponentAxis& axis) noexcept {
+  const double scale = ScaleOf(axis);
+  return ByOverlap(axis) ? (scale + 1) / 2 : std::max(1.0, scale);
+}
+
+struct Window {
+  std::uint32_t first, last;
+};
+
+// The whole part of a position, cut to [low, high]. Positions lie within 2^31 of zero.
+std::uint32_t WholeWithin(double position, std::uint32_t low, std::uint32_t high) noexcept {
+  // Truncation is the floor from zero on, and below zero the result is `low` either way.
+  const auto whole = static_cast<std::int64_t>(position);
+  return static_cast<std::uint32_t>(std::clamp<std::int64_t>(whole, low, high));
+}
+
+// The samples around a centre whose own centres lie within the filter's reach.
+Window Around(const ComponentAxis& axis, double centre, double reach) noexcept {
+  const std::uint32_t first = WholeWithin(centre - reach + 0.5, axis.bound, axis.bound_end - 1);
+  return {first, WholeWithin(centre + reach + 0.5, first + 1, axis.bound_end)};
+}
+
+}  // namespace
+
+ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor, std::uint32_t size,
+                                Filter filter) noexcept {
+  ComponentAxis axis;
+  axis.start = span.start / factor;
+  axis.length = span.length / factor;
+  axis.out = span.out;
+  axis.filter = filter;
+  axis.bound = std::min(span.bound / factor, size - 1);
+  axis.bound_end =
+      std::clamp((span.bound + span.bound_length + factor - 1) / factor, axis.bound + 1, size);
+  const double scale = ScaleOf(axis);
+  const double reach = ReachOf(axis);
+  axis.first = Around(axis, axis.start + 0.5 * scale, reach).first;
+  axis.last = Around(axis, axis.start + (axis.out - 0.5) * scale, reach).last;
+  return axis;
+}
+
+void AxisWeights::Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored) {
+  if (taps_ != 0 && axis_ == axis && mirrored_ == mirrored) return;
+  axis_ = axis;
+  mirrored_ = mirrored;
+  kernels::WeightJob job;
+  job.start = axis.start;
+  job.scale = ScaleOf(axis);
+  job.reach = ReachOf(axis);
+  job.slope = ByOverlap(axis) ? 1 : 1 / job.reach;
+  job.bound = static_cast<std::int32_t>(axis.bound);
+  job.bound_end = static_cast<std::int32_t>(axis.bound_end);
+  job.first = static_cast<std::int32_t>(axis.first);
+  job.extent = static_cast<std::int32_t>(axis.last - axis.first);
+  // No more centres than that lie within the reach.
+  job.taps = taps_ =
+      std::min(static_cast<std::uint32_t>(std::ceil(2 * job.reach)), axis.last - axis.first);
+  job.out = axis.out;
+  job.mirrored = mirrored;
+  first_.resize(axis.out);
+  values_.resize(std::size_t{axis.out} * taps_);
+  job.begin = first_.data();
+  job.values = values_.data();
+  set.make_weights(job);
+}
+
+}  // namespace sluice

@@ -1,0 +1,52 @@
+// Resampling and copying interleaved 8-bit pixels, as raw payloads have them, straight into a
+// target.
+//
+// Both passes are weighted sums of lines of memory, rounded to 8 bits each: rows first, as they lie
+// in the source, then, after a transposition of each channel, columns. Mirroring is another order
+// of weights.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/pixels/axis.h"
+#include "format/pixels/decode.h"
+#include "format/pixels/kernels/kernels.h"
+#include "format/pixels/resample.h"
+
+namespace sluice {
+
+// Keeps its memory from picture to picture; one thread at a time. Reads no byte outside of the
+// view's pixels and writes none outside of the target's.
+class InterleavedResampler {
+ public:
+  explicit InterleavedResampler(const kernels::Kernels& set) : set_(set) {}
+
+  // Resamples what the axes say of the view into region.x.out x region.y.out pixels of the target,
+  // which has the view's number of channels.
+  void Resample(const PixelView& view, const ComponentAxis& x, const ComponentAxis& y,
+                const Region& region, const PixelTarget& target);
+
+  // Takes pixels as they are, from (left, top) on.
+  void Copy(const PixelView& view, std::uint32_t left, std::uint32_t top, const Region& region,
+            const PixelTarget& target);
+
+ private:
+  void ResampleRows(const PixelView& view, const ComponentAxis& x, const ComponentAxis& y);
+  void ResampleChannel(const ComponentAxis& x, std::uint32_t rows, std::uint32_t channel);
+  // `row`: interleaved, or a row of each channel.
+  void WriteRow(const std::uint8_t* row, std::uint32_t y, const Region& region,
+                const PixelTarget& target);
+  void WriteRow(const std::uint8_t* const* rows, std::uint32_t y, const Region& region,
+                const PixelTarget& target);
+
+  const kernels::Kernels& set_;
+  AxisWeights x_, y_;
+  std::vector<std::uint8_t> row_;        // a row of the source after the first pass
+  std::vector<std::uint8_t> parts_[4];   // a row by channel
+  std::vector<std::uint8_t> planes_[4];  // by channel: rows, after the second pass rows again
+  std::vector<std::uint8_t> columns_, sums_;
+  std::size_t stride_ = 0;  // of planes_
+};
+
+}  // namespace sluice
