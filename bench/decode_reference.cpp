@@ -10,15 +10,18 @@ namespace sluice::bench {
 
 namespace {
 
-// Weights of the bound's pixels for output pixel i.
-std::vector<double> Triangle(const Span& span, std::uint32_t i) {
+// Weights of the bound's pixels for output pixel i, by the filters' definitions.
+std::vector<double> WeightsOf(const Span& span, Filter filter, std::uint32_t i) {
   const double scale = span.length / span.out;
   const double reach = std::max(1.0, scale);
   const double centre = span.start - span.bound + (i + 0.5) * scale;
   std::vector<double> weights(span.bound_length);
   double sum = 0;
   for (std::uint32_t s = 0; s < span.bound_length; ++s) {
-    weights[s] = std::max(0.0, 1 - std::fabs(s + 0.5 - centre) / reach);
+    const double distance = std::fabs(s + 0.5 - centre);
+    const bool overlap = filter == Filter::kArea && scale > 1;
+    weights[s] = overlap ? std::clamp((scale + 1) / 2 - distance, 0.0, 1.0)
+                         : std::max(0.0, 1 - distance / reach);
     sum += weights[s];
   }
   for (double& weight : weights)
@@ -41,7 +44,7 @@ std::vector<double> ReferencePixels(const DecodeItem& item) {
   // Rows first, since that leaves less for the second pass.
   std::vector<double> lines(std::size_t{y.out} * x.bound_length * 3);
   for (std::uint32_t j = 0; j < y.out; ++j) {
-    const std::vector<double> weights = Triangle(y, j);
+    const std::vector<double> weights = WeightsOf(y, item.region.filter, j);
     double* const line = &lines[std::size_t{j} * x.bound_length * 3];
     for (std::uint32_t s = 0; s < y.bound_length; ++s) {
       if (weights[s] == 0) continue;
@@ -53,7 +56,7 @@ std::vector<double> ReferencePixels(const DecodeItem& item) {
   }
   std::vector<double> pixels(std::size_t{y.out} * x.out * 3);
   for (std::uint32_t i = 0; i < x.out; ++i) {
-    const std::vector<double> weights = Triangle(x, i);
+    const std::vector<double> weights = WeightsOf(x, item.region.filter, i);
     const std::uint32_t place = item.region.flip ? x.out - 1 - i : i;
     for (std::uint32_t j = 0; j < y.out; ++j) {
       double* const pixel = &pixels[(std::size_t{j} * x.out + place) * 3];

@@ -39,8 +39,11 @@ struct NamedVariant {
 // there.
 std::vector<NamedVariant> DecodeVariants();
 
+// Our decoder as far as each of its stages, in their order: a stage's cost is what it adds.
+std::vector<NamedVariant> DecodeStages();
+
 // The region by the book, in double precision: the whole frame by libjpeg's accurate transform and
-// fancy upsampling, then a triangle filter over the region's bounds, not rounded. Interleaved RGB.
+// fancy upsampling, then the region's filter over its bounds, not rounded. Interleaved RGB.
 std::vector<double> ReferencePixels(const DecodeItem& item);
 
 // Decibels against a reference of the same length; 99 where nothing differs.

@@ -1,6 +1,7 @@
 #include "bench/transform_text.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "tools/cli/quantity.h"
 
@@ -10,18 +11,32 @@ using cli::UsageError;
 
 const char* const kTransformHelp =
     "steps joined by commas: rrc:S (random-resized-crop),\nresize:S, short:N (shorter side), "
-    "center:S, crop:S+P\n(random crop, P pixels of padding), flip, or none;\nS is N or WxH. "
-    "Default: none where all images have\none size, else rrc:224";
+    "center:S, crop:S+P\n(random crop, P pixels of padding), flip, or none;\nS is N or WxH; "
+    ":area behind a resize: by that filter.\nDefault: none where all images have one size, else "
+    "rrc:224";
 
 namespace {
 
-Transform ParseStep(const std::string& step) {
+// Takes ":area" off the end of a step.
+Filter TakeFilter(std::string& step) {
+  constexpr std::string_view kArea = ":area";
+  if (!step.ends_with(kArea)) return Filter::kTriangle;
+  step.erase(step.size() - kArea.size());
+  return Filter::kArea;
+}
+
+Transform ParseStep(const std::string& text) {
+  std::string step = text;
+  const Filter filter = TakeFilter(step);
   const std::size_t colon = step.find(':');
   const std::string name = step.substr(0, colon);
   const std::string value = colon == std::string::npos ? "" : step.substr(colon + 1);
+  if (filter != Filter::kTriangle && name != "rrc" && name != "resize" && name != "short") {
+    throw UsageError("\"" + text + "\": only rrc, resize and short have a filter");
+  }
   if (name == "flip" && colon == std::string::npos) return HorizontalFlip();
   if (name == "short") {
-    return ResizeShortSide{static_cast<std::uint32_t>(cli::ParseInteger(value, 1, 65535))};
+    return ResizeShortSide{static_cast<std::uint32_t>(cli::ParseInteger(value, 1, 65535)), filter};
   }
   const std::size_t plus = value.find('+');
   if (name == "crop") {
@@ -40,8 +55,16 @@ Transform ParseStep(const std::string& step) {
                      "\" is none of rrc:S, resize:S, short:N, center:S, crop:S+P, flip and none");
   }
   const cli::Sides sides = cli::ParseSides(value);
-  if (name == "rrc") return RandomResizedCrop(sides.width, sides.height);
-  if (name == "resize") return Resize(sides.width, sides.height);
+  if (name == "rrc") {
+    RandomResizedCrop crop(sides.width, sides.height);
+    crop.filter = filter;
+    return crop;
+  }
+  if (name == "resize") {
+    Resize resize(sides.width, sides.height);
+    resize.filter = filter;
+    return resize;
+  }
   return CenterCrop(sides.width, sides.height);
 }
 

@@ -138,11 +138,13 @@ void Apply(const RandomResizedCrop& op, Frame& frame) {
   CutSpan(region.y, crop.top, crop.height, false);
   ResizeSpan(region.x, op.width);
   ResizeSpan(region.y, op.height);
+  region.filter = op.filter;
 }
 
 void Apply(const Resize& op, Frame& frame) {
   ResizeSpan(frame.region.x, op.width);
   ResizeSpan(frame.region.y, op.height);
+  frame.region.filter = op.filter;
 }
 
 void Apply(const ResizeShortSide& op, Frame& frame) {
@@ -156,6 +158,7 @@ void Apply(const ResizeShortSide& op, Frame& frame) {
   };
   ResizeSpan(x, width <= height ? op.side : longer(width, height));
   ResizeSpan(y, width <= height ? longer(height, width) : op.side);
+  frame.region.filter = op.filter;
 }
 
 void Apply(const CenterCrop& op, Frame& frame) {

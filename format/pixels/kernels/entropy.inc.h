@@ -244,7 +244,7 @@ inline bool DecodeSegment(const SegmentJob& job) {
       }
     }
     if (bad != 0 || in.Position(job.bytes) > job.size * 8) return false;
-    if (wanted) TransformMcu(job, mcu, x - job.left, y - job.top);
+    if (wanted && job.transform) TransformMcu(job, mcu, x - job.left, y - job.top);
     if (++x == job.mcus_across) {
       x = 0;
       ++y;

@@ -1,7 +1,8 @@
 // What happens to an image on its way into a batch.
 //
 // A pipeline is a list of these values, applied in order. Geometric steps are fused with decoding:
-// only what the crop needs is decoded, and resampled once, however many steps there are. Every
+// only what the crop needs is decoded, and resampled once, however many steps there are (with the
+// last resize's filter). Every
 // random choice is a pure function of (seed, epoch, position in the epoch, operation): the same for
 // any number of threads, and adding a flip does not move the crops.
 #pragma once
@@ -9,6 +10,8 @@
 #include <cstdint>
 #include <variant>
 #include <vector>
+
+#include <sluice/image.h>
 
 namespace sluice {
 
@@ -19,6 +22,7 @@ struct RandomResizedCrop {
   std::uint32_t width = 224, height = 224;   // pixels
   double min_scale = 0.08, max_scale = 1.0;  // share of the image's area, 0 < min <= max <= 1
   double min_ratio = 3.0 / 4, max_ratio = 4.0 / 3;  // width / height
+  Filter filter = Filter::kTriangle;
   RandomResizedCrop() = default;
   explicit RandomResizedCrop(std::uint32_t side) : width(side), height(side) {}
   RandomResizedCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
@@ -27,6 +31,7 @@ struct RandomResizedCrop {
 // Resizes to exactly width x height, whatever the aspect ratio.
 struct Resize {
   std::uint32_t width = 224, height = 224;
+  Filter filter = Filter::kTriangle;
   Resize() = default;
   explicit Resize(std::uint32_t side) : width(side), height(side) {}
   Resize(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
@@ -37,6 +42,7 @@ struct Resize {
 // must follow.
 struct ResizeShortSide {
   std::uint32_t side = 256;
+  Filter filter = Filter::kTriangle;
 };
 
 // The central width x height of what comes in. Where that is smaller, the rest is filled with
