@@ -33,7 +33,7 @@ bool JpegPlanes::State::LayOut(const Region& region) {
   const jpeg_decompress_struct& object = jpeg.object;
   for (std::uint32_t c = 0; c < components; ++c) {
     const jpeg_component_info& info = object.comp_info[c];
-    const auto sample_size = static_cast<std::uint32_t>(info.DCT_scaled_size);
+    const auto sample_size = static_cast<std::uint32_t>(libjpeg::BlockSide(info));
     const std::uint32_t across = static_cast<std::uint32_t>(info.h_samp_factor) * sample_size;
     const std::uint32_t down = static_cast<std::uint32_t>(info.v_samp_factor) * sample_size;
     const auto mcu_width = static_cast<std::uint32_t>(object.max_h_samp_factor * DCTSIZE);
@@ -68,19 +68,20 @@ bool JpegPlanes::State::LayOut(const Region& region) {
 void JpegPlanes::State::DecodeRows() {
   jpeg_decompress_struct& object = jpeg.object;
   JSAMPARRAY pointers[3] = {row_pointers[0].data(), row_pointers[1].data(), row_pointers[2].data()};
-  const auto lines = static_cast<JDIMENSION>(object.max_v_samp_factor * object.min_DCT_scaled_size);
+  const auto lines =
+      static_cast<JDIMENSION>(object.max_v_samp_factor * libjpeg::LeastBlockSide(object));
   for (std::uint32_t mcu_row = 0;; ++mcu_row) {
     bool more = false;
     for (std::uint32_t c = 0; c < components; ++c) {
       const jpeg_component_info& info = object.comp_info[c];
-      const auto down = static_cast<std::uint32_t>(info.v_samp_factor * info.DCT_scaled_size);
+      const auto down = static_cast<std::uint32_t>(info.v_samp_factor * libjpeg::BlockSide(info));
       more = more || mcu_row * down < planes[c].y.last;
     }
     if (!more || object.output_scanline >= object.output_height) return;
     jpeg_read_raw_data(&object, pointers, lines);
     for (std::uint32_t c = 0; c < components; ++c) {
       const jpeg_component_info& info = object.comp_info[c];
-      const auto down = static_cast<std::uint32_t>(info.v_samp_factor * info.DCT_scaled_size);
+      const auto down = static_cast<std::uint32_t>(info.v_samp_factor * libjpeg::BlockSide(info));
       const ColumnPlane& plane = planes[c];
       const std::uint32_t row = mcu_row * down;
       if (row < plane.top || row >= plane.y.last) continue;

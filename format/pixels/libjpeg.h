@@ -39,4 +39,22 @@ struct Decompressor {
 
 void ReadHeader(jpeg_decompress_struct& object, Bytes file);
 
+// The side of what a block of the component is decoded to, and the least of all components.
+// libjpeg-turbo names it by the interface it is built to look like: Debian's 6b has one side,
+// Ubuntu's 8 has two, which are equal.
+inline int BlockSide(const jpeg_component_info& component) noexcept {
+#if JPEG_LIB_VERSION >= 70
+  return component.DCT_v_scaled_size;
+#else
+  return component.DCT_scaled_size;
+#endif
+}
+inline int LeastBlockSide(const jpeg_decompress_struct& object) noexcept {
+#if JPEG_LIB_VERSION >= 70
+  return object.min_DCT_v_scaled_size;
+#else
+  return object.min_DCT_scaled_size;
+#endif
+}
+
 }  // namespace sluice::libjpeg

@@ -43,10 +43,13 @@ void OnProgress(j_common_ptr common) {
 }
 
 bool IsUnsupported(int message) noexcept {
+#if JPEG_LIB_VERSION < 70  // later interfaces have no such message
+  if (message == JERR_ARITH_NOTIMPL) return true;
+#endif
   return message == JERR_SOF_UNSUPPORTED || message == JERR_BAD_PRECISION ||
-         message == JERR_ARITH_NOTIMPL || message == JERR_CONVERSION_NOTIMPL ||
-         message == JERR_NOTIMPL || message == JERR_NOT_COMPILED ||
-         message == JERR_FRACT_SAMPLE_NOTIMPL || message == JERR_CCIR601_NOTIMPL;
+         message == JERR_CONVERSION_NOTIMPL || message == JERR_NOTIMPL ||
+         message == JERR_NOT_COMPILED || message == JERR_FRACT_SAMPLE_NOTIMPL ||
+         message == JERR_CCIR601_NOTIMPL;
 }
 
 }  // namespace

@@ -27,15 +27,15 @@ KernelList Available() noexcept {
 }
 
 const Kernels& Chosen() noexcept {
-  static const Kernels& chosen = []() -> const Kernels& {
+  static const Kernels* const chosen = [] {
     const KernelList list = Available();
     const char* const forced = std::getenv("SLUICE_ISA");
     for (std::size_t i = 0; forced != nullptr && i < list.count; ++i) {
-      if (std::strcmp(list.sets[i]->name, forced) == 0) return *list.sets[i];
+      if (std::strcmp(list.sets[i]->name, forced) == 0) return list.sets[i];
     }
-    return *list.sets[list.count - 1];
+    return list.sets[list.count - 1];
   }();
-  return chosen;
+  return *chosen;
 }
 
 }  // namespace sluice::kernels
