@@ -90,8 +90,10 @@ void PlanarResampler::Run(const ColumnPlane* planes, std::uint32_t count, const 
   const std::uint32_t components = target.channels == 1 ? 1 : count;
   const std::size_t row_bytes = AlignUp(region.x.out, kAlignment) + kernels::kSlack;
   for (std::uint32_t c = 0; c < components; ++c) {
-    const std::size_t kind = c == 0 ? 0 : 1;
-    ResampleColumns(planes[c], region.flip, x_[kind], y_[kind], lines_[c]);
+    // Cr is nearly always sampled as Cb is, and then needs the same weights.
+    const bool as_cb = c == 2 && planes[2].x == planes[1].x && planes[2].y == planes[1].y;
+    const std::size_t weights = as_cb ? 1 : c;
+    ResampleColumns(planes[c], region.flip, x_[weights], y_[weights], lines_[c]);
     Grow(row_[c], row_bytes);
     Grow(planes_[c], row_bytes);
   }

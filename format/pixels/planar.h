@@ -57,8 +57,8 @@ class PlanarResampler {
                 const PixelTarget& target);
 
   const kernels::Kernels& set_;
-  AxisWeights x_[2];  // of luma and chroma
-  AxisWeights y_[2];
+  AxisWeights x_[3];  // by component; those of Cr where they are not Cb's
+  AxisWeights y_[3];
   std::vector<std::uint8_t> columns_;
   Lines lines_[3];
   std::vector<std::uint8_t> row_[3];

@@ -106,6 +106,30 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("4:2:2, 4:4:0 and chroma sampled in two ways come out as libjpeg's pixels") {
+  struct Factors {
+    int h, v;
+  };
+  struct Case {
+    Factors luma, cb, cr;
+  };
+  const Picture picture = MakePicture(61, 83);
+  for (const Case& c :
+       {Case{{2, 1}, {1, 1}, {1, 1}}, Case{{1, 2}, {1, 1}, {1, 1}}, Case{{2, 2}, {1, 1}, {1, 2}},
+        Case{{2, 2}, {1, 2}, {1, 1}}, Case{{2, 2}, {1, 1}, {2, 1}}, Case{{2, 2}, {2, 1}, {1, 2}}}) {
+    const auto file = EncodeJpegWith(picture, [&c](jpeg_compress_struct& object) {
+      int component = 0;
+      for (const Factors& factors : {c.luma, c.cb, c.cr}) {
+        object.comp_info[component].h_samp_factor = factors.h;
+        object.comp_info[component++].v_samp_factor = factors.v;
+      }
+    });
+    INFO("Cb " << c.cb.h << "x" << c.cb.v << ", Cr " << c.cr.h << "x" << c.cr.v);
+    const auto out = Decode(JpegPayload(file, picture), Region::Whole(61, 83), 3);
+    CHECK(LargestDifference(out, DecodeJpeg(file).pixels) <= kChromaRounding);
+  }
+}
+
 TEST_CASE("A grey JPEG becomes RGB and a colour one grey, if that is asked for") {
   const Picture grey = MakePicture(40, 30, 1);
   const auto grey_file = MakeJpeg(grey);
