@@ -1,0 +1,79 @@
+// sluice-bench decode, run as a user would.
+#include <set>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Arguments of a small dataset's decoding.
+Outcome DecodeSmall(const TemporaryFolder& folder, const Words& options) {
+  const std::string data = (folder / "data").string();
+  if (!std::filesystem::exists(data)) {
+    WriteClasses(folder / "source", 12, 80, 60);
+    REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  }
+  Words words = {"decode", data, "--transform", "rrc:32", "--rounds", "2", "--images", "6"};
+  words.insert(words.end(), options.begin(), options.end());
+  return Bench(words);
+}
+
+}  // namespace
+
+TEST_CASE("sluice-bench decode --json has every way with its time, ratio and quality") {
+  const TemporaryFolder folder;
+  const Outcome outcome = DecodeSmall(folder, {"--json"});
+  CHECK(outcome.exit_code == 0);
+  const nlohmann::json answer = JsonOf(outcome);
+  CHECK(answer["images"] == 6);
+  CHECK(answer["transform"] == "rrc:32,flip");
+  CHECK_FALSE(answer.contains("stages"));
+  std::set<std::string> names;
+  for (const nlohmann::json& way : answer["ways"]) {
+    names.insert(way["name"].get<std::string>());
+    CHECK(way["rounds"].size() == 2);
+    CHECK(way["milliseconds_per_image"].get<double>() > 0);
+    CHECK(way["ratio"].get<double>() > 0);
+    if (way.contains("psnr_db")) CHECK(way["psnr_db"].get<double>() > 30);
+  }
+  for (const char* name : {"libjpeg", "planes", "own-plain", "to-planes"})
+    CHECK(names.count(name) == 1);
+}
+
+TEST_CASE("option --stages says what each stage of decoding adds") {
+  const TemporaryFolder folder;
+  const nlohmann::json answer = JsonOf(DecodeSmall(folder, {"--stages", "--json"}));
+  const std::vector<std::string> expected = {"parse",   "entropy", "transform",
+                                             "weights", "resize",  "colour"};
+  REQUIRE(answer["stages"].size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    CHECK(answer["stages"][i]["name"] == expected[i]);
+  CHECK_THAT(DecodeSmall(folder, {"--stages"}).out, ContainsSubstring("inverse DCT"));
+}
+
+TEST_CASE("option --only leaves one way, and refuses a name that is none") {
+  const TemporaryFolder folder;
+  const nlohmann::json answer = JsonOf(DecodeSmall(folder, {"--only", "planes", "--json"}));
+  REQUIRE(answer["ways"].size() == 1);
+  CHECK(answer["ways"][0]["name"] == "planes");
+  CHECK(DecodeSmall(folder, {"--only", "telepathy"}).exit_code == 2);
+}
+
+TEST_CASE("a transform that leaves a border, or a dataset without JPEGs, cannot be measured") {
+  const TemporaryFolder folder;
+  CHECK(DecodeSmall(folder, {"--transform", "center:500"}).exit_code == 2);
+  const std::string raw = (folder / "raw").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), raw, "--image", "raw"}).exit_code == 0);
+  const Outcome outcome = Bench({"decode", raw});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("holds no JPEG"));
+}
+
+}  // namespace sluice::test
