@@ -11,9 +11,9 @@ SLUICE_INLINE std::int32_t SampleAt(double position, std::int32_t low, std::int3
 
 struct WeightGroup {
   static constexpr std::uint32_t kSize = 32;
-  double offset[kSize];         // from the output's centre to the first tap's
-  double sum[kSize];            // of what the filter gives the taps
-  double unit[kSize];           // by which that is made 65536
+  float offset[kSize];          // from the output's centre to the first tap's
+  float sum[kSize];             // of what the filter gives the taps
+  float unit[kSize];            // by which that is made 65536
   std::int32_t value[kSize];    // of the tap in hand
   std::int32_t total[kSize];    // of the rounded weights
   std::int32_t largest[kSize];  // of them
@@ -21,16 +21,18 @@ struct WeightGroup {
 };
 
 // What the filter gives a tap at a distance.
-SLUICE_INLINE double Share(double distance, double reach, double slope) noexcept {
-  const double share = (reach - __builtin_fabs(distance)) * slope;
+SLUICE_INLINE float Share(float distance, float reach, float slope) noexcept {
+  const float share = (reach - __builtin_fabsf(distance)) * slope;
   return share > 1 ? 1 : share > 0 ? share : 0;
 }
 
-// Outputs [from, from + kSize) in the order in which they are wanted.
-inline void MakeGroup(const WeightJob& job, std::uint32_t from, WeightGroup& group) noexcept {
+// `count` outputs from `from` on, in the order in which they are wanted.
+inline void MakeGroup(const WeightJob& job, std::uint32_t from, std::uint32_t count,
+                      WeightGroup& group) noexcept {
   constexpr std::uint32_t kSize = WeightGroup::kSize;
-  const double reach = job.reach;
-  const double slope = job.slope;
+  // Positions are in double precision; distances, which are small, need no more than single.
+  const auto reach = static_cast<float>(job.reach);
+  const auto slope = static_cast<float>(job.slope);
   const std::int32_t last_begin = job.extent - static_cast<std::int32_t>(job.taps);
   const double first_centre =
       job.start + (job.mirrored ? job.out - 0.5 - from : from + 0.5) * job.scale;
@@ -44,30 +46,29 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, WeightGroup& gro
     const std::int32_t first =
         SampleAt(centre - job.reach + 0.5, job.bound, job.bound_end - 1) - job.first;
     begin[j] = first < last_begin ? first : last_begin;
-    group.offset[j] = job.first + begin[j] + 0.5 - centre;
+    group.offset[j] = static_cast<float>(job.first + begin[j] + 0.5 - centre);
     group.sum[j] = 0;
     group.total[j] = group.where[j] = 0;
     group.largest[j] = -1;
   }
-  for (std::uint32_t j = 0; j < kSize && from + j < job.out; ++j)
-    job.begin[from + j] = static_cast<std::uint32_t>(begin[j]);
+  std::memcpy(job.begin + from, begin, count * sizeof(begin[0]));
   for (std::uint32_t t = 0; t < job.taps; ++t) {
     for (std::uint32_t j = 0; j < kSize; ++j)
-      group.sum[j] += Share(group.offset[j] + static_cast<std::int32_t>(t), reach, slope);
+      group.sum[j] += Share(group.offset[j] + static_cast<float>(t), reach, slope);
   }
   for (std::uint32_t j = 0; j < kSize; ++j)
-    group.unit[j] = group.sum[j] > 0 ? 65536.0 / group.sum[j] : 0;
+    group.unit[j] = group.sum[j] > 0 ? 65536.0F / group.sum[j] : 0;
   for (std::uint32_t t = 0; t < job.taps; ++t) {
     for (std::uint32_t j = 0; j < kSize; ++j) {
-      const double share = Share(group.offset[j] + static_cast<std::int32_t>(t), reach, slope);
-      const auto value = static_cast<std::int32_t>(share * group.unit[j] + 0.5);
+      const float share = Share(group.offset[j] + static_cast<float>(t), reach, slope);
+      const auto value = static_cast<std::int32_t>(share * group.unit[j] + 0.5F);
       group.value[j] = value;
       group.total[j] += value;
       group.where[j] = value > group.largest[j] ? static_cast<std::int32_t>(t) : group.where[j];
       group.largest[j] = value > group.largest[j] ? value : group.largest[j];
     }
     std::uint16_t* to = job.values + std::size_t{from} * job.taps + t;
-    for (std::uint32_t j = 0; j < kSize && from + j < job.out; ++j, to += job.taps)
+    for (std::uint32_t j = 0; j < count; ++j, to += job.taps)
       *to = static_cast<std::uint16_t>(group.value[j]);
   }
 }
@@ -75,18 +76,20 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, WeightGroup& gro
 inline void MakeWeights(const WeightJob& job) {
   WeightGroup group;
   for (std::uint32_t from = 0; from < job.out; from += WeightGroup::kSize) {
-    MakeGroup(job, from, group);
-    for (std::uint32_t j = 0; j < WeightGroup::kSize && from + j < job.out; ++j) {
-      if (group.sum[j] <= 0 && group.offset[j] < 0) {
-        group.where[j] = static_cast<std::int32_t>(job.taps) - 1;  // the nearest
-      }
-      // What rounding left over goes to the largest; all of 65536 does not fit and is not missed.
-      // Where a region was pushed off its samples' edge by rounding, one sample gets everything.
+    const std::uint32_t left = job.out - from;
+    const std::uint32_t count = left < WeightGroup::kSize ? left : WeightGroup::kSize;
+    MakeGroup(job, from, count, group);
+    // What rounding left over goes to the largest; all of 65536 does not fit and is not missed.
+    // Where a region was pushed off its samples' edge by rounding, the nearest sample gets
+    // everything.
+    for (std::uint32_t j = 0; j < WeightGroup::kSize; ++j) {
       const std::int32_t value = group.largest[j] + 65536 - group.total[j];
-      job.values[std::size_t{from + j} * job.taps + static_cast<std::uint32_t>(group.where[j])] =
-          static_cast<std::uint16_t>(value < 0       ? 0
-                                     : value > 65535 ? 65535
-                                                     : value);
+      group.value[j] = value < 0 ? 0 : value > 65535 ? 65535 : value;
+      const bool beyond = group.sum[j] <= 0 && group.offset[j] < 0;
+      group.where[j] = beyond ? static_cast<std::int32_t>(job.taps) - 1 : group.where[j];
     }
+    std::uint16_t* to = job.values + std::size_t{from} * job.taps;
+    for (std::uint32_t j = 0; j < count; ++j, to += job.taps)
+      to[group.where[j]] = static_cast<std::uint16_t>(group.value[j]);
   }
 }
