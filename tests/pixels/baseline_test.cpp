@@ -95,7 +95,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "Qualities from 1 to 100 and optimised tables are decoded alike; tables change between "
+    "Qualities from 1 to 100 and optimised tables are decoded alike, and tables change between "
     "pictures") {
   std::vector<baseline::Decoder> decoders;
   for (const kernels::Kernels* set : Sets())

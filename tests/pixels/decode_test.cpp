@@ -304,7 +304,8 @@ TEST_CASE("A progressive JPEG with more scans than any real one has is refused")
                          {out.data(), 1, PixelOrder::kInterleaved}) != nullptr);
 }
 
-TEST_CASE("A JPEG's header tells size and channels; what is no JPEG is refused with a sentence") {
+TEST_CASE(
+    "A JPEG's header tells size and channels, and what is no JPEG is refused with a sentence") {
   JpegInfo info;
   std::string why;
   REQUIRE(ReadJpegInfo(MakeJpeg(MakePicture(31, 17, 3)), info, why));

@@ -288,7 +288,7 @@ TEST_CASE("A dataset without images gives its arrays") {
 }
 
 TEST_CASE(
-    "A damaged sample is an error that names shard, sample and key; other batches still come") {
+    "A damaged sample is an error that names shard, sample and key, and other batches still come") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 64);
   const Dataset whole = Dataset::Open(path);

@@ -87,7 +87,7 @@ TEST_CASE("A sample's shard, block and row are those of its number") {
   }
 }
 
-TEST_CASE("Sequential is the order of storage; seeds and epochs change the others") {
+TEST_CASE("Sequential is the order of storage, and seeds and epochs change the others") {
   const DatasetShape shape = Equal(4, 500, 8);
   const std::vector<std::uint64_t> sequential = Play(shape, {Shuffle::kSequential, 1, 192, 0}, 0);
   REQUIRE(std::is_sorted(sequential.begin(), sequential.end()));

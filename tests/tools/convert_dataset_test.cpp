@@ -98,16 +98,22 @@ TEST_CASE("option --threads sets how many threads convert") {
     WriteJpeg(folder / "source" / (std::to_string(i) + ".jpg"), MakePicture(700, 500, 3, i));
   }
   const auto most_threads = [&](const std::string& threads) {
+    std::filesystem::remove_all(folder / "data");
     Running running(SLUICE_COMMAND, {"convert", (folder / "source").string(),
-                                     (folder / ("data" + threads)).string(), "--threads", threads});
+                                     (folder / "data").string(), "--threads", threads});
     std::size_t most = 0;
     const Outcome outcome =
         running.Wait([&](const Outcome&) { most = std::max(most, running.Threads()); });
     CHECK(outcome.exit_code == 0);
     return most;
   };
-  const std::size_t with_one = most_threads("1");
-  const std::size_t with_nine = most_threads("9");
+  std::size_t with_one = 0;
+  std::size_t with_nine = 0;
+  // A machine that holds this process up may let a moment pass in which all were there: again.
+  for (int attempt = 0; attempt < 5 && with_nine != with_one + 8; ++attempt) {
+    with_one = std::max(with_one, most_threads("1"));
+    with_nine = std::max(with_nine, most_threads("9"));
+  }
   CHECK(with_one <= 5);  // main, signals, one converting, perhaps one each for reading and writing
   CHECK(with_nine == with_one + 8);
 }

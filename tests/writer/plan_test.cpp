@@ -36,6 +36,27 @@ ConvertOptions SmallShards() {
   return options;
 }
 
+// 64 tiny pictures, from which one shard is planned, and behind them large ones, of 31 MB as raw
+// pixels.
+void WriteTinyThenLarge(const std::filesystem::path& folder, int large) {
+  for (int i = 0; i < 64; ++i) {
+    WriteSource(folder / (std::string("a").append(std::to_string(i))), MakePng(MakePicture(8, 8)));
+  }
+  Picture grey{4000, 2600, 3, {}};
+  grey.pixels.assign(std::size_t{grey.width} * grey.height * 3, 128);
+  const FileBytes file = MakePng(grey);
+  for (int i = 0; i < large; ++i)
+    WriteSource(folder / (std::string("b").append(std::to_string(i))), file);
+}
+
+ConvertOptions RawInOrder() {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.image = ImageCodec::kRaw;
+  options.keep_order = true;
+  return options;
+}
+
 // Runs until `samples` are done, then stops. Returns what that run said.
 std::optional<Error> RunUntil(const std::filesystem::path& source,
                               const std::filesystem::path& data, const ConvertOptions& options,
@@ -294,32 +315,27 @@ TEST_CASE("a source that changes between planning and reading is that source's f
   CHECK(summary.skipped[1].path == "cow/0.jpg");
 }
 
-TEST_CASE("a planned shard that turns out too large is split, the same way for any threads") {
+TEST_CASE("a planned shard that turns out too large is split") {
   const TemporaryFolder folder;
-  // Planned from the first 64, which are tiny; those behind them are large.
-  for (int i = 0; i < 64; ++i) {
-    WriteSource(folder / "source" / (std::string("a").append(std::to_string(i))),
-                MakePng(MakePicture(8, 8)));
-  }
-  const Picture large = MakePicture(4000, 2600);  // 31 MB as raw pixels
-  const FileBytes file = MakePng(large);
-  for (int i = 0; i < 9; ++i)
-    WriteSource(folder / "source" / (std::string("b").append(std::to_string(i))), file);
-  ConvertOptions options;
-  options.max_side.reset();
-  options.image = ImageCodec::kRaw;
-  options.keep_order = true;
-  options.threads = 1;
-  const ConvertSummary summary = Convert(folder / "source", folder / "one", options);
-  CHECK(summary.samples == 73);
-  const StoredDataset data = ReadDataset(folder / "one");
-  REQUIRE(data.manifest.shards.size() == 3);  // four in a part: 125 MB
+  WriteTinyThenLarge(folder / "source", 5);
+  const ConvertSummary summary = Convert(folder / "source", folder / "data", RawInOrder());
+  CHECK(summary.samples == 69);
+  const StoredDataset data = ReadDataset(folder / "data");
+  REQUIRE(data.manifest.shards.size() == 2);  // four in a part: 125 MB
   CHECK(data.manifest.shards[0].file == "shard-00000.sluice");
   CHECK(data.manifest.shards[1].file == "shard-00000.1.sluice");
-  CHECK(data.manifest.shards[2].file == "shard-00000.2.sluice");
   for (const ManifestShard& shard : data.manifest.shards)
     CHECK(shard.bytes <= 128'000'000);
-  CHECK(data.samples.back().key == "b8");
+  CHECK(data.samples.back().key == "b4");
+}
+
+TEST_CASE("a planned shard is split the same way for any threads and after an interruption",
+          "[slow]") {
+  const TemporaryFolder folder;
+  WriteTinyThenLarge(folder / "source", 9);
+  ConvertOptions options = RawInOrder();
+  options.threads = 1;
+  CHECK(Convert(folder / "source", folder / "one", options).shards == 3);
   options.threads = 3;
   Convert(folder / "source", folder / "three", options);
   CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
