@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "format/pixels/baseline/decoder.h"
@@ -176,7 +177,24 @@ TEST_CASE("What the decoder does not take is left to libjpeg") {
   CHECK_FALSE(decoder.Decode(MakeJpeg(picture, options), 40, 30, Region::Whole(40, 30)));
   options.progressive = false;
   options.stored = JCS_RGB;
-  CHECK_FALSE(decoder.Decode(MakeJpeg(picture, options), 40, 30, Region::Whole(40, 30)));
+  auto rgb = MakeJpeg(picture, options);
+  CHECK_FALSE(decoder.Decode(rgb, 40, 30, Region::Whole(40, 30)));
+  // A JFIF marker says Y Cb Cr, but not to libjpeg where it is too short to be one.
+  const std::vector<std::byte> marker = {std::byte{0xFF}, std::byte{0xE0}, std::byte{0},
+                                         std::byte{7},    std::byte{'J'},  std::byte{'F'},
+                                         std::byte{'I'},  std::byte{'F'},  std::byte{0}};
+  rgb.insert(rgb.begin() + 2, marker.begin(), marker.end());
+  CHECK_FALSE(decoder.Decode(rgb, 40, 30, Region::Whole(40, 30)));
+  // Sampling factors mean nothing in a grey picture, but there are none beyond 4.
+  auto grey = MakeJpeg(MakePicture(40, 30, 1));
+  const std::vector<std::byte> frame = {std::byte{0xFF}, std::byte{0xC0}};
+  const auto factors = std::search(grey.begin(), grey.end(), frame.begin(), frame.end()) + 11;
+  *factors = std::byte{0x22};
+  CHECK(decoder.Decode(grey, 40, 30, Region::Whole(40, 30)));
+  for (const int odd : {0x01, 0x10, 0x15, 0x51}) {
+    *factors = static_cast<std::byte>(odd);
+    CHECK_FALSE(decoder.Decode(grey, 40, 30, Region::Whole(40, 30)));
+  }
   CHECK_FALSE(decoder.Decode(MakeJpeg(MakePicture(40, 30, 4)), 40, 30, Region::Whole(40, 30)));
   const auto file = MakeJpeg(picture);
   CHECK_FALSE(decoder.Decode(file, 41, 30, Region::Whole(41, 30)));

@@ -83,15 +83,17 @@ bool ParseFrame(SegmentReader in, Header& header, std::uint8_t* ids) noexcept {
     component.h = static_cast<std::uint8_t>(sampling >> 4);
     component.v = static_cast<std::uint8_t>(sampling & 15);
     component.quant = static_cast<std::uint8_t>(in.Byte());
-    if (component.quant > 3) return false;
+    if (component.h < 1 || component.h > 4 || component.v < 1 || component.v > 4 ||
+        component.quant > 3) {
+      return false;
+    }
   }
   if (header.components == 1) {
     // The factors of a single component mean nothing: its blocks follow one another (A.2.2).
     header.component[0].h = header.component[0].v = 1;
   } else {
     const Component* const c = header.component;
-    if (c[0].h < 1 || c[0].h > 2 || c[0].v < 1 || c[0].v > 2 || c[1].h != 1 || c[1].v != 1 ||
-        c[2].h != 1 || c[2].v != 1) {
+    if (c[0].h > 2 || c[0].v > 2 || c[1].h != 1 || c[1].v != 1 || c[2].h != 1 || c[2].v != 1) {
       return false;
     }
   }
@@ -176,7 +178,8 @@ bool ParseHeader(Bytes file, Header& header) noexcept {
         header.scan = file.subspan(at);
         return header.components == 1 || IsYCbCr(markers, ids);
       case 0xE0:
-        markers.jfif = markers.jfif || StartsWith(segment, std::string_view("JFIF\0", 5));
+        markers.jfif = markers.jfif ||
+                       (StartsWith(segment, std::string_view("JFIF\0", 5)) && segment.size() >= 14);
         break;
       case 0xEE:
         if (StartsWith(segment, "Adobe") && segment.size() >= 12) {
