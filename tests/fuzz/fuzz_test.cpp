@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/catch.h"
+#include "tests/fuzz/jpeg_mutate.h"
 #include "tests/fuzz/mutate.h"
 
 namespace sluice::fuzz {
@@ -45,7 +46,8 @@ void RunAll(const Target& target) {
   for (const Input& seed : seeds) {
     for (int i = 0; i < target.mutations; ++i) {
       Input input = seed;
-      Mutate(input, seeds[random.Below(seeds.size())], random);
+      const Input& other = seeds[random.Below(seeds.size())];
+      (target.mutate != nullptr ? target.mutate : Mutate)(input, other, random);
       Run(target, input);
     }
   }
@@ -69,6 +71,9 @@ TEST_CASE("shards of any content are read or refused") {
 TEST_CASE("payloads of any content are decoded or refused") {
   RunAll(TargetNamed("payload"));
 }
+TEST_CASE("JPEGs of any content are decoded as libjpeg does or refused, alike by all kernels") {
+  RunAll(TargetNamed("jpeg"));
+}
 TEST_CASE("plans of any content are gone on with or refused") {
   RunAll(TargetNamed("plan"));
 }
@@ -77,6 +82,22 @@ TEST_CASE("origins of any content are read or refused") {
 }
 TEST_CASE("sources of any content are converted or left out") {
   RunAll(TargetNamed("source"));
+}
+
+// Without this a decoder that refused everything would pass.
+TEST_CASE("The seeds of the JPEG target are all compared with libjpeg, and many mutations are") {
+  const std::vector<Input> seeds = JpegSeeds();
+  RandomStream random(2, static_cast<Purpose>(0xF22), 0);
+  std::size_t compared = 0;
+  for (const Input& seed : seeds) {
+    REQUIRE(CompareJpeg(seed));
+    for (int i = 0; i < 10; ++i) {
+      Input input = seed;
+      MutateJpeg(input, seeds[random.Below(seeds.size())], random);
+      compared += CompareJpeg(input) ? 1 : 0;
+    }
+  }
+  CHECK(compared > seeds.size() * 2);
 }
 
 }  // namespace sluice::fuzz

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/fuzz/jpeg_mutate.h"
+
 namespace sluice::fuzz {
 
 std::span<const Target> Targets() {
@@ -12,6 +14,7 @@ std::span<const Target> Targets() {
       {"keys", RunKeys, KeysSeeds, 400},
       {"shard", RunShard, ShardSeeds, 400},
       {"payload", RunPayload, PayloadSeeds, 150},
+      {"jpeg", RunJpeg, JpegSeeds, 70, MutateJpeg},
       {"plan", RunPlan, PlanSeeds, 1000},
       {"origin", RunOrigin, OriginSeeds, 1000},
       {"source", RunSource, SourceSeeds, 80},

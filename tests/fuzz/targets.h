@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "format/disk/bytes.h"
+#include "format/random.h"
 
 namespace sluice::fuzz {
 
@@ -23,6 +24,8 @@ struct Target {
   void (*run)(Bytes input);
   std::vector<Input> (*seeds)();
   int mutations;  // of each seed in the ordinary tests
+  // Mutations that keep to the input's structure, with another seed to take from; null: Mutate().
+  void (*mutate)(Input& input, const Input& other, RandomStream& random) = nullptr;
 };
 
 std::span<const Target> Targets();
@@ -34,6 +37,7 @@ void RunSchema(Bytes input);
 void RunKeys(Bytes input);
 void RunShard(Bytes input);
 void RunPayload(Bytes input);
+void RunJpeg(Bytes input);
 void RunPlan(Bytes input);
 void RunOrigin(Bytes input);
 void RunSource(Bytes input);
@@ -43,6 +47,7 @@ std::vector<Input> SchemaSeeds();
 std::vector<Input> KeysSeeds();
 std::vector<Input> ShardSeeds();
 std::vector<Input> PayloadSeeds();
+std::vector<Input> JpegSeeds();
 std::vector<Input> PlanSeeds();
 std::vector<Input> OriginSeeds();
 std::vector<Input> SourceSeeds();

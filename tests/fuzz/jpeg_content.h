@@ -1,0 +1,57 @@
+// Baseline JPEG files taken apart into coefficients and put together from them, through libjpeg:
+// what a target's seeds and mutations are made of, and what differences are judged by.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/random.h"
+#include "tests/fuzz/targets.h"
+
+namespace sluice::fuzz {
+
+inline constexpr std::size_t kBlockSize = 64;
+
+// One or three components, the last two of which have sampling factors of 1.
+struct JpegContent {
+  struct Component {
+    int h = 1, v = 1;                        // sampling factors
+    std::uint32_t across = 0, down = 0;      // blocks, with those that fill the last MCUs
+    std::vector<std::int16_t> coefficients;  // block by block, natural order
+    std::uint16_t quant[kBlockSize] = {};    // natural order
+    std::int16_t* Block(std::uint32_t x, std::uint32_t y) {
+      return &coefficients[(std::size_t{y} * across + x) * kBlockSize];
+    }
+  };
+  std::uint32_t width = 0, height = 0;
+  std::vector<Component> components;
+
+  // Gives every component as many blocks as the picture's size asks for, all zero.
+  void LayOut();
+};
+
+enum class TableKind { kStandard, kOptimised, kAny };
+
+struct JpegCoding {
+  std::uint32_t restart_interval = 0;
+  TableKind tables = TableKind::kStandard;
+  std::uint64_t seed = 0;  // of the tables of kind kAny
+};
+
+// False where libjpeg refuses the file or would make something up, or it has other components.
+bool ReadContent(Bytes file, JpegContent& content);
+
+// Coefficients are cut to +-1023, which 8-bit coding always has a code for.
+Input WriteContent(const JpegContent& content, const JpegCoding& coding);
+
+// A small picture of random coefficients: sampling, size, quantisation, how many coefficients there
+// are and how large they are all follow from the stream.
+JpegContent AnyContent(RandomStream& random);
+
+// Changes some coefficients, a quantisation table, or the picture's size.
+void ChangeContent(JpegContent& content, RandomStream& random);
+
+// Any way of coding.
+JpegCoding AnyCoding(RandomStream& random);
+
+}  // namespace sluice::fuzz
