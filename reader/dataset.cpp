@@ -200,6 +200,8 @@ ImagePayload Sample::Payload(std::string_view name) const {
 }
 
 Image Sample::Decode(std::string_view field) const {
+  const ShardFile& shard = dataset_->Shard(shard_);
+  const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);
   Image image;
   image.width = payload.width;
@@ -209,9 +211,11 @@ Image Sample::Decode(std::string_view field) const {
   image.pixels.resize(std::size_t{payload.width} * payload.height * payload.channels *
                       SizeOf(payload.pixel_type));
   PayloadDecoder decoder;
-  if (const Defect defect =
-          decoder.Decode(payload, Region::Whole(payload.width, payload.height),
-                         {image.pixels.data(), payload.channels, PixelOrder::kInterleaved})) {
+  const Defect defect =
+      decoder.Decode(payload, Region::Whole(payload.width, payload.height),
+                     {image.pixels.data(), payload.channels, PixelOrder::kInterleaved});
+  if (shard.Lost(payload.bytes)) throw shard.Unreadable(place());
+  if (defect != nullptr) {
     Corrupt(*dataset_, shard_, block_, row_, std::string("the image cannot be decoded: ") + defect);
   }
   return image;

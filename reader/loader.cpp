@@ -48,6 +48,10 @@ LoaderStats Loader::Stats() const {
   return state_->Stats();
 }
 
+std::vector<SampleFault> Loader::Faults() const {
+  return state_->Faults();
+}
+
 EpochIterator::EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation)
     : loader_(std::move(loader)), generation_(generation) {
   ++*this;
@@ -74,6 +78,9 @@ std::uint64_t Batch::index() const noexcept {
 }
 const ImageBatch& Batch::image() const noexcept {
   return slot_->image;
+}
+std::span<const SampleFlag> Batch::flags() const noexcept {
+  return std::span(slot_->flags).first(slot_->size);
 }
 std::span<const std::uint64_t> Batch::samples() const noexcept {
   return {slot_->samples.data(), slot_->size};

@@ -120,6 +120,7 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
   const std::string& name = dataset_.shards[shard].file;
   try {
     const ShardFile& file = dataset_.Shard(shard);
+    const ReadGuard guard = file.Guard();
     for (const SectionEntry& section : file.sections()) {
       try {
         const Bytes bytes = file.Section(section.number);
@@ -136,6 +137,7 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
       CheckBlock(file, shard, block, faults);
       on_samples(file.block_entry(block).count);
     }
+    if (file.Lost(file.bytes())) faults.push_back({name, -1, {}, file.Unreadable({}).sentence()});
   } catch (const Error& error) {
     faults.push_back(
         {name, -1, {}, (error.place().empty() ? "" : error.place() + ": ") + error.sentence()});

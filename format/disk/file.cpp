@@ -19,8 +19,8 @@ namespace {
   throw Error(code, path.string(), std::string(what) + ": " + SystemErrorText(error_number));
 }
 
-std::uint64_t RegularFileSize(const FileHandle& file, const std::filesystem::path& path) {
-  struct stat info {};
+std::uint64_t RegularFileSize(const FileHandle& file, const std::filesystem::path& path,
+                              struct stat& info) {
   if (fstat(file.get(), &info) != 0) ThrowIo(path, "cannot be looked at", errno);
   if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, path.string(), "is not a regular file");
   return static_cast<std::uint64_t>(info.st_size);
@@ -54,7 +54,8 @@ FileHandle OpenForReading(const std::filesystem::path& path) {
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content) {
   const FileHandle file = OpenForReading(path);
-  const std::uint64_t size = RegularFileSize(file, path);
+  struct stat info {};
+  const std::uint64_t size = RegularFileSize(file, path, info);
   if (size > limit) {
     throw Error(ErrorCode::kLimit, path.string(),
                 "has " + std::to_string(size) + " bytes, more than the " + std::to_string(limit) +
@@ -69,26 +70,40 @@ void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
     if (got == 0) throw Error(ErrorCode::kIo, path.string(), "became shorter while it was read");
     done += static_cast<std::uint64_t>(got);
   }
-  if (RegularFileSize(file, path) != size) {
+  if (RegularFileSize(file, path, info) != size) {
     throw Error(ErrorCode::kIo, path.string(), "changed its size while it was read");
   }
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path) {
+MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   const FileHandle file = OpenForReading(path);
-  const std::uint64_t size = RegularFileSize(file, path);
+  struct stat info {};
+  const std::uint64_t size = RegularFileSize(file, path, info);
+  device_ = info.st_dev;
+  inode_ = info.st_ino;
   if (size == 0) return;
   void* const address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) ThrowIo(path, "cannot be mapped", errno);
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
 
-MappedFile::MappedFile(MappedFile&& other) noexcept : bytes_(other.bytes_) {
-  other.bytes_ = {};
+std::uint64_t MappedFile::BytesLeft() const noexcept {
+  struct stat info {};
+  const bool same =
+      stat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  return same ? static_cast<std::uint64_t>(info.st_size) : bytes_.size();
+}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept {
+  *this = std::move(other);
 }
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
+  std::swap(lost_, other.lost_);
+  std::swap(path_, other.path_);
+  std::swap(device_, other.device_);
+  std::swap(inode_, other.inode_);
   return *this;
 }
 

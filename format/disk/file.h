@@ -4,8 +4,10 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 
 #include "format/disk/bytes.h"
+#include "format/disk/read_guard.h"
 
 namespace sluice {
 
@@ -38,7 +40,8 @@ FileHandle OpenForReading(const std::filesystem::path& path);
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content);
 
-// A regular file mapped read-only, whole.
+// A regular file mapped read-only, whole. What may be cut short or fail to be read meanwhile is
+// read under a Guard(), and used if it is not Lost() then.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -49,8 +52,20 @@ class MappedFile {
 
   Bytes bytes() const noexcept { return bytes_; }
 
+  ReadGuard Guard() const noexcept { return {bytes_, *lost_}; }
+  bool Lost(Bytes range) const noexcept { return lost_->Any() && lost_->Touch(range); }
+
+  // Bytes that the file, by the name it was opened by, has now; those that were mapped, if another
+  // file has the name or none: what is mapped stays as it was then. Zeros come without a signal
+  // from the last page of a file that was cut.
+  std::uint64_t BytesLeft() const noexcept;
+
  private:
   Bytes bytes_;
+  std::unique_ptr<LostPages> lost_ = std::make_unique<LostPages>();
+  std::filesystem::path path_;
+  std::uint64_t device_ = 0;  // of the file, with its number there: which file it is
+  std::uint64_t inode_ = 0;
 };
 
 // A new file, written from its beginning to its end under a temporary name. It takes its real name

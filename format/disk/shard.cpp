@@ -167,6 +167,7 @@ ShardFile::ShardFile(const std::filesystem::path& path, const Schema& schema,
                     std::to_string(*expect.bytes) +
                     "; it was cut short or replaced: restore it or convert again");
   }
+  const ReadGuard guard = Guard();
   ReadHeader();
   ReadTail();
   ReadDirectory();
@@ -179,18 +180,43 @@ ShardFile::ShardFile(const std::filesystem::path& path, const Schema& schema,
 
 Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
   const MappedFile file(path);
+  const ReadGuard guard = file.Guard();
   ShardHeader header;
   return ParseHeader(file.bytes(), path.string(), header);
 }
 
 void ShardFile::Corrupt(const std::string& place, const std::string& what) const {
+  if (Lost(file_.bytes()) || CutBefore(file_.bytes())) throw Unreadable(place);
   throw Error(ErrorCode::kCorrupt, name_, place, what);
 }
 
-void ShardFile::ReadHeader() {
-  if (ParseHeader(file_.bytes(), name_, header_) != schema_) {
-    Corrupt("header", "has another schema than the dataset");
+bool ShardFile::CutBefore(Bytes range) const noexcept {
+  return static_cast<std::uint64_t>(range.data() + range.size() - file_.bytes().data()) >
+         file_.BytesLeft();
+}
+
+Error ShardFile::Unreadable(const std::string& place) const {
+  const std::uint64_t left = file_.BytesLeft();
+  if (left < file_.bytes().size()) {
+    return Error(ErrorCode::kIo, name_, place,
+                 "was cut short while it was open: " + std::to_string(left) + " of its " +
+                     std::to_string(file_.bytes().size()) +
+                     " bytes are left; restore it and open the dataset anew");
   }
+  return Error(ErrorCode::kIo, name_, place,
+               "cannot be read: the disk or file system reported an error; look at the system's "
+               "log, restore the file and open the dataset anew");
+}
+
+void ShardFile::ReadHeader() {
+  bool same_schema = false;
+  try {
+    same_schema = ParseHeader(file_.bytes(), name_, header_) == schema_;
+  } catch (const Error&) {
+    if (Lost(file_.bytes())) throw Unreadable("header");
+    throw;
+  }
+  if (!same_schema) Corrupt("header", "has another schema than the dataset");
 }
 
 void ShardFile::ReadTail() {
@@ -272,6 +298,7 @@ Bytes ShardFile::Section(std::uint32_t number) const {
     const SectionEntry& section = sections_[i];
     if (section.number != number) continue;
     const Bytes bytes = file_.bytes().subspan(section.offset, section.bytes);
+    const ReadGuard guard = Guard();
     const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
     if ((verified_sections_.load(std::memory_order_relaxed) & bit) != 0) return bytes;
     if (section.checksum != Hash64(bytes)) {
@@ -308,6 +335,7 @@ BlockView ShardFile::Block(std::uint32_t block) const {
     return {bytes, header};
   }
   const std::string place = "block " + std::to_string(block);
+  const ReadGuard guard = Guard();
   BlockHeader header;
   if (const Defect defect = BlockView::ParseHeader(bytes, header)) Corrupt(place, defect);
   if (header.bytes != entry.bytes || header.count != entry.count || header.number != block ||
@@ -323,6 +351,7 @@ BlockView ShardFile::Block(std::uint32_t block) const {
 }
 
 std::string ShardFile::Key(std::uint64_t sample) const {
+  const ReadGuard guard = Guard();
   std::string key;
   if (const Defect defect = ReadKey(Section(kSectionKeys), samples(), sample, key)) {
     Corrupt("keys", defect);

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <optional>
 
+#include <sluice/error.h>
 #include <sluice/schema.h>
 
 #include "format/disk/block.h"
@@ -112,6 +113,9 @@ struct ShardExpectation {
 
 // A shard mapped for reading. Opening it checks header, tail and directory; a block's header and
 // table are checked when the block is first asked for, payloads by whoever reads them. Thread-safe.
+//
+// What becomes unreadable while it is open is an Error(kIo) from these functions; whoever reads
+// rows and payloads holds a Guard() meanwhile and asks Lost() afterwards.
 class ShardFile {
  public:
   // `schema`: of the dataset; a shard with another one is refused. Errors: kNotFound, kIo,
@@ -128,6 +132,13 @@ class ShardFile {
   std::uint32_t blocks() const noexcept { return directory_.blocks; }
   std::uint32_t block_samples() const noexcept { return header_.block_samples; }
   Bytes bytes() const noexcept { return file_.bytes(); }
+  ReadGuard Guard() const noexcept { return file_.Guard(); }
+  bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
+  // Whether a byte of the range lies behind the file's end as it is now. Asks the file system.
+  bool CutBefore(Bytes range) const noexcept;
+  // Why something of the shard is Lost(), or behind its end.
+  Error Unreadable(const std::string& place) const;
+
   std::uint64_t first_block_offset() const noexcept { return header_.header_bytes; }
 
   // Reads the schema out of a shard's header, for when there is no manifest.
@@ -153,6 +164,7 @@ class ShardFile {
   Defect VerifyPlacement() const noexcept;
 
  private:
+  // Corrupt, or unreadable where that is why.
   [[noreturn]] void Corrupt(const std::string& place, const std::string& what) const;
   void ReadHeader();
   void ReadTail();

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "reader/order/deal.h"
-#include "reader/order/order.h"
+#include "reader/pipeline/epoch_plan.h"
 #include "reader/pipeline/slot.h"
 
 namespace sluice {
@@ -15,8 +15,7 @@ class BatchPlanner {
   // `dataset` and `options` must outlive the planner.
   BatchPlanner(DatasetState& dataset, const LoaderOptions& options);
 
-  // Fills the slot for a batch and makes what it needs resident. Throws Error where a shard cannot
-  // be opened.
+  // Fills the slot for a batch and makes what it needs resident.
   void Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
 
   std::uint64_t read_ahead_bytes() const noexcept { return read_ahead_bytes_; }  // so far
@@ -26,11 +25,8 @@ class BatchPlanner {
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
-  OrderOptions order_options_;
   Deal deal_;
-  std::uint64_t epoch_ = 0;
-  std::optional<EpochOrder> order_;  // of epoch_, as is the next
-  EpochSize size_;
+  std::optional<EpochPlan> plan_;  // of the epoch planned last
   std::uint64_t first_epoch_ = 0;  // the first that was planned
   bool any_planned_ = false;
   std::vector<std::uint64_t> opened_;

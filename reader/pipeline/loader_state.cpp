@@ -5,7 +5,7 @@
 
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/resume_check.h"
-#include "reader/pipeline/sample_decoder.h"
+#include "reader/pipeline/row_worker.h"
 
 namespace sluice {
 
@@ -52,6 +52,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     slot->image = layout_.image;
     slot->image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data());
     slot->refs.resize(options_.batch_size);
+    slot->flags.resize(options_.batch_size);
     slot->positions.resize(options_.batch_size);
     slot->samples.resize(options_.batch_size);
     free_.push_back(slot.get());
@@ -136,6 +137,7 @@ void LoaderState::ResetForPlanning(Slot& slot) {
   slot.handed_out = 0;
   slot.done = 0;
   slot.in_hand = 0;
+  slot.left_out = 0;
   slot.error.reset();
   slot.abandoned.store(false, std::memory_order_relaxed);
 }
@@ -174,17 +176,17 @@ void LoaderState::RunPlanner() {
     }
     if (slot.error) {  // nothing to decode: it goes through as it is
       slot.error_row = 0;
-      slot.size = slot.handed_out = slot.done = 0;
+      slot.rows = slot.handed_out = slot.done = 0;
       if (handing_out_ == planned_.size()) ++handing_out_;
     }
     planned_.push_back(&slot);
     work_.notify_all();
-    if (planned_.front() == &slot && slot.done == slot.size) ready_.notify_one();
+    if (planned_.front() == &slot && slot.done == slot.rows) ready_.notify_one();
   }
 }
 
 void LoaderState::RunWorker() {
-  SampleDecoder decoder(*dataset_.state(), geometry_, layout_);
+  RowWorker worker(*dataset_.state(), options_, geometry_, layout_, faults_);
   std::uint64_t counted_bytes = 0;
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -192,39 +194,38 @@ void LoaderState::RunWorker() {
     if (stopping_) return;
     Slot& slot = *planned_[handing_out_];
     const std::size_t begin = slot.handed_out;
-    const std::size_t end = std::min(begin + rows_at_once_, slot.size);
+    const std::size_t end = std::min(begin + rows_at_once_, slot.rows);
     slot.handed_out = end;
     ++slot.in_hand;
     while (handing_out_ < planned_.size() &&
-           planned_[handing_out_]->handed_out == planned_[handing_out_]->size) {
+           planned_[handing_out_]->handed_out == planned_[handing_out_]->rows) {
       ++handing_out_;
     }
     lock.unlock();
 
     const Clock::time_point start = Clock::now();
-    std::size_t failed = slot.size;
-    for (std::size_t row = begin; row < end; ++row) {
-      if (slot.abandoned.load(std::memory_order_relaxed)) break;
-      if (!decoder.Decode(slot, row)) {
-        failed = row;
-        break;
-      }
-    }
+    RowWorker::Outcome outcome = worker.Work(slot, begin, end);
     const double seconds = SecondsSince(start);
 
     lock.lock();
     stats_.decode_seconds += seconds;
-    stats_.payload_bytes += decoder.payload_bytes() - counted_bytes;
-    counted_bytes = decoder.payload_bytes();
-    if (failed < slot.size && (!slot.error || failed < slot.error_row)) {
-      slot.error = decoder.error();
-      slot.error_row = failed;
+    stats_.payload_bytes += worker.payload_bytes() - counted_bytes;
+    counted_bytes = worker.payload_bytes();
+    slot.left_out += outcome.left_out;
+    if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
+      slot.error = std::move(outcome.error);
+      slot.error_row = outcome.failed_row;
     }
-    FinishRows(slot, end - begin);
+    FinishRows(slot, end - begin, lock);
   }
 }
 
-void LoaderState::FinishRows(Slot& slot, std::size_t rows) {
+void LoaderState::FinishRows(Slot& slot, std::size_t rows, std::unique_lock<std::mutex>& lock) {
+  if (slot.done + rows == slot.rows && slot.left_out > 0) {
+    lock.unlock();  // the slot stays in this thread's hand
+    CloseGaps(slot);
+    lock.lock();
+  }
   --slot.in_hand;
   slot.done += rows;
   if (slot.abandoned.load(std::memory_order_relaxed)) {
@@ -234,7 +235,7 @@ void LoaderState::FinishRows(Slot& slot, std::size_t rows) {
     }
     return;
   }
-  if (slot.done == slot.size && planned_.front() == &slot) ready_.notify_one();
+  if (slot.done == slot.rows && planned_.front() == &slot) ready_.notify_one();
 }
 
 Batch LoaderState::Next(std::uint64_t range) {
@@ -242,7 +243,7 @@ Batch LoaderState::Next(std::uint64_t range) {
   if (range != range_ || next_epoch_ != range_epoch_ || BatchesOf(range_epoch_) == 0)
     return Batch();
   const auto front_done = [this] {
-    return !planned_.empty() && planned_.front()->done == planned_.front()->size;
+    return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
   };
   if (!front_done() && !stopping_) {
     const Clock::time_point start = Clock::now();
@@ -304,7 +305,9 @@ ResumePoint LoaderState::State() {
 
 LoaderStats LoaderState::Stats() {
   const std::lock_guard lock(mutex_);
-  return stats_;
+  LoaderStats stats = stats_;
+  stats.faults = faults_.count();
+  return stats;
 }
 
 }  // namespace sluice

@@ -24,6 +24,7 @@
 #include "reader/dataset_state.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
+#include "reader/pipeline/fault_log.h"
 #include "reader/pipeline/slot.h"
 #include "reader/transform/geometry.h"
 
@@ -43,6 +44,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void Stop();
 
   LoaderStats Stats();
+  std::vector<SampleFault> Faults() const { return faults_.List(); }
   ResumePoint State();
   EpochSize SizeOf(std::uint64_t epoch) const { return deal_.SizeOf(epoch); }
   Rank rank() const noexcept { return {options_.rank, options_.world_size}; }
@@ -52,9 +54,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
  private:
   void RunPlanner();
   void RunWorker();
-  void FinishRows(Slot& slot, std::size_t rows);  // mutex held
-  void Abandon();                                 // mutex held
-  void Release(Slot* slot);                       // the consumer is done with it; any thread
+  void FinishRows(Slot& slot, std::size_t rows, std::unique_lock<std::mutex>& lock);
+  void Abandon();            // mutex held
+  void Release(Slot* slot);  // the consumer is done with it; any thread
   void ResetForPlanning(Slot& slot);
   Batch Deliver();  // mutex held; the front is done
   std::uint64_t GlobalBatch() const noexcept { return options_.batch_size * options_.world_size; }
@@ -67,6 +69,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   Deal deal_;
   std::size_t rows_at_once_ = 1;  // what a worker takes
   std::vector<std::unique_ptr<Slot>> slots_;
+  FaultLog faults_;
 
   std::mutex mutex_;
   std::condition_variable plan_;   // planner: a slot is free, or the stream has changed

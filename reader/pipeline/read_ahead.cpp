@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <sluice/error.h>
+
 namespace sluice {
 
 namespace {
@@ -46,10 +48,14 @@ std::uint64_t ReadAhead(DatasetState& dataset, const std::vector<std::uint64_t>&
   std::uint64_t bytes = 0;
   for (const std::uint64_t block : blocks) {
     const SampleRef first = dataset.shape.Row(block, 0);
-    const ShardFile& shard = dataset.Shard(first.shard);
-    const BlockEntry entry = shard.block_entry(first.block);
-    MakeResident(shard.bytes().data() + entry.offset, entry.bytes);
-    bytes += entry.bytes;
+    try {
+      const ShardFile& shard = dataset.Shard(first.shard);
+      const BlockEntry entry = shard.block_entry(first.block);
+      MakeResident(shard.bytes().data() + entry.offset, entry.bytes);
+      bytes += entry.bytes;
+    } catch (const Error&) {
+      continue;  // each sample of the shard will say so
+    }
   }
   return bytes;
 }

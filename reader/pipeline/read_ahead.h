@@ -8,8 +8,8 @@
 namespace sluice {
 
 // Reads the blocks (by number in the dataset) into the page cache and into this process's page
-// tables, block by block, and returns when that is done. It is a hint: what cannot be read shows
-// when it is used. Throws Error only where a shard cannot be opened. Returns the blocks' bytes.
+// tables, block by block, and returns when that is done. It is a hint: what cannot be opened or
+// read shows when it is used. Returns the blocks' bytes.
 std::uint64_t ReadAhead(DatasetState& dataset, const std::vector<std::uint64_t>& blocks);
 
 }  // namespace sluice

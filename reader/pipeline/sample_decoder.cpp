@@ -1,10 +1,21 @@
 #include "reader/pipeline/sample_decoder.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "format/disk/checksum.h"
 
 namespace sluice {
+
+namespace {
+
+// Of the sample's block.
+Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
+  const BlockEntry& block = shard.block_entry(ref.block);
+  return shard.bytes().subspan(block.offset, block.bytes);
+}
+
+}  // namespace
 
 SampleDecoder::SampleDecoder(DatasetState& dataset, const Geometry& geometry,
                              const SlotLayout& layout)
@@ -13,22 +24,52 @@ SampleDecoder::SampleDecoder(DatasetState& dataset, const Geometry& geometry,
 bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
   try {
-    const BlockView block = dataset_.Shard(ref.shard).Block(ref.block);
-    for (const SlotLayout::ArrayField& array : layout_.arrays) {
-      const Bytes value = block.Elements(dataset_.layout, ref.row, array.field);
-      std::memcpy(slot.memory.data() + array.offset + row * array.sample_bytes, value.data(),
-                  value.size());
-    }
-    if (layout_.image_field == Schema::kNone) return true;
-    if (const Defect defect = DecodeImage(block, slot, row)) {
-      error_ = Describe(ref, defect);
-      return false;
-    }
-    return true;
+    const ShardFile& shard = dataset_.Shard(ref.shard);
+    const ReadGuard guard = shard.Guard();
+    const Defect defect = Read(shard, slot, row);
+    if (defect == nullptr) return true;
+    error_ = Describe(ref, defect);
   } catch (const Error& error) {
     error_ = error;
   } catch (const std::bad_alloc&) {
     error_ = Describe(ref, "there is not enough memory to decode it");
+  }
+  return false;
+}
+
+Defect SampleDecoder::Read(const ShardFile& shard, Slot& slot, std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  const BlockView block = shard.Block(ref.block);
+  for (const SlotLayout::ArrayField& array : layout_.arrays) {
+    const Bytes value = block.Elements(dataset_.layout, ref.row, array.field);
+    std::memcpy(slot.memory.data() + array.offset + row * array.sample_bytes, value.data(),
+                value.size());
+  }
+  payload_ = {};
+  Defect defect = nullptr;
+  if (layout_.image_field != Schema::kNone) defect = DecodeImage(block, slot, row);
+  // Zeros in the place of bytes that could not be read look like anything, even like a good image.
+  const bool lost = shard.Lost(block.Row(ref.row)) || shard.Lost(payload_);
+  if (lost || (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)))) {
+    throw shard.Unreadable(PlaceOf(ref));
+  }
+  return defect;
+}
+
+bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
+  if (slot.verify && layout_.image_field != Schema::kNone) return true;
+  const SampleRef& ref = slot.refs[row];
+  if (std::find(looked_at_.begin(), looked_at_.end(), ref.shard) != looked_at_.end()) return true;
+  try {
+    const ShardFile& shard = dataset_.Shard(ref.shard);
+    if (!shard.CutBefore(shard.bytes())) {
+      looked_at_.push_back(ref.shard);
+      return true;
+    }
+    if (!shard.CutBefore(BytesOf(shard, ref))) return true;
+    error_ = shard.Unreadable(PlaceOf(ref));
+  } catch (const Error& error) {
+    error_ = error;
   }
   return false;
 }
@@ -41,6 +82,7 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
           block.GetImage(dataset_.layout, ref.row, layout_.image_field, payload, checksum)) {
     return defect;
   }
+  payload_ = payload.bytes;
   if (payload.codec == Codec::kAbsent) return "the sample has no image in this field";
   if (payload.pixel_type != layout_.image.pixel_type) {
     return "the image has another pixel type than the rest of the field";
@@ -64,19 +106,25 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
        layout_.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar});
 }
 
-Error SampleDecoder::Describe(const SampleRef& ref, const char* defect) const {
-  const DatasetState& dataset = dataset_;
-  std::string key;
+std::string SampleDecoder::KeyOf(const SampleRef& ref) const {
   try {
     const ShardFile& shard = dataset_.Shard(ref.shard);
-    key = shard.Key(std::uint64_t{ref.block} * shard.block_samples() + ref.row);
+    return shard.Key(std::uint64_t{ref.block} * shard.block_samples() + ref.row);
   } catch (const Error&) {
-    key = "(its key cannot be read)";
+    return {};
   }
-  return Error(ErrorCode::kCorrupt, (dataset.folder / dataset.shards[ref.shard].file).string(),
-               "sample " + std::to_string(ref.index) + " \"" + key + "\" (block " +
-                   std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")",
-               defect);
+}
+
+std::string SampleDecoder::PlaceOf(const SampleRef& ref) const {
+  const std::string key = KeyOf(ref);
+  return "sample " + std::to_string(ref.index) + " " +
+         (key.empty() ? "(its key cannot be read)" : "\"" + key + "\"") + " (block " +
+         std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")";
+}
+
+Error SampleDecoder::Describe(const SampleRef& ref, const char* defect) const {
+  const std::string file = (dataset_.folder / dataset_.shards[ref.shard].file).string();
+  return Error(ErrorCode::kCorrupt, file, PlaceOf(ref), defect);
 }
 
 }  // namespace sluice

@@ -17,10 +17,20 @@ class SampleDecoder {
   bool Decode(Slot& slot, std::size_t row);
 
   const Error& error() const { return *error_; }
+  // Empty where it cannot be read.
+  std::string KeyOf(const SampleRef& ref) const;
+
+  // Whether the sample's file still holds it. Asks the file system once for each file since
+  // LookAtFilesAnew(), and only where no checksum answers that. False: error() says why.
+  bool StillThere(const Slot& slot, std::size_t row);
+  void LookAtFilesAnew() noexcept { looked_at_.clear(); }
+
   std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }  // decoded so far
 
  private:
+  Defect Read(const ShardFile& shard, Slot& slot, std::size_t row);
   Defect DecodeImage(const BlockView& block, Slot& slot, std::size_t row);
+  std::string PlaceOf(const SampleRef& ref) const;
   Error Describe(const SampleRef& ref, const char* defect) const;
 
   DatasetState& dataset_;
@@ -28,6 +38,8 @@ class SampleDecoder {
   const SlotLayout& layout_;
   PayloadDecoder decoder_;
   std::optional<Error> error_;
+  Bytes payload_;                         // of the sample in hand
+  std::vector<std::uint32_t> looked_at_;  // shards that were whole
   std::uint64_t payload_bytes_ = 0;
 };
 

@@ -14,17 +14,23 @@
 
 namespace sluice {
 
+// Inside the loader only: a row that OnFault::kSkip leaves out.
+inline constexpr SampleFlag kLeftOut{255};
+
 struct Slot {
   const SlotLayout* layout = nullptr;  // lives as long as the loader's state, which a Batch keeps
   HostBuffer memory;
 
-  // The batch. Written by the planner; after that only read.
+  // The batch. Written by the planner; then, for faulty samples, by the workers, each its rows;
+  // after that only read.
   std::uint64_t epoch = 0;
   std::uint64_t index = 0;
-  std::size_t size = 0;
+  std::size_t rows = 0;  // planned; some may be left out
+  std::size_t size = 0;  // in the end
   std::size_t valid = 0;
   ImageBatch image;
   std::vector<SampleRef> refs;
+  std::vector<SampleFlag> flags;
   std::vector<std::uint64_t> positions;  // in the epoch, by row
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
   bool verify = true;                    // compare payloads with their checksums
@@ -34,11 +40,15 @@ struct Slot {
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows they have finished
   std::size_t in_hand = 0;     // workers busy with it
+  std::size_t left_out = 0;    // rows marked kLeftOut
   std::size_t error_row = 0;   // of `error`: the smallest that failed
   std::optional<Error> error;
 
   // Set when the consumer has gone on to something else; workers look at it before each sample.
   std::atomic<bool> abandoned{false};
 };
+
+// Moves the rows together where some are left out; all of them are done.
+void CloseGaps(Slot& slot);
 
 }  // namespace sluice

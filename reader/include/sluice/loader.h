@@ -23,6 +23,7 @@
 #include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include <sluice/dataset.h>
 #include <sluice/order.h>
@@ -37,6 +38,32 @@ enum class Verify {
   kAlways,      // each payload's checksum is compared before it is decoded
   kFirstEpoch,  // only during the first epoch this Loader plays
   kNever,       // headers and tables are still checked
+};
+
+// What becomes of a sample that cannot be read: damaged, or its shard cut short, unreadable or
+// gone.
+enum class OnFault {
+  kError,  // the step that would deliver its batch throws
+  kSkip,   // the batch is one shorter; no other sample moves. A batch may come out empty
+  // Its row gets a sample that comes later in the epoch, chosen by the row's position alone; an
+  // error where 64 of those cannot be read, either.
+  kSubstitute,
+};
+// What a row of a batch holds.
+enum class SampleFlag : std::uint8_t {
+  kOwn,         // the sample whose turn it is
+  kSubstitute,  // another one in the place of a faulty one
+  kFillsUp,     // one that this epoch has elsewhere: see LastBatch::kPad
+};
+
+// A sample that could not be read.
+struct SampleFault {
+  std::uint64_t sample = 0;  // its number in the dataset
+  std::string shard;         // file, relative to the dataset's folder
+  std::string key;           // empty where not even that can be read
+  std::string reason;        // a sentence
+  std::uint64_t epoch = 0;   // when it was met first
+  std::uint64_t times = 0;   // how often it has been met
 };
 
 struct LoaderOptions {
@@ -83,6 +110,7 @@ struct LoaderOptions {
   Layout layout = Layout::kNHWC;
   unsigned channels = 0;  // 1 or 3: converted to that; 0: as stored, where all images agree
   Verify verify = Verify::kAlways;
+  OnFault on_fault = OnFault::kError;
 };
 
 // The decoded images of a batch: uint8 (uint16 for 16-bit raw images), samples one after another.
@@ -104,7 +132,7 @@ struct LoaderState;  // private
 class Batch {
  public:
   std::size_t size() const noexcept;   // samples
-  std::size_t valid() const noexcept;  // size(), less what only fills up: the last of the rows
+  std::size_t valid() const noexcept;  // size(), less what only fills up: the last rows
   std::uint64_t epoch() const noexcept;
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
   // The image field, if the dataset has one; samples == 0 otherwise.
@@ -113,7 +141,9 @@ class Batch {
   // Error(kInvalidArgument) for another type, or a field that is no array.
   template <class T>
   std::span<const T> Field(std::string_view name) const;
-  // The dataset's sample numbers, in the batch's order.
+  // What each row holds. After OnFault::kSkip, rows that were left out are not there at all.
+  std::span<const SampleFlag> flags() const noexcept;
+  // The dataset's sample numbers, in the batch's order: of substitutes, their own.
   std::span<const std::uint64_t> samples() const noexcept;
 
  private:
@@ -172,6 +202,7 @@ struct LoaderStats {
   // Of the blocks made resident ahead of decoding. Not counted for Shuffle::kRandom, which has
   // none.
   std::uint64_t read_ahead_bytes = 0;
+  std::uint64_t faults = 0;          // samples that could not be read, each time they were met
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
   double decode_seconds = 0;         // summed over the threads
 };
@@ -204,6 +235,8 @@ class Loader {
   unsigned threads() const noexcept;
   std::size_t memory_bytes() const noexcept;  // of the slots
   LoaderStats Stats() const;                  // since the Loader was made
+  // The samples that could not be read so far, by number; at most 10,000 of them are kept.
+  std::vector<SampleFault> Faults() const;
 
  private:
   std::shared_ptr<LoaderState> state_;

@@ -1,0 +1,111 @@
+#include "format/disk/read_guard.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <mutex>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+namespace sluice {
+
+namespace {
+
+// The innermost guard of this thread. A thread that has one has touched this variable, so that the
+// signal handler never makes it.
+thread_local const ReadGuard* innermost = nullptr;
+
+// Written once, before the handler is installed.
+struct sigaction previous_handler {};
+std::uintptr_t page_bytes = 4096;
+
+void HandOn(int signal, siginfo_t* info, void* context) noexcept {
+  if ((previous_handler.sa_flags & SA_SIGINFO) != 0) {
+    previous_handler.sa_sigaction(signal, info, context);
+  } else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN) {
+    previous_handler.sa_handler(signal);
+  } else {
+    // A fault is taken again when this returns, and a signal that was sent is sent again.
+    struct sigaction standard {};
+    standard.sa_handler = SIG_DFL;
+    sigaction(signal, &standard, nullptr);
+    if (info->si_code <= 0) raise(signal);
+  }
+}
+
+}  // namespace
+
+struct GuardedFault {
+  static void Handle(int signal, siginfo_t* info, void* context) noexcept {
+    const int saved_errno = errno;
+    const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
+    for (const ReadGuard* guard = info->si_code > 0 ? innermost : nullptr; guard != nullptr;
+         guard = guard->outer_) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(guard->mapping_.data());
+      if (address < begin || address - begin >= guard->mapping_.size()) continue;
+      const std::uintptr_t page = address & ~(page_bytes - 1);
+      // Remembered first: whoever reads the zeros, on any thread, finds it noted.
+      guard->lost_.Add(page);
+      void* const zeros = mmap(reinterpret_cast<void*>(page), page_bytes, PROT_READ,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+      errno = saved_errno;
+      if (zeros != MAP_FAILED) return;
+      break;
+    }
+    HandOn(signal, info, context);
+    errno = saved_errno;
+  }
+};
+
+namespace {
+
+void InstallHandler() noexcept {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    sigaction(SIGBUS, nullptr, &previous_handler);
+    struct sigaction ours {};
+    ours.sa_sigaction = &GuardedFault::Handle;
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    sigemptyset(&ours.sa_mask);
+    sigaction(SIGBUS, &ours, nullptr);
+  });
+}
+
+}  // namespace
+
+bool LostPages::Touch(Bytes range) const noexcept {
+  // The bytes were read before this is asked.
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const std::uint32_t count = count_.load(std::memory_order_acquire);
+  if (count == 0 || range.empty()) return false;
+  if (count > kCapacity) return true;
+  const auto begin = reinterpret_cast<std::uintptr_t>(range.data()) & ~(page_bytes - 1);
+  const auto end = reinterpret_cast<std::uintptr_t>(range.data() + range.size());
+  // A place that is counted and still empty belongs to a page that has not been replaced yet.
+  return std::any_of(pages_.begin(), pages_.begin() + count, [&](const auto& lost) {
+    const std::uintptr_t page = lost.load(std::memory_order_acquire);
+    return page >= begin && page < end;
+  });
+}
+
+void LostPages::Add(std::uintptr_t page) noexcept {
+  const std::uint32_t place = count_.fetch_add(1, std::memory_order_seq_cst);
+  if (place < kCapacity) pages_[place].store(page, std::memory_order_seq_cst);
+}
+
+// The compiler must not move a read of the mapping out of the lines between the two.
+ReadGuard::ReadGuard(Bytes mapping, LostPages& lost) noexcept
+    : mapping_(mapping), lost_(lost), outer_(innermost) {
+  InstallHandler();
+  innermost = this;
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+ReadGuard::~ReadGuard() {
+  std::atomic_signal_fence(std::memory_order_seq_cst);
+  innermost = outer_;
+}
+
+}  // namespace sluice

@@ -1,0 +1,44 @@
+// Runs of rows of a slot, decoded, with what LoaderOptions::on_fault says about those that cannot
+// be: what a worker thread does. Each has one of these.
+#pragma once
+
+#include "reader/pipeline/fault_log.h"
+#include "reader/pipeline/sample_decoder.h"
+#include "reader/pipeline/substitutes.h"
+
+namespace sluice {
+
+class RowWorker {
+ public:
+  // All arguments must outlive it.
+  RowWorker(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
+            const SlotLayout& layout, FaultLog& faults)
+      : dataset_(dataset),
+        options_(options),
+        faults_(faults),
+        decoder_(dataset, geometry, layout),
+        substitutes_(dataset, options) {}
+
+  struct Outcome {
+    std::size_t left_out = 0;           // rows marked kLeftOut
+    std::size_t failed_row = SIZE_MAX;  // the first that makes the batch fail;
+    std::optional<Error> error;         // why
+  };
+  // Fills rows begin .. end - 1, or stops early where the slot has been abandoned or a row fails.
+  Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
+
+  std::uint64_t payload_bytes() const noexcept { return decoder_.payload_bytes(); }  // so far
+
+ private:
+  // Whether the row can be used after all, or left out. `outcome` gets why not.
+  bool Settle(Slot& slot, std::size_t row, Outcome& outcome);
+  bool Substitute(Slot& slot, std::size_t row);
+
+  DatasetState& dataset_;
+  const LoaderOptions& options_;
+  FaultLog& faults_;
+  SampleDecoder decoder_;
+  Substitutes substitutes_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,114 @@
+#include "format/disk/read_guard.h"
+
+#include <csignal>
+#include <fstream>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "format/disk/file.h"
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+using namespace sluice;
+
+namespace {
+
+// Three pages of 'x'.
+std::filesystem::path WritePages(const test::TemporaryFolder& folder) {
+  const std::filesystem::path path = folder / "pages";
+  std::ofstream(path, std::ios::binary) << std::string(3 * 4096, 'x');
+  return path;
+}
+
+int Sum(Bytes bytes) {
+  int sum = 0;
+  for (const std::byte value : bytes)
+    sum += static_cast<int>(value);
+  return sum;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "A page that the file no longer has reads as zeros under a guard, and is known to be lost") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = WritePages(folder);
+  const MappedFile file(path);
+  REQUIRE(truncate(path.c_str(), 4096) == 0);
+  {
+    const ReadGuard guard = file.Guard();
+    REQUIRE(Sum(file.bytes().first(4096)) == 4096 * 'x');
+    REQUIRE_FALSE(file.Lost(file.bytes()));
+    REQUIRE(Sum(file.bytes().subspan(5000, 10)) == 0);
+  }
+  REQUIRE(file.Lost(file.bytes()));
+  REQUIRE(file.Lost(file.bytes().subspan(4096, 1)));
+  REQUIRE(file.Lost(file.bytes().subspan(4000, 200)));
+  REQUIRE_FALSE(file.Lost(file.bytes().first(4096)));
+  REQUIRE_FALSE(file.Lost(file.bytes().subspan(8192, 10)));  // not read, and so not lost yet
+  REQUIRE(file.BytesLeft() == 4096);
+}
+
+TEST_CASE("Guards nest, and each covers its own file") {
+  const test::TemporaryFolder folder;
+  const test::TemporaryFolder other_folder;
+  const MappedFile outer(WritePages(folder));
+  const MappedFile inner(WritePages(other_folder));
+  REQUIRE(truncate((folder / "pages").c_str(), 0) == 0);
+  REQUIRE(truncate((other_folder / "pages").c_str(), 0) == 0);
+  const ReadGuard outer_guard = outer.Guard();
+  {
+    const ReadGuard inner_guard = inner.Guard();
+    REQUIRE(Sum(outer.bytes().first(10)) == 0);
+    REQUIRE(Sum(inner.bytes().subspan(8192)) == 0);
+  }
+  REQUIRE((outer.Lost(outer.bytes().first(1)) && !outer.Lost(outer.bytes().subspan(8192))));
+  REQUIRE((inner.Lost(inner.bytes().subspan(8192)) && !inner.Lost(inner.bytes().first(1))));
+  REQUIRE(Sum(outer.bytes().subspan(4096)) == 0);
+}
+
+TEST_CASE("A file with more lost pages than are remembered counts as lost from there on") {
+  LostPages lost;
+  alignas(4096) static std::byte memory[4096 * 2];
+  const auto first = reinterpret_cast<std::uintptr_t>(memory);
+  for (int i = 0; i < 256; ++i)
+    lost.Add(first);
+  REQUIRE((lost.Touch(Bytes(memory).first(1)) && !lost.Touch(Bytes(memory).subspan(4096))));
+  lost.Add(first);
+  REQUIRE(lost.Touch(Bytes(memory).subspan(4096)));
+}
+
+TEST_CASE("Without a guard, a SIGBUS goes where it would have gone") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = WritePages(folder);
+  struct sigaction now {};
+  sigaction(SIGBUS, nullptr, &now);
+  const bool ours_is_new = (now.sa_flags & SA_SIGINFO) == 0;
+  for (const bool with_handler : {false, true}) {
+    if (with_handler && !ours_is_new) continue;  // made before: there is nothing to be chained to
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      if (with_handler) {
+        std::signal(SIGBUS, [](int) { _exit(42); });
+      } else if (ours_is_new) {
+        std::signal(SIGBUS, SIG_DFL);
+      }
+      const MappedFile file(path);
+      { const ReadGuard guard = file.Guard(); }
+      if (truncate(path.c_str(), 0) != 0) _exit(1);
+      _exit(Sum(file.bytes()) == 0 ? 0 : 1);
+    }
+    int status = 0;
+    REQUIRE(waitpid(child, &status, 0) == child);
+    if (with_handler) {
+      REQUIRE((WIFEXITED(status) && WEXITSTATUS(status) == 42));
+    } else if (ours_is_new) {
+      REQUIRE((WIFSIGNALED(status) && WTERMSIG(status) == SIGBUS));
+    } else {
+      REQUIRE_FALSE((WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    }
+    std::ofstream(path, std::ios::binary) << std::string(3 * 4096, 'x');
+  }
+}

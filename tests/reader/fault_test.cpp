@@ -1,0 +1,324 @@
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <set>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// Changes a pixel of each of these samples of a WriteRawDataset of at most 251 in one shard.
+void Damage(const std::filesystem::path& path, const std::vector<int>& samples) {
+  const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+  for (const int sample : samples) {
+    const std::size_t at = bytes.find(std::string(192, static_cast<char>(sample)));
+    REQUIRE(at != std::string::npos);
+    out.seekp(static_cast<std::streamoff>(at + 7));
+    out.put(static_cast<char>(~sample));
+  }
+}
+
+// What came must be what was stored: each picture of a WriteRawDataset is of one colour.
+void RequireRightPixels(const Batch& batch) {
+  const auto labels = batch.Field<std::int32_t>("label");
+  for (std::size_t row = 0; row < batch.size(); ++row) {
+    const std::uint8_t* const pixels = batch.image().data + row * 192;
+    const std::uint64_t sample = batch.samples()[row];
+    REQUIRE(std::count(pixels, pixels + 192, static_cast<std::uint8_t>(sample % 251)) == 192);
+    REQUIRE(labels[row] == static_cast<std::int32_t>(sample % 10));
+  }
+}
+
+struct Played {
+  std::vector<std::uint64_t> samples;
+  std::vector<SampleFlag> flags;
+  std::vector<std::size_t> sizes;
+  std::vector<std::string> errors;
+};
+
+// Plays an epoch to its end, whatever is thrown on the way.
+Played PlayOn(Loader& loader, std::uint64_t epoch) {
+  Played played;
+  std::optional<EpochIterator> it;
+  const EpochRange range = loader.Epoch(epoch);
+  for (bool more = true; more;) {
+    try {
+      if (it) {
+        ++*it;
+      } else {
+        it.emplace(range.begin());
+      }
+      more = !(*it == std::default_sentinel);
+      if (!more) break;
+      const Batch& batch = **it;
+      RequireRightPixels(batch);
+      REQUIRE(batch.flags().size() == batch.size());
+      played.sizes.push_back(batch.size());
+      played.samples.insert(played.samples.end(), batch.samples().begin(), batch.samples().end());
+      played.flags.insert(played.flags.end(), batch.flags().begin(), batch.flags().end());
+    } catch (const Error& error) {
+      played.errors.emplace_back(error.what());
+      REQUIRE((error.code() == ErrorCode::kIo || error.code() == ErrorCode::kCorrupt ||
+               error.code() == ErrorCode::kNotFound));
+      REQUIRE(played.errors.size() < 10'000);
+    }
+  }
+  return played;
+}
+
+const std::vector<int> kDamaged = {3, 40, 41, 42, 43, 199};
+
+bool IsDamaged(std::uint64_t sample) {
+  return std::find(kDamaged.begin(), kDamaged.end(), static_cast<int>(sample)) != kDamaged.end();
+}
+
+}  // namespace
+
+TEST_CASE("Skipping makes batches shorter and moves no other sample") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 200);
+  for (const unsigned threads : {1U, 3U}) {
+    LoaderOptions options = OptionsFor(16, threads);
+    options.lanes = 4;
+    options.on_fault = OnFault::kSkip;
+    Loader before(Dataset::Open(path), options);
+    const Played whole = PlayOn(before, 1);
+    REQUIRE(whole.samples.size() == 200);
+    const TemporaryFolder copy;
+    std::filesystem::copy(path, copy / "d");
+    Damage(copy / "d", kDamaged);
+    Loader loader(Dataset::Open(copy / "d"), options);
+    const Played played = PlayOn(loader, 1);
+    std::vector<std::uint64_t> expected;
+    std::vector<std::size_t> sizes(13, 0);
+    for (std::size_t i = 0; i < 200; ++i) {
+      if (IsDamaged(whole.samples[i])) continue;
+      expected.push_back(whole.samples[i]);
+      ++sizes[i / 16];
+    }
+    REQUIRE(played.errors.empty());
+    REQUIRE(played.samples == expected);
+    REQUIRE(played.sizes == sizes);
+    REQUIRE(std::count(played.flags.begin(), played.flags.end(), SampleFlag::kOwn) == 194);
+  }
+}
+
+TEST_CASE(
+    "Substitutes are marked, move no other sample, and are the same for all threads and ranks") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 200);
+  LoaderOptions options = OptionsFor(24, 1);
+  options.lanes = 12;
+  options.on_fault = OnFault::kSubstitute;
+  std::vector<std::uint64_t> whole;
+  {
+    Loader loader(Dataset::Open(path), options);
+    whole = PlayOn(loader, 5).samples;
+  }
+  Damage(path, kDamaged);
+  const Dataset dataset = Dataset::Open(path);
+  Loader loader(dataset, options);
+  const Played alone = PlayOn(loader, 5);
+  REQUIRE(alone.errors.empty());
+  REQUIRE(alone.samples.size() == 200);
+  for (std::size_t i = 0; i < 200; ++i) {
+    const bool damaged = IsDamaged(whole[i]);
+    REQUIRE(alone.flags[i] == (damaged ? SampleFlag::kSubstitute : SampleFlag::kOwn));
+    REQUIRE((alone.samples[i] == whole[i]) == !damaged);
+    REQUIRE_FALSE(IsDamaged(alone.samples[i]));
+  }
+  options.threads = 4;
+  Loader many(dataset, options);
+  REQUIRE(PlayOn(many, 5).samples == alone.samples);
+  options.world_size = 4;
+  options.batch_size = 6;
+  for (options.rank = 0; options.rank < 4; ++options.rank) {
+    Loader share(dataset, options);
+    const Played played = PlayOn(share, 5);
+    REQUIRE(played.samples.size() == 50);
+    for (std::size_t i = 0; i < 50; ++i)
+      REQUIRE(played.samples[i] == alone.samples[4 * i + options.rank]);
+  }
+}
+
+TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 200);
+  Damage(path, kDamaged);
+  const Dataset dataset = Dataset::Open(path);
+  LoaderOptions options = OptionsFor(10, 2);
+  options.on_fault = OnFault::kSkip;
+  Loader loader(dataset, options);
+  REQUIRE(loader.Faults().empty());
+  PlayOn(loader, 0);
+  PlayOn(loader, 1);
+  const std::vector<SampleFault> faults = loader.Faults();
+  REQUIRE(faults.size() == kDamaged.size());
+  for (std::size_t i = 0; i < faults.size(); ++i) {
+    CHECK(faults[i].sample == static_cast<std::uint64_t>(kDamaged[i]));
+    CHECK(faults[i].key == "key-" + std::to_string(kDamaged[i]));
+    CHECK(faults[i].shard == dataset.shards()[0].file);
+    CHECK_THAT(faults[i].reason, ContainsSubstring("checksum"));
+    CHECK(faults[i].epoch == 0);
+    CHECK(faults[i].times >= 2);  // 3 where the next epoch was begun ahead
+  }
+  CHECK(loader.Stats().faults >= 2 * kDamaged.size());
+  CHECK(loader.Stats().faults <= 3 * kDamaged.size());
+}
+
+TEST_CASE("Where nothing can be read, skipping gives empty batches and substituting an error") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 50);
+  const Dataset dataset = Dataset::Open(path);
+  std::filesystem::remove(path / dataset.shards()[0].file);
+  LoaderOptions options = OptionsFor(20, 2);
+  options.on_fault = OnFault::kSkip;
+  Loader skipping(dataset, options);
+  REQUIRE(PlayOn(skipping, 0).sizes == std::vector<std::size_t>{0, 0, 0});
+  options.on_fault = OnFault::kSubstitute;
+  Loader substituting(dataset, options);
+  const Played played = PlayOn(substituting, 0);
+  REQUIRE(played.sizes.empty());
+  REQUIRE(played.errors.size() == 3);
+  REQUIRE_THAT(played.errors[0], ContainsSubstring(dataset.shards()[0].file));
+}
+
+TEST_CASE("A missing shard costs its own samples and no others") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 12'000);
+  const Dataset dataset = Dataset::Open(path);
+  REQUIRE(dataset.shards().size() >= 3);
+  std::filesystem::remove(path / dataset.shards()[1].file);
+  LoaderOptions options = OptionsFor(250, 2);
+  options.on_fault = OnFault::kSkip;
+  Loader loader(dataset, options);
+  REQUIRE(PlayOn(loader, 0).samples.size() == 12'000 - dataset.shards()[1].samples);
+  REQUIRE_THAT(loader.Faults().at(0).reason, ContainsSubstring("No such file"));
+  options.on_fault = OnFault::kSubstitute;
+  Loader full(dataset, options);
+  REQUIRE(PlayOn(full, 0).samples.size() == 12'000);
+}
+
+TEST_CASE(
+    "A shard cut short while it is mapped is an error with its name, and no wrong pixel comes") {
+  for (const Verify verify : {Verify::kAlways, Verify::kFirstEpoch, Verify::kNever}) {
+    for (const int cut : {0, 1, 2, 3}) {
+      const TemporaryFolder folder;
+      const std::filesystem::path path = WriteRawDataset(folder, 3000);
+      const Dataset dataset = Dataset::Open(path);
+      const std::filesystem::path file = path / dataset.shards()[0].file;
+      const auto bytes = static_cast<off_t>(dataset.shards()[0].bytes);
+      LoaderOptions options = OptionsFor(50, 2);
+      options.verify = verify;
+      Loader loader(dataset, options);
+      REQUIRE(PlayOn(loader, 0).samples.size() == dataset.size());
+      // Nothing left; whole pages; in the middle of a page, and of a picture.
+      const off_t left[] = {0, bytes / 8192 * 4096, bytes / 8192 * 4096 + 100, bytes / 3 | 1};
+      REQUIRE(truncate(file.c_str(), left[cut]) == 0);
+      loader.Epoch(7);  // gives up what was decoded ahead of epoch 1
+      const Played played = PlayOn(loader, 1);
+      REQUIRE_FALSE(played.errors.empty());
+      for (const std::string& error : played.errors) {
+        REQUIRE_THAT(error, ContainsSubstring(dataset.shards()[0].file));
+        REQUIRE_THAT(error, ContainsSubstring("cut short while it was open"));
+      }
+      options.on_fault = OnFault::kSkip;
+      Loader skipping(dataset, options);
+      const Played rest = PlayOn(skipping, 2);
+      REQUIRE(rest.errors.empty());
+      const std::size_t other = dataset.size() - dataset.shards()[0].samples;
+      REQUIRE(rest.samples.size() >= other);
+      REQUIRE(rest.samples.size() < dataset.size());
+      if (cut == 0) REQUIRE(rest.samples.size() == other);
+    }
+  }
+}
+
+TEST_CASE("A shard that is deleted or replaced by rename while it is open is read as it was") {
+  const TemporaryFolder folder;
+  const TemporaryFolder other_folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 3000);
+  const Dataset dataset = Dataset::Open(path);
+  const std::filesystem::path file = path / dataset.shards()[0].file;
+  LoaderOptions options = OptionsFor(50, 2);
+  options.verify = Verify::kNever;
+  Loader loader(dataset, options);
+  PlayOn(loader, 0);
+  std::ofstream(folder / "other") << "something else";
+  std::filesystem::rename(folder / "other", file);
+  REQUIRE(PlayOn(loader, 1).samples.size() == dataset.size());
+  std::filesystem::remove(file);
+  const Played played = PlayOn(loader, 2);
+  REQUIRE(played.samples.size() == dataset.size());
+  REQUIRE(played.errors.empty());
+}
+
+TEST_CASE("Samples decoded one by one from a shard that was cut are an error, too") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 200);
+  const Dataset dataset = Dataset::Open(path);
+  REQUIRE(dataset[150].Decode().pixels[0] == 150);
+  REQUIRE(truncate((path / dataset.shards()[0].file).c_str(), 4096) == 0);
+  REQUIRE_THROWS_AS(dataset[150].Decode(), Error);
+}
+
+TEST_CASE("A disk that cannot read part of a shard costs the samples there, with the reason") {
+  const std::string script = SLUICE_EIO_FS;
+  if (std::system(("/usr/bin/python3 '" + script + "' --can > /dev/null 2>&1").c_str()) != 0) {
+    WARN("skipped: FUSE or its Python module (fuse3, python3-fusepy) is not here");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 3000);
+  const std::filesystem::path mount = folder / "mount";
+  std::filesystem::create_directory(mount);
+  const Dataset plain = Dataset::Open(path);
+  const std::string file = plain.shards()[0].file;
+  // Bytes 200,000 to 239,999 of the first shard cannot be read.
+  const std::string start = "/usr/bin/python3 '" + script + "' '" + path.string() + "' '" +
+                            mount.string() + "' '" + file + "' 200000 240000";
+  REQUIRE(std::system(start.c_str()) == 0);
+  const auto unmount = [&] {
+    return std::system(("fusermount3 -u '" + mount.string() + "'").c_str());
+  };
+  try {
+    const Dataset dataset = Dataset::Open(mount);
+    for (const Verify verify : {Verify::kAlways, Verify::kNever}) {
+      LoaderOptions options = OptionsFor(50, 2);
+      options.verify = verify;
+      Loader failing(dataset, options);
+      const Played failed = PlayOn(failing, 0);
+      CHECK_FALSE(failed.errors.empty());
+      for (const std::string& error : failed.errors) {
+        CHECK_THAT(error, ContainsSubstring(file));
+        CHECK_THAT(error, ContainsSubstring("cannot be read"));
+      }
+      options.on_fault = OnFault::kSkip;
+      Loader skipping(dataset, options);
+      const Played played = PlayOn(skipping, 0);
+      CHECK(played.errors.empty());
+      // 40,000 bytes hold some 170 samples; pages around them may be read with them.
+      CHECK(played.samples.size() < 2900);
+      CHECK(played.samples.size() > 1500);
+    }
+  } catch (...) {
+    unmount();
+    throw;
+  }
+  // The mappings are gone with the dataset.
+  CHECK(unmount() == 0);
+}
