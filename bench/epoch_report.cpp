@@ -113,6 +113,7 @@ void EpochTable::PrintEnd(const EpochsRun& run) {
                  options_.loader.prefetch, cli::BytesText(run.slot_bytes).c_str(),
                  NameOf(options_.loader.shuffle), NameOf(options_.loader.verify),
                  options_.cold ? "; cold" : "");
+  text += run.verdict + "\n";
   cli::PrintOut(text);
 }
 
@@ -148,6 +149,7 @@ void PrintEpochsJson(const EpochOptions& options, const std::string& transform,
       {"verify", NameOf(options.loader.verify)},
       {"step_ms", options.step_ms},
       {"cold", options.cold},
+      {"verdict", run.verdict},
       {"version", kLibraryVersion}};
   if (run.copy_floor) {
     const double floor = run.copy_floor->images_per_second;

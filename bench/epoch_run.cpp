@@ -24,7 +24,9 @@ class EpochRunner {
       : options_(options), hooks_(hooks) {}
 
   EpochsRun Run() {
+    LoaderStats before;
     for (std::uint64_t epoch = 0; epoch < options_.warm_up + options_.epochs; ++epoch) {
+      if (loader_ && epoch == options_.warm_up) before = loader_->Stats();
       EpochFigures figures = options_.cold ? PlayCold(epoch) : PlayWarm(epoch);
       figures.warm_up = epoch < options_.warm_up;
       const MemoryUse memory = CurrentMemory();
@@ -33,6 +35,8 @@ class EpochRunner {
       run_.epochs.push_back(figures);
       if (hooks_.on_epoch) hooks_.on_epoch(figures);
     }
+    // A loader of its own for each epoch has no earlier figures.
+    run_.verdict = loader_->Stats().Since(options_.cold ? LoaderStats() : before).Verdict();
     loader_.reset();
     return std::move(run_);
   }

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <vector>
 
 #include <sluice/loader.h>
@@ -50,6 +51,7 @@ struct EpochsRun {
   std::uint64_t samples = 0;
   std::uint64_t dataset_bytes = 0;
   std::optional<CopyFloor> copy_floor;
+  std::string verdict;  // of the loader, over the measured epochs (cold: over the last)
 };
 
 struct EpochHooks {

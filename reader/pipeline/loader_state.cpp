@@ -1,21 +1,15 @@
 #include "reader/pipeline/loader_state.h"
 
 #include <algorithm>
-#include <chrono>
 
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/resume_check.h"
 #include "reader/pipeline/row_worker.h"
+#include "reader/pipeline/thread_usage.h"
 
 namespace sluice {
 
 namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double SecondsSince(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // Small samples are taken many at a time, so that the mutex is not what the threads spend their
 // time on: about 64 KiB of payload, which takes some ten microseconds to copy and more to decode.
@@ -74,13 +68,16 @@ LoaderState::~LoaderState() {
 
 void LoaderState::Stop() {
   std::vector<std::thread> threads;
+  std::shared_ptr<const Slot> repeated;
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
     for (Slot* const slot : planned_)
       slot->abandoned.store(true, std::memory_order_relaxed);
     threads.swap(threads_);
+    repeated.swap(repeated_);
   }
+  repeated.reset();  // takes the mutex
   plan_.notify_all();
   work_.notify_all();
   ready_.notify_all();
@@ -101,9 +98,14 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   const std::uint64_t next_epoch = over ? epoch + 1 : epoch;
   if (over) batch = 0;
   const bool flows_on = playing_ && next_epoch_ == next_epoch && next_batch_ == batch;
+  if (!playing_) {
+    playing_ = true;
+    played_since_ = Clock::now();
+    for (WaitClock* const clock : {&planner_waits_, &worker_waits_, &consumer_waits_})
+      clock->Start(played_since_);
+  }
   if (!flows_on) {
     Abandon();
-    playing_ = true;
     plan_epoch_ = next_epoch_ = next_epoch;
     plan_batch_ = next_batch_ = batch;
   }
@@ -142,13 +144,26 @@ void LoaderState::ResetForPlanning(Slot& slot) {
   slot.abandoned.store(false, std::memory_order_relaxed);
 }
 
+bool LoaderState::MayPlan() {
+  if (!playing_ || free_.empty() || BatchesOf(plan_epoch_) == 0) return false;
+  return !options_.repeat_first_batch || (planned_.empty() && repeated_ == nullptr);
+}
+
+template <class Ready>
+void LoaderState::Wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+                       WaitClock& clock, Ready ready) {
+  if (ready()) return;
+  const Clock::time_point begun = Clock::now();
+  clock.Begin(begun);
+  condition.wait(lock, ready);
+  clock.End(begun, Clock::now());
+}
+
 void LoaderState::RunPlanner() {
   BatchPlanner planner(*dataset_.state(), options_);
   std::unique_lock lock(mutex_);
   for (;;) {
-    plan_.wait(lock, [this] {
-      return stopping_ || (playing_ && !free_.empty() && BatchesOf(plan_epoch_) > 0);
-    });
+    Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(); });
     if (stopping_) return;
     Slot& slot = *free_.back();
     free_.pop_back();
@@ -188,9 +203,11 @@ void LoaderState::RunPlanner() {
 void LoaderState::RunWorker() {
   RowWorker worker(*dataset_.state(), options_, geometry_, layout_, faults_);
   std::uint64_t counted_bytes = 0;
+  ThreadUsage usage;
   std::unique_lock lock(mutex_);
   for (;;) {
-    work_.wait(lock, [this] { return stopping_ || handing_out_ < planned_.size(); });
+    Wait(work_, lock, worker_waits_,
+         [this] { return stopping_ || handing_out_ < planned_.size(); });
     if (stopping_) return;
     Slot& slot = *planned_[handing_out_];
     const std::size_t begin = slot.handed_out;
@@ -205,10 +222,12 @@ void LoaderState::RunWorker() {
 
     const Clock::time_point start = Clock::now();
     RowWorker::Outcome outcome = worker.Work(slot, begin, end);
-    const double seconds = SecondsSince(start);
+    const Clock::time_point end_time = Clock::now();
+    usage.Sample(end_time);
 
     lock.lock();
-    stats_.decode_seconds += seconds;
+    stats_.decode_seconds += SecondsBetween(start, end_time);
+    usage.MoveTo(stats_);
     stats_.payload_bytes += worker.payload_bytes() - counted_bytes;
     counted_bytes = worker.payload_bytes();
     slot.left_out += outcome.left_out;
@@ -245,11 +264,9 @@ Batch LoaderState::Next(std::uint64_t range) {
   const auto front_done = [this] {
     return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
   };
-  if (!front_done() && !stopping_) {
-    const Clock::time_point start = Clock::now();
-    ready_.wait(lock, [&] { return stopping_ || front_done() || held_ == slots_.size(); });
-    stats_.consumer_wait_seconds += SecondsSince(start);
-  }
+  if (repeated_ != nullptr && !stopping_) return Repeat();
+  Wait(ready_, lock, consumer_waits_,
+       [&] { return stopping_ || front_done() || held_ == slots_.size(); });
   if (stopping_) {
     throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
   }
@@ -266,10 +283,7 @@ Batch LoaderState::Deliver() {
   Slot* const slot = planned_.front();
   planned_.pop_front();
   --handing_out_;  // the front had been handed out whole
-  if (++next_batch_ == BatchesOf(next_epoch_)) {
-    ++next_epoch_;
-    next_batch_ = 0;
-  }
+  Advance();
   if (slot->error) {
     const Error error = *slot->error;
     free_.push_back(slot);
@@ -281,9 +295,31 @@ Batch LoaderState::Deliver() {
   ++held_;
   ++stats_.batches;
   stats_.samples += slot->size;
+  ready_batches_ +=
+      1 + static_cast<std::uint64_t>(std::count_if(
+              planned_.begin(), planned_.end(), [](const Slot* s) { return s->done == s->rows; }));
   // The handle keeps the whole state alive, and with it the memory and the layout.
-  return Batch(std::shared_ptr<const Slot>(
-      slot, [state = shared_from_this(), slot](const Slot*) { state->Release(slot); }));
+  std::shared_ptr<const Slot> handle(
+      slot, [state = shared_from_this(), slot](const Slot*) { state->Release(slot); });
+  if (options_.repeat_first_batch) repeated_ = handle;
+  return Batch(std::move(handle));
+}
+
+Batch LoaderState::Repeat() {
+  Advance();
+  done_epoch_ = next_epoch_;
+  done_batch_ = next_batch_;
+  ++stats_.batches;
+  stats_.samples += repeated_->size;
+  ready_batches_ += options_.prefetch;
+  return Batch(repeated_);
+}
+
+void LoaderState::Advance() {
+  if (++next_batch_ == BatchesOf(next_epoch_)) {
+    ++next_epoch_;
+    next_batch_ = 0;
+  }
 }
 
 void LoaderState::Release(Slot* slot) {
@@ -307,6 +343,18 @@ LoaderStats LoaderState::Stats() {
   const std::lock_guard lock(mutex_);
   LoaderStats stats = stats_;
   stats.faults = faults_.count();
+  stats.prefetch = options_.prefetch;
+  if (!playing_) return stats;
+  const Clock::time_point now = Clock::now();
+  stats.seconds = SecondsBetween(played_since_, now);
+  stats.read_wait_seconds = planner_waits_.Seconds(now);
+  stats.read_seconds = stats.seconds - stats.read_wait_seconds;
+  stats.decode_wait_seconds = worker_waits_.Seconds(now);
+  stats.consumer_wait_seconds = consumer_waits_.Seconds(now);
+  stats.consumer_seconds = stats.seconds - stats.consumer_wait_seconds;
+  if (stats.batches > 0) {
+    stats.ready_batches = static_cast<double>(ready_batches_) / static_cast<double>(stats.batches);
+  }
   return stats;
 }
 

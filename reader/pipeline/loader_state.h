@@ -26,6 +26,7 @@
 #include "reader/pipeline/batch_planner.h"
 #include "reader/pipeline/fault_log.h"
 #include "reader/pipeline/slot.h"
+#include "reader/pipeline/stage_clock.h"
 #include "reader/transform/geometry.h"
 
 namespace sluice {
@@ -59,6 +60,13 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void Release(Slot* slot);  // the consumer is done with it; any thread
   void ResetForPlanning(Slot& slot);
   Batch Deliver();  // mutex held; the front is done
+  Batch Repeat();   // mutex held; there is a batch to repeat
+  void Advance();   // mutex held; the stream, by one batch
+  // Waits for what `ready` says, on one of the clocks above.
+  template <class Ready>
+  void Wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+            WaitClock& clock, Ready ready);
+  bool MayPlan();  // mutex held
   std::uint64_t GlobalBatch() const noexcept { return options_.batch_size * options_.world_size; }
   std::uint64_t BatchesOf(std::uint64_t epoch);  // mutex held
 
@@ -91,10 +99,17 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t sized_epoch_ = 0;  // of sized_batches_: what BatchesOf() worked out last
   std::optional<std::uint64_t> sized_batches_;
   std::vector<Slot*> free_;
-  std::deque<Slot*> planned_;    // in order of delivery
-  std::size_t handing_out_ = 0;  // in planned_: the first with rows nobody has taken
-  std::size_t held_ = 0;         // slots the consumer has
-  LoaderStats stats_;
+  std::deque<Slot*> planned_;             // in order of delivery
+  std::size_t handing_out_ = 0;           // in planned_: the first with rows nobody has taken
+  std::size_t held_ = 0;                  // slots the consumer has
+  std::shared_ptr<const Slot> repeated_;  // LoaderOptions::repeat_first_batch: the one
+
+  LoaderStats stats_;  // counters; times are completed by Stats()
+  Clock::time_point played_since_;
+  WaitClock planner_waits_;
+  WaitClock worker_waits_;
+  WaitClock consumer_waits_;
+  std::uint64_t ready_batches_ = 0;  // summed over batches
 
   std::vector<std::thread> threads_;  // planner first
 };

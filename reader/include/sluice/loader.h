@@ -26,6 +26,7 @@
 #include <vector>
 
 #include <sluice/dataset.h>
+#include <sluice/loader_stats.h>
 #include <sluice/order.h>
 #include <sluice/rank.h>
 #include <sluice/resume.h>
@@ -111,6 +112,10 @@ struct LoaderOptions {
   unsigned channels = 0;  // 1 or 3: converted to that; 0: as stored, where all images agree
   Verify verify = Verify::kAlways;
   OnFault on_fault = OnFault::kError;
+
+  // For measuring a training alone: the first batch is handed over again and again, at no cost, as
+  // many times as epochs have batches; its epoch(), index() and size stay its own.
+  bool repeat_first_batch = false;
 };
 
 // The decoded images of a batch: uint8 (uint16 for 16-bit raw images), samples one after another.
@@ -195,18 +200,6 @@ class EpochRange {
   std::uint64_t generation_;
 };
 
-struct LoaderStats {
-  std::uint64_t samples = 0;  // handed to the consumer
-  std::uint64_t batches = 0;
-  std::uint64_t payload_bytes = 0;  // of the payloads that were decoded
-  // Of the blocks made resident ahead of decoding. Not counted for Shuffle::kRandom, which has
-  // none.
-  std::uint64_t read_ahead_bytes = 0;
-  std::uint64_t faults = 0;          // samples that could not be read, each time they were met
-  double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
-  double decode_seconds = 0;         // summed over the threads
-};
-
 class Loader {
  public:
   // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
@@ -234,7 +227,8 @@ class Loader {
   Rank rank() const noexcept;
   unsigned threads() const noexcept;
   std::size_t memory_bytes() const noexcept;  // of the slots
-  LoaderStats Stats() const;                  // since the Loader was made
+  // Since the first Epoch(). Any thread, at any time.
+  LoaderStats Stats() const;
   // The samples that could not be read so far, by number; at most 10,000 of them are kept.
   std::vector<SampleFault> Faults() const;
 

@@ -1,0 +1,49 @@
+// What a Loader has measured about itself, and what that means.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sluice {
+
+// What the speed of a training is limited by, as far as the loader can see.
+enum class Bound {
+  kTooEarly,  // fewer than 8 batches: nothing can be said
+  kTrainer,   // batches were ready before they were asked for
+  kDecoding,  // all decoding threads were busy, and the trainer waited
+  kStorage,   // decoding threads waited for data
+  kPrefetch,  // neither was busy all the time: the ring of batches is too short to even out
+};
+
+struct LoaderStats {
+  double seconds = 0;         // since the first Epoch()
+  std::uint64_t samples = 0;  // handed to the consumer
+  std::uint64_t batches = 0;
+  std::uint64_t faults = 0;         // samples that could not be read, each time they were met
+  std::uint64_t payload_bytes = 0;  // of the payloads that were decoded
+  // Of the blocks made resident ahead of decoding. Not counted for Shuffle::kRandom, which has
+  // none.
+  std::uint64_t read_ahead_bytes = 0;
+
+  // Each stage's time at work and waiting for the one before or behind it.
+  double read_seconds = 0;       // ordering and reading ahead: one thread
+  double read_wait_seconds = 0;  // ... while every batch of the ring was in use
+  double decode_seconds = 0;     // summed over the decoding threads
+  double decode_wait_seconds = 0;
+  double decode_cpu_seconds = 0;  // of decode_seconds, those on a processor; sampled
+  std::uint64_t decode_major_faults =
+      0;                             // pages that decoding threads waited for themselves; sampled
+  double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
+  double consumer_seconds = 0;       // the consumer had its batch: training
+  double ready_batches = 0;          // that lay ready when one was asked for: the mean
+  std::uint64_t prefetch = 0;        // of how many
+
+  // What happened since an earlier snapshot of the same Loader, such as one epoch's.
+  LoaderStats Since(const LoaderStats& earlier) const;
+
+  Bound bound() const noexcept;
+  // bound() as a sentence, with the figures behind it and what to change.
+  std::string Verdict() const;
+};
+
+}  // namespace sluice

@@ -1,0 +1,46 @@
+// Time that the threads of a stage spend waiting, those that wait right now included. Guarded by
+// whoever has one.
+#pragma once
+
+#include <chrono>
+
+namespace sluice {
+
+using Clock = std::chrono::steady_clock;
+
+inline double SecondsBetween(Clock::time_point begin, Clock::time_point end) noexcept {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+class WaitClock {
+ public:
+  // What was waited before that moment is forgotten, and `waiting` threads wait from then on.
+  void Start(Clock::time_point now) noexcept {
+    origin_ = now;
+    ended_ = begun_ = 0;
+  }
+  void Begin(Clock::time_point now) noexcept {
+    ++waiting_;
+    begun_ += At(now);
+  }
+  void End(Clock::time_point begun, Clock::time_point now) noexcept {
+    --waiting_;
+    begun_ -= At(begun);
+    ended_ += At(now) - At(begun);
+  }
+  double Seconds(Clock::time_point now) const noexcept {
+    return ended_ + waiting_ * At(now) - begun_;
+  }
+
+ private:
+  // Seconds since the origin; what lies before it counts as then.
+  double At(Clock::time_point moment) const noexcept {
+    return moment < origin_ ? 0 : SecondsBetween(origin_, moment);
+  }
+  Clock::time_point origin_;
+  unsigned waiting_ = 0;
+  double begun_ = 0;  // the sum of when those that wait have begun
+  double ended_ = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,154 @@
+#include <thread>
+
+#include <sluice/loader_stats.h>
+
+#include "reader/pipeline/stage_clock.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+Clock::time_point At(double seconds) {
+  return Clock::time_point() +
+         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+}
+
+// A loader of two threads over 100 seconds and batches.
+LoaderStats Measured() {
+  LoaderStats stats;
+  stats.seconds = 100;
+  stats.batches = 100;
+  stats.read_seconds = 10;
+  stats.read_wait_seconds = 90;
+  stats.decode_seconds = 100;
+  stats.decode_cpu_seconds = 100;
+  stats.decode_wait_seconds = 100;
+  stats.consumer_seconds = 100;
+  stats.read_ahead_bytes = 5'000'000'000;
+  stats.ready_batches = 1.5;
+  stats.prefetch = 2;
+  return stats;
+}
+
+void Waits(LoaderStats& stats, double consumer, double decoders) {
+  stats.consumer_wait_seconds = consumer;
+  stats.consumer_seconds = 100 - consumer;
+  stats.decode_wait_seconds = decoders;
+  stats.decode_seconds = 200 - decoders;
+  stats.decode_cpu_seconds = stats.decode_seconds;
+}
+
+}  // namespace
+
+TEST_CASE("A wait clock adds up the waits of all threads, those under way included") {
+  WaitClock clock;
+  clock.Begin(At(1));  // waits from before the start count from there on
+  clock.Start(At(10));
+  CHECK(clock.Seconds(At(12)) == Approx(2));
+  clock.Begin(At(13));
+  CHECK(clock.Seconds(At(15)) == Approx(5 + 2));
+  clock.End(At(1), At(16));
+  CHECK(clock.Seconds(At(20)) == Approx(6 + 7));
+  clock.End(At(13), At(20));
+  CHECK(clock.Seconds(At(90)) == Approx(6 + 7));
+}
+
+TEST_CASE("The verdict names what the training waits for, and what to change") {
+  LoaderStats stats = Measured();
+  CHECK(stats.bound() == Bound::kTrainer);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by the trainer: it waited 0.0%"));
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("1.5 of 2 batches lay ready"));
+  Waits(stats, 60, 5);
+  CHECK(stats.bound() == Bound::kDecoding);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by decoding: the trainer waited 60.0%"));
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("more threads"));
+  Waits(stats, 60, 150);
+  stats.read_seconds = 95;
+  stats.read_wait_seconds = 5;
+  CHECK(stats.bound() == Bound::kStorage);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("50.0 MB/s"));
+  stats.read_seconds = 5;
+  stats.read_wait_seconds = 95;
+  CHECK(stats.bound() == Bound::kPrefetch);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("prefetch (now 2)"));
+  // Without reading ahead it is the decoding threads that wait for the disk.
+  Waits(stats, 60, 5);
+  stats.decode_cpu_seconds = 39;
+  CHECK(stats.bound() == Bound::kDecoding);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("20% of their work"));
+  stats.decode_major_faults = 1000;
+  CHECK(stats.bound() == Bound::kStorage);
+  stats.batches = 7;
+  CHECK(stats.bound() == Bound::kTooEarly);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("too early"));
+}
+
+TEST_CASE("The difference of two snapshots is what happened between them") {
+  LoaderStats earlier = Measured();
+  LoaderStats later = Measured();
+  later.seconds = 130;
+  later.batches = 400;
+  later.samples = 9;
+  later.ready_batches = 0.75;
+  later.decode_seconds = 150;
+  const LoaderStats since = later.Since(earlier);
+  CHECK(since.seconds == Approx(30));
+  CHECK(since.batches == 300);
+  CHECK(since.samples == 9);
+  CHECK(since.decode_seconds == Approx(50));
+  CHECK(since.consumer_wait_seconds == 0);
+  CHECK(since.ready_batches == Approx(0.5));  // 400 x 0.75 = 100 x 1.5 + 300 x 0.5
+  CHECK(since.prefetch == 2);
+}
+
+TEST_CASE("Each stage's times add up to the time played") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(10, 3);
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 500)), options);
+  CHECK(loader.Stats().seconds == 0);
+  PlayBatches(loader, 0);
+  PlayBatches(loader, 1);
+  const LoaderStats stats = loader.Stats();
+  CHECK(stats.seconds > 0);
+  CHECK(stats.read_seconds + stats.read_wait_seconds == Approx(stats.seconds));
+  CHECK(stats.consumer_seconds + stats.consumer_wait_seconds == Approx(stats.seconds));
+  // Runs of rows under way are counted when they end; handing them out is neither.
+  CHECK(stats.decode_seconds + stats.decode_wait_seconds <= 3 * stats.seconds * 1.001);
+  CHECK((stats.read_seconds >= 0 && stats.decode_wait_seconds >= 0 && stats.decode_seconds > 0));
+  CHECK((stats.ready_batches >= 1 && stats.ready_batches <= 4));
+  CHECK(stats.batches == 100);
+}
+
+TEST_CASE("A batch can be repeated for the length of epochs, at no cost") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 195));
+  LoaderOptions options = OptionsFor(10, 2);
+  Loader plain(dataset, options);
+  const PlayedBatch first = PlayBatches(plain, 3, 1).at(0);
+  options.repeat_first_batch = true;
+  Loader loader(dataset, options);
+  for (const std::uint64_t epoch : {3, 4, 3}) {
+    const std::vector<PlayedBatch> played = PlayBatches(loader, epoch);
+    REQUIRE(played.size() == 20);
+    for (const PlayedBatch& batch : played)
+      REQUIRE(batch == first);
+  }
+  CHECK(loader.Stats().payload_bytes == 10 * 192);
+  CHECK((loader.Stats().batches == 60 && loader.Stats().samples == 600));
+  CHECK((loader.State().epoch == 4 && loader.State().position == 0));
+  // It may be left at any time, and outlived.
+  std::optional<Batch> kept;
+  {
+    Loader other(dataset, options);
+    for (const Batch& batch : other.Epoch(0)) {
+      kept = batch;
+      if (batch.samples().size() == 10) break;
+    }
+  }
+  CHECK(kept->size() == 10);
+}
