@@ -38,6 +38,7 @@ enum class Purpose : std::uint32_t {
   kTransform = 6,     // a transform's draws
   kPermutation = 7,   // reader: what a permutation is made from
   kShardDeal = 8,     // reader: which rank gets which shards
+  kSampleDraw = 9,    // reader: the samples of an epoch, where they are drawn
 };
 
 // An endless stream of words for one (seed, purpose, a, b): counters 0, 1, 2, ... in turn.

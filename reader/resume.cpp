@@ -77,8 +77,8 @@ std::string ResumePoint::Text() const {
       std::string(kFirstWord) + " dataset=" + dataset + " order=" + std::to_string(order_version) +
       " shuffle=" + std::string(NameOf(shuffle)) + " seed=" + std::to_string(seed) +
       " lanes=" + std::to_string(lanes) + " window=" + std::to_string(window_blocks) +
-      " shard_ranks=" + std::to_string(shard_ranks) + " epoch=" + std::to_string(epoch) +
-      " position=" + std::to_string(position);
+      " shard_ranks=" + std::to_string(shard_ranks) + " list=" + (list.empty() ? "-" : list) +
+      " epoch=" + std::to_string(epoch) + " position=" + std::to_string(position);
   return text + " check=" + CheckOf(text);
 }
 
@@ -104,6 +104,8 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   point.lanes = words.Number("lanes");
   point.window_blocks = words.Number("window");
   point.shard_ranks = words.Number("shard_ranks");
+  point.list = words.Value("list");
+  if (point.list == "-") point.list.clear();
   point.epoch = words.Number("epoch");
   point.position = words.Number("position");
   if (!words.AtEnd()) Refuse("there is more than belongs there");

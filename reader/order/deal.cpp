@@ -61,7 +61,7 @@ EpochSize Deal::SizeOf(std::uint64_t epoch) const {
     least = *std::min_element(samples.begin(), samples.end());
     most = *std::max_element(samples.begin(), samples.end());
   } else {
-    size.domain = shape_.samples();
+    size.domain = options_.listed.value_or(shape_.samples());
     least = size.domain / options_.world_size;
     most = CeilDiv(size.domain, options_.world_size);
   }

@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <sluice/order.h>
@@ -28,6 +29,8 @@ struct DealOptions {
   LastBatch last_batch = LastBatch::kKeep;
   bool by_shards = false;
   std::uint64_t seed = 0;
+  std::optional<std::uint64_t>
+      listed;  // samples in an epoch, where that is not the dataset's; by lanes
 };
 
 // An epoch as one rank sees it.

@@ -30,6 +30,11 @@ std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderOptions& option
   if (shape.blocks() == 0) return 1;
   const std::uint64_t block_bytes = std::max<std::uint64_t>(shape.bytes() / shape.blocks(), 1);
   const std::uint64_t lane_bytes = block_bytes * options.lanes;
+  if (options.window_samples > 0) {
+    // Of blocks with the mean number of samples.
+    const auto mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
+    return std::max<std::uint64_t>(1, options.window_samples / (mean * options.lanes));
+  }
   if (options.window_bytes == 0) {
     return std::max<std::uint64_t>(2, (kDefaultWindowBytes + lane_bytes - 1) / lane_bytes);
   }
@@ -38,31 +43,49 @@ std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderOptions& option
 
 namespace {
 
-DatasetShape PartOf(const DatasetShape& shape, const std::vector<std::uint32_t>& shards) {
-  std::vector<DatasetShape::Shard> part;
-  part.reserve(shards.size());
-  for (const std::uint32_t shard : shards)
-    part.push_back(shape.shards()[shard]);
-  return DatasetShape(std::move(part));
+// A shape of the shards alone.
+DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
+  std::vector<DatasetShape::Shard> shards;
+  shards.reserve(part.shards.size());
+  for (const std::uint32_t shard : part.shards)
+    shards.push_back(whole.shards()[shard]);
+  return DatasetShape(std::move(shards));
+}
+
+// One shard of one block for each block that the sorted list has samples in.
+DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part) {
+  std::vector<DatasetShape::Shard> blocks;
+  std::uint64_t last = ~std::uint64_t{0};
+  for (const std::uint64_t sample : part.samples) {
+    const SampleRef ref = whole.Sample(sample);
+    const std::uint64_t block = whole.first_block(ref.shard) + ref.block;
+    if (block != last) blocks.push_back({0, 1, 0, 0});
+    last = block;
+    ++blocks.back().samples;
+    ++blocks.back().block_samples;
+  }
+  return DatasetShape(std::move(blocks));
+}
+
+std::optional<DatasetShape> ShapeOfPart(const DatasetShape& whole, OrderPart& part,
+                                        Shuffle shuffle) {
+  if (const auto* shards = std::get_if<ShardPart>(&part)) return ShapeOf(whole, *shards);
+  auto* const list = std::get_if<ListPart>(&part);
+  if (list == nullptr || shuffle != Shuffle::kQuasiRandom) return std::nullopt;
+  std::sort(list->samples.begin(), list->samples.end());
+  return ShapeOf(whole, *list);
 }
 
 }  // namespace
 
-EpochOrder::EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch)
-    : EpochOrder(shape, std::nullopt, {}, options, epoch) {}
-
-EpochOrder::EpochOrder(const DatasetShape& shape, std::vector<std::uint32_t> shards,
-                       const OrderOptions& options, std::uint64_t epoch)
-    : EpochOrder(shape, PartOf(shape, shards), shards, options, epoch) {}
-
-EpochOrder::EpochOrder(const DatasetShape& shape, std::optional<DatasetShape> part,
-                       std::vector<std::uint32_t> shards, const OrderOptions& options,
-                       std::uint64_t epoch)
+EpochOrder::EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch,
+                       OrderPart part)
     : whole_(shape),
       part_(std::move(part)),
-      shards_(std::move(shards)),
-      shape_(part_ ? *part_ : whole_),
+      part_shape_(ShapeOfPart(shape, part_, options.shuffle)),
+      shape_(part_shape_ ? *part_shape_ : whole_),
       shuffle_(options.shuffle) {
+  const auto* const list = std::get_if<ListPart>(&part_);
   switch (shuffle_) {
     case Shuffle::kQuasiRandom:
       // The window is that of the whole dataset's mean block, so that it is one number for all
@@ -71,22 +94,50 @@ EpochOrder::EpochOrder(const DatasetShape& shape, std::optional<DatasetShape> pa
           shape_, LaneOptions{options.seed, options.lanes, WindowBlocks(whole_, options)}, epoch);
       break;
     case Shuffle::kRandom:
-      samples_.Reset(shape_.samples(),
+      samples_.Reset(list != nullptr ? list->samples.size() : shape_.samples(),
                      RandomStream(options.seed, Purpose::kSampleOrder, epoch).Word64());
       break;
     case Shuffle::kSequential: break;
   }
 }
 
+std::uint64_t EpochOrder::BlockOf(const SampleRef& ref) const noexcept {
+  return whole_.first_block(ref.shard) + ref.block;
+}
+
 SampleRef EpochOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+  if (std::holds_alternative<ShardPart>(part_)) return InShards(position, opened);
+  if (std::holds_alternative<ListPart>(part_)) return InList(position, opened);
+  return InShape(position, opened);
+}
+
+SampleRef EpochOrder::InShards(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+  const std::vector<std::uint32_t>& shards = std::get<ShardPart>(part_).shards;
   const std::size_t before = opened.size();
-  SampleRef sample = InShape(position, opened);
-  if (!part_) return sample;
+  const SampleRef sample = InShape(position, opened);
   for (std::size_t i = before; i < opened.size(); ++i) {
-    const SampleRef block = part_->Row(opened[i], 0);
-    opened[i] = whole_.first_block(shards_[block.shard]) + block.block;
+    const SampleRef block = shape_.Row(opened[i], 0);
+    opened[i] = whole_.first_block(shards[block.shard]) + block.block;
   }
-  return whole_.Row(whole_.first_block(shards_[sample.shard]) + sample.block, sample.row);
+  return whole_.Row(whole_.first_block(shards[sample.shard]) + sample.block, sample.row);
+}
+
+SampleRef EpochOrder::InList(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+  const std::vector<std::uint64_t>& samples = std::get<ListPart>(part_).samples;
+  if (shuffle_ == Shuffle::kQuasiRandom) {
+    const std::size_t before = opened.size();
+    const SampleRef listed = lanes_->At(position, opened);
+    for (std::size_t i = before; i < opened.size(); ++i)
+      opened[i] = BlockOf(whole_.Sample(samples[shape_.Row(opened[i], 0).index]));
+    return whole_.Sample(samples[listed.index]);
+  }
+  if (shuffle_ == Shuffle::kRandom) return whole_.Sample(samples[samples_(position)]);
+  const SampleRef sample = whole_.Sample(samples[position]);
+  if (BlockOf(sample) != last_block_) {
+    last_block_ = BlockOf(sample);
+    opened.push_back(last_block_);
+  }
+  return sample;
 }
 
 SampleRef EpochOrder::InShape(std::uint64_t position, std::vector<std::uint64_t>& opened) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string_view>
+#include <variant>
 #include <vector>
 
 #include <sluice/order.h>
@@ -19,16 +20,24 @@ struct OrderOptions {
   Shuffle shuffle = Shuffle::kQuasiRandom;
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
-  std::uint64_t window_bytes = 0;  // 0: the larger of 64 MiB and two blocks a lane
+  std::uint64_t window_bytes = 0;  // both 0: the larger of 64 MiB and two blocks a lane
+  std::uint64_t window_samples = 0;
 };
+
+// What an order is over, if not the whole dataset: some shards, ascending, or a list of samples.
+struct ShardPart {
+  std::vector<std::uint32_t> shards;
+};
+struct ListPart {
+  std::vector<std::uint64_t> samples;
+};
+using OrderPart = std::variant<std::monostate, ShardPart, ListPart>;
 
 class EpochOrder {
  public:
-  // `shape` must outlive the order.
-  EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch);
-  // Of these shards alone, ascending: positions are 0 .. their samples - 1.
-  EpochOrder(const DatasetShape& shape, std::vector<std::uint32_t> shards,
-             const OrderOptions& options, std::uint64_t epoch);
+  // `shape` must outlive the order. Positions are 0 .. the part's samples - 1.
+  EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch,
+             OrderPart part = {});
   EpochOrder(const EpochOrder&) = delete;
   EpochOrder& operator=(const EpochOrder&) = delete;
 
@@ -37,14 +46,17 @@ class EpochOrder {
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
 
  private:
-  EpochOrder(const DatasetShape& shape, std::optional<DatasetShape> part,
-             std::vector<std::uint32_t> shards, const OrderOptions& options, std::uint64_t epoch);
   SampleRef InShape(std::uint64_t position, std::vector<std::uint64_t>& opened);
+  SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened);
+  SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened);
+  std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // in the whole
 
   const DatasetShape& whole_;
-  const std::optional<DatasetShape> part_;   // what is ordered, where that is not all
-  const std::vector<std::uint32_t> shards_;  // of part_: their numbers in the whole
-  const DatasetShape& shape_;                // what is ordered
+  OrderPart part_;
+  // The shards of a part; or for a list, sorted then, one shard of one block for each block that it
+  // has samples in.
+  std::optional<DatasetShape> part_shape_;
+  const DatasetShape& shape_;  // what is ordered
   Shuffle shuffle_;
   std::optional<LaneOrder> lanes_;
   Permutation samples_;

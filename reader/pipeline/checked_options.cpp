@@ -4,6 +4,7 @@
 #include <sluice/rank.h>
 
 #include "format/cpu.h"
+#include "reader/sample_list_state.h"
 
 namespace sluice {
 
@@ -51,6 +52,13 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
     Refuse("LoaderOptions::prefetch is 1 to 1024, and hold at most 1024");
   }
   if (options.lanes == 0 || options.lanes > 65536) Refuse("LoaderOptions::lanes is 1 to 65536");
+  if (options.window_bytes != 0 && options.window_samples != 0) {
+    Refuse("LoaderOptions::window_bytes and window_samples say the same thing; set one of them");
+  }
+  CheckList(options.samples, dataset.manifest.samples);
+  if (options.shards_per_rank && !options.samples.all()) {
+    Refuse("LoaderOptions::samples needs ranks that share lanes; leave shards_per_rank false");
+  }
   if (options.world_size == 0) {
     if (options.rank != 0) Refuse("LoaderOptions::rank is set; set world_size, too");
     const Rank found = Rank::FromEnvironment();
@@ -62,12 +70,20 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
 }
 
 OrderOptions OrderOptionsOf(const LoaderOptions& options) {
-  return {options.shuffle, options.seed, options.lanes, options.window_bytes};
+  return {options.shuffle, options.seed, options.lanes, options.window_bytes,
+          options.window_samples};
 }
 
 DealOptions DealOptionsOf(const LoaderOptions& options) {
-  return {options.batch_size,      options.rank, options.world_size, options.last_batch,
-          options.shards_per_rank, options.seed};
+  DealOptions deal;
+  deal.batch_size = options.batch_size;
+  deal.rank = options.rank;
+  deal.world_size = options.world_size;
+  deal.last_batch = options.last_batch;
+  deal.by_shards = options.shards_per_rank;
+  deal.seed = options.seed;
+  if (!options.samples.all()) deal.listed = options.samples.size();
+  return deal;
 }
 
 }  // namespace sluice

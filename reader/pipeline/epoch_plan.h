@@ -4,6 +4,7 @@
 #include "reader/order/deal.h"
 #include "reader/order/order.h"
 #include "reader/pipeline/checked_options.h"
+#include "reader/sample_list_state.h"
 
 namespace sluice {
 
@@ -12,9 +13,13 @@ struct EpochPlan {
             std::uint64_t number)
       : epoch(number),
         size(deal.SizeOf(number)),
-        order(options.shards_per_rank
-                  ? EpochOrder(shape, deal.ShardsOf(number), OrderOptionsOf(options), number)
-                  : EpochOrder(shape, OrderOptionsOf(options), number)) {}
+        order(shape, OrderOptionsOf(options), number, PartOf(options, deal, number)) {}
+
+  static OrderPart PartOf(const LoaderOptions& options, const Deal& deal, std::uint64_t number) {
+    if (options.shards_per_rank) return ShardPart{deal.ShardsOf(number)};
+    if (options.samples.all()) return {};
+    return ListPart{Draw(options.samples.state()->draw, options.seed, number)};
+  }
 
   std::uint64_t epoch;
   EpochSize size;

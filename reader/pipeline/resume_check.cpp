@@ -31,6 +31,7 @@ ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
     start.window_blocks = WindowBlocks(dataset.shape, order);
   }
   if (options.shards_per_rank) start.shard_ranks = options.world_size;
+  start.list = options.samples.digest();
   return start;
 }
 
@@ -51,6 +52,11 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
               std::to_string(start.window_blocks));
   RequireSame("world_size (0: without shards_per_rank)", std::to_string(point.shard_ranks),
               std::to_string(start.shard_ranks));
+  if (point.list != start.list) {
+    Refuse(
+        "was saved with another list of samples (LoaderOptions::samples); give it the same one, or "
+        "leave resume_from empty to start anew");
+  }
   if (point.position % global_batch != 0) {
     Refuse(
         "lies at sample " + std::to_string(point.position) +

@@ -30,6 +30,7 @@
 #include <sluice/order.h>
 #include <sluice/rank.h>
 #include <sluice/resume.h>
+#include <sluice/sample_list.h>
 #include <sluice/transform.h>
 
 namespace sluice {
@@ -80,11 +81,15 @@ struct LoaderOptions {
 
   Shuffle shuffle = Shuffle::kQuasiRandom;
   std::uint64_t seed = 0;
-  // kQuasiRandom: streams an epoch is interleaved from, and bytes of the blocks open for shuffling
-  // at once over all of them; 0 takes the larger of 64 MiB and two blocks a lane. Both change the
-  // order.
+  // What an epoch is made of: a subset, or samples drawn by weight or class. Empty: each sample
+  // once.
+  SampleList samples;
+  // kQuasiRandom: streams an epoch is interleaved from, and how much lies in the blocks open for
+  // shuffling at once over all of them, in bytes or in samples of the dataset (one of the two);
+  // with both 0, the larger of 64 MiB and two blocks a lane. All of them change the order.
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;
+  std::uint64_t window_samples = 0;
   LastBatch last_batch = LastBatch::kKeep;
   // Processes that train together, and which this one is, from 0. world_size 0 takes both from the
   // environment (Rank::FromEnvironment()), 1 is a process that trains alone. batch_size is that of

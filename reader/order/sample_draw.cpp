@@ -1,0 +1,108 @@
+#include "reader/order/sample_draw.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "format/random.h"
+#include "reader/order/permutation.h"
+
+namespace sluice {
+
+namespace {
+
+// Sums of runs of weights, from which one can be taken away: a binary indexed tree (Fenwick 1994).
+class WeightTree {
+ public:
+  explicit WeightTree(std::span<const std::uint64_t> weights) : sums_(weights.size() + 1) {
+    for (std::size_t i = 1; i < sums_.size(); ++i) {
+      sums_[i] += weights[i - 1];
+      total_ += weights[i - 1];
+      const std::size_t parent = i + (i & (0 - i));
+      if (parent < sums_.size()) sums_[parent] += sums_[i];
+    }
+  }
+  std::uint64_t total() const noexcept { return total_; }
+
+  // The index i with the sum of the weights before it <= at < that and its own.
+  std::size_t Find(std::uint64_t at) const noexcept {
+    std::size_t found = 0;
+    for (std::size_t step = std::bit_floor(sums_.size() - 1); step > 0; step /= 2) {
+      if (found + step < sums_.size() && sums_[found + step] <= at) {
+        found += step;
+        at -= sums_[found];
+      }
+    }
+    return found;
+  }
+
+  void Take(std::size_t index, std::uint64_t weight) noexcept {
+    total_ -= weight;
+    for (std::size_t i = index + 1; i < sums_.size(); i += i & (0 - i))
+      sums_[i] -= weight;
+  }
+
+ private:
+  std::vector<std::uint64_t> sums_;
+  std::uint64_t total_ = 0;
+};
+
+std::vector<std::uint64_t> DrawWeighted(const WeightedDraw& draw, RandomStream random) {
+  WeightTree tree(draw.weights);
+  std::vector<std::uint64_t> samples;
+  samples.reserve(draw.count);
+  for (std::uint64_t i = 0; i < draw.count; ++i) {
+    const std::size_t sample = tree.Find(random.Below(tree.total()));
+    if (!draw.replacement) tree.Take(sample, draw.weights[sample]);
+    samples.push_back(sample);
+  }
+  return samples;
+}
+
+std::vector<std::uint64_t> DrawBalanced(const BalancedDraw& draw, RandomStream random) {
+  std::vector<std::uint64_t> samples;
+  samples.reserve(draw.classes.size() * draw.per_class);
+  for (const std::vector<std::uint64_t>& members : draw.classes) {
+    for (std::uint64_t round = 0; round < draw.per_class / members.size(); ++round)
+      samples.insert(samples.end(), members.begin(), members.end());
+    const Permutation chosen(members.size(), random.Word64());
+    for (std::uint64_t i = 0; i < draw.per_class % members.size(); ++i)
+      samples.push_back(members[chosen(i)]);
+  }
+  return samples;
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights) {
+  std::vector<std::uint64_t> whole(weights.size(), 0);
+  const double most = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
+  if (most <= 0) return whole;
+  // The largest becomes 2^bits. Division, a power of two and rounding are the same on all machines.
+  const int bits = std::min(40, 62 - static_cast<int>(std::bit_width(weights.size())));
+  const auto scale = static_cast<double>(std::uint64_t{1} << bits);
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    const auto rounded = static_cast<std::uint64_t>(weights[i] / most * scale + 0.5);
+    whole[i] = weights[i] > 0 ? std::max<std::uint64_t>(rounded, 1) : 0;
+  }
+  return whole;
+}
+
+std::uint64_t CountOf(const SampleDraw& draw) noexcept {
+  if (const auto* fixed = std::get_if<FixedDraw>(&draw)) return fixed->samples.size();
+  if (const auto* weighted = std::get_if<WeightedDraw>(&draw)) return weighted->count;
+  const auto* balanced = std::get_if<BalancedDraw>(&draw);
+  return balanced->classes.size() * balanced->per_class;
+}
+
+std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch) {
+  if (const auto* fixed = std::get_if<FixedDraw>(&draw)) return fixed->samples;
+  const RandomStream random(seed, Purpose::kSampleDraw, epoch);
+  const auto* weighted = std::get_if<WeightedDraw>(&draw);
+  std::vector<std::uint64_t> samples = weighted != nullptr
+                                           ? DrawWeighted(*weighted, random)
+                                           : DrawBalanced(std::get<BalancedDraw>(draw), random);
+  std::sort(samples.begin(), samples.end());
+  return samples;
+}
+
+}  // namespace sluice

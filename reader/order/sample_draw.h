@@ -1,0 +1,39 @@
+// The ways to make an epoch's list of samples, behind SampleList.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <variant>
+#include <vector>
+
+namespace sluice {
+
+// The same in every epoch.
+struct FixedDraw {
+  std::vector<std::uint64_t> samples;
+};
+
+struct WeightedDraw {
+  std::vector<std::uint64_t> weights;  // whole numbers, whose sum is less than 2^63
+  std::uint64_t count = 0;
+  bool replacement = false;
+};
+
+// Whole numbers in proportion to the weights, as exactly as their sum allows. They must be finite
+// and not negative.
+std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights);
+
+struct BalancedDraw {
+  std::vector<std::vector<std::uint64_t>> classes;  // the samples of each, none of them empty
+  std::uint64_t per_class = 0;
+};
+
+using SampleDraw = std::variant<FixedDraw, WeightedDraw, BalancedDraw>;
+
+// Samples in an epoch.
+std::uint64_t CountOf(const SampleDraw& draw) noexcept;
+
+// The samples of an epoch: those of a FixedDraw as they were given, others in ascending order.
+std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch);
+
+}  // namespace sluice

@@ -1,0 +1,165 @@
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <span>
+
+#include <sluice/error.h>
+#include <sluice/sample_list.h>
+
+#include "format/disk/checksum.h"
+#include "reader/dataset_state.h"
+#include "reader/sample_list_state.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+// Of the kind of draw, its numbers, and lists of them.
+class ListDigest {
+ public:
+  explicit ListDigest(std::initializer_list<std::uint64_t> numbers) { Add(std::vector(numbers)); }
+  ListDigest& Add(const std::vector<std::uint64_t>& numbers) {
+    words_.push_back(numbers.size());
+    words_.insert(words_.end(), numbers.begin(), numbers.end());
+    return *this;
+  }
+  std::string Text() const { return ToHex(Hash128(std::as_bytes(std::span(words_)))); }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+std::shared_ptr<const SampleListState> Make(SampleDraw draw, const ListDigest& digest,
+                                            std::uint64_t needs, std::uint64_t needs_exactly) {
+  auto state = std::make_shared<SampleListState>();
+  state->draw = std::move(draw);
+  state->digest = digest.Text();
+  state->needs = needs;
+  state->needs_exactly = needs_exactly;
+  return state;
+}
+
+std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
+  const Schema& schema = dataset.manifest.schema;
+  const std::size_t index = name.empty() ? schema.FindRole(Role::kLabel) : dataset.FieldIndex(name);
+  if (index == Schema::kNone) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), "has no label field");
+  }
+  const Field& field = schema.fields[index];
+  const bool integer = field.dtype != DType::kFloat32 && field.dtype != DType::kFloat64;
+  if (field.kind != FieldKind::kArray || !field.shape.empty() || !integer) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                "field \"" + field.name + "\" is no integer scalar, and so no class");
+  }
+  return index;
+}
+
+template <class T>
+std::int64_t ValueAt(Bytes column, std::size_t at) noexcept {
+  T value;
+  std::memcpy(&value, column.data() + at * sizeof value, sizeof value);
+  return value;
+}
+
+std::int64_t IntegerAt(Bytes column, DType type, std::size_t at) noexcept {
+  switch (type) {
+    case DType::kInt8: return ValueAt<std::int8_t>(column, at);
+    case DType::kInt16: return ValueAt<std::int16_t>(column, at);
+    case DType::kInt64: return ValueAt<std::int64_t>(column, at);
+    case DType::kUint8: return ValueAt<std::uint8_t>(column, at);
+    case DType::kUint16: return ValueAt<std::uint16_t>(column, at);
+    default: return ValueAt<std::int32_t>(column, at);
+  }
+}
+
+// The field's value of every sample, from the shards' directories.
+std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
+  const Schema& schema = dataset.manifest.schema;
+  const std::vector<std::size_t> columns = ColumnFields(schema);
+  const auto column =
+      static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field) - columns.begin());
+  std::vector<std::int64_t> values;
+  values.reserve(dataset.manifest.samples);
+  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
+    const ShardFile& shard = dataset.Shard(s);
+    const ReadGuard guard = shard.Guard();
+    const Bytes bytes = shard.Column(column);
+    for (std::size_t i = 0; i < shard.samples(); ++i)
+      values.push_back(IntegerAt(bytes, schema.fields[field].dtype, i));
+    if (shard.Lost(bytes) || shard.CutBefore(bytes)) throw shard.Unreadable("directory");
+  }
+  return values;
+}
+
+}  // namespace
+
+SampleList SampleList::Of(std::vector<std::uint64_t> samples) {
+  const std::uint64_t needs =
+      samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end()) + 1;
+  const ListDigest digest = ListDigest({1}).Add(samples);
+  return SampleList(Make(FixedDraw{std::move(samples)}, digest, needs, 0));
+}
+
+SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_t count,
+                                bool replacement) {
+  std::uint64_t positive = 0;
+  for (const double weight : weights) {
+    if (!std::isfinite(weight) || weight < 0) {
+      Refuse("SampleList::Weighted takes finite weights that are not negative");
+    }
+    positive += weight > 0 ? 1 : 0;
+  }
+  if (positive < (replacement ? std::min<std::uint64_t>(count, 1) : count)) {
+    Refuse("SampleList::Weighted cannot draw " + std::to_string(count) + " samples out of " +
+           std::to_string(positive) + " with a weight above 0; draw fewer, or with replacement");
+  }
+  WeightedDraw draw{WholeWeights(weights), count, replacement};
+  const ListDigest digest = ListDigest({2, count, replacement ? 1U : 0U}).Add(draw.weights);
+  return SampleList(Make(std::move(draw), digest, 0, weights.size()));
+}
+
+SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
+                                     const std::string& field) {
+  DatasetState& state = *dataset.state();
+  const std::vector<std::int64_t> values = ValuesOf(state, LabelField(state, field));
+  std::map<std::int64_t, std::vector<std::uint64_t>> classes;
+  for (std::uint64_t sample = 0; sample < values.size(); ++sample)
+    classes[values[sample]].push_back(sample);
+  BalancedDraw draw;
+  draw.per_class = per_class;
+  ListDigest digest({3, per_class});
+  for (auto& [number, members] : classes) {
+    digest.Add(members);
+    draw.classes.push_back(std::move(members));
+  }
+  return SampleList(Make(std::move(draw), digest, 0, values.size()));
+}
+
+std::uint64_t SampleList::size() const noexcept {
+  return state_ == nullptr ? 0 : CountOf(state_->draw);
+}
+
+std::string SampleList::digest() const {
+  return state_ == nullptr ? std::string() : state_->digest;
+}
+
+void CheckList(const SampleList& list, std::uint64_t samples) {
+  if (list.all()) return;
+  const SampleListState& state = *list.state();
+  if (state.needs > samples) {
+    Refuse("LoaderOptions::samples has sample number " + std::to_string(state.needs - 1) +
+           ", and the dataset has " + std::to_string(samples));
+  }
+  if (state.needs_exactly != 0 && state.needs_exactly != samples) {
+    Refuse("LoaderOptions::samples was made for a dataset of " +
+           std::to_string(state.needs_exactly) + " samples, and this one has " +
+           std::to_string(samples));
+  }
+}
+
+}  // namespace sluice

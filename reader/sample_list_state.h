@@ -1,0 +1,22 @@
+// What handles to a list of samples share.
+#pragma once
+
+#include <string>
+
+#include <sluice/sample_list.h>
+
+#include "reader/order/sample_draw.h"
+
+namespace sluice {
+
+struct SampleListState {
+  SampleDraw draw;
+  std::string digest;
+  std::uint64_t needs = 0;          // samples a dataset must have at least
+  std::uint64_t needs_exactly = 0;  // or exactly, if not 0: there is a weight for each
+};
+
+// Throws Error(kInvalidArgument) if the list does not belong to a dataset of so many samples.
+void CheckList(const SampleList& list, std::uint64_t samples);
+
+}  // namespace sluice
