@@ -10,11 +10,6 @@ function(run)
   endif()
 endfunction()
 
-set(consumer_flags "")
-if(SANITIZE)
-  set(consumer_flags -fsanitize=${SANITIZE})
-endif()
-
 # install_moved(BUILD PREFIX): installs to one place, moves it to PREFIX.
 function(install_moved build prefix)
   file(REMOVE_RECURSE ${prefix} ${prefix}-first)
@@ -27,7 +22,7 @@ function(build_samples prefix folder)
   file(REMOVE_RECURSE ${folder})
   run(${CMAKE_COMMAND} -S ${SOURCE}/samples -B ${folder} -G Ninja --no-warn-unused-cli
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
-    -D CMAKE_CXX_FLAGS=${consumer_flags} -D CMAKE_PREFIX_PATH=${prefix}
+    -D CMAKE_PREFIX_PATH=${prefix}
     # A consumer has no use for the JSON headers; a package that asked for them would fail here.
     -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
   file(STRINGS ${folder}/CMakeCache.txt found REGEX "^sluice_DIR:")
@@ -43,7 +38,7 @@ function(compile_sample prefix program)
   execute_process(COMMAND pkg-config --cflags --libs sluice OUTPUT_VARIABLE flags
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
   separate_arguments(flags UNIX_COMMAND "${flags}")
-  run(${COMPILER} -std=c++20 ${consumer_flags} ${SOURCE}/samples/train_softmax.cpp -o ${program}
+  run(${COMPILER} -std=c++20 ${SOURCE}/samples/train_softmax.cpp -o ${program}
     ${flags})
 endfunction()
 
@@ -70,7 +65,7 @@ elseif(STEP STREQUAL "pkg_config")
 elseif(STEP STREQUAL "other_kind")
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/other -G Ninja
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
-    -D BUILD_SHARED_LIBS=${OTHER_SHARED} -D SLUICE_SANITIZE=${SANITIZE}
+    -D BUILD_SHARED_LIBS=${OTHER_SHARED}
     -D SLUICE_BUILD_TESTS=OFF -D SLUICE_BUILD_BENCH=OFF -D SLUICE_BUILD_SAMPLES=OFF)
   run(${CMAKE_COMMAND} --build ${WORK}/other)
   install_moved(${WORK}/other ${WORK}/other-prefix)
