@@ -38,7 +38,7 @@ struct SegmentJob {
   std::uint32_t first_mcu = 0, last_mcu = 0;  // [first, last) in scan order
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // the window, in MCUs
-  bool whole = false;  // the segment ends with the last MCU: nothing may be left of it
+  bool whole = false;     // the segment ends with the last MCU: nothing may be left of it
   bool transform = true;  // false leaves the planes as they are: for measurements
 };
 
