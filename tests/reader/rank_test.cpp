@@ -329,7 +329,7 @@ TEST_CASE("Four processes under mpirun share an epoch") {
   const std::filesystem::path path = WriteRawDataset(folder, 997);
   setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
   setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
-  const std::string command = "mpirun -np 4 --oversubscribe '" SLUICE_PLAY_RANK "' '" +
+  const std::string command = "mpirun -np 4 --oversubscribe " SLUICE_PLAY_RANK " '" +
                               path.string() + "' '" + (folder / "played").string() + "' 2>&1";
   REQUIRE(std::system(command.c_str()) == 0);
   std::vector<std::uint64_t> samples;

@@ -115,7 +115,8 @@ std::size_t Running::Threads() const {
        it.increment(gone)) {
     ++threads;
   }
-  return threads;
+  // An emulator has a thread of its own beside the program's.
+  return threads > 0 && !Emulator().empty() ? threads - 1 : threads;
 }
 
 Outcome Running::Wait(const std::function<void(const Outcome&)>& meanwhile) {
