@@ -178,8 +178,6 @@ void LoaderState::RunPlanner() {
     ResetForPlanning(slot);
     try {
       planner.Plan(epoch, batch, slot);
-    } catch (const Error& error) {
-      slot.error = error;
     } catch (const std::bad_alloc&) {
       slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
     }
@@ -285,7 +283,8 @@ Batch LoaderState::Deliver() {
   --handing_out_;  // the front had been handed out whole
   Advance();
   if (slot->error) {
-    const Error error = *slot->error;
+    const Error error = std::move(*slot->error);
+    slot->error.reset();
     free_.push_back(slot);
     plan_.notify_one();
     throw error;

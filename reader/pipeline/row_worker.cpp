@@ -20,7 +20,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
 
 bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
-  const Error error = decoder_.error();
+  Error error = decoder_.TakeError();
   faults_.Add({ref.index, dataset_.shards[ref.shard].file, decoder_.KeyOf(ref), error.sentence(),
                slot.epoch, 0});
   switch (options_.on_fault) {
@@ -34,7 +34,7 @@ bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
     case OnFault::kError: break;
   }
   outcome.failed_row = row;
-  outcome.error = error;
+  outcome.error = std::move(error);
   return false;
 }
 

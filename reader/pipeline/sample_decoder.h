@@ -13,15 +13,17 @@ class SampleDecoder {
   // All arguments must outlive the decoder.
   SampleDecoder(DatasetState& dataset, const Geometry& geometry, const SlotLayout& layout);
 
-  // Fills row `row` of the slot. False if the sample cannot be had; error() then says why.
+  // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
 
-  const Error& error() const { return *error_; }
+  // Taken, not copied: copies of an exception share their text, and this one goes to another
+  // thread.
+  Error TakeError() { return std::move(*error_); }
   // Empty where it cannot be read.
   std::string KeyOf(const SampleRef& ref) const;
 
   // Whether the sample's file still holds it. Asks the file system once for each file since
-  // LookAtFilesAnew(), and only where no checksum answers that. False: error() says why.
+  // LookAtFilesAnew(), and only where no checksum answers that. False: TakeError() says why.
   bool StillThere(const Slot& slot, std::size_t row);
   void LookAtFilesAnew() noexcept { looked_at_.clear(); }
 
