@@ -57,13 +57,14 @@ bool IsCopy(const Span& span) {
   return span.length == span.out && span.start == std::floor(span.start);
 }
 
-// The largest reduction that still leaves at least one pixel for each output pixel on both axes,
-// and whose grid the bounds lie on, so that no pixel outside of them is mixed in.
-std::uint32_t ReductionFor(const Region& region, const ImagePayload& payload) {
-  const auto fits = [](const Span& span, std::uint32_t size, std::uint32_t reduction) {
+// The largest reduction that still leaves so many pixels for each output pixel on both axes, and
+// whose grid the bounds lie on, so that no pixel outside of them is mixed in.
+std::uint32_t ReductionFor(const Region& region, const ImagePayload& payload,
+                           std::uint32_t samples_per_pixel) {
+  const auto fits = [&](const Span& span, std::uint32_t size, std::uint32_t reduction) {
     const std::uint32_t end = span.bound + span.bound_length;
-    return span.length >= double(span.out) * reduction && span.bound % reduction == 0 &&
-           (end % reduction == 0 || end == size);
+    return span.length >= double(span.out) * reduction * samples_per_pixel &&
+           span.bound % reduction == 0 && (end % reduction == 0 || end == size);
   };
   for (const std::uint32_t reduction : {8U, 4U, 2U}) {
     if (fits(region.x, payload.width, reduction) && fits(region.y, payload.height, reduction)) {
@@ -104,6 +105,9 @@ void ToPlanes(const Value* in, std::size_t pixels, std::uint32_t channels, Value
 }  // namespace
 
 struct PayloadDecoder::State {
+  explicit State(DecodePolicy decode_policy) : policy(decode_policy) {}
+
+  const DecodePolicy policy;
   const kernels::Kernels& set = kernels::Chosen();
   baseline::Decoder baseline{set};  // what our writer stores, and most of what others do
   JpegPlanes jpeg_planes{set};      // other grey and Y Cb Cr files
@@ -138,12 +142,12 @@ Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Regi
   if (target.channels != 1 && target.channels != 3) {
     return "a JPEG payload gives one or three channels";
   }
-  if (baseline.Decode(payload.bytes, payload.width, payload.height, region)) {
+  if (baseline.Decode(payload.bytes, payload.width, payload.height, region, policy)) {
     planar.Run(baseline.planes(), baseline.components(), region, target);
     return nullptr;
   }
   // Not its kind, or broken: libjpeg has the last word on both.
-  switch (jpeg_planes.Decode(payload.bytes, payload.width, payload.height, region)) {
+  switch (jpeg_planes.Decode(payload.bytes, payload.width, payload.height, region, policy)) {
     case JpegPlanes::Outcome::kDecoded:
       planar.Run(jpeg_planes.planes(), jpeg_planes.components(), region, target);
       return nullptr;
@@ -161,9 +165,14 @@ Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Regi
 Defect PayloadDecoder::State::DecodeOtherColours(const ImagePayload& payload, const Region& region,
                                                  std::uint32_t channels, Part& part) {
   JpegWindow window;
-  window.reduction = ReductionFor(region, payload);
-  NeededPixels(region.x, window.reduction, window.left, window.width);
-  NeededPixels(region.y, window.reduction, window.top, window.height);
+  window.reduction = ReductionFor(region, payload, policy.samples_per_pixel);
+  if (policy.whole_file) {
+    window.width = payload.width;
+    window.height = payload.height;
+  } else {
+    NeededPixels(region.x, window.reduction, window.left, window.width);
+    NeededPixels(region.y, window.reduction, window.top, window.height);
+  }
   window.channels = channels;
   JpegPart decoded;
   if (const Defect defect =
@@ -286,7 +295,7 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
   return nullptr;
 }
 
-PayloadDecoder::PayloadDecoder() : state_(std::make_unique<State>()) {}
+PayloadDecoder::PayloadDecoder(DecodePolicy policy) : state_(std::make_unique<State>(policy)) {}
 PayloadDecoder::~PayloadDecoder() = default;
 PayloadDecoder::PayloadDecoder(PayloadDecoder&&) noexcept = default;
 PayloadDecoder& PayloadDecoder::operator=(PayloadDecoder&&) noexcept = default;

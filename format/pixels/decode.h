@@ -50,9 +50,20 @@ struct PixelTarget {
   PixelOrder order = PixelOrder::kInterleaved;
 };
 
+// What a decoder gives up for speed. The default is a reader's; a converter, whose pictures are
+// made once and looked at many times, asks for more.
+struct DecodePolicy {
+  // How many samples a transform at a reduced size leaves for each output pixel and axis, at the
+  // least: with 1 the transform is nearly the whole filter where it fits, with 2 the triangle
+  // decides.
+  std::uint32_t samples_per_pixel = 1;
+  // Also reads what a region leaves out, so that damage anywhere in a file is found.
+  bool whole_file = false;
+};
+
 class PayloadDecoder {
  public:
-  PayloadDecoder();
+  explicit PayloadDecoder(DecodePolicy policy = {});
   ~PayloadDecoder();
   PayloadDecoder(PayloadDecoder&&) noexcept;
   PayloadDecoder& operator=(PayloadDecoder&&) noexcept;

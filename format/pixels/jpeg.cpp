@@ -41,7 +41,8 @@ struct JpegDecoder::State {
   std::vector<std::uint8_t> rows;
 
   void Prepare(Bytes file, const JpegWindow& window);
-  void DecodeRows(const JpegWindow& window, JpegPart& part);
+  // False if one of the components is missing.
+  bool DecodeRows(const JpegWindow& window, JpegPart& part);
 };
 
 // Reads the header and sets what is to come out. Leaves by longjmp: no objects with destructors
@@ -57,9 +58,10 @@ void JpegDecoder::State::Prepare(Bytes file, const JpegWindow& window) {
   object.out_color_space = cmyk ? JCS_CMYK : (window.channels == 1 ? JCS_GRAYSCALE : JCS_RGB);
 }
 
-void JpegDecoder::State::DecodeRows(const JpegWindow& window, JpegPart& part) {
+bool JpegDecoder::State::DecodeRows(const JpegWindow& window, JpegPart& part) {
   jpeg_decompress_struct& object = jpeg.object;
   jpeg_start_decompress(&object);
+  if (!libjpeg::HasAllComponents(object)) return false;
   // Columns next to a cropped edge differ from those of a whole decode, because upsampling of
   // chroma sees no neighbour there: a margin is decoded and left unused.
   constexpr std::uint32_t kMargin = 4;
@@ -92,6 +94,7 @@ void JpegDecoder::State::DecodeRows(const JpegWindow& window, JpegPart& part) {
   part.top = top;
   part.width = width;
   part.height = bottom - top;
+  return true;
 }
 
 JpegDecoder::JpegDecoder() : state_(std::make_unique<State>()) {}
@@ -107,7 +110,7 @@ Defect JpegDecoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height
   if (state.jpeg.object.image_width != width || state.jpeg.object.image_height != height) {
     return "the JPEG is of another size than the table says";
   }
-  state.DecodeRows(window, part);
+  if (!state.DecodeRows(window, part)) return "one of its colour components is missing";
   return nullptr;
 }
 

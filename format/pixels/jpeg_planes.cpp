@@ -26,7 +26,7 @@ struct JpegPlanes::State {
   std::vector<JSAMPROW> row_pointers[3];
 
   bool LayOut(const Region& region);
-  void DecodeRows();
+  void DecodeRows(bool all);
 };
 
 bool JpegPlanes::State::LayOut(const Region& region) {
@@ -65,13 +65,13 @@ bool JpegPlanes::State::LayOut(const Region& region) {
 }
 
 // Leaves by a jump on errors: no objects with destructors here.
-void JpegPlanes::State::DecodeRows() {
+void JpegPlanes::State::DecodeRows(bool all) {
   jpeg_decompress_struct& object = jpeg.object;
   JSAMPARRAY pointers[3] = {row_pointers[0].data(), row_pointers[1].data(), row_pointers[2].data()};
   const auto lines =
       static_cast<JDIMENSION>(object.max_v_samp_factor * libjpeg::LeastBlockSide(object));
   for (std::uint32_t mcu_row = 0;; ++mcu_row) {
-    bool more = false;
+    bool more = all;
     for (std::uint32_t c = 0; c < components; ++c) {
       const jpeg_component_info& info = object.comp_info[c];
       const auto down = static_cast<std::uint32_t>(info.v_samp_factor * libjpeg::BlockSide(info));
@@ -97,7 +97,7 @@ JpegPlanes::JpegPlanes(JpegPlanes&&) noexcept = default;
 JpegPlanes& JpegPlanes::operator=(JpegPlanes&&) noexcept = default;
 
 JpegPlanes::Outcome JpegPlanes::Decode(Bytes file, std::uint32_t width, std::uint32_t height,
-                                       const Region& region) {
+                                       const Region& region, const DecodePolicy& policy) {
   State& state = *state_;
   jpeg_decompress_struct& object = state.jpeg.object;
   if (setjmp(state.jpeg.trap.jump) != 0) {
@@ -113,15 +113,19 @@ JpegPlanes::Outcome JpegPlanes::Decode(Bytes file, std::uint32_t width, std::uin
   if (object.jpeg_color_space != JCS_YCbCr && object.jpeg_color_space != JCS_GRAYSCALE) {
     return Outcome::kOtherColours;
   }
-  object.scale_num = 8U >> ReductionLog2(region, 1, 1);
+  object.scale_num = 8U >> ReductionLog2(region, 1, 1, policy.samples_per_pixel);
   object.scale_denom = 8;
   object.dct_method = JDCT_ISLOW;
   object.raw_data_out = TRUE;
   object.out_color_space = object.jpeg_color_space;
   jpeg_start_decompress(&object);
+  if (!libjpeg::HasAllComponents(object)) {
+    state.defect = "one of its colour components is missing";
+    return Outcome::kBroken;
+  }
   state.components = static_cast<std::uint32_t>(object.num_components);
   if (!state.LayOut(region)) return Outcome::kOtherColours;
-  state.DecodeRows();
+  state.DecodeRows(policy.whole_file);
   return Outcome::kDecoded;
 }
 

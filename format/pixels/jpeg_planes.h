@@ -23,7 +23,8 @@ class JpegPlanes {
     kOtherColours,  // not grey or Y Cb Cr, or sampled in a way that has no whole factors
     kBroken,        // defect() says why
   };
-  Outcome Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region);
+  Outcome Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
+                 const DecodePolicy& policy = {});
 
   Defect defect() const noexcept;
   const ColumnPlane* planes() const noexcept;

@@ -69,4 +69,12 @@ void ReadHeader(jpeg_decompress_struct& object, Bytes file) {
   jpeg_read_header(&object, TRUE);
 }
 
+bool HasAllComponents(const jpeg_decompress_struct& object) noexcept {
+  for (int c = 0; c < object.num_components; ++c) {
+    // Set when a scan of the component begins.
+    if (object.comp_info[c].quant_table == nullptr) return false;
+  }
+  return true;
+}
+
 }  // namespace sluice::libjpeg

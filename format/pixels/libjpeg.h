@@ -57,4 +57,8 @@ inline int LeastBlockSide(const jpeg_decompress_struct& object) noexcept {
 #endif
 }
 
+// Whether every component's data have come: a file of several scans may end, properly, before that.
+// After jpeg_start_decompress().
+bool HasAllComponents(const jpeg_decompress_struct& object) noexcept;
+
 }  // namespace sluice::libjpeg

@@ -17,11 +17,11 @@ void Grow(std::vector<std::uint8_t>& bytes, std::size_t size) {
 
 }  // namespace
 
-std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor,
-                            std::uint32_t y_factor) noexcept {
+std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor, std::uint32_t y_factor,
+                            std::uint32_t samples_per_pixel) noexcept {
   const double x = region.x.length / region.x.out / x_factor;
   const double y = region.y.length / region.y.out / y_factor;
-  const double scale = std::min(x, y);
+  const double scale = std::min(x, y) / samples_per_pixel;
   return scale >= 8 ? 3 : scale >= 4 ? 2 : scale >= 2 ? 1 : 0;
 }
 

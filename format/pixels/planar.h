@@ -18,10 +18,10 @@
 namespace sluice {
 
 // The largest power of two up to 8 by which a component may be made smaller on both axes and still
-// have at least one sample for each output pixel. `x_factor` and `y_factor` are those of its
+// have at least so many samples for each output pixel. `x_factor` and `y_factor` are those of its
 // sampling.
-std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor,
-                            std::uint32_t y_factor) noexcept;
+std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor, std::uint32_t y_factor,
+                            std::uint32_t samples_per_pixel) noexcept;
 
 // A component's samples by columns: (x, y) lies at data[(x - left) * stride + (y - top)].
 // kernels::kSlack bytes behind each column's wanted part may be read.

@@ -77,8 +77,10 @@ void Conversion::Run(unsigned threads) {
   const std::uint64_t header_bytes = BuildShardHeader(schema_, {}, 1).size();
   const std::uint64_t reserve_bytes = OriginBound(plan_.SamplesOf(0));
   threads = static_cast<unsigned>(std::min<std::uint64_t>(threads, samples));
-  std::vector<SampleEncoder> encoders(
-      threads, SampleEncoder(source_folder_, options_, schema_, header_bytes, reserve_bytes));
+  std::vector<SampleEncoder> encoders;
+  encoders.reserve(threads);
+  for (unsigned i = 0; i < threads; ++i)
+    encoders.emplace_back(source_folder_, options_, schema_, header_bytes, reserve_bytes);
   if (samples > 0) {
     RunInOrder(
         threads, samples, hooks_.stop,

@@ -20,7 +20,10 @@ Probe ProbeSizes(const std::filesystem::path& folder, const SourceList& sources,
                  const ConvertOptions& options, unsigned threads, const std::stop_token& stop) {
   const std::size_t count = std::min(order.size(), kProbedSamples);
   const RowLayout layout(schema);
-  std::vector<SampleEncoder> encoders(threads, SampleEncoder(folder, options, schema, 0, 0));
+  std::vector<SampleEncoder> encoders;
+  encoders.reserve(threads);
+  for (unsigned i = 0; i < threads; ++i)
+    encoders.emplace_back(folder, options, schema, 0, 0);
   std::vector<std::uint64_t> bytes(count);
   std::vector<std::string> reasons(count);
   ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {

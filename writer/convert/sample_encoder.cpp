@@ -6,6 +6,7 @@
 #include "format/disk/limits.h"
 #include "writer/encode/jpeg.h"
 #include "writer/encode/keep.h"
+#include "writer/fit/fit_picture.h"
 #include "writer/shard_writer.h"
 #include "writer/source/jpeg_source.h"
 #include "writer/source/png_source.h"
@@ -117,11 +118,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
       return;
     }
   }
-  const std::uint32_t reduction = DecodeReduction(geometry);
-  Picture picture = source.Decode(options_.channels, reduction);
-  Store(FitPicture(std::move(picture), reduction, source.width(), source.height(),
-                   source.orientation(), geometry, resampler_),
-        value);
+  Store(jpeg_fitter_.Fit(source, file_, options_.channels, geometry), value);
 }
 
 void SampleEncoder::EncodeFromPng(Outcome& outcome) {

@@ -6,7 +6,7 @@
 #include <sluice/convert.h>
 
 #include "format/disk/block.h"
-#include "writer/fit/fit_picture.h"
+#include "writer/fit/jpeg_fitter.h"
 #include "writer/source/scan.h"
 
 namespace sluice {
@@ -47,6 +47,7 @@ class SampleEncoder {
   std::uint64_t header_bytes_;
   std::uint64_t reserve_bytes_;
   std::vector<std::byte> file_;
+  JpegFitter jpeg_fitter_;
   Resampler resampler_;
 };
 

@@ -7,14 +7,19 @@ namespace sluice {
 namespace {
 
 // The interval [start, start + length) of the upright picture, along the stored picture's axis that
-// runs with it, whose full size is `full`.
-Axis StoredAxis(double start, double length, std::uint32_t out, bool mirrored, std::uint32_t full,
-                std::uint32_t reduction) {
+// runs with it, whose size is `full`.
+Axis StoredAxis(double start, double length, std::uint32_t out, bool mirrored, std::uint32_t full) {
   Axis axis;
-  axis.start = (mirrored ? full - start - length : start) / reduction;
-  axis.length = length / reduction;
+  axis.start = mirrored ? full - start - length : start;
+  axis.length = length;
   axis.out = out;
   axis.mirrored = mirrored;
+  return axis;
+}
+
+Axis Reduced(Axis axis, std::uint32_t reduction) {
+  axis.start /= reduction;
+  axis.length /= reduction;
   return axis;
 }
 
@@ -50,20 +55,35 @@ Picture Padded(const Picture& in, const Geometry& geometry) {
 
 }  // namespace
 
+StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
+                        Orientation orientation, const Geometry& geometry) {
+  // The upright picture's axes, named after the stored axes that run with them.
+  const bool turned = orientation.transposed;
+  StoredPart part;
+  part.x = StoredAxis(
+      turned ? geometry.top : geometry.left, turned ? geometry.height : geometry.width,
+      turned ? geometry.out_height : geometry.out_width, orientation.mirror_x, stored_width);
+  part.y = StoredAxis(
+      turned ? geometry.left : geometry.top, turned ? geometry.width : geometry.height,
+      turned ? geometry.out_width : geometry.out_height, orientation.mirror_y, stored_height);
+  return part;
+}
+
+Picture TurnAndPad(Picture picture, Orientation orientation, const Geometry& geometry) {
+  if (orientation.transposed) picture = Transposed(picture);
+  if (picture.width != geometry.target_width || picture.height != geometry.target_height) {
+    picture = Padded(picture, geometry);
+  }
+  return picture;
+}
+
 Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t stored_width,
                    std::uint32_t stored_height, Orientation orientation, const Geometry& geometry,
                    Resampler& resampler) {
   if (geometry.unchanged && orientation.identity()) return picture;
-  // The upright picture's axes, named after the stored axes that run with them.
-  const bool turned = orientation.transposed;
-  const Axis x =
-      StoredAxis(turned ? geometry.top : geometry.left, turned ? geometry.height : geometry.width,
-                 turned ? geometry.out_height : geometry.out_width, orientation.mirror_x,
-                 stored_width, reduction);
-  const Axis y =
-      StoredAxis(turned ? geometry.left : geometry.top, turned ? geometry.width : geometry.height,
-                 turned ? geometry.out_width : geometry.out_height, orientation.mirror_y,
-                 stored_height, reduction);
+  const StoredPart part = StoredPartOf(stored_width, stored_height, orientation, geometry);
+  const Axis x = Reduced(part.x, reduction);
+  const Axis y = Reduced(part.y, reduction);
   Picture out;
   out.width = x.out;
   out.height = y.out;
@@ -73,11 +93,7 @@ Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t store
                       picture.width, picture.height, picture.channels},
                      x, y, {out.pixels.data(), std::size_t{out.width} * out.channels});
   picture = Picture{};  // its memory, before more is taken
-  if (turned) out = Transposed(out);
-  if (out.width != geometry.target_width || out.height != geometry.target_height) {
-    out = Padded(out, geometry);
-  }
-  return out;
+  return TurnAndPad(std::move(out), orientation, geometry);
 }
 
 Picture GreyToRgb(const Picture& grey) {

@@ -14,6 +14,17 @@ Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t store
                    std::uint32_t stored_height, Orientation orientation, const Geometry& geometry,
                    Resampler& resampler);
 
+// What a geometry takes of a stored picture, along the stored axes and in full-size pixels, and how
+// many pixels it becomes along them.
+struct StoredPart {
+  Axis x, y;
+};
+StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
+                        Orientation orientation, const Geometry& geometry);
+
+// The last steps: `picture` is the resampled StoredPart, mirrored as that says.
+Picture TurnAndPad(Picture picture, Orientation orientation, const Geometry& geometry);
+
 // Grey values three times each.
 Picture GreyToRgb(const Picture& grey);
 

@@ -15,6 +15,21 @@ bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept {
          std::memcmp(a.symbols, b.symbols, a.symbol_count) == 0;
 }
 
+// One behind the last MCU of the segment [begin, end) that lies in the window; `begin` if none
+// does.
+std::uint64_t WantedEnd(const kernels::SegmentJob& job, std::uint64_t begin,
+                        std::uint64_t end) noexcept {
+  const std::uint64_t across = job.mcus_across;
+  // In the window's columns of the last row that the segment reaches into.
+  std::uint64_t row = std::min<std::uint64_t>((end - 1) / across, job.bottom - 1);
+  if (row * across + job.left >= end) {
+    if (row == 0) return begin;
+    --row;
+  }
+  if (row < job.top) return begin;
+  return std::max(begin, std::min(row * across + job.right, end));
+}
+
 }  // namespace
 
 bool Decoder::FindTables() {
@@ -32,7 +47,8 @@ bool Decoder::FindTables() {
   return true;
 }
 
-void Decoder::LayOut(const Region& region, kernels::SegmentJob& job) {
+void Decoder::LayOut(const Region& region, std::uint32_t samples_per_pixel,
+                     kernels::SegmentJob& job) {
   job.left = header_.mcus_across;
   job.top = header_.mcus_down;
   // First which MCUs all components together need, then planes of that size.
@@ -41,7 +57,7 @@ void Decoder::LayOut(const Region& region, kernels::SegmentJob& job) {
     const Component& component = header_.component[c];
     const std::uint32_t fx = header_.max_h / component.h;
     const std::uint32_t fy = header_.max_v / component.v;
-    const std::uint32_t log2 = reduction[c] = ReductionLog2(region, fx, fy);
+    const std::uint32_t log2 = reduction[c] = ReductionLog2(region, fx, fy, samples_per_pixel);
     const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
     ColumnPlane& plane = planes_[c];
     plane.x = MakeComponentAxis(region.x, fx << log2, reduced(component.width), region.filter);
@@ -79,25 +95,18 @@ void Decoder::LayOut(const Region& region, kernels::SegmentJob& job) {
   }
 }
 
-bool Decoder::DecodeSegments(kernels::SegmentJob& job) {
+bool Decoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
   const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
   const std::uint64_t interval = header_.restart_interval != 0 ? header_.restart_interval : mcus;
   const std::uint64_t across = header_.mcus_across;
-  const std::uint64_t last_wanted = (job.bottom - 1) * across + job.right;
+  const std::uint64_t last_wanted = all ? mcus : (job.bottom - 1) * across + job.right;
   Segments segments(header_.scan);
-  for (std::uint64_t s = (job.top * across + job.left) / interval; s * interval < last_wanted;
-       ++s) {
+  for (std::uint64_t s = all ? 0 : (job.top * across + job.left) / interval;
+       s * interval < last_wanted; ++s) {
     const std::uint64_t begin = s * interval;
     const std::uint64_t end = std::min(begin + interval, mcus);
-    // Up to the last MCU of the segment that lies in the window: in the window's columns of the
-    // last row that the segment reaches into.
-    std::uint64_t row = std::min<std::uint64_t>((end - 1) / across, job.bottom - 1);
-    if (row * across + job.left >= end) {
-      if (row == 0) continue;
-      --row;
-    }
-    const std::uint64_t stop = std::min(row * across + job.right, end);
-    if (row < job.top || stop <= begin) continue;  // nothing of it is wanted
+    const std::uint64_t stop = all ? end : WantedEnd(job, begin, end);
+    if (stop == begin) continue;
     if (!segments.Seek(static_cast<std::uint32_t>(s))) return false;
     job.size = segments.Read(segment_);
     job.bytes = segment_.data();
@@ -109,7 +118,8 @@ bool Decoder::DecodeSegments(kernels::SegmentJob& job) {
   return true;
 }
 
-bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region) {
+bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
+                     const DecodePolicy& policy) {
   header_.components = 0;
   header_.restart_interval = 0;
   std::fill(std::begin(header_.quant_set), std::end(header_.quant_set), false);
@@ -123,8 +133,8 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
   const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
   if (header_.scan.size() * 8 < mcus * header_.components * 2) return false;
   kernels::SegmentJob job;
-  LayOut(region, job);
-  return DecodeSegments(job);
+  LayOut(region, policy.samples_per_pixel, job);
+  return DecodeSegments(policy.whole_file, job);
 }
 
 }  // namespace sluice::baseline

@@ -20,7 +20,8 @@ class Decoder {
 
   // The planes that the region needs of a picture whose header must say width x height. False if
   // the file is to be left to libjpeg, because of its kind or because its coded data is broken.
-  bool Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region);
+  bool Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
+              const DecodePolicy& policy = {});
 
   const ColumnPlane* planes() const noexcept { return planes_; }
   std::uint32_t components() const noexcept { return header_.components; }
@@ -33,8 +34,8 @@ class Decoder {
   };
 
   bool FindTables();
-  void LayOut(const Region& region, kernels::SegmentJob& job);
-  bool DecodeSegments(kernels::SegmentJob& job);
+  void LayOut(const Region& region, std::uint32_t samples_per_pixel, kernels::SegmentJob& job);
+  bool DecodeSegments(bool all, kernels::SegmentJob& job);
 
   const kernels::Kernels& set_;
   Header header_;
