@@ -212,6 +212,14 @@ void Complete(const CLI::App& app, Arguments& arguments) {
   }
 }
 
+// A disk that is full or refuses: what to do once it is well again.
+[[noreturn]] void ThrowWithAdvice(const Error& error) {
+  throw Error(error.code(), error.file(), error.place(),
+              error.sentence() +
+                  "; whatever was finished stays, and once this is mended the same command goes on "
+                  "from there");
+}
+
 int Run(const CLI::App& app, Arguments& arguments) {
   Complete(app, arguments);
   const cli::Interrupt interrupt;
@@ -231,6 +239,7 @@ int Run(const CLI::App& app, Arguments& arguments) {
     account.summary = Convert(arguments.source, arguments.dataset, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
+    if (error.code() == ErrorCode::kIo) ThrowWithAdvice(error);
     if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
     std::fprintf(stderr,
                  "sluice: interrupted. What was finished stays in %s; the same command goes on "

@@ -154,17 +154,17 @@ void WriteFile(const std::filesystem::path& path, Bytes content) {
 }
 
 void CreateFolder(const std::filesystem::path& path) {
-  if (mkdir(path.c_str(), 0777) == 0) {
-    std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
-    if (!full.has_filename()) full = full.parent_path();  // "data/" is "data"
-    SyncFolder(full.parent_path());
-    return;
-  }
+  const bool made = mkdir(path.c_str(), 0777) == 0;
   const int error_number = errno;
   std::error_code ignored;
-  if (error_number != EEXIST || !std::filesystem::is_directory(path, ignored)) {
+  if (!made && (error_number != EEXIST || !std::filesystem::is_directory(path, ignored))) {
     ThrowIo(path, "the folder cannot be created", error_number);
   }
+  std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
+  if (!full.has_filename()) full = full.parent_path();  // "data/" is "data"
+  // One that is there may be of a process that was killed before it synced the folder around it;
+  // but it may also lie where this user cannot read.
+  if (made || access(full.parent_path().c_str(), R_OK) == 0) SyncFolder(full.parent_path());
 }
 
 void SyncFolder(const std::filesystem::path& path) {

@@ -17,17 +17,18 @@ namespace sluice::test {
 namespace {
 
 // Between fork and exec: only calls that are safe there.
-[[noreturn]] void Become(char* const* words, int out, int err) {
+[[noreturn]] void Become(char* const* words, char* const* environment, const char* in_file, int out,
+                         int err) {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int nothing = open("/dev/null", O_RDONLY);
-  dup2(nothing, STDIN_FILENO);
+  const int in = open(in_file, O_RDONLY);
+  dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
-  execv(words[0], words);
+  execve(words[0], words, environment);
   _exit(127);
 }
 
@@ -78,9 +79,17 @@ Running::Running(const std::string& program, const Words& arguments, const RunOp
   for (const std::string& word : arguments)
     words.push_back(const_cast<char*>(word.c_str()));
   words.push_back(nullptr);
+  // Ours first: of a name that stands there twice, getenv() sees the first.
+  std::vector<char*> environment;
+  for (const std::string& variable : options.environment)
+    environment.push_back(const_cast<char*>(variable.c_str()));
+  for (char** variable = environ; *variable != nullptr; ++variable)
+    environment.push_back(*variable);
+  environment.push_back(nullptr);
+  const std::string in_file = options.in_file.empty() ? "/dev/null" : options.in_file.string();
   pid_ = fork();
   Check(pid_ >= 0, "fork");
-  if (pid_ == 0) Become(words.data(), out[1], err[1]);
+  if (pid_ == 0) Become(words.data(), environment.data(), in_file.c_str(), out[1], err[1]);
   close(out[1]);
   close(err[1]);
   out_ = out[0];
@@ -105,6 +114,13 @@ bool Running::Ended() const {
   return pid_ < 0 ||
          (waitid(P_PID, static_cast<id_t>(pid_), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
           info.si_pid != 0);
+}
+
+bool Running::Stopped() const {
+  siginfo_t info{};
+  return pid_ > 0 &&
+         waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid != 0;
 }
 
 std::size_t Running::Threads() const {

@@ -24,6 +24,8 @@ struct RunOptions {
   // Standard error is a terminal of this many columns; 0: a pipe, as in a log.
   unsigned short terminal_columns = 0;
   std::filesystem::path out_file = {};  // standard output goes there, not into Outcome::out
+  std::filesystem::path in_file = {};   // standard input comes from there; empty: nothing
+  Words environment = {};               // "NAME=value", beside this process's own
 };
 
 // A program that has been started; ended by SIGKILL if nobody waited for it.
@@ -38,6 +40,7 @@ class Running {
   // Threads it has now; 0 once it has ended.
   std::size_t Threads() const;
   bool Ended() const;
+  bool Stopped() const;  // by SIGSTOP or the like
   // Reads what it writes until it ends. `meanwhile` is called every few milliseconds.
   Outcome Wait(const std::function<void(const Outcome& so_far)>& meanwhile = {});
 

@@ -48,6 +48,9 @@ DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
     std::vector<std::byte> content;
     ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
     plan_ = AsText(content);
+    // The run that left it may have been killed between giving a file its name and syncing the
+    // folder; what is built on the file must not be surer than the file.
+    SyncFolder(path_);
   } else if (HoldsForeignFiles(path_)) {
     throw Error(ErrorCode::kExists, path_.string(),
                 "holds files that no conversion has left there; name a folder that does not exist "

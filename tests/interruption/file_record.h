@@ -1,0 +1,43 @@
+// What a program asked of the file system, call by call: the record that file_seam.cpp writes.
+//
+// A program that runs with the seam (LD_PRELOAD) counts its changing calls on one folder: creating
+// a file, write, fsync, close of a written file, rename, unlink, mkdir. Each is recorded once it
+// has been done. What the seam is to do comes through the environment:
+//   SLUICE_SEAM_FOLDER  the folder, as the program names it (an absolute path)
+//   SLUICE_SEAM_RECORD  the file that the record is appended to; none: no record
+//   SLUICE_SEAM_DO      "kill:N" or "stop:N": SIGKILL or SIGSTOP before call N (from 0);
+//                       "fail:N:ERRNO": call N fails with that number, "fail-all:N:ERRNO": that and
+//                       all later ones that write, create, rename or sync;
+//                       "short:N": call N, if it is a write, takes half of its bytes;
+//                       "space:BYTES": writes beyond so many bytes fail with ENOSPC
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+enum class FileCall : std::uint8_t {
+  kCreate = 1,  // a file is created, or emptied if it is there
+  kWrite,
+  kSync,  // of a file or of a folder
+  kClose,
+  kRename,
+  kUnlink,
+  kMakeFolder,
+};
+
+struct RecordedCall {
+  FileCall call = FileCall::kCreate;
+  std::string path;
+  std::string to;            // of a rename
+  std::uint64_t offset = 0;  // of a write
+  std::string data;          // of a write
+};
+
+// Throws std::runtime_error if the file is no record. A last call cut off by a kill is left out.
+std::vector<RecordedCall> ReadRecord(const std::filesystem::path& path);
+
+}  // namespace sluice::test

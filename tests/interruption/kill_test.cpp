@@ -1,0 +1,106 @@
+// Conversions ended by SIGKILL, at any call and at any time.
+#include <chrono>
+#include <csignal>
+
+#include "format/random.h"
+#include "tests/catch.h"
+#include "tests/interruption/conversion.h"
+#include "tests/interruption/file_record.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Kills a conversion before its call `number` and finishes it.
+void KillBefore(const Conversion& conversion, std::size_t number) {
+  INFO("killed before call " << number);
+  const auto data = conversion.folder() / ("killed" + std::to_string(number));
+  const Outcome outcome = conversion.Run(data, "kill:" + std::to_string(number));
+  CHECK(outcome.signal == SIGKILL);
+  conversion.CheckReaders(data);
+  conversion.CheckResumes(data);
+  std::filesystem::remove_all(data);
+}
+
+std::size_t CallsOf(const Conversion& conversion) {
+  const auto record = conversion.folder() / "record";
+  REQUIRE(conversion.Run(conversion.folder() / "recorded", "", record).exit_code == 3);
+  return ReadRecord(record).size();
+}
+
+// Conversions are killed after a random time and begun again, each until it ends by itself, until
+// there have been `kills` kills.
+void KillAtRandom(int kills) {
+  const Conversion conversion(4);
+  const Clock::time_point start = Clock::now();
+  REQUIRE(conversion.Run(conversion.folder() / "timed").exit_code == 3);
+  const double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  RandomStream random(7, static_cast<Purpose>(999), 1);
+  int done = 0;
+  for (int attempt = 0; done < kills; ++attempt) {
+    const auto data = conversion.folder() / ("data" + std::to_string(attempt));
+    for (bool ended = false; !ended;) {
+      const std::chrono::duration<double> wait(whole * static_cast<double>(random.Below(1000)) /
+                                               1000);
+      Running running(SLUICE_COMMAND, conversion.Command(data));
+      const Clock::time_point begin = Clock::now();
+      const Outcome outcome = running.Wait([&](const Outcome&) {
+        if (Clock::now() - begin >= wait) running.Signal(SIGKILL);
+      });
+      ended = outcome.signal != SIGKILL;
+      if (ended) {
+        CHECK(outcome.exit_code == 3);
+      } else {
+        ++done;
+        conversion.CheckReaders(data);
+      }
+    }
+    conversion.CheckResumes(data);
+    std::filesystem::remove_all(data);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a conversion killed at a random time goes on to the same bytes") {
+  KillAtRandom(5);
+}
+
+TEST_CASE("conversions killed 200 times at random go on to the same bytes", "[slow]") {
+  KillAtRandom(200);
+}
+
+TEST_CASE("a conversion killed before some of its file calls goes on to the same bytes") {
+  const Conversion conversion(2);
+  const std::size_t calls = CallsOf(conversion);
+  REQUIRE(calls > 30);
+  for (std::size_t call = 3; call < calls; call += 7)
+    KillBefore(conversion, call);
+}
+
+TEST_CASE("a conversion killed before any of its file calls goes on to the same bytes", "[slow]") {
+  const Conversion conversion(3);
+  const std::size_t calls = CallsOf(conversion);
+  for (std::size_t call = 0; call < calls; ++call)
+    KillBefore(conversion, call);
+}
+
+TEST_CASE("what is killed while it goes on goes on again", "[slow]") {
+  const Conversion conversion(3);
+  const std::size_t calls = CallsOf(conversion);
+  for (std::size_t first = 5; first < calls; first += 5) {
+    for (std::size_t second = 0; second < 12; second += 3) {
+      INFO("killed before calls " << first << " and " << second);
+      const auto data = conversion.folder() / "data";
+      CHECK(conversion.Run(data, "kill:" + std::to_string(first)).signal == SIGKILL);
+      conversion.Run(data, "kill:" + std::to_string(second));
+      conversion.CheckReaders(data);
+      conversion.CheckResumes(data);
+      std::filesystem::remove_all(data);
+    }
+  }
+}
+
+}  // namespace sluice::test

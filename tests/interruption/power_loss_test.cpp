@@ -1,0 +1,137 @@
+// Power losses: each state that a disk may be in at any moment of a conversion is laid out, read by
+// every reader and gone on from.
+#include <set>
+
+#include <sluice/convert.h>
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/interruption/conversion.h"
+#include "tests/interruption/disk_model.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+namespace {
+
+// The same conversion as Conversion::Command() makes, without a process: there are many states.
+void Resume(const Conversion& conversion, const std::filesystem::path& data) {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.size = Size{200, 160};
+  options.image = ImageCodec::kRaw;
+  options.shard_bytes = 1'000'000;
+  options.threads = 2;
+  Convert(conversion.source(), data, options);
+}
+
+std::string DigestOf(const DiskState& state) {
+  if (!state) return "none";
+  std::string text;
+  for (const auto& [name, content] : *state)
+    text += name + " " + ToHex(Hash128(AsBytes(content))) + "\n";
+  return text;
+}
+
+void LayOut(const DiskState& state, const std::filesystem::path& data) {
+  std::filesystem::remove_all(data);
+  if (!state) return;
+  std::filesystem::create_directory(data);
+  for (const auto& [name, content] : *state)
+    WriteBytes(data / name, content);
+}
+
+class Replay {
+ public:
+  Replay(const Conversion& conversion, std::size_t every)
+      : conversion_(conversion), every_(every), data_(conversion.folder() / "replayed") {}
+
+  // Every `every`th state at each moment of a record. At its end the dataset must be there for
+  // sure if the run said that it had done its work.
+  void Run(const std::vector<RecordedCall>& calls, const std::filesystem::path& recorded,
+           bool finished) {
+    DiskModel model(recorded.string());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      INFO("power lost after call " << i);
+      model.Apply(calls[i]);
+      model.ForEachState([&](const DiskState& state) { Visit(state); });
+    }
+    if (!finished) return;
+    std::size_t states = 0;
+    model.ForEachState([&](const DiskState& state) {
+      ++states;
+      CHECK(state == DiskState(conversion_.expected()));
+    });
+    CHECK(states == 1);
+  }
+
+  std::size_t states() const { return seen_.size(); }
+
+ private:
+  void Visit(const DiskState& state) {
+    if (!seen_.insert(DigestOf(state)).second || seen_.size() % every_ != 0) return;
+    LayOut(state, data_);
+    Read(state == DiskState(conversion_.expected()));
+    if (seen_.size() % (every_ * 40) == 0) conversion_.CheckReaders(data_);
+    Resume(conversion_, data_);
+    CHECK(ContentsIfAny(data_) == conversion_.expected());
+  }
+
+  // What has a manifest is a whole dataset.
+  void Read(bool may_be_opened) const {
+    if (std::filesystem::exists(data_ / "manifest.json")) {
+      const Dataset dataset = Dataset::Open(data_);
+      for (std::uint64_t i = 0; i < dataset.size(); ++i)
+        dataset[i].Payload();
+      return;
+    }
+    CHECK_FALSE(may_be_opened);
+    const auto error = ErrorOf([&] { Dataset::Open(data_); });
+    REQUIRE(error);
+    const bool clear =
+        error->code() == ErrorCode::kUnfinished || error->code() == ErrorCode::kNotFound;
+    CHECK(clear);
+  }
+
+  const Conversion& conversion_;
+  std::size_t every_;
+  std::filesystem::path data_;
+  std::set<std::string> seen_;
+};
+
+// An uninterrupted run, and one that was killed before call `kill` and gone on with.
+void ReplayConversions(int shards, std::size_t every, const std::vector<int>& kills) {
+  const Conversion conversion(shards);
+  Replay replay(conversion, every);
+  const auto data = conversion.folder() / "recorded";
+  const auto record = conversion.folder() / "record";
+  REQUIRE(conversion.Run(data, "", record).exit_code == 3);
+  replay.Run(ReadRecord(record), data, true);
+  for (const int kill : kills) {
+    INFO("killed before call " << kill);
+    std::filesystem::remove_all(data);
+    std::filesystem::remove(record);
+    conversion.Run(data, "kill:" + std::to_string(kill), record);
+    REQUIRE(conversion.Run(data, "", record).exit_code == 3);
+    replay.Run(ReadRecord(record), data, true);
+  }
+  CHECK(replay.states() > 20);
+}
+
+}  // namespace
+
+TEST_CASE("a power loss at any moment leaves a folder that a conversion goes on from") {
+  ReplayConversions(2, 9, {20});
+}
+
+TEST_CASE("each state a disk may hold after a power loss is gone on from", "[slow]") {
+  std::vector<int> kills;
+  for (int call = 1; call < 60; ++call)
+    kills.push_back(call);
+  ReplayConversions(3, 1, kills);
+}
+
+}  // namespace sluice::test
