@@ -12,6 +12,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/convert_report.h"
+#include "tools/convert_source.h"
 
 namespace sluice {
 namespace {
@@ -20,11 +21,14 @@ using cli::AddOption;
 using cli::UsageError;
 
 constexpr const char* kDescription =
-    "Compiles a folder of images into a dataset.\n\n"
-    "SOURCE holds one folder per class (numbered in the order of their names; images in nested\n"
-    "folders belong to the top one), or images directly: then they have no labels. JPEG and PNG\n"
-    "are recognised by content. Hidden files and files that are no images are passed over and\n"
-    "counted; broken images are left out and listed in DATASET/skipped.tsv.\n\n"
+    "Compiles images into a dataset.\n\n"
+    "SOURCE is a folder that holds one folder per class (numbered in the order of their names;\n"
+    "images in nested folders belong to the top one), or images directly: then they have no\n"
+    "labels. Or it is one or more tar files in WebDataset's naming: KEY.jpg with KEY.cls, "
+    "KEY.txt,\n"
+    "KEY.json and KEY.mask.png. Or the images are named by --table or --paths.\n\n"
+    "JPEG and PNG are recognised by content. Hidden files and files that are no images are passed\n"
+    "over and counted; broken images are left out and listed in DATASET/skipped.tsv.\n\n"
     "DATASET is created. Where a conversion was interrupted, the same command goes on with it.\n"
     "The result depends on the sources and the options alone, never on --threads.\n";
 
@@ -34,11 +38,14 @@ constexpr const char* kExamples =
     "  sluice convert photos/ data/photos\n"
     "  sluice convert photos/ data/photos --short-side 256 --quality 95\n"
     "  sluice convert cifar/train data/train --no-resize --quality keep\n"
-    "  sluice convert photos/ data/raw64 --size 64x64 --image raw\n\n";
+    "  sluice convert photos/ data/raw64 --size 64x64 --image raw\n"
+    "  sluice convert --table labels.csv data/x --field bbox=boxes:xywh --field caption=text\n"
+    "  sluice convert images/ data/seg --mask-dir annotations/\n"
+    "  sluice convert train-*.tar data/train\n"
+    "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
 struct Arguments {
-  std::string source;
-  std::string dataset;
+  SourceArguments source;
   ConvertOptions options;
   bool no_resize = false;
   bool json = false;
@@ -222,11 +229,13 @@ void Complete(const CLI::App& app, Arguments& arguments) {
 
 int Run(const CLI::App& app, Arguments& arguments) {
   Complete(app, arguments);
+  const ConvertSource source = MakeSource(arguments.source);
+  const std::string dataset = arguments.source.places.back();
   const cli::Interrupt interrupt;
   cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
-                         "converting " + cli::Printable(arguments.source) + " into " +
-                             cli::Printable(arguments.dataset));
-  ConvertAccount account{arguments.dataset, arguments.options, {}, 0};
+                         "converting " + cli::Printable(NameOf(arguments.source)) + " into " +
+                             cli::Printable(dataset));
+  ConvertAccount account{dataset, arguments.options, {}, 0};
   bool begun = false;
   ConvertHooks hooks;
   hooks.stop = interrupt.token();
@@ -236,7 +245,7 @@ int Run(const CLI::App& app, Arguments& arguments) {
     progress.Update(now.samples_done, now.samples_total, now.bytes_out);
   };
   try {
-    account.summary = Convert(arguments.source, arguments.dataset, arguments.options, hooks);
+    account.summary = Convert(source, dataset, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
     if (error.code() == ErrorCode::kIo) ThrowWithAdvice(error);
@@ -244,7 +253,7 @@ int Run(const CLI::App& app, Arguments& arguments) {
     std::fprintf(stderr,
                  "sluice: interrupted. What was finished stays in %s; the same command goes on "
                  "from there.\n",
-                 cli::Printable(arguments.dataset).c_str());
+                 cli::Printable(dataset).c_str());
     return cli::kInterrupted;
   }
   progress.Erase();
@@ -261,8 +270,7 @@ int Run(const CLI::App& app, Arguments& arguments) {
 cli::Command AddConvertCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("convert", kDescription);
   const auto arguments = std::make_shared<Arguments>();
-  app->add_option("SOURCE", arguments->source, "folder of images")->required()->type_name("");
-  app->add_option("DATASET", arguments->dataset, "folder to create")->required()->type_name("");
+  AddSourceOptions(*app, arguments->source);
   AddSizeOptions(*app, *arguments);
   AddImageOptions(*app, *arguments);
   AddDatasetOptions(*app, *arguments);

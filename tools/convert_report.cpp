@@ -104,6 +104,10 @@ void PrintConvertText(const ConvertAccount& account) {
     std::fprintf(stderr, "sluice: warning: %s\n", Printable(warning).c_str());
   }
   std::string text = MadeLines(account);
+  if (summary.boxes_dropped > 0) {
+    text += "  boxes      " + CountText(summary.boxes_dropped, "box", "boxes") +
+            " dropped, of which nothing is left in the image\n";
+  }
   if (!summary.passed_over.empty()) {
     text += "  passed     " + CountText(summary.passed_over.size(), "file", "files") + " over:\n" +
             ReasonLines(summary.passed_over);
@@ -131,6 +135,7 @@ void PrintConvertJson(const ConvertAccount& account) {
                   {"skipped", summary.skipped.size()},
                   {"passed_over", summary.passed_over.size()},
                   {"kept", summary.kept},
+                  {"boxes_dropped", summary.boxes_dropped},
                   {"found_done", account.found_done},
                   {"shards", summary.shards},
                   {"shard_samples", summary.shard_samples},

@@ -34,11 +34,14 @@ std::size_t SequenceLength(std::string_view text) noexcept {
 
 }  // namespace
 
-std::string ToUtf8(std::string_view bytes) {
+namespace {
+
+std::string ToText(std::string_view bytes, bool escape_backslash) {
   constexpr char kDigits[] = "0123456789abcdef";
   std::string text;
   while (!bytes.empty()) {
     const std::size_t length = SequenceLength(bytes);
+    if (escape_backslash && bytes[0] == '\\') text += '\\';
     if (length == 0) {
       const auto byte = static_cast<std::uint8_t>(bytes[0]);
       text += {'\\', 'x', kDigits[byte >> 4], kDigits[byte & 15]};
@@ -49,6 +52,37 @@ std::string ToUtf8(std::string_view bytes) {
     }
   }
   return text;
+}
+
+int DigitOf(char c) noexcept {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+}  // namespace
+
+std::string ToUtf8(std::string_view bytes) {
+  return ToText(bytes, false);
+}
+
+std::string EscapeBytes(std::string_view bytes) {
+  return ToText(bytes, true);
+}
+
+std::string UnescapeBytes(std::string_view text) {
+  std::string bytes;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\\' && i + 1 < text.size() && text[i + 1] == '\\') {
+      ++i;
+    } else if (text[i] == '\\' && i + 3 < text.size() && text[i + 1] == 'x' &&
+               DigitOf(text[i + 2]) >= 0 && DigitOf(text[i + 3]) >= 0) {
+      bytes += static_cast<char>(DigitOf(text[i + 2]) * 16 + DigitOf(text[i + 3]));
+      i += 3;
+      continue;
+    }
+    bytes += text[i];
+  }
+  return bytes;
 }
 
 std::string ToTsvCell(std::string_view bytes) {

@@ -9,6 +9,10 @@ namespace sluice {
 // `bytes` as UTF-8: what is valid stays, each other byte becomes "\xNN".
 std::string ToUtf8(std::string_view bytes);
 
+// As ToUtf8(), with each backslash doubled, so that UnescapeBytes() gives the same bytes back.
+std::string EscapeBytes(std::string_view bytes);
+std::string UnescapeBytes(std::string_view text);
+
 // A cell of a table of tab-separated values: tab, newline, carriage return and backslash become
 // "\t",
 // "\n", "\r" and "\\"; every other byte stays.

@@ -38,13 +38,14 @@ void RunOrigin(Bytes input) {
   const std::optional<Origin> again = OriginFromJson(OriginToJson(*origin));
   Promise(again && again->shard == origin->shard && again->part == origin->part &&
               again->last == origin->last && again->left_out == origin->left_out &&
-              again->kept == origin->kept && again->bytes_in == origin->bytes_in,
+              again->kept == origin->kept && again->bytes_in == origin->bytes_in &&
+              again->boxes_dropped == origin->boxes_dropped,
           "an origin survives its text form");
 }
 
 std::vector<Input> OriginSeeds() {
-  return {ToInput(OriginToJson({3, 1, false, {}, 0, 0})),
-          ToInput(OriginToJson({3, 1, true, {{7, "broken"}, {9, "too large"}}, 4, 123456}))};
+  return {ToInput(OriginToJson({3, 1, false, {}, 0, 0, 0})),
+          ToInput(OriginToJson({3, 1, true, {{7, "broken"}, {9, "too large"}}, 4, 123456, 5}))};
 }
 
 // The input is two bytes of options and a source file.
@@ -65,10 +66,13 @@ void RunSource(Bytes input) {
   options.subsampling = (choice & 128) != 0 ? Subsampling::k444 : Subsampling::k420;
 
   const ScratchFile file(reader.rest());
-  const std::filesystem::path folder = ScratchFile::folder();
-  const Schema schema{{Field::Image()}};
-  SampleEncoder encoder(folder, options, schema, kPageBytes, 0);
-  const Outcome outcome = encoder.Encode({file.name(), reader.rest().size(), -1});
+  SourceList sources;
+  sources.root = ScratchFile::folder();
+  sources.fields = {{Field::Image(), Feed::kImage}};
+  sources.sources = {{file.name(), reader.rest().size(), 0}};
+  const Schema schema = sources.MakeSchema();
+  SampleEncoder encoder(sources, options, schema, kPageBytes, 0);
+  const Outcome outcome = encoder.Encode(0);
   Promise(outcome.reason.size() <= kMaxReasonBytes, "a reason is short");
   if (!outcome.reason.empty()) return;
 

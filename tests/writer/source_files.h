@@ -29,8 +29,8 @@ struct PngOptions {
   int color_type = 2;  // 0 grey, 2 RGB, 3 palette, 4 grey + alpha, 6 RGBA
   int bit_depth = 8;
   bool interlaced = false;
-  std::vector<std::uint8_t> palette;  // RGB, RGB, ...
-  std::vector<std::uint8_t> palette_opacity;
+  std::vector<std::uint8_t> palette = {};  // RGB, RGB, ...
+  std::vector<std::uint8_t> palette_opacity = {};
   std::uint16_t orientation = 0;  // of an eXIf chunk
 };
 // `rows`: the rows as PNG packs them, big-endian, one after another.

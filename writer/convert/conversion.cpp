@@ -22,12 +22,11 @@ std::uint64_t BytesOf(const MadeShard& made) noexcept {
 }
 }  // namespace
 
-Conversion::Conversion(const std::filesystem::path& source_folder, const DatasetFolder& dataset,
-                       const SourceList& sources, const Schema& schema, const Plan& plan,
+Conversion::Conversion(const DatasetFolder& dataset, const SourceList& sources,
+                       const Schema& schema, const Plan& plan,
                        const std::vector<std::uint32_t>& order, const ConvertOptions& options,
                        const ConvertHooks& hooks)
-    : source_folder_(source_folder),
-      dataset_(dataset),
+    : dataset_(dataset),
       sources_(sources),
       schema_(schema),
       plan_(plan),
@@ -40,7 +39,7 @@ Conversion::Conversion(const std::filesystem::path& source_folder, const Dataset
 
 void Conversion::FailOn(std::uint64_t position, const std::string& reason) const {
   if (options_.on_error != OnError::kFail) return;
-  throw Error(ErrorCode::kCorrupt, (source_folder_ / SourceAt(position).key).string(), reason);
+  throw Error(ErrorCode::kCorrupt, sources_.NameOf(order_[position]), reason);
 }
 
 void Conversion::Resume() {
@@ -80,12 +79,12 @@ void Conversion::Run(unsigned threads) {
   std::vector<SampleEncoder> encoders;
   encoders.reserve(threads);
   for (unsigned i = 0; i < threads; ++i)
-    encoders.emplace_back(source_folder_, options_, schema_, header_bytes, reserve_bytes);
+    encoders.emplace_back(sources_, options_, schema_, header_bytes, reserve_bytes);
   if (samples > 0) {
     RunInOrder(
         threads, samples, hooks_.stop,
         [&](unsigned worker, std::uint64_t index) {
-          return encoders[worker].Encode(SourceAt(position_of(index)));
+          return encoders[worker].Encode(order_[position_of(index)]);
         },
         [&](std::uint64_t index, Outcome&& outcome) {
           Consume(position_of(index), std::move(outcome));
@@ -98,9 +97,9 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   const auto shard = static_cast<std::uint32_t>(position / plan_.shard_samples);
   const std::uint64_t within = position % plan_.shard_samples;
   if (within == 0) writing_.emplace(plan_, schema_, dataset_.path(), shard);
-  const Source& source = SourceAt(position);
+  const Source& source = sources_.sources[order_[position]];
   if (outcome.reason.empty()) {
-    writing_->Add(std::move(outcome.sample), source.bytes, outcome.kept);
+    writing_->Add(std::move(outcome), source.bytes);
   } else {
     FailOn(position, outcome.reason);
     writing_->LeaveOut(position, std::move(outcome.reason));
@@ -131,15 +130,16 @@ void Conversion::Finish(ConvertSummary& summary) {
     for (const FinishedShard& part : made->parts)
       AddShard(part, manifest);
     for (const auto& [position, reason] : made->origin.left_out) {
-      summary.skipped.push_back({SourceAt(position).key, reason});
+      summary.skipped.push_back({sources_.KeyForPeople(order_[position]), reason});
     }
     summary.bytes_in += made->origin.bytes_in;
     summary.kept += made->origin.kept;
+    summary.boxes_dropped += made->origin.boxes_dropped;
   }
   std::sort(summary.skipped.begin(), summary.skipped.end(),
             [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
   if (manifest.samples == 0) {
-    throw Error(ErrorCode::kCorrupt, source_folder_.string(),
+    throw Error(ErrorCode::kCorrupt, sources_.root.string(),
                 "none of its " + std::to_string(plan_.samples) +
                     " images could be converted; the first: " +
                     ToUtf8(summary.skipped.front().path) + ": " + summary.skipped.front().reason);

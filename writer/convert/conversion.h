@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <filesystem>
 
 #include <sluice/convert.h>
 
@@ -16,10 +15,9 @@ class Conversion {
  public:
   // Everything given outlives the conversion. `order`: position in the dataset -> index of the
   // source.
-  Conversion(const std::filesystem::path& source_folder, const DatasetFolder& dataset,
-             const SourceList& sources, const Schema& schema, const Plan& plan,
-             const std::vector<std::uint32_t>& order, const ConvertOptions& options,
-             const ConvertHooks& hooks);
+  Conversion(const DatasetFolder& dataset, const SourceList& sources, const Schema& schema,
+             const Plan& plan, const std::vector<std::uint32_t>& order,
+             const ConvertOptions& options, const ConvertHooks& hooks);
 
   // Finds the planned shards that an earlier run has finished.
   void Resume();
@@ -29,16 +27,12 @@ class Conversion {
   void Finish(ConvertSummary& summary);
 
  private:
-  const Source& SourceAt(std::uint64_t position) const {
-    return sources_.sources[order_[position]];
-  }
   void Consume(std::uint64_t position, Outcome&& outcome);
   void FinishShard();
   void Report(bool now);
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
 
-  const std::filesystem::path& source_folder_;
   const DatasetFolder& dataset_;
   const SourceList& sources_;
   const Schema& schema_;

@@ -4,11 +4,12 @@
 #include <sluice/error.h>
 
 #include "format/cpu.h"
+#include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/conversion.h"
 #include "writer/convert/options.h"
 #include "writer/convert/probe.h"
-#include "writer/text.h"
+#include "writer/source/open.h"
 
 namespace sluice {
 
@@ -24,11 +25,26 @@ ConvertSummary BeginSummary(const SourceList& sources) {
   return summary;
 }
 
-void FailOnBroken(const std::filesystem::path& folder, const SourceList& sources,
-                  const ConvertOptions& options) {
+void FailOnBroken(const SourceList& sources, const ConvertOptions& options) {
   if (options.on_error != OnError::kFail || sources.broken.empty()) return;
   const LeftOut& first = sources.broken.front();
-  throw Error(ErrorCode::kUnsupported, (folder / first.path).string(), first.reason);
+  throw Error(ErrorCode::kUnsupported,
+              sources.archives.empty() ? (sources.root / first.path).string() : first.path,
+              first.reason);
+}
+
+// A list of paths that nobody gave is the one that an earlier run has left in the dataset's plan.
+ConvertSource WithPaths(const ConvertSource& source, const std::filesystem::path& dataset) {
+  if (source.kind != ConvertSource::Kind::kPaths || !source.paths.empty()) return source;
+  std::vector<std::byte> plan;
+  if (std::filesystem::exists(dataset / kPlanName)) {
+    ReadFile(dataset / kPlanName, kMaxManifestBytes, plan);
+  }
+  ConvertSource whole = source;
+  whole.paths = PathsOfPlan(AsText(plan));
+  if (!whole.paths.empty()) return whole;
+  throw Error(ErrorCode::kNotFound, "the list of paths",
+              "is empty, and no earlier run has left one in " + dataset.string());
 }
 
 // A dry run's account: what is planned, and what the probed samples let expect.
@@ -47,18 +63,18 @@ void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& pro
 
 class Stages {
  public:
-  Stages(const std::filesystem::path& source, const ConvertOptions& options,
-         const ConvertHooks& hooks)
+  Stages(const ConvertSource& source, const ConvertOptions& options, const ConvertHooks& hooks)
       : source_(source),
         options_(options),
         hooks_(hooks),
         threads_(options.threads != 0 ? options.threads : AvailableCpus()),
-        sources_(ScanFolder(source, threads_, hooks.stop)),
-        schema_(ConvertedSchema(sources_)),
+        sources_(OpenSource(source, threads_, hooks.stop)),
+        schema_(sources_.MakeSchema()),
         plan_(BeginPlan(sources_, options)),
         order_(ConvertOrder(plan_.samples, options)),
         summary_(BeginSummary(sources_)) {
-    FailOnBroken(source, sources_, options);
+    schema_.Validate();
+    FailOnBroken(sources_, options);
   }
 
   ConvertSummary DryRun() {
@@ -74,8 +90,8 @@ class Stages {
       Settle();
     }
     folder.RemoveLeftovers();
-    if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_));
-    Conversion conversion(source_, folder, sources_, schema_, plan_, order_, options_, hooks_);
+    if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
+    Conversion conversion(folder, sources_, schema_, plan_, order_, options_, hooks_);
     if (folder.plan()) conversion.Resume();
     conversion.Run(threads_);
     conversion.Finish(summary_);
@@ -84,7 +100,7 @@ class Stages {
 
  private:
   Probe Settle() {
-    Probe probe = ProbeSizes(source_, sources_, schema_, order_, options_, threads_, hooks_.stop);
+    Probe probe = ProbeSizes(sources_, schema_, order_, options_, threads_, hooks_.stop);
     SettlePlan(options_, probe.mean_bytes, BuildShardHeader(schema_, {}, 1).size(), plan_);
     return probe;
   }
@@ -95,7 +111,7 @@ class Stages {
     return std::move(summary_);
   }
 
-  const std::filesystem::path& source_;
+  const ConvertSource& source_;
   const ConvertOptions& options_;
   const ConvertHooks& hooks_;
   unsigned threads_;
@@ -108,12 +124,14 @@ class Stages {
 
 }  // namespace
 
-ConvertSummary Convert(const std::filesystem::path& source, const std::filesystem::path& dataset,
+ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options, const ConvertHooks& hooks) {
   const auto start = std::chrono::steady_clock::now();
   CheckOptions(options);
+  CheckSource(source);
   CheckFoldersApart(source, dataset);
-  Stages stages(source, options, hooks);
+  const ConvertSource whole = WithPaths(source, dataset);
+  Stages stages(whole, options, hooks);
   ConvertSummary summary = options.dry_run ? stages.DryRun() : stages.Run(dataset);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;

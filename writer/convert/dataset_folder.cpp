@@ -88,9 +88,10 @@ void DatasetFolder::Write(const std::string& name, std::string_view content) con
   WriteFile(path_ / name, AsBytes(content));
 }
 
-void CheckFoldersApart(const std::filesystem::path& source, const std::filesystem::path& dataset) {
+void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset) {
+  if (source.kind != ConvertSource::Kind::kFolder) return;
   std::error_code error;
-  const std::filesystem::path from = std::filesystem::canonical(source, error);
+  const std::filesystem::path from = std::filesystem::canonical(source.root, error);
   if (error) return;  // the scan says what is wrong with the source
   std::filesystem::path to = std::filesystem::weakly_canonical(std::filesystem::absolute(dataset));
   if (!to.has_filename()) to = to.parent_path();

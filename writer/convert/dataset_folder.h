@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 
+#include <sluice/convert_source.h>
+
 #include "format/disk/file.h"
 
 namespace sluice {
@@ -36,8 +38,8 @@ class DatasetFolder {
   std::optional<std::string> plan_;
 };
 
-// Throws Error(kInvalidArgument) if one of the two folders lies in the other, where a conversion
-// would read what it writes.
-void CheckFoldersApart(const std::filesystem::path& source, const std::filesystem::path& dataset);
+// Throws Error(kInvalidArgument) if the dataset would lie in the folder that a conversion walks
+// through, where it would read what it writes.
+void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset);
 
 }  // namespace sluice

@@ -15,6 +15,7 @@ std::string OriginToJson(const Origin& origin) {
     out["left_out"] = origin.left_out;
     out["kept"] = origin.kept;
     out["bytes_in"] = origin.bytes_in;
+    if (origin.boxes_dropped > 0) out["boxes_dropped"] = origin.boxes_dropped;
   }
   return out.dump();
 }
@@ -32,6 +33,7 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
       in.at("left_out").get_to(origin.left_out);
       origin.kept = in.at("kept").get<std::uint64_t>();
       origin.bytes_in = in.at("bytes_in").get<std::uint64_t>();
+      origin.boxes_dropped = in.value("boxes_dropped", std::uint64_t{0});
     }
     return origin;
   } catch (const json::exception&) {

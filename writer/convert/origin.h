@@ -20,6 +20,7 @@ struct Origin {
   std::vector<std::pair<std::uint64_t, std::string>> left_out;
   std::uint64_t kept = 0;      // samples whose coefficients were kept
   std::uint64_t bytes_in = 0;  // of the sources that became samples
+  std::uint64_t boxes_dropped = 0;
 };
 
 std::string OriginToJson(const Origin& origin);

@@ -12,10 +12,12 @@
 #include "format/disk/checksum.h"
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
+#include "format/disk/schema_json.h"
 #include "format/disk/zstd.h"
 #include "format/random.h"
 #include "writer/block_size.h"
 #include "writer/convert/options.h"
+#include "writer/text.h"
 
 #define SLUICE_TEXT_OF(token) SLUICE_TEXT(token)
 #define SLUICE_TEXT(token) #token
@@ -73,7 +75,14 @@ json SourcesToJson(const SourceList& list) {
     digest.Add(source.key, source.bytes, source.label);
     bytes += source.bytes;
   }
-  return {{"count", list.sources.size()},
+  // What the sources' values mean, and the values.
+  const std::string schema = SchemaToJson(list.MakeSchema());
+  const auto [ends, content] = list.values.Memory();
+  const char upright = list.upright ? 1 : 0;
+  const Id128 values =
+      Hash128({AsBytes(schema), std::as_bytes(std::span(&upright, 1)), ends, content});
+  return {{"values", ToHex(values)},
+          {"count", list.sources.size()},
           {"bytes", bytes},
           {"labelled", list.labelled},
           {"classes", list.classes.size()},
@@ -148,14 +157,28 @@ void SettlePlan(const ConvertOptions& options, std::uint64_t mean_bytes, std::ui
   }
 }
 
-std::string PlanToJson(const Plan& plan) {
+std::string PlanToJson(const Plan& plan, const std::vector<std::string>& paths) {
   json out = plan.inputs;
+  for (const std::string& path : paths)
+    out["paths"].push_back(EscapeBytes(path));
   out["format"] = kFormatName;
   out["version"] = kPlanVersion;
   out["digest"] = ToHex(plan.digest);
   out["shard_samples"] = plan.shard_samples;
   out["block_samples"] = plan.block_samples;
   return out.dump(1) + "\n";
+}
+
+std::vector<std::string> PathsOfPlan(std::string_view text) {
+  if (NestsDeeperThan(text, kMaxJsonDepth)) return {};
+  const json plan = json::parse(text, nullptr, false);
+  if (!plan.is_object() || !plan.contains("paths") || !plan["paths"].is_array()) return {};
+  std::vector<std::string> paths;
+  for (const json& path : plan["paths"]) {
+    if (!path.is_string()) return {};
+    paths.push_back(UnescapeBytes(path.get_ref<const std::string&>()));
+  }
+  return paths;
 }
 
 void ResumePlan(std::string_view text, const std::string& file, Plan& plan) {

@@ -2,8 +2,8 @@
 //
 // It is written before anything else. A later run with the same digest goes on from it; whatever
 // the digest covers may not differ. It covers the options that the bytes depend on, the versions of
-// the libraries, and of each source its key, size and label; not where the folders lie, threads or
-// times.
+// the libraries, and of each source its key, size, label and other values; not where the folders
+// lie, threads or times.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@
 #include <sluice/convert.h>
 
 #include "format/disk/bytes.h"
-#include "writer/source/scan.h"
+#include "writer/source/source_list.h"
 
 namespace sluice {
 
@@ -41,7 +41,12 @@ Plan BeginPlan(const SourceList& sources, const ConvertOptions& options);
 void SettlePlan(const ConvertOptions& options, std::uint64_t mean_bytes, std::uint64_t header_bytes,
                 Plan& plan);
 
-std::string PlanToJson(const Plan& plan);
+// `paths`: the list that was converted, if it was one: it is kept for later runs, which need not be
+// given it again.
+std::string PlanToJson(const Plan& plan, const std::vector<std::string>& paths = {});
+
+// The paths of an earlier plan's text; none if it has none, or cannot be read.
+std::vector<std::string> PathsOfPlan(std::string_view text);
 
 // Reads the numbers of samples from the text of an earlier plan. Throws Error(kExists), saying what
 // differs, unless that plan's digest is this one's; kCorrupt if the text cannot be read. `file` is

@@ -27,8 +27,8 @@ void PlannedShardWriter::BeginPart() {
                 OriginBound(plan_.SamplesOf(origin.shard)));
 }
 
-void PlannedShardWriter::Add(EncodedSample sample, std::uint64_t source_bytes, bool kept) {
-  if (part_ && !part_->Fits(sample, kMaxShardBytes)) {
+void PlannedShardWriter::Add(Outcome outcome, std::uint64_t source_bytes) {
+  if (part_ && !part_->Fits(outcome.sample, kMaxShardBytes)) {
     Origin origin;
     origin.shard = made_.origin.shard;
     origin.part = made_.origin.part;
@@ -38,9 +38,10 @@ void PlannedShardWriter::Add(EncodedSample sample, std::uint64_t source_bytes, b
     ++made_.origin.part;
   }
   if (!part_) BeginPart();
-  part_->Add(std::move(sample));
+  part_->Add(std::move(outcome.sample));
   made_.origin.bytes_in += source_bytes;
-  made_.origin.kept += kept ? 1 : 0;
+  made_.origin.kept += outcome.kept ? 1 : 0;
+  made_.origin.boxes_dropped += outcome.boxes_dropped;
 }
 
 void PlannedShardWriter::LeaveOut(std::uint64_t position, std::string reason) {

@@ -26,7 +26,8 @@ class PlannedShardWriter {
   PlannedShardWriter(const Plan& plan, const Schema& schema, const std::filesystem::path& folder,
                      std::uint32_t shard);
 
-  void Add(EncodedSample sample, std::uint64_t source_bytes, bool kept);
+  // An outcome without a reason.
+  void Add(Outcome outcome, std::uint64_t source_bytes);
   void LeaveOut(std::uint64_t position, std::string reason);
   // Bytes written so far.
   std::uint64_t bytes() const noexcept;

@@ -15,19 +15,19 @@ constexpr std::uint64_t kEntryBytes = 8;
 
 }  // namespace
 
-Probe ProbeSizes(const std::filesystem::path& folder, const SourceList& sources,
-                 const Schema& schema, const std::vector<std::uint32_t>& order,
-                 const ConvertOptions& options, unsigned threads, const std::stop_token& stop) {
+Probe ProbeSizes(const SourceList& sources, const Schema& schema,
+                 const std::vector<std::uint32_t>& order, const ConvertOptions& options,
+                 unsigned threads, const std::stop_token& stop) {
   const std::size_t count = std::min(order.size(), kProbedSamples);
   const RowLayout layout(schema);
   std::vector<SampleEncoder> encoders;
   encoders.reserve(threads);
   for (unsigned i = 0; i < threads; ++i)
-    encoders.emplace_back(folder, options, schema, 0, 0);
+    encoders.emplace_back(sources, options, schema, 0, 0);
   std::vector<std::uint64_t> bytes(count);
   std::vector<std::string> reasons(count);
   ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
-    Outcome outcome = encoders[worker].Encode(sources.sources[order[i]]);
+    Outcome outcome = encoders[worker].Encode(order[i]);
     reasons[i] = std::move(outcome.reason);
     if (!reasons[i].empty()) return;
     bytes[i] =
@@ -39,7 +39,7 @@ Probe ProbeSizes(const std::filesystem::path& folder, const SourceList& sources,
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (!reasons[i].empty()) {
-      probe.left_out.push_back({sources.sources[order[i]].key, std::move(reasons[i])});
+      probe.left_out.push_back({sources.KeyForPeople(order[i]), std::move(reasons[i])});
       continue;
     }
     sum += bytes[i];

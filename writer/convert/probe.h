@@ -1,7 +1,6 @@
 // How large samples become: looked at before shards are planned.
 #pragma once
 
-#include <filesystem>
 #include <stop_token>
 
 #include "writer/convert/sample_encoder.h"
@@ -16,8 +15,8 @@ struct Probe {
 
 // Converts the first 64 samples of the order, on `threads` threads, and forgets them. The same for
 // any number of threads.
-Probe ProbeSizes(const std::filesystem::path& folder, const SourceList& sources,
-                 const Schema& schema, const std::vector<std::uint32_t>& order,
-                 const ConvertOptions& options, unsigned threads, const std::stop_token& stop);
+Probe ProbeSizes(const SourceList& sources, const Schema& schema,
+                 const std::vector<std::uint32_t>& order, const ConvertOptions& options,
+                 unsigned threads, const std::stop_token& stop);
 
 }  // namespace sluice

@@ -1,24 +1,30 @@
 #include "writer/convert/sample_encoder.h"
 
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
 #include <sluice/error.h>
 
-#include "format/disk/file.h"
+#include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
+#include "format/disk/zstd.h"
 #include "writer/encode/jpeg.h"
 #include "writer/encode/keep.h"
+#include "writer/fit/fit_boxes.h"
+#include "writer/fit/fit_mask.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/shard_writer.h"
 #include "writer/source/jpeg_source.h"
 #include "writer/source/png_source.h"
 #include "writer/source/sniff.h"
+#include "writer/text.h"
 
 namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kMaxSourceBytes = 1'073'741'824;
 constexpr std::size_t kImageField = 0;
-constexpr std::size_t kLabelField = 1;
 
 // The size of a picture of this stored size once it is upright.
 Geometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,
@@ -38,26 +44,23 @@ std::string ToReason(const std::string& sentence) {
 
 }  // namespace
 
-Schema ConvertedSchema(const SourceList& sources) {
-  Schema schema{{Field::Image()}};
-  if (sources.labelled) schema.fields.push_back(Field::Label("label", sources.classes));
-  return schema;
-}
-
-SampleEncoder::SampleEncoder(const std::filesystem::path& folder, const ConvertOptions& options,
+SampleEncoder::SampleEncoder(const SourceList& sources, const ConvertOptions& options,
                              const Schema& schema, std::uint64_t header_bytes,
                              std::uint64_t reserve_bytes)
-    : folder_(folder),
+    : sources_(sources),
       options_(options),
       schema_(schema),
       layout_(schema),
       header_bytes_(header_bytes),
       reserve_bytes_(reserve_bytes) {}
 
-Outcome SampleEncoder::Encode(const Source& source) {
+Outcome SampleEncoder::Encode(std::size_t source) {
   Outcome outcome;
   try {
+    outcome.sample.key = sources_.sources[source].key;
+    outcome.sample.fields.resize(schema_.fields.size());
     EncodeImage(source, outcome);
+    EncodeFields(source, outcome);
     CheckLimits(outcome.sample, schema_, layout_, header_bytes_, reserve_bytes_);
   } catch (const Error& error) {
     outcome = Outcome{};
@@ -66,19 +69,8 @@ Outcome SampleEncoder::Encode(const Source& source) {
   return outcome;
 }
 
-void SampleEncoder::EncodeImage(const Source& source, Outcome& outcome) {
-  outcome.sample.key = source.key;
-  outcome.sample.fields.resize(schema_.fields.size());
-  if (schema_.fields.size() > kLabelField) {
-    const Bytes label = std::as_bytes(std::span(&source.label, 1));
-    outcome.sample.fields[kLabelField].bytes.assign(label.begin(), label.end());
-  }
-  ReadFile(folder_ / source.key, kMaxSourceBytes, file_);
-  if (file_.size() != source.bytes) {
-    throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(source.bytes) + " to " +
-                                    std::to_string(file_.size()) +
-                                    " bytes since the conversion was planned");
-  }
+void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
+  ReadImageFile(sources_, source, file_);
   switch (Sniff(file_).kind) {
     case ImageKind::kJpeg: return EncodeFromJpeg(outcome);
     case ImageKind::kPng: return EncodeFromPng(outcome);
@@ -86,6 +78,99 @@ void SampleEncoder::EncodeImage(const Source& source, Outcome& outcome) {
     case ImageKind::kUnsupported: break;
   }
   throw Error(ErrorCode::kIo, "was a JPEG or PNG image when the folder was read and is none now");
+}
+
+Placement SampleEncoder::AnnotatedPlacement() const {
+  return sources_.upright ? placement_.Upright() : placement_;
+}
+
+void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
+  for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
+    FieldValue& value = outcome.sample.fields[f];
+    switch (sources_.fields[f].feed) {
+      case Feed::kImage:
+      case Feed::kBoxClasses: break;  // done already; done with the boxes
+      case Feed::kLabel: {
+        const Bytes label = std::as_bytes(std::span(&sources_.sources[source].label, 1));
+        value.bytes.assign(label.begin(), label.end());
+        break;
+      }
+      case Feed::kElements:
+        if (const std::optional<Bytes> elements = sources_.Value(source, f)) {
+          value.bytes.assign(elements->begin(), elements->end());
+          if (schema_.fields[f].kind == FieldKind::kVariable) value.codec = Codec::kRaw;
+        }
+        break;
+      case Feed::kText: EncodeText(source, f, value); break;
+      case Feed::kMask: EncodeMask(source, f, value); break;
+      case Feed::kBoxes: EncodeBoxes(source, f, outcome); break;
+    }
+  }
+}
+
+void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue& value) {
+  if (!ReadText(sources_, source, field, value.bytes)) return;
+  value.codec = Codec::kRaw;
+  if (sources_.archives.empty()) return;  // a table's were looked at when it was read
+  const std::string_view text = AsText(value.bytes);
+  if (schema_.fields[field].role == Role::kJson) {
+    if (NestsDeeperThan(text, kMaxJsonDepth) || !nlohmann::json::accept(text)) {
+      throw Error(ErrorCode::kCorrupt, "its ." + schema_.fields[field].name + " is no JSON");
+    }
+    return;
+  }
+  const std::string valid = ToUtf8(text);
+  if (valid == text) return;
+  const Bytes bytes = AsBytes(valid);
+  value.bytes.assign(bytes.begin(), bytes.end());
+}
+
+void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue& value) {
+  if (!ReadMaskFile(sources_, source, field, file_)) return;
+  MaskPicture mask = DecodeMask(file_, options_.max_pixels);
+  const Placement placement = AnnotatedPlacement();
+  if (mask.width != placement.stored_width || mask.height != placement.stored_height) {
+    throw Error(ErrorCode::kCorrupt, "its mask is " + std::to_string(mask.width) + "x" +
+                                         std::to_string(mask.height) + " and the image " +
+                                         std::to_string(placement.stored_width) + "x" +
+                                         std::to_string(placement.stored_height));
+  }
+  mask = FitMask(std::move(mask), placement);
+  value.width = mask.width;
+  value.height = mask.height;
+  value.channels = static_cast<std::uint8_t>(mask.channels);
+  value.pixel_type = mask.value_bytes == 2 ? PixelType::kUint16 : PixelType::kUint8;
+  const Bytes pixels = std::as_bytes(std::span(mask.pixels));
+  value.codec = Codec::kZstd;
+  value.bytes = ZstdCompress(pixels);
+  if (value.bytes.size() < pixels.size()) return;
+  value.codec = Codec::kRaw;
+  value.bytes.assign(pixels.begin(), pixels.end());
+}
+
+void SampleEncoder::EncodeBoxes(std::size_t source, std::size_t boxes_field, Outcome& outcome) {
+  const std::optional<Bytes> corners = sources_.Value(source, boxes_field);
+  if (!corners) return;
+  std::vector<double> boxes(corners->size() / sizeof(double));
+  std::copy_n(corners->begin(), corners->size(), std::as_writable_bytes(std::span(boxes)).begin());
+  const FittedBoxes fitted =
+      FitBoxes(boxes, sources_.fields[boxes_field].relative, AnnotatedPlacement());
+  const Bytes bytes = std::as_bytes(std::span(fitted.corners));
+  FieldValue& value = outcome.sample.fields[boxes_field];
+  value.bytes.assign(bytes.begin(), bytes.end());
+  value.codec = Codec::kRaw;
+  outcome.boxes_dropped = boxes.size() / 4 - fitted.taken.size();
+  for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
+    if (sources_.fields[f].feed != Feed::kBoxClasses) continue;
+    const std::optional<Bytes> classes = sources_.Value(source, f);
+    if (!classes) continue;
+    FieldValue& taken = outcome.sample.fields[f];
+    taken.codec = Codec::kRaw;
+    for (const std::size_t box : fitted.taken) {
+      const Bytes one = classes->subspan(box * sizeof(std::int32_t), sizeof(std::int32_t));
+      taken.bytes.insert(taken.bytes.end(), one.begin(), one.end());
+    }
+  }
 }
 
 void SampleEncoder::CheckPixels(std::uint32_t width, std::uint32_t height) const {
@@ -106,6 +191,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   CheckPixels(source.width(), source.height());
   const Geometry geometry =
       FitUpright(source.width(), source.height(), source.orientation(), options_);
+  placement_ = {source.width(), source.height(), source.orientation(), geometry};
   FieldValue& value = outcome.sample.fields[kImageField];
   if (options_.keep && geometry.unchanged) {
     if (std::optional<KeptJpeg> kept = KeepJpeg(file_, options_)) {
@@ -127,6 +213,7 @@ void SampleEncoder::EncodeFromPng(Outcome& outcome) {
   Picture picture = source.Decode(options_.channels);
   const Geometry geometry =
       FitUpright(source.width(), source.height(), source.orientation(), options_);
+  placement_ = {source.width(), source.height(), source.orientation(), geometry};
   Store(FitPicture(std::move(picture), 1, source.width(), source.height(), source.orientation(),
                    geometry, resampler_),
         outcome.sample.fields[kImageField]);

@@ -1,23 +1,21 @@
-// One source file to one stored sample: read, decode, fit, encode.
+// One source to one stored sample: read, decode, fit, encode.
 #pragma once
-
-#include <filesystem>
 
 #include <sluice/convert.h>
 
 #include "format/disk/block.h"
+#include "writer/fit/fit_picture.h"
 #include "writer/fit/jpeg_fitter.h"
-#include "writer/source/scan.h"
+#include "writer/fit/placement.h"
+#include "writer/source/source_list.h"
 
 namespace sluice {
-
-// The schema of a converted folder: an image, and a label where there are classes.
-Schema ConvertedSchema(const SourceList& sources);
 
 struct Outcome {
   EncodedSample sample;  // if there is no reason
   std::string reason;    // why the source was left out; ASCII, at most kMaxReasonBytes
   bool kept = false;     // its JPEG coefficients were kept
+  std::uint64_t boxes_dropped = 0;
 };
 
 inline constexpr std::size_t kMaxReasonBytes = 240;
@@ -27,20 +25,28 @@ class SampleEncoder {
  public:
   // Everything given outlives the encoder. `header_bytes`: of the shards' headers, `reserve_bytes`:
   // of what else a shard keeps free (see CheckLimits).
-  SampleEncoder(const std::filesystem::path& folder, const ConvertOptions& options,
-                const Schema& schema, std::uint64_t header_bytes, std::uint64_t reserve_bytes);
+  SampleEncoder(const SourceList& sources, const ConvertOptions& options, const Schema& schema,
+                std::uint64_t header_bytes, std::uint64_t reserve_bytes);
 
-  // What is wrong with the source is the outcome's reason; other troubles (no memory) are thrown.
-  Outcome Encode(const Source& source);
+  // Of the list's source of that index. What is wrong with it is the outcome's reason; other
+  // troubles (no memory) are thrown.
+  Outcome Encode(std::size_t source);
 
  private:
-  void EncodeImage(const Source& source, Outcome& outcome);
+  void EncodeImage(std::size_t source, Outcome& outcome);
   void EncodeFromJpeg(Outcome& outcome);
   void EncodeFromPng(Outcome& outcome);
+  // The fields beside the image, once it is known where its pixels went.
+  void EncodeFields(std::size_t source, Outcome& outcome);
+  void EncodeText(std::size_t source, std::size_t field, FieldValue& value);
+  void EncodeMask(std::size_t source, std::size_t field, FieldValue& value);
+  void EncodeBoxes(std::size_t source, std::size_t boxes_field, Outcome& outcome);
+  // What annotations belong to.
+  Placement AnnotatedPlacement() const;
   void CheckPixels(std::uint32_t width, std::uint32_t height) const;
   void Store(Picture picture, FieldValue& value) const;
 
-  const std::filesystem::path& folder_;
+  const SourceList& sources_;
   const ConvertOptions& options_;
   const Schema& schema_;
   RowLayout layout_;
@@ -49,6 +55,7 @@ class SampleEncoder {
   std::vector<std::byte> file_;
   JpegFitter jpeg_fitter_;
   Resampler resampler_;
+  Placement placement_;  // of the image in hand
 };
 
 }  // namespace sluice

@@ -2,16 +2,17 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <optional>
 
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
 #include "writer/parallel.h"
-#include "writer/source/sniff.h"
+#include "writer/source/look.h"
+#include "writer/source/root_path.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -114,32 +115,6 @@ class Walk {
   std::vector<FolderId> ancestors_;  // of the folder in hand, itself included
 };
 
-// The kind of a file's content, or why it cannot be read.
-struct Look {
-  Sniffed sniffed;
-  std::string trouble;
-};
-
-Look LookInto(const std::filesystem::path& path) {
-  Look look;
-  try {
-    const FileHandle file = OpenForReading(path);
-    std::array<std::byte, kSniffBytes> start{};
-    std::size_t size = 0;
-    while (size < start.size()) {
-      const ssize_t got = read(file.get(), start.data() + size, start.size() - size);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) look.trouble = "cannot be read: " + SystemErrorText(errno);
-      if (got <= 0) break;
-      size += static_cast<std::size_t>(got);
-    }
-    look.sniffed = Sniff(Bytes(start).first(size));
-  } catch (const Error& error) {
-    look.trouble = error.sentence();
-  }
-  return look;
-}
-
 // Sorts the files into sources, broken ones and those that are no images. Returns the first image
 // in the top folder and the first in a sub-folder.
 struct FirstImages {
@@ -152,37 +127,15 @@ FirstImages Sort(std::vector<Source>& files, const std::vector<Look>& looks, Sou
   for (std::size_t i = 0; i < files.size(); ++i) {
     Source& file = files[i];
     const Look& look = looks[i];
-    if (!look.trouble.empty()) {
-      list.broken.push_back({std::move(file.key), look.trouble});
-      continue;
+    if (look.trouble.empty() && look.sniffed.kind != ImageKind::kNone) {
+      std::optional<std::string>& place = file.label == kTopFolder ? first.direct : first.in_class;
+      if (!place) place = file.key;
     }
-    if (look.sniffed.kind == ImageKind::kNone) {
-      list.passed_over.push_back({std::move(file.key), file.bytes == 0 ? "empty" : "no image"});
-      continue;
-    }
-    std::optional<std::string>& place = file.label == kTopFolder ? first.direct : first.in_class;
-    if (!place) place = file.key;
-    if (look.sniffed.kind == ImageKind::kUnsupported) {
-      list.broken.push_back({std::move(file.key), std::string("unsupported: a ") +
-                                                      look.sniffed.name +
-                                                      " image; JPEG and PNG are converted"});
-    } else {
-      list.sources.push_back(std::move(file));
-    }
+    if (!TakeOrLeave(look, file.key, list)) continue;
+    file.bytes = look.bytes;
+    list.sources.push_back(std::move(file));
   }
   return first;
-}
-
-[[noreturn]] void ThrowNoImages(const std::filesystem::path& folder, const SourceList& list) {
-  std::string sentence = "holds no JPEG or PNG image that could be converted";
-  if (!list.broken.empty()) {
-    sentence += "; " + std::to_string(list.broken.size()) + " other files were left out, such as " +
-                ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";
-  } else if (!list.passed_over.empty()) {
-    sentence +=
-        "; " + std::to_string(list.passed_over.size()) + " files that are no images were found";
-  }
-  throw Error(ErrorCode::kNotFound, folder.string(), sentence);
 }
 
 template <class Entry, class Member>
@@ -191,50 +144,103 @@ void SortBy(std::vector<Entry>& entries, Member member) {
             [member](const Entry& a, const Entry& b) { return a.*member < b.*member; });
 }
 
-}  // namespace
-
-void ThrowStopped() {
-  throw Error(ErrorCode::kState,
-              "the conversion was stopped; run the same command again and it goes on from what was "
-              "finished");
+// Numbers the classes as `wanted` says, if it says anything.
+void NumberClasses(const std::filesystem::path& root, const std::vector<std::string>& wanted,
+                   SourceList& list) {
+  if (wanted.empty()) return;
+  std::map<std::string, std::int32_t> numbers;
+  for (const std::string& name : wanted)
+    numbers.emplace(name, static_cast<std::int32_t>(numbers.size()));
+  std::vector<std::int32_t> number_of;
+  for (const std::string& name : list.classes) {
+    const auto number = numbers.find(name);
+    if (number == numbers.end()) {
+      throw Error(ErrorCode::kInvalidArgument, (root / name).string(),
+                  "the sub-folder is none of the " + std::to_string(wanted.size()) +
+                      " classes that were named");
+    }
+    number_of.push_back(number->second);
+  }
+  for (Source& source : list.sources)
+    source.label = number_of[static_cast<std::size_t>(source.label)];
+  list.classes = wanted;
 }
 
-SourceList ScanFolder(const std::filesystem::path& folder, unsigned threads,
-                      const std::stop_token& stop) {
-  Found found;
-  Walk(folder, stop, found).Run();
+SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
+                  const std::stop_token& stop) {
   std::vector<Look> looks(found.files.size());
-  ParallelFor(threads, looks.size(), stop,
-              [&](unsigned, std::size_t i) { looks[i] = LookInto(folder / found.files[i].key); });
+  ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {
+    looks[i] = LookInto(source.root / found.files[i].key);
+  });
   if (stop.stop_requested()) ThrowStopped();
 
   SourceList list = std::move(found.list);
+  list.root = source.root;
   const FirstImages first = Sort(found.files, looks, list);
   if (first.direct && first.in_class) {
-    throw Error(ErrorCode::kInvalidArgument, folder.string(),
+    throw Error(ErrorCode::kInvalidArgument, source.root.string(),
                 "holds images both directly (" + ToUtf8(*first.direct) + ") and in sub-folders (" +
                     ToUtf8(*first.in_class) +
                     "), so it is neither a folder of classes nor a flat one; move one of the two "
                     "elsewhere, or name a sub-folder");
   }
-  if (list.sources.empty()) ThrowNoImages(folder, list);
+  RequireImages(source.root, list);
   list.labelled = !first.direct;
+  list.fields.push_back({Field::Image(), Feed::kImage});
   if (list.labelled) {
+    list.fields.push_back({Field::Label(), Feed::kLabel});
     for (const std::string& name : found.top_folders)
       list.classes.push_back(ToUtf8(name));
+    NumberClasses(source.root, source.classes, list);
   } else {
-    for (Source& source : list.sources)
-      source.label = 0;
+    for (Source& file : list.sources)
+      file.label = 0;
     for (const std::string& name : found.top_folders) {
       list.warnings.push_back(ToUtf8(name) +
                               ": the sub-folder holds no image and makes no class, "
                               "since the images lie beside it");
     }
   }
-  SortBy(list.sources, &Source::key);
   SortBy(list.broken, &LeftOut::path);
   SortBy(list.passed_over, &LeftOut::path);
   return list;
+}
+
+}  // namespace
+
+SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
+  Found found;
+  Walk(source.root, stop, found).Run();
+  SourceList list = ListOf(source, std::move(found), threads, stop);
+  SortBy(list.sources, &Source::key);
+  return list;
+}
+
+SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>& paths,
+                     unsigned threads, const std::stop_token& stop) {
+  Found found;
+  std::map<std::string, std::int32_t> classes;
+  const RootPath root(source.root);
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::optional<std::string> key = root.KeyOf(paths[i]);
+    if (!key) {
+      throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+                  "path " + std::to_string(i + 1) + " of the list, " + ToUtf8(paths[i]) +
+                      ", does not lie in this folder");
+    }
+    const std::size_t slash = key->find('/');
+    if (slash != std::string::npos) classes.emplace(key->substr(0, slash), 0);
+    found.files.push_back({*key, 0, kTopFolder});
+  }
+  for (auto& [name, number] : classes) {
+    number = static_cast<std::int32_t>(found.top_folders.size());
+    found.top_folders.push_back(name);
+  }
+  for (Source& file : found.files) {
+    const std::size_t slash = file.key.find('/');
+    if (slash != std::string::npos) file.label = classes.at(file.key.substr(0, slash));
+  }
+  return ListOf(source, std::move(found), threads, stop);
 }
 
 }  // namespace sluice

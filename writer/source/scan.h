@@ -1,30 +1,11 @@
 // The files of a source folder: which are images, and of which class.
 #pragma once
 
-#include <filesystem>
 #include <stop_token>
-#include <string>
-#include <vector>
 
-#include <sluice/convert.h>
+#include "writer/source/source_list.h"
 
 namespace sluice {
-
-struct Source {
-  std::string key;  // path relative to the source folder, with '/'; bytes as the system has them
-  std::uint64_t bytes = 0;  // the file's size when it was looked at
-  std::int32_t label = 0;   // the class's number; 0 in a flat folder
-};
-
-struct SourceList {
-  bool labelled = false;
-  std::vector<std::string>
-      classes;                  // folder names in the order of their bytes, invalid UTF-8 escaped
-  std::vector<Source> sources;  // JPEG and PNG files, in the order of their keys' bytes
-  std::vector<LeftOut> broken;  // images of unsupported kinds, files that cannot be opened
-  std::vector<LeftOut> passed_over;  // what is no image, or hidden
-  std::vector<std::string> warnings;
-};
 
 // Walks the folder and looks into the beginning of each file, on `threads` threads.
 //
@@ -36,10 +17,13 @@ struct SourceList {
 //
 // Errors: kNotFound (no such folder, or no image in it), kInvalidArgument (images in both places),
 // kIo (a folder that cannot be read), kState (stopped).
-SourceList ScanFolder(const std::filesystem::path& folder, unsigned threads,
-                      const std::stop_token& stop);
+//
+// A class that `source.classes` does not name, where it names any, is an error as well.
+SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
 
-// What is thrown when a stop was requested.
-[[noreturn]] void ThrowStopped();
+// The same for the folder that would hold only `paths`, which lie below `source.root`; a path that
+// does not is an error that tells its place in the list.
+SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>& paths,
+                     unsigned threads, const std::stop_token& stop);
 
 }  // namespace sluice

@@ -19,6 +19,9 @@ struct Sniffed {
 
 inline constexpr std::size_t kSniffBytes = 32;
 
+// For messages about the others.
+inline constexpr const char* kConverted = "JPEG and PNG are converted";
+
 // `start`: the file's first kSniffBytes, or all of a shorter file.
 Sniffed Sniff(Bytes start) noexcept;
 

@@ -1,7 +1,7 @@
-// Converting a folder of images into a dataset: what `sluice convert` does, as a function.
+// Converting images into a dataset: what `sluice convert` does, as a function.
 //
-// A source folder holds one sub-folder per class, or images directly (then the samples have no
-// label). The result is a folder with shards, skipped.tsv, plan.json and, written last,
+// The images lie in a folder, or are named by a table or a list, or lie in tar archives: see
+// convert_source.h. The result is a folder with shards, skipped.tsv, plan.json and, written last,
 // manifest.json. The bytes of the shards and of the manifest depend on the sources and the options
 // alone: not on threads, times, host names or where the folders lie.
 #pragma once
@@ -14,6 +14,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <sluice/convert_source.h>
 
 namespace sluice {
 
@@ -71,7 +73,7 @@ struct ConvertProgress {
 };
 
 struct LeftOut {
-  std::string path;  // relative to the source folder
+  std::string path;  // relative to the source's root
   std::string reason;
 };
 
@@ -86,6 +88,7 @@ struct ConvertSummary {
   std::vector<LeftOut> skipped;      // broken or unsupported images
   std::vector<LeftOut> passed_over;  // files that are no images, hidden files
   std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
+  std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
   std::vector<std::string> warnings;
   std::uint32_t block_samples = 0;
   std::uint64_t shard_samples = 0;  // planned samples in a shard
@@ -105,25 +108,30 @@ struct ConvertHooks {
 // plan, a finished dataset of another plan or anything else is refused with Error(kExists), which
 // says what differs; a finished one of the same plan is left as it is.
 //
-// Classes are the sub-folders of `source`, numbered in the order of their names' bytes; what lies
-// deeper belongs to the sub-folder at the top. Images directly in `source` make a dataset without
-// labels; images in both places are an error. A sample's key is its path relative to `source`, as
-// bytes; a class name that is no UTF-8 has the other bytes written out as "\xNN". The dataset is
-// named "convert-" and the first digits of the plan's digest, since nothing else stays the same
-// when folders move.
+// Classes of a folder are its sub-folders, numbered in the order of their names' bytes; what lies
+// deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without
+// labels; images in both places are an error. A sample's key is its path relative to the source's
+// root, as bytes; a class name that is no UTF-8 has the other bytes written out as "\xNN". The
+// dataset is named "convert-" and the first digits of the plan's digest, since nothing else stays
+// the same when folders move.
+//
+// Boxes are moved, turned and scaled with their image and cut off at its edges; those of which
+// nothing is left are dropped, with their classes. Rows and members that lack what their field
+// needs are left out like broken images, with the line or the member.
 //
 // JPEG and PNG files are converted, known by their content. Exif orientation is applied,
 // transparency is laid over white, 16-bit values are rounded to 8, colour profiles are ignored. A
 // file that ends early or is damaged in its pixels is left out.
 //
 // Memory: at most (threads x (the largest source, decoded twice) + 64 MiB of finished samples + one
-// block, twice) and about 100 bytes for each source.
+// block, twice), about 100 bytes for each source, and the values of a table.
 //
-// Errors: kInvalidArgument (an option, the folder's layout, `dataset` inside `source`), kNotFound
-// (no such folder, no image in it), kExists, kState (stopped, or another conversion is at work in
-// `dataset`), kLimit, kIo, kCorrupt (no image at all could be converted, or with OnError::kFail the
-// first that could not), kUnsupported (with OnError::kFail, an image of another kind).
-ConvertSummary Convert(const std::filesystem::path& source, const std::filesystem::path& dataset,
-                       const ConvertOptions& options, const ConvertHooks& hooks = {});
+// Errors: kInvalidArgument (an option, the folder's layout, a column that is not there, `dataset`
+// inside `source`), kNotFound (no such source, no image in it), kExists, kState (stopped, or
+// another conversion is at work in `dataset`), kLimit, kIo, kCorrupt (no image at all could be
+// converted, or with OnError::kFail the first that could not; a table or an archive that cannot be
+// read), kUnsupported (with OnError::kFail, an image of another kind).
+ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
+                       const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
 }  // namespace sluice

@@ -1,0 +1,144 @@
+// sluice convert: what it is told to read.
+#include <cstdlib>
+
+#include <sluice/dataset.h>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Folders {
+  TemporaryFolder folder;
+  std::string source = (folder / "source").string();
+  std::string data = (folder / "data").string();
+  Folders() { WriteClasses(source, 3); }
+};
+
+}  // namespace
+
+TEST_CASE("option --table takes a table, --field its columns") {
+  const Folders folders;
+  WriteBytes(folders.source + "/t.csv",
+             "path,label,bbox,what\ncat/0.jpg,a,\"1 2 3 4\",x\ndog/1.jpg,b,,\n");
+  const Outcome outcome =
+      Sluice({"convert", "--table", folders.source + "/t.csv", folders.data, "--field",
+              "label=class", "--field", "bbox=boxes:xywh,name=objects", "--field=what=text"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  const Dataset dataset = Dataset::Open(folders.data);
+  CHECK(dataset.size() == 2);
+  for (std::uint64_t i = 0; i < 2; ++i) {
+    const Sample sample = dataset[i];
+    if (sample.key() != "cat/0.jpg") continue;
+    const std::span<const float> box = sample.Array<float>("objects");
+    CHECK(std::vector<float>(box.begin(), box.end()) == std::vector<float>{1, 2, 4, 6});
+    CHECK(sample.Text("what") == "x");
+  }
+}
+
+TEST_CASE("SOURCE or --root is what a table's paths are relative to") {
+  const Folders folders;
+  const std::string table = (folders.folder / "t.jsonl").string();
+  WriteBytes(table, "{\"file\":\"0.jpg\",\"label\":\"c\"}\n{\"file\":\"9.jpg\",\"label\":\"c\"}\n");
+  const Outcome outcome =
+      Sluice({"convert", "--table", table, folders.source + "/cat", folders.data, "--json"});
+  CHECK(outcome.exit_code == 3);
+  const nlohmann::json answer = JsonOf(outcome);
+  CHECK(answer["samples"] == 1);
+  CHECK_THAT(answer["skipped_list"][0]["reason"].get<std::string>(),
+             ContainsSubstring("t.jsonl, line 2: cannot be opened"));
+  CHECK(Sluice({"convert", "--table", table, "--root", folders.source + "/cat", folders.data})
+            .exit_code == 3);
+}
+
+TEST_CASE("a damaged table ends with 1 and names its line, a column that is not there with 2") {
+  const Folders folders;
+  const std::string table = folders.source + "/t.csv";
+  WriteBytes(table, "path,label\ncat/0.jpg,a\ncat/1.jpg\n");
+  const Outcome damaged = Sluice({"convert", "--table", table, folders.data});
+  CHECK(damaged.exit_code == 1);
+  CHECK_THAT(damaged.err, ContainsSubstring("t.csv: line 3: "));
+  const Outcome missing =
+      Sluice({"convert", "--table", table, folders.data, "--field", "size=int"});
+  CHECK(missing.exit_code == 2);
+  CHECK_THAT(missing.err, ContainsSubstring("it has: path, label"));
+}
+
+TEST_CASE("option --paths reads a list from standard input or a file, by lines or zero bytes") {
+  const Folders folders;
+  WriteBytes(folders.folder / "lines", "cat/0.jpg\r\n\ndog/1.jpg\n");
+  WriteBytes(folders.folder / "zeros", std::string("cat/0.jpg\0dog/1.jpg\0owl/2.jpg\0", 30));
+  RunOptions options;
+  options.in_file = folders.folder / "lines";
+  CHECK(Sluice({"convert", "--paths", "-", folders.source, folders.data}, options).exit_code == 0);
+  CHECK(Dataset::Open(folders.data).size() == 2);
+  // To go on, the list need not be given again.
+  std::filesystem::remove(folders.data + "/manifest.json");
+  CHECK(Sluice({"convert", "--paths", "-", folders.source, folders.data}).exit_code == 0);
+  const std::string other = (folders.folder / "other").string();
+  CHECK(Sluice({"convert", "--paths", (folders.folder / "zeros").string(), folders.source, other})
+            .exit_code == 0);
+  CHECK(Dataset::Open(other).size() == 3);
+}
+
+TEST_CASE("option --classes numbers the classes") {
+  const Folders folders;
+  WriteBytes(folders.folder / "names", "owl\nemu\ndog\ncat\n");
+  const std::string names = (folders.folder / "names").string();
+  CHECK(Sluice({"convert", folders.source, folders.data, "--classes", names}).exit_code == 0);
+  CHECK(Dataset::Open(folders.data).class_counts() == std::vector<std::uint64_t>{3, 0, 3, 3});
+  WriteBytes(folders.folder / "names", "owl\ndog\n");
+  const Outcome refused =
+      Sluice({"convert", folders.source, (folders.folder / "x").string(), "--classes", names});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("/cat: the sub-folder is none of the 2 classes"));
+}
+
+TEST_CASE("tar files are converted, several into one dataset") {
+  const Folders folders;
+  for (const char* name : {"cat", "dog"}) {
+    const std::string command = "tar -C '" + folders.source + "' -cf '" +
+                                (folders.folder / name).string() + ".tar' " + name;
+    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT
+  }
+  const Outcome outcome = Sluice({"convert", (folders.folder / "cat.tar").string(),
+                                  (folders.folder / "dog.tar").string(), folders.data});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("6 samples without labels"));
+}
+
+TEST_CASE("sources that contradict each other are wrong usage") {
+  const Folders folders;
+  const std::string table = folders.source + "/t.csv";
+  WriteBytes(table, "path,label\ncat/0.jpg,a\n");
+  const auto [words, named] = GENERATE_REF(Catch::Generators::table<Words, std::string>({
+      {{"--table", table, "--paths", "-"}, "--paths"},
+      {{"--root", folders.source}, "--root"},
+      {{"--field", "a=text"}, "--table"},
+      {{"--path-column", "a"}, "--table"},
+      {{"--table", table, "--field", "a"}, "COLUMN=TYPE"},
+      {{"--table", table, "--field", "label=word"}, "class, classes"},
+      {{"--table", table, "--field", "label=boxes:yxyx"}, "xyxy, xywh"},
+      {{"--table", table, "--field", "label=text:x"}, "no form of text"},
+      {{"--table", table, "--field", "label=text,name="}, "no name"},
+      {{"--table", table, folders.source}, "one folder"},
+  }));
+  CAPTURE(words);
+  Words all = {"convert", folders.source};
+  all.insert(all.end(), words.begin(), words.end());
+  all.push_back(folders.data);
+  const Outcome outcome = Sluice(all);
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring(named));
+  CHECK_FALSE(std::filesystem::exists(folders.data));
+}
+
+}  // namespace sluice::test

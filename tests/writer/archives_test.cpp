@@ -1,0 +1,196 @@
+// Tar archives, written here header by header, and by the system's tar.
+#include <cstdlib>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// A ustar header and the content behind it.
+std::string Member(const std::string& name, const std::string& content, char type = '0') {
+  std::string header(512, '\0');
+  header.replace(0, name.size(), name);
+  header.replace(100, 7, "0000644");
+  char size[13];
+  std::snprintf(size, sizeof size, "%011zo", content.size());
+  header.replace(124, 11, size);
+  header[156] = type;
+  header.replace(257, 6, std::string("ustar\0", 6));
+  header.replace(148, 8, "        ");
+  unsigned sum = 0;
+  for (const char c : header)
+    sum += static_cast<unsigned char>(c);
+  char checksum[8];
+  std::snprintf(checksum, sizeof checksum, "%06o", sum);
+  header.replace(148, 7, std::string(checksum, 7));
+  std::string padding((512 - content.size() % 512) % 512, '\0');
+  return header + content + padding;
+}
+
+const std::string kEnd(1024, '\0');
+
+std::string Jpeg(std::uint64_t seed = 1) {
+  const FileBytes file = MakeJpeg(MakePicture(40, 20, 3, seed));
+  return {reinterpret_cast<const char*>(file.data()), file.size()};
+}
+
+struct Folders {
+  TemporaryFolder folder;
+  ConvertSummary Convert(const std::vector<std::string>& archives) const {
+    std::vector<std::filesystem::path> paths;
+    for (std::size_t i = 0; i < archives.size(); ++i) {
+      paths.push_back(folder / (std::string("part").append(std::to_string(i)) + ".tar"));
+      WriteSource(paths.back(), archives[i]);
+    }
+    ConvertOptions options;
+    options.keep_order = true;
+    return sluice::Convert(ConvertSource::Archives(paths), folder / "data", options);
+  }
+  StoredDataset Data() const { return ReadDataset(folder / "data"); }
+};
+
+}  // namespace
+
+TEST_CASE("members that share a key make a sample, their endings its fields") {
+  const Folders folders;
+  const std::string mask(
+      reinterpret_cast<const char*>(
+          MakePng(40, 20, std::vector<std::uint8_t>(800, 3), {.color_type = 0}).data()),
+      MakePng(40, 20, std::vector<std::uint8_t>(800, 3), {.color_type = 0}).size());
+  const ConvertSummary summary = folders.Convert(
+      {Member("./d/", "", '5') + Member("./d/x.1.npy", "?") + Member("d/a.jpg", Jpeg(1)) +
+           Member("d/a.cls", "owl\n") + Member("d/a.txt", "an owl") + Member("d/b.JPG", Jpeg(2)) +
+           Member("d/b.cls", "cat") + Member("d/b.json", "{\"x\": 1}") +
+           Member("d/b.mask.png", mask) + kEnd,
+       Member("c.jpeg", Jpeg(3)) + Member("c.cls", "cat") + kEnd});
+  CHECK(summary.samples == 3);
+  CHECK(summary.classes == std::vector<std::string>{"cat", "owl"});
+  REQUIRE(summary.passed_over.size() == 1);
+  CHECK(summary.passed_over[0].path == "part0.tar: ./d/x.1.npy");
+  const StoredDataset data = folders.Data();
+  CHECK(data.Keys() == std::vector<std::string>{"d/a", "d/b", "c"});
+  std::vector<std::string> names;
+  for (const Field& field : data.manifest.schema.fields)
+    names.push_back(field.name);
+  CHECK(names == std::vector<std::string>{"image", "label", "text", "json", "mask"});
+  CHECK(data.samples[0].Label() == 1);
+  CHECK(AsText(data.samples[0].fields[2].bytes) == "an owl");
+  CHECK(data.samples[0].fields[3].codec == Codec::kAbsent);
+  CHECK(AsText(data.samples[1].fields[3].bytes) == "{\"x\": 1}");
+  CHECK(data.samples[1].fields[4].width == 40);
+}
+
+TEST_CASE("samples that lack an image or a class are left out and named") {
+  const Folders folders;
+  const ConvertSummary summary = folders.Convert(
+      {Member("a.jpg", Jpeg()) + Member("a.cls", "1") + Member("b.cls", "1") +
+       Member("c.jpg", Jpeg()) + Member("d.jpg", "no image") + Member("d.cls", "1") +
+       Member("e.jpg", Jpeg()) + Member("e.cls", " ") + Member("f.jpg", Jpeg().substr(0, 700)) +
+       Member("f.cls", "1") + Member("g.jpg", Jpeg()) + Member("g.cls", "1") +
+       Member("g.json", "{") + kEnd});
+  CHECK(summary.samples == 1);
+  std::string reasons;
+  for (const LeftOut& sample : summary.skipped)
+    reasons += sample.path + ": " + sample.reason + "\n";
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: b: has no image"));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: c: has no .cls, where others have one"));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: d: its image is none"));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: e: its .cls is empty"));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: f: "));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is no JSON"));
+}
+
+TEST_CASE("an archive that is damaged, cut short or compressed is refused with the place") {
+  const Folders folders;
+  const auto refusal = [&](const std::string& archive, ErrorCode code) {
+    const auto error = ErrorOf([&] { folders.Convert({archive}); });
+    REQUIRE(error);
+    CHECK(error->code() == code);
+    CHECK_THAT(error->file(), ContainsSubstring("part0.tar"));
+    return error->place() + ": " + error->sentence();
+  };
+  const std::string whole = Member("a.jpg", Jpeg()) + Member("b.jpg", Jpeg());
+  const std::size_t second = Member("a.jpg", Jpeg()).size();
+  CHECK(refusal(whole.substr(0, second + 700), ErrorCode::kCorrupt) ==
+        "byte " + std::to_string(second) + ": the archive ends inside of a member");
+  CHECK_THAT(refusal(whole.substr(0, second + 300), ErrorCode::kCorrupt),
+             ContainsSubstring("cut short"));
+  std::string damaged = whole;
+  damaged[second + 3] ^= 1;
+  CHECK_THAT(refusal(damaged, ErrorCode::kCorrupt),
+             ContainsSubstring("byte " + std::to_string(second) + ": "));
+  CHECK_THAT(refusal("\x1f\x8b..", ErrorCode::kUnsupported), ContainsSubstring("gzip"));
+  CHECK_THAT(refusal("", ErrorCode::kCorrupt), ContainsSubstring("no tar archive"));
+  CHECK(folders.Convert({whole}).samples == 2);  // the blocks of zeros at the end may be missing
+}
+
+TEST_CASE("long names and large sizes of tar's extensions are read") {
+  const std::string name = std::string(150, 'd') + "/" + std::string(80, 'n') + ".jpg";
+  const std::string key = name.substr(0, name.size() - 4);
+  const Folders folders;
+  SECTION("GNU") {
+    folders.Convert(
+        {Member("././@LongLink", name + '\0', 'L') + Member(name.substr(0, 99), Jpeg()) + kEnd});
+  }
+  SECTION("pax") {
+    const std::string path = " path=" + name + "\n";
+    std::string record = std::to_string(path.size() + 3) + path;
+    REQUIRE(record.size() == path.size() + 3);
+    folders.Convert({Member("x", record, 'x') + Member("short.jpg", Jpeg()) + kEnd});
+  }
+  SECTION("ustar's prefix") {
+    std::string member = Member(name.substr(151), Jpeg());
+    member.replace(345, 150, name.substr(0, 150));
+    unsigned sum = 8 * ' ';
+    for (std::size_t i = 0; i < 512; ++i)
+      sum += i >= 148 && i < 156 ? 0 : static_cast<unsigned char>(member[i]);
+    char checksum[8];
+    std::snprintf(checksum, sizeof checksum, "%06o", sum);
+    member.replace(148, 7, std::string(checksum, 7));
+    folders.Convert({member + kEnd});
+  }
+  CHECK(folders.Data().samples.at(0).key == key);
+}
+
+TEST_CASE("the system's tar writes what is read, in each of its formats") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  for (const char* format : {"v7", "ustar", "gnu", "posix"}) {
+    INFO(format);
+    const std::string archive = (folder / (std::string(format) + ".tar")).string();
+    const std::string command = "tar -C '" + (folder / "source").string() + "' --sort=name " +
+                                "--format=" + format + " -cf '" + archive + "' .";
+    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT
+    const auto data = folder / (std::string("data-") + format);
+    CHECK(Convert(ConvertSource::Archives({archive}), data).samples == 6);
+    CHECK(ReadDataset(data).Find("cow/1").Pixels().width > 90);
+  }
+}
+
+TEST_CASE(
+    "archives may lie anywhere and be read by any number of threads: the bytes are the same") {
+  const Folders folders;
+  const std::string one = Member("a.jpg", Jpeg(1)) + Member("b.jpg", Jpeg(2)) + kEnd;
+  folders.Convert({one, one});
+  const auto contents = ContentsOf(folders.folder / "data");
+  WriteSource(folders.folder / "else/x.tar", one);
+  WriteSource(folders.folder / "else/y.tar", one);
+  ConvertOptions options;
+  options.keep_order = true;
+  options.threads = 1;
+  Convert(ConvertSource::Archives({folders.folder / "else/x.tar", folders.folder / "else/y.tar"}),
+          folders.folder / "again", options);
+  CHECK(ContentsOf(folders.folder / "again") == contents);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,125 @@
+// Masks: their values, and that they follow their image.
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "format/disk/zstd.h"
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+#include "writer/fit/fit_mask.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Values = std::vector<std::uint8_t>;
+
+Values DecodedOf(const FileBytes& png) {
+  return DecodeMask(png, 1000).pixels;
+}
+
+// The values of a stored mask of `width` x `height`.
+Values Stored(const StoredField& field) {
+  std::vector<std::byte> bytes = field.bytes;
+  if (field.codec == Codec::kZstd) {
+    bytes.resize(std::size_t{field.width} * field.height * field.channels *
+                 SizeOf(field.pixel_type));
+    REQUIRE(ZstdDecompress(field.bytes, bytes));
+  }
+  Values values(bytes.size());
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+// 3x2 pixels, numbered row by row, at that orientation of a file of this size.
+Values Turned(unsigned orientation) {
+  MaskPicture mask{3, 2, 1, 1, {0, 1, 2, 3, 4, 5}};
+  Placement placement{3, 2, OrientationOf(orientation), {}};
+  ConvertOptions options;
+  placement.geometry = FitGeometry(placement.upright_width(), placement.upright_height(), options);
+  return FitMask(std::move(mask), placement).pixels;
+}
+
+}  // namespace
+
+TEST_CASE("a mask has the values of its file, and not colours or a full scale") {
+  CHECK(DecodedOf(MakePng(3, 1, {0b01100000}, {.color_type = 0, .bit_depth = 1})) ==
+        Values{0, 1, 1});
+  CHECK(DecodedOf(MakePng(3, 2, {0b00011011 & 0xFC, 0b11100100 & 0xFC},
+                          {.color_type = 0, .bit_depth = 2})) == Values{0, 1, 2, 3, 2, 1});
+  CHECK(DecodedOf(MakePng(3, 1, {0x0F, 0x70},
+                          {.color_type = 3, .bit_depth = 4, .palette = Values(48, 200)})) ==
+        Values{0, 15, 7});
+  CHECK(DecodedOf(MakePng(2, 1, {7, 255}, {.color_type = 0})) == Values{7, 255});
+  CHECK(DecodedOf(MakePng(1, 1, {1, 2, 3}, {.color_type = 2})) == Values{1, 2, 3});
+  // 16 bits: big-endian in the file, as the machine has them in memory.
+  CHECK(DecodedOf(MakePng(1, 1, {0x12, 0x34}, {.color_type = 0, .bit_depth = 16})) ==
+        Values{0x34, 0x12});
+  CHECK(CodeOf([] { DecodeMask(MakePng(40, 40, Values(1600), {.color_type = 0}), 1000); }) ==
+        ErrorCode::kLimit);
+  CHECK(CodeOf([] {
+          DecodeMask(Truncated(MakePng(2, 1, {7, 9}, {.color_type = 0}), 50), 1000);
+        }) == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("a mask turns with every orientation") {
+  CHECK(Turned(1) == Values{0, 1, 2, 3, 4, 5});
+  CHECK(Turned(2) == Values{2, 1, 0, 5, 4, 3});
+  CHECK(Turned(3) == Values{5, 4, 3, 2, 1, 0});
+  CHECK(Turned(4) == Values{3, 4, 5, 0, 1, 2});
+  CHECK(Turned(5) == Values{0, 3, 1, 4, 2, 5});
+  CHECK(Turned(6) == Values{3, 0, 4, 1, 5, 2});
+  CHECK(Turned(7) == Values{5, 2, 4, 1, 3, 0});
+  CHECK(Turned(8) == Values{2, 5, 1, 4, 0, 3});
+}
+
+TEST_CASE("masks of a folder are stored losslessly at their image's size, nearest pixels taken") {
+  const TemporaryFolder folder;
+  Values checks;  // 40x20 of squares of 10
+  for (int y = 0; y < 20; ++y) {
+    for (int x = 0; x < 40; ++x)
+      checks.push_back(static_cast<std::uint8_t>(x / 10 + 4 * (y / 10)));
+  }
+  WriteSource(folder / "images/a/1.jpg", MakeJpeg(MakePicture(40, 20)));
+  WriteSource(folder / "images/b/2.jpg", MakeJpeg(MakePicture(40, 20)));
+  WriteSource(folder / "images/b/3.jpg", MakeJpeg(MakePicture(40, 20)));
+  WriteSource(folder / "masks/a/1.png", MakePng(40, 20, checks, {.color_type = 0}));
+  WriteSource(folder / "masks/b/2.png", MakePng(20, 10, Values(200), {.color_type = 0}));
+  ConvertSource source(folder / "images");
+  source.mask_folder = folder / "masks";
+  ConvertOptions options;
+  options.max_side = 8;
+  const ConvertSummary summary = Convert(source, folder / "data", options);
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK(summary.skipped[0].path == "b/2.jpg");
+  CHECK(summary.skipped[0].reason == "its mask is 20x10 and the image 40x20");
+  CHECK(summary.skipped[1].path == "b/3.jpg");
+  CHECK(summary.skipped[1].reason.find("its mask b/3.png cannot be opened") == 0);
+  const StoredDataset data = ReadDataset(folder / "data");
+  REQUIRE(data.samples.size() == 1);
+  const StoredField& mask = data.samples[0].fields[2];
+  CHECK(data.manifest.schema.fields[2].role == Role::kMask);
+  CHECK(data.manifest.schema.fields[2].follows == "image");
+  CHECK(mask.width == 8);
+  CHECK(mask.height == 4);
+  CHECK(Stored(mask) == Values{0, 0, 1, 1, 2, 2, 3, 3, 0, 0, 1, 1, 2, 2, 3, 3,
+                               4, 4, 5, 5, 6, 6, 7, 7, 4, 4, 5, 5, 6, 6, 7, 7});
+}
+
+TEST_CASE("a mask that changes its size is another plan") {
+  const TemporaryFolder folder;
+  WriteSource(folder / "images/1.jpg", MakeJpeg(MakePicture(4, 2)));
+  WriteSource(folder / "masks/1.png", MakePng(4, 2, Values(8), {.color_type = 0}));
+  ConvertSource source(folder / "images");
+  source.mask_folder = folder / "masks";
+  Convert(source, folder / "data");
+  WriteSource(folder / "masks/1.png",
+              MakePng(4, 2, {1, 29, 3, 74, 5, 96, 7, 118}, {.color_type = 0}));
+  CHECK(CodeOf([&] { Convert(source, folder / "data"); }) == ErrorCode::kExists);
+  source.mask_folder = folder / "none";
+  CHECK(CodeOf([&] { Convert(source, folder / "other"); }) == ErrorCode::kNotFound);
+}
+
+}  // namespace sluice::test

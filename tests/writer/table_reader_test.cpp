@@ -1,0 +1,87 @@
+// Tables as text: RFC 4180's rules, and a JSON object a line.
+#include "writer/source/table_reader.h"
+
+#include <sluice/error.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::vector<std::byte> ToBytes(const std::string& text) {
+  const Bytes bytes = AsBytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+// The cells of all rows under the table's headings; an empty text for none.
+Rows RowsOf(const std::string& text, const char* ending = ".csv") {
+  TableReader reader("t", ending, ToBytes(text));
+  Rows rows;
+  while (reader.Next()) {
+    rows.emplace_back();
+    for (const std::string& heading : reader.headings()) {
+      const nlohmann::json cell = reader.Get(heading);
+      rows.back().push_back(cell.is_string() ? cell.get<std::string>()
+                            : cell.is_null() ? ""
+                                             : cell.dump());
+    }
+  }
+  return rows;
+}
+
+std::string FaultOf(const std::string& text, const char* ending = ".csv") {
+  const auto error = ErrorOf([&] { RowsOf(text, ending); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kCorrupt);
+  return error->place() + ": " + error->sentence();
+}
+
+}  // namespace
+
+TEST_CASE("cells are what stands between separators, lines end with or without a return") {
+  CHECK(RowsOf("a,b\n1,2\r\n3,4") == Rows{{"1", "2"}, {"3", "4"}});
+  CHECK(RowsOf("a\tb\n1,5\t2\n", ".tsv") == Rows{{"1,5", "2"}});
+  CHECK(RowsOf("a,b\n,\n\n1,\n") == Rows{{"", ""}, {"1", ""}});
+  CHECK(RowsOf("\xef\xbb\xbfpath,b\nx,y\n") == Rows{{"x", "y"}});
+}
+
+TEST_CASE("quoted cells may hold separators, line ends and doubled quotes") {
+  CHECK(RowsOf("a,b\n\"1,2\",\"say \"\"hi\"\"\"\n\"two\nlines\",\"\"\n") ==
+        Rows{{"1,2", "say \"hi\""}, {"two\nlines", ""}});
+}
+
+TEST_CASE("the line of a row counts the lines inside of cells") {
+  TableReader reader("t", ".csv", ToBytes("a\n\"x\ny\"\n\nlast\n"));
+  REQUIRE(reader.Next());
+  CHECK(reader.line() == 2);
+  REQUIRE(reader.Next());
+  CHECK(reader.line() == 5);
+  CHECK(reader.Place() == "t, line 5");
+}
+
+TEST_CASE("a damaged table is an error with its line") {
+  CHECK(FaultOf("a,b\n1,2\n3\n") == "line 3: the row has 1 cells, but there are 2 headings");
+  CHECK(FaultOf("a,b\n1,\"2\n").starts_with("line 2: a quotation mark is opened"));
+  CHECK(FaultOf("a\n\"1\"2\n").starts_with("line 2: something stands behind"));
+  CHECK(FaultOf("a,a\n").starts_with("line 1: the heading \"a\" stands there twice"));
+  CHECK(FaultOf("").starts_with("line 1: the table is empty"));
+  CHECK(FaultOf("{\"a\":1}\n[1]\n", ".jsonl") == "line 2: is no JSON object");
+  CHECK(FaultOf("{\"a\":1}\n\n{\"a\":\n", ".jsonl") == "line 3: is no JSON object");
+  CHECK(FaultOf("{\"a\":" + std::string(40, '[') + std::string(40, ']') + "}\n", ".jsonl") ==
+        "line 1: nests too deeply");
+}
+
+TEST_CASE("JSON lines give values of any kind, and members may be missing") {
+  CHECK(RowsOf("{\"a\":\"x\",\"b\":[1,2]}\n{\"b\":null}\n{\"a\":7}\n", ".jsonl") ==
+        Rows{{"x", "[1,2]"}, {"", ""}, {"7", ""}});
+}
+
+TEST_CASE("a table is known by its ending") {
+  CHECK(CodeOf([] { RowsOf("a\n", ".xlsx"); }) == ErrorCode::kInvalidArgument);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,187 @@
+// Conversions of what a table names.
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+struct Folders {
+  TemporaryFolder folder;
+  Folders() {
+    for (const char* name : {"a.jpg", "b.jpg", "deep/c.jpg"})
+      WriteSource(folder / "images" / name, MakeJpeg(MakePicture(60, 40)));
+  }
+  // The table beside the images, as a source that takes `columns`.
+  ConvertSource Table(const std::string& name, const std::string& text,
+                      std::vector<Column> columns = {}) const {
+    WriteSource(folder / "images" / name, text);
+    ConvertSource source = ConvertSource::Table(folder / "images" / name);
+    source.columns = std::move(columns);
+    return source;
+  }
+  ConvertSummary Convert(const ConvertSource& source) const {
+    ConvertOptions options;
+    options.keep_order = true;
+    return sluice::Convert(source, folder / "data", options);
+  }
+  StoredDataset Data() const { return ReadDataset(folder / "data"); }
+};
+
+template <class T>
+std::vector<T> ValuesOf(const StoredField& field) {
+  std::vector<T> values(field.bytes.size() / sizeof(T));
+  std::memcpy(values.data(), field.bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+std::string TextOf(const StoredField& field) {
+  return std::string(AsText(field.bytes));
+}
+
+}  // namespace
+
+TEST_CASE("a table's rows become samples, with the usual columns when none is named") {
+  const Folders folders;
+  const ConvertSummary summary = folders.Convert(folders.Table(
+      "t.csv", "path,label,caption,width\ndeep/c.jpg,dog,one,60\n./a.jpg,cat,\"two, three\",60\n"));
+  CHECK(summary.samples == 2);
+  CHECK(summary.classes == std::vector<std::string>{"cat", "dog"});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] == "columns that were not taken: width");
+  const StoredDataset data = folders.Data();
+  CHECK(data.Keys() == std::vector<std::string>{"deep/c.jpg", "a.jpg"});  // the table's order
+  CHECK(data.samples[0].Label() == 1);
+  CHECK(data.samples[1].Label() == 0);
+  CHECK(TextOf(data.samples[1].fields[2]) == "two, three");
+  CHECK(data.manifest.schema.fields[2].role == Role::kText);
+  CHECK(data.manifest.class_counts == std::vector<std::uint64_t>{1, 1});
+}
+
+TEST_CASE("classes that are whole numbers stay what they are") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert(folders.Table("t.tsv", "file\tclass\na.jpg\t3\nb.jpg\t1\n"));
+  CHECK(summary.classes == std::vector<std::string>{"0", "1", "2", "3"});
+  CHECK(folders.Data().samples[0].Label() == 3);
+  CHECK(summary.class_counts == std::vector<std::uint64_t>{0, 1, 0, 1});
+}
+
+TEST_CASE("classes can be named beforehand, and others are left out with their line") {
+  const Folders folders;
+  ConvertSource source =
+      folders.Table("t.csv", "path,label\na.jpg,dog\nb.jpg,owl\ndeep/c.jpg,cat\n");
+  source.classes = {"horse", "dog", "cat"};
+  const ConvertSummary summary = folders.Convert(source);
+  CHECK(summary.classes == source.classes);
+  CHECK(folders.Data().samples[0].Label() == 1);
+  CHECK(folders.Data().samples[1].Label() == 2);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "b.jpg");
+  CHECK(summary.skipped[0].reason ==
+        "t.csv, line 3: column label: \"owl\" is none of the classes that were named");
+}
+
+TEST_CASE("columns of every type are stored as their fields") {
+  const Folders folders;
+  folders.Convert(folders.Table(
+      "t.jsonl",
+      R"({"path":"a.jpg","tags":["red","round"],"n":-7,"x":0.5,"v":[1,2,3],"m":{"k":[1]},"t":"hi"})"
+      "\n"
+      R"({"path":"b.jpg","tags":[],"n":9007199254740993,"x":"2.5","v":"4 5 6","m":null,"t":null})"
+      "\n",
+      {{"tags", ColumnType::kClasses},
+       {"n", ColumnType::kInteger},
+       {"x", ColumnType::kNumber, "target"},
+       {"v", ColumnType::kNumbers},
+       {"m", ColumnType::kJson},
+       {"t", ColumnType::kText}}));
+  const StoredDataset data = folders.Data();
+  const std::vector<Field>& fields = data.manifest.schema.fields;
+  REQUIRE(fields.size() == 7);
+  CHECK(fields[1].classes == std::vector<std::string>{"red", "round"});
+  CHECK(fields[3].name == "target");
+  CHECK(fields[4].shape == std::vector<std::uint32_t>{3});
+  const StoredSample& a = data.samples[0];
+  CHECK(ValuesOf<std::int32_t>(a.fields[1]) == std::vector<std::int32_t>{0, 1});
+  CHECK(ValuesOf<std::int64_t>(a.fields[2]) == std::vector<std::int64_t>{-7});
+  CHECK(ValuesOf<float>(a.fields[3]) == std::vector<float>{0.5F});
+  CHECK(ValuesOf<float>(a.fields[4]) == std::vector<float>{1, 2, 3});
+  CHECK(TextOf(a.fields[5]) == "{\"k\":[1]}");
+  CHECK(TextOf(a.fields[6]) == "hi");
+  const StoredSample& b = data.samples[1];
+  CHECK(b.fields[1].codec == Codec::kRaw);  // none, which is not the same as absent
+  CHECK(b.fields[1].bytes.empty());
+  CHECK(ValuesOf<std::int64_t>(b.fields[2]) == std::vector<std::int64_t>{9007199254740993});
+  CHECK(ValuesOf<float>(b.fields[4]) == std::vector<float>{4, 5, 6});
+  CHECK(b.fields[5].codec == Codec::kAbsent);
+  CHECK(b.fields[6].codec == Codec::kAbsent);
+}
+
+TEST_CASE("rows that lack something are left out with their line") {
+  const Folders folders;
+  const ConvertSummary summary = folders.Convert(folders.Table(
+      "t.csv",
+      "path,n,v,b\na.jpg,1,1 2,1 2 3 4\nb.jpg,one,1 2,\n,1,1 2,\n../t.csv,1,1 2,\n"
+      "gone.jpg,1,1 2,\nb.jpg,,1 2,\nb.jpg,1,1 2 3,\nb.jpg,1,1 2,1 2 3\nt.csv,1,1 2,\n",
+      {{"n", ColumnType::kInteger}, {"v", ColumnType::kNumbers}, {"b", ColumnType::kBoxes}}));
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.skipped.size() == 8);
+  std::string reasons;
+  for (const LeftOut& row : summary.skipped)
+    reasons += row.reason + "\n";
+  for (const char* reason :
+       {"line 3: column n: \"one\" is no whole number", "line 4: there is no path",
+        "line 5: the path does not lie below", "line 6: cannot be opened: No such file",
+        "line 7: column n: has no value", "line 8: column v: there are 3 numbers, and not 2",
+        "line 9: column b: boxes take four numbers each", "line 10: is no image"}) {
+    CHECK_THAT(reasons, ContainsSubstring(reason));
+  }
+}
+
+TEST_CASE("a table without the columns that are asked for is refused, naming those it has") {
+  const Folders folders;
+  const auto refusal = [&](const std::string& text, std::vector<Column> columns) {
+    const auto error =
+        ErrorOf([&] { folders.Convert(folders.Table("t.csv", text, std::move(columns))); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kInvalidArgument);
+    return error->sentence();
+  };
+  CHECK_THAT(refusal("x,y\na.jpg,1\n", {}), ContainsSubstring("x, y"));
+  CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"z", ColumnType::kText}}),
+             ContainsSubstring("no column \"z\"; it has: path, y"));
+  CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"y", ColumnType::kBoxClasses}}),
+             ContainsSubstring("needs one of boxes"));
+  CHECK_THAT(refusal("path,y\na.jpg,1\n", {{"y", ColumnType::kText}, {"y", ColumnType::kJson}}),
+             ContainsSubstring("y"));
+}
+
+TEST_CASE("paths are relative to the root where one is named") {
+  const Folders folders;
+  WriteSource(folders.folder / "elsewhere/t.csv", std::string("image\nc.jpg\n"));
+  ConvertSource source = ConvertSource::Table(folders.folder / "elsewhere/t.csv");
+  source.root = folders.folder / "images/deep";
+  CHECK(folders.Convert(source).samples == 1);
+  CHECK(folders.Data().samples[0].key == "c.jpg");
+}
+
+TEST_CASE("a table with other values is another plan") {
+  const Folders folders;
+  folders.Convert(folders.Table("t.csv", "path,label,text\na.jpg,x,one\n"));
+  const auto error =
+      ErrorOf([&] { folders.Convert(folders.Table("t.csv", "path,label,text\na.jpg,x,two\n")); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kExists);
+  CHECK_THAT(error->sentence(), ContainsSubstring("other sources: values"));
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,210 @@
+#include "tools/convert_source.h"
+
+#include <algorithm>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+
+#include <sluice/error.h>
+
+#include "tools/cli/option.h"
+
+namespace sluice {
+
+using cli::AddOption;
+using cli::UsageError;
+
+namespace {
+
+// A whole text file, or standard input for "-".
+std::string ReadAll(const std::string& file) {
+  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
+  std::ifstream stream(file, std::ios::binary);
+  if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
+  std::string text{std::istreambuf_iterator<char>(stream), {}};
+  if (stream.bad()) throw Error(ErrorCode::kIo, file, "cannot be read");
+  return text;
+}
+
+// A text's lines, or where it has zero bytes (find -print0) what lies between these.
+std::vector<std::string> LinesOf(const std::string& text) {
+  const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t size = std::min(text.find(end, begin), text.size()) - begin;
+    std::string line = text.substr(begin, size);
+    if (end == '\n' && line.ends_with('\r')) line.pop_back();
+    if (!line.empty()) lines.push_back(std::move(line));
+    begin += size + 1;
+  }
+  return lines;
+}
+
+BoxFormat ParseBoxes(const std::string& text, bool& relative) {
+  std::string form = text;
+  relative = form.ends_with("-relative");
+  if (relative) form.resize(form.size() - std::string_view("-relative").size());
+  return cli::ParseChoice<BoxFormat>(form, {{"xyxy", BoxFormat::kCorners},
+                                            {"xywh", BoxFormat::kCornerSize},
+                                            {"cxcywh", BoxFormat::kCentreSize}});
+}
+
+}  // namespace
+
+Column ParseColumn(const std::string& text) {
+  const std::size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) {
+    throw UsageError("\"" + text + "\" is not COLUMN=TYPE, such as caption=text");
+  }
+  Column column;
+  column.column = text.substr(0, equals);
+  std::string type = text.substr(equals + 1);
+  const std::size_t comma = type.find(",name=");
+  if (comma != std::string::npos) {
+    column.field = type.substr(comma + 6);
+    if (column.field.empty()) throw UsageError("\"" + text + "\" gives the field no name");
+    type.resize(comma);
+  }
+  std::string form;
+  const std::size_t colon = type.find(':');
+  if (colon != std::string::npos) {
+    form = type.substr(colon + 1);
+    type.resize(colon);
+  }
+  column.type = cli::ParseChoice<ColumnType>(type, {{"class", ColumnType::kClass},
+                                                    {"classes", ColumnType::kClasses},
+                                                    {"int", ColumnType::kInteger},
+                                                    {"float", ColumnType::kNumber},
+                                                    {"floats", ColumnType::kNumbers},
+                                                    {"boxes", ColumnType::kBoxes},
+                                                    {"box-classes", ColumnType::kBoxClasses},
+                                                    {"text", ColumnType::kText},
+                                                    {"json", ColumnType::kJson},
+                                                    {"mask", ColumnType::kMask}});
+  if (form.empty() && colon == std::string::npos) return column;
+  if (column.type == ColumnType::kBoxes) {
+    column.boxes = ParseBoxes(form, column.relative);
+  } else if (column.type == ColumnType::kClasses && form == "space") {
+    column.at_spaces = true;
+  } else {
+    throw UsageError("\"" + form + "\" is no form of " + type);
+  }
+  return column;
+}
+
+void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
+  const std::string group = "What is converted";
+  app.add_option("SOURCE", arguments.places,
+                 "a folder of images, or one or more .tar files;\nthen the DATASET, a folder to "
+                 "create")
+      ->required()
+      ->type_name("... DATASET");
+  CLI::Option* const table =
+      AddOption(app, "--table", "FILE",
+                "a table with a row for each image: .csv or .tsv with\nheadings, or .jsonl; SOURCE "
+                "is then what its paths\nare relative to (default: the table's folder)",
+                [&arguments](const std::string& text) { arguments.table = text; });
+  CLI::Option* const paths =
+      AddOption(app, "--paths", "FILE",
+                "convert the files that are listed, one a line (or\nbetween zero bytes), below "
+                "SOURCE; - reads standard\ninput. The list is kept in the dataset's plan: to go\n"
+                "on, an empty one does",
+                [&arguments](const std::string& text) { arguments.paths = text; });
+  CLI::Option* const root =
+      AddOption(app, "--root", "DIR", "another way of saying SOURCE for --table and --paths",
+                [&arguments](const std::string& text) { arguments.root = text; });
+  CLI::Option* const path_column =
+      AddOption(app, "--path-column", "NAME",
+                "the table's column of paths (default: the first of\npath, file, filename, "
+                "file_name, image, key)",
+                [&arguments](const std::string& text) { arguments.path_column = text; });
+  CLI::Option* const field =
+      app.add_option(
+             "--field", arguments.fields,
+             "a column to take, as COLUMN=TYPE[,name=FIELD]; can be\ngiven several times. "
+             "Types: class, classes (at , ; |),\nclasses:space, int, float, floats, "
+             "boxes:FORM, where\nFORM is xyxy (default), xywh or cxcywh, with -relative\n"
+             "for fractions of the sides; box-classes, text, json,\nmask (a path). Default: "
+             "label or class as class, text\nor caption as text")
+          ->type_name("SPEC")
+          ->allow_extra_args(false);
+  CLI::Option* const classes = AddOption(
+      app, "--classes", "FILE",
+      "the names of classes 0, 1, ..., one a line (default:\nthose that occur, in the order of "
+      "their bytes)",
+      [&arguments](const std::string& text) { arguments.classes = text; });
+  CLI::Option* const masks =
+      AddOption(app, "--mask-dir", "DIR",
+                "a folder of masks: for a/b.jpg its a/b.png. Stored\nlosslessly, resized to the "
+                "nearest pixel",
+                [&arguments](const std::string& text) { arguments.mask_folder = text; });
+  CLI::Option* const upright =
+      app.add_flag("--upright", arguments.upright,
+                   "boxes and masks belong to the image after its Exif\norientation (default: as "
+                   "its file stores it)");
+  table->excludes(paths);
+  path_column->needs(table);
+  field->needs(table);
+  for (CLI::Option* const option :
+       {table, paths, root, path_column, field, classes, masks, upright}) {
+    option->group(group);
+  }
+}
+
+ConvertSource MakeSource(const SourceArguments& arguments) {
+  // The last place is the dataset.
+  const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
+  const bool listed = !arguments.table.empty() || !arguments.paths.empty();
+  if (!arguments.root.empty() && !listed) {
+    throw UsageError("--root is for --table and --paths; name the folder as SOURCE");
+  }
+  if (places.empty() && !listed) throw UsageError("SOURCE and DATASET are required");
+  ConvertSource source{std::filesystem::path()};
+  if (listed) {
+    if (places.size() + (arguments.root.empty() ? 0 : 1) > 1) {
+      throw UsageError("\"" + places.back() +
+                       "\": only one folder can be what paths are relative "
+                       "to");
+    }
+    const std::string root = places.empty() ? arguments.root : places[0];
+    if (!arguments.table.empty()) {
+      source = ConvertSource::Table(arguments.table);
+      source.root = root;
+      source.path_column = arguments.path_column;
+      for (const std::string& field : arguments.fields) {
+        try {
+          source.columns.push_back(ParseColumn(field));
+        } catch (const UsageError& error) {
+          throw UsageError(std::string("--field: ") + error.what());
+        }
+      }
+    } else {
+      source = ConvertSource::Paths(LinesOf(ReadAll(arguments.paths)), root.empty() ? "." : root);
+    }
+  } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
+    source = ConvertSource::Archives({places.begin(), places.end()});
+  } else {
+    if (places.size() > 1) {
+      throw UsageError("\"" + arguments.places.back() +
+                       "\": several sources are for tar files; a "
+                       "folder is converted alone");
+    }
+    source = ConvertSource(places[0]);
+  }
+  source.mask_folder = arguments.mask_folder;
+  source.upright = arguments.upright;
+  if (!arguments.classes.empty()) {
+    source.classes = LinesOf(ReadAll(arguments.classes));
+    if (source.classes.empty()) throw UsageError("--classes: the file names no class");
+  }
+  return source;
+}
+
+std::string NameOf(const SourceArguments& arguments) {
+  if (!arguments.table.empty()) return arguments.table;
+  if (!arguments.paths.empty()) return arguments.paths == "-" ? "a list" : arguments.paths;
+  const std::size_t sources = arguments.places.size() - 1;
+  return arguments.places[0] + (sources > 1 ? " and " + std::to_string(sources - 1) + " more" : "");
+}
+
+}  // namespace sluice

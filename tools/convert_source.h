@@ -1,0 +1,39 @@
+// What `sluice convert` is to read: its arguments, as a ConvertSource.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sluice/convert_source.h>
+
+namespace CLI {
+class App;
+}
+
+namespace sluice {
+
+struct SourceArguments {
+  std::vector<std::string> places;  // SOURCE ... DATASET
+  std::string table;
+  std::string paths;  // a file, or "-"
+  std::string root;
+  std::string path_column;
+  std::vector<std::string> fields;  // as --field takes them
+  std::string classes;              // a file
+  std::string mask_folder;
+  bool upright = false;
+};
+
+void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
+
+// "COLUMN=TYPE[:FORM][,name=FIELD]". Throws UsageError.
+Column ParseColumn(const std::string& text);
+
+// Reads what is named (lists of paths and classes) and says what is to be converted. Throws
+// UsageError and Error.
+ConvertSource MakeSource(const SourceArguments& arguments);
+
+// The source in words, for messages.
+std::string NameOf(const SourceArguments& arguments);
+
+}  // namespace sluice

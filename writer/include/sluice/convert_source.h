@@ -1,0 +1,90 @@
+// What a conversion reads: a folder, a table, a list of paths, or tar archives.
+//
+//   sluice::ConvertSource source = sluice::ConvertSource::Table("labels.csv");
+//   source.columns = {{"bbox", sluice::ColumnType::kBoxes}, {"caption",
+//   sluice::ColumnType::kText}}; sluice::Convert(source, "data/photos");
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sluice {
+
+// What a table's column becomes. Where a row has no value (an empty cell, null, no such member), a
+// variable, text, JSON or mask field of the sample is absent; for the others the row is left out.
+enum class ColumnType {
+  kClass,  // one class: int32 of role label. Names are numbered in the order of their bytes; whole
+           // numbers, where all rows have them, stay what they are
+  kClasses,  // any number of classes, separated by comma, semicolon or bar: int32 [n], role label
+  kInteger,  // a whole number: int64
+  kNumber,   // a number: float32
+  kNumbers,  // numbers, as many in each row: float32 of that shape
+  kBoxes,    // any number of boxes, four numbers each: float32 [n, 4]
+  kBoxClasses,  // a class for each box of the first kBoxes column: int32 [n], role label
+  kText,        // UTF-8
+  kJson,        // any JSON value, stored as its text
+  kMask,        // the path of a mask, relative to the root: see ConvertSource::mask_folder
+};
+
+// The four numbers of a box in the table. What is stored is always corners, in pixels of the stored
+// image ("xyxy-pixels"): left, top, right, bottom.
+enum class BoxFormat {
+  kCorners,     // left, top, right, bottom
+  kCornerSize,  // left, top, width, height
+  kCentreSize,  // the centre's x and y, width, height
+};
+
+struct Column {
+  std::string column;  // its heading, or the member's name
+  ColumnType type = ColumnType::kText;
+  std::string field = {};  // name of the dataset's field; empty: the column's
+  BoxFormat boxes = BoxFormat::kCorners;
+  bool relative = false;   // boxes: numbers are fractions of the image's width and height
+  bool at_spaces = false;  // kClasses: spaces separate, too
+};
+
+struct ConvertSource {
+  enum class Kind { kFolder, kTable, kPaths, kArchives };
+
+  // A folder with one sub-folder for each class, or with images directly: no labels.
+  ConvertSource(std::filesystem::path folder)  // NOLINT: a path is a source
+      : kind(Kind::kFolder), root(std::move(folder)) {}
+  // A table with a row for each sample: `file` ends in .csv, .tsv (both with a line of headings) or
+  // .jsonl (an object a line).
+  static ConvertSource Table(std::filesystem::path file);
+  // Paths below `root`; classes as in a folder that holds only them. No paths at all: those that an
+  // earlier run has left in the dataset's plan.
+  static ConvertSource Paths(std::vector<std::string> paths, std::filesystem::path root);
+  // Tar archives in WebDataset's naming: members KEY.EXTENSION that follow each other make the
+  // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png.
+  static ConvertSource Archives(std::vector<std::filesystem::path> files);
+
+  Kind kind;
+  // What paths and keys are relative to. Of a table: its own folder if empty.
+  std::filesystem::path root;
+
+  std::filesystem::path table = {};
+  // The column of paths; empty: the first of path, file, filename, file_name, image, and of key.
+  std::string path_column = {};
+  // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
+  std::vector<Column> columns = {};
+
+  std::vector<std::string> paths = {};
+  std::vector<std::filesystem::path> archives = {};
+
+  // A mask for each image, at the image's path with the ending .png, below this folder: a field
+  // "mask". Masks are PNG files of the image's size; they are stored losslessly, resized by taking
+  // the nearest pixel; of palette images the indices are stored. Empty: none.
+  std::filesystem::path mask_folder = {};
+
+  // Boxes and masks belong to the image as it is to be seen, after its Exif orientation, and not as
+  // its file stores it.
+  bool upright = false;
+
+  // The names of classes 0, 1, ..., where they are to be these, in this order; else those that
+  // occur.
+  std::vector<std::string> classes = {};
+};
+
+}  // namespace sluice

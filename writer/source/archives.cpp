@@ -1,0 +1,236 @@
+#include "writer/source/archives.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "writer/parallel.h"
+#include "writer/source/class_names.h"
+#include "writer/source/look.h"
+#include "writer/source/tar.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+enum Part : std::size_t { kImagePart, kClassPart, kTextPart, kJsonPart, kMaskPart, kParts };
+constexpr std::uint64_t kMaxClassBytes = 4096;
+
+// A sample as it lies in an archive.
+struct Grouped {
+  std::string key;
+  std::array<std::optional<Extent>, kParts> parts;
+  Sniffed sniffed;         // of the image
+  std::string class_name;  // trimmed
+};
+
+// What was found in one archive.
+struct Scanned {
+  std::vector<Grouped> samples;
+  std::vector<LeftOut> passed_over;
+};
+
+std::optional<Part> PartOf(std::string ending) {
+  std::transform(ending.begin(), ending.end(), ending.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  for (const char* image : {"jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "tif",
+                            "tiff", "avif", "heic", "jxl", "jp2", "image", "img"}) {
+    if (ending == image) return kImagePart;
+  }
+  if (ending == "cls") return kClassPart;
+  if (ending == "txt") return kTextPart;
+  if (ending == "json") return kJsonPart;
+  if (ending == "mask.png" || ending == "seg.png") return kMaskPart;
+  return std::nullopt;
+}
+
+class ArchiveScan {
+ public:
+  ArchiveScan(const std::filesystem::path& path, std::uint64_t number, const std::stop_token& stop)
+      : path_(path), number_(number), stop_(stop), file_(OpenForReading(path)) {}
+
+  Scanned Run() {
+    ForEachTarMember(
+        path_.string(),
+        [this](std::uint64_t offset, std::span<std::byte> to) { return Read(offset, to); },
+        [this](const TarMember& member) { Take(member); });
+    return std::move(scanned_);
+  }
+
+ private:
+  std::size_t Read(std::uint64_t offset, std::span<std::byte> to) const {
+    std::size_t done = 0;
+    while (done < to.size()) {
+      const ssize_t got =
+          pread(file_.get(), to.data() + done, to.size() - done, static_cast<off_t>(offset + done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) {
+        throw Error(ErrorCode::kIo, path_.string(), "cannot be read: " + SystemErrorText(errno));
+      }
+      if (got == 0) break;
+      done += static_cast<std::size_t>(got);
+    }
+    return done;
+  }
+
+  void PassOver(const TarMember& member, const std::string& reason) {
+    scanned_.passed_over.push_back({path_.filename().string() + ": " + member.name, reason});
+  }
+
+  void Take(const TarMember& member) {
+    if (stop_.stop_requested()) ThrowStopped();
+    if (!member.regular) {
+      if (!member.name.ends_with('/')) PassOver(member, "no regular file");
+      return;
+    }
+    std::string_view name = member.name;
+    while (name.starts_with("./"))
+      name.remove_prefix(2);
+    const std::size_t slash = name.rfind('/');
+    const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+    if (name.substr(base).starts_with('.')) return PassOver(member, "hidden");
+    const std::size_t dot = name.find('.', base);
+    if (dot == std::string_view::npos) return PassOver(member, "its name has no ending");
+    const std::string ending(name.substr(dot + 1));
+    const std::optional<Part> part = PartOf(ending);
+    if (!part) return PassOver(member, "no field takes ." + ending);
+    const std::string_view key = name.substr(0, dot);
+    if (scanned_.samples.empty() || scanned_.samples.back().key != key) {
+      scanned_.samples.push_back({std::string(key), {}, {}, {}});
+    }
+    Add(member, *part, scanned_.samples.back());
+  }
+
+  void Add(const TarMember& member, Part part, Grouped& sample) {
+    if (sample.parts[part]) return PassOver(member, "the sample has one already");
+    sample.parts[part] = Extent{member.offset, member.bytes, number_};
+    if (part == kImagePart) {
+      std::array<std::byte, kSniffBytes> start{};
+      const auto size =
+          static_cast<std::size_t>(std::min<std::uint64_t>(member.bytes, kSniffBytes));
+      const std::size_t got = Read(member.offset, std::span(start).first(size));
+      sample.sniffed = Sniff(Bytes(start).first(got));
+    } else if (part == kClassPart) {
+      std::vector<std::byte> text(std::min(member.bytes, kMaxClassBytes));
+      text.resize(Read(member.offset, text));
+      const std::string_view name = AsText(text);
+      const std::size_t begin = name.find_first_not_of(" \t\r\n");
+      if (begin != std::string_view::npos) {
+        sample.class_name = name.substr(begin, name.find_last_not_of(" \t\r\n") - begin + 1);
+      }
+    }
+  }
+
+  const std::filesystem::path& path_;
+  std::uint64_t number_;
+  const std::stop_token& stop_;
+  FileHandle file_;
+  Scanned scanned_;
+};
+
+// The fields that at least one sample has, and the part that each is made of.
+std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, SourceList& list) {
+  std::array<bool, kParts> has{};
+  for (const Scanned& archive : archives) {
+    for (const Grouped& sample : archive.samples) {
+      for (std::size_t part = 0; part < kParts; ++part)
+        has[part] = has[part] || sample.parts[part].has_value();
+    }
+  }
+  std::vector<Part> parts = {kImagePart};
+  list.fields.push_back({Field::Image(), Feed::kImage});
+  const auto add = [&](Part part, Field field, Feed feed) {
+    if (!has[part]) return;
+    parts.push_back(part);
+    list.fields.push_back({std::move(field), feed});
+  };
+  add(kClassPart, Field::Label(), Feed::kLabel);
+  add(kTextPart, Field::Bytes("text", Role::kText), Feed::kText);
+  add(kJsonPart, Field::Bytes("json", Role::kJson), Feed::kText);
+  add(kMaskPart, Field::Mask("mask", "image"), Feed::kMask);
+  list.labelled = has[kClassPart];
+  return parts;
+}
+
+// Why the sample cannot become one; empty if it can. Numbers its class on the way.
+std::string TroubleOf(const Grouped& sample, bool labelled, ClassNames& names,
+                      std::int32_t& label) {
+  if (!sample.parts[kImagePart]) return "has no image";
+  if (!labelled) return {};
+  if (!sample.parts[kClassPart]) return "has no .cls, where others have one";
+  if (sample.class_name.empty()) return "its .cls is empty";
+  const std::optional<std::int32_t> number = names.Add(sample.class_name);
+  if (!number) {
+    return "its class \"" + ToUtf8(sample.class_name) + "\" is none of those that were named";
+  }
+  label = *number;
+  return {};
+}
+
+void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& source,
+                SourceList& list) {
+  const std::vector<Part> parts = FieldsOf(archives, list);
+  ClassNames names(source.classes);
+  for (std::size_t a = 0; a < archives.size(); ++a) {
+    const std::string place = source.archives[a].filename().string() + ": ";
+    for (const Grouped& sample : archives[a].samples) {
+      Source taken;
+      taken.key = sample.key;
+      const std::string trouble = TroubleOf(sample, list.labelled, names, taken.label);
+      if (!trouble.empty()) {
+        list.broken.push_back({place + sample.key, trouble});
+        continue;
+      }
+      Look look;
+      look.sniffed = sample.sniffed;
+      look.bytes = taken.bytes = sample.parts[kImagePart]->bytes;
+      if (look.sniffed.kind == ImageKind::kNone) {
+        list.broken.push_back({place + sample.key, "its image is none"});
+        continue;
+      }
+      if (!TakeOrLeave(look, place + sample.key, list)) continue;
+      for (const Part part : parts) {
+        const std::optional<Extent>& extent = sample.parts[part];
+        list.values.Add(extent && part != kClassPart
+                            ? std::optional(std::as_bytes(std::span(&*extent, 1)))
+                            : std::nullopt);
+      }
+      list.sources.push_back(std::move(taken));
+    }
+  }
+  names.Settle();
+  if (!list.labelled) return;
+  list.classes = names.Names();
+  for (Source& taken : list.sources)
+    taken.label = names.NumberOf(taken.label);
+}
+
+}  // namespace
+
+SourceList ReadArchives(const ConvertSource& source, unsigned threads,
+                        const std::stop_token& stop) {
+  std::vector<Scanned> archives(source.archives.size());
+  ParallelFor(threads, archives.size(), stop, [&](unsigned, std::size_t i) {
+    archives[i] = ArchiveScan(source.archives[i], i, stop).Run();
+  });
+  if (stop.stop_requested()) ThrowStopped();
+  SourceList list;
+  list.archives = source.archives;
+  list.upright = source.upright;
+  list.root = source.archives.empty() ? "" : source.archives.front().parent_path();
+  for (Scanned& archive : archives) {
+    std::move(archive.passed_over.begin(), archive.passed_over.end(),
+              std::back_inserter(list.passed_over));
+  }
+  AddSamples(archives, source, list);
+  RequireImages(source.archives.empty() ? "the list of archives" : source.archives.front(), list);
+  return list;
+}
+
+}  // namespace sluice

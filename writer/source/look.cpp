@@ -1,0 +1,73 @@
+#include "writer/source/look.h"
+
+#include <array>
+#include <cerrno>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+Look LookInto(const std::filesystem::path& path) {
+  Look look;
+  try {
+    const FileHandle file = OpenForReading(path);
+    struct stat info {};
+    if (fstat(file.get(), &info) != 0) {
+      look.trouble = "cannot be looked at: " + SystemErrorText(errno);
+      return look;
+    }
+    if (!S_ISREG(info.st_mode)) {
+      look.trouble = "is no regular file";
+      return look;
+    }
+    look.bytes = static_cast<std::uint64_t>(info.st_size);
+    std::array<std::byte, kSniffBytes> start{};
+    std::size_t size = 0;
+    while (size < start.size()) {
+      const ssize_t got = read(file.get(), start.data() + size, start.size() - size);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) look.trouble = "cannot be read: " + SystemErrorText(errno);
+      if (got <= 0) break;
+      size += static_cast<std::size_t>(got);
+    }
+    look.sniffed = Sniff(Bytes(start).first(size));
+  } catch (const Error& error) {
+    look.trouble = error.sentence();
+  }
+  return look;
+}
+
+bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
+  if (!look.trouble.empty()) {
+    list.broken.push_back({name, look.trouble});
+  } else if (look.sniffed.kind == ImageKind::kNone) {
+    list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});
+  } else if (look.sniffed.kind == ImageKind::kUnsupported) {
+    list.broken.push_back(
+        {name, std::string("unsupported: a ") + look.sniffed.name + " image; " + kConverted});
+  } else {
+    return true;
+  }
+  return false;
+}
+
+void RequireImages(const std::filesystem::path& place, const SourceList& list) {
+  if (!list.sources.empty()) return;
+  std::string sentence = "holds no JPEG or PNG image that could be converted";
+  if (!list.broken.empty()) {
+    sentence += "; " + std::to_string(list.broken.size()) + " other files were left out, such as " +
+                ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";
+  } else if (!list.passed_over.empty()) {
+    sentence +=
+        "; " + std::to_string(list.passed_over.size()) + " files that are no images were found";
+  }
+  throw Error(ErrorCode::kNotFound, place.string(), sentence);
+}
+
+}  // namespace sluice

@@ -1,0 +1,30 @@
+// A first look at files: how large they are, and of what kind.
+#pragma once
+
+#include <filesystem>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "writer/source/sniff.h"
+#include "writer/source/source_list.h"
+
+namespace sluice {
+
+struct Look {
+  Sniffed sniffed;
+  std::uint64_t bytes = 0;
+  std::string trouble;  // why it cannot be read
+};
+
+// Reads the file's beginning.
+Look LookInto(const std::filesystem::path& path);
+
+// Whether a file of that look can be converted; else it goes, with the reason, to one of the list's
+// two lists of files that are left out.
+bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
+
+// Throws Error(kNotFound) if there is nothing to convert: `place` is where it was looked for.
+void RequireImages(const std::filesystem::path& place, const SourceList& list);
+
+}  // namespace sluice

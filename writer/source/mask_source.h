@@ -1,0 +1,25 @@
+// A PNG file as a mask: values, not colours.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// Values as the file has them: of a palette the indices, of grey with 1, 2 or 4 bits the numbers 0
+// to 1, 3 or 15; rows without padding, 16-bit values native-endian.
+struct MaskPicture {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t channels = 0;     // 1 (grey, palette), 2 (grey and alpha), 3 or 4
+  std::uint32_t value_bytes = 1;  // 1 or 2
+  std::vector<std::uint8_t> pixels;
+};
+
+// Throws Error, whose sentence() says what is wrong with the file: kLimit if it has more than
+// `max_pixels`, before memory is taken.
+MaskPicture DecodeMask(Bytes file, std::uint64_t max_pixels);
+
+}  // namespace sluice

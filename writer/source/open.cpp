@@ -1,0 +1,67 @@
+#include "writer/source/open.h"
+
+#include <set>
+
+#include <sluice/error.h>
+
+#include "writer/source/archives.h"
+#include "writer/source/mask_folder.h"
+#include "writer/source/scan.h"
+#include "writer/source/table.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+using Kind = ConvertSource::Kind;
+
+ConvertSource ConvertSource::Table(std::filesystem::path file) {
+  ConvertSource source{std::filesystem::path()};
+  source.kind = Kind::kTable;
+  source.table = std::move(file);
+  return source;
+}
+
+ConvertSource ConvertSource::Paths(std::vector<std::string> paths, std::filesystem::path root) {
+  ConvertSource source(std::move(root));
+  source.kind = Kind::kPaths;
+  source.paths = std::move(paths);
+  return source;
+}
+
+ConvertSource ConvertSource::Archives(std::vector<std::filesystem::path> files) {
+  ConvertSource source{std::filesystem::path()};
+  source.kind = Kind::kArchives;
+  source.archives = std::move(files);
+  return source;
+}
+
+void CheckSource(const ConvertSource& source) {
+  const auto require = [](bool holds, const std::string& sentence) {
+    if (!holds) throw Error(ErrorCode::kInvalidArgument, sentence);
+  };
+  require(source.kind != Kind::kArchives || !source.archives.empty(), "no archive was named");
+  require(source.kind != Kind::kArchives || source.mask_folder.empty(),
+          "masks of archives lie in the archives, as KEY.mask.png; mask_folder is for files");
+  require(source.kind == Kind::kTable || (source.columns.empty() && source.path_column.empty()),
+          "columns are those of a table, and no table was named");
+  std::set<std::string> names;
+  for (const std::string& name : source.classes) {
+    require(ToUtf8(name) == name, "the class " + ToUtf8(name) + " is no UTF-8");
+    require(names.insert(name).second, "the class " + name + " was named twice");
+  }
+}
+
+SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
+  SourceList list;
+  switch (source.kind) {
+    case Kind::kFolder: list = ScanFolder(source, threads, stop); break;
+    case Kind::kTable: list = ReadTable(source, threads, stop); break;
+    case Kind::kPaths: list = ScanPaths(source, source.paths, threads, stop); break;
+    case Kind::kArchives: list = ReadArchives(source, threads, stop); break;
+  }
+  if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, stop, list);
+  list.upright = source.upright;
+  return list;
+}
+
+}  // namespace sluice

@@ -1,0 +1,17 @@
+// From what a caller names to the list of what there is to convert.
+#pragma once
+
+#include <stop_token>
+
+#include "writer/source/source_list.h"
+
+namespace sluice {
+
+// Throws Error(kInvalidArgument) for members that do not fit together.
+void CheckSource(const ConvertSource& source);
+
+// Reads folder, table, list or archives, on `threads` threads. Errors: those of scan.h, table.h and
+// archives.h.
+SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
+
+}  // namespace sluice

@@ -1,0 +1,149 @@
+#include "writer/source/source_list.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kMaxSourceBytes = 1'073'741'824;
+
+void ReadWhole(const std::filesystem::path& path, std::uint64_t expected,
+               std::vector<std::byte>& content) {
+  ReadFile(path, kMaxSourceBytes, content);
+  if (content.size() != expected) {
+    throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(expected) + " to " +
+                                    std::to_string(content.size()) +
+                                    " bytes since the conversion was planned");
+  }
+}
+
+void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::byte>& content) {
+  if (extent.bytes > kMaxSourceBytes) {
+    throw Error(ErrorCode::kLimit, "has " + std::to_string(extent.bytes) +
+                                       " bytes, more than the " + std::to_string(kMaxSourceBytes) +
+                                       " that are read");
+  }
+  const std::filesystem::path& path = list.archives.at(extent.archive);
+  const FileHandle file = OpenForReading(path);
+  content.resize(extent.bytes);
+  std::uint64_t done = 0;
+  while (done < extent.bytes) {
+    const ssize_t got = pread(file.get(), content.data() + done, extent.bytes - done,
+                              static_cast<off_t>(extent.offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
+    }
+    if (got == 0) throw Error(ErrorCode::kIo, "the archive became shorter since it was looked at");
+    done += static_cast<std::uint64_t>(got);
+  }
+}
+
+}  // namespace
+
+void SourceValues::Add(std::optional<Bytes> value) {
+  if (value) bytes_.insert(bytes_.end(), value->begin(), value->end());
+  ends_.push_back(bytes_.size() | (value ? 0 : kAbsent));
+}
+
+std::optional<Bytes> SourceValues::Get(std::size_t source, std::size_t field,
+                                       std::size_t fields) const {
+  const std::size_t index = source * fields + field;
+  const std::uint64_t end = ends_[index];
+  if ((end & kAbsent) != 0) return std::nullopt;
+  const std::uint64_t begin = index == 0 ? 0 : ends_[index - 1] & ~kAbsent;
+  return Bytes(bytes_).subspan(begin, end - begin);
+}
+
+std::span<std::byte> SourceValues::Mutable(std::size_t source, std::size_t field,
+                                           std::size_t fields) {
+  const std::optional<Bytes> value = Get(source, field, fields);
+  if (!value || value->empty()) return {};
+  return std::span(bytes_).subspan(static_cast<std::size_t>(value->data() - bytes_.data()),
+                                   value->size());
+}
+
+std::pair<Bytes, Bytes> SourceValues::Memory() const {
+  return {std::as_bytes(std::span(ends_)), Bytes(bytes_)};
+}
+
+Schema SourceList::MakeSchema() const {
+  Schema schema;
+  for (const SourceField& field : fields) {
+    schema.fields.push_back(field.field);
+    if (field.feed == Feed::kLabel) schema.fields.back().classes = classes;
+  }
+  return schema;
+}
+
+Extent SourceList::ExtentOf(std::size_t source, std::size_t field) const {
+  const std::optional<Bytes> value = Value(source, field);
+  return value ? LoadAt<Extent>(*value, 0) : Extent{};
+}
+
+std::string SourceList::NameOf(std::size_t source) const {
+  if (archives.empty()) return (root / sources[source].key).string();
+  return archives.at(ExtentOf(source, 0).archive).string() + ": " + sources[source].key;
+}
+
+std::string SourceList::KeyForPeople(std::size_t source) const {
+  if (archives.empty()) return sources[source].key;
+  return archives.at(ExtentOf(source, 0).archive).filename().string() + ": " + sources[source].key;
+}
+
+std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path) {
+  std::vector<std::byte> value(sizeof bytes + path.size());
+  std::memcpy(value.data(), &bytes, sizeof bytes);
+  std::memcpy(value.data() + sizeof bytes, path.data(), path.size());
+  return value;
+}
+
+MaskFile MaskFileOf(Bytes value) {
+  return {LoadAt<std::uint64_t>(value, 0), std::string(AsText(value.subspan(8)))};
+}
+
+void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content) {
+  if (!list.archives.empty()) return ReadExtent(list, list.ExtentOf(source, 0), content);
+  ReadWhole(list.root / list.sources[source].key, list.sources[source].bytes, content);
+}
+
+bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
+                  std::vector<std::byte>& content) {
+  const std::optional<Bytes> value = list.Value(source, field);
+  if (!value) return false;
+  if (!list.archives.empty()) {
+    ReadExtent(list, list.ExtentOf(source, field), content);
+    return true;
+  }
+  const MaskFile mask = MaskFileOf(*value);
+  ReadWhole(list.fields[field].folder / mask.path, mask.bytes, content);
+  return true;
+}
+
+bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
+              std::vector<std::byte>& content) {
+  const std::optional<Bytes> value = list.Value(source, field);
+  if (!value) return false;
+  if (list.archives.empty()) {
+    content.assign(value->begin(), value->end());
+  } else {
+    ReadExtent(list, list.ExtentOf(source, field), content);
+  }
+  return true;
+}
+
+void ThrowStopped() {
+  throw Error(ErrorCode::kState,
+              "the conversion was stopped; run the same command again and it goes on from what was "
+              "finished");
+}
+
+}  // namespace sluice

@@ -1,0 +1,111 @@
+// What there is to convert: the samples, what they are made of, and where it lies.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <sluice/convert.h>
+#include <sluice/schema.h>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+struct Source {
+  std::string key;  // path relative to the root, with '/', or an archive's key; bytes as they are
+  std::uint64_t bytes = 0;  // of the image when it was looked at
+  std::int32_t label = 0;   // the class's number; 0 where there are none
+};
+
+// Where the values of a field come from.
+enum class Feed : std::uint8_t {
+  kImage,       // the image
+  kLabel,       // Source::label
+  kElements,    // SourceValues holds the elements
+  kText,        // SourceValues holds the content, or in archives its extent
+  kBoxes,       // SourceValues holds four float64 a box: corners in pixels, or fractions
+  kBoxClasses,  // SourceValues holds an int32 a box, of the list's only field of boxes
+  kMask,        // SourceValues holds a MaskFile, or in archives the extent
+};
+
+struct SourceField {
+  Field field;
+  Feed feed = Feed::kImage;
+  bool relative = false;              // kBoxes: fractions
+  std::filesystem::path folder = {};  // kMask: what the path is relative to
+};
+
+// A run of bytes of an archive.
+struct Extent {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t archive = 0;  // of SourceList::archives
+};
+
+// The values of all sources for all fields, in one piece of memory. Sources are added in order.
+class SourceValues {
+ public:
+  // The value of the next field, or of the next source's first one; nullopt: absent.
+  void Add(std::optional<Bytes> value);
+  std::optional<Bytes> Get(std::size_t source, std::size_t field, std::size_t fields) const;
+  // The same, to be changed in place.
+  std::span<std::byte> Mutable(std::size_t source, std::size_t field, std::size_t fields);
+  bool empty() const noexcept { return ends_.empty(); }
+  // All there is, for a digest.
+  std::pair<Bytes, Bytes> Memory() const;
+
+ private:
+  static constexpr std::uint64_t kAbsent = std::uint64_t{1} << 63;  // a bit of an end
+  std::vector<std::uint64_t> ends_;
+  std::vector<std::byte> bytes_;
+};
+
+struct SourceList {
+  std::filesystem::path root;                   // of the files
+  std::vector<std::filesystem::path> archives;  // where everything lies, unless there are none
+  std::vector<SourceField> fields;              // the schema's; the image is the first
+  bool labelled = false;                        // there is a field of Feed::kLabel
+  std::vector<std::string> classes;             // its classes, invalid UTF-8 escaped
+  std::vector<Source> sources;                  // in the order that keep_order keeps
+  SourceValues values;                          // empty where no field needs it
+  bool upright = false;                         // of ConvertSource
+  std::vector<LeftOut> broken;       // images of unsupported kinds, files that cannot be opened
+  std::vector<LeftOut> passed_over;  // what is no image, or hidden
+  std::vector<std::string> warnings;
+
+  Schema MakeSchema() const;
+  std::optional<Bytes> Value(std::size_t source, std::size_t field) const {
+    if (values.empty()) return std::nullopt;
+    return values.Get(source, field, fields.size());
+  }
+  Extent ExtentOf(std::size_t source, std::size_t field) const;
+  // For messages: the file's path, or the archive and the key.
+  std::string NameOf(std::size_t source) const;
+  // For the list of what was left out: the key, with the archive's name where there are several.
+  std::string KeyForPeople(std::size_t source) const;
+};
+
+// The value of a mask that is a file of its own: how large it was when it was looked at, then its
+// path.
+std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path);
+struct MaskFile {
+  std::uint64_t bytes = 0;
+  std::string path;
+};
+MaskFile MaskFileOf(Bytes value);
+
+// Reads what a source is made of. Throws Error, whose sentence() says what is wrong without a name.
+void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content);
+// False where the source has none.
+bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
+                  std::vector<std::byte>& content);
+bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
+              std::vector<std::byte>& content);
+
+// What is thrown when a stop was requested.
+[[noreturn]] void ThrowStopped();
+
+}  // namespace sluice

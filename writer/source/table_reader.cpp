@@ -1,0 +1,165 @@
+#include "writer/source/table_reader.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 35;
+constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+
+std::vector<std::byte> ReadTableFile(const std::filesystem::path& file) {
+  std::vector<std::byte> content;
+  ReadFile(file, kMaxTableBytes, content);
+  return content;
+}
+
+}  // namespace
+
+TableReader::TableReader(const std::filesystem::path& file)
+    : TableReader(file.string(), file.extension().string(), ReadTableFile(file)) {}
+
+TableReader::TableReader(std::string name, std::string_view ending, std::vector<std::byte> text)
+    : name_(std::move(name)), content_(std::move(text)), rest_(AsText(content_)) {
+  if (ending == ".csv") {
+    separator_ = ',';
+  } else if (ending == ".tsv") {
+    separator_ = '\t';
+  } else if (ending != ".jsonl") {
+    throw Error(ErrorCode::kInvalidArgument, name_,
+                "is no table that can be read; its name must end in .csv, .tsv or .jsonl");
+  }
+  if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+  ReadHeadings();
+}
+
+void TableReader::Fail(const std::string& sentence) const {
+  throw Error(ErrorCode::kCorrupt, name_, "line " + std::to_string(row_line_), sentence);
+}
+
+std::string TableReader::Place() const {
+  return std::filesystem::path(name_).filename().string() + ", line " + std::to_string(row_line_);
+}
+
+void TableReader::ReadHeadings() {
+  if (separator_ == 0) {
+    pending_ = NextObject();
+    if (!pending_) Fail("the table has no row");
+    for (const auto& [name, value] : object_.items())
+      headings_.push_back(name);
+    return;
+  }
+  if (!NextCells(headings_)) Fail("the table is empty; its first line must hold the headings");
+  for (std::size_t i = 0; i < headings_.size(); ++i) {
+    if (std::count(headings_.begin(), headings_.end(), headings_[i]) > 1) {
+      Fail("the heading \"" + headings_[i] + "\" stands there twice");
+    }
+  }
+}
+
+bool TableReader::Next() {
+  if (separator_ == 0) {
+    if (!pending_) return NextObject();
+    pending_ = false;
+    return true;
+  }
+  if (!NextCells(cells_)) return false;
+  if (cells_.size() != headings_.size()) {
+    Fail("the row has " + std::to_string(cells_.size()) + " cells, but there are " +
+         std::to_string(headings_.size()) + " headings");
+  }
+  return true;
+}
+
+// The cell in quotes that `rest_` begins with, the quotes doubled in it made single.
+std::string TableReader::QuotedCell() {
+  std::string cell;
+  for (std::size_t at = 1; at < rest_.size(); ++at) {
+    if (rest_[at] == '\n') ++line_;
+    if (rest_[at] != '"') {
+      cell += rest_[at];
+    } else if (at + 1 < rest_.size() && rest_[at + 1] == '"') {
+      cell += '"';
+      ++at;
+    } else {
+      rest_.remove_prefix(at + 1);
+      return cell;
+    }
+  }
+  Fail("a quotation mark is opened and never closed");
+}
+
+bool TableReader::NextCells(std::vector<std::string>& cells) {
+  cells.clear();
+  while (!rest_.empty() && (rest_[0] == '\n' || rest_.starts_with("\r\n"))) {  // empty lines
+    rest_.remove_prefix(rest_[0] == '\n' ? 1 : 2);
+    ++line_;
+  }
+  row_line_ = line_;
+  if (rest_.empty()) return false;
+  const char ends[] = {separator_, '\n', 0};
+  for (;;) {
+    if (rest_.starts_with('"')) {
+      cells.push_back(QuotedCell());
+      if (!rest_.empty() && rest_[0] != separator_ && rest_[0] != '\n' &&
+          !rest_.starts_with("\r\n")) {
+        Fail("something stands behind a closing quotation mark");
+      }
+      if (rest_.starts_with('\r')) rest_.remove_prefix(1);
+    } else {
+      const std::size_t size = std::min(rest_.find_first_of(ends), rest_.size());
+      std::string_view cell = rest_.substr(0, size);
+      rest_.remove_prefix(size);
+      const bool last = rest_.empty() || rest_[0] == '\n';
+      if (last && cell.ends_with('\r')) cell.remove_suffix(1);
+      cells.emplace_back(cell);
+    }
+    if (rest_.empty()) return true;
+    const bool more = rest_[0] == separator_;
+    rest_.remove_prefix(1);
+    if (!more) {
+      ++line_;
+      return true;
+    }
+    if (rest_.empty()) {  // the file ends behind a separator
+      cells.emplace_back();
+      return true;
+    }
+  }
+}
+
+bool TableReader::NextObject() {
+  for (;;) {
+    row_line_ = line_;
+    if (rest_.empty()) return false;
+    const std::size_t size = std::min(rest_.find('\n'), rest_.size());
+    const std::string_view text = rest_.substr(0, size);
+    rest_.remove_prefix(std::min(size + 1, rest_.size()));
+    ++line_;
+    if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    if (NestsDeeperThan(text, kMaxJsonDepth)) Fail("nests too deeply");
+    object_ = nlohmann::json::parse(text, nullptr, false);
+    if (!object_.is_object()) Fail("is no JSON object");
+    return true;
+  }
+}
+
+nlohmann::json TableReader::Get(const std::string& heading) const {
+  if (separator_ == 0) {
+    const auto member = object_.find(heading);
+    return member == object_.end() ? nlohmann::json() : *member;
+  }
+  const auto found = std::find(headings_.begin(), headings_.end(), heading);
+  if (found == headings_.end()) return {};
+  const std::string& cell = cells_[static_cast<std::size_t>(found - headings_.begin())];
+  return cell.empty() ? nlohmann::json() : nlohmann::json(cell);
+}
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+// The rows of a table: comma-separated or tab-separated values with a line of headings (RFC 4180),
+// or a JSON object a line.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+// The table's values are text, or in a .jsonl file any JSON value. Errors name file and line.
+class TableReader {
+ public:
+  // Reads the file whole. The ending of its name says what it is.
+  explicit TableReader(const std::filesystem::path& file);
+  // The same for a text in memory; `ending` is ".csv", ".tsv" or ".jsonl".
+  TableReader(std::string name, std::string_view ending, std::vector<std::byte> text);
+
+  // The headings, or of a .jsonl file the members of the first object.
+  const std::vector<std::string>& headings() const noexcept { return headings_; }
+
+  // Whether values are text, and not JSON.
+  bool has_text_cells() const noexcept { return separator_ != 0; }
+
+  // Goes to the next row. False at the end. Throws Error(kCorrupt).
+  bool Next();
+  // The line that the row in hand begins in, from 1.
+  std::uint64_t line() const noexcept { return row_line_; }
+  // The row's value under that heading, as it lies in headings(); null for none and for empty
+  // cells. Members that only later objects have are found by their names.
+  nlohmann::json Get(const std::string& heading) const;
+
+  // "labels.csv, line 17"
+  std::string Place() const;
+
+ private:
+  void ReadHeadings();
+  bool NextCells(std::vector<std::string>& cells);
+  bool NextObject();
+  std::string QuotedCell();
+  [[noreturn]] void Fail(const std::string& sentence) const;
+
+  std::string name_;    // for messages
+  char separator_ = 0;  // 0: JSON lines
+  std::vector<std::byte> content_;
+  std::string_view rest_;
+  std::uint64_t line_ = 1;  // of what comes next
+  std::uint64_t row_line_ = 0;
+  std::vector<std::string> headings_;
+  std::vector<std::string> cells_;
+  nlohmann::json object_;
+  bool pending_ = false;  // the first object was read for its members
+};
+
+}  // namespace sluice

@@ -1,0 +1,138 @@
+#include "writer/source/table_values.h"
+
+#include <charconv>
+#include <cmath>
+
+#include <sluice/error.h>
+
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Fail(const std::string& sentence) {
+  throw Error(ErrorCode::kCorrupt, sentence);
+}
+
+std::string Shown(const std::string& text) {
+  constexpr std::size_t kShown = 40;
+  return "\"" + ToUtf8(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "") + "\"";
+}
+
+std::string Trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
+
+// The pieces between any of `separators`.
+std::vector<std::string_view> Pieces(std::string_view text, const char* separators) {
+  std::vector<std::string_view> pieces;
+  for (;;) {
+    const std::size_t end = text.find_first_of(separators);
+    pieces.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return pieces;
+    text.remove_prefix(end + 1);
+  }
+}
+
+void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
+  if (cell.is_number()) {
+    numbers.push_back(cell.get<double>());
+  } else if (cell.is_array()) {
+    for (const Cell& inner : cell)
+      AddNumbers(inner, numbers);
+  } else if (cell.is_string()) {
+    for (const std::string_view piece :
+         Pieces(cell.get_ref<const std::string&>(), "[](),;| \t\r\n")) {
+      if (piece.empty()) continue;
+      double number = 0;
+      const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), number);
+      if (error != std::errc() || end != piece.data() + piece.size()) {
+        Fail(Shown(std::string(piece)) + " is no number");
+      }
+      numbers.push_back(number);
+    }
+  } else {
+    Fail(Shown(cell.dump()) + " holds no numbers");
+  }
+}
+
+}  // namespace
+
+std::string TextOf(const Cell& cell) {
+  if (cell.is_string()) return cell.get<std::string>();
+  if (cell.is_structured()) Fail(Shown(cell.dump()) + " is no text");
+  return cell.dump();
+}
+
+std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces) {
+  std::vector<std::string> names;
+  if (cell.is_array()) {
+    for (const Cell& name : cell)
+      names.push_back(TextOf(name));
+    return names;
+  }
+  const std::string text = TextOf(cell);
+  for (const std::string_view piece : Pieces(text, at_spaces ? ",;| \t" : ",;|")) {
+    std::string name = Trimmed(piece);
+    if (!name.empty()) names.push_back(std::move(name));
+  }
+  return names;
+}
+
+std::int64_t IntegerOf(const Cell& cell) {
+  if (cell.is_number_unsigned() && cell.get<std::uint64_t>() <= INT64_MAX) {
+    return cell.get<std::int64_t>();
+  }
+  if (cell.is_number_integer() && !cell.is_number_unsigned()) return cell.get<std::int64_t>();
+  const std::string text = Trimmed(TextOf(cell));
+  std::int64_t number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) {
+    Fail(Shown(text) + " is no whole number of 64 bits");
+  }
+  return number;
+}
+
+std::vector<double> NumbersOf(const Cell& cell) {
+  std::vector<double> numbers;
+  AddNumbers(cell, numbers);
+  return numbers;
+}
+
+std::vector<double> CornersOf(const Cell& cell, BoxFormat format) {
+  std::vector<double> boxes = NumbersOf(cell);
+  if (boxes.size() % 4 != 0) {
+    Fail("boxes take four numbers each, and there are " + std::to_string(boxes.size()));
+  }
+  for (std::size_t i = 0; i < boxes.size(); i += 4) {
+    double* const box = &boxes[i];
+    for (int k = 0; k < 4; ++k) {
+      if (!std::isfinite(box[k])) Fail("a box has a number that is not finite");
+    }
+    if (format == BoxFormat::kCentreSize) {
+      box[0] -= box[2] / 2;
+      box[1] -= box[3] / 2;
+    }
+    if (format != BoxFormat::kCorners) {
+      box[2] += box[0];
+      box[3] += box[1];
+    }
+  }
+  return boxes;
+}
+
+std::string JsonOf(const Cell& cell, bool is_text) {
+  if (!is_text) return cell.dump(-1, ' ', false, Cell::error_handler_t::replace);
+  const std::string text = TextOf(cell);
+  if (NestsDeeperThan(text, kMaxJsonDepth)) Fail(Shown(text) + " nests too deeply");
+  const Cell value = Cell::parse(text, nullptr, false);
+  if (value.is_discarded()) Fail(Shown(text) + " is no JSON");
+  return value.dump(-1, ' ', false, Cell::error_handler_t::replace);
+}
+
+}  // namespace sluice
