@@ -113,7 +113,7 @@ void EpochTable::PrintEnd(const EpochsRun& run) {
                  options_.loader.prefetch, cli::BytesText(run.slot_bytes).c_str(),
                  NameOf(options_.loader.shuffle), NameOf(options_.loader.verify),
                  options_.cold ? "; cold" : "");
-  text += run.verdict + "\n";
+  text += cli::Wrapped(run.verdict, 100) + "\n";
   cli::PrintOut(text);
 }
 

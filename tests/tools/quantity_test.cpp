@@ -76,4 +76,11 @@ TEST_CASE("control characters are made visible") {
   CHECK(Printable("k\xc3\xa4se.jpg") == "k\xc3\xa4se.jpg");
 }
 
+TEST_CASE("text is wrapped at spaces, and a word that is too long has a line of its own") {
+  CHECK(Wrapped("", 10).empty());
+  CHECK(Wrapped("one two", 7) == "one two");
+  CHECK(Wrapped("one two three", 7) == "one two\nthree");
+  CHECK(Wrapped("a extraordinary b c", 5) == "a\nextraordinary\nb c");
+}
+
 }  // namespace sluice::cli

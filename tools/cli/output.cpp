@@ -1,5 +1,6 @@
 #include "tools/cli/output.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <system_error>
@@ -21,6 +22,23 @@ void PrintOut(std::string_view text) {
 
 void PrintJson(const nlohmann::ordered_json& value) {
   PrintOut(value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+}
+
+std::string Wrapped(std::string_view text, std::size_t columns) {
+  std::string lines;
+  std::size_t column = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    if (column > 0) {
+      const bool fits = column + 1 + end <= columns;
+      lines += fits ? ' ' : '\n';
+      column = fits ? column + 1 : 0;
+    }
+    lines += text.substr(0, end);
+    column += end;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return lines;
 }
 
 std::string Printable(std::string_view text) {

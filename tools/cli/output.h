@@ -19,4 +19,7 @@ void PrintJson(const nlohmann::ordered_json& value);
 // they hold must not reach a terminal as commands.
 std::string Printable(std::string_view text);
 
+// Text in lines of at most `columns`, broken at spaces; a longer word has a line of its own.
+std::string Wrapped(std::string_view text, std::size_t columns);
+
 }  // namespace sluice::cli
