@@ -102,45 +102,69 @@ SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
   }
 }
 
+// Four frequencies to four samples, with 13 bits of fraction more.
+template <class Value>
+SLUICE_INLINE void FourPoints(const Value* in, Value* out) noexcept {
+  const Value even = (in[0] + in[2]) * 8192;
+  const Value other_even = (in[0] - in[2]) * 8192;
+  const Value odd = in[1] * 10703 + in[3] * 4433;
+  const Value other_odd = in[1] * 4433 - in[3] * 10703;
+  out[0] = even + odd;
+  out[1] = other_even + other_odd;
+  out[2] = other_even - other_odd;
+  out[3] = even - odd;
+}
+
+template <class Value>
+SLUICE_INLINE std::uint8_t ToSample(Value value) noexcept {
+  return static_cast<std::uint8_t>(value < -128 ? 0 : value > 127 ? 255 : value + 128);
+}
+
+SLUICE_INLINE std::int32_t Coefficient(const BlockTarget& target, int place) noexcept {
+  return static_cast<std::int16_t>(target.block[place] * target.quant[place]);
+}
+
+SLUICE_INLINE void TransformToFour(const BlockTarget& target) noexcept {
+  std::int32_t by_frequency[4][4];
+  for (int v = 0; v < 4; ++v) {
+    std::int32_t in[4];
+    for (int u = 0; u < 4; ++u)
+      in[u] = Coefficient(target, v * 8 + u);
+    FourPoints(in, by_frequency[v]);  // four 16-bit values times 13 bits: 31 bits
+  }
+  for (std::size_t x = 0; x < 4; ++x) {
+    std::int64_t in[4], out[4];
+    for (int v = 0; v < 4; ++v)
+      in[v] = by_frequency[v][x];
+    in[0] += std::int64_t{1} << (kConstBits + 2);  // half of what the shift takes
+    FourPoints(in, out);
+    std::uint8_t column[4];
+    for (int y = 0; y < 4; ++y)
+      column[y] = ToSample(out[y] >> (2 * kConstBits + 3));
+    std::memcpy(target.out + x * target.stride, column, 4);
+  }
+}
+
+SLUICE_INLINE void TransformToTwo(const BlockTarget& target) noexcept {
+  const std::int32_t dc = Coefficient(target, 0) + 4;
+  const std::int32_t across = Coefficient(target, 1);
+  const std::int32_t down = Coefficient(target, 8);
+  const std::int32_t both = Coefficient(target, 9);
+  std::uint8_t* const right = target.out + target.stride;
+  target.out[0] = ToSample((dc + across + down + both) >> 3);
+  target.out[1] = ToSample((dc + across - down - both) >> 3);
+  right[0] = ToSample((dc - across + down - both) >> 3);
+  right[1] = ToSample((dc - across - down + both) >> 3);
+}
+
 // At a reduced size: the N x N lowest frequencies through an N-point transform (as in the scaled
 // transforms of libjpeg 7 and later), which is the 8x8 picture seen through N x N larger pixels.
+// Exact but for one rounding at the end.
 inline void TransformReduced(const BlockTarget& target) noexcept {
-  const int n = 1 << target.size_log2;
-  // cos((2x+1) u pi / 2N) * c(u), in 13 bits: rows u, columns x; scaled so that DC passes
-  // unchanged.
-  static constexpr std::int32_t kFour[4][4] = {{8192, 8192, 8192, 8192},
-                                               {10703, 4433, -4433, -10703},
-                                               {8192, -8192, -8192, 8192},
-                                               {4433, -10703, 10703, -4433}};
-  static constexpr std::int32_t kTwo[2][2] = {{8192, 8192}, {8192, -8192}};
-  std::int32_t values[4][4];
-  for (int v = 0; v < n; ++v) {
-    for (int u = 0; u < n; ++u) {
-      values[v][u] = static_cast<std::int16_t>(target.block[v * 8 + u] * target.quant[v * 8 + u]);
-    }
-  }
-  const auto weight = [n](int u, int x) {
-    return n == 4 ? kFour[u][x] : n == 2 ? kTwo[u][x] : 8192;
-  };
-  std::int64_t rows[4][4];  // by v, x: 13 bits of fraction
-  for (int v = 0; v < n; ++v) {
-    for (int x = 0; x < n; ++x) {
-      rows[v][x] = 0;
-      for (int u = 0; u < n; ++u)
-        rows[v][x] += std::int64_t{values[v][u]} * weight(u, x);
-    }
-  }
-  for (int x = 0; x < n; ++x) {
-    for (int y = 0; y < n; ++y) {
-      std::int64_t sum = std::int64_t{1} << (2 * kConstBits + 2);
-      for (int v = 0; v < n; ++v)
-        sum += rows[v][x] * weight(v, y);
-      const std::int64_t sample = (sum >> (2 * kConstBits + 3)) + 128;
-      target.out[static_cast<std::size_t>(x) * target.stride + static_cast<std::size_t>(y)] =
-          static_cast<std::uint8_t>(sample < 0     ? 0
-                                    : sample > 255 ? 255
-                                                   : sample);
-    }
+  switch (target.size_log2) {
+    case 2: TransformToFour(target); break;
+    case 1: TransformToTwo(target); break;
+    default: target.out[0] = ToSample((Coefficient(target, 0) + 4) >> 3);
   }
   std::memset(target.block, 0, (kSpare + 1) * sizeof(std::int16_t));
 }
