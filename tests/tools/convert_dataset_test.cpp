@@ -1,5 +1,6 @@
 // sluice convert: shards, blocks and the order of the samples.
 #include <algorithm>
+#include <cstdlib>
 
 #include <sluice/dataset.h>
 
@@ -35,6 +36,16 @@ std::vector<std::string> Keys(const Dataset& dataset) {
   for (std::uint64_t i = 0; i < dataset.size(); ++i)
     keys.push_back(dataset[i].key());
   return keys;
+}
+
+void CheckSameFiles(const Dataset& a, const Dataset& b) {
+  for (const char* file : {"manifest.json", "plan.json", "skipped.tsv"}) {
+    CHECK(ReadBytes(a.path() / file) == ReadBytes(b.path() / file));
+  }
+  REQUIRE(a.shards().size() == b.shards().size());
+  for (const ShardSummary& shard : a.shards()) {
+    CHECK(ReadBytes(a.path() / shard.file) == ReadBytes(b.path() / shard.file));
+  }
 }
 
 }  // namespace
@@ -82,13 +93,20 @@ TEST_CASE("the bytes of a dataset do not depend on --threads") {
   Source source;
   WriteClasses(source.path(), 20);
   const Dataset one = source.Convert({"--threads", "1"});
-  const Dataset seven = source.Convert({"--threads", "7"});
-  for (const char* file : {"manifest.json", "plan.json", "skipped.tsv"}) {
-    CHECK(ReadBytes(one.path() / file) == ReadBytes(seven.path() / file));
-  }
-  REQUIRE(one.shards().size() == seven.shards().size());
-  for (const ShardSummary& shard : one.shards()) {
-    CHECK(ReadBytes(one.path() / shard.file) == ReadBytes(seven.path() / shard.file));
+  CheckSameFiles(one, source.Convert({"--threads", "7"}));
+}
+
+TEST_CASE("the bytes of a dataset do not depend on the machine's vector instructions") {
+  Source source;
+  WriteClasses(source.path() / "large", 2, 700, 480);
+  WriteJpeg(source.path() / "large" / "other.jpg", Noise(333, 251), {.subsample = false});
+  WriteJpeg(source.path() / "large" / "scans.jpg", Noise(333, 251), {.progressive = true});
+  for (const Words& options : {Words{"--max-side", "450"}, Words{"--size", "70x50"}}) {
+    const Dataset chosen = source.Convert(options);
+    ::setenv("SLUICE_ISA", "plain", 1);
+    const Dataset plain = source.Convert(options);
+    ::unsetenv("SLUICE_ISA");
+    CheckSameFiles(chosen, plain);
   }
 }
 

@@ -123,8 +123,8 @@ struct ConvertHooks {
 // transparency is laid over white, 16-bit values are rounded to 8, colour profiles are ignored. A
 // file that ends early or is damaged in its pixels is left out.
 //
-// Memory: at most (threads x (the largest source, decoded twice) + 64 MiB of finished samples + one
-// block, twice), about 100 bytes for each source, and the values of a table.
+// Memory: at most (threads x (the largest source, decoded four times) + 64 MiB of finished samples
+// + one block, twice), about 100 bytes for each source, and the values of a table.
 //
 // Errors: kInvalidArgument (an option, the folder's layout, a column that is not there, `dataset`
 // inside `source`), kNotFound (no such source, no image in it), kExists, kState (stopped, or

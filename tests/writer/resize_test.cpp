@@ -1,0 +1,259 @@
+// JPEG sources made smaller or larger, against the long way: libjpeg's accurate decoding of the
+// whole picture and a triangle filter in double precision.
+#include <cmath>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "tests/catch.h"
+#include "tests/writer/source_files.h"
+#include "writer/fit/jpeg_fitter.h"
+
+namespace sluice::test {
+
+namespace {
+
+// What a fit may differ from the long way by, as PSNR. Photos are at 52 dB in the mean, and the
+// worst of 39, over factors from 1.3 to 16, at 41.
+constexpr double kLeastPsnr = 42;
+
+struct Tap {
+  std::uint32_t at;
+  double weight;
+};
+
+// Of output `i`, where [start, start + length) of `size` pixels becomes `out`.
+std::vector<Tap> Triangle(double start, double length, std::uint32_t size, std::uint32_t out,
+                          std::uint32_t i) {
+  const double scale = length / out;
+  const double reach = std::max(1.0, scale);
+  const double centre = start + (i + 0.5) * scale;
+  std::vector<Tap> taps;
+  double sum = 0;
+  for (std::uint32_t s = 0; s < size; ++s) {
+    const double weight = 1 - std::fabs(s + 0.5 - centre) / reach;
+    if (weight <= 0) continue;
+    taps.push_back({s, weight});
+    sum += weight;
+  }
+  for (Tap& tap : taps)
+    tap.weight /= sum;
+  return taps;
+}
+
+// The upright picture, resized as the geometry says, black around it. Row by row, interleaved.
+std::vector<double> Exactly(const Picture& picture, const Geometry& geometry) {
+  const std::size_t channels = picture.channels;
+  std::vector<double> lines(std::size_t{geometry.out_height} * picture.width * channels);
+  for (std::uint32_t j = 0; j < geometry.out_height; ++j) {
+    double* const line = &lines[j * picture.width * channels];
+    for (const Tap& tap :
+         Triangle(geometry.top, geometry.height, picture.height, geometry.out_height, j)) {
+      for (std::size_t v = 0; v < picture.width * channels; ++v)
+        line[v] += tap.weight * picture.at(0, tap.at)[v];
+    }
+  }
+  std::vector<double> out(std::size_t{geometry.target_width} * geometry.target_height * channels);
+  for (std::uint32_t i = 0; i < geometry.out_width; ++i) {
+    const auto taps = Triangle(geometry.left, geometry.width, picture.width, geometry.out_width, i);
+    for (std::uint32_t j = 0; j < geometry.out_height; ++j) {
+      const double* const line = &lines[j * picture.width * channels];
+      double* const pixel =
+          &out[((j + geometry.y) * geometry.target_width + i + geometry.x) * channels];
+      for (const Tap& tap : taps) {
+        for (std::size_t c = 0; c < channels; ++c)
+          pixel[c] += tap.weight * line[tap.at * channels + c];
+      }
+    }
+  }
+  return out;
+}
+
+double Psnr(const std::vector<double>& exact, const std::vector<std::uint8_t>& got) {
+  REQUIRE(exact.size() == got.size());
+  double squares = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i)
+    squares += std::pow(exact[i] - got[i], 2);
+  return 10 * std::log10(255.0 * 255.0 * static_cast<double>(exact.size()) / squares);
+}
+
+// A plain picture's file through the fitter, as the encoder of samples does it.
+sluice::Picture FitFile(FileBytes file, const Geometry& geometry, std::uint32_t channels = 3) {
+  for (const std::uint8_t byte : {0xFF, 0xD9})
+    file.push_back(std::byte{byte});
+  JpegSource source(file);
+  JpegFitter fitter;
+  return fitter.Fit(source, file, channels, geometry);
+}
+
+double PsnrOf(const FileBytes& file, const Geometry& geometry, std::uint32_t channels = 3) {
+  const sluice::Picture got = FitFile(file, geometry, channels);
+  CHECK(got.width == geometry.target_width);
+  CHECK(got.height == geometry.target_height);
+  CHECK(got.channels == channels);
+  return Psnr(Exactly(DecodeJpeg(file, channels), geometry), got.pixels);
+}
+
+Geometry Resized(const Picture& picture, std::uint32_t width, std::uint32_t height,
+                 Fit fit = Fit::kStretch) {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.size = Size{width, height};
+  options.fit = fit;
+  return FitGeometry(picture.width, picture.height, options);
+}
+
+std::string ReasonOf(const FileBytes& file, const Geometry& geometry) {
+  try {
+    FitFile(file, geometry);
+  } catch (const Error& error) {
+    return error.sentence();
+  }
+  return "";
+}
+
+// A picture with smooth edges of every direction, as photos have them, and little grain.
+Picture Rings(std::uint32_t width, std::uint32_t height, std::uint32_t channels = 3) {
+  Picture picture{width, height, channels, {}};
+  RandomStream random(7, static_cast<Purpose>(999), 0);
+  for (std::uint32_t y = 0; y < height; ++y) {
+    for (std::uint32_t x = 0; x < width; ++x) {
+      const double from = std::hypot(x - 0.3 * width, y - 0.6 * height);
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        const double value = 128 + 70 * std::sin(from / (9 + 4 * c)) + 30 * std::sin(x * 0.05 + c);
+        picture.pixels.push_back(
+            static_cast<std::uint8_t>(value + static_cast<double>(random.Below(6))));
+      }
+    }
+  }
+  return picture;
+}
+
+}  // namespace
+
+TEST_CASE("a resized JPEG is within 42 dB of an accurate decode and a triangle filter") {
+  for (const auto& [width, height] : {std::pair{640U, 480U}, {517U, 389U}, {251U, 600U}}) {
+    const Picture picture = Rings(width, height);
+    for (const bool subsample : {false, true}) {
+      const FileBytes file = MakeJpeg(picture, {.subsample = subsample});
+      for (const double factor : {0.7, 1.2, 1.9, 2.0, 3.1, 4.0, 6.3, 8.06, 12.5, 16.1, 24.5}) {
+        const auto out_width = static_cast<std::uint32_t>(std::lround(width / factor));
+        const auto out_height = static_cast<std::uint32_t>(std::lround(height / factor));
+        INFO(width << "x" << height << " by " << factor << (subsample ? " 4:2:0" : " 4:4:4"));
+        CHECK(PsnrOf(file, Resized(picture, out_width, out_height)) >= kLeastPsnr);
+      }
+    }
+  }
+}
+
+TEST_CASE("the same holds for other samplings, codings and colours") {
+  const Picture picture = Rings(430, 322);
+  for (const auto& [h, v] : {std::pair{2, 1}, {1, 2}, {4, 1}, {4, 2}, {3, 1}}) {
+    INFO("sampling " << h << "x" << v);
+    CHECK(PsnrOf(MakeJpeg(picture, {.luma_h = h, .luma_v = v}), Resized(picture, 171, 128)) >=
+          kLeastPsnr);
+  }
+  for (const JpegOptions& options :
+       {JpegOptions{.progressive = true}, JpegOptions{.restart_rows = 1},
+        JpegOptions{.optimise = true}, JpegOptions{.stored = JCS_RGB}}) {
+    const FileBytes file = MakeJpeg(picture, options);
+    CHECK(PsnrOf(file, Resized(picture, 201, 150)) >= kLeastPsnr);
+    CHECK(PsnrOf(file, Resized(picture, 60, 45)) >= kLeastPsnr);
+  }
+  const FileBytes grey = MakeJpeg(Rings(430, 322, 1));
+  CHECK(PsnrOf(grey, Resized(picture, 90, 67), 1) >= kLeastPsnr);
+  CHECK(FitFile(grey, Resized(picture, 90, 67), 3).channels == 1);
+  CHECK(PsnrOf(MakeJpeg(picture), Resized(picture, 90, 67), 1) >= kLeastPsnr);
+}
+
+TEST_CASE("the same holds for crop, stretch and pad, however the axes differ") {
+  const Picture picture = Rings(601, 399);
+  const FileBytes file = MakeJpeg(picture);
+  for (const Fit fit : {Fit::kCrop, Fit::kStretch, Fit::kPad}) {
+    for (const auto& [width, height] :
+         {std::pair{224U, 224U}, {97U, 211U}, {33U, 20U}, {400U, 31U}, {640U, 640U}}) {
+      INFO(width << "x" << height << " fit " << static_cast<int>(fit));
+      CHECK(PsnrOf(file, Resized(picture, width, height, fit)) >= kLeastPsnr);
+    }
+  }
+}
+
+TEST_CASE("a turned JPEG is resized like the upright one, in all eight orientations") {
+  const Picture picture = Rings(300, 200);
+  const FileBytes plain = MakeJpeg(picture, {.subsample = false});
+  const Picture decoded = DecodeJpeg(plain);
+  for (std::uint16_t tag = 1; tag <= 8; ++tag) {
+    INFO("orientation " << tag);
+    const Orientation turn = OrientationOf(tag);
+    Picture upright{turn.transposed ? 200U : 300U, turn.transposed ? 300U : 200U, 3, {}};
+    for (std::uint32_t y = 0; y < upright.height; ++y) {
+      for (std::uint32_t x = 0; x < upright.width; ++x) {
+        std::uint32_t a = turn.transposed ? y : x;
+        std::uint32_t b = turn.transposed ? x : y;
+        if (turn.mirror_x) a = 299 - a;
+        if (turn.mirror_y) b = 199 - b;
+        upright.pixels.insert(upright.pixels.end(), decoded.at(a, b), decoded.at(a, b) + 3);
+      }
+    }
+    const FileBytes file = WithOrientation(plain, tag);
+    for (const Fit fit : {Fit::kCrop, Fit::kPad}) {
+      const Geometry geometry = Resized(upright, 77, 50, fit);
+      CHECK(Psnr(Exactly(upright, geometry), FitFile(file, geometry).pixels) >= kLeastPsnr);
+    }
+  }
+}
+
+TEST_CASE("what is taken pixel for pixel stays what libjpeg gives") {
+  for (const bool subsample : {false, true}) {
+    const FileBytes file = MakeJpeg(Rings(121, 87), {.subsample = subsample});
+    const Picture decoded = DecodeJpeg(file);
+    const Geometry cut = Resized(decoded, 121, 61, Fit::kCrop);
+    const sluice::Picture got = FitFile(file, cut);
+    REQUIRE(cut.top == 13);
+    CHECK(std::equal(got.pixels.begin(), got.pixels.end(), decoded.at(0, 13)));
+    CHECK(FitFile(file, Resized(decoded, 121, 87)).pixels == decoded.pixels);
+  }
+}
+
+TEST_CASE("damage where a crop does not look is found all the same") {
+  const Picture picture = Rings(160, 640);
+  const Geometry middle = Resized(picture, 80, 80, Fit::kCrop);
+  for (const JpegOptions& options :
+       {JpegOptions{}, JpegOptions{.restart_rows = 1}, JpegOptions{.progressive = true},
+        JpegOptions{.luma_h = 4, .luma_v = 1}, JpegOptions{.luma_h = 3, .luma_v = 1},
+        JpegOptions{.stored = JCS_RGB}}) {
+    const FileBytes file = MakeJpeg(picture, options);
+    CHECK(ReasonOf(file, middle).empty());
+    // A twentieth is missing: far below the middle, but for the progressive one.
+    CHECK(ReasonOf(Truncated(file, file.size() / 20 * 19), middle).find("broken JPEG") == 0);
+  }
+  // The second restart marker, far above the middle, is another one.
+  FileBytes file = MakeJpeg(picture, {.restart_rows = 1});
+  std::size_t at = 0;
+  while (file[at] != std::byte{0xFF} || file[at + 1] != std::byte{0xD1})
+    ++at;
+  file[at + 1] = std::byte{0xD5};
+  CHECK(ReasonOf(file, middle).find("broken JPEG") == 0);
+}
+
+TEST_CASE("a JPEG that ends before one of its components has come is broken, resized or not") {
+  const Picture picture = Rings(64, 48);
+  std::vector<jpeg_scan_info> scans;
+  for (int c = 0; c < 3; ++c)
+    scans.push_back({1, {c, 0, 0, 0}, 0, 63, 0, 0});
+  FileBytes file = EncodeWith(picture, [&](jpeg_compress_struct& jpeg) {
+    jpeg.scan_info = scans.data();
+    jpeg.num_scans = 3;
+  });
+  std::size_t last = file.size() - 2;
+  while (file[last] != std::byte{0xFF} || file[last + 1] != std::byte{0xDA})
+    --last;
+  CHECK(ReasonOf(file, Resized(picture, 32, 24)).empty());
+  file.resize(last);
+  for (const std::uint32_t width : {64U, 32U}) {
+    CHECK(ReasonOf(file, Resized(picture, width, 48)).find("components is missing") !=
+          std::string::npos);
+  }
+}
+
+}  // namespace sluice::test
