@@ -214,9 +214,10 @@ void ChangeFrame(Parts& parts, RandomStream& random) {
     case 0:
       body[random.Below(2) == 0 ? 2 : 4] = static_cast<std::byte>(1 + random.Below(64));
       return;
-    case 1: {  // luma's sampling
+    case 1: {  // a component's sampling, luma's most of the time
       static constexpr std::uint8_t kSampling[] = {0x11, 0x12, 0x21, 0x22, 0x41, 0x14, 0x00};
-      if (body.size() > 7) body[7] = static_cast<std::byte>(kSampling[random.Below(7)]);
+      const std::size_t at = 7 + 3 * (random.Below(4) == 0 ? random.Below(3) : 0);
+      if (at < body.size()) body[at] = static_cast<std::byte>(kSampling[random.Below(7)]);
       return;
     }
     default: body[random.Below(body.size())] ^= static_cast<std::byte>(1U << random.Below(8));

@@ -13,6 +13,9 @@ namespace sluice::fuzz {
 // its stuffing. Bytes that are no such file are changed as Mutate() does.
 void MutateJpeg(Input& input, const Input& other, RandomStream& random);
 
+// The payload target's: MutateJpeg() of what stands behind the request, most of the time.
+void MutatePayload(Input& input, const Input& other, RandomStream& random);
+
 // Runs the JPEG target. Whether the decoder took the whole picture, so that it was compared.
 bool CompareJpeg(Bytes input);
 

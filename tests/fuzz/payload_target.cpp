@@ -5,6 +5,8 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
+#include "tests/fuzz/jpeg_mutate.h"
+#include "tests/fuzz/mutate.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
 
@@ -118,6 +120,21 @@ void RunPayload(Bytes input) {
   Promise(Decode(fresh, payload, region, target, 0xAA, second) == ok,
           "decoding a payload again ends the same way");
   Promise(!ok || first == second, "decoding a payload again gives the same pixels");
+}
+
+// Numbers of the request, or the payload; a JPEG in a way that knows its structure.
+void MutatePayload(Input& input, const Input& other, RandomStream& random) {
+  if (input.size() <= sizeof(Request) || random.Below(4) == 0) {
+    Mutate(input, other, random);
+    return;
+  }
+  const auto request_end = input.begin() + static_cast<std::ptrdiff_t>(sizeof(Request));
+  Input payload(request_end, input.end());
+  const std::size_t skipped = std::min(sizeof(Request), other.size());
+  MutateJpeg(payload, Input(other.begin() + static_cast<std::ptrdiff_t>(skipped), other.end()),
+             random);
+  input.erase(request_end, input.end());
+  input.insert(input.end(), payload.begin(), payload.end());
 }
 
 std::vector<Input> PayloadSeeds() {
