@@ -37,6 +37,8 @@ enum class Purpose : std::uint32_t {
   kSampleOrder = 5,   // reader: one permutation of all samples
   kTransform = 6,     // a transform's draws
   kPermutation = 7,   // reader: what a permutation is made from
+  kSubset = 20,       // the samples a subset takes
+  kSplit = 21,        // which part of a split a source goes to
   kShardDeal = 8,     // reader: which rank gets which shards
   kSampleDraw = 9,    // reader: the samples of an epoch, where they are drawn
 };

@@ -2,6 +2,9 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
+
+#include <nlohmann/json.hpp>
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
@@ -11,6 +14,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/convert_parts.h"
 #include "tools/convert_report.h"
 #include "tools/convert_source.h"
 
@@ -42,11 +46,14 @@ constexpr const char* kExamples =
     "  sluice convert --table labels.csv data/x --field bbox=boxes:xywh --field caption=text\n"
     "  sluice convert images/ data/seg --mask-dir annotations/\n"
     "  sluice convert train-*.tar data/train\n"
+    "  sluice convert photos/ data/photos --split train=0.9,val=0.1\n"
     "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
 struct Arguments {
   SourceArguments source;
   ConvertOptions options;
+  std::string split;
+  std::uint64_t split_seed = 0;
   bool no_resize = false;
   bool json = false;
   bool quiet = false;
@@ -156,6 +163,20 @@ void AddImageOptions(CLI::App& app, Arguments& arguments) {
 void AddDatasetOptions(CLI::App& app, Arguments& arguments) {
   ConvertOptions& options = arguments.options;
   const std::string group = "The dataset";
+  AddOption(app, "--split", "PARTS",
+            "make a dataset of each part of the source, such as\ntrain=0.9,val=0.1, in "
+            "DATASET/train and DATASET/val;\nof every class its share, at random",
+            [&arguments](const std::string& text) {
+              ParseSplit(text);  // what is wrong with it is said now
+              arguments.split = text;
+            })
+      ->group(group);
+  AddOption(app, "--split-seed", "N", "of the split (default 0)",
+            [&arguments](const std::string& text) {
+              arguments.split_seed = cli::ParseInteger(text, 0, UINT64_MAX);
+            })
+      ->needs("--split")
+      ->group(group);
   AddOption(app, "--shard-size", "BYTES",
             "planned size of a shard, 1MB to 128MB (default\n64MB); MB is 1000000 bytes, MiB "
             "1048576",
@@ -227,11 +248,11 @@ void Complete(const CLI::App& app, Arguments& arguments) {
                   "from there");
 }
 
-int Run(const CLI::App& app, Arguments& arguments) {
-  Complete(app, arguments);
-  const ConvertSource source = MakeSource(arguments.source);
-  const std::string dataset = arguments.source.places.back();
-  const cli::Interrupt interrupt;
+// Converts one part; nullopt if it was interrupted, which has been said then.
+std::optional<ConvertAccount> ConvertOne(const Arguments& arguments, const ConvertPart& part,
+                                         const cli::Interrupt& interrupt) {
+  std::string dataset = arguments.source.places.back();
+  if (!part.name.empty()) dataset = (std::filesystem::path(dataset) / part.name).string();
   cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
                          "converting " + cli::Printable(NameOf(arguments.source)) + " into " +
                              cli::Printable(dataset));
@@ -245,7 +266,7 @@ int Run(const CLI::App& app, Arguments& arguments) {
     progress.Update(now.samples_done, now.samples_total, now.bytes_out);
   };
   try {
-    account.summary = Convert(source, dataset, arguments.options, hooks);
+    account.summary = Convert(part.source, dataset, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
     if (error.code() == ErrorCode::kIo) ThrowWithAdvice(error);
@@ -254,15 +275,35 @@ int Run(const CLI::App& app, Arguments& arguments) {
                  "sluice: interrupted. What was finished stays in %s; the same command goes on "
                  "from there.\n",
                  cli::Printable(dataset).c_str());
-    return cli::kInterrupted;
+    return std::nullopt;
   }
   progress.Erase();
-  if (arguments.json) {
-    PrintConvertJson(account);
-  } else if (!arguments.quiet) {
-    PrintConvertText(account);
+  if (!arguments.json && !arguments.quiet) PrintConvertText(account);
+  return account;
+}
+
+int Run(const CLI::App& app, Arguments& arguments) {
+  Complete(app, arguments);
+  const cli::Interrupt interrupt;
+  const std::vector<ConvertPart> parts =
+      MakeParts(arguments.source, arguments.split, arguments.split_seed, arguments.options.threads,
+                interrupt.token());
+  const bool several = !parts[0].name.empty();
+  if (several && !arguments.options.dry_run) CreatePartsFolder(arguments.source.places.back());
+  nlohmann::ordered_json json;
+  int exit_code = cli::kDone;
+  for (const ConvertPart& part : parts) {
+    const std::optional<ConvertAccount> account = ConvertOne(arguments, part, interrupt);
+    if (!account) return cli::kInterrupted;
+    if (!account->summary.skipped.empty()) exit_code = cli::kSomeLeftOut;
+    if (several) {
+      json["parts"][part.name] = ConvertJson(*account);
+    } else {
+      json = ConvertJson(*account);
+    }
   }
-  return account.summary.skipped.empty() ? cli::kDone : cli::kSomeLeftOut;
+  if (arguments.json) cli::PrintJson(json);
+  return exit_code;
 }
 
 }  // namespace

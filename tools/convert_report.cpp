@@ -40,6 +40,8 @@ std::vector<Reason> GroupByReason(const std::vector<LeftOut>& left_out) {
   return reasons;
 }
 
+}  // namespace
+
 std::string ReasonLines(const std::vector<LeftOut>& left_out) {
   const std::vector<Reason> reasons = GroupByReason(left_out);
   std::string lines;
@@ -55,12 +57,14 @@ std::string ReasonLines(const std::vector<LeftOut>& left_out) {
   return lines;
 }
 
-nlohmann::ordered_json ListJson(const std::vector<LeftOut>& left_out) {
+nlohmann::ordered_json LeftOutJson(const std::vector<LeftOut>& left_out) {
   auto list = nlohmann::ordered_json::array();
   for (const LeftOut& one : left_out)
     list.push_back({{"path", one.path}, {"reason", one.reason}});
   return list;
 }
+
+namespace {
 
 // What was made: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
@@ -122,31 +126,31 @@ void PrintConvertText(const ConvertAccount& account) {
   cli::PrintOut(text);
 }
 
-void PrintConvertJson(const ConvertAccount& account) {
+nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
   auto classes = nlohmann::ordered_json::array();
   for (std::size_t i = 0; i < summary.classes.size(); ++i) {
     classes.push_back({{"name", summary.classes[i]}, {"samples", summary.class_counts.at(i)}});
   }
-  cli::PrintJson({{"dataset", account.dataset},
-                  {"dry_run", account.options.dry_run},
-                  {"samples", summary.samples},
-                  {"classes", summary.classes.size()},
-                  {"skipped", summary.skipped.size()},
-                  {"passed_over", summary.passed_over.size()},
-                  {"kept", summary.kept},
-                  {"boxes_dropped", summary.boxes_dropped},
-                  {"found_done", account.found_done},
-                  {"shards", summary.shards},
-                  {"shard_samples", summary.shard_samples},
-                  {"block_samples", summary.block_samples},
-                  {"bytes_in", summary.bytes_in},
-                  {"bytes_out", summary.bytes_out},
-                  {"seconds", summary.seconds},
-                  {"class_list", classes},
-                  {"skipped_list", ListJson(summary.skipped)},
-                  {"passed_over_list", ListJson(summary.passed_over)},
-                  {"warnings", summary.warnings}});
+  return {{"dataset", account.dataset},
+          {"dry_run", account.options.dry_run},
+          {"samples", summary.samples},
+          {"classes", summary.classes.size()},
+          {"skipped", summary.skipped.size()},
+          {"passed_over", summary.passed_over.size()},
+          {"kept", summary.kept},
+          {"boxes_dropped", summary.boxes_dropped},
+          {"found_done", account.found_done},
+          {"shards", summary.shards},
+          {"shard_samples", summary.shard_samples},
+          {"block_samples", summary.block_samples},
+          {"bytes_in", summary.bytes_in},
+          {"bytes_out", summary.bytes_out},
+          {"seconds", summary.seconds},
+          {"class_list", classes},
+          {"skipped_list", LeftOutJson(summary.skipped)},
+          {"passed_over_list", LeftOutJson(summary.passed_over)},
+          {"warnings", summary.warnings}};
 }
 
 }  // namespace sluice

@@ -95,8 +95,8 @@ Column ParseColumn(const std::string& text) {
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   const std::string group = "What is converted";
   app.add_option("SOURCE", arguments.places,
-                 "a folder of images, or one or more .tar files;\nthen the DATASET, a folder to "
-                 "create")
+                 "a folder of images, or one or more .tar files, or\nseveral folders (each becomes "
+                 "DATASET/ITS-NAME, with\nthe same classes); then the DATASET, a folder to create")
       ->required()
       ->type_name("... DATASET");
   CLI::Option* const table =
@@ -184,11 +184,7 @@ ConvertSource MakeSource(const SourceArguments& arguments) {
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
     source = ConvertSource::Archives({places.begin(), places.end()});
   } else {
-    if (places.size() > 1) {
-      throw UsageError("\"" + arguments.places.back() +
-                       "\": several sources are for tar files; a "
-                       "folder is converted alone");
-    }
+    if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "there is no such source");
     source = ConvertSource(places[0]);
   }
   source.mask_folder = arguments.mask_folder;

@@ -13,7 +13,9 @@ Json Values(const Sample& sample, const Field& field) {
   return Json(std::vector<T>(values.begin(), values.end()));
 }
 
-Json Values(const Sample& sample, const Field& field) {
+}  // namespace
+
+nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field) {
   switch (field.dtype) {
     case DType::kInt8: return Values<std::int8_t>(sample, field);
     case DType::kInt16: return Values<std::int16_t>(sample, field);
@@ -27,6 +29,8 @@ Json Values(const Sample& sample, const Field& field) {
   return nullptr;
 }
 
+namespace {
+
 void AddImage(const Sample& sample, const Field& field, Json& json) {
   const ImagePayload image = sample.Payload(field.name);
   json["codec"] = NameOf(image.codec);
@@ -39,7 +43,7 @@ void AddImage(const Sample& sample, const Field& field, Json& json) {
 
 void AddArray(const Sample& sample, const Field& field, Json& json) {
   json["dtype"] = NameOf(field.dtype);
-  const Json values = Values(sample, field);
+  const Json values = ValuesJson(sample, field);
   auto shape = field.shape;
   if (field.kind == FieldKind::kVariable) {
     const std::uint64_t inner = field.elements();

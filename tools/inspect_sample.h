@@ -11,4 +11,7 @@ namespace sluice {
 // a value has "absent": true.
 nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index);
 
+// The elements of an array or variable field, in row-major order.
+nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field);
+
 }  // namespace sluice

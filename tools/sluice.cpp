@@ -3,9 +3,15 @@
 
 #include <sluice/version.h>
 
+#include "tools/append.h"
 #include "tools/cli/exit_code.h"
 #include "tools/convert.h"
+#include "tools/export.h"
 #include "tools/inspect.h"
+#include "tools/merge.h"
+#include "tools/repair.h"
+#include "tools/stats.h"
+#include "tools/subset.h"
 #include "tools/verify.h"
 
 int main(int argc, char** argv) {
@@ -24,7 +30,10 @@ int main(int argc, char** argv) {
       sluice::cli::kExitCodeHelp);
   return sluice::cli::RunProgram(
       program,
-      {sluice::AddConvertCommand(program), sluice::AddInspectCommand(program),
-       sluice::AddVerifyCommand(program)},
+      {sluice::AddConvertCommand(program), sluice::AddAppendCommand(program),
+       sluice::AddInspectCommand(program), sluice::AddStatsCommand(program),
+       sluice::AddVerifyCommand(program), sluice::AddRepairCommand(program),
+       sluice::AddSubsetCommand(program), sluice::AddMergeCommand(program),
+       sluice::AddExportCommand(program)},
       argc, argv);
 }

@@ -137,4 +137,10 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
   return summary;
 }
 
+std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads,
+                                     const std::stop_token& stop) {
+  CheckSource(source);
+  return OpenSource(source, threads != 0 ? threads : AvailableCpus(), stop).classes;
+}
+
 }  // namespace sluice

@@ -43,7 +43,7 @@ bool LiesIn(const std::filesystem::path& inner, const std::filesystem::path& out
 
 DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
   CreateFolder(path_);
-  Lock();
+  lock_ = LockFolder(path_);
   if (std::filesystem::exists(path_ / kPlanName)) {
     std::vector<std::byte> content;
     ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
@@ -58,17 +58,17 @@ DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
   }
 }
 
-void DatasetFolder::Lock() {
-  lock_ = FileHandle(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lock_) {
-    throw Error(ErrorCode::kIo, path_.string(),
+FileHandle LockFolder(const std::filesystem::path& folder) {
+  FileHandle lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!lock) {
+    throw Error(ErrorCode::kIo, folder.string(),
                 "the folder cannot be opened: " + SystemErrorText(errno));
   }
-  // File systems that cannot lock a folder go without.
-  if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
-    throw Error(ErrorCode::kState, path_.string(),
+  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    throw Error(ErrorCode::kState, folder.string(),
                 "another conversion into this folder is running; wait for its end");
   }
+  return lock;
 }
 
 void DatasetFolder::RemoveLeftovers() const {

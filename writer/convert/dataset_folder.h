@@ -31,12 +31,14 @@ class DatasetFolder {
   void Write(const std::string& name, std::string_view content) const;
 
  private:
-  void Lock();
-
   std::filesystem::path path_;
   FileHandle lock_;
   std::optional<std::string> plan_;
 };
+
+// Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
+// another one has it. File systems that cannot lock a folder go without.
+FileHandle LockFolder(const std::filesystem::path& folder);
 
 // Throws Error(kInvalidArgument) if the dataset would lie in the folder that a conversion walks
 // through, where it would read what it writes.

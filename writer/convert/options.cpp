@@ -79,4 +79,50 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   return out;
 }
 
+namespace {
+
+template <class T>
+void Take(const nlohmann::json& json, const char* name, T& value) {
+  const auto member = json.find(name);
+  if (member == json.end() || !(member->is_number() || member->is_boolean())) return;
+  value = member->get<T>();
+}
+
+void Take(const nlohmann::json& json, const char* name, std::optional<std::uint32_t>& value) {
+  const auto member = json.find(name);
+  value.reset();
+  if (member != json.end() && member->is_number_unsigned()) value = member->get<std::uint32_t>();
+}
+
+}  // namespace
+
+ConvertOptions OptionsFromJson(const nlohmann::json& json) {
+  ConvertOptions options;
+  if (!json.is_object()) return options;
+  Take(json, "max_side", options.max_side);
+  Take(json, "short_side", options.short_side);
+  const nlohmann::json size = json.value("size", nlohmann::json());
+  if (size.is_array() && size.size() == 2) {
+    options.size = Size{size[0].get<std::uint32_t>(), size[1].get<std::uint32_t>()};
+  }
+  const auto is = [&json](const char* name, const char* text) {
+    const auto member = json.find(name);
+    return member != json.end() && *member == text;
+  };
+  if (is("fit", "stretch")) options.fit = Fit::kStretch;
+  if (is("fit", "pad")) options.fit = Fit::kPad;
+  if (is("image", "raw")) options.image = ImageCodec::kRaw;
+  if (is("subsampling", "444")) options.subsampling = Subsampling::k444;
+  Take(json, "quality", options.quality);
+  Take(json, "keep", options.keep);
+  Take(json, "restart_rows", options.restart_rows);
+  Take(json, "channels", options.channels);
+  Take(json, "shard_bytes", options.shard_bytes);
+  Take(json, "block_samples", options.block_samples);
+  Take(json, "keep_order", options.keep_order);
+  Take(json, "seed", options.seed);
+  Take(json, "max_pixels", options.max_pixels);
+  return options;
+}
+
 }  // namespace sluice

@@ -14,4 +14,7 @@ void CheckOptions(const ConvertOptions& options);
 // that they make no difference.
 nlohmann::json OptionsToJson(const ConvertOptions& options);
 
+// The options whose text that is; what is missing or of no sense keeps its default.
+ConvertOptions OptionsFromJson(const nlohmann::json& json);
+
 }  // namespace sluice

@@ -7,6 +7,7 @@
 #include "writer/source/archives.h"
 #include "writer/source/mask_folder.h"
 #include "writer/source/scan.h"
+#include "writer/source/split.h"
 #include "writer/source/table.h"
 #include "writer/text.h"
 
@@ -44,6 +45,8 @@ void CheckSource(const ConvertSource& source) {
           "masks of archives lie in the archives, as KEY.mask.png; mask_folder is for files");
   require(source.kind == Kind::kTable || (source.columns.empty() && source.path_column.empty()),
           "columns are those of a table, and no table was named");
+  require(source.split_begin >= 0 && source.split_begin < source.split_end && source.split_end <= 1,
+          "a part of a split lies between 0 and 1 and is not empty");
   std::set<std::string> names;
   for (const std::string& name : source.classes) {
     require(ToUtf8(name) == name, "the class " + ToUtf8(name) + " is no UTF-8");
@@ -61,6 +64,7 @@ SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::
   }
   if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, stop, list);
   list.upright = source.upright;
+  if (source.split_begin > 0 || source.split_end < 1) TakeSplit(source, list);
   return list;
 }
 

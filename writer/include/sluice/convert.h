@@ -134,4 +134,10 @@ struct ConvertHooks {
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
+// The classes that the source's samples have, in the order of their numbers; none for a source
+// without. For conversions that are to number them alike: see ConvertSource::classes. Errors as
+// above.
+std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
+                                     const std::stop_token& stop = {});
+
 }  // namespace sluice

@@ -5,6 +5,7 @@
 //   sluice::ColumnType::kText}}; sluice::Convert(source, "data/photos");
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -81,6 +82,14 @@ struct ConvertSource {
   // Boxes and masks belong to the image as it is to be seen, after its Exif orientation, and not as
   // its file stores it.
   bool upright = false;
+
+  // A part of a split: of each class (of all sources, where there are none), put in an order that
+  // depends on `split_seed` and the keys alone, those from split_begin on and before split_end, as
+  // fractions. Parts that share nothing and leave nothing out are had from [0, a), [a, b), [b, 1).
+  // What is left out for its own faults is listed by the part that begins at 0.
+  double split_begin = 0;
+  double split_end = 1;
+  std::uint64_t split_seed = 0;
 
   // The names of classes 0, 1, ..., where they are to be these, in this order; else those that
   // occur.

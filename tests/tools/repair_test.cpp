@@ -1,0 +1,164 @@
+// sluice repair: whatever is damaged, every sample that is whole is saved.
+#include <fstream>
+
+#include <sluice/dataset.h>
+
+#include "format/random.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+namespace {
+
+struct Animals {
+  TemporaryFolder folder;
+  std::string data = (folder / "data").string();
+  std::string mended = (folder / "mended").string();
+  std::vector<std::string> keys;  // of the whole dataset, in order
+  std::vector<std::string> payloads;
+
+  Animals() {
+    WriteClasses(folder / "source", 40, 80, 60);
+    REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--image", "raw", "--shard-size",
+                    "1MB"})
+                .exit_code == 0);
+    const Dataset dataset = Dataset::Open(data);
+    REQUIRE(dataset.shards().size() == 2);
+    for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+      keys.push_back(dataset[i].key());
+      payloads.push_back(PixelsOf(dataset[i]));
+    }
+  }
+
+  static std::string PixelsOf(const Sample& sample) {
+    const auto bytes = sample.Payload().bytes;
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
+
+  // Runs repair and holds what it made against the whole dataset. Returns how many samples are
+  // missing.
+  std::size_t Mend() {
+    std::filesystem::remove_all(mended);
+    const Outcome outcome = Sluice({"repair", data, mended, "--json"});
+    INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
+    const nlohmann::json answer = JsonOf(outcome);
+    CHECK(outcome.exit_code == (answer["lost"].empty() ? 0 : 3));
+    std::size_t lost = 0;
+    bool keys_damaged = false;
+    for (const auto& one : answer["lost"]) {
+      const std::string reason = one["reason"];
+      keys_damaged = keys_damaged || reason.find("its keys are damaged") == 0;
+      if (!one["sample"].is_null()) ++lost;
+      // All of the first shard's, which is the one that is damaged here.
+      if (reason.find("no block") == 0) lost += Dataset::Open(data).shards()[0].samples;
+    }
+    CHECK(Sluice({"verify", mended, "--quiet"}).exit_code == 0);
+    const Dataset dataset = Dataset::Open(mended);
+    std::size_t next = 0;
+    for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+      const std::string pixels = PixelsOf(dataset[i]);
+      while (next < payloads.size() && payloads[next] != pixels)
+        ++next;
+      REQUIRE(next < payloads.size());  // what is there is right, and in order
+      const std::string key = dataset[i].key();
+      const bool right = key == keys[next] || key.find('#') != std::string::npos || keys_damaged;
+      CHECK(right);
+      ++next;
+    }
+    CHECK(dataset.size() + lost == keys.size());
+    return lost;
+  }
+
+  std::string Shard(int number) const {
+    return data + "/shard-0000" + std::to_string(number) + ".sluice";
+  }
+  static void Flip(const std::string& file, std::size_t place) {
+    std::fstream stream(file, std::ios::in | std::ios::out | std::ios::binary);
+    stream.seekg(static_cast<std::streamoff>(place));
+    const char byte = static_cast<char>(stream.get() ^ 0x10);
+    stream.seekp(static_cast<std::streamoff>(place));
+    stream.put(byte);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("repair of a whole dataset links its shards") {
+  Animals animals;
+  CHECK(animals.Mend() == 0);
+  CHECK(std::filesystem::hard_link_count(animals.Shard(0)) == 2);
+}
+
+TEST_CASE("a lost manifest is rebuilt from the shards, in place or elsewhere") {
+  Animals animals;
+  std::filesystem::remove(animals.data + "/manifest.json");
+  CHECK(Sluice({"repair", animals.data}).exit_code == 1);  // convert would make it whole
+  std::filesystem::remove(animals.data + "/plan.json");
+  CHECK(animals.Mend() == 0);
+  CHECK(Sluice({"repair", animals.data}).exit_code == 0);
+  CHECK(Sluice({"verify", animals.data, "--quiet"}).exit_code == 0);
+  CHECK(Dataset::Open(animals.data).size() == animals.keys.size());
+  CHECK(Sluice({"repair", animals.data}).exit_code == 2);  // there is nothing to do there
+}
+
+TEST_CASE("a damaged payload costs its sample alone") {
+  Animals animals;
+  const std::string bytes = ReadBytes(animals.Shard(0));
+  const std::size_t place = bytes.find(animals.payloads[5]);
+  REQUIRE(place != std::string::npos);
+  Animals::Flip(animals.Shard(0), place + 100);
+  CHECK(animals.Mend() == 1);
+}
+
+TEST_CASE("a shard without its end, its header or its table loses no more than it must") {
+  Animals animals;
+  const std::size_t size = std::filesystem::file_size(animals.Shard(0));
+  SECTION("tail") {
+    Animals::Flip(animals.Shard(0), size - 30);
+    CHECK(animals.Mend() == 0);
+  }
+  SECTION("header") {
+    Animals::Flip(animals.Shard(0), 20);
+    CHECK(animals.Mend() == 0);
+  }
+  SECTION("the table of the first block") {
+    Animals::Flip(animals.Shard(0), 4096 + 70);
+    const std::uint32_t block = Dataset::Open(animals.data).shards()[0].block_samples;
+    CHECK(animals.Mend() == block);
+  }
+  SECTION("half of the file") {
+    std::filesystem::resize_file(animals.Shard(0), size / 2 / 4096 * 4096);
+    const std::size_t lost = animals.Mend();
+    CHECK(lost > 0);
+    CHECK(lost < animals.keys.size());
+  }
+  SECTION("a whole shard") {
+    std::filesystem::remove(animals.Shard(0));
+    const Outcome outcome = Sluice({"repair", animals.data, animals.mended});
+    CHECK(outcome.exit_code == 3);
+    CHECK(Dataset::Open(animals.mended).size() == Dataset::Open(animals.data).shards()[1].samples);
+  }
+}
+
+TEST_CASE("1000 random damages cost no sample that is whole", "[slow]") {
+  Animals animals;
+  const std::string whole = ReadBytes(animals.Shard(0));
+  RandomStream random(3, static_cast<Purpose>(999), 2);
+  for (int round = 0; round < 1000; ++round) {
+    INFO("round " << round);
+    WriteBytes(animals.Shard(0), whole);
+    const int flips = 1 + static_cast<int>(random.Below(3));
+    for (int i = 0; i < flips; ++i)
+      Animals::Flip(animals.Shard(0), random.Below(whole.size()));
+    if (random.Below(8) == 0) {
+      std::filesystem::resize_file(animals.Shard(0), random.Below(whole.size()));
+    }
+    CHECK(Sluice({"verify", animals.data, "--quiet"}).exit_code == 1);
+    animals.Mend();
+  }
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,115 @@
+#include "tools/convert_parts.h"
+
+#include <algorithm>
+#include <set>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "tools/cli/quantity.h"
+
+namespace sluice {
+
+using cli::UsageError;
+
+namespace {
+
+void CheckName(const std::string& name, const std::string& text) {
+  if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
+    throw UsageError("\"" + text + "\" gives a part no usable name, such as train");
+  }
+}
+
+std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned threads,
+                                      const std::stop_token& stop) {
+  std::vector<ConvertPart> parts;
+  std::set<std::string> names;
+  std::set<std::string> classes;
+  bool labelled = true;
+  for (std::size_t i = 0; i + 1 < arguments.places.size(); ++i) {
+    SourceArguments one = arguments;
+    one.places = {arguments.places[i], arguments.places.back()};
+    std::filesystem::path path = std::filesystem::path(arguments.places[i]).lexically_normal();
+    if (!path.has_filename()) path = path.parent_path();
+    ConvertPart part{path.filename().string(), MakeSource(one)};
+    CheckName(part.name, arguments.places[i]);
+    if (!names.insert(part.name).second) {
+      throw UsageError("\"" + arguments.places[i] +
+                       "\": two folders of the same name would make "
+                       "one dataset");
+    }
+    const std::vector<std::string> found = FindClasses(part.source, threads, stop);
+    labelled = labelled && !found.empty();
+    classes.insert(found.begin(), found.end());
+    parts.push_back(std::move(part));
+  }
+  if (!labelled || !arguments.classes.empty()) return parts;
+  for (ConvertPart& part : parts)
+    part.source.classes.assign(classes.begin(), classes.end());
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text) {
+  std::vector<std::pair<std::string, double>> parts;
+  std::set<std::string> names;
+  double sum = 0;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    begin = end + 1;
+    const std::size_t equals = std::min(part.find('='), part.size());
+    const std::string name = part.substr(0, equals);
+    CheckName(name, text);
+    if (!names.insert(name).second) throw UsageError("\"" + text + "\" names " + name + " twice");
+    if (equals == part.size()) throw UsageError("\"" + part + "\" is not NAME=FRACTION");
+    const double fraction = cli::ParseNumber(part.substr(equals + 1), 1);
+    if (fraction <= 0) throw UsageError("\"" + part + "\": a part is more than nothing");
+    sum += fraction;
+    parts.emplace_back(name, fraction);
+  }
+  if (sum > 1 + 1e-9) throw UsageError("\"" + text + "\" adds up to more than 1");
+  return parts;
+}
+
+std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
+                                   std::uint64_t seed, unsigned threads,
+                                   const std::stop_token& stop) {
+  const bool folders = arguments.places.size() > 2 && arguments.table.empty() &&
+                       arguments.paths.empty() &&
+                       std::filesystem::is_directory(arguments.places[0]);
+  if (folders) {
+    if (!split.empty()) throw UsageError("--split is for one source, not for several folders");
+    return FoldersApart(arguments, threads, stop);
+  }
+  const ConvertSource source = MakeSource(arguments);
+  if (split.empty()) return {{"", source}};
+  std::vector<ConvertPart> parts;
+  double begin = 0;
+  for (const auto& [name, fraction] : ParseSplit(split)) {
+    ConvertPart part{name, source};
+    part.source.split_begin = begin;
+    begin += fraction;
+    if (begin > 1 - 1e-9) begin = 1;
+    part.source.split_end = begin;
+    part.source.split_seed = seed;
+    parts.push_back(std::move(part));
+  }
+  return parts;
+}
+
+void CreatePartsFolder(const std::string& folder) {
+  std::filesystem::create_directory(folder);
+  std::filesystem::path full = std::filesystem::absolute(folder).lexically_normal();
+  if (!full.has_filename()) full = full.parent_path();
+  const int fd = open(full.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;  // may be entered but not read; the parts' own folders are synced
+  fsync(fd);
+  close(fd);
+}
+
+}  // namespace sluice

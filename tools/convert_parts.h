@@ -1,0 +1,29 @@
+// One command, several datasets: the parts of a split, or several folders.
+#pragma once
+
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "tools/convert_source.h"
+
+namespace sluice {
+
+struct ConvertPart {
+  std::string name;  // of the folder inside of DATASET; empty: DATASET itself
+  ConvertSource source;
+};
+
+// "train=0.9,val=0.1": names and fractions, which add up to at most 1. Throws UsageError.
+std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text);
+
+// What is to be converted into what. `split`: as ParseSplit() takes it, or empty; `seed`: of the
+// split. Several folders get the classes of all of them, so that numbers agree.
+std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
+                                   std::uint64_t seed, unsigned threads,
+                                   const std::stop_token& stop);
+
+// Creates the folder that the parts' datasets go into, on disk when this returns.
+void CreatePartsFolder(const std::string& folder);
+
+}  // namespace sluice

@@ -1,0 +1,66 @@
+#include "tools/edit_command.h"
+
+#include <cstdio>
+
+#include <CLI/CLI.hpp>
+
+#include <sluice/error.h>
+
+#include "tools/cli/interrupt.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/quantity.h"
+
+namespace sluice {
+
+using cli::CountText;
+
+void AddOutputOptions(CLI::App& app, EditOutput& output) {
+  app.add_flag("--json", output.json, "print one JSON object to standard output, and no\nprogress");
+  app.add_flag("--quiet", output.quiet, "print errors only");
+}
+
+bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,
+             const std::function<void(const EditHooks&)>& work) {
+  const cli::Interrupt interrupt;
+  cli::Progress progress(cli::ProgressStyleFor(output.json || output.quiet), activity, title);
+  EditHooks hooks;
+  hooks.stop = interrupt.token();
+  hooks.on_progress = [&progress](std::uint64_t done, std::uint64_t total) {
+    progress.Update(done, total);
+  };
+  try {
+    work(hooks);
+  } catch (const Error& error) {
+    progress.Erase();
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
+    std::fprintf(stderr, "sluice: interrupted: %s\n", cli::Printable(error.what()).c_str());
+    return false;
+  }
+  progress.Erase();
+  return true;
+}
+
+std::string MadeLine(const std::string& dataset, const EditSummary& summary) {
+  std::string text =
+      cli::Printable(dataset) + ": " + CountText(summary.samples, "sample", "samples");
+  if (!summary.classes.empty()) {
+    text += " of " + CountText(summary.classes.size(), "class", "classes");
+  }
+  text += " in " + CountText(summary.shards, "shard", "shards");
+  if (summary.shards_linked > 0) {
+    text += " (" + std::to_string(summary.shards_linked) + " taken over as they were)";
+  }
+  return text + ", " + cli::BytesText(summary.bytes) + "\n";
+}
+
+nlohmann::ordered_json MadeJson(const std::string& dataset, const EditSummary& summary) {
+  return {{"dataset", dataset},
+          {"samples", summary.samples},
+          {"classes", summary.classes},
+          {"shards", summary.shards},
+          {"shards_linked", summary.shards_linked},
+          {"bytes", summary.bytes}};
+}
+
+}  // namespace sluice

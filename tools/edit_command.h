@@ -1,0 +1,34 @@
+// What the commands that make datasets from datasets have in common: progress, signals, the
+// account.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/dataset_edit.h>
+
+namespace CLI {
+class App;
+}
+
+namespace sluice {
+
+struct EditOutput {
+  bool json = false;
+  bool quiet = false;
+};
+
+void AddOutputOptions(CLI::App& app, EditOutput& output);
+
+// Runs `work` with progress shown and SIGINT turned into a stop; `activity` is a verb's -ing form,
+// `title` the first line of a log. Returns false if it was interrupted, which has been said then.
+bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,
+             const std::function<void(const EditHooks&)>& work);
+
+// "data/new: 120 samples of 10 classes in 3 shards (2 linked), 12.1 MB"
+std::string MadeLine(const std::string& dataset, const EditSummary& summary);
+nlohmann::ordered_json MadeJson(const std::string& dataset, const EditSummary& summary);
+
+}  // namespace sluice

@@ -1,0 +1,88 @@
+#include "tools/export_files.h"
+
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+
+#include <spng.h>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+void Check(int result) {
+  if (result == SPNG_OK) return;
+  throw Error(ErrorCode::kIo, std::string("a PNG file cannot be made: ") + spng_strerror(result));
+}
+
+// Without what would lead out of the folder, or cannot stand in a path.
+std::string Safe(const std::string& key) {
+  std::filesystem::path safe;
+  for (const std::filesystem::path& part : std::filesystem::path(key).relative_path()) {
+    std::string name = part.native();
+    for (char& letter : name) {
+      if (letter == '\0') letter = '_';
+    }
+    if (name.empty() || name == ".") continue;
+    constexpr std::size_t kMostBytes = 200;  // leaves room for a number and an ending
+    if (name.size() > kMostBytes) name.resize(kMostBytes);
+    safe /= name == ".." ? "__" : name;
+  }
+  return safe.empty() ? "sample" : safe.native();
+}
+
+}  // namespace
+
+std::string ExportNames::NameFor(const std::string& key, const std::string& ending) {
+  const std::filesystem::path path = Safe(key);
+  const std::string stem = (path.parent_path() / path.stem()).native();
+  // ".jpeg" and ".JPG" are as good as ".jpg": such names stay.
+  std::string own = path.extension().native();
+  for (char& letter : own)
+    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
+  const bool same = own == ending || (ending == ".jpg" && (own == ".jpeg" || own == ".jpe"));
+  std::string name = same ? path.native() : stem + ending;
+  for (int number = 1; !taken_.insert(name).second; ++number) {
+    name = stem;
+    name.append("-").append(std::to_string(number)).append(ending);
+  }
+  return name;
+}
+
+std::vector<char> EncodePng(const Image& image) {
+  const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> context(spng_ctx_new(SPNG_CTX_ENCODER),
+                                                               &spng_ctx_free);
+  if (!context) throw std::bad_alloc();
+  Check(spng_set_option(context.get(), SPNG_ENCODE_TO_BUFFER, 1));
+  constexpr std::uint8_t kTypes[] = {SPNG_COLOR_TYPE_GRAYSCALE, SPNG_COLOR_TYPE_GRAYSCALE_ALPHA,
+                                     SPNG_COLOR_TYPE_TRUECOLOR, SPNG_COLOR_TYPE_TRUECOLOR_ALPHA};
+  spng_ihdr header{};
+  header.width = image.width;
+  header.height = image.height;
+  header.bit_depth = image.pixel_type == PixelType::kUint16 ? 16 : 8;
+  header.color_type = kTypes[image.channels - 1];
+  Check(spng_set_ihdr(context.get(), &header));
+  Check(spng_encode_image(context.get(), image.pixels.data(), image.pixels.size(), SPNG_FMT_PNG,
+                          SPNG_ENCODE_FINALIZE));
+  std::size_t size = 0;
+  int error = 0;
+  const std::unique_ptr<void, void (*)(void*)> file(
+      spng_get_png_buffer(context.get(), &size, &error), &std::free);
+  Check(error);
+  const auto* begin = static_cast<const char*>(file.get());
+  return {begin, begin + size};
+}
+
+std::string CsvCell(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string cell = "\"";
+  for (const char letter : text) {
+    if (letter == '"') cell += '"';
+    cell += letter;
+  }
+  return cell + '"';
+}
+
+}  // namespace sluice

@@ -1,0 +1,96 @@
+#include "tools/repair.h"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/output.h"
+#include "tools/cli/quantity.h"
+#include "tools/edit_command.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kDescription =
+    "Makes a whole dataset of a damaged one.\n\n"
+    "Shards without faults are hard-linked (or copied). Of others every sample all of whose "
+    "values\n"
+    "are whole is written anew, whatever became of header, directory and tail; what is lost is\n"
+    "listed. A lost manifest is rebuilt from the shards. The damaged dataset stays as it is.\n\n"
+    "Without NEW nothing is done but rebuilding a lost manifest, in DATASET itself.\n";
+
+constexpr const char* kExamples =
+    "\nExamples:\n"
+    "  sluice verify data/photos || sluice repair data/photos data/mended\n\n";
+
+struct Arguments {
+  std::string dataset;
+  std::string out;
+  EditOutput output;
+};
+
+std::string LostLines(const RepairReport& report) {
+  std::string text;
+  for (const LostSample& lost : report.lost) {
+    text += "  lost: " + cli::Printable(lost.shard);
+    if (lost.sample >= 0) text += ", sample " + std::to_string(lost.sample);
+    if (!lost.key.empty()) text += " (" + cli::Printable(lost.key) + ")";
+    text += ": " + cli::Printable(lost.reason) + "\n";
+  }
+  return text;
+}
+
+void PrintReport(const Arguments& arguments, const RepairReport& report) {
+  const std::string made = arguments.out.empty() ? arguments.dataset : arguments.out;
+  if (arguments.output.json) {
+    nlohmann::ordered_json json = MadeJson(made, report.made);
+    json["manifest_rebuilt"] = report.manifest_rebuilt;
+    json["shards_mended"] = report.shards_mended;
+    json["lost"] = nlohmann::ordered_json::array();
+    for (const LostSample& lost : report.lost) {
+      nlohmann::ordered_json one{
+          {"shard", lost.shard}, {"sample", nullptr}, {"key", nullptr}, {"reason", lost.reason}};
+      if (lost.sample >= 0) one["sample"] = lost.sample;
+      if (!lost.key.empty()) one["key"] = lost.key;
+      json["lost"].push_back(std::move(one));
+    }
+    return cli::PrintJson(json);
+  }
+  if (arguments.output.quiet) return cli::PrintOut(LostLines(report));
+  std::string text = MadeLine(made, report.made);
+  if (report.manifest_rebuilt) text += "  the manifest was rebuilt from the shards\n";
+  if (report.shards_mended > 0) {
+    text += "  " + cli::CountText(report.shards_mended, "shard was", "shards were") +
+            " damaged and written anew\n";
+  }
+  cli::PrintOut(text + LostLines(report));
+}
+
+int Run(Arguments& arguments) {
+  RepairReport report;
+  const bool done =
+      RunEdit(arguments.output, "mending", "mending " + cli::Printable(arguments.dataset),
+              [&](const EditHooks& hooks) {
+                report = RepairDataset(arguments.dataset, arguments.out, hooks);
+              });
+  if (!done) return cli::kInterrupted;
+  PrintReport(arguments, report);
+  return report.lost.empty() ? cli::kDone : cli::kSomeLeftOut;
+}
+
+}  // namespace
+
+cli::Command AddRepairCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("repair", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  app->add_option("NEW", arguments->out, "folder to create")->type_name("");
+  AddOutputOptions(*app, arguments->output);
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice

@@ -1,0 +1,272 @@
+#include "tools/stats.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/edit_command.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kDescription =
+    "Counts what a training wants to know.\n\n"
+    "Mean and standard deviation of each channel (of all pixels of all images, decoded whole; 0 "
+    "to\n"
+    "1), the distribution of sizes, and how many samples each class has.\n";
+
+constexpr const char* kExamples =
+    "\nExamples:\n"
+    "  sluice stats data/photos\n"
+    "  sluice stats data/photos --json | jq .mean\n\n";
+
+struct Arguments {
+  std::string dataset;
+  unsigned threads = 0;
+  EditOutput output;
+};
+
+// Sums over pixels, in integers: the same for any number of threads. Of 16-bit images the values go
+// up to 65535, so that squares need 128 bits.
+struct Sums {
+  __extension__ using Wide = unsigned __int128;
+  std::uint64_t pixels = 0;
+  std::uint64_t sum[4] = {};
+  Wide squares[4] = {};
+
+  void Add(const Sums& other) {
+    pixels += other.pixels;
+    for (int c = 0; c < 4; ++c) {
+      sum[c] += other.sum[c];
+      squares[c] += other.squares[c];
+    }
+  }
+};
+
+template <class Value>
+void AddPixels(const Image& image, Sums& sums) {
+  const auto* values = reinterpret_cast<const Value*>(image.pixels.data());
+  const std::size_t pixels = std::size_t{image.width} * image.height;
+  sums.pixels += pixels;
+  for (std::uint8_t c = 0; c < image.channels; ++c) {
+    std::uint64_t sum = 0;
+    std::uint64_t squares = 0;  // at most 2^28 pixels of 2^32
+    for (std::size_t i = 0; i < pixels; ++i) {
+      const std::uint64_t value = values[i * image.channels + c];
+      sum += value;
+      squares += value * value;
+    }
+    sums.sum[c] += sum;
+    sums.squares[c] += squares;
+  }
+}
+
+struct Found {
+  Sums sums;
+  unsigned channels = 0;
+  bool mixed = false;  // images of several kinds: there is no mean of all
+  double full = 255;   // the greatest value
+  std::vector<std::uint32_t> widths, heights;
+  std::vector<std::string> damaged;
+};
+
+class Counting {
+ public:
+  Counting(const Dataset& dataset, unsigned threads) : dataset_(dataset) {
+    threads_ = threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
+    const ImageSummary& images = dataset.images().at(0);
+    found_.channels = images.max_channels;
+    found_.mixed = images.min_channels != images.max_channels;
+    found_.full = images.pixel_type == PixelType::kUint16 ? 65535 : 255;
+  }
+
+  Found Run(const EditHooks& hooks) {
+    std::atomic<std::uint64_t> next{0};
+    std::atomic<bool> failed{false};
+    std::exception_ptr error;
+    const auto work = [&](bool reports) {
+      Sums sums;
+      try {
+        for (std::uint64_t i = next++; i < dataset_.size() && !failed; i = next++) {
+          if (hooks.stop.stop_requested()) break;
+          Look(i, sums);
+          if (reports) hooks.on_progress(i, dataset_.size());
+        }
+      } catch (...) {
+        failed = true;
+        const std::lock_guard lock(mutex_);
+        if (!error) error = std::current_exception();
+      }
+      const std::lock_guard lock(mutex_);
+      found_.sums.Add(sums);
+    };
+    {
+      std::vector<std::jthread> workers;
+      for (unsigned t = 1; t < threads_; ++t)
+        workers.emplace_back([&work] { work(false); });
+      work(true);
+    }
+    if (error) std::rethrow_exception(error);
+    if (hooks.stop.stop_requested()) throw Error(ErrorCode::kState, "stopped");
+    for (std::vector<std::uint32_t>* sides : {&found_.widths, &found_.heights})
+      std::sort(sides->begin(), sides->end());
+    return std::move(found_);
+  }
+
+ private:
+  void Look(std::uint64_t i, Sums& sums) {
+    try {
+      const Sample sample = dataset_[i];
+      if (!sample.Has(dataset_.images()[0].field)) return;
+      const Image image = sample.Decode();
+      if (image.pixel_type == PixelType::kUint16) {
+        AddPixels<std::uint16_t>(image, sums);
+      } else {
+        AddPixels<std::uint8_t>(image, sums);
+      }
+      const std::lock_guard lock(mutex_);
+      found_.widths.push_back(image.width);
+      found_.heights.push_back(image.height);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported) throw;
+      const std::lock_guard lock(mutex_);
+      found_.damaged.push_back("sample " + std::to_string(i) + ": " + error.what());
+    }
+  }
+
+  const Dataset& dataset_;
+  unsigned threads_;
+  std::mutex mutex_;
+  Found found_;
+};
+
+using Json = nlohmann::ordered_json;
+
+// Of sorted values: at 0, 5, 25, 50, 75, 95 and 100 per cent.
+Json Percentiles(const std::vector<std::uint32_t>& sorted) {
+  Json json = Json::object();
+  if (sorted.empty()) return json;
+  for (const int per_cent : {0, 5, 25, 50, 75, 95, 100}) {
+    const std::size_t at = (sorted.size() - 1) * static_cast<std::size_t>(per_cent) / 100;
+    json[std::to_string(per_cent)] = sorted[at];
+  }
+  return json;
+}
+
+Json StatsJson(const Dataset& dataset, const Found& found) {
+  Json json{{"dataset", dataset.path().string()},
+            {"samples", dataset.size()},
+            {"images", found.widths.size()},
+            {"pixels", found.sums.pixels}};
+  Json mean = Json::array();
+  Json deviation = Json::array();
+  for (unsigned c = 0; c < found.channels && !found.mixed && found.sums.pixels > 0; ++c) {
+    const auto count = static_cast<double>(found.sums.pixels);
+    const double average = static_cast<double>(found.sums.sum[c]) / count;
+    const double square = static_cast<double>(found.sums.squares[c]) / count;
+    mean.push_back(average / found.full);
+    deviation.push_back(std::sqrt(std::max(0.0, square - average * average)) / found.full);
+  }
+  json["mean"] = found.mixed ? Json() : mean;
+  json["std"] = found.mixed ? Json() : deviation;
+  json["width"] = Percentiles(found.widths);
+  json["height"] = Percentiles(found.heights);
+  Json classes = Json::array();
+  for (const Field& field : dataset.schema().fields) {
+    if (dataset.class_counts().empty() || field.role != Role::kLabel ||
+        field.classes.size() != dataset.class_counts().size()) {
+      continue;
+    }
+    for (std::size_t c = 0; c < field.classes.size(); ++c)
+      classes.push_back({{"name", field.classes[c]}, {"samples", dataset.class_counts()[c]}});
+    break;
+  }
+  json["classes"] = classes;
+  json["damaged"] = found.damaged;
+  return json;
+}
+
+std::string Numbers(const Json& values) {
+  std::string text;
+  for (const Json& value : values)
+    text += cli::Format("%s%.4f", text.empty() ? "" : ", ", value.get<double>());
+  return text;
+}
+
+std::string StatsText(const Json& json) {
+  std::string text = cli::Printable(json["dataset"].get<std::string>()) + ": " +
+                     cli::CountText(json["samples"], "sample", "samples") + ", " +
+                     cli::CountText(json["images"], "image", "images") + "\n";
+  if (json["mean"].is_null()) {
+    text += "  no mean: some images are grey and some coloured\n";
+  } else {
+    text +=
+        "  mean       " + Numbers(json["mean"]) + "\n  std        " + Numbers(json["std"]) + "\n";
+  }
+  for (const char* side : {"width", "height"}) {
+    if (json[side].empty()) continue;
+    text += cli::Format("  %-11s", side);
+    for (const auto& [per_cent, pixels] : json[side].items())
+      text += cli::Format("%s%s%%: %u", per_cent == "0" ? "" : ", ", per_cent.c_str(),
+                          pixels.get<unsigned>());
+    text += "\n";
+  }
+  for (const Json& one : json["classes"]) {
+    text += cli::Format("  %10llu  %s\n",
+                        static_cast<unsigned long long>(one["samples"].get<std::uint64_t>()),
+                        cli::Printable(one["name"].get<std::string>()).c_str());
+  }
+  for (const Json& one : json["damaged"])
+    text += "  damaged: " + cli::Printable(one.get<std::string>()) + "\n";
+  return text;
+}
+
+int Run(Arguments& arguments) {
+  const Dataset dataset = Dataset::Open(arguments.dataset);
+  if (dataset.images().empty()) {
+    throw Error(ErrorCode::kInvalidArgument, arguments.dataset, "has no image field");
+  }
+  Found found;
+  const bool done = RunEdit(
+      arguments.output, "counting", "counting " + cli::Printable(arguments.dataset),
+      [&](const EditHooks& hooks) { found = Counting(dataset, arguments.threads).Run(hooks); });
+  if (!done) return cli::kInterrupted;
+  const Json json = StatsJson(dataset, found);
+  if (arguments.output.json) {
+    cli::PrintJson(json);
+  } else {
+    cli::PrintOut(StatsText(json));
+  }
+  return found.damaged.empty() ? cli::kDone : cli::kFailed;
+}
+
+}  // namespace
+
+cli::Command AddStatsCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("stats", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 [arguments](const std::string& text) {
+                   arguments->threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
+                 });
+  AddOutputOptions(*app, arguments->output);
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice

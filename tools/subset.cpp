@@ -1,0 +1,106 @@
+#include "tools/subset.h"
+
+#include <fstream>
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <sluice/error.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/edit_command.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kDescription =
+    "Makes a dataset of some of another's samples.\n\n"
+    "Conditions must all hold; samples stay in their order and classes keep their numbers.\n"
+    "Nothing is decoded.\n";
+
+constexpr const char* kExamples =
+    "\nExamples:\n"
+    "  sluice subset data/photos data/pets --class cat --class dog\n"
+    "  sluice subset data/photos data/small --per-class 50 --seed 1\n"
+    "  sluice subset data/photos data/chosen --ids numbers.txt\n\n";
+
+struct Arguments {
+  std::string dataset;
+  std::string out;
+  std::string ids;
+  Selection selection;
+  EditOutput output;
+};
+
+// Numbers of samples, one a line.
+std::vector<std::uint64_t> ReadIds(const std::string& file) {
+  std::ifstream stream(file);
+  if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
+  std::vector<std::uint64_t> ids;
+  std::string line;
+  for (std::size_t number = 1; std::getline(stream, line); ++number) {
+    if (line.ends_with('\r')) line.pop_back();
+    if (line.empty()) continue;
+    try {
+      ids.push_back(cli::ParseInteger(line, 0, UINT64_MAX));
+    } catch (const cli::UsageError&) {
+      throw Error(ErrorCode::kCorrupt, file, "line " + std::to_string(number),
+                  "is no number of a sample");
+    }
+  }
+  if (ids.empty()) throw Error(ErrorCode::kCorrupt, file, "names no sample");
+  return ids;
+}
+
+int Run(Arguments& arguments) {
+  if (!arguments.ids.empty()) arguments.selection.samples = ReadIds(arguments.ids);
+  EditSummary summary;
+  const bool done = RunEdit(
+      arguments.output, "copying", "copying samples into " + cli::Printable(arguments.out),
+      [&](const EditHooks& hooks) {
+        summary = SubsetDataset(arguments.dataset, arguments.out, arguments.selection, hooks);
+      });
+  if (!done) return cli::kInterrupted;
+  if (arguments.output.json) {
+    cli::PrintJson(MadeJson(arguments.out, summary));
+  } else if (!arguments.output.quiet) {
+    cli::PrintOut(MadeLine(arguments.out, summary));
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddSubsetCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("subset", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  Selection& selection = arguments->selection;
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  app->add_option("NEW", arguments->out, "folder to create")->required()->type_name("");
+  app->add_option("--class", selection.classes, "take this class; can be given several times")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
+  cli::AddOption(*app, "--ids", "FILE", "take the samples of these numbers, one a line",
+                 [arguments](const std::string& text) { arguments->ids = text; });
+  cli::AddOption(*app, "--count", "N", "take N of them at random",
+                 [&selection](const std::string& text) {
+                   selection.count = cli::ParseInteger(text, 1, UINT64_MAX);
+                 });
+  cli::AddOption(*app, "--per-class", "N", "take N of each class at random",
+                 [&selection](const std::string& text) {
+                   selection.per_class = cli::ParseInteger(text, 1, UINT64_MAX);
+                 });
+  cli::AddOption(*app, "--seed", "N", "of what is taken at random (default 0)",
+                 [&selection](const std::string& text) {
+                   selection.seed = cli::ParseInteger(text, 0, UINT64_MAX);
+                 });
+  AddOutputOptions(*app, arguments->output);
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice

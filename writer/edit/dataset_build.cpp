@@ -1,0 +1,123 @@
+#include "writer/edit/dataset_build.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+#include <sluice/version.h>
+
+#include "format/disk/limits.h"
+
+namespace sluice {
+
+DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::string& name,
+                           const Schema& schema, std::uint64_t total, const EditHooks& hooks)
+    : folder_(folder),
+      hooks_(hooks),
+      manifest_(BeginManifest(name, schema)),
+      schema_(schema),
+      total_(total) {
+  CreateFolder(folder);
+  if (!std::filesystem::is_empty(folder)) {
+    throw Error(ErrorCode::kExists, folder.string(),
+                "is not empty; name a folder that does not exist yet, or empty this one");
+  }
+}
+
+std::string DatasetBuild::NextName() const {
+  if (manifest_.shards.size() == kMaxShards) {
+    throw Error(ErrorCode::kLimit, folder_.string(), "a dataset has at most 1000000 shards");
+  }
+  return ShardFileName(static_cast<std::uint32_t>(manifest_.shards.size()));
+}
+
+void DatasetBuild::Count(std::uint64_t samples) {
+  done_ += samples;
+  if (hooks_.stop.stop_requested()) {
+    throw Error(ErrorCode::kState, folder_.string(),
+                "was stopped before it was whole; remove it and begin again");
+  }
+  if (hooks_.on_progress) hooks_.on_progress(done_, total_);
+}
+
+void DatasetBuild::Append(FinishedShard finished) {
+  for (const ManifestShard& other : manifest_.shards) {
+    if (other.id != finished.shard.id) continue;
+    throw Error(ErrorCode::kInvalidArgument, folder_.string(),
+                "would hold a shard twice (" + other.file + " and " + finished.shard.file +
+                    "): the same samples were given twice");
+  }
+  AddShard(finished, manifest_);
+}
+
+void DatasetBuild::Link(const std::filesystem::path& shard, FinishedShard survey) {
+  survey.shard.file = NextName();
+  LinkOrCopy(shard, folder_ / survey.shard.file);
+  const std::uint64_t samples = survey.shard.samples;
+  Append(std::move(survey));
+  ++linked_;
+  Count(samples);
+}
+
+void DatasetBuild::BeginShard(Id128 id, std::uint32_t block_samples) {
+  id_ = id;
+  block_samples_ = block_samples;
+  part_ = 0;
+}
+
+void DatasetBuild::Add(EncodedSample sample) {
+  if (shard_ && !shard_->Fits(sample, kMaxShardBytes)) {
+    Append(shard_->Finish());
+    shard_.reset();
+  }
+  if (!shard_) {
+    shard_.emplace(schema_, folder_, NextName(),
+                   ShardId(std::as_bytes(std::span(id_.bytes)), 0, part_), block_samples_);
+    ++part_;
+  }
+  shard_->Add(std::move(sample));
+  Count(1);
+}
+
+void DatasetBuild::EndShard() {
+  if (shard_) Append(shard_->Finish());
+  shard_.reset();
+}
+
+EditSummary DatasetBuild::Finish(const std::string& made) {
+  EndShard();
+  manifest_.made = made;
+  SyncFolder(folder_);  // the names of linked shards
+  Id128 id;
+  const std::string text = ManifestToJson(manifest_, id);
+  WriteFile(folder_ / kManifestName, AsBytes(text));
+  EditSummary summary;
+  summary.samples = manifest_.samples;
+  summary.shards = manifest_.shards.size();
+  summary.shards_linked = linked_;
+  for (const ManifestShard& shard : manifest_.shards)
+    summary.bytes += shard.bytes;
+  const std::size_t label = ClassField(schema_);
+  if (label != Schema::kNone) summary.classes = schema_.fields[label].classes;
+  return summary;
+}
+
+void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::error_code error;
+  std::filesystem::create_hard_link(from, to, error);
+  if (!error) return;
+  const MappedFile file(from);
+  WriteFile(to, file.bytes());
+}
+
+std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs) {
+  nlohmann::json made = {{"by", std::string("sluice ") + command},
+                         {"libraries", {{"sluice", kLibraryVersion}}},
+                         {"from", nlohmann::json::array()}};
+  for (const Id128& id : inputs)
+    made["from"].push_back(ToHex(id));
+  return made.dump();
+}
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+// A new dataset in the making: shards linked from elsewhere, and shards written sample by sample.
+#pragma once
+
+#include <optional>
+
+#include <sluice/dataset_edit.h>
+
+#include "writer/edit/stored_dataset.h"
+#include "writer/shard_writer.h"
+
+namespace sluice {
+
+class DatasetBuild {
+ public:
+  // `folder` is created; Error(kExists) where it holds anything. `total`: samples to come, for the
+  // hooks. Everything given outlives the build.
+  DatasetBuild(const std::filesystem::path& folder, const std::string& name, const Schema& schema,
+               std::uint64_t total, const EditHooks& hooks);
+
+  // Takes over a shard as it is, under the next name. `survey`: its line and totals.
+  void Link(const std::filesystem::path& shard, FinishedShard survey);
+
+  // Samples that follow go into a shard of their own, of that id and as many samples a block.
+  void BeginShard(Id128 id, std::uint32_t block_samples);
+  void Add(EncodedSample sample);
+  void EndShard();
+
+  // Tells the hooks of samples that were passed over.
+  void Skip(std::uint64_t samples) { Count(samples); }
+
+  // `made`: how it was made, as JSON.
+  EditSummary Finish(const std::string& made);
+
+  const Manifest& manifest() const noexcept { return manifest_; }
+
+ private:
+  std::string NextName() const;
+  void Count(std::uint64_t samples);
+  void Append(FinishedShard finished);
+
+  const std::filesystem::path& folder_;
+  const EditHooks& hooks_;
+  Manifest manifest_;
+  Schema schema_;
+  Id128 id_;  // of the planned shard in hand
+  std::uint32_t block_samples_ = 0;
+  std::uint32_t part_ = 0;
+  std::optional<ShardWriter> shard_;
+  std::uint64_t done_ = 0;
+  std::uint64_t total_;
+  std::uint64_t linked_ = 0;
+};
+
+// Gives a file a second name, or where that cannot be a copy that is on disk when this returns.
+void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to);
+
+// "merge" and the like, with the ids of the datasets it was made from.
+std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs);
+
+}  // namespace sluice

@@ -1,0 +1,201 @@
+#include <algorithm>
+
+#include <sluice/dataset_edit.h>
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "writer/edit/dataset_build.h"
+#include "writer/edit/salvage.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr const char* kShardEnding = ".sluice";
+
+// The shards there are to mend: those of the manifest, or where it is lost all that lie there.
+struct Damaged {
+  std::optional<Manifest> manifest;
+  std::vector<Id128> ids;  // of the manifest
+  std::vector<std::string> files;
+  Schema schema;
+};
+
+std::vector<std::string> ShardFiles(const std::filesystem::path& folder) {
+  std::vector<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.is_regular_file() && entry.path().extension() == kShardEnding) {
+      files.push_back(entry.path().filename().string());
+    }
+  }
+  // "shard-00000.sluice" comes before its further part "shard-00000.1.sluice".
+  std::sort(files.begin(), files.end(), [](const std::string& a, const std::string& b) {
+    const auto stem = [](const std::string& name) {
+      return name.substr(0, name.size() - std::string_view(kShardEnding).size());
+    };
+    return stem(a) < stem(b);
+  });
+  return files;
+}
+
+Damaged Look(const std::filesystem::path& folder) {
+  if (!std::filesystem::is_directory(folder)) {
+    throw Error(ErrorCode::kNotFound, folder.string(), "there is no such folder");
+  }
+  Damaged damaged;
+  try {
+    Id128 id;
+    damaged.manifest = ReadManifest(folder, id);
+    damaged.ids.push_back(id);
+    damaged.schema = damaged.manifest->schema;
+    for (const ManifestShard& shard : damaged.manifest->shards)
+      damaged.files.push_back(shard.file);
+    return damaged;
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kUnfinished) {
+      throw Error(ErrorCode::kUnfinished, folder.string(),
+                  "its conversion was not finished, or its manifest.json is lost; run the same "
+                  "`sluice convert` command again, which makes it whole either way, or remove "
+                  "plan.json to go on with the shards there are");
+    }
+    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kNotFound) throw;
+  }
+  damaged.files = ShardFiles(folder);
+  std::string trouble = "there is none";
+  for (const std::string& file : damaged.files) {
+    try {
+      damaged.schema = ShardFile::ReadSchema(folder / file);
+      return damaged;
+    } catch (const Error& error) {
+      trouble = error.sentence();
+    }
+  }
+  throw Error(ErrorCode::kCorrupt, folder.string(),
+              "the manifest is lost and no shard says what the fields are: " + trouble);
+}
+
+// Whether all values of all samples are whole, and all keys.
+bool IsWhole(const ShardFile& shard) {
+  try {
+    if (shard.VerifyPlacement() != nullptr) return false;
+    for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
+      if (shard.Block(b).VerifyPlacement(shard.schema(), shard.layout()) != nullptr) return false;
+    }
+    for (std::uint64_t i = 0; i < shard.samples(); ++i)
+      CopySample(shard, i);
+    for (const SectionEntry& section : shard.sections())
+      shard.Section(section.number);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+class Repair {
+ public:
+  Repair(const std::filesystem::path& folder, const EditHooks& hooks)
+      : folder_(folder), hooks_(hooks), damaged_(Look(folder)) {
+    report_.manifest_rebuilt = !damaged_.manifest;
+  }
+
+  RepairReport Into(const std::filesystem::path& out) {
+    const std::string name =
+        damaged_.manifest ? damaged_.manifest->name : folder_.filename().string();
+    DatasetBuild build(out, name, damaged_.schema,
+                       damaged_.manifest ? damaged_.manifest->samples : 0, hooks_);
+    for (std::size_t s = 0; s < damaged_.files.size(); ++s)
+      Mend(s, build);
+    report_.made = build.Finish(MadeByEdit("repair", damaged_.ids));
+    return std::move(report_);
+  }
+
+  // Only the manifest is missing.
+  RepairReport InPlace() {
+    if (damaged_.manifest) {
+      throw Error(ErrorCode::kInvalidArgument, folder_.string(),
+                  "has its manifest; name a folder that the mended dataset goes into");
+    }
+    Manifest manifest = BeginManifest(folder_.filename().string(), damaged_.schema);
+    for (const std::string& file : damaged_.files) {
+      const ShardFile shard(folder_ / file, damaged_.schema);
+      if (!IsWhole(shard)) {
+        throw Error(ErrorCode::kCorrupt, (folder_ / file).string(),
+                    "is damaged; name a folder that the mended dataset goes into");
+      }
+      AddShard(SurveyShard(shard, file), manifest);
+    }
+    manifest.made = MadeByEdit("repair", damaged_.ids);
+    Id128 id;
+    const std::string text = ManifestToJson(manifest, id);
+    WriteFile(folder_ / kManifestName, AsBytes(text));
+    report_.made.samples = manifest.samples;
+    report_.made.shards = report_.made.shards_linked = manifest.shards.size();
+    for (const ManifestShard& shard : manifest.shards)
+      report_.made.bytes += shard.bytes;
+    return std::move(report_);
+  }
+
+ private:
+  void Mend(std::size_t s, DatasetBuild& build) {
+    const std::filesystem::path path = folder_ / damaged_.files[s];
+    std::optional<std::uint64_t> planned;
+    ShardExpectation expect;
+    if (damaged_.manifest) {
+      const ManifestShard& entry = damaged_.manifest->shards[s];
+      planned = entry.samples;
+      expect.id = entry.id;
+      expect.digest = entry.digest;
+    }
+    try {
+      const ShardFile shard(path, damaged_.schema, expect);
+      if (IsWhole(shard)) return build.Link(path, SurveyShard(shard, damaged_.files[s]));
+      NoteDamagedKeys(shard, damaged_.files[s]);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo) {
+        report_.lost.push_back({damaged_.files[s], -1, {}, error.sentence()});
+        return build.Skip(planned.value_or(0));
+      }
+    }
+    const MappedFile file(path);
+    bool begun = false;
+    const std::size_t before = report_.lost.size();
+    SalvageShard(
+        file.bytes(), damaged_.files[s], damaged_.schema, planned,
+        [&](const Salvage& salvage, EncodedSample&& sample) {
+          if (!begun) {
+            const Bytes id = std::as_bytes(std::span(salvage.id.bytes));
+            build.BeginShard(Hash128({id, AsBytes("mended")}), salvage.block_samples);
+          }
+          begun = true;
+          build.Add(std::move(sample));
+        },
+        report_.lost);
+    build.EndShard();
+    build.Skip(report_.lost.size() - before);  // samples, but for a line about them all
+    ++report_.shards_mended;
+  }
+
+  // What can be read of damaged keys is kept, but it need not be right: they have one checksum.
+  void NoteDamagedKeys(const ShardFile& shard, const std::string& file) {
+    try {
+      shard.Section(kSectionKeys);
+    } catch (const Error&) {
+      report_.lost.push_back({file, -1, {}, "its keys are damaged: some may be wrong"});
+    }
+  }
+
+  const std::filesystem::path& folder_;
+  const EditHooks& hooks_;
+  Damaged damaged_;
+  RepairReport report_;
+};
+
+}  // namespace
+
+RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
+                           const EditHooks& hooks) {
+  Repair repair(dataset, hooks);
+  return out.empty() ? repair.InPlace() : repair.Into(out);
+}
+
+}  // namespace sluice

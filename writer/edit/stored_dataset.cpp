@@ -1,0 +1,63 @@
+#include "writer/edit/stored_dataset.h"
+
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+
+namespace sluice {
+
+ShardFile StoredDataset::Open(std::size_t shard) const {
+  const ManifestShard& entry = manifest.shards[shard];
+  ShardExpectation expect;
+  expect.id = entry.id;
+  expect.digest = entry.digest;
+  expect.samples = entry.samples;
+  expect.blocks = entry.blocks;
+  expect.bytes = entry.bytes;
+  expect.block_samples = entry.block_samples;
+  return ShardFile(folder / entry.file, manifest.schema, expect);
+}
+
+Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
+               std::uint32_t row, EncodedSample& sample) {
+  sample.fields.assign(schema.fields.size(), FieldValue{});
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    FieldValue& value = sample.fields[f];
+    if (schema.fields[f].kind == FieldKind::kArray) {
+      const Bytes elements = block.Elements(layout, row, f);
+      value.bytes.assign(elements.begin(), elements.end());
+      continue;
+    }
+    BlockView::Payload payload;
+    if (const Defect defect = block.GetPayload(layout, row, f, payload)) return defect;
+    value.codec = static_cast<Codec>(payload.entry.codec);
+    if (value.codec == Codec::kAbsent) continue;
+    if (payload.entry.flags != 0) return "a value has flags that this version does not know";
+    if (Hash64(payload.bytes) != payload.entry.checksum) {
+      return "the payload's checksum does not match";
+    }
+    value.bytes.assign(payload.bytes.begin(), payload.bytes.end());
+    if (schema.fields[f].kind != FieldKind::kImage) continue;
+    ImagePayload image;
+    std::uint64_t checksum = 0;
+    if (const Defect defect = block.GetImage(layout, row, f, image, checksum)) return defect;
+    value.width = image.width;
+    value.height = image.height;
+    value.channels = image.channels;
+    value.pixel_type = image.pixel_type;
+  }
+  return nullptr;
+}
+
+EncodedSample CopySample(const ShardFile& shard, std::uint64_t index) {
+  const BlockView block = shard.Block(static_cast<std::uint32_t>(index / shard.block_samples()));
+  EncodedSample sample;
+  const auto row = static_cast<std::uint32_t>(index % shard.block_samples());
+  if (const Defect defect = CopyRow(shard.schema(), shard.layout(), block, row, sample)) {
+    throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
+  }
+  sample.key = shard.Key(index);
+  return sample;
+}
+
+}  // namespace sluice

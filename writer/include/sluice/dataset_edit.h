@@ -1,0 +1,92 @@
+// Datasets made from datasets: merging, taking a part, growing, mending. Nothing is decoded:
+// payloads are copied as they are stored, each compared with its checksum on the way.
+//
+// Every function but AppendToDataset() writes a new folder, which may exist if it is empty, and
+// leaves its inputs as they are. One that is interrupted leaves a folder without a manifest, which
+// readers refuse; remove it and begin again. Errors: kExists (the folder holds something),
+// kNotFound, kIo, kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState
+// (stopped).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include <sluice/convert.h>
+
+namespace sluice {
+
+struct EditHooks {
+  // Samples done and in all; called on the thread that called.
+  std::function<void(std::uint64_t, std::uint64_t)> on_progress;
+  std::stop_token stop;  // ends the work with Error(kState)
+};
+
+struct EditSummary {
+  std::uint64_t samples = 0;  // of the new dataset
+  std::uint64_t shards = 0;
+  std::uint64_t bytes = 0;          // of its shards
+  std::uint64_t shards_linked = 0;  // taken over as they are, without a copy (or with, on another
+                                    // file system)
+  std::vector<std::string> classes;
+};
+
+// All samples of `inputs` (at least one), in that order. Fields must agree in everything but the
+// classes of labels: those are reconciled by name, the first dataset's keep their numbers and new
+// ones are added behind. Shards whose labels stay the same are hard-linked where that is possible.
+EditSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
+                          const std::filesystem::path& out, const EditHooks& hooks = {});
+
+// Which samples; conditions that are set must all hold.
+struct Selection {
+  std::vector<std::string> classes = {};        // names of classes; empty: any
+  std::vector<std::uint64_t> samples = {};      // numbers; empty: any
+  std::optional<std::uint64_t> count = {};      // so many of them, at random
+  std::optional<std::uint64_t> per_class = {};  // so many of each class, at random
+  std::uint64_t seed = 0;                       // of `count` and `per_class`
+};
+
+// The selected samples, in their order. Classes keep their numbers, those without samples as well.
+EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
+                          const Selection& selection, const EditHooks& hooks = {});
+
+struct LostSample {
+  std::string shard;         // file name
+  std::int64_t sample = -1;  // number within the shard; -1: the whole shard, or a number of them
+  std::string key;           // empty where it cannot be read
+  std::string reason;
+};
+
+struct RepairReport {
+  EditSummary made;
+  bool manifest_rebuilt = false;
+  std::uint64_t shards_mended = 0;
+  std::vector<LostSample> lost;
+};
+
+// A whole dataset out of a damaged one: shards without faults are linked; of others, every sample
+// all of whose values are whole is written anew. A lost manifest is rebuilt from the shards. With
+// an empty `out` nothing but a lost manifest is mended, in `dataset` itself; damaged shards are
+// then an error.
+RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
+                           const EditHooks& hooks = {});
+
+struct AppendSummary {
+  ConvertSummary converted;  // of what was added
+  EditSummary made;          // of the dataset as it is now
+};
+
+// Converts `source` with the options that the dataset was converted with, and adds its shards: the
+// manifest is replaced by one that names all of them, the old one stays as manifest-ID.json, and
+// whoever has the dataset open goes on undisturbed. Classes must be among the dataset's. The
+// conversion is made in `dataset` + ".append", which goes at the end; an interrupted call goes on
+// from there. `threads`, `on_error` and `max_pixels` are taken from `options`, and of a dataset
+// that was not converted everything.
+AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
+                              const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
+
+}  // namespace sluice

@@ -1,0 +1,62 @@
+#include "writer/source/split.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/random.h"
+
+namespace sluice {
+
+namespace {
+
+// A number that depends on the seed and the key alone, so that a source stays where it is when
+// others come or go (but for those at a part's border).
+std::uint64_t PlaceOf(std::uint64_t seed, const std::string& key) {
+  return RandomStream(seed, Purpose::kSplit, Hash64(AsBytes(key))).Word64();
+}
+
+std::size_t Border(double fraction, std::size_t count) {
+  return static_cast<std::size_t>(std::floor(fraction * static_cast<double>(count) + 0.5));
+}
+
+}  // namespace
+
+void TakeSplit(const ConvertSource& source, SourceList& list) {
+  std::map<std::int32_t, std::vector<std::size_t>> of_class;
+  std::vector<std::uint64_t> places(list.sources.size());
+  for (std::size_t i = 0; i < list.sources.size(); ++i) {
+    places[i] = PlaceOf(source.split_seed, list.sources[i].key);
+    of_class[list.sources[i].label].push_back(i);
+  }
+  std::vector<std::size_t> taken;
+  for (auto& [label, members] : of_class) {
+    std::stable_sort(members.begin(), members.end(),
+                     [&places](std::size_t a, std::size_t b) { return places[a] < places[b]; });
+    const auto begin = static_cast<std::ptrdiff_t>(Border(source.split_begin, members.size()));
+    const auto end = static_cast<std::ptrdiff_t>(Border(source.split_end, members.size()));
+    taken.insert(taken.end(), members.begin() + begin, members.begin() + end);
+  }
+  std::sort(taken.begin(), taken.end());
+  if (taken.empty()) {
+    throw Error(ErrorCode::kNotFound, list.root.string(),
+                "holds too few images for a part of this split to get one");
+  }
+  std::vector<Source> sources;
+  SourceValues values;
+  for (const std::size_t i : taken) {
+    for (std::size_t f = 0; f < list.fields.size() && !list.values.empty(); ++f)
+      values.Add(list.Value(i, f));
+    sources.push_back(std::move(list.sources[i]));
+  }
+  list.sources = std::move(sources);
+  list.values = std::move(values);
+  if (source.split_begin == 0) return;
+  list.broken.clear();
+  list.passed_over.clear();
+}
+
+}  // namespace sluice
