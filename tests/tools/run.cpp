@@ -2,7 +2,9 @@
 
 #include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -133,6 +135,19 @@ std::size_t Running::Threads() const {
   }
   // An emulator has a thread of its own beside the program's.
   return threads > 0 && !Emulator().empty() ? threads - 1 : threads;
+}
+
+bool Running::WaitsForInterrupts() const {
+  if (!Emulator().empty()) return Threads() >= 2;  // its own mask is not the program's
+  std::ifstream status("/proc/" + std::to_string(pid_) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (!line.starts_with("SigBlk:")) continue;
+    const std::uint64_t blocked = std::stoull(line.substr(7), nullptr, 16);
+    const auto blocks = [blocked](int signal) { return (blocked >> (signal - 1) & 1) != 0; };
+    // For a moment, while a thread is made, all signals may be blocked: that is not it.
+    return blocks(SIGINT) && !blocks(SIGHUP);
+  }
+  return false;
 }
 
 Outcome Running::Wait(const std::function<void(const Outcome&)>& meanwhile) {

@@ -39,6 +39,8 @@ class Running {
   void Signal(int signal) const;
   // Threads it has now; 0 once it has ended.
   std::size_t Threads() const;
+  // It has set up how it ends when it is interrupted; before that SIGINT kills it.
+  bool WaitsForInterrupts() const;
   bool Ended() const;
   bool Stopped() const;  // by SIGSTOP or the like
   // Reads what it writes until it ends. `meanwhile` is called every few milliseconds.
