@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <memory>
 
-#include "bench/copy_floor.h"
 #include "bench/epoch_report.h"
 #include "bench/epoch_run.h"
 #include "bench/transform_text.h"
@@ -33,7 +32,7 @@ constexpr const char* kExamples =
     "  sluice-bench epoch data/photos --batch-size 256 --transform rrc:224 --flip\n"
     "  sluice-bench epoch data/photos --transform short:256,center:224 --shuffle sequential\n"
     "  sluice-bench epoch data/photos --step-ms 50        a trainer that takes 50 ms a batch\n"
-    "  sluice-bench epoch data/raw64 --copy-floor --json\n\n";
+    "  sluice-bench epoch data/raw64 --floor --json\n\n";
 
 struct Arguments {
   EpochOptions options;
@@ -100,8 +99,8 @@ void AddMeasuringOptions(CLI::App& app, Arguments& arguments) {
                "opening it again counts\nas part of the epoch")
       ->excludes(warm_up);
   app.add_flag(
-      "--copy-floor", options.copy_floor,
-      "beside a dataset of raw images: a bare loop of\ncopies of the same bytes by as many "
+      "--floor", options.floor,
+      "afterwards, a bare loop of the same decoding\n(of raw images: of copies) on as many "
       "threads");
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no\nprogress");
@@ -114,7 +113,6 @@ void Complete(Arguments& arguments) {
   options.dataset = arguments.dataset;
   if (options.cold) options.warm_up = 0;
   const Dataset dataset = Dataset::Open(options.dataset);
-  if (options.copy_floor) CheckCopyFloor(dataset);
   if (!arguments.transform) {
     arguments.transform = DefaultTransform(dataset);
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";

@@ -99,10 +99,10 @@ void EpochTable::PrintEnd(const EpochsRun& run) {
   std::string text =
       Format("median %s images/s; first batch %s after the process's start\n",
              cli::RateText(median).c_str(), cli::SecondsText(run.first_batch_seconds).c_str());
-  if (run.copy_floor) {
-    text += Format("bare copies %s images/s; the loader reaches %.0f%% of that\n",
-                   cli::RateText(run.copy_floor->images_per_second).c_str(),
-                   100 * PerSecond(median, run.copy_floor->images_per_second));
+  if (run.floor) {
+    text += Format("bare %s %s images/s; the loader reaches %.0f%% of that\n",
+                   run.floor->work.c_str(), cli::RateText(run.floor->images_per_second).c_str(),
+                   100 * PerSecond(median, run.floor->images_per_second));
   }
   text += Format("%llu samples, %s; batches of %zu x %zux%zux%zu on %u %s; transform %s\n",
                  static_cast<unsigned long long>(run.samples),
@@ -151,9 +151,10 @@ void PrintEpochsJson(const EpochOptions& options, const std::string& transform,
       {"cold", options.cold},
       {"verdict", run.verdict},
       {"version", kLibraryVersion}};
-  if (run.copy_floor) {
-    const double floor = run.copy_floor->images_per_second;
-    json["copy_floor"] = {{"images_per_second", floor}, {"ratio", PerSecond(median, floor)}};
+  if (run.floor) {
+    json["floor"] = {{"work", run.floor->work},
+                     {"images_per_second", run.floor->images_per_second},
+                     {"ratio", PerSecond(median, run.floor->images_per_second)}};
   }
   cli::PrintJson(json);
 }

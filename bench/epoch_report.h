@@ -13,7 +13,7 @@ class EpochTable {
   EpochTable(const EpochOptions& options, std::string transform)
       : options_(options), transform_(std::move(transform)) {}
   void PrintRow(const EpochFigures& figures);
-  // The median, the time to the first batch, the copy floor.
+  // The median, the time to the first batch, the floor.
   void PrintEnd(const EpochsRun& run);
 
  private:

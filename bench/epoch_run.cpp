@@ -1,11 +1,12 @@
 #include "bench/epoch_run.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include <sluice/error.h>
 
-#include "bench/copy_floor.h"
+#include "bench/floor.h"
 #include "bench/page_cache.h"
 #include "bench/process_usage.h"
 
@@ -37,7 +38,8 @@ class EpochRunner {
     }
     // A loader of its own for each epoch has no earlier figures.
     run_.verdict = loader_->Stats().Since(options_.cold ? LoaderStats() : before).Verdict();
-    loader_.reset();
+    loader_.reset();  // it decodes ahead: nothing may run beside the floor
+    if (options_.floor) MeasureFloor();
     return std::move(run_);
   }
 
@@ -102,6 +104,19 @@ class EpochRunner {
     figures.wait_seconds = after.consumer_wait_seconds - before.consumer_wait_seconds;
   }
 
+  void MeasureFloor() {
+    Floor floor(options_, run_.threads);
+    floor.Round();  // touches every page once
+    std::vector<double> rates;
+    for (std::uint64_t round = 0; round < options_.epochs; ++round) {
+      if (hooks_.stop.stop_requested()) throw Interrupted();
+      rates.push_back(floor.Round());
+    }
+    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
+    std::nth_element(rates.begin(), middle, rates.end());
+    run_.floor = {floor.work(), *middle};
+  }
+
   const EpochOptions& options_;
   const EpochHooks& hooks_;
   EpochsRun run_;
@@ -116,9 +131,7 @@ Pipeline DefaultTransform(const Dataset& dataset) {
 }
 
 EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks) {
-  EpochsRun run = EpochRunner(options, hooks).Run();
-  if (options.copy_floor) run.copy_floor = MeasureCopyFloor(options, run.threads, hooks.stop);
-  return run;
+  return EpochRunner(options, hooks).Run();
 }
 
 }  // namespace sluice::bench

@@ -22,7 +22,7 @@ struct EpochOptions {
   // Each epoch gets a loader of its own, made once the dataset has been dropped from the page
   // cache: a file that is mapped keeps its pages.
   bool cold = false;
-  bool copy_floor = false;
+  bool floor = false;  // also measure a bare loop, afterwards
 };
 
 struct EpochFigures {
@@ -38,7 +38,9 @@ struct EpochFigures {
   std::uint64_t left_in_cache_bytes = 0;  // cold: what could not be dropped before
 };
 
-struct CopyFloor {
+// What a bare loop of the same work reaches (bench/floor.h).
+struct FloorFigures {
+  std::string work;              // "copies", "decoding"
   double images_per_second = 0;  // the median of as many rounds as epochs
 };
 
@@ -50,7 +52,7 @@ struct EpochsRun {
   std::size_t height = 0, width = 0, channels = 0;  // of the images in a batch
   std::uint64_t samples = 0;
   std::uint64_t dataset_bytes = 0;
-  std::optional<CopyFloor> copy_floor;
+  std::optional<FloorFigures> floor;
   std::string verdict;  // of the loader, over the measured epochs (cold: over the last)
 };
 
