@@ -112,7 +112,7 @@ TEST_CASE("the bytes of a dataset do not depend on the machine's vector instruct
 
 TEST_CASE("option --threads sets how many threads convert") {
   TemporaryFolder folder;
-  for (int i = 0; i < 60; ++i) {
+  for (int i = 0; i < 30; ++i) {
     WriteJpeg(folder / "source" / (std::to_string(i) + ".jpg"), MakePicture(700, 500, 3, i));
   }
   const auto most_threads = [&](const std::string& threads) {

@@ -226,7 +226,7 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
   // again, with twice the work.
   for (int pictures = 80;; pictures *= 2) {
     const Folders folders;
-    WriteJpeg(folders / "0.jpg", MakePicture(900, 900));
+    WriteJpeg(folders / "0.jpg", MakePicture(450, 450));
     for (int i = 1; i < pictures; ++i)
       std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
     const Words words = {"convert", folders.source, folders.data, "--threads",    "1",  "--image",
@@ -265,7 +265,7 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
 TEST_CASE("a second interrupt ends a conversion at once") {
   const Folders folders;
   // A picture is finished before a stop is looked at, so each takes long: no detail, many pixels.
-  Picture grey{6000, 6000, 1, {}};
+  Picture grey{3000, 3000, 1, {}};
   grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);
   WriteJpeg(folders / "0.jpg", grey);
   for (int i = 1; i < 6; ++i)
@@ -275,7 +275,7 @@ TEST_CASE("a second interrupt ends a conversion at once") {
   for (int attempt = 0; attempt < 5 && outcome.signal == 0; ++attempt) {
     const std::string data = folders.data + std::to_string(attempt);
     Running running(SLUICE_COMMAND, {"convert", folders.source, data, "--threads", "1", "--image",
-                                     "raw", "--size", "9000"});
+                                     "raw", "--size", "6000"});
     bool sent = false;
     outcome = running.Wait([&](const Outcome&) {
       if (!sent && !std::filesystem::exists(data + "/plan.json")) return;

@@ -35,7 +35,7 @@ TEST_CASE("a progress line without a total or a rate says what it knows") {
 TEST_CASE("on a terminal progress is one line, drawn over and taken away at the end") {
   const TemporaryFolder folder;
   for (int i = 0; i < 40; ++i) {
-    WriteJpeg(folder / "source" / (std::to_string(i) + ".jpg"), MakePicture(900, 700, 3, i));
+    WriteJpeg(folder / "source" / (std::to_string(i) + ".jpg"), MakePicture(300, 200, 3, i));
   }
   const Words words = {"convert", (folder / "source").string(), (folder / "data").string(),
                        "--threads", "1"};

@@ -132,7 +132,7 @@ TEST_CASE("an interrupted conversion goes on and ends with the same bytes") {
   ConvertOptions options = SmallShards();
   options.threads = 3;
   const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
-  for (const std::uint64_t samples : {0, 1, 30, 60, 80}) {
+  for (const std::uint64_t samples : {1, 30, 80}) {
     INFO("stopped after " << samples);
     const auto data = folder / ("stopped" + std::to_string(samples));
     const auto error = RunUntil(folder / "source", data, options, samples);

@@ -104,7 +104,8 @@ void Progress::Update(std::uint64_t done, std::uint64_t total, std::uint64_t byt
     if (last_drawn_ == Clock::time_point() && style_ == ProgressStyle::kLog) last_drawn_ = now;
   }
   const auto interval = style_ == ProgressStyle::kTerminal ? Clock::duration(kRedraw) : kLogLine;
-  if (last_drawn_ != Clock::time_point() && now - last_drawn_ < interval) return;
+  const bool last = style_ == ProgressStyle::kTerminal && total > 0 && done == total;
+  if (!last && last_drawn_ != Clock::time_point() && now - last_drawn_ < interval) return;
   last_drawn_ = now;
 
   figures_.done = done;
