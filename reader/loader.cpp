@@ -1,4 +1,3 @@
-#include <sluice/error.h>
 #include <sluice/loader.h>
 
 #include "reader/pipeline/loader_state.h"
@@ -63,56 +62,5 @@ EpochIterator& EpochIterator::operator++() {
   done_ = batch_.slot_ == nullptr;
   return *this;
 }
-
-std::size_t Batch::size() const noexcept {
-  return slot_->size;
-}
-std::size_t Batch::valid() const noexcept {
-  return slot_->valid;
-}
-std::uint64_t Batch::epoch() const noexcept {
-  return slot_->epoch;
-}
-std::uint64_t Batch::index() const noexcept {
-  return slot_->index;
-}
-const ImageBatch& Batch::image() const noexcept {
-  return slot_->image;
-}
-std::span<const SampleFlag> Batch::flags() const noexcept {
-  return std::span(slot_->flags).first(slot_->size);
-}
-std::span<const std::uint64_t> Batch::samples() const noexcept {
-  return {slot_->samples.data(), slot_->size};
-}
-
-std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) const {
-  for (const SlotLayout::ArrayField& array : slot_->layout->arrays) {
-    if (array.name != name) continue;
-    if (array.dtype != type) {
-      throw Error(ErrorCode::kInvalidArgument, "field \"" + array.name + "\" holds " +
-                                                   std::string(NameOf(array.dtype)) + ", not " +
-                                                   std::string(NameOf(type)));
-    }
-    return {slot_->memory.data() + array.offset, slot_->size * array.sample_bytes};
-  }
-  throw Error(ErrorCode::kInvalidArgument,
-              "the dataset has no fixed-shape array field \"" + std::string(name) + "\"");
-}
-
-template <class T>
-std::span<const T> Batch::Field(std::string_view name) const {
-  const std::span<const std::byte> bytes = FieldBytes(name, DTypeOf<T>());
-  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
-}
-
-template std::span<const std::int8_t> Batch::Field<std::int8_t>(std::string_view) const;
-template std::span<const std::int16_t> Batch::Field<std::int16_t>(std::string_view) const;
-template std::span<const std::int32_t> Batch::Field<std::int32_t>(std::string_view) const;
-template std::span<const std::int64_t> Batch::Field<std::int64_t>(std::string_view) const;
-template std::span<const std::uint8_t> Batch::Field<std::uint8_t>(std::string_view) const;
-template std::span<const std::uint16_t> Batch::Field<std::uint16_t>(std::string_view) const;
-template std::span<const float> Batch::Field<float>(std::string_view) const;
-template std::span<const double> Batch::Field<double>(std::string_view) const;
 
 }  // namespace sluice

@@ -5,8 +5,12 @@
 
 namespace sluice {
 
-BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options)
-    : dataset_(dataset), options_(options), deal_(dataset.shape, DealOptionsOf(options)) {}
+BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
+                           const FieldChoice& choice)
+    : dataset_(dataset),
+      options_(options),
+      choice_(choice),
+      deal_(dataset.shape, DealOptionsOf(options)) {}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch) {
   if (!any_planned_) first_epoch_ = epoch;
@@ -22,7 +26,10 @@ void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
   slot.epoch = epoch;
   slot.index = batch;
   slot.rows = batch + 1 == size.batches ? size.last_rows : options_.batch_size;
-  slot.size = slot.image.samples = slot.rows;
+  slot.size = slot.rows;
+  if (slot.layout->image_field != Schema::kNone) slot.image.samples = slot.rows;
+  for (FurtherImage& further : slot.further_images)
+    further.image.samples = slot.rows;
   slot.valid = 0;
   slot.draw_seed = DrawSeed(options_.seed, epoch);
   slot.verify = options_.verify == Verify::kAlways ||
@@ -36,7 +43,7 @@ void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
     slot.refs[row] = plan_->order.At(dealt.position, opened_);
     slot.samples[row] = slot.refs[row].index;
   }
-  read_ahead_bytes_ += ReadAhead(dataset_, opened_);
+  read_ahead_bytes_ += ReadAhead(dataset_, choice_, opened_);
 }
 
 }  // namespace sluice

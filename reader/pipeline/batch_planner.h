@@ -12,8 +12,8 @@ namespace sluice {
 
 class BatchPlanner {
  public:
-  // `dataset` and `options` must outlive the planner.
-  BatchPlanner(DatasetState& dataset, const LoaderOptions& options);
+  // All arguments must outlive the planner.
+  BatchPlanner(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice);
 
   // Fills the slot for a batch and makes what it needs resident.
   void Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
@@ -25,6 +25,7 @@ class BatchPlanner {
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
+  const FieldChoice& choice_;
   Deal deal_;
   std::optional<EpochPlan> plan_;  // of the epoch planned last
   std::uint64_t first_epoch_ = 0;  // the first that was planned

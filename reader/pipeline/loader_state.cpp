@@ -28,7 +28,9 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(std::move(dataset)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       geometry_(options_.transform),
-      layout_(MakeSlotLayout(*dataset_.state(), options_, geometry_)),
+      choice_(FieldChoice::Of(*dataset_.state(), options_)),
+      layout_(MakeSlotLayout(*dataset_.state(), options_, choice_, geometry_)),
+      follow_(FollowPlan::Of(*dataset_.state(), choice_, layout_, geometry_)),
       deal_(dataset_.state()->shape, DealOptionsOf(options_)),
       rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
       start_(StartOf(*dataset_.state(), options_)) {
@@ -41,14 +43,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   const std::size_t count = 1 + options_.prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
     auto slot = std::make_unique<Slot>();
-    slot->layout = &layout_;
-    slot->memory = HostBuffer(layout_.bytes, options_.pinned);
-    slot->image = layout_.image;
-    slot->image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data());
-    slot->refs.resize(options_.batch_size);
-    slot->flags.resize(options_.batch_size);
-    slot->positions.resize(options_.batch_size);
-    slot->samples.resize(options_.batch_size);
+    Prepare(*slot, layout_, options_.pinned);
     free_.push_back(slot.get());
     slots_.push_back(std::move(slot));
   }
@@ -160,7 +155,7 @@ void LoaderState::Wait(std::condition_variable& condition, std::unique_lock<std:
 }
 
 void LoaderState::RunPlanner() {
-  BatchPlanner planner(*dataset_.state(), options_);
+  BatchPlanner planner(*dataset_.state(), options_, choice_);
   std::unique_lock lock(mutex_);
   for (;;) {
     Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(); });
@@ -199,7 +194,7 @@ void LoaderState::RunPlanner() {
 }
 
 void LoaderState::RunWorker() {
-  RowWorker worker(*dataset_.state(), options_, geometry_, layout_, faults_);
+  RowWorker worker(*dataset_.state(), options_, geometry_, layout_, follow_, faults_);
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);
@@ -238,10 +233,17 @@ void LoaderState::RunWorker() {
 }
 
 void LoaderState::FinishRows(Slot& slot, std::size_t rows, std::unique_lock<std::mutex>& lock) {
-  if (slot.done + rows == slot.rows && slot.left_out > 0) {
+  if (slot.done + rows == slot.rows && !slot.error &&
+      !slot.abandoned.load(std::memory_order_relaxed) && NeedsClosing(slot)) {
     lock.unlock();  // the slot stays in this thread's hand
-    CloseGaps(slot);
+    std::optional<Error> error;
+    try {
+      Close(slot);
+    } catch (const std::bad_alloc&) {
+      error.emplace(ErrorCode::kState, "there is not enough memory for the fields of a batch");
+    }
     lock.lock();
+    if (error) slot.error = std::move(error);
   }
   --slot.in_hand;
   slot.done += rows;

@@ -25,6 +25,7 @@
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
 #include "reader/pipeline/fault_log.h"
+#include "reader/pipeline/follow_plan.h"
 #include "reader/pipeline/slot.h"
 #include "reader/pipeline/stage_clock.h"
 #include "reader/transform/geometry.h"
@@ -73,7 +74,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   Dataset dataset_;
   LoaderOptions options_;
   Geometry geometry_;
+  FieldChoice choice_;
   SlotLayout layout_;
+  FollowPlan follow_;
   Deal deal_;
   std::size_t rows_at_once_ = 1;  // what a worker takes
   std::vector<std::unique_ptr<Slot>> slots_;

@@ -10,6 +10,8 @@
 
 #include <sluice/error.h>
 
+#include "reader/pipeline/field_ranges.h"
+
 namespace sluice {
 
 namespace {
@@ -42,17 +44,36 @@ void MakeResident(const std::byte* block, std::size_t block_bytes) {
   }
 }
 
+// The table, which is read to find the rest, and the chosen fields' payloads.
+std::uint64_t ReadParts(const DatasetState& dataset, const FieldChoice& choice,
+                        const ShardFile& shard, std::uint32_t number, const std::byte* bytes) {
+  const ReadGuard guard = shard.Guard();
+  const BlockView block = shard.Block(number);
+  std::uint64_t read = sizeof(BlockHeader) + std::uint64_t{block.count()} * block.Row(0).size();
+  for (const ByteRange& range : RangesOf(block, dataset.layout, dataset.manifest.schema, choice)) {
+    MakeResident(bytes + range.offset, range.bytes);
+    read += range.bytes;
+  }
+  return read;
+}
+
 }  // namespace
 
-std::uint64_t ReadAhead(DatasetState& dataset, const std::vector<std::uint64_t>& blocks) {
+std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice,
+                        const std::vector<std::uint64_t>& blocks) {
   std::uint64_t bytes = 0;
   for (const std::uint64_t block : blocks) {
     const SampleRef first = dataset.shape.Row(block, 0);
     try {
       const ShardFile& shard = dataset.Shard(first.shard);
       const BlockEntry entry = shard.block_entry(first.block);
-      MakeResident(shard.bytes().data() + entry.offset, entry.bytes);
-      bytes += entry.bytes;
+      const std::byte* const block_bytes = shard.bytes().data() + entry.offset;
+      if (choice.all_payloads) {
+        MakeResident(block_bytes, entry.bytes);
+        bytes += entry.bytes;
+      } else {
+        bytes += ReadParts(dataset, choice, shard, first.block, block_bytes);
+      }
     } catch (const Error&) {
       continue;  // each sample of the shard will say so
     }

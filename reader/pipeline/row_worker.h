@@ -12,11 +12,11 @@ class RowWorker {
  public:
   // All arguments must outlive it.
   RowWorker(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
-            const SlotLayout& layout, FaultLog& faults)
+            const SlotLayout& layout, const FollowPlan& follow, FaultLog& faults)
       : dataset_(dataset),
         options_(options),
         faults_(faults),
-        decoder_(dataset, geometry, layout),
+        decoder_(dataset, options, geometry, layout, follow),
         substitutes_(dataset, options) {}
 
   struct Outcome {

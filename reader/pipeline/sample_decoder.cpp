@@ -17,9 +17,13 @@ Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
 
 }  // namespace
 
-SampleDecoder::SampleDecoder(DatasetState& dataset, const Geometry& geometry,
-                             const SlotLayout& layout)
-    : dataset_(dataset), geometry_(geometry), layout_(layout) {}
+SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
+                             const Geometry& geometry, const SlotLayout& layout,
+                             const FollowPlan& follow)
+    : dataset_(dataset),
+      geometry_(geometry),
+      layout_(layout),
+      fields_(dataset, layout, follow, geometry, options.boxes) {}
 
 bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
@@ -48,12 +52,23 @@ Defect SampleDecoder::Read(const ShardFile& shard, Slot& slot, std::size_t row) 
   payload_ = {};
   Defect defect = nullptr;
   if (layout_.image_field != Schema::kNone) defect = DecodeImage(block, slot, row);
+  if (defect == nullptr && !fields_.empty()) {
+    defect = fields_.Read(block, slot, row, decoder_);
+    for (const Bytes payload : fields_.payloads())
+      payload_bytes_ += payload.size();
+  }
   // Zeros in the place of bytes that could not be read look like anything, even like a good image.
-  const bool lost = shard.Lost(block.Row(ref.row)) || shard.Lost(payload_);
-  if (lost || (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)))) {
+  if (Lost(shard, block, ref.row) || (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)))) {
     throw shard.Unreadable(PlaceOf(ref));
   }
   return defect;
+}
+
+bool SampleDecoder::Lost(const ShardFile& shard, const BlockView& block, std::uint32_t row) const {
+  const std::vector<Bytes>& others = fields_.payloads();
+  return shard.Lost(block.Row(row)) || shard.Lost(payload_) ||
+         std::any_of(others.begin(), others.end(),
+                     [&shard](const Bytes payload) { return shard.Lost(payload); });
 }
 
 bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
@@ -99,11 +114,14 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
     return "the image is of another size than the manifest says";
   }
   payload_bytes_ += payload.bytes.size();
-  std::byte* const target = slot.memory.data() + row * layout_.image.sample_bytes();
-  return decoder_.Decode(
-      payload, region,
-      {reinterpret_cast<std::uint8_t*>(target), static_cast<std::uint32_t>(layout_.image.channels),
-       layout_.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar});
+  auto* const target =
+      reinterpret_cast<std::uint8_t*>(slot.memory.data() + row * layout_.image.sample_bytes());
+  const PixelOrder order =
+      layout_.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+  if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, region);
+  if (layout_.image_nearest) return fields_.DecodeMask(payload, region, order, target, decoder_);
+  return decoder_.Decode(payload, region,
+                         {target, static_cast<std::uint32_t>(layout_.image.channels), order});
 }
 
 std::string SampleDecoder::KeyOf(const SampleRef& ref) const {

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "format/pixels/decode.h"
+#include "reader/pipeline/field_reader.h"
 #include "reader/pipeline/slot.h"
 
 namespace sluice {
@@ -11,7 +12,8 @@ namespace sluice {
 class SampleDecoder {
  public:
   // All arguments must outlive the decoder.
-  SampleDecoder(DatasetState& dataset, const Geometry& geometry, const SlotLayout& layout);
+  SampleDecoder(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
+                const SlotLayout& layout, const FollowPlan& follow);
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
@@ -31,6 +33,7 @@ class SampleDecoder {
 
  private:
   Defect Read(const ShardFile& shard, Slot& slot, std::size_t row);
+  bool Lost(const ShardFile& shard, const BlockView& block, std::uint32_t row) const;
   Defect DecodeImage(const BlockView& block, Slot& slot, std::size_t row);
   std::string PlaceOf(const SampleRef& ref) const;
   Error Describe(const SampleRef& ref, const char* defect) const;
@@ -39,6 +42,7 @@ class SampleDecoder {
   const Geometry& geometry_;
   const SlotLayout& layout_;
   PayloadDecoder decoder_;
+  FieldReader fields_;
   std::optional<Error> error_;
   Bytes payload_;                         // of the sample in hand
   std::vector<std::uint32_t> looked_at_;  // shards that were whole

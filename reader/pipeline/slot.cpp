@@ -14,6 +14,26 @@ void MoveRow(std::byte* first, std::size_t row_bytes, std::size_t from, std::siz
 
 }  // namespace
 
+void Prepare(Slot& slot, const SlotLayout& layout, bool pinned) {
+  slot.layout = &layout;
+  slot.memory = HostBuffer(layout.bytes, pinned);
+  slot.image = layout.image;
+  slot.image.samples = 0;
+  slot.image.data = reinterpret_cast<const std::uint8_t*>(slot.memory.data());
+  for (const SlotLayout::ImageField& further : layout.further_images) {
+    FurtherImage& image = slot.further_images.emplace_back();
+    image.image = further.image;
+    image.image.data = slot.image.data + further.offset;
+    image.present.resize(layout.batch_size);
+  }
+  for (std::size_t v = 0; v < layout.variables.size(); ++v)
+    slot.variables.emplace_back(layout.batch_size);
+  slot.refs.resize(layout.batch_size);
+  slot.flags.resize(layout.batch_size);
+  slot.positions.resize(layout.batch_size);
+  slot.samples.resize(layout.batch_size);
+}
+
 void CloseGaps(Slot& slot) {
   std::size_t to = 0;
   slot.valid = 0;
@@ -22,6 +42,13 @@ void CloseGaps(Slot& slot) {
     if (slot.flags[from] != SampleFlag::kFillsUp) ++slot.valid;
     if (to != from) {
       MoveRow(slot.memory.data(), slot.layout->image.sample_bytes(), from, to);
+      for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
+        const SlotLayout::ImageField& further = slot.layout->further_images[i];
+        MoveRow(slot.memory.data() + further.offset, further.image.sample_bytes(), from, to);
+        slot.further_images[i].present[to] = slot.further_images[i].present[from];
+      }
+      for (VariableRows& variable : slot.variables)
+        variable.Move(from, to);
       for (const SlotLayout::ArrayField& array : slot.layout->arrays)
         MoveRow(slot.memory.data() + array.offset, array.sample_bytes, from, to);
       slot.flags[to] = slot.flags[from];
@@ -29,7 +56,16 @@ void CloseGaps(Slot& slot) {
     }
     ++to;
   }
-  slot.size = slot.image.samples = to;
+  slot.size = to;
+  if (slot.layout->image_field != Schema::kNone) slot.image.samples = to;
+}
+
+void Close(Slot& slot) {
+  if (slot.left_out > 0) CloseGaps(slot);
+  for (FurtherImage& further : slot.further_images)
+    further.image.samples = slot.size;
+  for (std::size_t v = 0; v < slot.variables.size(); ++v)
+    slot.variables[v].Join(slot.size, slot.layout->variables[v].entry_bytes);
 }
 
 }  // namespace sluice

@@ -11,11 +11,18 @@
 #include "reader/device/host_buffer.h"
 #include "reader/order/shape.h"
 #include "reader/pipeline/slot_layout.h"
+#include "reader/pipeline/variable_rows.h"
 
 namespace sluice {
 
 // Inside the loader only: a row that OnFault::kSkip leaves out.
 inline constexpr SampleFlag kLeftOut{255};
+
+// Another image field than the first.
+struct FurtherImage {
+  ImageBatch image;
+  std::vector<std::uint8_t> present;  // by row
+};
 
 struct Slot {
   const SlotLayout* layout = nullptr;  // lives as long as the loader's state, which a Batch keeps
@@ -29,6 +36,8 @@ struct Slot {
   std::size_t size = 0;  // in the end
   std::size_t valid = 0;
   ImageBatch image;
+  std::vector<FurtherImage> further_images;
+  std::vector<VariableRows> variables;
   std::vector<SampleRef> refs;
   std::vector<SampleFlag> flags;
   std::vector<std::uint64_t> positions;  // in the epoch, by row
@@ -48,7 +57,17 @@ struct Slot {
   std::atomic<bool> abandoned{false};
 };
 
+// Makes the memory of a slot of that layout.
+void Prepare(Slot& slot, const SlotLayout& layout, bool pinned);
+
 // Moves the rows together where some are left out; all of them are done.
 void CloseGaps(Slot& slot);
+
+// What is left to do when all rows of a batch are done: rows are moved together where some are left
+// out, and what is variable is joined.
+inline bool NeedsClosing(const Slot& slot) noexcept {
+  return slot.left_out > 0 || !slot.variables.empty();
+}
+void Close(Slot& slot);
 
 }  // namespace sluice

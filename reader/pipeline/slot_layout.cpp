@@ -56,12 +56,17 @@ Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& image
 }
 
 void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
-                 const Geometry& geometry, SlotLayout& layout) {
-  layout.image_field = dataset.ImageField(options.image);
+                 const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
+  layout.image_field = choice.image;
+  const Field& field = dataset.manifest.schema.fields[choice.image];
+  layout.image_name = field.name;
+  layout.image_nearest = field.role == Role::kMask;
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   if (images.present == 0)
     Refuse(dataset, "no sample has an image in field \"" + images.field + "\"");
-  if (images.pixel_type == PixelType::kUint16) CheckSixteenBits(dataset, options);
+  if (images.pixel_type == PixelType::kUint16 && !layout.image_nearest) {
+    CheckSixteenBits(dataset, options);
+  }
   const Geometry::Extent extent = ExtentOf(dataset, images, geometry);
   layout.image.samples = options.batch_size;
   layout.image.width = extent.width;
@@ -71,10 +76,72 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   layout.image.pixel_type = images.pixel_type;
 }
 
+// An image that leads others is laid out before those.
+void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& options,
+                         const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  std::vector<Geometry::Extent> extents(fields.size());
+  if (choice.image != Schema::kNone) {
+    extents[choice.image] = {static_cast<std::uint32_t>(layout.image.width),
+                             static_cast<std::uint32_t>(layout.image.height)};
+  }
+  for (const bool leads : {true, false}) {
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (fields[f].kind != FieldKind::kImage || !choice.chosen[f] || f == choice.image) continue;
+      if ((choice.leaders[f] == f) != leads) continue;
+      const ImageSummary& images = dataset.ImagesOf(f);
+      SlotLayout::ImageField field;
+      field.field = f;
+      field.name = fields[f].name;
+      field.leader = choice.leaders[f];
+      field.nearest = fields[f].role == Role::kMask;
+      if (images.pixel_type == PixelType::kUint16 && !field.nearest) {
+        CheckSixteenBits(dataset, options);
+      }
+      if (leads) {
+        extents[f] = images.present == 0 ? Geometry::Extent{} : ExtentOf(dataset, images, geometry);
+      }
+      field.image = layout.image;
+      field.image.samples = options.batch_size;
+      field.image.layout = options.layout;
+      field.image.width = extents[field.leader].width;
+      field.image.height = extents[field.leader].height;
+      field.image.channels = images.max_channels;
+      if (images.min_channels != images.max_channels) {
+        Refuse(dataset, "the images of field \"" + field.name +
+                            "\" differ in their number of channels; leave it out of "
+                            "LoaderOptions::fields, or make it LoaderOptions::image");
+      }
+      field.image.pixel_type = images.pixel_type;
+      field.offset = layout.bytes;
+      layout.bytes += AlignUp(field.image.sample_bytes() * options.batch_size, kPageBytes);
+      layout.further_images.push_back(std::move(field));
+    }
+  }
+}
+
+void LayOutVariables(const DatasetState& dataset, const FieldChoice& choice, SlotLayout& layout) {
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    const bool bytes = fields[f].kind == FieldKind::kBytes;
+    if (!choice.chosen[f] || (!bytes && fields[f].kind != FieldKind::kVariable)) continue;
+    SlotLayout::VariableField field;
+    field.field = f;
+    field.name = fields[f].name;
+    field.bytes = bytes;
+    if (!bytes) {
+      field.dtype = fields[f].dtype;
+      field.entry = fields[f].elements();
+      field.entry_bytes = field.entry * SizeOf(field.dtype);
+    }
+    layout.variables.push_back(std::move(field));
+  }
+}
+
 }  // namespace
 
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
-                          const Geometry& geometry) {
+                          const FieldChoice& choice, const Geometry& geometry) {
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
   constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
   if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
@@ -83,13 +150,12 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   SlotLayout layout;
   layout.batch_size = options.batch_size;
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
-  const bool has_image = std::any_of(fields.begin(), fields.end(), [](const Field& field) {
-    return field.kind == FieldKind::kImage;
-  });
-  if (has_image || !options.image.empty()) LayOutImage(dataset, options, geometry, layout);
+  if (choice.image != Schema::kNone) LayOutImage(dataset, options, choice, geometry, layout);
   layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
+  LayOutFurtherImages(dataset, options, choice, geometry, layout);
+  LayOutVariables(dataset, choice, layout);
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    if (fields[f].kind != FieldKind::kArray) continue;
+    if (fields[f].kind != FieldKind::kArray || !choice.chosen[f]) continue;
     const std::size_t bytes = dataset.layout.entry_bytes(f);
     layout.arrays.push_back({f, fields[f].name, fields[f].dtype, bytes, layout.bytes});
     layout.bytes += AlignUp(bytes * options.batch_size, kPayloadAlignment);

@@ -7,6 +7,7 @@
 #include <sluice/loader.h>
 
 #include "reader/dataset_state.h"
+#include "reader/pipeline/field_choice.h"
 #include "reader/transform/geometry.h"
 
 namespace sluice {
@@ -20,15 +21,38 @@ struct SlotLayout {
     std::size_t offset = 0;  // of the batch's first value, from the slot's start
   };
 
+  // Another image than the first.
+  struct ImageField {
+    std::size_t field = 0;
+    std::string name;
+    std::size_t leader = Schema::kNone;  // the field whose region it shows; itself where it leads
+    bool nearest = false;                // a mask: its pixels are never mixed
+    ImageBatch image;                    // as below
+    std::size_t offset = 0;
+  };
+  // A variable or bytes field; a byte counts as an entry.
+  struct VariableField {
+    std::size_t field = 0;
+    std::string name;
+    bool bytes = false;
+    DType dtype = DType::kUint8;
+    std::size_t entry = 1;  // elements
+    std::size_t entry_bytes = 1;
+  };
+
   std::size_t batch_size = 0;
   std::size_t image_field = Schema::kNone;
-  ImageBatch image;  // of a full batch; its data is unset and lies at the slot's start
+  std::string image_name;
+  bool image_nearest = false;  // the image is a mask
+  ImageBatch image;            // of a full batch; its data is unset and lies at the slot's start
+  std::vector<ImageField> further_images;  // those that lead others first
   std::vector<ArrayField> arrays;
+  std::vector<VariableField> variables;
   std::size_t bytes = 0;  // of a slot
 };
 
 // Throws Error(kInvalidArgument) for options that do not fit the dataset.
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
-                          const Geometry& geometry);
+                          const FieldChoice& choice, const Geometry& geometry);
 
 }  // namespace sluice

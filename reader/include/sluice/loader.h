@@ -25,6 +25,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <sluice/batch.h>
 #include <sluice/dataset.h>
 #include <sluice/loader_stats.h>
 #include <sluice/order.h>
@@ -35,7 +36,6 @@
 
 namespace sluice {
 
-enum class Layout { kNHWC, kNCHW };
 enum class Verify {
   kAlways,      // each payload's checksum is compared before it is decoded
   kFirstEpoch,  // only during the first epoch this Loader plays
@@ -51,13 +51,6 @@ enum class OnFault {
   // error where 64 of those cannot be read, either.
   kSubstitute,
 };
-// What a row of a batch holds.
-enum class SampleFlag : std::uint8_t {
-  kOwn,         // the sample whose turn it is
-  kSubstitute,  // another one in the place of a faulty one
-  kFillsUp,     // one that this epoch has elsewhere: see LastBatch::kPad
-};
-
 // A sample that could not be read.
 struct SampleFault {
   std::uint64_t sample = 0;  // its number in the dataset
@@ -111,8 +104,14 @@ struct LoaderOptions {
   // any rank serves all of them.
   std::optional<ResumePoint> resume_from;
 
-  std::string image;  // the image field to decode; empty: the first one
+  // The fields that batches hold; the others are not even read. Empty: all but images that neither
+  // are the one `image` names nor follow it. A mask comes only with the image that it follows.
+  std::vector<std::string> fields;
+  // What Batch::image() is; empty: the first image field that is chosen and follows no other.
+  std::string image;
   Pipeline transform;
+  // Masks, boxes and key points follow their image (Field::follows) through its geometric steps.
+  BoxRule boxes;
   Layout layout = Layout::kNHWC;
   unsigned channels = 0;  // 1 or 3: converted to that; 0: as stored, where all images agree
   Verify verify = Verify::kAlways;
@@ -123,48 +122,7 @@ struct LoaderOptions {
   bool repeat_first_batch = false;
 };
 
-// The decoded images of a batch: uint8 (uint16 for 16-bit raw images), samples one after another.
-struct ImageBatch {
-  const std::uint8_t* data = nullptr;
-  std::size_t samples = 0, height = 0, width = 0, channels = 0;
-  Layout layout = Layout::kNHWC;
-  PixelType pixel_type = PixelType::kUint8;
-  std::size_t sample_bytes() const noexcept {
-    return height * width * channels * SizeOf(pixel_type);
-  }
-};
-
-struct Slot;         // private
 struct LoaderState;  // private
-
-// A handle to one batch. Copies share it; its slot goes back to the loader when the last one is
-// gone. It may outlive the epoch and the loader.
-class Batch {
- public:
-  std::size_t size() const noexcept;   // samples
-  std::size_t valid() const noexcept;  // size(), less what only fills up: the last rows
-  std::uint64_t epoch() const noexcept;
-  std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
-  // The image field, if the dataset has one; samples == 0 otherwise.
-  const ImageBatch& image() const noexcept;
-  // A fixed-shape array field: size() x its elements. T must be the field's element type. Throws
-  // Error(kInvalidArgument) for another type, or a field that is no array.
-  template <class T>
-  std::span<const T> Field(std::string_view name) const;
-  // What each row holds. After OnFault::kSkip, rows that were left out are not there at all.
-  std::span<const SampleFlag> flags() const noexcept;
-  // The dataset's sample numbers, in the batch's order: of substitutes, their own.
-  std::span<const std::uint64_t> samples() const noexcept;
-
- private:
-  friend class Loader;
-  friend class EpochIterator;
-  friend struct LoaderState;
-  Batch() = default;  // of an iterator at its end
-  explicit Batch(std::shared_ptr<const Slot> slot) : slot_(std::move(slot)) {}
-  std::span<const std::byte> FieldBytes(std::string_view name, DType type) const;
-  std::shared_ptr<const Slot> slot_;
-};
 
 // Input iterator over the batches of an epoch. ++ lets go of its batch and waits for the next one;
 // it throws the Error of a sample in it that cannot be read, and Error(kState) where the consumer
@@ -231,7 +189,9 @@ class Loader {
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;
   unsigned threads() const noexcept;
-  std::size_t memory_bytes() const noexcept;  // of the slots
+  // Of the slots: fixed when the loader is made. Variable-length and bytes fields take what the
+  // largest batches need beside it.
+  std::size_t memory_bytes() const noexcept;
   // Since the first Epoch(). Any thread, at any time.
   LoaderStats Stats() const;
   // The samples that could not be read so far, by number; at most 10,000 of them are kept.
@@ -240,14 +200,5 @@ class Loader {
  private:
   std::shared_ptr<LoaderState> state_;
 };
-
-extern template std::span<const std::int8_t> Batch::Field<std::int8_t>(std::string_view) const;
-extern template std::span<const std::int16_t> Batch::Field<std::int16_t>(std::string_view) const;
-extern template std::span<const std::int32_t> Batch::Field<std::int32_t>(std::string_view) const;
-extern template std::span<const std::int64_t> Batch::Field<std::int64_t>(std::string_view) const;
-extern template std::span<const std::uint8_t> Batch::Field<std::uint8_t>(std::string_view) const;
-extern template std::span<const std::uint16_t> Batch::Field<std::uint16_t>(std::string_view) const;
-extern template std::span<const float> Batch::Field<float>(std::string_view) const;
-extern template std::span<const double> Batch::Field<double>(std::string_view) const;
 
 }  // namespace sluice

@@ -69,6 +69,14 @@ struct HorizontalFlip {
   double probability = 0.5;
 };
 
+// What becomes of boxes when their image is transformed. They are moved with it and cut off where
+// what it shows ends; then one is dropped of which less than this is left, and with it the entry of
+// every other variable-length field that follows the same image (its class, say).
+struct BoxRule {
+  double min_side = 1;     // pixels of what comes out, of width and of height
+  double min_visible = 0;  // share of the box's whole area, 0 to 1
+};
+
 using Transform = std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop,
                                HorizontalFlip>;
 using Pipeline = std::vector<Transform>;

@@ -1,0 +1,47 @@
+#include "format/pixels/nearest.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace sluice {
+
+namespace {
+
+std::uint32_t Nearest(const Span& span, std::uint32_t i, std::uint32_t size) noexcept {
+  const double at = std::floor(span.start + (i + 0.5) * span.length / span.out);
+  return static_cast<std::uint32_t>(std::clamp(at, 0.0, double(size) - 1));
+}
+
+}  // namespace
+
+void NearestSampler::Sample(const MaskView& mask, const Region& region, PixelOrder order,
+                            std::uint8_t* target) {
+  const std::size_t value = mask.value_bytes;
+  const std::size_t pixel = mask.channels * value;
+  const std::size_t plane = std::size_t{region.x.target} * region.y.target;
+  if (region.x.out != region.x.target || region.y.out != region.y.target)
+    std::memset(target, 0, plane * pixel);
+  columns_.resize(region.x.out);
+  for (std::uint32_t x = 0; x < region.x.out; ++x)
+    columns_[x] = Nearest(region.x, x, mask.width);
+  // A planar target is as many pictures of one channel.
+  const bool planar = order == PixelOrder::kPlanar;
+  const std::size_t parts = planar ? mask.channels : 1;
+  const std::size_t run = planar ? value : pixel;
+  for (std::uint32_t y = 0; y < region.y.out; ++y) {
+    const std::uint8_t* const row =
+        mask.data + std::size_t{Nearest(region.y, y, mask.height)} * mask.width * pixel;
+    const std::size_t line = std::size_t{region.y.at + y} * region.x.target;
+    for (std::size_t part = 0; part < parts; ++part) {
+      for (std::uint32_t x = 0; x < region.x.out; ++x) {
+        const std::uint32_t column = region.x.at + x;
+        const std::size_t to = line + (region.flip ? region.x.target - 1 - column : column);
+        std::memcpy(target + (part * plane + to) * run, row + columns_[x] * pixel + part * value,
+                    run);
+      }
+    }
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,35 @@
+// Taking a region out of a picture without mixing pixels: for masks, whose values are numbers of
+// classes.
+//
+// Target pixel i of a span shows the source pixel that its centre lies in, floor(start + (i + 0.5)
+// * length / out): Pillow's NEAREST, torchvision's NEAREST_EXACT.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/pixels/decode.h"
+
+namespace sluice {
+
+// Pixels of `value_bytes` x `channels` bytes, interleaved, rows without padding.
+struct MaskView {
+  const std::uint8_t* data = nullptr;
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint32_t channels = 1;
+  std::uint32_t value_bytes = 1;
+};
+
+// Keeps its memory from picture to picture; one thread at a time.
+class NearestSampler {
+ public:
+  // Fills region.x.target x region.y.target pixels; what the spans leave out gets zeros. The spans
+  // must lie inside of the picture.
+  void Sample(const MaskView& mask, const Region& region, PixelOrder order, std::uint8_t* target);
+
+ private:
+  std::vector<std::uint32_t> columns_;
+};
+
+}  // namespace sluice

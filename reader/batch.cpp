@@ -1,0 +1,120 @@
+#include <sluice/batch.h>
+#include <sluice/error.h>
+
+#include "reader/pipeline/slot.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Refuse(std::string_view name, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, "field \"" + std::string(name) + "\" " + what);
+}
+
+[[noreturn]] void RefuseAs(std::string_view name, const char* kind) {
+  Refuse(name, std::string("is no ") + kind +
+                   " of this batch: the dataset has none of that name, or LoaderOptions::fields "
+                   "leaves it out");
+}
+
+void RequireType(std::string_view name, DType held, DType asked) {
+  if (held == asked) return;
+  Refuse(name, "holds " + std::string(NameOf(held)) + ", not " + std::string(NameOf(asked)));
+}
+
+// Of the field among the layout's fields of one kind; Schema::kNone where it is not there.
+template <class FieldOfLayout>
+std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name) noexcept {
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if (fields[f].name == name) return f;
+  return Schema::kNone;
+}
+
+VariableValues<std::byte> ValuesOf(const Slot& slot, std::size_t variable) {
+  const SlotLayout::VariableField& field = slot.layout->variables[variable];
+  const VariableRows& rows = slot.variables[variable];
+  return {rows.values, std::span(rows.offsets).first(slot.size + 1), field.entry};
+}
+
+}  // namespace
+
+std::size_t Batch::size() const noexcept {
+  return slot_->size;
+}
+std::size_t Batch::valid() const noexcept {
+  return slot_->valid;
+}
+std::uint64_t Batch::epoch() const noexcept {
+  return slot_->epoch;
+}
+std::uint64_t Batch::index() const noexcept {
+  return slot_->index;
+}
+const ImageBatch& Batch::image() const noexcept {
+  return slot_->image;
+}
+std::span<const SampleFlag> Batch::flags() const noexcept {
+  return std::span(slot_->flags).first(slot_->size);
+}
+std::span<const std::uint64_t> Batch::samples() const noexcept {
+  return {slot_->samples.data(), slot_->size};
+}
+
+const ImageBatch& Batch::image(std::string_view field) const {
+  const SlotLayout& layout = *slot_->layout;
+  if (layout.image_field != Schema::kNone && layout.image_name == field) return slot_->image;
+  const std::size_t further = Find(layout.further_images, field);
+  if (further == Schema::kNone) RefuseAs(field, "image");
+  return slot_->further_images[further].image;
+}
+
+std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) const {
+  const std::size_t index = Find(slot_->layout->arrays, name);
+  if (index == Schema::kNone) RefuseAs(name, "fixed-shape array");
+  const SlotLayout::ArrayField& array = slot_->layout->arrays[index];
+  RequireType(name, array.dtype, type);
+  return {slot_->memory.data() + array.offset, slot_->size * array.sample_bytes};
+}
+
+VariableValues<std::byte> Batch::VariableBytes(std::string_view name, DType type) const {
+  const std::size_t index = Find(slot_->layout->variables, name);
+  if (index == Schema::kNone || slot_->layout->variables[index].bytes) {
+    RefuseAs(name, "variable-length array");
+  }
+  RequireType(name, slot_->layout->variables[index].dtype, type);
+  return ValuesOf(*slot_, index);
+}
+
+VariableValues<std::byte> Batch::Bytes(std::string_view name) const {
+  const std::size_t index = Find(slot_->layout->variables, name);
+  if (index == Schema::kNone || !slot_->layout->variables[index].bytes) {
+    RefuseAs(name, "bytes field");
+  }
+  return ValuesOf(*slot_, index);
+}
+
+std::string_view Batch::Text(std::string_view name, std::size_t sample) const {
+  if (sample >= size()) {
+    Refuse(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                     std::to_string(size()));
+  }
+  const std::span<const std::byte> bytes = Bytes(name)[sample];
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool Batch::Has(std::string_view name, std::size_t sample) const {
+  if (sample >= size()) {
+    Refuse(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                     std::to_string(size()));
+  }
+  const SlotLayout& layout = *slot_->layout;
+  if (layout.image_field != Schema::kNone && layout.image_name == name) return true;
+  if (Find(layout.arrays, name) != Schema::kNone) return true;
+  if (const std::size_t v = Find(layout.variables, name); v != Schema::kNone)
+    return slot_->variables[v].present[sample] != 0;
+  if (const std::size_t i = Find(layout.further_images, name); i != Schema::kNone)
+    return slot_->further_images[i].present[sample] != 0;
+  RefuseAs(name, "field");
+}
+
+}  // namespace sluice

@@ -1,0 +1,113 @@
+// A batch: what a loader hands over, and how its fields are read.
+//
+// Every field that LoaderOptions::fields chooses is in it. Images lie in the batch's slot, one
+// sample after another, all of one size; fixed-shape arrays likewise; what varies from sample to
+// sample (boxes, text, other bytes) comes as the values of all samples one after another, and where
+// each sample's begin. All of it lives as long as a handle to the batch does.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include <sluice/image.h>
+#include <sluice/schema.h>
+
+namespace sluice {
+
+enum class Layout { kNHWC, kNCHW };
+
+// What a row of a batch holds.
+enum class SampleFlag : std::uint8_t {
+  kOwn,         // the sample whose turn it is
+  kSubstitute,  // another one in the place of a faulty one
+  kFillsUp,     // one that this epoch has elsewhere: see LastBatch::kPad
+};
+
+// The decoded images of a batch: uint8 (uint16 for 16-bit raw images), samples one after another.
+struct ImageBatch {
+  const std::uint8_t* data = nullptr;
+  std::size_t samples = 0, height = 0, width = 0, channels = 0;
+  Layout layout = Layout::kNHWC;
+  PixelType pixel_type = PixelType::kUint8;
+  std::size_t sample_bytes() const noexcept {
+    return height * width * channels * SizeOf(pixel_type);
+  }
+};
+
+// A field whose values differ in number from sample to sample. Sample i has the entries
+// offsets[i] .. offsets[i + 1] - 1, each of `entry` elements (4 for boxes, 1 for bytes).
+template <class T>
+struct VariableValues {
+  std::span<const T> values;               // of all samples, one after another
+  std::span<const std::uint64_t> offsets;  // in entries; one more than the batch has samples
+  std::size_t entry = 1;                   // elements
+  // The elements of one sample.
+  std::span<const T> operator[](std::size_t sample) const {
+    return values.subspan(static_cast<std::size_t>(offsets[sample]) * entry,
+                          static_cast<std::size_t>(offsets[sample + 1] - offsets[sample]) * entry);
+  }
+};
+
+struct Slot;  // private
+
+// A handle to one batch. Copies share it; its slot goes back to the loader when the last one is
+// gone. It may outlive the epoch and the loader. Asking for a field that is not in the batch, or as
+// another kind or type, throws Error(kInvalidArgument).
+class Batch {
+ public:
+  std::size_t size() const noexcept;   // samples
+  std::size_t valid() const noexcept;  // size(), less what only fills up: the last rows
+  std::uint64_t epoch() const noexcept;
+  std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
+
+  // The image that LoaderOptions::image names; samples == 0 where there is none.
+  const ImageBatch& image() const noexcept;
+  // Any image field of the batch, such as a mask.
+  const ImageBatch& image(std::string_view field) const;
+  // A fixed-shape array field: size() x its elements. T must be the field's element type.
+  template <class T>
+  std::span<const T> Field(std::string_view name) const;
+  // A variable-length field. T must be its element type.
+  template <class T>
+  VariableValues<T> Variable(std::string_view name) const;
+  // A bytes field (text and JSON included), decompressed.
+  VariableValues<std::byte> Bytes(std::string_view name) const;
+  std::string_view Text(std::string_view name, std::size_t sample) const;
+  // Whether the sample has a value in that field. One that it lacks is no entries, or an image of
+  // zeros. (A sample without the image that image() has cannot be used: it is a fault.)
+  bool Has(std::string_view field, std::size_t sample) const;
+
+  // What each row holds. After OnFault::kSkip, rows that were left out are not there at all.
+  std::span<const SampleFlag> flags() const noexcept;
+  // The dataset's sample numbers, in the batch's order: of substitutes, their own.
+  std::span<const std::uint64_t> samples() const noexcept;
+
+ private:
+  friend class Loader;
+  friend class EpochIterator;
+  friend struct LoaderState;
+  Batch() = default;  // of an iterator at its end
+  explicit Batch(std::shared_ptr<const Slot> slot) : slot_(std::move(slot)) {}
+  std::span<const std::byte> FieldBytes(std::string_view name, DType type) const;
+  VariableValues<std::byte> VariableBytes(std::string_view name, DType type) const;
+  std::shared_ptr<const Slot> slot_;
+};
+
+template <class T>
+std::span<const T> Batch::Field(std::string_view name) const {
+  const std::span<const std::byte> bytes = FieldBytes(name, DTypeOf<T>());
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template <class T>
+VariableValues<T> Batch::Variable(std::string_view name) const {
+  const VariableValues<std::byte> bytes = VariableBytes(name, DTypeOf<T>());
+  return {{reinterpret_cast<const T*>(bytes.values.data()), bytes.values.size() / sizeof(T)},
+          bytes.offsets,
+          bytes.entry};
+}
+
+}  // namespace sluice

@@ -1,0 +1,209 @@
+#include "reader/transform/annotations.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+namespace sluice {
+
+namespace {
+
+struct Box {
+  double left, top, right, bottom;
+};
+
+Box CornersOf(const double (&v)[4], Coordinates::Form form) noexcept {
+  switch (form) {
+    case Coordinates::Form::kCornerSize: return {v[0], v[1], v[0] + v[2], v[1] + v[3]};
+    case Coordinates::Form::kCentreSize:
+      return {v[0] - v[2] / 2, v[1] - v[3] / 2, v[0] + v[2] / 2, v[1] + v[3] / 2};
+    default: return {v[0], v[1], v[2], v[3]};
+  }
+}
+
+void FromCorners(const Box& box, Coordinates::Form form, double (&v)[4]) noexcept {
+  v[0] = box.left;
+  v[1] = box.top;
+  v[2] = box.right;
+  v[3] = box.bottom;
+  if (form == Coordinates::Form::kCorners) return;
+  v[2] -= v[0];
+  v[3] -= v[1];
+  if (form == Coordinates::Form::kCornerSize) return;
+  v[0] += v[2] / 2;
+  v[1] += v[3] / 2;
+}
+
+double Area(const Box& box) noexcept {
+  return std::max(0.0, box.right - box.left) * std::max(0.0, box.bottom - box.top);
+}
+
+Box Moved(const Box& box, const PointMap& map) noexcept {
+  const double x[2] = {map.x_scale * box.left + map.x_offset,
+                       map.x_scale * box.right + map.x_offset};
+  const double y[2] = {map.y_scale * box.top + map.y_offset,
+                       map.y_scale * box.bottom + map.y_offset};
+  // Mirrored axes exchange the corners; a box whose corners were out of order stays empty.
+  const bool turn_x = map.x_scale < 0;
+  const bool turn_y = map.y_scale < 0;
+  return {x[turn_x ? 1 : 0], y[turn_y ? 1 : 0], x[turn_x ? 0 : 1], y[turn_y ? 0 : 1]};
+}
+
+void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, double& low,
+             double& high) noexcept {
+  low = span.at;
+  high = double(span.at) + span.out;
+  scale = span.out > 0 ? span.out / span.length : 0;
+  offset = span.at - span.start * scale;
+  if (!mirrored) return;
+  scale = -scale;
+  offset = span.target - offset;
+  std::swap(low, high);
+  low = span.target - low;
+  high = span.target - high;
+}
+
+bool TakeSuffix(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  if (text.ends_with('-')) text.remove_suffix(1);
+  return true;
+}
+
+}  // namespace
+
+PointMap::PointMap(const Region& region, std::uint32_t picture_width, std::uint32_t picture_height)
+    : width(picture_width),
+      height(picture_height),
+      target_width(region.x.target),
+      target_height(region.y.target) {
+  MapAxis(region.x, region.flip, x_scale, x_offset, left, right);
+  MapAxis(region.y, false, y_scale, y_offset, top, bottom);
+}
+
+std::optional<Coordinates> Coordinates::OfBoxes(std::string_view text) {
+  Coordinates coordinates;
+  if (text.empty()) return coordinates;
+  coordinates.relative = TakeSuffix(text, "relative");
+  if (!coordinates.relative && !TakeSuffix(text, "pixels")) return std::nullopt;
+  if (text == "xywh") {
+    coordinates.form = Form::kCornerSize;
+  } else if (text == "cxcywh") {
+    coordinates.form = Form::kCentreSize;
+  } else if (text != "xyxy") {
+    return std::nullopt;
+  }
+  return coordinates;
+}
+
+std::optional<Coordinates> Coordinates::OfPoints(std::string_view text) {
+  Coordinates coordinates;
+  if (text.empty()) return coordinates;
+  coordinates.relative = TakeSuffix(text, "relative");
+  if (!coordinates.relative && !TakeSuffix(text, "pixels")) return std::nullopt;
+  if (!text.empty() && text != "xy" && text != "xyv") return std::nullopt;
+  return coordinates;
+}
+
+template <class T>
+void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
+              const BoxRule& rule, std::vector<std::uint8_t>& kept) {
+  const bool relative = coordinates.relative;
+  kept.assign(boxes.size() / 4, 0);
+  for (std::size_t b = 0; b < kept.size(); ++b) {
+    T* const at = &boxes[b * 4];
+    double values[4];
+    for (int v = 0; v < 4; ++v)
+      values[v] = double(at[v]) * (!relative ? 1.0 : v % 2 == 0 ? map.width : map.height);
+    const Box whole = Moved(CornersOf(values, coordinates.form), map);
+    const Box box{std::clamp(whole.left, map.left, map.right),
+                  std::clamp(whole.top, map.top, map.bottom),
+                  std::clamp(whole.right, map.left, map.right),
+                  std::clamp(whole.bottom, map.top, map.bottom)};
+    // Written so that a box of numbers that are none is dropped.
+    const bool keep = box.right - box.left >= rule.min_side &&
+                      box.bottom - box.top >= rule.min_side && Area(box) > 0 &&
+                      Area(box) >= rule.min_visible * Area(whole);
+    kept[b] = keep ? 1 : 0;
+    FromCorners(box, coordinates.form, values);
+    for (int v = 0; v < 4; ++v) {
+      const double extent = !relative    ? 1.0
+                            : v % 2 == 0 ? double(map.target_width)
+                                         : double(map.target_height);
+      at[v] = keep ? static_cast<T>(values[v] / extent) : T{0};
+    }
+  }
+}
+
+template <class T>
+void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates& coordinates,
+               const PointMap& map) {
+  const bool relative = coordinates.relative;
+  const double in_x = relative ? map.width : 1, in_y = relative ? map.height : 1;
+  const double out_x = relative ? map.target_width : 1, out_y = relative ? map.target_height : 1;
+  const bool visible_known = shape.values == 3;
+  for (std::size_t p = 0; p + shape.values <= entries.size(); p += shape.values) {
+    T* const point = &entries[p];
+    if (visible_known && point[2] == T{0}) continue;
+    const double x = map.x_scale * (double(point[0]) * in_x) + map.x_offset;
+    const double y = map.y_scale * (double(point[1]) * in_y) + map.y_offset;
+    point[0] = static_cast<T>(x / out_x);
+    point[1] = static_cast<T>(y / out_y);
+    const bool shown = x >= map.left && x < map.right && y >= map.top && y < map.bottom;
+    if (visible_known && !shown) point[2] = T{0};
+  }
+  if (!map.mirrored() || shape.pairs.empty()) return;
+  const std::size_t entry = shape.points * shape.values;
+  for (std::size_t e = 0; e + entry <= entries.size(); e += entry) {
+    for (const auto& [a, b] : shape.pairs) {
+      std::swap_ranges(&entries[e + a * shape.values],
+                       &entries[e + a * shape.values] + shape.values,
+                       &entries[e + b * shape.values]);
+    }
+  }
+}
+
+template void MapBoxes(std::span<float>, const Coordinates&, const PointMap&, const BoxRule&,
+                       std::vector<std::uint8_t>&);
+template void MapBoxes(std::span<double>, const Coordinates&, const PointMap&, const BoxRule&,
+                       std::vector<std::uint8_t>&);
+template void MapPoints(std::span<float>, const PointShape&, const Coordinates&, const PointMap&);
+template void MapPoints(std::span<double>, const PointShape&, const Coordinates&, const PointMap&);
+
+std::optional<std::vector<std::pair<std::size_t, std::size_t>>> ParsePairs(std::string_view text,
+                                                                           std::size_t points) {
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end) {
+    std::size_t a = 0, b = 0;
+    const auto first = std::from_chars(at, end, a);
+    if (first.ec != std::errc() || first.ptr == end || *first.ptr != '-') return std::nullopt;
+    const auto second = std::from_chars(first.ptr + 1, end, b);
+    if (second.ec != std::errc() || a >= points || b >= points || a == b) return std::nullopt;
+    pairs.emplace_back(a, b);
+    at = second.ptr;
+    if (at != end && *at++ != ',') return std::nullopt;
+  }
+  return pairs;
+}
+
+Region Scaled(const Region& region, std::uint32_t width, std::uint32_t height,
+              std::uint32_t to_width, std::uint32_t to_height) {
+  const auto scale = [](Span& span, std::uint32_t from, std::uint32_t to) {
+    if (from == to) return;
+    const double factor = double(to) / from;
+    const double bound = std::floor(span.bound * factor);
+    const double bound_end = std::ceil((double(span.bound) + span.bound_length) * factor);
+    span.start = std::max(span.start * factor, bound);
+    span.bound = static_cast<std::uint32_t>(bound);
+    span.bound_length = static_cast<std::uint32_t>(std::min<double>(bound_end, to) - bound);
+    span.length = std::min(span.length * factor, bound + span.bound_length - span.start);
+  };
+  Region scaled = region;
+  scale(scaled.x, width, to_width);
+  scale(scaled.y, height, to_height);
+  return scaled;
+}
+
+}  // namespace sluice

@@ -1,0 +1,73 @@
+// Boxes and key points that follow their picture through a region.
+//
+// A region is an affine map of each axis, and a part of the target that shows the picture (the rest
+// is border). Boxes are cut off where that part ends, and dropped by a rule; points are moved.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <sluice/transform.h>
+
+#include "format/pixels/decode.h"
+
+namespace sluice {
+
+// Where a picture's points come to lie.
+struct PointMap {
+  // x' = x_scale * x + x_offset, in pixels of picture and target.
+  double x_scale = 1, x_offset = 0, y_scale = 1, y_offset = 0;
+  double left = 0, top = 0, right = 0, bottom = 0;  // what shows the picture, in the target
+  std::uint32_t width = 0, height = 0;              // of the picture
+  std::uint32_t target_width = 0, target_height = 0;
+
+  PointMap() = default;
+  PointMap(const Region& region, std::uint32_t picture_width, std::uint32_t picture_height);
+  bool mirrored() const noexcept { return x_scale * y_scale < 0; }
+};
+
+// What the numbers of a box or point say, by Field::coordinates.
+struct Coordinates {
+  enum class Form { kCorners, kCornerSize, kCentreSize };
+  Form form = Form::kCorners;  // boxes
+  bool relative = false;       // in shares of the picture's width and height
+
+  // "xyxy-pixels" (also for ""), "xywh-pixels", "cxcywh-pixels", and the same with "-relative".
+  static std::optional<Coordinates> OfBoxes(std::string_view text);
+  // "pixels" (also for "" and "xy-pixels", "xyv-pixels"), and the same with "relative".
+  static std::optional<Coordinates> OfPoints(std::string_view text);
+};
+
+// Moves boxes of four values each, in place, and says of each whether the rule keeps it; those that
+// it drops are left all zero.
+template <class T>
+void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
+              const BoxRule& rule, std::vector<std::uint8_t>& kept);
+
+// Points of `values` (2, or 3 with a visibility behind) numbers, `points` of them to an entry. A
+// point outside of what is shown keeps its place and gets visibility 0; one that had none is left
+// alone. Where the picture comes out mirrored, the points of each pair change places.
+struct PointShape {
+  std::size_t points = 1;
+  std::size_t values = 2;
+  std::vector<std::pair<std::size_t, std::size_t>> pairs;
+};
+template <class T>
+void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates& coordinates,
+               const PointMap& map);
+
+// "1-2,3-4": pairs of points that left and right exchange, by Field::attributes["flip_pairs"].
+// Nothing where it cannot be read, or a number is not below `points`.
+std::optional<std::vector<std::pair<std::size_t, std::size_t>>> ParsePairs(std::string_view text,
+                                                                           std::size_t points);
+
+// The region for a picture of another size that shows the same, such as a mask at half the
+// resolution.
+Region Scaled(const Region& region, std::uint32_t width, std::uint32_t height,
+              std::uint32_t to_width, std::uint32_t to_height);
+
+}  // namespace sluice

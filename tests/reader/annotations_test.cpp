@@ -1,0 +1,164 @@
+// Boxes and key points through a region. Expected values are worked out by hand.
+#include "reader/transform/annotations.h"
+
+#include <cmath>
+#include <limits>
+
+#include "format/pixels/nearest.h"
+#include "reader/transform/geometry.h"
+#include "tests/catch.h"
+
+using namespace sluice;
+
+namespace {
+
+PointMap MapOf(const Pipeline& pipeline, std::uint32_t width, std::uint32_t height) {
+  return PointMap(Geometry(pipeline).RegionFor(width, height, DrawSeed(1, 2), 0), width, height);
+}
+
+struct Mapped {
+  std::vector<float> boxes;
+  std::vector<std::uint8_t> kept;
+};
+
+Mapped Boxes(std::vector<float> boxes, const PointMap& map, const BoxRule& rule = {},
+             const char* coordinates = "xyxy-pixels") {
+  Mapped mapped{std::move(boxes), {}};
+  MapBoxes(std::span<float>(mapped.boxes), Coordinates::OfBoxes(coordinates).value(), map, rule,
+           mapped.kept);
+  return mapped;
+}
+
+void CheckNear(const std::vector<float>& values, const std::vector<float>& expected) {
+  REQUIRE(values.size() == expected.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    CAPTURE(i);
+    CHECK(values[i] == Approx(expected[i]).margin(1e-4));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Boxes are scaled by a resize, each axis by its own factor") {
+  // 100 x 50 to 20 x 25: x by 1/5, y by 1/2.
+  CheckNear(Boxes({10, 10, 60, 40}, MapOf({Resize(20, 25)}, 100, 50)).boxes, {2, 5, 12, 20});
+}
+
+TEST_CASE("Boxes are moved and cut off by a crop, and dropped where nothing is left of them") {
+  // The centre 10 x 10 of 20 x 20 begins at (5, 5).
+  const PointMap map = MapOf({CenterCrop(10)}, 20, 20);
+  const Mapped mapped = Boxes({7, 8, 9, 12, 0, 0, 10, 10, 16, 16, 19, 19}, map);
+  CheckNear(mapped.boxes, {2, 3, 4, 7, 0, 0, 5, 5, 0, 0, 0, 0});
+  CHECK(mapped.kept == std::vector<std::uint8_t>{1, 1, 0});
+}
+
+TEST_CASE("A flip mirrors boxes and keeps left before right") {
+  CheckNear(Boxes({10, 5, 30, 15}, MapOf({HorizontalFlip{1}}, 100, 50)).boxes, {70, 5, 90, 15});
+}
+
+TEST_CASE("Where a crop adds a border, boxes are moved by it and end where the picture ends") {
+  // 10 x 10 in the middle of 20 x 20: moved by 5.
+  const PointMap map = MapOf({CenterCrop(20)}, 10, 10);
+  CheckNear(Boxes({-3, 2, 20, 8}, map).boxes, {5, 7, 15, 13});
+  CheckNear(Boxes({1, 2, 4, 8}, MapOf({CenterCrop(20), HorizontalFlip{1}}, 10, 10)).boxes,
+            {11, 7, 14, 13});
+}
+
+TEST_CASE("Boxes are dropped that are too small or too little visible") {
+  const PointMap map = MapOf({Resize(10, 10)}, 100, 100);
+  // 9 pixels wide become 0.9.
+  CHECK(Boxes({0, 0, 9, 50}, map).kept == std::vector<std::uint8_t>{0});
+  CHECK(Boxes({0, 0, 10, 50}, map).kept == std::vector<std::uint8_t>{1});
+  CHECK(Boxes({0, 0, 9, 50}, map, {0.5, 0}).kept == std::vector<std::uint8_t>{1});
+  // A quarter of the first box is inside the picture, half of the second.
+  const Mapped half = Boxes({-50, -50, 50, 50, -50, 0, 50, 100}, map, {1, 0.5});
+  CHECK(half.kept == std::vector<std::uint8_t>{0, 1});
+}
+
+TEST_CASE("Boxes of numbers that are none, or with corners out of order, are dropped") {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  const PointMap map = MapOf({HorizontalFlip{1}}, 100, 100);
+  const Mapped mapped = Boxes({nan, 0, 50, 50, 0, 0, 50, nan, 50, 0, 0, 50}, map, {0, 0});
+  CHECK(mapped.kept == std::vector<std::uint8_t>{0, 0, 0});
+}
+
+TEST_CASE("Each convention of boxes is understood, and kept") {
+  const PointMap map = MapOf({Resize(50, 100)}, 100, 50);  // x by 1/2, y by 2
+  // The box 20, 10, 60, 30 in every convention becomes 10, 20, 30, 60.
+  CheckNear(Boxes({20, 10, 40, 20}, map, {}, "xywh-pixels").boxes, {10, 20, 20, 40});
+  CheckNear(Boxes({40, 20, 40, 20}, map, {}, "cxcywh-pixels").boxes, {20, 40, 20, 40});
+  CheckNear(Boxes({0.2F, 0.2F, 0.6F, 0.6F}, map, {}, "xyxy-relative").boxes,
+            {0.2F, 0.2F, 0.6F, 0.6F});
+  CheckNear(Boxes({0.4F, 0.4F, 0.4F, 0.4F}, map, {}, "cxcywh-relative").boxes,
+            {0.4F, 0.4F, 0.4F, 0.4F});
+  for (const char* text : {"yxyx-pixels", "xyxy", "pixels", "xywh-metres"}) {
+    CAPTURE(text);
+    CHECK_FALSE(Coordinates::OfBoxes(text).has_value());
+  }
+}
+
+TEST_CASE("Key points move, lose their visibility outside, and change sides with a flip") {
+  const PointMap crop = MapOf({CenterCrop(10), HorizontalFlip{1}}, 20, 20);  // from (5, 5) on
+  PointShape shape{2, 3, {{0, 1}}};
+  // An object of two points, left and right; another with a point outside and one unlabelled.
+  std::vector<float> points = {6, 7, 2, 8, 9, 1, 1, 1, 2, 0, 0, 0};
+  MapPoints(std::span<float>(points), shape, {}, crop);
+  CheckNear(points, {7, 4, 1, 9, 2, 2, 0, 0, 0, 14, -4, 0});
+  std::vector<double> pair = {0.5, 0.25};
+  MapPoints(std::span<double>(pair), PointShape{1, 2, {}}, *Coordinates::OfPoints("relative"),
+            MapOf({CenterCrop(10)}, 20, 20));
+  CHECK(pair[0] == Approx(0.5));  // 10 of 20 -> 5 of 10
+  CHECK(pair[1] == Approx(0.0).margin(1e-9));
+}
+
+TEST_CASE("Pairs of points are read from their text") {
+  const auto pairs = ParsePairs("1-2,3-4", 5);
+  REQUIRE(pairs.has_value());
+  CHECK(*pairs == std::vector<std::pair<std::size_t, std::size_t>>{{1, 2}, {3, 4}});
+  CHECK(ParsePairs("", 5)->empty());
+  for (const char* text : {"1", "1-", "1-5", "1-1", "1-2 3-4", "a-b"}) {
+    CAPTURE(text);
+    CHECK_FALSE(ParsePairs(text, 5).has_value());
+  }
+}
+
+TEST_CASE("A region for a picture of half the size shows the same") {
+  const Region region = Geometry({CenterCrop(10)}).RegionFor(20, 40, 0, 0);
+  const Region half = Scaled(region, 20, 40, 10, 20);
+  CHECK((half.x.start == 2.5 && half.x.length == 5 && half.x.out == 10 && half.x.bound == 0 &&
+         half.x.bound_length == 10));
+  CHECK((half.y.start == 7.5 && half.y.length == 5 && half.y.out == 10));
+  CHECK(Scaled(region, 20, 40, 20, 40) == region);
+}
+
+TEST_CASE("Masks show the pixel that each centre lies in") {
+  // Pillow: Image.fromarray([[0, 1, 2, 3, 4]]).resize((3, 1), Image.NEAREST) -> 0 2 4, to 8 wide
+  // -> 0 0 1 2 2 3 4 4.
+  const std::uint8_t row[5] = {0, 1, 2, 3, 4};
+  NearestSampler sampler;
+  const MaskView mask{row, 5, 1, 1, 1};
+  std::vector<std::uint8_t> out(3);
+  Region region = Region::Whole(5, 1);
+  region.x.out = region.x.target = 3;
+  sampler.Sample(mask, region, PixelOrder::kInterleaved, out.data());
+  CHECK(out == std::vector<std::uint8_t>{0, 2, 4});
+  region.x.out = region.x.target = 8;
+  out.resize(8);
+  sampler.Sample(mask, region, PixelOrder::kInterleaved, out.data());
+  CHECK(out == std::vector<std::uint8_t>{0, 0, 1, 2, 2, 3, 4, 4});
+}
+
+TEST_CASE("Masks of two bytes and channels are cropped, mirrored, padded and put into planes") {
+  // Two pixels of two channels of 16 bits.
+  const std::uint16_t values[4] = {0x0102, 0x0304, 0x0506, 0x0708};
+  const MaskView mask{reinterpret_cast<const std::uint8_t*>(values), 2, 1, 2, 2};
+  const Region region = Geometry({CenterCrop(4, 1), HorizontalFlip{1}}).RegionFor(2, 1, 0, 0);
+  std::uint16_t out[8];
+  NearestSampler sampler;
+  sampler.Sample(mask, region, PixelOrder::kInterleaved, reinterpret_cast<std::uint8_t*>(out));
+  CHECK(std::vector<std::uint16_t>(out, out + 8) ==
+        std::vector<std::uint16_t>{0, 0, 0x0506, 0x0708, 0x0102, 0x0304, 0, 0});
+  sampler.Sample(mask, region, PixelOrder::kPlanar, reinterpret_cast<std::uint8_t*>(out));
+  CHECK(std::vector<std::uint16_t>(out, out + 8) ==
+        std::vector<std::uint16_t>{0, 0x0506, 0x0102, 0, 0, 0x0708, 0x0304, 0});
+}

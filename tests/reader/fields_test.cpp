@@ -1,0 +1,392 @@
+// Fields in batches: chosen, of every kind, following their image.
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <map>
+
+#include "reader/dataset_state.h"
+#include "reader/pipeline/field_ranges.h"
+#include "reader/pipeline/read_ahead.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+Schema StreetSchema() {
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  Field classes = Field::Variable("classes", DType::kInt32, {});
+  classes.role = Role::kLabel;
+  classes.follows = "image";
+  Field points = Field::Variable("points", DType::kFloat64, {2});
+  points.role = Role::kKeypoints;
+  points.follows = "image";
+  return {{Field::Image(), Field::Mask("mask", "image"), boxes, classes, points,
+           Field::Array("pose", DType::kFloat32, {2, 3}), Field::Label(),
+           Field::Bytes("caption", Role::kText), Field::Bytes("blob"), Field::Image("depth")}};
+}
+
+std::string CaptionOf(std::uint64_t i) {
+  return i % 5 == 0 ? "" : "caption " + std::string(i % 7, '*') + std::to_string(i);
+}
+
+// Pixel (x, y) of the picture and its mask.
+std::uint8_t PixelAt(std::uint64_t i, std::uint32_t x, std::uint32_t y) {
+  return static_cast<std::uint8_t>((x * 16 + y + i) % 256);
+}
+
+// Raw pictures of 16 x 12. Sample i has i % 4 boxes of classes 100 i + 0, 1, ..., no caption where
+// i % 3 == 0, no mask where i % 11 == 10.
+std::filesystem::path WriteStreet(const TemporaryFolder& folder, int count) {
+  const std::filesystem::path path = folder / "street";
+  DatasetWriter writer(path, StreetSchema(), {"street", 1'000'000, 8});
+  for (int n = 0; n < count; ++n) {
+    const auto i = static_cast<std::uint64_t>(n);
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(n));
+    std::vector<std::uint8_t> pixels, mask;
+    for (std::uint32_t y = 0; y < 12; ++y) {
+      for (std::uint32_t x = 0; x < 16; ++x) {
+        mask.push_back(PixelAt(i, x, y));
+        pixels.insert(pixels.end(), 3, PixelAt(i, x, y));
+      }
+    }
+    sample.SetPixels("image", 16, 12, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+    if (i % 11 != 10) {
+      sample.SetPixels("mask", 16, 12, 1, PixelType::kUint8, std::as_bytes(std::span(mask)), true);
+    }
+    sample.SetPixels("depth", 4, 4, 1, PixelType::kUint8, std::as_bytes(std::span(mask)).first(16));
+    std::vector<float> boxes;
+    std::vector<std::int32_t> classes;
+    std::vector<double> points;
+    for (std::uint64_t b = 0; b < i % 4; ++b) {
+      const auto at = static_cast<float>(b);
+      boxes.insert(boxes.end(), {at * 4, at, at * 4 + 4, at + 6});
+      classes.push_back(static_cast<std::int32_t>(100 * i + b));
+      points.insert(points.end(), {double(b), double(b) + 1});
+    }
+    sample.SetArray<float>("boxes", boxes);
+    sample.SetArray<std::int32_t>("classes", classes);
+    sample.SetArray<double>("points", points);
+    const float pose[6] = {float(n), 1, 2, 3, 4, 5};
+    sample.SetArray<float>("pose", pose);
+    sample.Set<std::int32_t>("label", n);
+    if (i % 3 != 0) sample.SetText("caption", CaptionOf(i), i % 2 == 0);
+    const std::vector<std::byte> blob(i * 40, std::byte{static_cast<unsigned char>(i)});
+    sample.SetBytes("blob", blob);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return path;
+}
+
+template <class T>
+std::vector<T> ToVector(std::span<const T> values) {
+  return {values.begin(), values.end()};
+}
+
+// One sample's fields in words, to compare whole epochs with.
+std::string SampleText(const Batch& batch, std::size_t row) {
+  std::string text = std::string(batch.Text("caption", row)) + "|";
+  for (const float v : batch.Variable<float>("boxes")[row])
+    text += std::to_string(v) + " ";
+  for (const std::int32_t c : batch.Variable<std::int32_t>("classes")[row])
+    text += std::to_string(c) + " ";
+  const ImageBatch& mask = batch.image("mask");
+  text.append(reinterpret_cast<const char*>(mask.data + row * mask.sample_bytes()),
+              mask.sample_bytes());
+  return text;
+}
+
+std::vector<std::string> PlayTexts(Loader& loader, std::uint64_t epoch,
+                                   std::size_t limit = SIZE_MAX) {
+  std::vector<std::string> texts;
+  std::size_t batches = 0;
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      texts.push_back(std::to_string(batch.samples()[row]) + ":" + SampleText(batch, row));
+    if (++batches == limit) break;
+  }
+  return texts;
+}
+
+// Changes a byte of the run of that many equal bytes.
+void DamageRun(const std::filesystem::path& path, char byte, std::size_t count) {
+  const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::size_t at = bytes.find(std::string(count, byte));
+  REQUIRE(at != std::string::npos);
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+  out.seekp(static_cast<std::streamoff>(at + 1));
+  out.put(static_cast<char>(~byte));
+}
+
+}  // namespace
+
+TEST_CASE("Fields of every kind reach the batch as they were stored") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 50));
+  Loader loader(dataset, OptionsFor(8, 3));
+  std::size_t seen = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    const auto boxes = batch.Variable<float>("boxes");
+    const auto classes = batch.Variable<std::int32_t>("classes");
+    const auto blobs = batch.Bytes("blob");
+    const auto pose = batch.Field<float>("pose");
+    REQUIRE(boxes.offsets.size() == batch.size() + 1);
+    REQUIRE(boxes.entry == 4);
+    REQUIRE(boxes.values.size() == boxes.offsets.back() * 4);
+    for (std::size_t row = 0; row < batch.size(); ++row, ++seen) {
+      const std::uint64_t i = batch.samples()[row];
+      REQUIRE(batch.Has("caption", row) == (i % 3 != 0));
+      REQUIRE(batch.Text("caption", row) == (i % 3 != 0 ? CaptionOf(i) : ""));
+      REQUIRE(boxes[row].size() == i % 4 * 4);
+      REQUIRE(classes[row].size() == i % 4);
+      for (std::size_t b = 0; b < i % 4; ++b) {
+        REQUIRE(boxes[row][b * 4] == float(b) * 4);
+        REQUIRE(classes[row][b] == static_cast<std::int32_t>(100 * i + b));
+      }
+      REQUIRE(blobs[row].size() == i * 40);
+      for (const std::byte value : blobs[row])
+        REQUIRE(value == std::byte{static_cast<unsigned char>(i)});
+      REQUIRE(pose[row * 6] == float(i));
+      REQUIRE(pose[row * 6 + 5] == 5);
+      const ImageBatch& mask = batch.image("mask");
+      REQUIRE((mask.samples == batch.size() && mask.channels == 1 && mask.width == 16));
+      REQUIRE(batch.Has("mask", row) == (i % 11 != 10));
+      REQUIRE(mask.data[row * 192 + 5 * 16 + 7] == (i % 11 != 10 ? PixelAt(i, 7, 5) : 0));
+    }
+  }
+  REQUIRE(seen == 50);
+}
+
+TEST_CASE("Chosen fields alone are in the batch, and the others may even be damaged") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteStreet(folder, 50);
+  DamageRun(path, 33, 33 * 40);  // a blob
+  LoaderOptions options = OptionsFor(8, 2);
+  options.fields = {"label", "caption"};
+  Loader loader(Dataset::Open(path), options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    REQUIRE(batch.image().samples == 0);
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::uint64_t i = batch.samples()[row];
+      REQUIRE(batch.Field<std::int32_t>("label")[row] == static_cast<std::int32_t>(i));
+      REQUIRE(batch.Text("caption", row) == (i % 3 != 0 ? CaptionOf(i) : ""));
+    }
+    CHECK_THAT(ErrorText([&] { batch.Bytes("blob"); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring("LoaderOptions::fields"));
+    CHECK_THROWS_AS(batch.Field<float>("pose"), Error);
+    CHECK_THROWS_AS(batch.image("mask"), Error);
+    CHECK_THROWS_AS(batch.Has("mask", 0), Error);
+  }
+  REQUIRE(loader.Faults().empty());
+  options.fields = {};
+  Loader all(Dataset::Open(path), options);
+  CHECK_THAT(ErrorText(
+                 [&] {
+                   for (const Batch& batch : all.Epoch(0))
+                     REQUIRE(batch.size() > 0);
+                 },
+                 ErrorCode::kCorrupt),
+             ContainsSubstring("key-33") && ContainsSubstring("\"blob\""));
+}
+
+TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 8));
+  DatasetState& state = *dataset.state();
+  const BlockView block = state.Shard(0).Block(0);
+  const auto bytes_of = [&](const std::vector<std::string>& fields) {
+    LoaderOptions options;
+    options.fields = fields;
+    std::size_t bytes = 0;
+    for (const ByteRange& range :
+         RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options)))
+      bytes += range.bytes;
+    return bytes;
+  };
+  CHECK(bytes_of({"label"}) == 0);
+  CHECK(bytes_of({"image"}) == 8 * 576);  // a multiple of 64: no padding in between
+  CHECK(bytes_of({"blob"}) == (1 + 2 + 2 + 3 + 4 + 4 + 0) * 64 + 7 * 40);
+  // Neighbours are one range.
+  LoaderOptions options;
+  options.fields = {"image", "mask"};
+  CHECK(RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options))
+            .size() == 1);
+  const std::uint64_t read = ReadAhead(state, FieldChoice::Of(state, options), {0});
+  CHECK(read > 8 * 576);
+  CHECK(read < 8 * (576 + 192 + 64) + 8 * 512);  // and the table
+}
+
+TEST_CASE("Masks, boxes and their classes follow the image through crop and flip") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 40));
+  LoaderOptions options = OptionsFor(8, 2);
+  // From (4, 2) on, 8 x 8, mirrored: x' = 8 - (x - 4).
+  options.transform = {CenterCrop(8), HorizontalFlip{1}};
+  Loader loader(dataset, options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    const auto boxes = batch.Variable<float>("boxes");
+    const auto classes = batch.Variable<std::int32_t>("classes");
+    const auto points = batch.Variable<double>("points");
+    const ImageBatch& mask = batch.image("mask");
+    REQUIRE((mask.width == 8 && mask.height == 8));
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::uint64_t i = batch.samples()[row];
+      for (std::uint32_t y = 0; y < 8; ++y) {
+        for (std::uint32_t x = 0; x < 8; ++x) {
+          const std::uint8_t expected = PixelAt(i, 4 + 7 - x, 2 + y);
+          REQUIRE(batch.image().data[(row * 64 + y * 8 + x) * 3] == expected);
+          REQUIRE(mask.data[row * 64 + y * 8 + x] == (i % 11 != 10 ? expected : 0));
+        }
+      }
+      // Box 0 (x 0 to 4) lies left of the crop; 1 is x 4 to 8, y 1 to 7; 2 is x 8 to 12, y 2 to 8.
+      std::vector<float> expected;
+      std::vector<std::int32_t> left;
+      if (i % 4 >= 2) {
+        expected.insert(expected.end(), {4, 0, 8, 5});
+        left.push_back(static_cast<std::int32_t>(100 * i + 1));
+      }
+      if (i % 4 == 3) {
+        expected.insert(expected.end(), {0, 0, 4, 6});
+        left.push_back(static_cast<std::int32_t>(100 * i + 2));
+      }
+      REQUIRE(ToVector(boxes[row]) == expected);
+      REQUIRE(ToVector(classes[row]) == left);
+      // Points that are entries of their own are moved and never dropped.
+      REQUIRE(points[row].size() == i % 4 * 2);
+      if (i % 4 > 0) REQUIRE((points[row][0] == 12 && points[row][1] == -1));
+    }
+  }
+}
+
+TEST_CASE("Variable fields are the same for any number of threads, any rank, and after a resume") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 60));
+  LoaderOptions options = OptionsFor(12, 1);
+  options.lanes = 12;
+  options.transform = {RandomResizedCrop(8), HorizontalFlip()};
+  options.last_batch = LastBatch::kPad;
+  Loader alone(dataset, options);
+  const std::vector<std::string> whole = PlayTexts(alone, 3);
+  REQUIRE(whole.size() == 60);
+  options.threads = 4;
+  Loader many(dataset, options);
+  CHECK(PlayTexts(many, 3) == whole);
+  CHECK(PlayTexts(many, 3, 2) == std::vector<std::string>(whole.begin(), whole.begin() + 24));
+  options.resume_from = many.State();
+  Loader resumed(dataset, options);
+  CHECK(PlayTexts(resumed, 3) == std::vector<std::string>(whole.begin() + 24, whole.end()));
+  options.resume_from.reset();
+  options.world_size = 2;
+  options.batch_size = 6;
+  options.rank = 1;
+  Loader half(dataset, options);
+  std::vector<std::string> odd;
+  for (std::size_t i = 1; i < 60; i += 2)
+    odd.push_back(whole[i]);
+  CHECK(PlayTexts(half, 3) == odd);
+}
+
+TEST_CASE("Faulty samples are skipped or substituted with all of their fields") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteStreet(folder, 40);
+  LoaderOptions options = OptionsFor(8, 2);
+  std::map<std::string, int> good;
+  {
+    Loader loader(Dataset::Open(path), options);
+    for (const std::string& text : PlayTexts(loader, 0))
+      ++good[text];
+  }
+  DamageRun(path, 21, 21 * 40);  // a blob
+  for (const OnFault on_fault : {OnFault::kSkip, OnFault::kSubstitute}) {
+    options.on_fault = on_fault;
+    Loader loader(Dataset::Open(path), options);
+    const std::vector<std::string> played = PlayTexts(loader, 0);
+    CHECK(played.size() == (on_fault == OnFault::kSkip ? 39 : 40));
+    for (const std::string& text : played) {
+      CHECK(good.count(text) == 1);
+      CHECK(text.substr(0, 3) != "21:");
+    }
+    REQUIRE(loader.Faults().size() == 1);
+    CHECK(loader.Faults()[0].key == "key-21");
+  }
+}
+
+TEST_CASE("Images that lead nothing and follow nothing come when they are named") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
+  LoaderOptions options = OptionsFor(5, 2);
+  options.fields = {"image", "depth"};
+  options.transform = {Resize(8)};
+  options.layout = Layout::kNCHW;
+  Loader loader(dataset, options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    CHECK((batch.image("image").data == batch.image().data && batch.image().channels == 3));
+    CHECK((batch.image("depth").width == 8 && batch.image("depth").channels == 1));
+  }
+  options.image = "mask";  // masks alone, never mixed
+  options.fields = {"mask"};
+  options.on_fault = OnFault::kSkip;  // samples without one
+  Loader masks(dataset, options);
+  for (const Batch& batch : masks.Epoch(0)) {
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      CHECK(batch.image().data[row * 64 + 1] == PixelAt(batch.samples()[row], 3, 0));
+  }
+}
+
+TEST_CASE("Choices of fields that make no sense are refused with what to do") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
+  const auto refusal = [&](const LoaderOptions& options) {
+    return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
+  };
+  LoaderOptions options = OptionsFor(4, 1);
+  options.fields = {"lable"};
+  CHECK_THAT(refusal(options), ContainsSubstring("no field \"lable\""));
+  options.fields = {"mask", "depth"};
+  CHECK_THAT(refusal(options), ContainsSubstring("follows image \"image\""));
+  options.fields = {"label"};
+  options.transform = {Resize(4)};
+  CHECK_THAT(refusal(options), ContainsSubstring("no image is chosen"));
+  options.transform = {};
+  options.image = "image";
+  CHECK_THAT(refusal(options), ContainsSubstring("leaves out"));
+}
+
+TEST_CASE("Fields that cannot follow a transform are refused, and come as stored without one") {
+  const TemporaryFolder folder;
+  Field boxes = Field::Variable("boxes", DType::kInt32, {4});
+  boxes.role = Role::kBoxes;
+  Field odd = Field::Variable("odd", DType::kFloat32, {4});
+  odd.role = Role::kBoxes;
+  odd.coordinates = "zigzag";
+  DatasetWriter writer(folder / "d", {{Field::Image(), boxes, odd}});
+  SampleBuilder sample = writer.NewSample("a");
+  const std::vector<std::uint8_t> pixels(12);
+  sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+  const std::int32_t box[4] = {-5, 0, 1, 9};
+  sample.SetArray<std::int32_t>("boxes", box);
+  writer.Add(sample);
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(folder / "d");
+  LoaderOptions options = OptionsFor(1, 1);
+  Loader stored(dataset, options);
+  for (const Batch& batch : stored.Epoch(0))
+    CHECK(ToVector(batch.Variable<std::int32_t>("boxes")[0]) ==
+          std::vector<std::int32_t>{-5, 0, 1, 9});
+  options.transform = {HorizontalFlip()};
+  CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("no float32"));
+  options.fields = {"image", "odd"};
+  CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("zigzag"));
+}
