@@ -73,10 +73,19 @@ void AddLoaderOptions(CLI::App& app, Arguments& arguments) {
   AddOption(app, "--layout", "L", "nhwc (default) or nchw", [&loader](const std::string& text) {
     loader.layout = ParseChoice<Layout>(text, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   });
-  AddOption(app, "--verify", "WHEN",
-            "compare payloads with their checksums: always\n(default), first_epoch or never",
+  AddOption(app, "--behind", "HOW",
+            "blocks behind the window: keep (default) mapped,\nunmap, or drop from the page cache",
             [&loader](const std::string& text) {
-              loader.verify = ParseChoice<Verify>(text, {{"always", Verify::kAlways},
+              loader.behind = ParseChoice<Behind>(
+                  text,
+                  {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
+            });
+  AddOption(app, "--verify", "WHEN",
+            "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "
+            "others always),\nalways, first_epoch or never",
+            [&loader](const std::string& text) {
+              loader.verify = ParseChoice<Verify>(text, {{"auto", Verify::kAuto},
+                                                         {"always", Verify::kAlways},
                                                          {"first_epoch", Verify::kFirstEpoch},
                                                          {"never", Verify::kNever}});
             });

@@ -48,6 +48,7 @@ const char* NameOf(Shuffle shuffle) {
 
 const char* NameOf(Verify verify) {
   switch (verify) {
+    case Verify::kAuto: return "auto";
     case Verify::kAlways: return "always";
     case Verify::kFirstEpoch: return "first_epoch";
     case Verify::kNever: return "never";
@@ -68,10 +69,27 @@ nlohmann::ordered_json EpochJson(const EpochFigures& figures) {
           {"images_per_second", ImagesPerSecond(figures)},
           {"bytes_read", figures.bytes_read},
           {"wait_share", WaitShare(figures)},
+          {"read_ahead_bytes", figures.read_ahead_bytes},
+          {"decode_major_faults", figures.decode_major_faults},
           {"cpu_seconds", figures.cpu_seconds},
           {"peak_rss_bytes", figures.peak_bytes},
           {"anonymous_bytes", figures.anonymous_bytes},
           {"left_in_cache_bytes", figures.left_in_cache_bytes}};
+}
+
+// How the epochs stood to the disk.
+std::string ColdLine(const EpochsRun& run) {
+  std::vector<double> rates;
+  std::uint64_t faults = 0;
+  for (const EpochFigures& figures : run.epochs) {
+    rates.push_back(
+        PerSecond(static_cast<double>(figures.read_ahead_bytes) / 1e6, figures.seconds));
+    faults += figures.decode_major_faults;
+  }
+  std::sort(rates.begin(), rates.end());
+  return Format("read ahead at %s MB/s (the median); decoding threads waited for %llu pages\n",
+                cli::RateText(rates[rates.size() / 2]).c_str(),
+                static_cast<unsigned long long>(faults));
 }
 
 }  // namespace
@@ -113,6 +131,10 @@ void EpochTable::PrintEnd(const EpochsRun& run) {
                  options_.loader.prefetch, cli::BytesText(run.slot_bytes).c_str(),
                  NameOf(options_.loader.shuffle), NameOf(options_.loader.verify),
                  options_.cold ? "; cold" : "");
+  text +=
+      Format("memory of its own at most %s, and %s of mapped files\n",
+             cli::BytesText(run.memory.own()).c_str(), cli::BytesText(run.memory.mapped).c_str());
+  if (options_.cold) text += ColdLine(run);
   text += cli::Wrapped(run.verdict, 100) + "\n";
   cli::PrintOut(text);
 }
@@ -137,6 +159,10 @@ void PrintEpochsJson(const EpochOptions& options, const std::string& transform,
       {"batch_size", options.loader.batch_size},
       {"prefetch", options.loader.prefetch},
       {"slot_bytes", run.slot_bytes},
+      {"memory_bound",
+       {{"own_bytes", run.memory.own()},
+        {"window_bytes", run.memory.window},
+        {"mapped_bytes", run.memory.mapped}}},
       {"dataset", options.dataset.string()},
       {"samples", run.samples},
       {"dataset_bytes", run.dataset_bytes},

@@ -53,6 +53,7 @@ class EpochRunner {
     loader_.emplace(std::move(dataset), options_.loader);
     run_.threads = loader_->threads();
     run_.slot_bytes = loader_->memory_bytes();
+    run_.memory = loader_->Memory();
   }
 
   EpochFigures PlayWarm(std::uint64_t epoch) {
@@ -101,6 +102,8 @@ class EpochRunner {
     }
     const LoaderStats after = loader_->Stats();
     figures.bytes_read = after.payload_bytes - before.payload_bytes;
+    figures.read_ahead_bytes = after.read_ahead_bytes - before.read_ahead_bytes;
+    figures.decode_major_faults = after.decode_major_faults - before.decode_major_faults;
     figures.wait_seconds = after.consumer_wait_seconds - before.consumer_wait_seconds;
   }
 

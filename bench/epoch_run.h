@@ -32,6 +32,8 @@ struct EpochFigures {
   std::uint64_t batches = 0;
   std::uint64_t bytes_read = 0;           // of payloads that were decoded
   double wait_seconds = 0;                // the consumer had no batch
+  std::uint64_t read_ahead_bytes = 0;     // of blocks made resident before they were decoded
+  std::uint64_t decode_major_faults = 0;  // pages that decoding threads waited for
   double cpu_seconds = 0;                 // of the whole process
   std::uint64_t peak_bytes = 0;           // of the process until then
   std::uint64_t anonymous_bytes = 0;      // at the epoch's end
@@ -49,6 +51,7 @@ struct EpochsRun {
   double first_batch_seconds = 0;    // from the process's start
   unsigned threads = 0;
   std::size_t slot_bytes = 0;                       // the loader's ring of batches
+  LoaderMemory memory;                              // the bound that the loader states
   std::size_t height = 0, width = 0, channels = 0;  // of the images in a batch
   std::uint64_t samples = 0;
   std::uint64_t dataset_bytes = 0;

@@ -43,6 +43,9 @@ unsigned Loader::threads() const noexcept {
 std::size_t Loader::memory_bytes() const noexcept {
   return state_->memory_bytes();
 }
+LoaderMemory Loader::Memory() const {
+  return state_->Memory();
+}
 LoaderStats Loader::Stats() const {
   return state_->Stats();
 }

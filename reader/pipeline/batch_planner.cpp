@@ -6,22 +6,27 @@
 namespace sluice {
 
 BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
-                           const FieldChoice& choice)
+                           const FieldChoice& choice, const std::atomic<bool>& give_up)
     : dataset_(dataset),
       options_(options),
       choice_(choice),
-      deal_(dataset.shape, DealOptionsOf(options)) {}
+      give_up_(give_up),
+      deal_(dataset.shape, DealOptionsOf(options)),
+      behind_(dataset, options) {}
 
-void BatchPlanner::BeginEpoch(std::uint64_t epoch) {
+void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (!any_planned_) first_epoch_ = epoch;
   any_planned_ = true;
-  if (plan_ && epoch == plan_->epoch) return;
+  if (plan_ && epoch == plan_->epoch && batch == next_batch_) return;
+  // An order that was left in the middle has announced blocks that may be gone by now.
   plan_.reset();
+  behind_.CloseAll();
   plan_.emplace(dataset_.shape, options_, deal_, epoch);
 }
 
 void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
-  BeginEpoch(epoch);
+  BeginEpoch(epoch, batch);
+  next_batch_ = batch + 1;
   const EpochSize& size = plan_->size;
   slot.epoch = epoch;
   slot.index = batch;
@@ -32,18 +37,32 @@ void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
     further.image.samples = slot.rows;
   slot.valid = 0;
   slot.draw_seed = DrawSeed(options_.seed, epoch);
-  slot.verify = options_.verify == Verify::kAlways ||
-                (options_.verify == Verify::kFirstEpoch && epoch == first_epoch_);
+  const bool first = epoch == first_epoch_;
+  slot.verify = options_.verify == Verify::kAlways || options_.verify == Verify::kAuto ||
+                (options_.verify == Verify::kFirstEpoch && first);
+  slot.verify_raw = slot.verify && (options_.verify != Verify::kAuto || first);
   opened_.clear();
+  FillRows(batch, slot);
+  read_ahead_bytes_ += ReadAhead(dataset_, choice_, opened_, give_up_);
+  behind_.EndBatch();
+}
+
+void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
+  const bool let_go = behind_.active();
   for (std::size_t row = 0; row < slot.rows; ++row) {
-    const Deal::Row dealt = deal_.RowOf(size, batch, row);
+    const Deal::Row dealt = deal_.RowOf(plan_->size, batch, row);
     slot.valid += dealt.fills_up ? 0 : 1;
     slot.flags[row] = dealt.fills_up ? SampleFlag::kFillsUp : SampleFlag::kOwn;
     slot.positions[row] = dealt.draw_position;
-    slot.refs[row] = plan_->order.At(dealt.position, opened_);
-    slot.samples[row] = slot.refs[row].index;
+    const std::size_t before = opened_.size();
+    const SampleRef ref = plan_->order.At(dealt.position, opened_);
+    slot.refs[row] = ref;
+    slot.samples[row] = ref.index;
+    if (!let_go) continue;
+    for (std::size_t i = before; i < opened_.size(); ++i)
+      behind_.Open(opened_[i], plan_->order.SamplesIn(opened_[i]));
+    behind_.Use(dataset_.shape.first_block(ref.shard) + ref.block);
   }
-  read_ahead_bytes_ += ReadAhead(dataset_, choice_, opened_);
 }
 
 }  // namespace sluice

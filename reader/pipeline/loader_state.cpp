@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reader/pipeline/checked_options.h"
+#include "reader/pipeline/memory_bound.h"
 #include "reader/pipeline/resume_check.h"
 #include "reader/pipeline/row_worker.h"
 #include "reader/pipeline/thread_usage.h"
@@ -67,6 +68,7 @@ void LoaderState::Stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
+    give_up_.store(true, std::memory_order_relaxed);
     for (Slot* const slot : planned_)
       slot->abandoned.store(true, std::memory_order_relaxed);
     threads.swap(threads_);
@@ -122,6 +124,7 @@ std::uint64_t LoaderState::BatchesOf(std::uint64_t epoch) {
 
 void LoaderState::Abandon() {
   ++generation_;
+  give_up_.store(true, std::memory_order_relaxed);
   for (Slot* const slot : planned_) {
     slot->abandoned.store(true, std::memory_order_relaxed);
     if (slot->in_hand == 0) free_.push_back(slot);
@@ -155,7 +158,7 @@ void LoaderState::Wait(std::condition_variable& condition, std::unique_lock<std:
 }
 
 void LoaderState::RunPlanner() {
-  BatchPlanner planner(*dataset_.state(), options_, choice_);
+  BatchPlanner planner(*dataset_.state(), options_, choice_, give_up_);
   std::unique_lock lock(mutex_);
   for (;;) {
     Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(); });
@@ -169,6 +172,7 @@ void LoaderState::RunPlanner() {
       ++plan_epoch_;
       plan_batch_ = 0;
     }
+    give_up_.store(false, std::memory_order_relaxed);
     lock.unlock();
     ResetForPlanning(slot);
     try {
@@ -338,6 +342,10 @@ ResumePoint LoaderState::State() {
   point.epoch = done_epoch_;
   point.position = done_batch_ * GlobalBatch();
   return point;
+}
+
+LoaderMemory LoaderState::Memory() const {
+  return MemoryBound(*dataset_.state(), options_, layout_);
 }
 
 LoaderStats LoaderState::Stats() {

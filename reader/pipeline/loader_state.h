@@ -12,6 +12,7 @@
 // worker writes its rows before it counts them done, the consumer reads once all are.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <memory>
@@ -52,6 +53,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   Rank rank() const noexcept { return {options_.rank, options_.world_size}; }
   unsigned threads() const noexcept { return options_.threads; }
   std::size_t memory_bytes() const noexcept { return slots_.size() * layout_.bytes; }
+  LoaderMemory Memory() const;
 
  private:
   void RunPlanner();
@@ -87,9 +89,10 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::condition_variable work_;   // workers: rows are waiting
   std::condition_variable ready_;  // consumer: the front is done
   bool stopping_ = false;
-  bool playing_ = false;          // an epoch has been asked for
-  std::uint64_t generation_ = 0;  // of the stream; a plan made for another one is dropped
-  std::uint64_t plan_epoch_ = 0;  // what the planner does next
+  std::atomic<bool> give_up_{false};  // what the planner reads now: nobody wants it any more
+  bool playing_ = false;              // an epoch has been asked for
+  std::uint64_t generation_ = 0;      // of the stream; a plan made for another one is dropped
+  std::uint64_t plan_epoch_ = 0;      // what the planner does next
   std::uint64_t plan_batch_ = 0;
   std::uint64_t next_epoch_ = 0;  // what the consumer gets next
   std::uint64_t next_batch_ = 0;

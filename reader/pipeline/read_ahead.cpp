@@ -4,7 +4,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <deque>
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,6 +23,10 @@ constexpr int kPopulateRead = 22;
 // The kernel holds a lock on the process's memory for the whole of a call: short ones let others
 // through.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
+// One call asks for no more than the device's read-ahead, silently; this is the usual smallest.
+constexpr std::size_t kAskBytes = std::size_t{128} << 10;
+// So much is asked for before it is waited for: enough for the queues of fast disks.
+constexpr std::size_t kInFlightBytes = std::size_t{16} << 20;
 
 // Advice is taken for whole pages of the machine's, which may be larger than the format's: the page
 // that `data` lies in begins here.
@@ -29,56 +35,106 @@ const std::byte* PageOf(const std::byte* data) noexcept {
   return data - reinterpret_cast<std::uintptr_t>(data) % page;
 }
 
-void MakeResident(const std::byte* block, std::size_t block_bytes) {
-  static std::atomic<bool> can_populate{true};
-  const std::byte* const data = PageOf(block);
-  const auto bytes = static_cast<std::size_t>(block + block_bytes - data);
-  for (std::size_t done = 0; done < bytes; done += kStepBytes) {
-    void* const start = const_cast<std::byte*>(data + done);
-    const std::size_t step = std::min(kStepBytes, bytes - done);
-    if (can_populate.load(std::memory_order_relaxed)) {
-      if (madvise(start, step, kPopulateRead) == 0) continue;
-      if (errno == EINVAL) can_populate.store(false, std::memory_order_relaxed);
-    }
-    madvise(start, step, MADV_WILLNEED);
-  }
+template <class Advise>
+void InSteps(Bytes block, std::size_t step_bytes, Advise advise) {
+  const std::byte* const data = PageOf(block.data());
+  const auto bytes = static_cast<std::size_t>(block.data() + block.size() - data);
+  for (std::size_t done = 0; done < bytes; done += step_bytes)
+    advise(const_cast<std::byte*>(data + done), std::min(step_bytes, bytes - done));
 }
 
-// The table, which is read to find the rest, and the chosen fields' payloads.
-std::uint64_t ReadParts(const DatasetState& dataset, const FieldChoice& choice,
-                        const ShardFile& shard, std::uint32_t number, const std::byte* bytes) {
-  const ReadGuard guard = shard.Guard();
-  const BlockView block = shard.Block(number);
-  std::uint64_t read = sizeof(BlockHeader) + std::uint64_t{block.count()} * block.Row(0).size();
-  for (const ByteRange& range : RangesOf(block, dataset.layout, dataset.manifest.schema, choice)) {
-    MakeResident(bytes + range.offset, range.bytes);
-    read += range.bytes;
+// Has the kernel begin to read exactly these bytes. Without that a page that is missed makes it
+// read what lies around, up to the device's read-ahead (8 MiB have been seen), for blocks that
+// nobody needs yet.
+void AskFor(Bytes block) {
+  InSteps(block, kAskBytes,
+          [](void* start, std::size_t bytes) { madvise(start, bytes, MADV_WILLNEED); });
+}
+
+void WaitFor(Bytes block) {
+  static std::atomic<bool> can_populate{true};
+  InSteps(block, kStepBytes, [](void* start, std::size_t bytes) {
+    if (!can_populate.load(std::memory_order_relaxed)) return;
+    if (madvise(start, bytes, kPopulateRead) != 0 && errno == EINVAL) {
+      can_populate.store(false, std::memory_order_relaxed);
+    }
+  });
+}
+
+// Header and table, from which the rest is found.
+std::size_t TableBytes(const DatasetState& dataset, const BlockEntry& entry) {
+  return std::min<std::size_t>(entry.bytes,
+                               sizeof(BlockHeader) + entry.count * dataset.layout.row_bytes());
+}
+
+// The parts of a block that are wanted; none where the shard cannot be opened or read: each of its
+// samples will say so.
+std::vector<Bytes> WantedOf(DatasetState& dataset, const FieldChoice& choice, std::uint64_t block) {
+  const SampleRef first = dataset.shape.Row(block, 0);
+  try {
+    const ShardFile& shard = dataset.Shard(first.shard);
+    const BlockEntry& entry = shard.block_entry(first.block);
+    const Bytes bytes = shard.bytes().subspan(entry.offset, entry.bytes);
+    if (choice.all_payloads) return {bytes};
+    std::vector<Bytes> parts = {bytes.first(TableBytes(dataset, entry))};
+    AskFor(parts[0]);
+    const ReadGuard guard = shard.Guard();
+    const BlockView view = shard.Block(first.block);
+    for (const ByteRange& range : RangesOf(view, dataset.layout, dataset.manifest.schema, choice))
+      parts.push_back(bytes.subspan(range.offset, range.bytes));
+    return parts;
+  } catch (const Error&) {
+    return {};
   }
-  return read;
 }
 
 }  // namespace
 
 std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice,
-                        const std::vector<std::uint64_t>& blocks) {
-  std::uint64_t bytes = 0;
-  for (const std::uint64_t block : blocks) {
-    const SampleRef first = dataset.shape.Row(block, 0);
-    try {
-      const ShardFile& shard = dataset.Shard(first.shard);
-      const BlockEntry entry = shard.block_entry(first.block);
-      const std::byte* const block_bytes = shard.bytes().data() + entry.offset;
-      if (choice.all_payloads) {
-        MakeResident(block_bytes, entry.bytes);
-        bytes += entry.bytes;
-      } else {
-        bytes += ReadParts(dataset, choice, shard, first.block, block_bytes);
+                        const std::vector<std::uint64_t>& blocks,
+                        const std::atomic<bool>& give_up) {
+  std::uint64_t asked = 0;
+  std::uint64_t read = 0;
+  std::deque<Bytes> in_flight;
+  for (auto next = blocks.begin(); next != blocks.end() || !in_flight.empty();) {
+    if (give_up.load(std::memory_order_relaxed)) break;
+    if (next != blocks.end() && asked - read < kInFlightBytes) {
+      for (const Bytes part : WantedOf(dataset, choice, *next++)) {
+        AskFor(part);
+        asked += part.size();
+        in_flight.push_back(part);
       }
-    } catch (const Error&) {
-      continue;  // each sample of the shard will say so
+    } else {
+      WaitFor(in_flight.front());
+      read += in_flight.front().size();
+      in_flight.pop_front();
     }
   }
-  return bytes;
+  return read;
+}
+
+void ForgetBlock(DatasetState& dataset, std::uint64_t block, Beside beside, bool drop) {
+  constexpr std::uint64_t kFaultAround = 65536;
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  const SampleRef first = dataset.shape.Row(block, 0);
+  try {
+    const ShardFile& shard = dataset.Shard(first.shard);
+    const BlockEntry entry = shard.block_entry(first.block);
+    std::uint64_t begin = entry.offset;
+    std::uint64_t end = entry.offset + entry.bytes;
+    if (beside.before) begin -= std::min(begin, kFaultAround);
+    if (beside.behind) end = std::min<std::uint64_t>(end + kFaultAround, shard.bytes().size());
+    begin = (begin + page - 1) / page * page;
+    end = end / page * page;
+    if (begin >= end) return;
+    madvise(const_cast<std::byte*>(shard.bytes().data() + begin), end - begin, MADV_DONTNEED);
+    if (!drop) return;
+    const FileHandle file = OpenForReading(shard.name());
+    posix_fadvise(file.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
+                  POSIX_FADV_DONTNEED);
+  } catch (const Error&) {
+    return;  // it is gone already
+  }
 }
 
 }  // namespace sluice

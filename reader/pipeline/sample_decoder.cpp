@@ -72,7 +72,8 @@ bool SampleDecoder::Lost(const ShardFile& shard, const BlockView& block, std::ui
 }
 
 bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
-  if (slot.verify && layout_.image_field != Schema::kNone) return true;
+  const bool verified = slot.verify && (slot.verify_raw || !met_raw_);
+  if (verified && layout_.image_field != Schema::kNone) return true;
   const SampleRef& ref = slot.refs[row];
   if (std::find(looked_at_.begin(), looked_at_.end(), ref.shard) != looked_at_.end()) return true;
   try {
@@ -102,7 +103,9 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   if (payload.pixel_type != layout_.image.pixel_type) {
     return "the image has another pixel type than the rest of the field";
   }
-  if (slot.verify && Hash64(payload.bytes) != checksum) {
+  const bool raw = payload.codec == Codec::kRaw;
+  met_raw_ = met_raw_ || raw;
+  if ((raw ? slot.verify_raw : slot.verify) && Hash64(payload.bytes) != checksum) {
     return "the image's checksum does not match: the shard is damaged. `sluice verify` lists what "
            "is";
   }

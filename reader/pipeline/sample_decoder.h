@@ -47,6 +47,7 @@ class SampleDecoder {
   Bytes payload_;                         // of the sample in hand
   std::vector<std::uint32_t> looked_at_;  // shards that were whole
   std::uint64_t payload_bytes_ = 0;
+  bool met_raw_ = false;  // a raw payload; some epochs check the others only
 };
 
 }  // namespace sluice

@@ -43,6 +43,7 @@ struct Slot {
   std::vector<std::uint64_t> positions;  // in the epoch, by row
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
   bool verify = true;                    // compare payloads with their checksums
+  bool verify_raw = true;                // raw ones, too
   std::uint64_t draw_seed = 0;
 
   // Progress, guarded by the loader's mutex.

@@ -162,6 +162,7 @@ TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = OptionsFor(10, 2);
   options.on_fault = OnFault::kSkip;
+  options.verify = Verify::kAlways;
   Loader loader(dataset, options);
   REQUIRE(loader.Faults().empty());
   PlayOn(loader, 0);
@@ -215,7 +216,8 @@ TEST_CASE("A missing shard costs its own samples and no others") {
 
 TEST_CASE(
     "A shard cut short while it is mapped is an error with its name, and no wrong pixel comes") {
-  for (const Verify verify : {Verify::kAlways, Verify::kFirstEpoch, Verify::kNever}) {
+  for (const Verify verify :
+       {Verify::kAuto, Verify::kAlways, Verify::kFirstEpoch, Verify::kNever}) {
     for (const int cut : {0, 1, 2, 3}) {
       const TemporaryFolder folder;
       const std::filesystem::path path = WriteRawDataset(folder, 3000);

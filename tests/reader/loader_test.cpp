@@ -303,6 +303,7 @@ TEST_CASE(
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = Options(16, 2);
   options.shuffle = Shuffle::kSequential;
+  options.verify = Verify::kAlways;
   {
     Loader loader(dataset, options);
     std::size_t batches = 0;
@@ -332,6 +333,11 @@ TEST_CASE(
   Loader first(dataset, options);
   MessageOf([&] { Play(first, 5); }, ErrorCode::kCorrupt);
   CHECK(Play(first, 6).samples.size() == 64);
+  // By itself that is what raw payloads get.
+  options.verify = Verify::kAuto;
+  Loader by_itself(dataset, options);
+  MessageOf([&] { Play(by_itself, 5); }, ErrorCode::kCorrupt);
+  CHECK(Play(by_itself, 6).samples.size() == 64);
 }
 
 TEST_CASE("A shard that is not there is an error from the epoch that needs it") {

@@ -10,8 +10,7 @@
 //
 // Batches are a pure function of (dataset, options but for threads and prefetch, epoch), and come
 // in order. One thread consumes; Batch handles may be passed to and dropped by any thread. A
-// Loader's memory is taken when it is made: (1 + prefetch + hold) batches, and scratch for each
-// thread.
+// Loader's memory is taken when it is made: see Loader::Memory().
 #pragma once
 
 #include <cstddef>
@@ -27,6 +26,7 @@
 
 #include <sluice/batch.h>
 #include <sluice/dataset.h>
+#include <sluice/loader_memory.h>
 #include <sluice/loader_stats.h>
 #include <sluice/order.h>
 #include <sluice/rank.h>
@@ -37,9 +37,20 @@
 namespace sluice {
 
 enum class Verify {
+  // kAlways for compressed payloads, where it is a small part of the work; kFirstEpoch for raw
+  // ones, where it would take as long as copying them.
+  kAuto,
   kAlways,      // each payload's checksum is compared before it is decoded
   kFirstEpoch,  // only during the first epoch this Loader plays
   kNever,       // headers and tables are still checked
+};
+
+// What becomes of the blocks behind the window, whose samples have all been decoded. A hint.
+// Shuffle::kRandom has no window, and keeps.
+enum class Behind {
+  kKeep,   // they stay mapped; the kernel takes their pages back when it needs them
+  kUnmap,  // they no longer count as this process's memory, but stay in the page cache
+  kDrop,   // they leave the page cache, too: for datasets larger than memory, beside other work
 };
 
 // What becomes of a sample that cannot be read: damaged, or its shard cut short, unreadable or
@@ -83,6 +94,7 @@ struct LoaderOptions {
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;
   std::uint64_t window_samples = 0;
+  Behind behind = Behind::kKeep;
   LastBatch last_batch = LastBatch::kKeep;
   // Processes that train together, and which this one is, from 0. world_size 0 takes both from the
   // environment (Rank::FromEnvironment()), 1 is a process that trains alone. batch_size is that of
@@ -114,7 +126,7 @@ struct LoaderOptions {
   BoxRule boxes;
   Layout layout = Layout::kNHWC;
   unsigned channels = 0;  // 1 or 3: converted to that; 0: as stored, where all images agree
-  Verify verify = Verify::kAlways;
+  Verify verify = Verify::kAuto;
   OnFault on_fault = OnFault::kError;
 
   // For measuring a training alone: the first batch is handed over again and again, at no cost, as
@@ -192,6 +204,7 @@ class Loader {
   // Of the slots: fixed when the loader is made. Variable-length and bytes fields take what the
   // largest batches need beside it.
   std::size_t memory_bytes() const noexcept;
+  LoaderMemory Memory() const;  // the bound of all that it takes
   // Since the first Epoch(). Any thread, at any time.
   LoaderStats Stats() const;
   // The samples that could not be read so far, by number; at most 10,000 of them are kept.

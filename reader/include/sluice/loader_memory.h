@@ -1,0 +1,32 @@
+// What a Loader takes of the machine's memory, at the most.
+#pragma once
+
+#include <cstdint>
+
+namespace sluice {
+
+// Bytes. own() is memory that nobody else can use (anonymous or page-locked); the loader stays
+// under it. The window is pages of mapped shards, which belong to the page cache: the kernel takes
+// them back when it needs them, and several processes share them.
+struct LoaderMemory {
+  // (1 + prefetch + hold) batches, without variable-length and bytes fields: those come on top,
+  // with what the largest batches of them hold.
+  std::uint64_t slots = 0;
+  // threads x (2 MiB + 24 bytes for each pixel of (largest width + 32) x (largest height + 32) +
+  // the largest payload): what decoding the largest image takes whatever kind of file it is. Most
+  // takes a tenth of that.
+  std::uint64_t scratch = 0;
+  // The epoch's order, the directories of the shards, the rows of the batches, the list of faults.
+  std::uint64_t bookkeeping = 0;
+  std::uint64_t own() const noexcept { return slots + scratch + bookkeeping; }
+
+  // The blocks that are open for shuffling at once on this rank; for Shuffle::kSequential one block
+  // and for Shuffle::kRandom the dataset.
+  std::uint64_t window = 0;
+  // Pages that are mapped at once: a window and the blocks of the batches in the ring, which is
+  // under two windows where a window holds as many samples as the ring. With Behind::kKeep, the
+  // whole dataset.
+  std::uint64_t mapped = 0;
+};
+
+}  // namespace sluice

@@ -1,0 +1,57 @@
+// The blocks behind the window: which they are, and letting go of them as LoaderOptions::behind
+// says.
+//
+// A block is open from when the order announces it until as many rows of it have been planned as
+// the epoch has. Batches planned before the last one may still be decoded then; but when a batch is
+// planned, the one that lies a whole ring before it has been delivered, since it had a slot. So a
+// block is let go a ring of batches after its last row was planned. Should a thread touch it once
+// more nevertheless (a substitute), it is read again.
+//
+// Used by the planning thread alone.
+#pragma once
+
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+#include <sluice/loader.h>
+
+#include "reader/dataset_state.h"
+
+namespace sluice {
+
+class BlocksBehind {
+ public:
+  // `dataset` must outlive it. `options` are checked ones.
+  BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
+
+  // Whether there is anything to do; the rest is for when there is.
+  bool active() const noexcept { return behind_ != Behind::kKeep; }
+
+  // A block, by number in the dataset, has been announced; `rows` of it come in this epoch, 0 for
+  // unknown.
+  void Open(std::uint64_t block, std::uint64_t rows);
+  // A row of it has been planned.
+  void Use(std::uint64_t block);
+  // The batch is planned: lets go of the blocks whose time has come.
+  void EndBatch();
+  // No open block is needed by a batch that is yet to be planned.
+  void CloseAll();
+
+ private:
+  void LetGo(std::uint64_t block) const;
+  bool Needed(std::uint64_t block) const;
+
+  DatasetState& dataset_;
+  const Behind behind_;
+  const bool one_at_a_time_;  // Shuffle::kSequential
+  const std::size_t ring_;
+  std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
+  // Closed by the batch in hand, and by those before it, oldest first; and in how many of these a
+  // block is.
+  std::vector<std::uint64_t> closed_;
+  std::deque<std::vector<std::uint64_t>> waiting_;
+  std::unordered_map<std::uint64_t, unsigned> waits_;
+};
+
+}  // namespace sluice

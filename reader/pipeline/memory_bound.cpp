@@ -1,0 +1,92 @@
+#include "reader/pipeline/memory_bound.h"
+
+#include <algorithm>
+
+#include "reader/pipeline/checked_options.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
+// Components by our decoder and by libjpeg (3 + 3), a progressive file's coefficients (6), rows of
+// other colours (3), a zstd payload inflated and converted (up to 8), of a thread that meets all.
+constexpr std::uint64_t kPixelBytes = 24;
+constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
+constexpr std::uint64_t kFaults = 10'000 * 512;
+
+std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
+  return (a + b - 1) / b;
+}
+
+std::uint64_t ScratchOfThread(const DatasetState& dataset, const SlotLayout& layout) {
+  if (layout.image_field == Schema::kNone) return kThreadBytes;
+  const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+  const std::uint64_t pixels = (images.max_width + kMargin) * (images.max_height + kMargin);
+  return kThreadBytes + kPixelBytes * pixels + images.max_payload_bytes;
+}
+
+// Of what is open for shuffling at once on this rank.
+struct Window {
+  std::uint64_t blocks = 0;
+  std::uint64_t samples = 0;
+};
+
+Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
+  const DatasetShape& shape = dataset.shape;
+  Window window{shape.blocks(), shape.samples()};
+  if (options.shuffle == Shuffle::kSequential) {
+    window.blocks = std::min<std::uint64_t>(1, shape.blocks());
+  } else if (options.shuffle == Shuffle::kQuasiRandom) {
+    const std::uint64_t lanes =
+        options.shards_per_rank ? options.lanes : options.lanes / options.world_size;
+    window.blocks = std::min(window.blocks, lanes * WindowBlocks(shape, OrderOptionsOf(options)));
+  }
+  window.samples = std::min(window.samples, window.blocks * shape.max_block_samples());
+  return window;
+}
+
+std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& options,
+                            std::uint64_t slots, const Window& window) {
+  constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
+  const DatasetShape& shape = dataset.shape;
+  const std::uint64_t listed = options.samples.all() ? 0 : options.samples.size();
+  const std::uint64_t order = 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.lanes +
+                              2 * std::min(window.samples, shape.samples()) + 24 * listed +
+                              64 * std::min(listed, shape.blocks()) + 64 * shape.shards().size();
+  std::uint64_t schema = 0;
+  for (const Field& field : dataset.manifest.schema.fields) {
+    schema += 256;
+    for (const std::string& name : field.classes)
+      schema += 64 + name.size();
+  }
+  const std::uint64_t shards = (4096 + schema) * shape.shards().size() + 40 * shape.blocks();
+  const std::uint64_t rows = 48 * options.batch_size * slots;
+  // A thread that has to find substitutes has an order of its own.
+  return (1 + options.threads) * order + shards + rows + 64 * window.blocks + kFaults;
+}
+
+}  // namespace
+
+LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
+                         const SlotLayout& layout) {
+  const DatasetShape& shape = dataset.shape;
+  const std::uint64_t slots = 1 + options.prefetch + options.hold;
+  const Window window = WindowOf(dataset, options);
+  LoaderMemory memory;
+  memory.slots = slots * layout.bytes;
+  memory.scratch = options.threads * ScratchOfThread(dataset, layout);
+  memory.bookkeeping = BookkeepingOf(dataset, options, slots, window);
+  if (shape.blocks() == 0) return memory;
+  const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
+  memory.window = window.blocks * block_bytes;
+  memory.mapped = shape.bytes();
+  if (options.behind != Behind::kKeep && options.shuffle != Shuffle::kRandom) {
+    const std::uint64_t windows =
+        1 + CeilDiv(slots * options.batch_size, std::max<std::uint64_t>(window.samples, 1));
+    memory.mapped = std::min(memory.mapped, windows * memory.window);
+  }
+  return memory;
+}
+
+}  // namespace sluice

@@ -1,0 +1,270 @@
+#include <algorithm>
+#include <fstream>
+#include <set>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/process_memory.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // their own memory is counted along
+#else
+constexpr bool kSanitized = false;
+#endif
+
+constexpr std::uint64_t kPictureBytes = 64 * 64 * 3;
+
+// `count` raw pictures of 64x64; blocks of 16, about 200 kB.
+std::filesystem::path WriteLargerDataset(const TemporaryFolder& folder, int count) {
+  const std::filesystem::path path = folder / "larger";
+  DatasetWriter writer(path, {{Field::Image(), Field::Label("label", {"a", "b"})}},
+                       {"larger", 100'000'000, 16});
+  std::vector<std::uint8_t> pixels(kPictureBytes);
+  for (int i = 0; i < count; ++i) {
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+    std::fill(pixels.begin(), pixels.end(), static_cast<std::uint8_t>(i));
+    sample.SetPixels("image", 64, 64, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+    sample.Set<std::int32_t>("label", i % 2);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return path;
+}
+
+// Four lanes of two blocks.
+LoaderOptions SmallWindow(Behind behind) {
+  LoaderOptions options = OptionsFor(16, 2);
+  options.lanes = 4;
+  options.window_samples = 4 * 2 * 16;
+  options.behind = behind;
+  return options;
+}
+
+// The shards' pages in the page cache.
+std::uint64_t CachedBytes(const Dataset& dataset) {
+  std::uint64_t cached = 0;
+  for (const ShardSummary& shard : dataset.shards()) {
+    const int fd = open((dataset.path() / shard.file).c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    void* const memory = mmap(nullptr, shard.bytes, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    REQUIRE(memory != MAP_FAILED);
+    std::vector<unsigned char> pages((shard.bytes + 4095) / 4096);
+    const int asked = mincore(memory, shard.bytes, pages.data());
+    munmap(memory, shard.bytes);
+    REQUIRE(asked == 0);
+    cached += 4096 * static_cast<std::uint64_t>(std::count_if(
+                         pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
+  }
+  return cached;
+}
+
+// False where the file system keeps its pages whatever it is told.
+bool DropFromCache(const Dataset& dataset) {
+  for (const ShardSummary& shard : dataset.shards()) {
+    const int fd = open((dataset.path() / shard.file).c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    fdatasync(fd);
+    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
+    close(fd);
+  }
+  return CachedBytes(dataset) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("The memory bound is what the slots, the threads and the window come to") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 1600));
+  LoaderOptions options = SmallWindow(Behind::kUnmap);
+  options.prefetch = 3;
+  options.hold = 2;
+  Loader loader(dataset, options);
+  const LoaderMemory memory = loader.Memory();
+  CHECK(memory.slots == loader.memory_bytes());
+  CHECK(memory.slots >= 6 * 16 * kPictureBytes);
+  CHECK(memory.slots < 6 * 17 * (kPictureBytes + 64));
+  CHECK(memory.scratch == 2 * ((2 << 20) + 24 * 96 * 96 + kPictureBytes));
+  CHECK(memory.own() == memory.slots + memory.scratch + memory.bookkeeping);
+  // 100 blocks, of which 8 are open.
+  CHECK(memory.window == 8 * ((dataset.shards()[0].bytes + 99) / 100));
+  CHECK(memory.mapped == 2 * memory.window);
+  options.behind = Behind::kKeep;
+  CHECK(Loader(dataset, options).Memory().mapped == dataset.shards()[0].bytes);
+  options.shuffle = Shuffle::kRandom;
+  CHECK(Loader(dataset, options).Memory().window >= dataset.shards()[0].bytes);
+}
+
+TEST_CASE("A rank of two has half of the window") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 800));
+  LoaderOptions options = SmallWindow(Behind::kUnmap);
+  const std::uint64_t alone = Loader(dataset, options).Memory().window;
+  options.world_size = 2;
+  CHECK(Loader(dataset, options).Memory().window == alone / 2);
+}
+
+TEST_CASE("What is mapped of the shards stays under two windows where blocks behind are let go") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteLargerDataset(folder, 1600);
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
+    for (const Behind behind : {Behind::kUnmap, Behind::kDrop}) {
+      const Dataset dataset = Dataset::Open(path);
+      LoaderOptions options = SmallWindow(behind);
+      options.shuffle = shuffle;
+      Loader loader(dataset, options);
+      // Header and directory, with what the kernel maps around them.
+      const std::uint64_t frame = 4 * 65536;
+      std::uint64_t most = 0;
+      for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+        std::set<std::uint64_t> samples;
+        for (const Batch& batch : loader.Epoch(epoch)) {
+          samples.insert(batch.samples().begin(), batch.samples().end());
+          for (std::size_t row = 0; row < batch.size(); ++row)
+            REQUIRE(batch.image().data[row * kPictureBytes] ==
+                    static_cast<std::uint8_t>(batch.samples()[row]));
+          if (batch.index() % 4 == 0) most = std::max(most, MappedBytes(path.string()));
+        }
+        REQUIRE(samples.size() == 1600);
+      }
+      CHECK(most > 0);
+      CHECK(most <= loader.Memory().mapped + frame);
+    }
+  }
+}
+
+TEST_CASE("Blocks behind are let go of when epochs are left early and on several ranks") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteLargerDataset(folder, 1600);
+  LoaderOptions options = SmallWindow(Behind::kUnmap);
+  options.world_size = 2;
+  options.rank = 1;
+  Loader loader(Dataset::Open(path), options);
+  std::uint64_t most = 0;
+  for (std::uint64_t round = 0; round < 12; ++round) {
+    std::uint64_t batches = 0;
+    for (const Batch& batch : loader.Epoch(round / 3)) {
+      REQUIRE(batch.size() > 0);
+      most = std::max(most, MappedBytes(path.string()));
+      if (++batches == 5 + round) break;
+    }
+  }
+  // An epoch that was left has its window open until the ring has gone round once more.
+  CHECK(most <= 2 * loader.Memory().mapped + 4 * 65536);
+}
+
+TEST_CASE("Blocks that are dropped leave the page cache") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 1600));
+  if (!DropFromCache(dataset)) {
+    WARN("skipped: this file system drops nothing");
+    return;
+  }
+  Loader loader(dataset, SmallWindow(Behind::kDrop));
+  PlayBatches(loader, 0, 90);
+  CHECK(CachedBytes(dataset) <= dataset.shards()[0].bytes / 2);
+}
+
+TEST_CASE("The loader's own memory stays under the bound, whatever kind of file it meets") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "kinds";
+  {
+    DatasetWriter writer(path, {{Field::Image()}}, {"kinds", 4'000'000, 4});
+    for (int i = 0; i < 24; ++i) {
+      JpegOptions kind;
+      kind.progressive = i % 2 == 0;
+      kind.subsample = i % 3 != 0;
+      SampleBuilder sample = writer.NewSample(std::to_string(i));
+      const auto side = static_cast<std::uint32_t>(400 + 16 * i);
+      sample.SetJpeg("image",
+                     MakeJpeg(MakePicture(side, side, 3, static_cast<std::uint64_t>(i)), kind));
+      writer.Add(sample);
+    }
+    writer.Finish();
+  }
+  LoaderOptions options = OptionsFor(4, 2);
+  options.transform = {RandomResizedCrop(224), HorizontalFlip()};
+  const std::uint64_t before = AnonymousBytes();
+  Loader loader(Dataset::Open(path), options);
+  std::uint64_t most = 0;
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      REQUIRE(batch.size() == 4);
+      most = std::max(most, AnonymousBytes());
+    }
+  }
+  if (!kSanitized) CHECK(most <= before + loader.Memory().own());
+}
+
+namespace {
+
+// A memory cgroup of one's own, where this process may make one.
+class MemoryGroup {
+ public:
+  explicit MemoryGroup(std::uint64_t limit) {
+    const std::string name = "/sluice-test-" + std::to_string(getpid());
+    if (Make("/sys/fs/cgroup/memory" + name, "memory.limit_in_bytes", limit)) return;
+    Make("/sys/fs/cgroup" + name, "memory.max", limit);
+  }
+  ~MemoryGroup() {
+    if (!folder_.empty()) rmdir(folder_.c_str());
+  }
+  bool made() const { return !folder_.empty(); }
+  // Runs the program inside and returns its exit code, or 256 + the signal that ended it.
+  int Run(const std::string& command) const {
+    const std::string inside = "echo $$ > '" + folder_ + "/cgroup.procs' && exec " + command;
+    const int status = std::system(("sh -c \"" + inside + "\"").c_str());
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
+  }
+
+ private:
+  bool Make(const std::string& folder, const char* limit_file, std::uint64_t limit) {
+    if (mkdir(folder.c_str(), 0755) != 0) return false;
+    std::ofstream file(folder + "/" + limit_file);
+    file << limit << std::flush;
+    if (file.good()) {
+      folder_ = folder;
+    } else {
+      rmdir(folder.c_str());
+    }
+    return made();
+  }
+  std::string folder_;
+};
+
+}  // namespace
+
+TEST_CASE("A dataset four times as large as a memory group allows is read for several epochs") {
+  constexpr std::uint64_t kLimit = 12 << 20;
+  const MemoryGroup group(kLimit);
+  if (!group.made() || kSanitized) {
+    WARN("skipped: this process may not make a memory group, or runs under a sanitizer");
+    return;
+  }
+  const TemporaryFolder folder;
+  constexpr int kSamples = 4 * kLimit / kPictureBytes;
+  const std::filesystem::path path = WriteLargerDataset(folder, kSamples);
+  for (const std::string behind : {"keep", "drop"}) {
+    // Pages that are there already count as another group's.
+    if (!DropFromCache(Dataset::Open(path))) WARN("this file system drops nothing");
+    const std::string out = (folder / "out").string();
+    const int result = group.Run(std::string(SLUICE_PLAY_BOUNDED) + " '" + path.string() + "' " +
+                                 behind + " 3 > '" + out + "'");
+    REQUIRE(result == 0);
+    std::ifstream answer(out);
+    int samples = 0;
+    answer >> samples;
+    CHECK(samples == 3 * kSamples);
+  }
+}
