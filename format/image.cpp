@@ -1,4 +1,9 @@
+#include <string>
+
+#include <sluice/error.h>
 #include <sluice/image.h>
+
+#include "format/pixels/packed/pack.h"
 
 namespace sluice {
 
@@ -8,8 +13,23 @@ std::string_view NameOf(Codec codec) noexcept {
     case Codec::kRaw: return "raw";
     case Codec::kJpeg: return "jpeg";
     case Codec::kZstd: return "zstd";
+    case Codec::kPacked: return "packed";
   }
   return "unknown";
+}
+
+std::vector<std::byte> JpegFileOf(const ImagePayload& payload) {
+  if (payload.codec == Codec::kJpeg) return {payload.bytes.begin(), payload.bytes.end()};
+  if (payload.codec != Codec::kPacked) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "holds pixels (codec " + std::string(NameOf(payload.codec)) + "), no JPEG's coefficients");
+  }
+  packed::Coefficients coefficients;
+  if (const Defect defect = packed::Unpack(payload.bytes, coefficients)) {
+    throw Error(ErrorCode::kCorrupt, defect);
+  }
+  return packed::WriteJpeg(coefficients);
 }
 
 }  // namespace sluice

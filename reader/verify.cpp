@@ -33,7 +33,7 @@ class ShardCheck {
 
   DatasetState& dataset_;
   const VerifyOptions& options_;
-  PayloadDecoder decoder_;
+  PayloadDecoder decoder_{DecodePolicy{.whole_file = true}};
   std::vector<std::uint8_t> pixels_;
 };
 

@@ -13,6 +13,7 @@
 #include "format/pixels/interleaved.h"
 #include "format/pixels/jpeg.h"
 #include "format/pixels/jpeg_planes.h"
+#include "format/pixels/packed/decoder.h"
 #include "format/pixels/planar.h"
 #include "format/pixels/resample.h"
 
@@ -110,8 +111,9 @@ struct PayloadDecoder::State {
   const DecodePolicy policy;
   const kernels::Kernels& set = kernels::Chosen();
   baseline::Decoder baseline{set};  // what our writer stores, and most of what others do
-  JpegPlanes jpeg_planes{set};      // other grey and Y Cb Cr files
-  JpegDecoder jpeg;                 // RGB, CMYK
+  packed::Decoder packed{set};
+  JpegPlanes jpeg_planes{set};  // other grey and Y Cb Cr files
+  JpegDecoder jpeg;             // RGB, CMYK
   PlanarResampler planar{set};
   InterleavedResampler interleaved{set};  // everything that is not in planes
   std::vector<std::byte> inflated;
@@ -126,6 +128,7 @@ struct PayloadDecoder::State {
   };
 
   Defect DecodeJpeg(const ImagePayload& payload, const Region& region, const PixelTarget& target);
+  Defect DecodePacked(const ImagePayload& payload, const Region& region, const PixelTarget& target);
   Defect DecodeOtherColours(const ImagePayload& payload, const Region& region,
                             std::uint32_t channels, Part& part);
   void Finish(const Part& part, const Region& region, const PixelTarget& target);
@@ -159,6 +162,17 @@ Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Regi
     return defect;
   }
   Finish(part, region, target);
+  return nullptr;
+}
+
+Defect PayloadDecoder::State::DecodePacked(const ImagePayload& payload, const Region& region,
+                                           const PixelTarget& target) {
+  if (payload.pixel_type != PixelType::kUint8) return "a packed image cannot have 16-bit pixels";
+  if (target.channels != 1 && target.channels != 3) {
+    return "a packed image gives one or three channels";
+  }
+  if (const Defect defect = packed.Decode(payload, target.channels, region, policy)) return defect;
+  planar.Run(packed.planes(), packed.components(), region, target);
   return nullptr;
 }
 
@@ -319,6 +333,7 @@ Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
   Defect defect = nullptr;
   switch (payload.codec) {
     case Codec::kJpeg: return state.DecodeJpeg(payload, region, target);
+    case Codec::kPacked: return state.DecodePacked(payload, region, target);
     case Codec::kRaw:
     case Codec::kZstd: defect = state.RawPixels(payload, region, target.channels, part); break;
     default: return "the codec is not known to this build; use a newer version of Sluice";

@@ -74,6 +74,9 @@ TEST_CASE("payloads of any content are decoded or refused") {
 TEST_CASE("JPEGs of any content are decoded as libjpeg does or refused, alike by all kernels") {
   RunAll(TargetNamed("jpeg"));
 }
+TEST_CASE("packed images of any content are decoded or refused, alike by all kernels") {
+  RunAll(TargetNamed("packed"));
+}
 TEST_CASE("plans of any content are gone on with or refused") {
   RunAll(TargetNamed("plan"));
 }
@@ -85,6 +88,22 @@ TEST_CASE("sources of any content are converted or left out") {
 }
 
 // Without this a decoder that refused everything would pass.
+TEST_CASE(
+    "The seeds of the packed target are all held against their JPEGs, and some mutations are") {
+  const std::vector<Input> seeds = PackedSeeds();
+  RandomStream random(3, static_cast<Purpose>(0xF22), 0);
+  std::size_t compared = 0;
+  for (const Input& seed : seeds) {
+    REQUIRE(ComparePacked(seed));
+    for (int i = 0; i < 20; ++i) {
+      Input input = seed;
+      Mutate(input, seeds[random.Below(seeds.size())], random);
+      compared += ComparePacked(input) ? 1 : 0;
+    }
+  }
+  CHECK(compared > seeds.size());
+}
+
 TEST_CASE("The seeds of the JPEG target are all compared with libjpeg, and many mutations are") {
   const std::vector<Input> seeds = JpegSeeds();
   RandomStream random(2, static_cast<Purpose>(0xF22), 0);

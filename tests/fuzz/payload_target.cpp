@@ -5,6 +5,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
+#include "format/pixels/packed/pack.h"
 #include "tests/fuzz/jpeg_mutate.h"
 #include "tests/fuzz/mutate.h"
 #include "tests/fuzz/targets.h"
@@ -159,6 +160,14 @@ std::vector<Input> PayloadSeeds() {
   }
   add(crop, test::MakeJpeg(test::MakePicture(40, 30, 1)));
   add(crop, test::MakeJpeg(test::MakePicture(40, 30, 4)));
+  packed::Coefficients coefficients;
+  std::string why;
+  Promise(
+      packed::ReadCoefficients(test::MakeJpeg(picture), coefficients, why) == packed::Taken::kYes,
+      "the picture of a seed can be packed");
+  Request packed_crop = crop;
+  packed_crop.codec = 4;
+  add(packed_crop, packed::Pack(coefficients));
   const Bytes pixels = std::as_bytes(std::span(picture.pixels));
   Request raw = crop;
   raw.codec = 1;

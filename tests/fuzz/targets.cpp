@@ -15,6 +15,7 @@ std::span<const Target> Targets() {
       {"shard", RunShard, ShardSeeds, 400},
       {"payload", RunPayload, PayloadSeeds, 150, MutatePayload},
       {"jpeg", RunJpeg, JpegSeeds, 50, MutateJpeg},
+      {"packed", RunPacked, PackedSeeds, 150},
       {"plan", RunPlan, PlanSeeds, 1000},
       {"origin", RunOrigin, OriginSeeds, 1000},
       {"source", RunSource, SourceSeeds, 80},

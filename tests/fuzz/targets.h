@@ -38,6 +38,7 @@ void RunKeys(Bytes input);
 void RunShard(Bytes input);
 void RunPayload(Bytes input);
 void RunJpeg(Bytes input);
+void RunPacked(Bytes input);
 void RunPlan(Bytes input);
 void RunOrigin(Bytes input);
 void RunSource(Bytes input);
@@ -48,9 +49,13 @@ std::vector<Input> KeysSeeds();
 std::vector<Input> ShardSeeds();
 std::vector<Input> PayloadSeeds();
 std::vector<Input> JpegSeeds();
+std::vector<Input> PackedSeeds();
 std::vector<Input> PlanSeeds();
 std::vector<Input> OriginSeeds();
 std::vector<Input> SourceSeeds();
+
+// Whether the input was a packed image without a fault, and was held against its JPEG.
+bool ComparePacked(Bytes input);
 
 // Ends the process, naming the promise, unless it holds.
 void Promise(bool holds, const char* promise);

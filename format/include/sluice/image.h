@@ -15,9 +15,10 @@ enum class Codec : std::uint16_t {
   kRaw = 1,     // the bytes themselves; for images, rows of interleaved pixels without padding
   kJpeg = 2,    // one complete JPEG file
   kZstd = 3,    // one zstd frame of what kRaw would hold
+  kPacked = 4,  // a JPEG's coefficients, laid out for fast decoding
 };
 
-std::string_view NameOf(Codec codec) noexcept;  // "absent", "raw", "jpeg", "zstd"
+std::string_view NameOf(Codec codec) noexcept;  // "absent", "raw", "jpeg", ...
 
 enum class PixelType : std::uint8_t { kUint8 = 0, kUint16 = 1 };
 
@@ -46,6 +47,12 @@ struct ImagePayload {
   std::uint32_t height = 0;
   std::span<const std::byte> bytes;
 };
+
+// The JPEG file that a payload of codec kJpeg is, or that one of codec kPacked was made from: the
+// same coefficients in a baseline file without metadata; of a file that a conversion wrote, the
+// very bytes. Throws Error(kUnsupported) for another codec, Error(kCorrupt) for a payload that is
+// broken.
+std::vector<std::byte> JpegFileOf(const ImagePayload& payload);
 
 // Decoded pixels, height x width x channels, rows without padding; 16-bit samples are
 // native-endian.

@@ -42,6 +42,23 @@ struct SegmentJob {
   bool transform = true;  // false leaves the planes as they are: for measurements
 };
 
+// A row of a packed image's blocks (FORMAT.md, "Packed"), of which those in [left, right) are
+// wanted in a plane by columns.
+struct PackedRowJob {
+  const std::uint8_t* bytes = nullptr;  // 16 more may be read
+  std::size_t size = 0;
+  std::uint32_t blocks = 0;
+  std::uint32_t left = 0, right = 0;
+  const std::int16_t* quant = nullptr;  // natural order
+  std::uint8_t* plane = nullptr;        // its first column is that of block `left`
+  std::size_t stride = 0;
+  std::uint32_t size_log2 = 3;      // a block becomes 8, 4, 2 or 1 samples square
+  std::uint64_t* masks = nullptr;   // room for `blocks`
+  std::uint32_t* starts = nullptr;  // room for `blocks` and one more
+  std::uint8_t* values = nullptr;   // room for 64 of each block, and kSlack
+  bool transform = true;            // false leaves the plane as it is: for measurements
+};
+
 // The weights for each output along an axis, which begins at `start` and has its outputs' centres
 // at start + (i + 0.5) * scale: a sample whose centre lies d from an output's gets a share of
 // (reach - d) * slope, one at the most and none below zero, made to add up. All in samples, below
@@ -71,6 +88,8 @@ struct Kernels {
   const char* name;
   // False if the coded data breaks a rule of T.81; the planes then hold nothing of use.
   bool (*decode_segment)(const SegmentJob& job);
+  // False if the row's parts do not fit into it; the plane then holds nothing of use.
+  bool (*unpack_row)(const PackedRowJob& job);
   void (*make_weights)(const WeightJob& job);
   void (*sum_lines)(const LineSum& sum, std::size_t count, std::uint8_t* out);
   // out[y * out_stride + x] = in[x * in_stride + y], for `columns` of `rows` values each. Writes

@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include "format/pixels/kernels/expand_table.h"
 #include "format/pixels/kernels/idct_constants.h"
 #include "format/pixels/kernels/kernels.h"
 

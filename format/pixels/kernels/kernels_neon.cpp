@@ -3,6 +3,7 @@
 
 #include <arm_neon.h>
 
+#include "format/pixels/kernels/expand_table.h"
 #include "format/pixels/kernels/idct_constants.h"
 #include "format/pixels/kernels/kernels.h"
 

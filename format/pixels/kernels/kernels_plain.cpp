@@ -1,6 +1,7 @@
 // The kernels in plain C++, for every machine.
 #include <cstring>
 
+#include "format/pixels/kernels/expand_table.h"
 #include "format/pixels/kernels/idct_constants.h"
 #include "format/pixels/kernels/kernels.h"
 

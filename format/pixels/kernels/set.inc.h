@@ -10,8 +10,9 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 // clang-format off
 #include "format/pixels/kernels/idct.inc.h"
 #include "format/pixels/kernels/entropy.inc.h"
+#include "format/pixels/kernels/packed.inc.h"
 #include "format/pixels/kernels/weights.inc.h"
 // clang-format on
 
-const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, MakeWeights, SumLines, Transpose,
-                      LineToRgb,       LineToPlanes,  JoinRgb,     SplitRgb, MirrorRgb};
+const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, UnpackRow, MakeWeights, SumLines, Transpose,
+                      LineToRgb,       LineToPlanes,  JoinRgb,   SplitRgb,    MirrorRgb};

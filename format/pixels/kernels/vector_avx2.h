@@ -22,10 +22,62 @@ SLUICE_INLINE Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept 
   return {_mm256_sub_epi32(a.v, b.v)};
 }
 
+// The bytes at `in`, one behind another, to the places of the mask's ones; zeros elsewhere. Reads
+// eight.
+SLUICE_INLINE __m128i Expanded(const std::uint8_t* in, std::uint8_t mask) noexcept {
+  return _mm_shuffle_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(in)),
+                          _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kExpand.shuffle[mask])));
+}
+SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
+  return static_cast<std::uint64_t>(_mm_cvtsi128_si64(Expanded(in, mask)));
+}
+// The same for signed values of 8 bits, made 16.
+SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
+                             std::int16_t* out) noexcept {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_cvtepi8_epi16(Expanded(in, mask)));
+}
+
+// Signed values of 4 bits, the low half of a byte first, to bytes; for -8 the next of `more`.
+// Writes up to 15 bytes more than `count` and reads as many. False where `more` ends before.
+inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
+                          const std::uint8_t* more_end, std::uint8_t* out) noexcept {
+  const __m128i low = _mm_set1_epi8(15);
+  const __m128i escape = _mm_set1_epi8(8);
+  const __m128i meaning = _mm_setr_epi8(0, 1, 2, 3, 4, 5, 6, 7, 0, -7, -6, -5, -4, -3, -2, -1);
+  for (std::size_t i = 0; i < count; i += 16) {
+    const __m128i pairs = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(in + i / 2));
+    const __m128i nibbles =
+        _mm_unpacklo_epi8(_mm_and_si128(pairs, low), _mm_and_si128(_mm_srli_epi16(pairs, 4), low));
+    auto escapes = static_cast<std::uint32_t>(_mm_movemask_epi8(_mm_cmpeq_epi8(nibbles, escape)));
+    if (count - i < 16) escapes &= (1U << (count - i)) - 1;
+    const __m128i first = Expanded(more, static_cast<std::uint8_t>(escapes));
+    more += __builtin_popcount(escapes & 255);
+    // What is read here lies inside, too: eight escapes lead no further than the end of what may be
+    // read behind `more_end`.
+    const __m128i second = Expanded(more, static_cast<std::uint8_t>(escapes >> 8));
+    more += __builtin_popcount(escapes >> 8);
+    if (more > more_end) return false;
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(out + i),
+        _mm_or_si128(_mm_shuffle_epi8(meaning, nibbles), _mm_unpacklo_epi64(first, second)));
+  }
+  return true;
+}
+
 struct Vector16x2 {
   using Wide = Wide32x2;
   static constexpr int kBlocks = 2;
   __m256i v;
+  static SLUICE_INLINE Vector16x2 LoadTwice(const std::int16_t* a) noexcept {
+    return {_mm256_broadcastsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a)))};
+  }
+  static SLUICE_INLINE Vector16x2 Expand(const std::uint8_t* a, std::uint8_t mask_a,
+                                         const std::uint8_t* b, std::uint8_t mask_b) noexcept {
+    return {_mm256_cvtepi8_epi16(_mm_unpacklo_epi64(Expanded(a, mask_a), Expanded(b, mask_b)))};
+  }
+  SLUICE_INLINE void SetFirst(std::int16_t a, std::int16_t b) noexcept {
+    v = _mm256_insert_epi16(_mm256_insert_epi16(v, a, 0), b, 8);
+  }
   static SLUICE_INLINE Vector16x2 Load(const std::int16_t* a, const std::int16_t* b) noexcept {
     return {_mm256_inserti128_si256(
         _mm256_castsi128_si256(_mm_loadu_si128(reinterpret_cast<const __m128i*>(a))),

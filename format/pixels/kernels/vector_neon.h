@@ -20,10 +20,49 @@ SLUICE_INLINE Wide32 operator-(const Wide32& a, const Wide32& b) noexcept {
   return {vsubq_s32(a.v, b.v)};
 }
 
+// The bytes at `in`, one behind another, to the places of the mask's ones; zeros elsewhere. Reads
+// eight.
+SLUICE_INLINE uint8x8_t Expanded(const std::uint8_t* in, std::uint8_t mask) noexcept {
+  return vtbl1_u8(vld1_u8(in), vld1_u8(kExpand.shuffle[mask]));
+}
+SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
+  return vget_lane_u64(vreinterpret_u64_u8(Expanded(in, mask)), 0);
+}
+// The same for signed values of 8 bits, made 16.
+SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
+                             std::int16_t* out) noexcept {
+  vst1q_s16(out, vmovl_s8(vreinterpret_s8_u8(Expanded(in, mask))));
+}
+
+// Signed values of 4 bits, the low half of a byte first, to bytes; for -8 the next of `more`.
+// Writes up to 15 bytes more than `count` and reads as many. False where `more` ends before.
+inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
+                          const std::uint8_t* more_end, std::uint8_t* out) noexcept {
+  for (std::size_t i = 0; i < count; i += 16) {
+    const uint8x8_t pairs = vld1_u8(in + i / 2);
+    const uint8x8_t low = vshl_n_u8(pairs, 4);  // each value in the high half, to keep its sign
+    const uint8x8_t high = vand_u8(pairs, vdup_n_u8(0xF0));
+    const uint8x16_t both = vcombine_u8(vzip1_u8(low, high), vzip2_u8(low, high));
+    const int8x16_t values = vshrq_n_s8(vreinterpretq_s8_u8(both), 4);
+    vst1q_u8(out + i, vreinterpretq_u8_s8(values));
+    if (vminvq_s8(values) != -8) continue;
+    for (std::size_t k = i; k < i + 16 && k < count; ++k) {
+      if (out[k] != 0xF8) continue;
+      if (more == more_end) return false;
+      out[k] = *more++;
+    }
+  }
+  return true;
+}
+
 struct Vector16 {
   using Wide = Wide32;
   static constexpr int kBlocks = 1;
   int16x8_t v;
+  static SLUICE_INLINE Vector16 Expand(const std::uint8_t* a, std::uint8_t mask) noexcept {
+    return {vmovl_s8(vreinterpret_s8_u8(Expanded(a, mask)))};
+  }
+  SLUICE_INLINE void SetFirst(std::int16_t a) noexcept { v = vsetq_lane_s16(a, v, 0); }
   static SLUICE_INLINE Vector16 Load(const std::int16_t* a) noexcept { return {vld1q_s16(a)}; }
   static SLUICE_INLINE void Clear(std::int16_t* a) noexcept { vst1q_s16(a, vdupq_n_s16(0)); }
 };

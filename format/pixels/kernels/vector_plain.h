@@ -46,6 +46,39 @@ inline Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept {
   return r;
 }
 
+// The bytes at `in`, one behind another, to the places of the mask's ones, the lowest first; zeros
+// elsewhere.
+inline std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
+  std::uint64_t out = 0;
+  for (int place = 0; place < 64; place += 8, mask = static_cast<std::uint8_t>(mask >> 1)) {
+    if ((mask & 1) != 0) out |= std::uint64_t{*in++} << place;
+  }
+  return out;
+}
+// The same for signed values of 8 bits, made 16.
+inline void ExpandRow(const std::uint8_t* in, std::uint8_t mask, std::int16_t* out) noexcept {
+  for (int i = 0; i < 8; ++i, mask = static_cast<std::uint8_t>(mask >> 1)) {
+    out[i] = static_cast<std::int8_t>((mask & 1) != 0 ? *in++ : 0);
+  }
+}
+
+// Signed values of 4 bits, the low half of a byte first, to bytes; for -8 the next of `more`. False
+// where `more` ends before.
+inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
+                          const std::uint8_t* more_end, std::uint8_t* out) noexcept {
+  for (std::size_t i = 0; i < count; ++i) {
+    const unsigned nibble = (in[i / 2] >> (i % 2 * 4)) & 15U;
+    if (nibble != 8) {
+      out[i] = static_cast<std::uint8_t>(nibble > 8 ? nibble + 240 : nibble);
+    } else if (more == more_end) {
+      return false;
+    } else {
+      out[i] = *more++;
+    }
+  }
+  return true;
+}
+
 // Sixteen values of 16 bits: eight of one block, then eight of another.
 struct Vector16x2 {
   using Wide = Wide32x2;
@@ -61,6 +94,18 @@ struct Vector16x2 {
   static void Clear(std::int16_t* a, std::int16_t* b) noexcept {
     std::memset(a, 0, 16);
     std::memset(b, 0, 16);
+  }
+  static Vector16x2 LoadTwice(const std::int16_t* a) noexcept { return Load(a, a); }
+  static Vector16x2 Expand(const std::uint8_t* a, std::uint8_t mask_a, const std::uint8_t* b,
+                           std::uint8_t mask_b) noexcept {
+    Vector16x2 r;
+    ExpandRow(a, mask_a, r.lane);
+    ExpandRow(b, mask_b, r.lane + 8);
+    return r;
+  }
+  void SetFirst(std::int16_t a, std::int16_t b) noexcept {
+    lane[0] = a;
+    lane[8] = b;
   }
 };
 using BlockVector = Vector16x2;

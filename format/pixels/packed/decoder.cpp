@@ -1,0 +1,80 @@
+#include "format/pixels/packed/decoder.h"
+
+#include <algorithm>
+
+#include "format/pixels/packed/pack.h"
+
+namespace sluice::packed {
+
+namespace {
+
+template <class Value>
+void Grow(std::vector<Value>& values, std::size_t size) {
+  if (values.size() < size) values.resize(size);
+}
+
+}  // namespace
+
+Defect Decoder::DecodeComponent(Bytes payload, std::uint32_t c, const Region& region,
+                                const DecodePolicy& policy) {
+  const Component& component = header_.component[c];
+  const std::uint32_t fx = header_.max_h / component.h;
+  const std::uint32_t fy = header_.max_v / component.v;
+  const std::uint32_t log2 = ReductionLog2(region, fx, fy, policy.samples_per_pixel);
+  const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
+  ColumnPlane& plane = planes_[c];
+  plane.x = MakeComponentAxis(region.x, fx << log2, reduced(component.width), region.filter);
+  plane.y = MakeComponentAxis(region.y, fy << log2, reduced(component.height), region.filter);
+  const std::uint32_t side = 8U >> log2;
+  kernels::PackedRowJob job;
+  job.left = plane.x.first / side;
+  job.right = (plane.x.last - 1) / side + 1;
+  const std::uint32_t top = plane.y.first / side;
+  const std::uint32_t bottom = (plane.y.last - 1) / side + 1;
+  plane.left = job.left * side;
+  plane.top = top * side;
+  plane.stride = AlignUp(std::size_t{bottom - top} * side, 32) + 32;
+  Grow(samples_[c], plane.stride * (std::size_t{job.right - job.left} * side) + kernels::kSlack);
+  plane.data = samples_[c].data();
+
+  std::int16_t quant[64];
+  std::copy_n(header_.table[component.table], 64, quant);
+  Grow(masks_, component.across);
+  Grow(starts_, component.across + 1);
+  Grow(values_, std::size_t{component.across} * 64 + kernels::kSlack);
+  job.blocks = component.across;
+  job.quant = quant;
+  job.stride = plane.stride;
+  job.size_log2 = 3 - log2;
+  job.masks = masks_.data();
+  job.starts = starts_.data();
+  job.values = values_.data();
+  for (std::uint32_t y = top; y < bottom; ++y) {
+    const Bytes row = RowOf(payload, header_, component.first_row + y);
+    job.bytes = reinterpret_cast<const std::uint8_t*>(row.data());
+    job.size = row.size();
+    job.plane = samples_[c].data() + std::size_t{y - top} * side;
+    if (!set_.unpack_row(job)) return "a row of the packed image contradicts itself";
+  }
+  return nullptr;
+}
+
+Defect Decoder::Decode(const ImagePayload& payload, std::uint32_t channels, const Region& region,
+                       const DecodePolicy& policy) {
+  if (const Defect defect = ParseHeader(payload.bytes, header_)) return defect;
+  if (header_.width != payload.width || header_.height != payload.height ||
+      header_.components != payload.channels) {
+    return "the packed image is of another size than the table says";
+  }
+  if (policy.whole_file) {
+    Coefficients all;
+    if (const Defect defect = Unpack(payload.bytes, all)) return defect;
+  }
+  const std::uint32_t wanted = channels == 1 ? 1 : header_.components;
+  for (std::uint32_t c = 0; c < wanted; ++c) {
+    if (const Defect defect = DecodeComponent(payload.bytes, c, region, policy)) return defect;
+  }
+  return nullptr;
+}
+
+}  // namespace sluice::packed

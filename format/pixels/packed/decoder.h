@@ -1,0 +1,40 @@
+// Decoding the part of a packed image that a region needs into planes: the rows and columns of
+// blocks it touches, of each component on its own, at a reduced size where the output is that much
+// smaller. The planes are those that the JPEG decoder makes of the file the image was packed from.
+#pragma once
+
+#include <vector>
+
+#include "format/pixels/kernels/kernels.h"
+#include "format/pixels/packed/layout.h"
+#include "format/pixels/planar.h"
+
+namespace sluice::packed {
+
+// Keeps its memory from picture to picture; one thread at a time.
+class Decoder {
+ public:
+  explicit Decoder(const kernels::Kernels& set) : set_(set) {}
+
+  // The planes that `region` needs for `channels` (1: only the first) of a picture that must be
+  // width x height, with so many channels, or why not.
+  Defect Decode(const ImagePayload& payload, std::uint32_t channels, const Region& region,
+                const DecodePolicy& policy = {});
+
+  const ColumnPlane* planes() const noexcept { return planes_; }
+  std::uint32_t components() const noexcept { return header_.components; }
+
+ private:
+  Defect DecodeComponent(Bytes payload, std::uint32_t c, const Region& region,
+                         const DecodePolicy& policy);
+
+  const kernels::Kernels& set_;
+  Header header_;
+  std::vector<std::uint64_t> masks_;
+  std::vector<std::uint32_t> starts_;
+  std::vector<std::uint8_t> values_;
+  std::vector<std::uint8_t> samples_[3];
+  ColumnPlane planes_[3];
+};
+
+}  // namespace sluice::packed

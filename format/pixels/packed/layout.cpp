@@ -1,0 +1,97 @@
+#include "format/pixels/packed/layout.h"
+
+namespace sluice::packed {
+
+namespace {
+
+constexpr Defect kTooShort = "the packed image is too short for its size";
+
+// What a payload says before its directory.
+Defect ParseSizes(Bytes payload, Header& header) noexcept {
+  if (payload.size() < kHeaderBytes) return "the packed image is shorter than its header";
+  const auto byte = [payload](std::size_t at) { return static_cast<std::uint8_t>(payload[at]); };
+  if (byte(0) != kForm) return "the packed image has a form that this version does not know";
+  header.components = byte(1);
+  Component& first = header.component[0];
+  first.h = byte(2) >> 4;
+  first.v = byte(2) & 15;
+  header.tables = byte(3);
+  header.width = LoadAt<std::uint16_t>(payload, 4);
+  header.height = LoadAt<std::uint16_t>(payload, 6);
+  header.density_unit = byte(11);
+  header.density_x = LoadAt<std::uint16_t>(payload, 12);
+  header.density_y = LoadAt<std::uint16_t>(payload, 14);
+  header.jfif_major = byte(16);
+  header.jfif_minor = byte(17);
+  header.restart_interval = LoadAt<std::uint16_t>(payload, 18);
+  const bool grey = header.components == 1;
+  if ((!grey && header.components != 3) || first.h < 1 || first.h > 2 || first.v < 1 ||
+      first.v > 2 || (grey && first.h * first.v != 1)) {
+    return "the packed image has components that this version does not know";
+  }
+  if (header.tables < 1 || header.tables > header.components) {
+    return "the packed image has too few or too many quantisation tables";
+  }
+  if (header.width == 0 || header.height == 0) return "the packed image has no pixels";
+  LayOut(header);
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    header.component[c].table = byte(8 + c);
+    const std::uint32_t tables = c < header.components ? header.tables : 1;
+    if (header.component[c].table >= tables) {
+      return "a component of the packed image has no quantisation table";
+    }
+  }
+  return payload.size() < header.directory_offset() ? kTooShort : nullptr;
+}
+
+std::uint64_t BlocksOf(const Header& header) noexcept {
+  std::uint64_t blocks = 0;
+  for (std::uint32_t c = 0; c < header.components; ++c)
+    blocks += std::uint64_t{header.component[c].across} * header.component[c].down;
+  return blocks;
+}
+
+}  // namespace
+
+void LayOut(Header& header) noexcept {
+  for (std::uint32_t c = 1; c < header.components; ++c)
+    header.component[c].h = header.component[c].v = 1;
+  header.max_h = header.component[0].h;
+  header.max_v = header.component[0].v;
+  std::uint32_t row = 0;
+  for (std::uint32_t c = 0; c < header.components; ++c) {
+    Component& component = header.component[c];
+    component.width = (header.width * component.h + header.max_h - 1) / header.max_h;
+    component.height = (header.height * component.v + header.max_v - 1) / header.max_v;
+    component.across = (component.width + 7) / 8;
+    component.down = (component.height + 7) / 8;
+    component.first_row = row;
+    row += component.down;
+  }
+}
+
+Defect ParseHeader(Bytes payload, Header& header) noexcept {
+  if (const Defect defect = ParseSizes(payload, header)) return defect;
+  // Every block takes three bytes at the least: no memory for a picture that cannot be there.
+  const std::uint64_t least = header.rows_offset() +
+                              header.rows() * std::uint64_t{kRowHeaderBytes} +
+                              BlocksOf(header) * 3 + kEndBytes;
+  if (payload.size() < least) return kTooShort;
+  for (std::uint32_t t = 0; t < header.tables; ++t) {
+    for (std::size_t i = 0; i < kTableBytes; ++i)
+      header.table[t][i] = static_cast<std::uint8_t>(payload[kHeaderBytes + t * kTableBytes + i]);
+  }
+  return nullptr;
+}
+
+Bytes RowOf(Bytes payload, const Header& header, std::uint32_t row) noexcept {
+  const std::size_t entry = header.directory_offset() + row * sizeof(std::uint32_t);
+  const std::size_t begin = row == 0
+                                ? header.rows_offset()
+                                : LoadAt<std::uint32_t>(payload, entry - sizeof(std::uint32_t));
+  const std::size_t end = LoadAt<std::uint32_t>(payload, entry);
+  if (begin < header.rows_offset() || end < begin || end > payload.size() - kEndBytes) return {};
+  return payload.subspan(begin, end - begin);
+}
+
+}  // namespace sluice::packed

@@ -1,0 +1,317 @@
+// Packed images against the JPEGs they are made of: the same coefficients, files and pixels.
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include <sluice/error.h>
+
+#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/packed/decoder.h"
+#include "format/pixels/packed/pack.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+std::vector<const kernels::Kernels*> Sets() {
+  const kernels::KernelList list = kernels::Available();
+  return {list.sets, list.sets + list.count};
+}
+
+packed::Coefficients CoefficientsOf(const std::vector<std::byte>& jpeg) {
+  packed::Coefficients coefficients;
+  std::string why;
+  if (packed::ReadCoefficients(jpeg, coefficients, why) != packed::Taken::kYes) FAIL(why);
+  return coefficients;
+}
+
+std::vector<std::byte> Packed(const std::vector<std::byte>& jpeg) {
+  return packed::Pack(CoefficientsOf(jpeg));
+}
+
+// Of one instruction set, and what its planes become.
+struct Ways {
+  explicit Ways(const kernels::Kernels& kernel_set)
+      : set(&kernel_set), baseline(kernel_set), packed(kernel_set), planar(kernel_set) {}
+  const kernels::Kernels* set;
+  baseline::Decoder baseline;
+  packed::Decoder packed;
+  PlanarResampler planar;
+};
+
+using Pixels = std::vector<std::uint8_t>;
+
+Pixels Resampled(PlanarResampler& planar, const ColumnPlane* planes, std::uint32_t components,
+                 const Region& region, std::uint32_t channels) {
+  Pixels out(std::size_t{region.x.target} * region.y.target * channels, 0xAB);
+  planar.Run(planes, components, region, {out.data(), channels, PixelOrder::kInterleaved});
+  return out;
+}
+
+ImagePayload PayloadOf(Bytes bytes, const Picture& picture) {
+  return {Codec::kPacked, PixelType::kUint8, static_cast<std::uint8_t>(picture.channels),
+          picture.width,  picture.height,    bytes};
+}
+
+// A crop anywhere, enlarged or made smaller, by up to eight times and more.
+Region RandomRegion(const Picture& picture, RandomStream& random) {
+  const auto span = [&random](std::uint32_t size) {
+    Span s;
+    s.bound_length = static_cast<std::uint32_t>(1 + random.Below(size));
+    s.bound = static_cast<std::uint32_t>(random.Below(size - s.bound_length + 1));
+    s.start = s.bound;
+    s.length = s.bound_length;
+    s.out = s.target =
+        static_cast<std::uint32_t>(1 + random.Below(1 + size / (1 + random.Below(9))));
+    return s;
+  };
+  Region region;
+  region.x = span(picture.width);
+  region.y = span(picture.height);
+  region.flip = random.Below(2) == 1;
+  region.filter = random.Below(2) == 1 ? Filter::kArea : Filter::kTriangle;
+  return region;
+}
+
+struct Sampling {
+  int h, v;
+};
+constexpr Sampling kSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+
+std::vector<std::byte> Encode(const Picture& picture, Sampling sampling, int quality,
+                              bool progressive = false) {
+  JpegOptions options;
+  options.luma_h = sampling.h;
+  options.luma_v = sampling.v;
+  options.quality = quality;
+  options.progressive = progressive;
+  options.restart_rows = quality % 2;
+  return MakeJpeg(picture, options);
+}
+
+// Full contrast in every frequency: coefficients of every size.
+Picture Extreme(std::uint32_t width, std::uint32_t height, std::uint32_t channels) {
+  Picture picture{width, height, channels, {}};
+  RandomStream random(width, static_cast<Purpose>(999), 0);
+  for (std::size_t i = 0; i < std::size_t{width} * height * channels; ++i)
+    picture.pixels.push_back(random.Word() % 2 == 0 ? 0 : 255);
+  return picture;
+}
+
+// The bytes of FORMAT.md's example, by hand: two blocks of a grey picture of 16 x 8 pixels.
+std::vector<std::byte> Example() {
+  std::vector<int> bytes = {1, 1, 0x11, 1, 16, 0, 8, 0, 0, 0, 0, 0,
+                            1, 0, 1,    0, 1,  1, 0, 0, 0, 0, 0, 0};
+  bytes.insert(bytes.end(), 64, 0x10);
+  for (const int byte : {0x72, 0,    0,    0,     // where the only row ends
+                         1,    0,    0,    0,     // a large coefficient
+                         3,    5,                 // rows
+                         0x1A, 0,    0xFB, 0xFF,  // DC
+                         2,    1,    2,    8,     // masks
+                         0xE3, 0x88, 0x2C, 0xF7,  // values, bytes
+                         1,    0,    1,    1}) {  // + 256 at place 1 of block 1
+    bytes.push_back(byte);
+  }
+  bytes.insert(bytes.end(), 16, 0);
+  std::vector<std::byte> payload;
+  for (const int byte : bytes)
+    payload.push_back(static_cast<std::byte>(byte));
+  return payload;
+}
+
+}  // namespace
+
+TEST_CASE("The example of FORMAT.md holds the coefficients that it says, and is what is written") {
+  const std::vector<std::byte> payload = Example();
+  CHECK(payload.size() == 0x82);
+  packed::Coefficients coefficients;
+  const Defect defect = packed::Unpack(payload, coefficients);
+  if (defect != nullptr) FAIL(defect);
+  std::vector<std::int16_t> expected(128);
+  expected[0] = 26;
+  expected[1] = 3;
+  expected[8] = -2;
+  expected[64] = -5;
+  expected[64 + 1] = 300;
+  expected[64 + 2 * 8 + 3] = -9;
+  CHECK(coefficients.blocks[0] == expected);
+  CHECK(packed::Pack(coefficients) == payload);
+  // libjpeg's view of it.
+  const Picture picture = DecodeJpeg(packed::WriteJpeg(coefficients), 1);
+  for (const kernels::Kernels* set : Sets()) {
+    packed::Decoder decoder(*set);
+    const Region whole = Region::Whole(16, 8);
+    REQUIRE(decoder.Decode(PayloadOf(payload, {16, 8, 1, {}}), 1, whole) == nullptr);
+    PlanarResampler planar(*set);
+    CHECK(Resampled(planar, decoder.planes(), 1, whole, 1) == picture.pixels);
+  }
+}
+
+TEST_CASE("Of every sampling, size and quality, packing keeps the file, bit for bit") {
+  for (const Sampling sampling : kSamplings) {
+    for (const std::uint32_t channels : {1U, 3U}) {
+      for (const int quality : {1, 30, 75, 90, 100}) {
+        for (const auto& [width, height] :
+             {std::pair{1U, 1U}, {9U, 17U}, {64U, 48U}, {203U, 75U}}) {
+          const Picture picture = MakePicture(width, height, channels);
+          const auto jpeg = Encode(picture, sampling, quality);
+          INFO(sampling.h << "x" << sampling.v << " q" << quality << " " << width << "x" << height);
+          const auto payload = Packed(jpeg);
+          const auto again = JpegFileOf(PayloadOf(payload, picture));
+          // The factors of a single component mean nothing, and are written as 1.
+          const bool odd = channels == 1 && sampling.h * sampling.v != 1;
+          const bool same = odd ? CoefficientsOf(again).blocks[0] == CoefficientsOf(jpeg).blocks[0]
+                                : again == jpeg;
+          CHECK(same);
+          // A progressive file of the same coefficients gives the same payload but for what its
+          // header says of restart markers.
+          auto progressive = Packed(Encode(picture, sampling, quality, true));
+          std::memcpy(&progressive[18], &payload[18], 2);
+          const bool as_progressive = progressive == payload;
+          CHECK(as_progressive);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Random crops of packed images have the pixels of the JPEG, by every set of kernels") {
+  std::vector<Ways> ways;
+  for (const kernels::Kernels* set : Sets())
+    ways.emplace_back(*set);
+  RandomStream random(1, static_cast<Purpose>(999), 0);
+  for (const Sampling sampling : kSamplings) {
+    for (const std::uint32_t channels : {1U, 3U}) {
+      for (const int quality : {10, 85, 97}) {
+        const Picture picture =
+            MakePicture(211, 164, channels, static_cast<std::uint64_t>(quality));
+        const auto jpeg = Encode(picture, sampling, quality);
+        const auto payload = Packed(jpeg);
+        for (int i = 0; i < 12; ++i) {
+          const Region region = RandomRegion(picture, random);
+          const std::uint32_t wanted = random.Below(2) == 0 ? 1 : 3;
+          Pixels first;
+          for (Ways& way : ways) {
+            INFO(way.set->name << " " << sampling.h << "x" << sampling.v << " crop " << i);
+            REQUIRE(way.baseline.Decode(jpeg, 211, 164, region));
+            REQUIRE(way.packed.Decode(PayloadOf(payload, picture), wanted, region) == nullptr);
+            const Pixels pixels =
+                Resampled(way.planar, way.packed.planes(), way.packed.components(), region, wanted);
+            REQUIRE(pixels == Resampled(way.planar, way.baseline.planes(),
+                                        way.baseline.components(), region, wanted));
+            if (first.empty()) first = pixels;
+            REQUIRE(pixels == first);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Coefficients of every size are unpacked, at full and at reduced size") {
+  for (const std::uint32_t channels : {1U, 3U}) {
+    const Picture picture = Extreme(72, 56, channels);
+    for (const int quality : {20, 90, 100}) {
+      const auto jpeg = Encode(picture, {1, 1}, quality);
+      const auto payload = Packed(jpeg);
+      CHECK(JpegFileOf(PayloadOf(payload, picture)) == jpeg);
+      for (const kernels::Kernels* set : Sets()) {
+        Ways way(*set);
+        for (const std::uint32_t reduction : {1U, 2U, 4U, 8U}) {
+          Region region = Region::Whole(72, 56);
+          region.x.out = region.x.target = 72 / reduction;
+          region.y.out = region.y.target = 56 / reduction;
+          REQUIRE(way.baseline.Decode(jpeg, 72, 56, region));
+          REQUIRE(way.packed.Decode(PayloadOf(payload, picture), 3, region) == nullptr);
+          REQUIRE(Resampled(way.planar, way.packed.planes(), channels, region, 3) ==
+                  Resampled(way.planar, way.baseline.planes(), channels, region, 3));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("The payload decoder takes packed images in every order and number of channels") {
+  const Picture picture = MakePicture(90, 60);
+  const auto jpeg = Encode(picture, {2, 2}, 90);
+  const auto payload = Packed(jpeg);
+  const Region region = {{10, 70, 10, 70, 50, 3, 60}, {5, 50, 5, 50, 40, 4, 50}, true};
+  PayloadDecoder decoder;
+  for (const std::uint32_t channels : {1U, 3U}) {
+    for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar}) {
+      Pixels a(std::size_t{60} * 50 * channels, 1), b(a.size(), 2);
+      ImagePayload image = PayloadOf(payload, picture);
+      REQUIRE(decoder.Decode(image, region, {a.data(), channels, order}) == nullptr);
+      image.codec = Codec::kJpeg;
+      image.bytes = jpeg;
+      REQUIRE(decoder.Decode(image, region, {b.data(), channels, order}) == nullptr);
+      CHECK(a == b);
+    }
+  }
+}
+
+TEST_CASE("Files that have no packed form are told from broken ones") {
+  packed::Coefficients coefficients;
+  std::string why;
+  const auto take = [&](const std::vector<std::byte>& jpeg) {
+    return packed::ReadCoefficients(jpeg, coefficients, why);
+  };
+  const Picture picture = MakePicture(40, 30);
+  JpegOptions options;
+  options.stored = JCS_RGB;
+  CHECK(take(MakeJpeg(picture, options)) == packed::Taken::kNo);
+  CHECK(take(MakeJpeg(MakePicture(40, 30, 4))) == packed::Taken::kNo);
+  CHECK(take(Encode(picture, {4, 1}, 90)) == packed::Taken::kNo);
+  auto broken = MakeJpeg(picture);
+  broken.resize(broken.size() / 2);
+  CHECK(take(broken) == packed::Taken::kBroken);
+  CHECK_FALSE(why.empty());
+}
+
+TEST_CASE("Whatever is cut off a packed image or contradicts itself is refused") {
+  const Picture picture = MakePicture(40, 24);
+  const auto payload = Packed(Encode(picture, {2, 2}, 90));
+  const Region whole = Region::Whole(40, 24);
+  packed::Decoder decoder(kernels::Chosen());
+  packed::Coefficients coefficients;
+  const auto refused = [&](const std::vector<std::byte>& bytes) {
+    // Bytes of their own size, so that reading beyond them is seen.
+    const std::vector<std::byte> own(bytes.begin(), bytes.end());
+    return decoder.Decode(PayloadOf(own, picture), 3, whole) != nullptr &&
+           packed::Unpack(own, coefficients) != nullptr;
+  };
+  REQUIRE_FALSE(refused(payload));
+  for (std::size_t size = 0; size < payload.size(); size += 1 + size / 50) {
+    INFO(size);
+    CHECK(refused({payload.begin(), payload.begin() + static_cast<std::ptrdiff_t>(size)}));
+  }
+  const auto changed = [&](std::size_t at, int value) {
+    auto bytes = payload;
+    bytes[at] = static_cast<std::byte>(value);
+    return bytes;
+  };
+  CHECK(refused(changed(0, 2)));     // another form
+  CHECK(refused(changed(1, 2)));     // two components
+  CHECK(refused(changed(2, 0x32)));  // sampling
+  CHECK(refused(changed(3, 0)));     // no table
+  CHECK(refused(changed(4, 41)));    // another width than the entry's
+  CHECK(refused(changed(9, 2)));     // a table that is not there
+  packed::Header header;
+  REQUIRE(packed::ParseHeader(payload, header) == nullptr);
+  const std::size_t row = header.rows_offset();
+  CHECK(refused(changed(row + 3, 0xFF)));                     // large ones without end
+  CHECK(refused(changed(header.directory_offset() + 3, 1)));  // a row that ends outside
+  CHECK(refused(changed(header.directory_offset() + 1, 0)));  // one that ends before it begins
+}
+
+TEST_CASE("An escape without its byte is refused by every set of kernels") {
+  std::vector<std::byte> payload = Example();
+  payload[0x5C + 14] = std::byte{0x88};  // the first two values as well
+  for (const kernels::Kernels* set : Sets()) {
+    packed::Decoder decoder(*set);
+    CHECK(decoder.Decode(PayloadOf(payload, {16, 8, 1, {}}), 1, Region::Whole(16, 8)) != nullptr);
+  }
+}
