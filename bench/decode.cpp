@@ -1,7 +1,6 @@
 #include "bench/decode.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 
@@ -9,9 +8,10 @@
 
 #include <sluice/error.h>
 
-#include "bench/decode_task.h"
+#include "bench/decode_measure.h"
+#include "bench/figures.h"
+#include "bench/measurement.h"
 #include "bench/transform_text.h"
-#include "reader/transform/geometry.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -51,69 +51,8 @@ struct Arguments {
   bool json = false;
 };
 
-struct Figures {
-  std::string name, description;
-  std::vector<double> milliseconds;  // a picture, by round
-  double decibels = 0;               // 0: not measured
-};
-
-double Median(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-std::vector<DecodeItem> ChooseItems(const Dataset& dataset, const Arguments& arguments) {
-  Pipeline pipeline = arguments.transform;
-  pipeline.push_back(HorizontalFlip());
-  const Geometry geometry(pipeline);
-  const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / arguments.images);
-  std::vector<DecodeItem> items;
-  for (std::uint64_t i = 0; i < dataset.size() && items.size() < arguments.images; i += step) {
-    DecodeItem item;
-    item.payload = dataset[i].Payload();  // also reads it, so that it is in memory
-    if (item.payload.codec != Codec::kJpeg) continue;
-    item.region =
-        geometry.RegionFor(item.payload.width, item.payload.height, DrawSeed(arguments.seed, 0), i);
-    if (item.region.x.out != item.region.x.target || item.region.y.out != item.region.y.target) {
-      throw cli::UsageError("--transform: must not leave a border around a picture here");
-    }
-    items.push_back(item);
-  }
-  if (items.empty()) throw Error(ErrorCode::kUnsupported, arguments.dataset, "holds no JPEG");
-  return items;
-}
-
-std::vector<std::uint8_t> RoomFor(const std::vector<DecodeItem>& items) {
-  std::size_t bytes = 0;
-  for (const DecodeItem& item : items) {
-    bytes = std::max(bytes, std::size_t{item.region.x.target} * item.region.y.target * 3);
-  }
-  return std::vector<std::uint8_t>(bytes);
-}
-
-std::vector<Figures> MeasureTime(std::vector<NamedVariant>& variants,
-                                 const std::vector<DecodeItem>& items, std::uint64_t rounds) {
-  std::vector<Figures> figures;
-  for (const NamedVariant& v : variants)
-    figures.push_back({v.name, v.description, {}, 0});
-  std::vector<std::uint8_t> rgb = RoomFor(items);
-  // The round before the first warms caches and memory and is not counted.
-  for (std::uint64_t round = 0; round <= rounds; ++round) {
-    for (std::size_t v = 0; v < variants.size(); ++v) {
-      const auto start = std::chrono::steady_clock::now();
-      for (const DecodeItem& item : items)
-        variants[v].variant->Decode(item, rgb.data());
-      const std::chrono::duration<double, std::milli> taken =
-          std::chrono::steady_clock::now() - start;
-      if (round > 0) figures[v].milliseconds.push_back(taken.count() / double(items.size()));
-    }
-  }
-  return figures;
-}
-
 void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<DecodeItem>& items,
-                    std::uint64_t count, std::vector<Figures>& figures) {
+                    std::uint64_t count, std::vector<DecodeFigures>& figures) {
   std::vector<double> sums(variants.size());
   const std::size_t used = std::min<std::size_t>(count, items.size());
   for (std::size_t i = 0; i < used; ++i) {
@@ -134,7 +73,7 @@ void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<Decod
 }
 
 // The median over rounds of this way's share in the first way's time.
-double RatioToFirst(const Figures& first, const Figures& figures) {
+double RatioToFirst(const DecodeFigures& first, const DecodeFigures& figures) {
   std::vector<double> ratios;
   for (std::size_t r = 0; r < figures.milliseconds.size(); ++r) {
     ratios.push_back(first.milliseconds[r] / figures.milliseconds[r]);
@@ -143,13 +82,13 @@ double RatioToFirst(const Figures& first, const Figures& figures) {
 }
 
 void PrintTable(const Arguments& arguments, const std::vector<DecodeItem>& items,
-                const std::vector<Figures>& figures) {
+                const std::vector<DecodeFigures>& figures) {
   std::uint64_t bytes = 0;
   for (const DecodeItem& item : items)
     bytes += item.payload.bytes.size();
   std::string out = cli::Format("%-10s %10s %10s %7s %8s  %s\n", "way", "ms/image", "fastest",
                                 "ratio", "PSNR dB", "what it is");
-  for (const Figures& f : figures) {
+  for (const DecodeFigures& f : figures) {
     out += cli::Format("%-10s %10.4f %10.4f %7.2f ", f.name.c_str(), Median(f.milliseconds),
                        *std::min_element(f.milliseconds.begin(), f.milliseconds.end()),
                        RatioToFirst(figures.front(), f));
@@ -163,19 +102,7 @@ void PrintTable(const Arguments& arguments, const std::vector<DecodeItem>& items
   cli::PrintOut(out);
 }
 
-// What each stage adds to the one before it, in milliseconds a picture: medians over rounds.
-std::vector<double> AddedByStage(const std::vector<Figures>& stages) {
-  std::vector<double> added;
-  for (std::size_t s = 0; s < stages.size(); ++s) {
-    std::vector<double> differences = stages[s].milliseconds;
-    for (std::size_t r = 0; s > 0 && r < differences.size(); ++r)
-      differences[r] -= stages[s - 1].milliseconds[r];
-    added.push_back(Median(differences));
-  }
-  return added;
-}
-
-void PrintStages(const std::vector<Figures>& stages) {
+void PrintStages(const std::vector<DecodeFigures>& stages) {
   const std::vector<double> added = AddedByStage(stages);
   const double whole = Median(stages.back().milliseconds);
   std::string out =
@@ -187,7 +114,7 @@ void PrintStages(const std::vector<Figures>& stages) {
   cli::PrintOut(out);
 }
 
-nlohmann::ordered_json StagesJson(const std::vector<Figures>& stages) {
+nlohmann::ordered_json StagesJson(const std::vector<DecodeFigures>& stages) {
   const std::vector<double> added = AddedByStage(stages);
   nlohmann::ordered_json list = nlohmann::ordered_json::array();
   for (std::size_t s = 0; s < stages.size(); ++s) {
@@ -199,9 +126,10 @@ nlohmann::ordered_json StagesJson(const std::vector<Figures>& stages) {
 }
 
 void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
-               const std::vector<Figures>& figures, const std::vector<Figures>& stages) {
+               const std::vector<DecodeFigures>& figures,
+               const std::vector<DecodeFigures>& stages) {
   nlohmann::ordered_json ways = nlohmann::ordered_json::array();
-  for (const Figures& f : figures) {
+  for (const DecodeFigures& f : figures) {
     nlohmann::ordered_json way{{"name", f.name},
                                {"description", f.description},
                                {"milliseconds_per_image", Median(f.milliseconds)},
@@ -210,27 +138,32 @@ void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
     if (f.decibels > 0) way["psnr_db"] = f.decibels;
     ways.push_back(std::move(way));
   }
-  nlohmann::ordered_json answer{{"images", items.size()},
-                                {"transform", arguments.transform_text + ",flip"},
-                                {"ways", std::move(ways)}};
+  std::vector<Measurement> measurements;
+  for (const DecodeFigures& f : figures)
+    measurements.push_back({"milliseconds_per_image." + f.name, "ms", false, f.milliseconds});
+  nlohmann::ordered_json answer = ResultOf("decode", measurements, {});
+  answer.update({{"images", items.size()},
+                 {"transform", arguments.transform_text + ",flip"},
+                 {"ways", std::move(ways)}});
   if (!stages.empty()) answer["stages"] = StagesJson(stages);
   cli::PrintJson(answer);
 }
 
 int Run(const Arguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
-  const std::vector<DecodeItem> items = ChooseItems(dataset, arguments);
+  const std::vector<DecodeItem> items =
+      ChooseDecodeItems(dataset, arguments.transform, arguments.images, arguments.seed);
   std::vector<NamedVariant> variants = DecodeVariants();
   if (!arguments.only.empty()) {
     std::erase_if(variants, [&](const NamedVariant& v) { return v.name != arguments.only; });
     if (variants.empty()) throw cli::UsageError("--only: there is no way of this name here");
   }
-  std::vector<Figures> figures = MeasureTime(variants, items, arguments.rounds);
+  std::vector<DecodeFigures> figures = MeasureDecoding(variants, items, arguments.rounds);
   MeasureQuality(variants, items, arguments.quality_images, figures);
-  std::vector<Figures> stages;
+  std::vector<DecodeFigures> stages;
   if (arguments.stages) {
     std::vector<NamedVariant> parts = DecodeStages();
-    stages = MeasureTime(parts, items, arguments.rounds);
+    stages = MeasureDecoding(parts, items, arguments.rounds);
   }
   if (arguments.json) {
     PrintJson(arguments, items, figures, stages);

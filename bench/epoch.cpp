@@ -1,10 +1,20 @@
 #include "bench/epoch.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <functional>
 #include <memory>
 
+#include <nlohmann/json.hpp>
+
+#include "bench/accelerators.h"
 #include "bench/epoch_report.h"
 #include "bench/epoch_run.h"
+#include "bench/epoch_trace.h"
+#include "bench/machine.h"
+#include "bench/measurement.h"
+#include "bench/page.h"
+#include "bench/thread_curve.h"
 #include "bench/transform_text.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
@@ -20,11 +30,16 @@ using cli::ParseChoice;
 using cli::ParseInteger;
 
 constexpr const char* kDescription =
-    "Plays epochs and says what they cost.\n\n"
+    "Plays epochs and says what they cost, and why.\n\n"
     "Plays epochs of the dataset and prints for each: seconds; images per second; megabytes of\n"
     "payload read per second; the share of the time in which the consumer waited for a batch; CPU\n"
     "seconds of the whole process per 1000 images; and the process's peak memory, pages of mapped\n"
-    "files included. The time to the first batch counts from the process's start.\n";
+    "files included. The time to the first batch counts from the process's start. Below stand the\n"
+    "medians, what each stage took, and what holds the epoch back.\n\n"
+    "With a pretend training (--step-ms, --profile) it adds the share of the time in which the\n"
+    "accelerator computed, and sets training alone, loading alone and both beside each other: an\n"
+    "ideal pipeline takes the larger of the two. Several counts of --threads give a curve and the\n"
+    "share of the work that does not run in parallel; --find-accelerators how many can be fed.\n";
 
 constexpr const char* kExamples =
     "\n"
@@ -32,10 +47,19 @@ constexpr const char* kExamples =
     "  sluice-bench epoch data/photos --batch-size 256 --transform rrc:224 --flip\n"
     "  sluice-bench epoch data/photos --transform short:256,center:224 --shuffle sequential\n"
     "  sluice-bench epoch data/photos --step-ms 50        a trainer that takes 50 ms a batch\n"
+    "  sluice-bench epoch data/photos --threads 1,2,4     a curve\n"
+    "  sluice-bench epoch data/photos --profile mlperf-resnet50-h100 --find-accelerators\n"
     "  sluice-bench epoch data/raw64 --floor --json\n\n";
 
 struct Arguments {
   EpochOptions options;
+  std::vector<unsigned> threads;
+  std::optional<Profile> profile;
+  bool own_batch_size = false;
+  bool find_accelerators = false;
+  std::string json_file;
+  std::string html_file;
+  std::string trace_file;
   std::string dataset;
   std::optional<Pipeline> transform;
   std::string transform_text;
@@ -44,15 +68,27 @@ struct Arguments {
   bool quiet = false;
 };
 
+// "1,2,4"
+std::vector<unsigned> ParseThreads(const std::string& text) {
+  std::vector<unsigned> counts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    counts.push_back(static_cast<unsigned>(ParseInteger(text.substr(begin, end - begin), 1, 1024)));
+    begin = end + 1;
+  }
+  return counts;
+}
+
 void AddLoaderOptions(CLI::App& app, Arguments& arguments) {
   LoaderOptions& loader = arguments.options.loader;
-  AddOption(
-      app, "--batch-size", "N", "samples in a batch (default 256)",
-      [&loader](const std::string& text) { loader.batch_size = ParseInteger(text, 1, 1'000'000); });
-  AddOption(app, "--threads", "N", "decoding threads (default: one for each CPU)",
-            [&loader](const std::string& text) {
-              loader.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
+  AddOption(app, "--batch-size", "N", "samples in a batch (default 256)",
+            [&arguments](const std::string& text) {
+              arguments.options.loader.batch_size = ParseInteger(text, 1, 1'000'000);
+              arguments.own_batch_size = true;
             });
+  AddOption(app, "--threads", "N[,N...]",
+            "decoding threads (default: one for each CPU);\nseveral counts: a curve",
+            [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
             cli::Format("batches decoded ahead (default %zu)", loader.prefetch),
             [&loader](const std::string& text) { loader.prefetch = ParseInteger(text, 1, 1024); });
@@ -91,6 +127,29 @@ void AddLoaderOptions(CLI::App& app, Arguments& arguments) {
             });
 }
 
+void AddTrainingOptions(CLI::App& app, Arguments& arguments) {
+  EpochOptions& options = arguments.options;
+  AddOption(app, "--step-ms", "X",
+            "a pretend training step: sleep X milliseconds with\neach batch in hand (default 0)",
+            [&options](const std::string& text) {
+              options.step.milliseconds = cli::ParseNumber(text, 3'600'000);
+            });
+  app.add_flag("--step-busy", options.step.busy,
+               "keep a CPU busy for that long instead of sleeping");
+  AddOption(app, "--accelerators", "N",
+            "so many accelerators work in step, each with a batch\nof its own (default 1)",
+            [&options](const std::string& text) {
+              options.batches_per_step = ParseInteger(text, 1, 1000);
+            });
+  AddOption(app, "--profile", "NAME",
+            "mlperf-resnet50-h100: MLPerf Storage's, with batches\nof 400 and steps of 224 ms, of "
+            "whose time 90% must be\ncomputing",
+            [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
+  app.add_flag("--find-accelerators", arguments.find_accelerators,
+               "look for the largest number of accelerators that are\nfed for 90% of the time or "
+               "more");
+}
+
 void AddMeasuringOptions(CLI::App& app, Arguments& arguments) {
   EpochOptions& options = arguments.options;
   AddOption(
@@ -100,19 +159,38 @@ void AddMeasuringOptions(CLI::App& app, Arguments& arguments) {
       app, "--warm-up", "N", "epochs played before those (default 1; 0 with --cold)",
       [&options](const std::string& text) { options.warm_up = ParseInteger(text, 0, 1'000'000); });
   AddOption(
-      app, "--step-ms", "X",
-      "a pretend training step: sleep X milliseconds with\neach batch in hand (default 0)",
-      [&options](const std::string& text) { options.step_ms = cli::ParseNumber(text, 3'600'000); });
+      app, "--repeat", "N", "each sample N times an epoch, to make it long enough\n(default 1)",
+      [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 1'000'000); });
+  AddOption(app, "--batches", "N", "end an epoch after N batches (default: all)",
+            [&options](const std::string& text) {
+              options.most_batches = ParseInteger(text, 1, UINT64_MAX);
+            });
+  AddTrainingOptions(app, arguments);
   app.add_flag("--cold", options.cold,
                "before each epoch, close the dataset and drop its\nfiles from the page cache; "
                "opening it again counts\nas part of the epoch")
       ->excludes(warm_up);
+  AddOption(app, "--also-cold", "N",
+            "after the measured epochs, N with a cold cache, to\ncompare with (default 0)",
+            [&options](const std::string& text) {
+              options.also_cold = ParseInteger(text, 0, 1'000'000);
+            });
   app.add_flag(
       "--floor", options.floor,
       "afterwards, a bare loop of the same decoding\n(of raw images: of copies) on as many "
       "threads");
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no\nprogress");
+  app.add_option("--json-file", arguments.json_file,
+                 "also write that object to a file, for `sluice-bench\ngate` and for keeping")
+      ->type_name("FILE");
+  app.add_option("--html", arguments.html_file,
+                 "also write a page with plots, which needs no network")
+      ->type_name("FILE");
+  app.add_option("--trace", arguments.trace_file,
+                 "write what every thread did in the last measured\nepoch, for chrome://tracing or "
+                 "ui.perfetto.dev")
+      ->type_name("FILE");
   app.add_flag("--quiet", arguments.quiet, "no progress on standard error");
 }
 
@@ -121,6 +199,27 @@ void Complete(Arguments& arguments) {
   EpochOptions& options = arguments.options;
   options.dataset = arguments.dataset;
   if (options.cold) options.warm_up = 0;
+  if (arguments.threads.size() == 1) options.loader.threads = arguments.threads.front();
+  if (arguments.profile) {
+    if (!arguments.own_batch_size) options.loader.batch_size = arguments.profile->batch_size;
+    if (options.step.milliseconds == 0) options.step.milliseconds = arguments.profile->step_ms;
+  }
+  if (options.step.milliseconds == 0 &&
+      (options.step.busy || arguments.find_accelerators || options.batches_per_step > 1)) {
+    throw cli::UsageError(
+        "--step-busy, --accelerators and --find-accelerators need a training step: --step-ms or "
+        "--profile");
+  }
+  const bool plain = !arguments.find_accelerators && arguments.threads.size() <= 1;
+  if (!arguments.trace_file.empty() && !plain) {
+    throw cli::UsageError("--trace takes one count of --threads, and no --find-accelerators");
+  }
+  if (arguments.find_accelerators && arguments.threads.size() > 1) {
+    throw cli::UsageError("--find-accelerators takes one count of --threads");
+  }
+  // What is decoded during a step are the batches of the next one.
+  options.loader.prefetch =
+      std::max<std::size_t>(options.loader.prefetch, options.batches_per_step);
   const Dataset dataset = Dataset::Open(options.dataset);
   if (!arguments.transform) {
     arguments.transform = DefaultTransform(dataset);
@@ -136,8 +235,79 @@ void Complete(Arguments& arguments) {
 
 std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {
   if (epoch < options.warm_up) return "warming up";
+  if (epoch >= options.warm_up + options.epochs) return "cold epoch";
   return "epoch " + std::to_string(epoch - options.warm_up + 1) + " of " +
          std::to_string(options.epochs);
+}
+
+// Prints a result as it was asked for.
+void Deliver(const Arguments& arguments, const std::string& text,
+             const nlohmann::ordered_json& result, const std::vector<TraceBar>& bars = {}) {
+  if (arguments.json) {
+    cli::PrintJson(result);
+  } else {
+    cli::PrintOut(text);
+  }
+  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
+  if (!arguments.html_file.empty()) WriteTextFile(arguments.html_file, PageOf(result, bars));
+}
+
+void PlayCurve(const Arguments& arguments, const EpochHooks& hooks, cli::Progress& progress) {
+  const LoadWatch others;
+  const ThreadCurve curve = MeasureThreadCurve(arguments.options, arguments.threads, hooks);
+  progress.Erase();
+  std::vector<std::string> warnings;
+  WarnOfLoad(others.OtherCpus(), warnings);
+  Deliver(arguments, TextOf(curve) + WarningsText(warnings),
+          JsonOf(curve, arguments.options, arguments.transform_text, warnings));
+}
+
+void PlayAccelerators(const Arguments& arguments, const EpochHooks& hooks,
+                      cli::Progress& progress) {
+  constexpr double kWantedUsually = 0.9;
+  const double wanted = arguments.profile ? arguments.profile->utilisation : kWantedUsually;
+  const std::string profile = arguments.profile ? arguments.profile->name : "";
+  const LoadWatch others;
+  bool first = true;
+  const AcceleratorSearch search =
+      FindAccelerators(arguments.options, wanted, hooks, [&](const AcceleratorTrial& trial) {
+        progress.Erase();
+        if (!arguments.json) cli::PrintOut(RowOf(trial, first, wanted));
+        first = false;
+      });
+  progress.Erase();
+  std::vector<std::string> warnings;
+  WarnOfLoad(others.OtherCpus(), warnings);
+  Deliver(arguments, TextOf(search, arguments.options, profile) + WarningsText(warnings),
+          JsonOf(search, arguments.options, arguments.transform_text, profile, warnings));
+}
+
+void PlayEpochs(const Arguments& arguments, EpochHooks hooks, cli::Progress& progress) {
+  EpochOptions options = arguments.options;
+  EpochTrace trace(options.warm_up + options.epochs - 1);
+  const bool traced = !arguments.trace_file.empty() || !arguments.html_file.empty();
+  if (traced) options.loader.trace = trace.recorder();
+  if (traced) hooks.on_span = [&](const ConsumerSpan& span) { trace.OnSpan(span); };
+  EpochTable table(options);
+  hooks.on_epoch = [&](const EpochFigures& figures) {
+    progress.Erase();
+    trace.Collect();
+    if (!arguments.json) table.PrintRow(figures);
+    if (figures.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
+  };
+  EpochReport report{options, arguments.transform_text, RunEpochs(options, hooks), {}, 0, {}, {}};
+  progress.Erase();
+  trace.Collect();
+  options.loader.trace.reset();
+  report.stages = StagesOf(options, report.run);
+  report.warnings = WarningsOf(options, report.run);
+  if (arguments.profile) report.wanted_utilisation = arguments.profile->utilisation;
+  if (options.step.milliseconds > 0) {
+    report.pipeline = MeasurePipelineCost(options, report.run, hooks.stop);
+  }
+  const std::vector<TraceBar> bars = traced ? BarsOf(trace) : std::vector<TraceBar>();
+  if (!arguments.trace_file.empty()) WriteTraceFile(arguments.trace_file, bars);
+  Deliver(arguments, TextOf(report), JsonOf(report), bars);
 }
 
 int Run(Arguments& arguments) {
@@ -146,25 +316,19 @@ int Run(Arguments& arguments) {
   const cli::Interrupt interrupt;
   cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "playing",
                          "playing " + cli::Printable(arguments.dataset));
-  EpochTable table(options, arguments.transform_text);
   EpochHooks hooks;
   hooks.stop = interrupt.token();
   hooks.on_batch = [&](std::uint64_t epoch, std::uint64_t images, std::uint64_t images_in_all) {
     progress.SetActivity(ProgressTitle(options, epoch));
     progress.Update(images, images_in_all);
   };
-  hooks.on_epoch = [&](const EpochFigures& figures) {
-    progress.Erase();
-    if (!arguments.json) table.PrintRow(figures);
-    if (options.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
-  };
   try {
-    const EpochsRun run = RunEpochs(options, hooks);
-    progress.Erase();
-    if (arguments.json) {
-      PrintEpochsJson(options, arguments.transform_text, run);
+    if (arguments.find_accelerators) {
+      PlayAccelerators(arguments, hooks, progress);
+    } else if (arguments.threads.size() > 1) {
+      PlayCurve(arguments, hooks, progress);
     } else {
-      table.PrintEnd(run);
+      PlayEpochs(arguments, hooks, progress);
     }
   } catch (const Interrupted&) {
     progress.Erase();

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <numeric>
 
 #include <sluice/error.h>
 
+#include "bench/energy.h"
+#include "bench/figures.h"
 #include "bench/floor.h"
+#include "bench/machine.h"
 #include "bench/page_cache.h"
 #include "bench/process_usage.h"
 
@@ -15,8 +18,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+double Seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// Each sample so many times an epoch.
+SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
+  std::vector<std::uint64_t> samples(dataset.size() * times);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i] = i % dataset.size();
+  return SampleList::Of(std::move(samples));
 }
 
 class EpochRunner {
@@ -26,31 +37,46 @@ class EpochRunner {
 
   EpochsRun Run() {
     LoaderStats before;
-    for (std::uint64_t epoch = 0; epoch < options_.warm_up + options_.epochs; ++epoch) {
-      if (loader_ && epoch == options_.warm_up) before = loader_->Stats();
-      EpochFigures figures = options_.cold ? PlayCold(epoch) : PlayWarm(epoch);
-      figures.warm_up = epoch < options_.warm_up;
-      const MemoryUse memory = CurrentMemory();
-      figures.peak_bytes = memory.peak_bytes;
-      figures.anonymous_bytes = memory.anonymous_bytes;
-      run_.epochs.push_back(figures);
-      if (hooks_.on_epoch) hooks_.on_epoch(figures);
+    std::optional<LoadWatch> others;
+    const std::uint64_t usual = options_.warm_up + options_.epochs;
+    for (std::uint64_t epoch = 0; epoch < usual; ++epoch) {
+      if (epoch == options_.warm_up) {
+        others.emplace();
+        if (loader_) before = loader_->Stats();
+      }
+      Add(epoch, options_.cold, epoch < options_.warm_up);
     }
+    run_.other_cpus = others->OtherCpus();
     // A loader of its own for each epoch has no earlier figures.
-    run_.verdict = loader_->Stats().Since(options_.cold ? LoaderStats() : before).Verdict();
+    run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
+    for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
+      Add(epoch, true, false);
     loader_.reset();  // it decodes ahead: nothing may run beside the floor
     if (options_.floor) MeasureFloor();
     return std::move(run_);
   }
 
  private:
+  void Add(std::uint64_t epoch, bool cold, bool warm_up) {
+    EpochFigures figures = cold ? PlayCold(epoch) : PlayWarm(epoch);
+    figures.warm_up = warm_up;
+    figures.cold = cold;
+    const MemoryUse memory = CurrentMemory();
+    figures.peak_bytes = memory.peak_bytes;
+    figures.anonymous_bytes = memory.anonymous_bytes;
+    run_.epochs.push_back(figures);
+    if (hooks_.on_epoch) hooks_.on_epoch(figures);
+  }
+
   void MakeLoader() {
     Dataset dataset = Dataset::Open(options_.dataset);
     run_.samples = dataset.size();
     run_.dataset_bytes = 0;
     for (const ShardSummary& shard : dataset.shards())
       run_.dataset_bytes += shard.bytes;
-    loader_.emplace(std::move(dataset), options_.loader);
+    LoaderOptions options = options_.loader;
+    if (options_.repeat > 1) options.samples = Repeated(dataset, options_.repeat);
+    loader_.emplace(std::move(dataset), std::move(options));
     run_.threads = loader_->threads();
     run_.slot_bytes = loader_->memory_bytes();
     run_.memory = loader_->Memory();
@@ -58,53 +84,74 @@ class EpochRunner {
 
   EpochFigures PlayWarm(std::uint64_t epoch) {
     if (!loader_) MakeLoader();
-    EpochFigures figures;
-    const auto begin = Clock::now();
-    const double cpu = CpuSeconds();
-    Play(epoch, figures);
-    figures.seconds = SecondsSince(begin);
-    figures.cpu_seconds = CpuSeconds() - cpu;
-    return figures;
+    return Timed(epoch);
   }
 
   EpochFigures PlayCold(std::uint64_t epoch) {
     loader_.reset();
-    EpochFigures figures;
     const auto files = DatasetFiles(options_.dataset);
     DropFromPageCache(files);
-    figures.left_in_cache_bytes = InPageCache(files).resident_bytes;
+    const std::uint64_t left = InPageCache(files).resident_bytes;
+    EpochFigures figures = Timed(epoch);
+    figures.left_in_cache_bytes = left;
+    return figures;
+  }
+
+  EpochFigures Timed(std::uint64_t epoch) {
+    EpochFigures figures;
+    EnergyMeter energy;
     const auto begin = Clock::now();
     const double cpu = CpuSeconds();
-    MakeLoader();
+    if (!loader_) MakeLoader();
     Play(epoch, figures);
-    figures.seconds = SecondsSince(begin);
+    figures.seconds = Seconds(Clock::now() - begin);
     figures.cpu_seconds = CpuSeconds() - cpu;
+    figures.joules = energy.Joules();
     return figures;
   }
 
   void Play(std::uint64_t epoch, EpochFigures& figures) {
     const LoaderStats before = loader_->Stats();
     const std::uint64_t images_in_all = loader_->samples_per_epoch();
+    const std::uint64_t batches =
+        options_.most_batches > 0 ? std::min(options_.most_batches, loader_->batches_per_epoch())
+                                  : loader_->batches_per_epoch();
+    figures.batch_waits.reserve(batches);
+    std::optional<Clock::time_point> first_step_end;
+    Clock::time_point asked = Clock::now();
     for (const Batch& batch : loader_->Epoch(epoch)) {
-      if (run_.first_batch_seconds == 0) {
-        run_.first_batch_seconds = SecondsSinceStart();
-        run_.height = batch.image().height;
-        run_.width = batch.image().width;
-        run_.channels = batch.image().channels;
-      }
+      const Clock::time_point got = Clock::now();
+      figures.batch_waits.push_back(Seconds(got - asked));
+      NoteFirst(batch);
       figures.images += batch.valid();
       ++figures.batches;
-      if (options_.step_ms > 0) {
-        std::this_thread::sleep_for(std::chrono::duration<double, std::milli>(options_.step_ms));
+      const bool last = figures.batches == batches;
+      if (figures.batches % options_.batches_per_step == 0 || last) {
+        Train(options_.step);
+        ++figures.steps;
+        if (!first_step_end) first_step_end = Clock::now();
       }
       if (hooks_.stop.stop_requested()) throw Interrupted();
       if (hooks_.on_batch) hooks_.on_batch(epoch, figures.images, images_in_all);
+      if (hooks_.on_span) {
+        hooks_.on_span({epoch, batch.index(), batch.image().data, asked, got, Clock::now()});
+      }
+      if (last) break;
+      asked = Clock::now();
+    }
+    if (options_.step.milliseconds > 0 && figures.steps > 1) {
+      const double computing =
+          1e-3 * options_.step.milliseconds * static_cast<double>(figures.steps - 1);
+      figures.utilisation = std::min(1.0, computing / Seconds(Clock::now() - *first_step_end));
     }
     const LoaderStats after = loader_->Stats();
     figures.bytes_read = after.payload_bytes - before.payload_bytes;
     figures.read_ahead_bytes = after.read_ahead_bytes - before.read_ahead_bytes;
     figures.decode_major_faults = after.decode_major_faults - before.decode_major_faults;
     figures.wait_seconds = after.consumer_wait_seconds - before.consumer_wait_seconds;
+    const double asking =
+        std::accumulate(figures.batch_waits.begin(), figures.batch_waits.end(), 0.0);
+    figures.hand_over_seconds = std::max(0.0, asking - figures.wait_seconds);
   }
 
   void MeasureFloor() {
@@ -115,9 +162,15 @@ class EpochRunner {
       if (hooks_.stop.stop_requested()) throw Interrupted();
       rates.push_back(floor.Round());
     }
-    const auto middle = rates.begin() + static_cast<std::ptrdiff_t>(rates.size() / 2);
-    std::nth_element(rates.begin(), middle, rates.end());
-    run_.floor = {floor.work(), *middle};
+    run_.floor = {floor.work(), Median(rates)};
+  }
+
+  void NoteFirst(const Batch& batch) {
+    if (run_.first_batch_seconds > 0) return;
+    run_.first_batch_seconds = SecondsSinceStart();
+    run_.height = batch.image().height;
+    run_.width = batch.image().width;
+    run_.channels = batch.image().channels;
   }
 
   const EpochOptions& options_;
@@ -127,6 +180,32 @@ class EpochRunner {
 };
 
 }  // namespace
+
+double ImagesPerSecond(const EpochFigures& figures) {
+  return figures.seconds > 0 ? static_cast<double>(figures.images) / figures.seconds : 0;
+}
+
+double WaitShare(const EpochFigures& figures) {
+  return figures.seconds > 0 ? std::min(1.0, figures.wait_seconds / figures.seconds) : 0;
+}
+
+std::vector<const EpochFigures*> EpochsRun::Measured() const {
+  const bool any_warm = std::any_of(epochs.begin(), epochs.end(), [](const EpochFigures& figures) {
+    return !figures.warm_up && !figures.cold;
+  });
+  std::vector<const EpochFigures*> measured;
+  for (const EpochFigures& figures : epochs) {
+    if (!figures.warm_up && !(any_warm && figures.cold)) measured.push_back(&figures);
+  }
+  return measured;
+}
+
+std::vector<double> EpochsRun::Rates() const {
+  std::vector<double> rates;
+  for (const EpochFigures* const figures : Measured())
+    rates.push_back(ImagesPerSecond(*figures));
+  return rates;
+}
 
 Pipeline DefaultTransform(const Dataset& dataset) {
   if (dataset.images().empty() || dataset.images().front().uniform()) return {};

@@ -5,6 +5,7 @@
 
 #include "bench/decode.h"
 #include "bench/epoch.h"
+#include "bench/gate_command.h"
 #include "tools/cli/exit_code.h"
 
 int main(int argc, char** argv) {
@@ -18,6 +19,8 @@ int main(int argc, char** argv) {
                              "  sluice-bench epoch --help\n\n") +
                  sluice::cli::kExitCodeHelp);
   return sluice::cli::RunProgram(
-      program, {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program)},
+      program,
+      {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
+       sluice::bench::AddGateCommand(program)},
       argc, argv);
 }

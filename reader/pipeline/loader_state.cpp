@@ -51,7 +51,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   try {
     threads_.emplace_back([this] { RunPlanner(); });
     for (unsigned t = 0; t < options_.threads; ++t)
-      threads_.emplace_back([this] { RunWorker(); });
+      threads_.emplace_back([this, t] { RunWorker(1 + t); });
   } catch (...) {
     Stop();
     throw;
@@ -175,10 +175,14 @@ void LoaderState::RunPlanner() {
     give_up_.store(false, std::memory_order_relaxed);
     lock.unlock();
     ResetForPlanning(slot);
+    const Clock::time_point start = options_.trace ? Clock::now() : Clock::time_point();
     try {
       planner.Plan(epoch, batch, slot);
     } catch (const std::bad_alloc&) {
       slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
+    }
+    if (options_.trace) {
+      Record(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, start, Clock::now());
     }
     lock.lock();
     stats_.read_ahead_bytes = planner.read_ahead_bytes();
@@ -197,7 +201,7 @@ void LoaderState::RunPlanner() {
   }
 }
 
-void LoaderState::RunWorker() {
+void LoaderState::RunWorker(unsigned thread) {
   RowWorker worker(*dataset_.state(), options_, geometry_, layout_, follow_, faults_);
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
@@ -221,6 +225,9 @@ void LoaderState::RunWorker() {
     RowWorker::Outcome outcome = worker.Work(slot, begin, end);
     const Clock::time_point end_time = Clock::now();
     usage.Sample(end_time);
+    if (options_.trace) {
+      Record(TraceEvent::Kind::kDecode, thread, slot, begin, end, start, end_time);
+    }
 
     lock.lock();
     stats_.decode_seconds += SecondsBetween(start, end_time);
@@ -234,6 +241,14 @@ void LoaderState::RunWorker() {
     }
     FinishRows(slot, end - begin, lock);
   }
+}
+
+void LoaderState::Record(TraceEvent::Kind kind, unsigned thread, const Slot& slot,
+                         std::size_t begin_row, std::size_t end_row, Clock::time_point begin,
+                         Clock::time_point end) {
+  options_.trace->Add({kind, thread, slot.epoch, slot.index, static_cast<std::uint32_t>(begin_row),
+                       static_cast<std::uint32_t>(end_row - begin_row), slot.image.data, begin,
+                       end});
 }
 
 void LoaderState::FinishRows(Slot& slot, std::size_t rows, std::unique_lock<std::mutex>& lock) {

@@ -137,9 +137,10 @@ TEST_CASE("option --help of each command shows its options, defaults and exit co
       {SLUICE_BENCH_COMMAND, {"--help"}, {"epoch", "Examples"}},
       {SLUICE_BENCH_COMMAND,
        {"epoch", "--help"},
-       {"--batch-size", "default 256", "--threads", "--epochs", "--transform", "rrc:", "--flip",
-        "--shuffle", "--seed", "--layout", "--prefetch", "--verify", "--step-ms", "--cold",
-        "--warm-up", "--copy-floor", "--json", "--quiet", "Examples"}},
+       {"--batch-size", "default 256", "--threads", "--epochs", "--transform", "rrc:",
+        "--flip",       "--shuffle",   "--seed",    "--layout", "--prefetch",  "--verify",
+        "--step-ms",    "--cold",      "--warm-up", "--floor",  "--profile",   "--html",
+        "--trace",      "--json-file", "--json",    "--quiet",  "Examples"}},
   }));
   CAPTURE(program, words);
   const Outcome outcome = Run(program, words);

@@ -28,6 +28,7 @@
 #include <sluice/dataset.h>
 #include <sluice/loader_memory.h>
 #include <sluice/loader_stats.h>
+#include <sluice/loader_trace.h>
 #include <sluice/order.h>
 #include <sluice/rank.h>
 #include <sluice/resume.h>
@@ -132,6 +133,8 @@ struct LoaderOptions {
   // For measuring a training alone: the first batch is handed over again and again, at no cost, as
   // many times as epochs have batches; its epoch(), index() and size stay its own.
   bool repeat_first_batch = false;
+  // Records what each thread does; null: nothing is recorded.
+  std::shared_ptr<LoaderTrace> trace;
 };
 
 struct LoaderState;  // private

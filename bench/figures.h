@@ -1,0 +1,36 @@
+// Repeated measurements of one thing, and what they say together.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace sluice::bench {
+
+// The value below which the share `q` (0..1) of the values lies, interpolated; 0 for none.
+double Quantile(std::vector<double> values, double q);
+double Median(const std::vector<double>& values);
+
+struct Spread {
+  double median = 0, least = 0, most = 0;
+  // Half the distance from least to most, as a share of the median.
+  double HalfWidth() const noexcept { return median != 0 ? (most - least) / 2 / median : 0; }
+};
+Spread SpreadOf(const std::vector<double>& values);
+
+// The chance that values of one distribution come out with `after` as far above `before`, or
+// farther: the exact one-sided Mann-Whitney test where that is cheap (up to 20 values on each side,
+// ties counted half), its normal approximation beyond. 1 where one side has none.
+double ChanceOfHigher(const std::vector<double>& before, const std::vector<double>& after);
+
+// Amdahl's law fitted to throughputs by least squares over time per item:
+// time(n) = time(1) * (serial + (1 - serial) / n).
+struct SerialShare {
+  std::size_t points = 0;
+  double serial = 0;          // 0..1; 0: twice the threads, twice the speed
+  double one_thread = 0;      // throughput the fit gives one thread
+  double worst_residual = 0;  // the largest distance of a point from the fit, as a share of it
+};
+SerialShare FitSerialShare(const std::vector<double>& threads,
+                           const std::vector<double>& throughput);
+
+}  // namespace sluice::bench

@@ -1,0 +1,100 @@
+#include "bench/machine.h"
+
+#include <algorithm>
+#include <fstream>
+#include <sstream>
+
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "format/cpu.h"
+#include "format/pixels/kernels/kernels.h"
+
+namespace sluice::bench {
+namespace {
+
+// "model name	: AMD EPYC ..." on x86-64; 64-bit Arm's kernel gives numbers alone.
+std::string CpuName() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (!line.starts_with("model name")) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
+std::string ProcStat() {
+  std::ifstream file("/proc/stat");
+  std::string line;
+  std::getline(file, line);
+  return line;
+}
+
+double Seconds(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+}
+
+double OwnSeconds() {
+  double seconds = 0;
+  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
+    rusage usage{};
+    getrusage(who, &usage);
+    seconds += Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  }
+  return seconds;
+}
+
+double BusyNow() {
+  return BusySeconds(ProcStat(), static_cast<double>(sysconf(_SC_CLK_TCK)));
+}
+
+}  // namespace
+
+Machine ThisMachine() {
+  Machine machine;
+  machine.cpu = CpuName();
+  machine.cpus = AvailableCpus();
+  machine.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
+                         static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  utsname names{};
+  if (uname(&names) == 0) {
+    machine.system =
+        std::string(names.sysname) + " " + names.release + " " + std::string(names.machine);
+  }
+  machine.isa = kernels::Chosen().name;
+#ifdef __clang__
+  machine.compiler = std::string("clang ") + __clang_version__;
+#else
+  machine.compiler = std::string("g++ ") + __VERSION__;
+#endif
+  return machine;
+}
+
+double BusySeconds(const std::string& proc_stat, double ticks_per_second) {
+  // cpu user nice system idle iowait irq softirq steal guest guest_nice; guest time is in user
+  // already.
+  std::istringstream fields(proc_stat);
+  std::string name;
+  fields >> name;
+  double busy = 0;
+  double ticks = 0;
+  for (int field = 1; field <= 8 && fields >> ticks; ++field) {
+    if (field != 4 && field != 5) busy += ticks;
+  }
+  return busy / ticks_per_second;
+}
+
+LoadWatch::LoadWatch()
+    : busy_(BusyNow()), own_(OwnSeconds()), begin_(std::chrono::steady_clock::now()) {}
+
+double LoadWatch::OtherCpus() const {
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
+  if (passed.count() <= 0) return 0;
+  const double others = BusyNow() - busy_ - (OwnSeconds() - own_);
+  return std::max(0.0, others / passed.count());
+}
+
+}  // namespace sluice::bench

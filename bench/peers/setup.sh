@@ -1,0 +1,66 @@
+#!/bin/sh
+# Makes the Python environments in which `sluice-bench compare` runs other loaders:
+#   bench/peers/setup.sh FOLDER [PYTHON]
+#   sluice-bench compare photos/ --peers FOLDER
+#
+# About 10 GB in FOLDER, which should lie outside the repository. What cannot be installed is left out with
+# a line; the comparison then says that it is missing. Run again, it goes on with what is not there yet.
+set -eu
+
+[ $# -ge 1 ] || { echo "usage: setup.sh FOLDER [PYTHON]" >&2; exit 2; }
+here=$(cd "$(dirname "$0")" && pwd)
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+python=${2:-python3}
+missing=
+
+say() { printf '%s\n' "peers: $*"; }
+
+# A line of a requirements file at a time, where installing all of them together did not work: one package
+# that has no build for this machine must not cost the others.
+install_all() {  # install_all ENVIRONMENT FILE
+  "$1/bin/pip" install -q --disable-pip-version-check -r "$2" && return
+  say "not everything in $(basename "$2") can be installed together; trying one after another"
+  grep -v '^#' "$2" | while read -r package; do
+    "$1/bin/pip" install -q --disable-pip-version-check "$package" || say "left out: $package"
+  done
+}
+
+environment() {  # environment NAME: makes it if it is not there
+  [ -x "$folder/$1/bin/python" ] || "$python" -m venv "$folder/$1"
+}
+
+has() {  # has ENVIRONMENT MODULE: found, not loaded: some take ten seconds for that
+  "$folder/$1/bin/python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$2') is None)"
+}
+
+environment main
+for module in torch torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io; do
+  has main "$module" 2>/dev/null && continue
+  say "installing $here/requirements.txt"
+  install_all "$folder/main" "$here/requirements.txt"
+  break
+done
+for module in torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io; do
+  has main "$module" 2>/dev/null || missing="$missing $module"
+done
+
+environment ffcv
+if ! has ffcv ffcv 2>/dev/null; then
+  # What FFCV's extension is compiled against.
+  if ! pkg-config --exists opencv4 libturbojpeg; then
+    say "FFCV wants libopencv-dev, libturbojpeg0-dev and pkg-config: install them and run this again"
+  else
+    say "installing $here/requirements-ffcv.txt"
+    install_all "$folder/ffcv" "$here/requirements-ffcv.txt"
+    "$folder/ffcv/bin/pip" install -q --disable-pip-version-check --no-deps --no-build-isolation \
+      ffcv==1.0.2 || true
+  fi
+fi
+has ffcv ffcv 2>/dev/null || missing="$missing ffcv"
+
+if [ -n "$missing" ]; then
+  say "done, but without:$missing"
+else
+  say "done"
+fi

@@ -1,0 +1,29 @@
+// Where an epoch's time went, stage by stage.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "bench/epoch_run.h"
+
+namespace sluice::bench {
+
+struct StagePart {
+  std::string name, description;
+  double share = 0;  // of its stage's time at work
+};
+
+struct Stage {
+  std::string name, description;
+  unsigned threads = 1;
+  double seconds = 0;          // at work, summed over its threads
+  double waiting_seconds = 0;  // for another stage
+  std::vector<StagePart> parts;
+};
+
+// The loader's stages over the measured epochs. What decoding is made of is measured behind them,
+// by decoding some of the dataset's JPEGs on one thread; nothing where they are not such as our
+// decoder takes.
+std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run);
+
+}  // namespace sluice::bench

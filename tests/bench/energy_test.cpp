@@ -1,0 +1,51 @@
+#include "bench/energy.h"
+
+#include <fstream>
+#include <string>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+
+namespace sluice::bench {
+namespace {
+
+void WriteNumber(const std::filesystem::path& path, const std::string& number) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path) << number << '\n';
+}
+
+}  // namespace
+
+TEST_CASE("joules are those of all packages, and not of their parts again") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path root = folder / "powercap";
+  for (const char* name : {"intel-rapl:0", "intel-rapl:1", "intel-rapl:0:0"}) {
+    WriteNumber(root / name / "energy_uj", "1000000");
+    WriteNumber(root / name / "max_energy_range_uj", "262143328850");
+  }
+  EnergyMeter meter(root);
+  WriteNumber(root / "intel-rapl:0/energy_uj", "4000000");
+  WriteNumber(root / "intel-rapl:1/energy_uj", "1500000");
+  WriteNumber(root / "intel-rapl:0:0/energy_uj", "9000000");
+  CHECK(meter.Joules().value_or(-1) == Approx(3.5));
+  CHECK(meter.Joules().value_or(-1) == Approx(0));
+}
+
+TEST_CASE("a counter of joules that ran over goes on from 0") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path package = folder / "powercap/intel-rapl:0";
+  WriteNumber(package / "energy_uj", "9000000");
+  WriteNumber(package / "max_energy_range_uj", "10000000");
+  EnergyMeter meter(folder / "powercap");
+  WriteNumber(package / "energy_uj", "500000");
+  CHECK(meter.Joules().value_or(-1) == Approx(1.5));
+}
+
+TEST_CASE("without readable counters there are no joules") {
+  const test::TemporaryFolder folder;
+  CHECK_FALSE(EnergyMeter(folder / "nothing").Joules());
+  std::filesystem::create_directories(folder / "powercap/intel-rapl:0");
+  CHECK_FALSE(EnergyMeter(folder / "powercap").Joules());
+}
+
+}  // namespace sluice::bench

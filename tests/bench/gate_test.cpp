@@ -1,0 +1,61 @@
+#include "bench/gate.h"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/catch.h"
+
+namespace sluice::bench {
+namespace {
+
+Measurement Rate(std::vector<double> values) {
+  return {"rate", "1/s", true, std::move(values)};
+}
+Judgement Of(const Measurement& before, const Measurement& after, const GateRule& rule = {}) {
+  return Judge({before}, {after}, rule).front().judgement;
+}
+
+}  // namespace
+
+TEST_CASE("a slowdown beyond noise and tolerance is worse, and the other way round better") {
+  CHECK(Of(Rate({100, 101, 99}), Rate({80, 82, 81})) == Judgement::kWorse);
+  CHECK(Of(Rate({80, 82, 81}), Rate({100, 101, 99})) == Judgement::kBetter);
+}
+
+TEST_CASE("what is lower when better is judged the other way") {
+  const Measurement before{"cpu", "s", false, {10, 11, 12}};
+  const Measurement after{"cpu", "s", false, {20, 21, 22}};
+  CHECK(Of(before, after) == Judgement::kWorse);
+  CHECK(Of(after, before) == Judgement::kBetter);
+}
+
+TEST_CASE("a certain change within the tolerance is none") {
+  CHECK(Of(Rate({100, 101, 102}), Rate({97, 98, 98.5})) == Judgement::kSame);
+  CHECK(Of(Rate({100, 101, 102}), Rate({97, 98, 98.5}), {0.01, 0.05}) == Judgement::kWorse);
+}
+
+TEST_CASE("a large change that noise explains is unclear, not worse") {
+  CHECK(Of(Rate({100, 140, 60}), Rate({80, 130, 55})) == Judgement::kUnclear);
+  CHECK(Of(Rate({100}), Rate({50})) == Judgement::kUnclear);
+}
+
+TEST_CASE("a measurement that the new result lacks is missing") {
+  const auto lines = Judge({Rate({1, 2, 3})}, {}, {});
+  REQUIRE(lines.size() == 1);
+  CHECK(lines.front().judgement == Judgement::kMissing);
+}
+
+TEST_CASE("results of other machines or settings cannot be compared, of other places they can") {
+  const nlohmann::ordered_json one{{"command", "epoch"},
+                                   {"machine", {{"cpu", "A"}, {"cpus", 2}}},
+                                   {"threads", 2},
+                                   {"dataset", "here"}};
+  nlohmann::ordered_json other = one;
+  other["dataset"] = "there";
+  CHECK(DifferencesThatMatter(one, other).empty());
+  other["threads"] = 4;
+  other["machine"]["cpu"] = "B";
+  const std::vector<std::string> expected = {"machine/cpu: \"A\" and \"B\"", "threads: 2 and 4"};
+  CHECK(DifferencesThatMatter(one, other) == expected);
+}
+
+}  // namespace sluice::bench

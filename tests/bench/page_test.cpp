@@ -1,0 +1,35 @@
+#include "bench/page.h"
+
+#include <nlohmann/json.hpp>
+
+#include "bench/measurement.h"
+#include "bench/plot.h"
+#include "tests/catch.h"
+
+namespace sluice::bench {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("an axis has steps of 1, 2 or 5 times a power of ten") {
+  CHECK(AxisStep(10, 5) == Approx(2));
+  CHECK(AxisStep(7600, 5) == Approx(2000));
+  CHECK(AxisStep(0.9, 10) == Approx(0.1));
+  CHECK(AxisStep(30, 10) == Approx(5));
+  CHECK(AxisStep(0, 10) == 1);
+}
+
+TEST_CASE("a page shows what names hold as text, never as markup, and asks for nothing outside") {
+  nlohmann::ordered_json result = ResultOf(
+      "compare", {{"images_per_second", "1/s", true, {10, 12, 11}}}, {"<b>loaded & slow</b>"});
+  result["loaders"] = {{{"name", "sluice"}, {"images_per_second", {10, 12, 11}}},
+                       {{"name", "<script>"}, {"missing", "not \"there\""}}};
+  const std::string page = PageOf(result, {});
+  CHECK(page.find("<script") == std::string::npos);
+  CHECK(page.find("<b>") == std::string::npos);
+  CHECK(page.find("http") == std::string::npos);
+  CHECK_THAT(page, ContainsSubstring("&lt;b&gt;loaded &amp; slow&lt;/b&gt;"));
+  CHECK_THAT(page, ContainsSubstring("not &quot;there&quot;"));
+  CHECK_THAT(page, ContainsSubstring("11 images/s"));
+}
+
+}  // namespace sluice::bench

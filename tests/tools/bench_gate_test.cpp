@@ -1,0 +1,60 @@
+// sluice-bench gate, run as a user would.
+#include <fstream>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::string WriteRates(const TemporaryFolder& folder, const std::string& name, int threads,
+                       const std::vector<double>& values) {
+  const nlohmann::json rates{
+      {"name", "images_per_second"}, {"unit", "1/s"}, {"better", "higher"}, {"values", values}};
+  const nlohmann::json result{{"schema", "sluice-bench/1"},
+                              {"command", "epoch"},
+                              {"threads", threads},
+                              {"measurements", {rates}}};
+  const std::string path = (folder / name).string();
+  std::ofstream(path) << result;
+  return path;
+}
+
+}  // namespace
+
+TEST_CASE("sluice-bench gate ends with 1 where the new result is worse, and with 0 where not") {
+  const TemporaryFolder folder;
+  const std::string before = WriteRates(folder, "before", 2, {100, 102, 98});
+  const std::string worse = WriteRates(folder, "worse", 2, {70, 72, 71});
+  const std::string same = WriteRates(folder, "same", 2, {99, 101, 103});
+  const Outcome failed = Bench({"gate", before, worse});
+  CHECK(failed.exit_code == 1);
+  CHECK_THAT(failed.out, ContainsSubstring("WORSE"));
+  CHECK_THAT(failed.out, ContainsSubstring("-29.0%"));
+  CHECK(Bench({"gate", before, same}).exit_code == 0);
+  CHECK(Bench({"gate", before, worse, "--tolerance", "40"}).exit_code == 0);
+  const nlohmann::json answer = nlohmann::json::parse(Bench({"gate", before, worse, "--json"}).out);
+  CHECK(answer["worse"] == true);
+  CHECK(answer["measurements"][0]["judgement"] == "worse");
+}
+
+TEST_CASE("sluice-bench gate refuses results with other settings, and files that are no results") {
+  const TemporaryFolder folder;
+  const std::string before = WriteRates(folder, "before", 2, {100, 102, 98});
+  const std::string other = WriteRates(folder, "other", 4, {100, 102, 98});
+  const Outcome refused = Bench({"gate", before, other});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("threads: 2 and 4"));
+  CHECK(Bench({"gate", before, other, "--anyway"}).exit_code == 0);
+  std::ofstream(folder / "text") << "{}";
+  const Outcome broken = Bench({"gate", before, (folder / "text").string()});
+  CHECK(broken.exit_code == 1);
+  CHECK_THAT(broken.err, ContainsSubstring("no result of sluice-bench"));
+  CHECK(Bench({"gate", before, "/nowhere.json"}).exit_code == 1);
+  CHECK(Bench({"gate", before, other, "--anyway", "--only", "nothing"}).exit_code == 2);
+}
+
+}  // namespace sluice::test
