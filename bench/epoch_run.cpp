@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <numeric>
+#include <utility>
 
 #include <sluice/error.h>
 
@@ -77,6 +78,7 @@ class EpochRunner {
     LoaderOptions options = options_.loader;
     if (options_.repeat > 1) options.samples = Repeated(dataset, options_.repeat);
     loader_.emplace(std::move(dataset), std::move(options));
+    counted_ = {};
     run_.threads = loader_->threads();
     run_.slot_bytes = loader_->memory_bytes();
     run_.memory = loader_->Memory();
@@ -111,7 +113,6 @@ class EpochRunner {
   }
 
   void Play(std::uint64_t epoch, EpochFigures& figures) {
-    const LoaderStats before = loader_->Stats();
     const std::uint64_t images_in_all = loader_->samples_per_epoch();
     const std::uint64_t batches =
         options_.most_batches > 0 ? std::min(options_.most_batches, loader_->batches_per_epoch())
@@ -144,7 +145,9 @@ class EpochRunner {
           1e-3 * options_.step.milliseconds * static_cast<double>(figures.steps - 1);
       figures.utilisation = std::min(1.0, computing / Seconds(Clock::now() - *first_step_end));
     }
-    const LoaderStats after = loader_->Stats();
+    // Between two epochs the loader goes on: what it does then belongs to the later one.
+    const LoaderStats before = std::exchange(counted_, loader_->Stats());
+    const LoaderStats& after = counted_;
     figures.bytes_read = after.payload_bytes - before.payload_bytes;
     figures.read_ahead_bytes = after.read_ahead_bytes - before.read_ahead_bytes;
     figures.decode_major_faults = after.decode_major_faults - before.decode_major_faults;
@@ -177,6 +180,7 @@ class EpochRunner {
   const EpochHooks& hooks_;
   EpochsRun run_;
   std::optional<Loader> loader_;
+  LoaderStats counted_;  // of loader_, at the end of the epoch before
 };
 
 }  // namespace
