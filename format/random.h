@@ -30,17 +30,18 @@ constexpr Words4 Philox(std::uint64_t key, Words4 counter) noexcept {
 // What a stream of draws is for; part of every counter, so that streams never share numbers. On
 // disk in effect (orders and conversions depend on them): numbers are never changed or used again.
 enum class Purpose : std::uint32_t {
-  kConvertOrder = 1,  // the permutation of the samples at conversion
-  kBlockOrder = 2,    // reader: the permutation of blocks
-  kWindowOrder = 3,   // reader: the permutation inside a window
-  kTailOrder = 4,     // reader: the permutation of an epoch's common tail
-  kSampleOrder = 5,   // reader: one permutation of all samples
-  kTransform = 6,     // a transform's draws
-  kPermutation = 7,   // reader: what a permutation is made from
-  kSubset = 20,       // the samples a subset takes
-  kSplit = 21,        // which part of a split a source goes to
-  kShardDeal = 8,     // reader: which rank gets which shards
-  kSampleDraw = 9,    // reader: the samples of an epoch, where they are drawn
+  kConvertOrder = 1,     // the permutation of the samples at conversion
+  kBlockOrder = 2,       // reader: the permutation of blocks
+  kWindowOrder = 3,      // reader: the permutation inside a window
+  kTailOrder = 4,        // reader: the permutation of an epoch's common tail
+  kSampleOrder = 5,      // reader: one permutation of all samples
+  kTransform = 6,        // a transform's draws
+  kPermutation = 7,      // reader: what a permutation is made from
+  kSubset = 20,          // the samples a subset takes
+  kSplit = 21,           // which part of a split a source goes to
+  kShardDeal = 8,        // reader: which rank gets which shards
+  kSampleDraw = 9,       // reader: the samples of an epoch, where they are drawn
+  kPixelTransform = 30,  // a step's draws that changes pixels
 };
 
 // An endless stream of words for one (seed, purpose, a, b): counters 0, 1, 2, ... in turn.

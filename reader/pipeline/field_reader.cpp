@@ -121,7 +121,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     return nullptr;
   }
   payloads_.push_back(payload.bytes);
-  if (payload.pixel_type != field.image.pixel_type) {
+  if (payload.pixel_type != field.pixels) {
     return Say(field.field, "the image has another pixel type than the rest of the field");
   }
   if (slot.verify && Hash64(payload.bytes) != checksum) {

@@ -29,8 +29,9 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(std::move(dataset)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       geometry_(options_.transform),
+      program_(options_.transform),
       choice_(FieldChoice::Of(*dataset_.state(), options_)),
-      layout_(MakeSlotLayout(*dataset_.state(), options_, choice_, geometry_)),
+      layout_(MakeSlotLayout(*dataset_.state(), options_, choice_, geometry_, program_)),
       follow_(FollowPlan::Of(*dataset_.state(), choice_, layout_, geometry_)),
       deal_(dataset_.state()->shape, DealOptionsOf(options_)),
       rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
@@ -202,7 +203,7 @@ void LoaderState::RunPlanner() {
 }
 
 void LoaderState::RunWorker(unsigned thread) {
-  RowWorker worker(*dataset_.state(), options_, geometry_, layout_, follow_, faults_);
+  RowWorker worker(*dataset_.state(), options_, geometry_, program_, layout_, follow_, faults_);
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);

@@ -79,6 +79,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   Dataset dataset_;
   LoaderOptions options_;
   Geometry geometry_;
+  PixelProgram program_;
   FieldChoice choice_;
   SlotLayout layout_;
   FollowPlan follow_;

@@ -23,7 +23,9 @@ std::uint64_t ScratchOfThread(const DatasetState& dataset, const SlotLayout& lay
   if (layout.image_field == Schema::kNone) return kThreadBytes;
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   const std::uint64_t pixels = (images.max_width + kMargin) * (images.max_height + kMargin);
-  return kThreadBytes + kPixelBytes * pixels + images.max_payload_bytes;
+  // Steps that change pixels work beside the batch: a picture, one smoothed, one of 16 bits.
+  const std::uint64_t steps = 4 * layout.image.height * layout.image.width * layout.image.channels;
+  return kThreadBytes + kPixelBytes * pixels + steps + images.max_payload_bytes;
 }
 
 // Of what is open for shuffling at once on this rank.

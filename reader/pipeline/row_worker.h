@@ -12,11 +12,12 @@ class RowWorker {
  public:
   // All arguments must outlive it.
   RowWorker(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
-            const SlotLayout& layout, const FollowPlan& follow, FaultLog& faults)
+            const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow,
+            FaultLog& faults)
       : dataset_(dataset),
         options_(options),
         faults_(faults),
-        decoder_(dataset, options, geometry, layout, follow),
+        decoder_(dataset, options, geometry, program, layout, follow),
         substitutes_(dataset, options) {}
 
   struct Outcome {

@@ -18,10 +18,11 @@ Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
 }  // namespace
 
 SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
-                             const Geometry& geometry, const SlotLayout& layout,
-                             const FollowPlan& follow)
+                             const Geometry& geometry, const PixelProgram& program,
+                             const SlotLayout& layout, const FollowPlan& follow)
     : dataset_(dataset),
       geometry_(geometry),
+      program_(program),
       layout_(layout),
       fields_(dataset, layout, follow, geometry, options.boxes) {}
 
@@ -100,7 +101,7 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   }
   payload_ = payload.bytes;
   if (payload.codec == Codec::kAbsent) return "the sample has no image in this field";
-  if (payload.pixel_type != layout_.image.pixel_type) {
+  if (payload.pixel_type != layout_.image_pixels) {
     return "the image has another pixel type than the rest of the field";
   }
   const bool raw = payload.codec == Codec::kRaw;
@@ -123,8 +124,21 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
       layout_.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
   if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, region);
   if (layout_.image_nearest) return fields_.DecodeMask(payload, region, order, target, decoder_);
-  return decoder_.Decode(payload, region,
-                         {target, static_cast<std::uint32_t>(layout_.image.channels), order});
+  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  if (program_.empty()) return decoder_.Decode(payload, region, {target, channels, order});
+  Pixels pixels{target, region.x.target, region.y.target, channels};
+  const bool in_place = order == PixelOrder::kInterleaved && !program_.output();
+  if (!in_place) {
+    scratch_.pixels.resize(pixels.bytes());
+    pixels.data = scratch_.pixels.data();
+  }
+  if (const Defect defect =
+          decoder_.Decode(payload, region, {pixels.data, channels, PixelOrder::kInterleaved})) {
+    return defect;
+  }
+  program_.Run(pixels, slot.draw_seed, slot.positions[row], scratch_);
+  if (!in_place) program_.Write(pixels, order, target);
+  return nullptr;
 }
 
 std::string SampleDecoder::KeyOf(const SampleRef& ref) const {

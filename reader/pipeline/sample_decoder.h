@@ -13,7 +13,7 @@ class SampleDecoder {
  public:
   // All arguments must outlive the decoder.
   SampleDecoder(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
-                const SlotLayout& layout, const FollowPlan& follow);
+                const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow);
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
@@ -40,8 +40,10 @@ class SampleDecoder {
 
   DatasetState& dataset_;
   const Geometry& geometry_;
+  const PixelProgram& program_;
   const SlotLayout& layout_;
   PayloadDecoder decoder_;
+  PixelProgram::Scratch scratch_;
   FieldReader fields_;
   std::optional<Error> error_;
   Bytes payload_;                         // of the sample in hand

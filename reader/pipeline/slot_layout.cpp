@@ -18,6 +18,10 @@ std::string Range(std::uint32_t low, std::uint32_t high) {
   return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
 }
 
+ElementType ElementOf(PixelType type) {
+  return type == PixelType::kUint8 ? ElementType::kUint8 : ElementType::kUint16;
+}
+
 std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options,
                        const ImageSummary& images) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
@@ -34,8 +38,8 @@ std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options
 
 void CheckSixteenBits(const DatasetState& dataset, const LoaderOptions& options) {
   for (const Transform& transform : options.transform) {
-    if (!std::holds_alternative<HorizontalFlip>(transform)) {
-      Refuse(dataset, "16-bit images can be flipped but not cropped or resized");
+    if (IsGeometric(transform) && !std::holds_alternative<HorizontalFlip>(transform)) {
+      Refuse(dataset, "16-bit images can be flipped, and not transformed otherwise");
     }
   }
 }
@@ -56,7 +60,8 @@ Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& image
 }
 
 void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
-                 const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
+                 const FieldChoice& choice, const Geometry& geometry, const PixelProgram& program,
+                 SlotLayout& layout) {
   layout.image_field = choice.image;
   const Field& field = dataset.manifest.schema.fields[choice.image];
   layout.image_name = field.name;
@@ -73,7 +78,18 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   layout.image.height = extent.height;
   layout.image.channels = ChannelsOf(dataset, options, images);
   layout.image.layout = options.layout;
-  layout.image.pixel_type = images.pixel_type;
+  layout.image_pixels = images.pixel_type;
+  layout.image.type = ElementOf(images.pixel_type);
+  if (program.empty()) return;
+  if (images.pixel_type == PixelType::kUint16 || layout.image_nearest) {
+    Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" +
+                        layout.image_name + "\" is a mask or of 16 bits");
+  }
+  program.CheckSize(extent.width, extent.height, static_cast<std::uint32_t>(layout.image.channels));
+  if (const auto output = program.output()) {
+    layout.image.type =
+        *output == FloatType::kFloat32 ? ElementType::kFloat32 : ElementType::kFloat16;
+  }
 }
 
 // An image that leads others is laid out before those.
@@ -112,7 +128,8 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
                             "\" differ in their number of channels; leave it out of "
                             "LoaderOptions::fields, or make it LoaderOptions::image");
       }
-      field.image.pixel_type = images.pixel_type;
+      field.pixels = images.pixel_type;
+      field.image.type = ElementOf(images.pixel_type);
       field.offset = layout.bytes;
       layout.bytes += AlignUp(field.image.sample_bytes() * options.batch_size, kPageBytes);
       layout.further_images.push_back(std::move(field));
@@ -141,7 +158,8 @@ void LayOutVariables(const DatasetState& dataset, const FieldChoice& choice, Slo
 }  // namespace
 
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
-                          const FieldChoice& choice, const Geometry& geometry) {
+                          const FieldChoice& choice, const Geometry& geometry,
+                          const PixelProgram& program) {
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
   constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
   if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
@@ -150,7 +168,8 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   SlotLayout layout;
   layout.batch_size = options.batch_size;
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
-  if (choice.image != Schema::kNone) LayOutImage(dataset, options, choice, geometry, layout);
+  if (choice.image != Schema::kNone)
+    LayOutImage(dataset, options, choice, geometry, program, layout);
   layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
   LayOutFurtherImages(dataset, options, choice, geometry, layout);
   LayOutVariables(dataset, choice, layout);

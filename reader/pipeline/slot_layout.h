@@ -9,6 +9,7 @@
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"
 #include "reader/transform/geometry.h"
+#include "reader/transform/pixel_program.h"
 
 namespace sluice {
 
@@ -25,9 +26,10 @@ struct SlotLayout {
   struct ImageField {
     std::size_t field = 0;
     std::string name;
-    std::size_t leader = Schema::kNone;  // the field whose region it shows; itself where it leads
-    bool nearest = false;                // a mask: its pixels are never mixed
-    ImageBatch image;                    // as below
+    std::size_t leader = Schema::kNone;    // the field whose region it shows; itself where it leads
+    bool nearest = false;                  // a mask: its pixels are never mixed
+    PixelType pixels = PixelType::kUint8;  // as stored
+    ImageBatch image;                      // as below
     std::size_t offset = 0;
   };
   // A variable or bytes field; a byte counts as an entry.
@@ -43,8 +45,9 @@ struct SlotLayout {
   std::size_t batch_size = 0;
   std::size_t image_field = Schema::kNone;
   std::string image_name;
-  bool image_nearest = false;  // the image is a mask
-  ImageBatch image;            // of a full batch; its data is unset and lies at the slot's start
+  bool image_nearest = false;                  // the image is a mask
+  PixelType image_pixels = PixelType::kUint8;  // as stored
+  ImageBatch image;  // of a full batch; its data is unset and lies at the slot's start
   std::vector<ImageField> further_images;  // those that lead others first
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
@@ -53,6 +56,7 @@ struct SlotLayout {
 
 // Throws Error(kInvalidArgument) for options that do not fit the dataset.
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
-                          const FieldChoice& choice, const Geometry& geometry);
+                          const FieldChoice& choice, const Geometry& geometry,
+                          const PixelProgram& program);
 
 }  // namespace sluice

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string>
 
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
 #include "format/random.h"
+#include "reader/transform/pixel_program.h"
 #include "reader/transform/portable_math.h"
 
 namespace sluice {
@@ -208,6 +210,12 @@ void Check(const RandomCrop& op) {
   CheckExtent("RandomCrop", op.width, op.height);
   if (op.padding > kMaxImageSide) Refuse("RandomCrop needs a padding of at most 65535 pixels");
 }
+// What changes pixels has been taken out.
+template <class T>
+void Apply(const T&, Frame&) {}
+template <class T>
+void Check(const T&) {}
+
 void Check(const HorizontalFlip& op) {
   if (!(op.probability >= 0 && op.probability <= 1)) {
     Refuse("HorizontalFlip needs a probability from 0 to 1");
@@ -227,7 +235,8 @@ constexpr bool kFixesExtent = requires(const T& op) {
 
 }  // namespace
 
-Geometry::Geometry(Pipeline pipeline) : pipeline_(std::move(pipeline)) {
+Geometry::Geometry(const Pipeline& pipeline) {
+  std::copy_if(pipeline.begin(), pipeline.end(), std::back_inserter(pipeline_), IsGeometric);
   bool may_be_padded = false;
   for (const Transform& transform : pipeline_) {
     std::visit(
@@ -252,7 +261,7 @@ Geometry::Geometry(Pipeline pipeline) : pipeline_(std::move(pipeline)) {
         },
         transform);
   }
-  if (pipeline_.size() > 256) Refuse("a pipeline has at most 256 steps");
+  if (pipeline.size() > 256) Refuse("a pipeline has at most 256 steps");
 }
 
 Region Geometry::RegionFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,

@@ -1,4 +1,5 @@
-// From a pipeline of geometric transforms to the one region that decoding takes out of a picture.
+// From the geometric transforms of a pipeline to the one region that decoding takes out of a
+// picture.
 //
 // Each transform changes a frame: which part of the picture the pixel grid shows, how large that
 // grid is, whether it is mirrored. The frame after the last one is the region. Pure arithmetic;
@@ -18,7 +19,7 @@ class Geometry {
  public:
   // Throws Error(kInvalidArgument) for parameters out of range, and for transforms that cannot be
   // combined in this order.
-  explicit Geometry(Pipeline pipeline);
+  explicit Geometry(const Pipeline& pipeline);
 
   // Width and height of what comes out, if it does not depend on the picture's size.
   struct Extent {

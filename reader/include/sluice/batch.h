@@ -26,15 +26,27 @@ enum class SampleFlag : std::uint8_t {
   kFillsUp,     // one that this epoch has elsewhere: see LastBatch::kPad
 };
 
-// The decoded images of a batch: uint8 (uint16 for 16-bit raw images), samples one after another.
+// What the images of a batch are made of.
+enum class ElementType : std::uint8_t {
+  kUint8,
+  kUint16,   // 16-bit raw images
+  kFloat32,  // after Normalize
+  kFloat16,  // IEEE 754 binary16
+};
+
+constexpr std::size_t SizeOf(ElementType type) noexcept {
+  return type == ElementType::kUint8 ? 1 : type == ElementType::kFloat32 ? 4 : 2;
+}
+
+// The decoded images of a batch, samples one after another.
 struct ImageBatch {
-  const std::uint8_t* data = nullptr;
+  const std::uint8_t* data = nullptr;  // the first element's first byte
   std::size_t samples = 0, height = 0, width = 0, channels = 0;
   Layout layout = Layout::kNHWC;
-  PixelType pixel_type = PixelType::kUint8;
-  std::size_t sample_bytes() const noexcept {
-    return height * width * channels * SizeOf(pixel_type);
-  }
+  ElementType type = ElementType::kUint8;
+  std::size_t sample_bytes() const noexcept { return height * width * channels * SizeOf(type); }
+  // kFloat32: all samples' numbers.
+  const float* floats() const noexcept { return reinterpret_cast<const float*>(data); }
 };
 
 // A field whose values differ in number from sample to sample. Sample i has the entries

@@ -4,7 +4,8 @@
 // only what the crop needs is decoded, and resampled once, however many steps there are (with the
 // last resize's filter). Every
 // random choice is a pure function of (seed, epoch, position in the epoch, operation): the same for
-// any number of threads, and adding a flip does not move the crops.
+// any number of threads, and adding a flip does not move the crops. Steps that change pixels
+// (pixel_transform.h) come behind the geometric ones.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include <sluice/image.h>
+#include <sluice/pixel_transform.h>
 
 namespace sluice {
 
@@ -77,8 +79,10 @@ struct BoxRule {
   double min_visible = 0;  // share of the box's whole area, 0 to 1
 };
 
-using Transform = std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop,
-                               HorizontalFlip>;
+using Transform =
+    std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop, HorizontalFlip,
+                 ColorJitter, RandomGrayscale, GaussianBlur, Solarize, Posterize, Equalize,
+                 AutoContrast, Invert, AdjustSharpness, RandomErasing, Normalize>;
 using Pipeline = std::vector<Transform>;
 
 }  // namespace sluice

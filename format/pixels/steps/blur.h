@@ -1,0 +1,36 @@
+// Filters over a picture's neighbouring pixels.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "format/pixels/steps/colour.h"
+
+namespace sluice {
+
+// Each keeps its memory from picture to picture; one thread at a time.
+class Blur {
+ public:
+  // Weighted means along both axes, each rounded to eighth bits of fraction and at last to whole
+  // values. `weights` (an odd number of them, in 1/65536, adding up to it) are centred on the
+  // pixel; the picture is mirrored at its edges (without repeating the outermost pixel), and must
+  // be larger than half of the weights on both axes.
+  void Run(const Pixels& pixels, std::span<const std::uint32_t> weights);
+
+ private:
+  std::vector<std::uint16_t> rows_;  // after the vertical pass, in 1/128
+};
+
+class Sharpness {
+ public:
+  // `factor` blends with a smoothed picture (0), the picture (1), or beyond: Pillow's
+  // ImageEnhance.Sharpness. Smoothing is a mean of 3 x 3 pixels of which the middle one counts
+  // fivefold; the outermost pixels are left as they are.
+  void Run(const Pixels& pixels, float factor);
+
+ private:
+  std::vector<std::uint8_t> smooth_;
+};
+
+}  // namespace sluice

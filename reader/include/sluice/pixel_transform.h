@@ -1,0 +1,90 @@
+// Steps of a pipeline that change pixels where they are, behind the geometric ones.
+//
+// They work on 8-bit grey or RGB pixels as they come out of the geometric steps, in the order
+// given; Normalize, if there is one, is the last. The definitions are those of torchvision's
+// transforms of pictures (Pillow's). Each step draws on its own: adding one changes no other.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace sluice {
+
+// Brightness, contrast, saturation (each a factor drawn from max(0, 1 - x) to 1 + x) and hue (a
+// turn of the colour circle drawn from -x to x), in random order.
+struct ColorJitter {
+  double brightness = 0;  // >= 0
+  double contrast = 0;    // >= 0
+  double saturation = 0;  // >= 0
+  double hue = 0;         // 0 to 0.5
+  double probability = 1;
+};
+
+// All channels become the lightness.
+struct RandomGrayscale {
+  double probability = 0.1;
+};
+
+// A Gaussian blur of `kernel` x `kernel` pixels whose standard deviation is drawn uniformly. The
+// picture is mirrored at its edges.
+struct GaussianBlur {
+  std::uint32_t kernel = 23;                // odd, 3 to 255, and less than twice either side
+  double min_sigma = 0.1, max_sigma = 2.0;  // pixels
+  double probability = 1;
+};
+
+// Inverts values from the threshold on.
+struct Solarize {
+  unsigned threshold = 128;  // 0 to 256
+  double probability = 1;
+};
+
+// Keeps the upper bits of each value.
+struct Posterize {
+  unsigned bits = 4;  // 1 to 8
+  double probability = 1;
+};
+
+// Spreads each channel's values so that all are about equally frequent.
+struct Equalize {
+  double probability = 1;
+};
+
+// Stretches each channel's values to 0 .. 255.
+struct AutoContrast {
+  double probability = 1;
+};
+
+struct Invert {
+  double probability = 1;
+};
+
+// Blends with a smoothed picture: 0 is that one, 1 the picture, 2 sharpens.
+struct AdjustSharpness {
+  double factor = 2;  // >= 0
+  double probability = 1;
+};
+
+// Replaces a rectangle of random area and aspect ratio (Zhong et al. 2017; the rule of
+// torchvision's RandomErasing: ten tries). A ratio and scale of one value make it Cutout's square,
+// but that it always lies inside.
+struct RandomErasing {
+  double probability = 0.5;
+  double min_scale = 0.02, max_scale = 0.33;      // share of the picture's area
+  double min_ratio = 0.3, max_ratio = 3.3;        // height / width
+  std::array<std::uint8_t, 3> value = {0, 0, 0};  // of its pixels, by channel
+  bool noise = false;                             // random values instead
+};
+
+enum class FloatType : std::uint8_t { kFloat32, kFloat16 };
+
+// Batches hold (value / 255 - mean) / deviation, as floating-point numbers. One value each, or one
+// for each channel.
+struct Normalize {
+  std::vector<float> mean = {0};
+  std::vector<float> deviation = {1};  // > 0
+  FloatType type = FloatType::kFloat32;
+};
+
+}  // namespace sluice

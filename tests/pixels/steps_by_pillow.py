@@ -1,0 +1,51 @@
+#!/usr/bin/env python3
+"""Prints steps_by_pillow.inc: what Pillow makes of two pictures, as checksums of the pixels.
+
+    pip install pillow; tests/pixels/steps_by_pillow.py > tests/pixels/steps_by_pillow.inc
+"""
+import zlib
+
+import PIL
+from PIL import Image, ImageEnhance, ImageOps
+
+WIDTH, HEIGHT = 40, 30
+
+
+def picture(number, channels):
+    """The formula that the test has, too."""
+    values = bytearray()
+    for y in range(HEIGHT):
+        for x in range(WIDTH):
+            for c in range(channels):
+                if number == 0:
+                    values.append((x * 37 + y * 59 + c * 83 + x * y * (c + 1)) % 256)
+                else:
+                    values.append(60 + (x * 3 + y * 2 + c * 11) % 130)
+    return Image.frombytes("RGB" if channels == 3 else "L", (WIDTH, HEIGHT), bytes(values))
+
+
+def enhanced(kind):
+    return lambda image, value: kind(image).enhance(value)
+
+
+STEPS = {
+    "brightness": (enhanced(ImageEnhance.Brightness), [0, 0.3, 0.7, 1, 1.25, 2.5]),
+    "contrast": (enhanced(ImageEnhance.Contrast), [0, 0.3, 0.7, 1, 1.25, 2.5]),
+    "saturation": (enhanced(ImageEnhance.Color), [0, 0.3, 0.7, 1, 1.25, 2.5]),
+    "sharpness": (enhanced(ImageEnhance.Sharpness), [0, 0.5, 1, 1.5, 3]),
+    "grey": (lambda image, _: image.convert("L").convert(image.mode), [0]),
+    "invert": (lambda image, _: ImageOps.invert(image), [0]),
+    "solarize": (lambda image, value: ImageOps.solarize(image, value), [0, 1, 100, 128, 256]),
+    "posterize": (lambda image, value: ImageOps.posterize(image, value), [1, 2, 4, 7, 8]),
+    "equalize": (lambda image, _: ImageOps.equalize(image), [0]),
+    "autocontrast": (lambda image, _: ImageOps.autocontrast(image), [0]),
+}
+
+print(f"// Made by steps_by_pillow.py with Pillow {PIL.__version__}: step, its parameter, number and")
+print("// channels of the picture, CRC-32 of what comes out.")
+for name, (step, parameters) in STEPS.items():
+    for parameter in parameters:
+        for number in (0, 1):
+            for channels in (3, 1):
+                checksum = zlib.crc32(step(picture(number, channels), parameter).tobytes())
+                print(f'{{"{name}", {parameter}, {number}, {channels}, 0x{checksum:08x}U}},')

@@ -1,0 +1,168 @@
+// Steps that change pixels, held against Pillow (steps_by_pillow.py) or a closed formula.
+#include <cmath>
+#include <cstdlib>
+#include <map>
+#include <string>
+
+#include "format/pixels/steps/blur.h"
+#include "format/pixels/steps/colour.h"
+#include "tests/catch.h"
+
+using namespace sluice;
+
+namespace {
+
+constexpr std::uint32_t kWidth = 40;
+constexpr std::uint32_t kHeight = 30;
+
+std::vector<std::uint8_t> MakeValues(int number, std::uint32_t channels) {
+  std::vector<std::uint8_t> values;
+  for (std::uint32_t y = 0; y < kHeight; ++y) {
+    for (std::uint32_t x = 0; x < kWidth; ++x) {
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        const std::uint32_t value = number == 0 ? (x * 37 + y * 59 + c * 83 + x * y * (c + 1)) % 256
+                                                : 60 + (x * 3 + y * 2 + c * 11) % 130;
+        values.push_back(static_cast<std::uint8_t>(value));
+      }
+    }
+  }
+  return values;
+}
+
+std::uint32_t Crc32(const std::vector<std::uint8_t>& bytes) {
+  std::uint32_t crc = ~0U;
+  for (const std::uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc >> 1 ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0);
+  }
+  return ~crc;
+}
+
+struct PillowCase {
+  const char* step;
+  double parameter;
+  int picture;
+  std::uint32_t channels;
+  std::uint32_t checksum;
+};
+constexpr PillowCase kPillow[] = {
+#include "tests/pixels/steps_by_pillow.inc"
+};
+
+void RunStep(const std::string& step, double parameter, const Pixels& pixels) {
+  const auto factor = static_cast<float>(parameter);
+  const auto number = static_cast<unsigned>(parameter);
+  if (step == "brightness") return AdjustBrightness(pixels, factor);
+  if (step == "contrast") return AdjustContrast(pixels, factor);
+  if (step == "saturation") return AdjustSaturation(pixels, factor);
+  if (step == "sharpness") return Sharpness().Run(pixels, factor);
+  if (step == "grey") return MakeGrey(pixels);
+  if (step == "invert") return InvertPixels(pixels);
+  if (step == "solarize") return SolarizePixels(pixels, number);
+  if (step == "posterize") return PosterizePixels(pixels, number);
+  if (step == "equalize") return EqualizePixels(pixels);
+  if (step == "autocontrast") return StretchContrast(pixels);
+  FAIL("no such step: " << step);
+}
+
+// Channel n (5 red, 3 green, 1 blue) of a colour by hue (0 to 6), saturation and value: the formula
+// with one expression for all of them.
+double ChannelOf(double n, double hue, double saturation, double value) {
+  const double k = std::fmod(n + hue, 6.0);
+  return value - value * saturation * std::max(0.0, std::min({k, 4 - k, 1.0}));
+}
+
+}  // namespace
+
+TEST_CASE("Colour steps give Pillow's pixels to the byte") {
+  std::map<std::string, int> cases;
+  for (const PillowCase& expected : kPillow) {
+    CAPTURE(expected.step, expected.parameter, expected.picture, expected.channels);
+    std::vector<std::uint8_t> values = MakeValues(expected.picture, expected.channels);
+    RunStep(expected.step, expected.parameter, {values.data(), kWidth, kHeight, expected.channels});
+    CHECK(Crc32(values) == expected.checksum);
+    ++cases[expected.step];
+  }
+  CHECK(cases.size() == 10);
+}
+
+TEST_CASE("Turning the hue agrees with its formula in double precision") {
+  for (const double turns : {-0.5, -0.13, 0.0, 0.2, 0.37, 0.5}) {
+    const std::vector<std::uint8_t> before = MakeValues(0, 3);
+    std::vector<std::uint8_t> after = before;
+    AdjustHue({after.data(), kWidth, kHeight, 3}, static_cast<float>(turns));
+    for (std::size_t i = 0; i < before.size(); i += 3) {
+      const double r = before[i], g = before[i + 1], b = before[i + 2];
+      const double value = std::max({r, g, b});
+      const double range = value - std::min({r, g, b});
+      // The angle of the colour on the hexagon, by its corner and the distance from it.
+      double hue = 0;
+      if (range > 0) {
+        hue = value == r ? (g - b) / range : value == g ? 2 + (b - r) / range : 4 + (r - g) / range;
+      }
+      hue = std::fmod(hue + turns * 6 + 12, 6.0);
+      const double saturation = value > 0 ? range / value : 0;
+      for (int c = 0; c < 3; ++c) {
+        const double expected = ChannelOf(5 - 2 * c, hue, saturation, value);
+        REQUIRE(std::abs(after[i + static_cast<std::size_t>(c)] - expected) <= 0.51);
+      }
+    }
+  }
+}
+
+TEST_CASE("A turn of the hue by a third exchanges channels, and greys stay") {
+  std::vector<std::uint8_t> values = {200, 30, 10, 77, 77, 77, 0, 0, 0};
+  AdjustHue({values.data(), 3, 1, 3}, 1.0F / 3);
+  CHECK(values == std::vector<std::uint8_t>{10, 200, 30, 77, 77, 77, 0, 0, 0});
+}
+
+TEST_CASE("A blur agrees with the sum over its window in double precision") {
+  for (const std::uint32_t channels : {1U, 3U}) {
+    // Of a Gaussian with sigma 1.1, rounded to 1/65536; and one that looks to the left alone.
+    for (const std::vector<std::uint32_t>& weights :
+         {std::vector<std::uint32_t>{13500, 38536, 13500},
+          {65536, 0, 0, 0, 0},
+          {3000, 4000, 10000, 31536, 10000, 4000, 3000}}) {
+      const std::vector<std::uint8_t> before = MakeValues(0, channels);
+      std::vector<std::uint8_t> after = before;
+      Blur().Run({after.data(), kWidth, kHeight, channels}, weights);
+      const int reach = static_cast<int>(weights.size()) / 2;
+      const auto mirrored = [](int i, int size) {
+        return i < 0 ? -i : i >= size ? 2 * size - 2 - i : i;
+      };
+      for (int y = 0; y < int{kHeight}; ++y) {
+        for (int x = 0; x < int{kWidth}; ++x) {
+          for (std::uint32_t c = 0; c < channels; ++c) {
+            double sum = 0;
+            for (int v = -reach; v <= reach; ++v) {
+              for (int u = -reach; u <= reach; ++u) {
+                const auto at = static_cast<std::uint32_t>(mirrored(y + v, kHeight)) * kWidth +
+                                static_cast<std::uint32_t>(mirrored(x + u, kWidth));
+                sum += before[at * channels + c] *
+                       (weights[static_cast<std::size_t>(v + reach)] / 65536.0) *
+                       (weights[static_cast<std::size_t>(u + reach)] / 65536.0);
+              }
+            }
+            const auto at =
+                (static_cast<std::uint32_t>(y) * kWidth + static_cast<std::uint32_t>(x));
+            REQUIRE(std::abs(after[at * channels + c] - sum) < 0.52);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Steps leave pictures of one pixel, one row and no colour alone where they must") {
+  std::vector<std::uint8_t> one = {9, 8, 7};
+  const Pixels pixel{one.data(), 1, 1, 3};
+  EqualizePixels(pixel);
+  StretchContrast(pixel);
+  Sharpness().Run(pixel, 0);
+  CHECK(one == std::vector<std::uint8_t>{9, 8, 7});
+  std::vector<std::uint8_t> grey = {1, 200};
+  AdjustSaturation({grey.data(), 2, 1, 1}, 0);
+  AdjustHue({grey.data(), 2, 1, 1}, 0.4F);
+  CHECK(grey == std::vector<std::uint8_t>{1, 200});
+}
