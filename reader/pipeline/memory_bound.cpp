@@ -19,12 +19,16 @@ std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
   return (a + b - 1) / b;
 }
 
-std::uint64_t ScratchOfThread(const DatasetState& dataset, const SlotLayout& layout) {
+std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& options,
+                              const SlotLayout& layout) {
   if (layout.image_field == Schema::kNone) return kThreadBytes;
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   const std::uint64_t pixels = (images.max_width + kMargin) * (images.max_height + kMargin);
   // Steps that change pixels work beside the batch: a picture, one smoothed, one of 16 bits.
-  const std::uint64_t steps = 4 * layout.image.height * layout.image.width * layout.image.channels;
+  const bool changed =
+      !std::all_of(options.transform.begin(), options.transform.end(), IsGeometric);
+  const std::uint64_t steps =
+      changed ? 4 * layout.image.height * layout.image.width * layout.image.channels : 0;
   return kThreadBytes + kPixelBytes * pixels + steps + images.max_payload_bytes;
 }
 
@@ -77,7 +81,7 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
   const Window window = WindowOf(dataset, options);
   LoaderMemory memory;
   memory.slots = slots * layout.bytes;
-  memory.scratch = options.threads * ScratchOfThread(dataset, layout);
+  memory.scratch = options.threads * ScratchOfThread(dataset, options, layout);
   memory.bookkeeping = BookkeepingOf(dataset, options, slots, window);
   if (shape.blocks() == 0) return memory;
   const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
