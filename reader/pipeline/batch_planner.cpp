@@ -6,10 +6,12 @@
 namespace sluice {
 
 BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
-                           const FieldChoice& choice, const std::atomic<bool>& give_up)
+                           const FieldChoice& choice, const DecodedStore* store,
+                           const std::atomic<bool>& give_up)
     : dataset_(dataset),
       options_(options),
       choice_(choice),
+      store_(store),
       give_up_(give_up),
       deal_(dataset.shape, DealOptionsOf(options)),
       behind_(dataset, options) {}
@@ -43,7 +45,7 @@ void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
   slot.verify_raw = slot.verify && (options_.verify != Verify::kAuto || first);
   opened_.clear();
   FillRows(batch, slot);
-  read_ahead_bytes_ += ReadAhead(dataset_, choice_, opened_, give_up_);
+  read_ahead_bytes_ += ReadAhead(dataset_, choice_, store_, opened_, give_up_);
   behind_.EndBatch();
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "reader/cache/decoded_store.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/blocks_behind.h"
 #include "reader/pipeline/epoch_plan.h"
@@ -14,10 +15,10 @@ namespace sluice {
 
 class BatchPlanner {
  public:
-  // All arguments must outlive the planner. Reading ahead ends early where `give_up` is set
-  // meanwhile.
+  // All arguments must outlive the planner; `store` may be null. Reading ahead ends early where
+  // `give_up` is set meanwhile.
   BatchPlanner(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice,
-               const std::atomic<bool>& give_up);
+               const DecodedStore* store, const std::atomic<bool>& give_up);
 
   // Fills the slot for a batch and makes what it needs resident.
   void Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
@@ -31,6 +32,7 @@ class BatchPlanner {
   DatasetState& dataset_;
   const LoaderOptions& options_;
   const FieldChoice& choice_;
+  const DecodedStore* store_;
   const std::atomic<bool>& give_up_;
   Deal deal_;
   std::optional<EpochPlan> plan_;  // of the epoch planned last

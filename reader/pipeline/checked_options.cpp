@@ -43,6 +43,19 @@ void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
   }
 }
 
+void CheckCache(const LoaderOptions& options) {
+  if (options.cache == Cache::kDecoded && options.cache_bytes == 0) {
+    Refuse("LoaderOptions::cache is kDecoded; say in cache_bytes how much may be kept");
+  }
+  if (options.cache != Cache::kDecoded &&
+      (options.cache_bytes != 0 || !options.cache_folder.empty())) {
+    Refuse("LoaderOptions::cache_bytes and cache_folder are for cache = kDecoded");
+  }
+  if (options.cache == Cache::kLocked && options.behind != Behind::kKeep) {
+    Refuse("LoaderOptions::cache = kLocked keeps what LoaderOptions::behind lets go of; set one");
+  }
+}
+
 }  // namespace
 
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
@@ -66,6 +79,7 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
     options.world_size = found.world_size;
   }
   CheckRank(dataset, options);
+  CheckCache(options);
   return options;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reader/cache/locked_dataset.h"
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/memory_bound.h"
 #include "reader/pipeline/resume_check.h"
@@ -23,6 +24,12 @@ std::size_t RowsAtOnce(const DatasetState& dataset, const SlotLayout& layout) {
   return std::clamp<std::uint64_t>(kRunBytes / std::max<std::uint64_t>(mean, 1), 1, kMostRows);
 }
 
+// Masks are not resampled, and 16-bit images are stored raw.
+bool KeepsPictures(const SlotLayout& layout) {
+  return layout.image_field != Schema::kNone && !layout.image_nearest &&
+         layout.image_pixels == PixelType::kUint8;
+}
+
 }  // namespace
 
 LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
@@ -41,6 +48,16 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     resume_due_ = true;
     done_epoch_ = options_.resume_from->epoch;
     done_batch_ = options_.resume_from->position / GlobalBatch();
+  }
+  switch (options_.cache) {
+    case Cache::kPageCache: break;
+    case Cache::kLocked: LockInMemory(*dataset_.state()); break;
+    case Cache::kDecoded:
+      if (KeepsPictures(layout_)) {
+        decoded_ = std::make_unique<DecodedStore>(dataset_.size(), options_.cache_bytes,
+                                                  options_.cache_folder);
+      }
+      break;
   }
   const std::size_t count = 1 + options_.prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
@@ -159,7 +176,7 @@ void LoaderState::Wait(std::condition_variable& condition, std::unique_lock<std:
 }
 
 void LoaderState::RunPlanner() {
-  BatchPlanner planner(*dataset_.state(), options_, choice_, give_up_);
+  BatchPlanner planner(*dataset_.state(), options_, choice_, decoded_.get(), give_up_);
   std::unique_lock lock(mutex_);
   for (;;) {
     Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(); });
@@ -203,7 +220,8 @@ void LoaderState::RunPlanner() {
 }
 
 void LoaderState::RunWorker(unsigned thread) {
-  RowWorker worker(*dataset_.state(), options_, geometry_, program_, layout_, follow_, faults_);
+  RowWorker worker(*dataset_.state(), options_, geometry_, program_, layout_, follow_,
+                   decoded_.get(), faults_);
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);
@@ -369,6 +387,10 @@ LoaderStats LoaderState::Stats() {
   LoaderStats stats = stats_;
   stats.faults = faults_.count();
   stats.prefetch = options_.prefetch;
+  if (decoded_ != nullptr) {
+    stats.kept_pictures = decoded_->kept();
+    stats.kept_bytes = decoded_->kept_bytes();
+  }
   if (!playing_) return stats;
   const Clock::time_point now = Clock::now();
   stats.seconds = SecondsBetween(played_since_, now);

@@ -22,6 +22,7 @@
 
 #include <sluice/loader.h>
 
+#include "reader/cache/decoded_store.h"
 #include "reader/dataset_state.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
@@ -87,6 +88,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::size_t rows_at_once_ = 1;  // what a worker takes
   std::vector<std::unique_ptr<Slot>> slots_;
   FaultLog faults_;
+  std::unique_ptr<DecodedStore> decoded_;  // Cache::kDecoded
 
   std::mutex mutex_;
   std::condition_variable plan_;   // planner: a slot is free, or the stream has changed

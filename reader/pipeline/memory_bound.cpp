@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reader/cache/decoded_store.h"
 #include "reader/pipeline/checked_options.h"
 
 namespace sluice {
@@ -83,13 +84,21 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
   memory.slots = slots * layout.bytes;
   memory.scratch = options.threads * ScratchOfThread(dataset, options, layout);
   memory.bookkeeping = BookkeepingOf(dataset, options, slots, window);
+  if (options.cache == Cache::kDecoded) {
+    memory.kept = DecodedStore::MemoryBytes(shape.samples(), options.cache_bytes,
+                                            !options.cache_folder.empty());
+    // A picture on its way to the store and one read from it.
+    memory.scratch *= 2;
+  }
   if (shape.blocks() == 0) return memory;
   const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
   memory.window = window.blocks * block_bytes;
   memory.mapped = shape.bytes();
   if (options.behind != Behind::kKeep && options.shuffle != Shuffle::kRandom) {
-    const std::uint64_t windows =
-        1 + CeilDiv(slots * options.batch_size, std::max<std::uint64_t>(window.samples, 1));
+    // What was closed by the batches in the ring and the one that is being planned still waits.
+    const std::uint64_t rows = (slots + 1) * options.batch_size;
+    const std::uint64_t windows = 1 + CeilDiv(rows, std::max<std::uint64_t>(window.samples, 1)) +
+                                  (options.shuffle == Shuffle::kSequential ? 1 : 0);
     memory.mapped = std::min(memory.mapped, windows * memory.window);
   }
   return memory;

@@ -88,22 +88,43 @@ std::vector<Bytes> WantedOf(DatasetState& dataset, const FieldChoice& choice, st
   }
 }
 
+bool AllKept(const DatasetState& dataset, const DecodedStore* store, std::uint64_t block) {
+  if (store == nullptr) return false;
+  const SampleRef first = dataset.shape.Row(block, 0);
+  const DatasetShape::Shard& shard = dataset.shape.shards()[first.shard];
+  const std::uint64_t count = std::min<std::uint64_t>(
+      shard.block_samples, shard.samples - std::uint64_t{first.block} * shard.block_samples);
+  for (std::uint64_t sample = first.index; sample < first.index + count; ++sample) {
+    if (!store->Has(sample)) return false;
+  }
+  return true;
+}
+
+FieldChoice WithoutImage(FieldChoice choice) {
+  choice.chosen[choice.image] = false;
+  choice.all_payloads = false;
+  return choice;
+}
+
 }  // namespace
 
-std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice,
+std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
                         const std::vector<std::uint64_t>& blocks,
                         const std::atomic<bool>& give_up) {
   std::uint64_t asked = 0;
   std::uint64_t read = 0;
   std::deque<Bytes> in_flight;
+  const FieldChoice others = store == nullptr ? choice : WithoutImage(choice);
   for (auto next = blocks.begin(); next != blocks.end() || !in_flight.empty();) {
     if (give_up.load(std::memory_order_relaxed)) break;
     if (next != blocks.end() && asked - read < kInFlightBytes) {
-      for (const Bytes part : WantedOf(dataset, choice, *next++)) {
+      for (const Bytes part :
+           WantedOf(dataset, AllKept(dataset, store, *next) ? others : choice, *next)) {
         AskFor(part);
         asked += part.size();
         in_flight.push_back(part);
       }
+      ++next;
     } else {
       WaitFor(in_flight.front());
       read += in_flight.front().size();

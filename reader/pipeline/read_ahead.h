@@ -4,6 +4,7 @@
 #include <atomic>
 #include <vector>
 
+#include "reader/cache/decoded_store.h"
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"
 
@@ -11,9 +12,10 @@ namespace sluice {
 
 // Reads the blocks (by number in the dataset) into the page cache and into this process's page
 // tables, block by block, and returns when that is done. It is a hint: what cannot be opened or
-// read shows when it is used. Where fields are left out, only the others' parts of a block are
-// read. Ends early where `give_up` is set meanwhile. Returns the bytes that were read.
-std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice,
+// read shows when it is used. Where fields are left out, or all of a block's pictures are
+// in the store (null for none), only the others' parts of a block are read. Ends early where
+// `give_up` is set meanwhile. Returns the bytes that were read.
+std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
                         const std::vector<std::uint64_t>& blocks, const std::atomic<bool>& give_up);
 
 // Takes a block out of this process's page tables, and where `drop` says so out of the page cache.

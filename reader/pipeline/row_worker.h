@@ -10,14 +10,14 @@ namespace sluice {
 
 class RowWorker {
  public:
-  // All arguments must outlive it.
+  // All arguments must outlive it; `store` may be null.
   RowWorker(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
             const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow,
-            FaultLog& faults)
+            DecodedStore* store, FaultLog& faults)
       : dataset_(dataset),
         options_(options),
         faults_(faults),
-        decoder_(dataset, options, geometry, program, layout, follow),
+        decoder_(dataset, options, geometry, program, layout, follow, store),
         substitutes_(dataset, options) {}
 
   struct Outcome {

@@ -19,11 +19,13 @@ Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
 
 SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
                              const Geometry& geometry, const PixelProgram& program,
-                             const SlotLayout& layout, const FollowPlan& follow)
+                             const SlotLayout& layout, const FollowPlan& follow,
+                             DecodedStore* store)
     : dataset_(dataset),
       geometry_(geometry),
       program_(program),
       layout_(layout),
+      pictures_(store, options.transform),
       fields_(dataset, layout, follow, geometry, options.boxes) {}
 
 bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
@@ -61,6 +63,9 @@ Defect SampleDecoder::Read(const ShardFile& shard, Slot& slot, std::size_t row) 
   // Zeros in the place of bytes that could not be read look like anything, even like a good image.
   if (Lost(shard, block, ref.row) || (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)))) {
     throw shard.Unreadable(PlaceOf(ref));
+  }
+  if (defect == nullptr && pictures_.pending() && !shard.CutBefore(payload_)) {
+    pictures_.Keep(ref.index);
   }
   return defect;
 }
@@ -104,12 +109,6 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   if (payload.pixel_type != layout_.image_pixels) {
     return "the image has another pixel type than the rest of the field";
   }
-  const bool raw = payload.codec == Codec::kRaw;
-  met_raw_ = met_raw_ || raw;
-  if ((raw ? slot.verify_raw : slot.verify) && Hash64(payload.bytes) != checksum) {
-    return "the image's checksum does not match: the shard is damaged. `sluice verify` lists what "
-           "is";
-  }
   const Region region =
       geometry_.RegionFor(payload.width, payload.height, slot.draw_seed, slot.positions[row]);
   // The manifest promised what the layout was made from; a shard that breaks it must not write
@@ -117,23 +116,36 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   if (region.x.target != layout_.image.width || region.y.target != layout_.image.height) {
     return "the image is of another size than the manifest says";
   }
-  payload_bytes_ += payload.bytes.size();
+  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  const bool kept = pictures_.Find(ref.index, payload, region, channels);
+  const bool raw = payload.codec == Codec::kRaw;
+  met_raw_ = met_raw_ || raw;
+  const bool verify = pictures_.pending() || (raw ? slot.verify_raw : slot.verify);
+  if (!kept && verify && Hash64(payload.bytes) != checksum) {
+    return "the image's checksum does not match: the shard is damaged. `sluice verify` lists what "
+           "is";
+  }
+  if (kept) {
+    payload_ = {};
+  } else {
+    payload_bytes_ += payload.bytes.size();
+  }
   auto* const target =
       reinterpret_cast<std::uint8_t*>(slot.memory.data() + row * layout_.image.sample_bytes());
   const PixelOrder order =
       layout_.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
   if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, region);
   if (layout_.image_nearest) return fields_.DecodeMask(payload, region, order, target, decoder_);
-  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
-  if (program_.empty()) return decoder_.Decode(payload, region, {target, channels, order});
+  if (program_.empty())
+    return pictures_.Decode(decoder_, payload, region, {target, channels, order});
   Pixels pixels{target, region.x.target, region.y.target, channels};
   const bool in_place = order == PixelOrder::kInterleaved && !program_.output();
   if (!in_place) {
     scratch_.pixels.resize(pixels.bytes());
     pixels.data = scratch_.pixels.data();
   }
-  if (const Defect defect =
-          decoder_.Decode(payload, region, {pixels.data, channels, PixelOrder::kInterleaved})) {
+  if (const Defect defect = pictures_.Decode(decoder_, payload, region,
+                                             {pixels.data, channels, PixelOrder::kInterleaved})) {
     return defect;
   }
   program_.Run(pixels, slot.draw_seed, slot.positions[row], scratch_);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "format/pixels/decode.h"
+#include "reader/cache/kept_pictures.h"
 #include "reader/pipeline/field_reader.h"
 #include "reader/pipeline/slot.h"
 
@@ -11,9 +12,10 @@ namespace sluice {
 
 class SampleDecoder {
  public:
-  // All arguments must outlive the decoder.
+  // All arguments must outlive the decoder; `store` may be null.
   SampleDecoder(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
-                const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow);
+                const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow,
+                DecodedStore* store);
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
@@ -44,6 +46,7 @@ class SampleDecoder {
   const SlotLayout& layout_;
   PayloadDecoder decoder_;
   PixelProgram::Scratch scratch_;
+  KeptPictures pictures_;
   FieldReader fields_;
   std::optional<Error> error_;
   Bytes payload_;                         // of the sample in hand

@@ -54,6 +54,20 @@ enum class Behind {
   kDrop,   // they leave the page cache, too: for datasets larger than memory, beside other work
 };
 
+// What is kept between epochs.
+enum class Cache {
+  kPageCache,  // what the kernel has room for
+  // The whole dataset, read when the loader is made and locked in memory for as long as the Dataset
+  // lives. Error(kLimit) where it does not fit.
+  kLocked,
+  // Decoded pictures, up to cache_bytes: those that come first stay, and later epochs decode only
+  // the others. Where no step of the transform but a flip is random, what is kept is the row, and
+  // batches are the same to the byte as without. Else it is the whole picture, from which each
+  // epoch cuts its own part: all samples are then decoded whole, kept or not, and differ by
+  // rounding from what they are without this. For compressed images; raw ones need no decoding.
+  kDecoded,
+};
+
 // What becomes of a sample that cannot be read: damaged, or its shard cut short, unreadable or
 // gone.
 enum class OnFault {
@@ -96,6 +110,11 @@ struct LoaderOptions {
   std::uint64_t window_bytes = 0;
   std::uint64_t window_samples = 0;
   Behind behind = Behind::kKeep;
+  Cache cache = Cache::kPageCache;
+  // kDecoded: how much is kept at most, and in which folder of a local disk; empty: in memory. The
+  // file there has no name, and is gone when the loader is.
+  std::uint64_t cache_bytes = 0;
+  std::string cache_folder;
   LastBatch last_batch = LastBatch::kKeep;
   // Processes that train together, and which this one is, from 0. world_size 0 takes both from the
   // environment (Rank::FromEnvironment()), 1 is a process that trains alone. batch_size is that of

@@ -18,7 +18,9 @@ struct LoaderMemory {
   std::uint64_t scratch = 0;
   // The epoch's order, the directories of the shards, the rows of the batches, the list of faults.
   std::uint64_t bookkeeping = 0;
-  std::uint64_t own() const noexcept { return slots + scratch + bookkeeping; }
+  // Cache::kDecoded: 24 bytes a sample, and cache_bytes where they lie in memory.
+  std::uint64_t kept = 0;
+  std::uint64_t own() const noexcept { return slots + scratch + bookkeeping + kept; }
 
   // The blocks that are open for shuffling at once on this rank; for Shuffle::kSequential one block
   // and for Shuffle::kRandom the dataset.

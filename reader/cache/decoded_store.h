@@ -1,0 +1,61 @@
+// Decoded pictures kept from one epoch to the next, in memory or in a file on a local disk, up to a
+// budget.
+//
+// Whoever comes first stays: an epoch visits every sample once, so that evicting one for another
+// gains nothing. Thread-safe and without locks: a picture's place is taken by an atomic addition,
+// and it is there for others once its bytes are.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "format/disk/file.h"
+#include "reader/device/host_buffer.h"
+
+namespace sluice {
+
+class DecodedStore {
+ public:
+  // For `samples` pictures, of which `budget` bytes are kept, in memory where `folder` is empty,
+  // else in a file there without a name, whose room is taken at once. Throws Error(kIo), and
+  // Error(kLimit) where there is not as much memory.
+  DecodedStore(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
+
+  bool Has(std::uint64_t sample) const noexcept {
+    return entries_[sample].place.load(std::memory_order_acquire) < kTaken;
+  }
+  // The picture's bytes, in the store or read into `scratch`; empty where it is not kept, or can no
+  // longer be read as it was written.
+  Bytes Get(std::uint64_t sample, std::vector<std::byte>& scratch) const;
+  void Put(std::uint64_t sample, Bytes picture);
+  bool full() const noexcept { return full_.load(std::memory_order_relaxed); }
+
+  std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
+  std::uint64_t kept_bytes() const noexcept { return kept_bytes_.load(std::memory_order_relaxed); }
+  // Of memory; a file counts for nothing.
+  static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t budget, bool in_file) {
+    return samples * sizeof(Entry) + (in_file ? 0 : budget);
+  }
+
+ private:
+  static constexpr std::uint64_t kNone = ~std::uint64_t{0};
+  static constexpr std::uint64_t kTaken = kNone - 1;  // somebody is writing it
+  struct Entry {
+    std::atomic<std::uint64_t> place{kNone};
+    std::uint64_t bytes = 0;
+    std::uint64_t checksum = 0;  // of what a disk holds
+  };
+
+  std::uint64_t budget_;
+  std::unique_ptr<Entry[]> entries_;
+  HostBuffer memory_;
+  FileHandle file_;
+  std::atomic<std::uint64_t> used_{0};
+  std::atomic<std::uint64_t> kept_{0};
+  std::atomic<std::uint64_t> kept_bytes_{0};
+  std::atomic<bool> full_{false};
+};
+
+}  // namespace sluice

@@ -1,0 +1,226 @@
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "reader/cache/decoded_store.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/process_memory.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+const Pipeline kFixed = {ResizeShortSide{48}, CenterCrop(40), HorizontalFlip(), RandomErasing()};
+const Pipeline kRandom = {RandomResizedCrop(32), HorizontalFlip()};
+
+LoaderOptions Keeping(const Pipeline& transform, std::uint64_t bytes, unsigned threads = 2) {
+  LoaderOptions options = OptionsFor(16, threads);
+  options.transform = transform;
+  options.cache = Cache::kDecoded;
+  options.cache_bytes = bytes;
+  return options;
+}
+
+// In dB, over all values of the batches.
+double Psnr(const std::vector<PlayedBatch>& a, const std::vector<PlayedBatch>& b) {
+  double squares = 0;
+  std::size_t values = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    REQUIRE(a[i].samples == b[i].samples);
+    REQUIRE(a[i].pixels.size() == b[i].pixels.size());
+    for (std::size_t j = 0; j < a[i].pixels.size(); ++j) {
+      const double difference = double(a[i].pixels[j]) - double(b[i].pixels[j]);
+      squares += difference * difference;
+    }
+    values += a[i].pixels.size();
+  }
+  return 10 * std::log10(255.0 * 255.0 * double(values) / std::max(squares, 1e-9));
+}
+
+}  // namespace
+
+TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode nothing") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 100));
+  for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
+    for (const bool in_file : {false, true}) {
+      for (const bool channels : {false, true}) {
+        LoaderOptions options = Keeping(kFixed, 1'000'000);
+        options.layout = layout;
+        options.channels = channels ? 1 : 0;
+        if (in_file) options.cache_folder = folder.path().string();
+        Loader keeping(dataset, options);
+        options.cache = Cache::kPageCache;
+        options.cache_bytes = 0;
+        options.cache_folder.clear();
+        Loader plain(dataset, options);
+        REQUIRE(PlayBatches(keeping, 0) == PlayBatches(plain, 0));
+        REQUIRE(PlayBatches(keeping, 1) == PlayBatches(plain, 1));
+        // Where epochs meet, two threads may have decoded the same picture; by now all are kept.
+        const std::uint64_t decoded = keeping.Stats().payload_bytes;
+        for (std::uint64_t epoch = 2; epoch < 5; ++epoch)
+          REQUIRE(PlayBatches(keeping, epoch) == PlayBatches(plain, epoch));
+        CHECK(keeping.Stats().kept_pictures == 100);
+        CHECK(keeping.Stats().kept_bytes == 100 * 40 * 40 * (channels ? 1 : 3));
+        CHECK(keeping.Stats().payload_bytes == decoded);
+        CHECK(decoded < 2 * dataset.images()[0].payload_bytes);
+      }
+    }
+  }
+}
+
+TEST_CASE("Whole pictures are kept for random crops, which do not depend on what had room") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 100));
+  Loader all(dataset, Keeping(kRandom, 4'000'000));
+  Loader some(dataset, Keeping(kRandom, 600'000, 3));
+  Loader hardly_any(dataset, Keeping(kRandom, 1, 1));
+  LoaderOptions plain_options = OptionsFor(16, 2);
+  plain_options.transform = kRandom;
+  Loader plain(dataset, plain_options);
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    const std::vector<PlayedBatch> played = PlayBatches(all, epoch);
+    REQUIRE(played == PlayBatches(some, epoch));
+    REQUIRE(played == PlayBatches(hardly_any, epoch));
+    CHECK(Psnr(played, PlayBatches(plain, epoch)) > 30);
+  }
+  CHECK(all.Stats().kept_pictures == 100);
+  CHECK(all.Stats().payload_bytes < 2 * dataset.images()[0].payload_bytes);
+  CHECK(some.Stats().kept_pictures > 20);
+  CHECK(some.Stats().kept_pictures < 50);
+  CHECK(some.Stats().kept_bytes <= 600'000);
+  CHECK(hardly_any.Stats().kept_pictures == 0);
+}
+
+TEST_CASE("Raw pictures are not kept: there is nothing to decode") {
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), Keeping({}, 1'000'000));
+  REQUIRE(PlayBatches(loader, 0).size() == 7);
+  CHECK(loader.Stats().kept_pictures == 0);
+}
+
+TEST_CASE("A damaged picture is not kept, and is a fault in every epoch") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteJpegDataset(folder, 40);
+  {
+    const Dataset dataset = Dataset::Open(path);
+    const Bytes payload = dataset[17].Payload().bytes;
+    const std::filesystem::path file = path / dataset.shards().at(0).file;
+    std::ifstream in(file, std::ios::binary);
+    const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    const std::string part(reinterpret_cast<const char*>(payload.data()), payload.size());
+    const std::size_t at = bytes.find(part);
+    REQUIRE(at != std::string::npos);
+    std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+    out.seekp(static_cast<std::streamoff>(at + payload.size() / 2));
+    out.put(static_cast<char>(~bytes[at + payload.size() / 2]));
+  }
+  for (const Verify verify : {Verify::kAlways, Verify::kNever}) {
+    LoaderOptions options = Keeping(kRandom, 4'000'000);
+    options.on_fault = OnFault::kSkip;
+    options.verify = verify;
+    Loader loader(Dataset::Open(path), options);
+    for (std::uint64_t epoch = 0; epoch < 3; ++epoch)
+      REQUIRE(SamplesOf(PlayBatches(loader, epoch)).size() == 39);
+    CHECK(loader.Stats().kept_pictures == 39);
+    CHECK(loader.Faults().at(0).sample == 17);
+  }
+}
+
+TEST_CASE("A store gives back what was put into it, up to its budget, from any thread") {
+  const TemporaryFolder folder;
+  for (const std::string& where : {std::string(), folder.path().string()}) {
+    DecodedStore store(1000, 64 * 500, where);
+    const auto picture_of = [](std::uint64_t sample) {
+      return std::vector<std::byte>(33 + sample % 32, static_cast<std::byte>(sample));
+    };
+    std::vector<std::thread> threads;
+    for (int t = 0; t < 4; ++t) {
+      threads.emplace_back([&] {
+        for (std::uint64_t sample = 0; sample < 1000; ++sample)
+          store.Put(sample, picture_of(sample));
+      });
+    }
+    for (std::thread& thread : threads)
+      thread.join();
+    CHECK(store.full());
+    CHECK(store.kept() == 500);
+    std::vector<std::byte> scratch;
+    std::uint64_t found = 0;
+    for (std::uint64_t sample = 0; sample < 1000; ++sample) {
+      const Bytes got = store.Get(sample, scratch);
+      CHECK(store.Has(sample) == !got.empty());
+      if (got.empty()) continue;
+      ++found;
+      const std::vector<std::byte> expected = picture_of(sample);
+      REQUIRE(std::equal(got.begin(), got.end(), expected.begin(), expected.end()));
+    }
+    CHECK(found == 500);
+  }
+}
+
+TEST_CASE("A budget that memory or the disk has no room for is refused before anything is read") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 10));
+  LoaderOptions options = Keeping(kFixed, std::uint64_t{1} << 50);
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kLimit),
+             ContainsSubstring("cache_bytes"));
+  options.cache_folder = (folder / "nowhere").string();
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kIo),
+             ContainsSubstring("nowhere"));
+  options.cache_folder = folder.path().string();
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kIo),
+             ContainsSubstring("has no room"));
+  options = Keeping(kFixed, 0);
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("cache_bytes"));
+  options.cache = Cache::kPageCache;
+  options.cache_bytes = 5;
+  ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
+}
+
+namespace {
+
+// Bytes of the mapping that are locked.
+std::uint64_t LockedBytes(const std::string& path) {
+  std::ifstream file("/proc/self/smaps");
+  std::string line;
+  std::uint64_t bytes = 0;
+  bool ours = false;
+  while (std::getline(file, line)) {
+    if (line.find(' ') < line.find(':')) ours = line.find(" " + path) != std::string::npos;
+    if (ours && line.compare(0, 7, "Locked:") == 0) bytes += std::stoull(line.substr(7)) * 1024;
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("A locked dataset is resident as a whole when the loader is made, or refused") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 4000);
+  const Dataset dataset = Dataset::Open(path);
+  LoaderOptions options = OptionsFor(16, 2);
+  options.cache = Cache::kLocked;
+  try {
+    Loader loader(dataset, options);
+    const std::uint64_t bytes = dataset.shards()[0].bytes + dataset.shards()[1].bytes;
+    REQUIRE(dataset.shards().size() == 2);
+    CHECK(LockedBytes(path.string()) == bytes);
+    CHECK(MappedBytes(path.string()) == bytes);
+    CHECK(SamplesOf(PlayBatches(loader, 0)).size() == 4000);
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kLimit);
+    CHECK_THAT(error.what(), ContainsSubstring("ulimit -l"));
+  }
+  options.behind = Behind::kDrop;
+  ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
+}
