@@ -85,6 +85,7 @@ void LoaderState::Stop() {
   std::shared_ptr<const Slot> repeated;
   {
     const std::lock_guard lock(mutex_);
+    if (!stopping_) payload_bytes_at_stop_ = stats_.payload_bytes;
     stopping_ = true;
     give_up_.store(true, std::memory_order_relaxed);
     for (Slot* const slot : planned_)

@@ -46,6 +46,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
   // Ends the threads after the samples in hand; every later Next throws. Any thread.
   void Stop();
+  // How much had been decoded when Stop() came: what is more by now was in hand.
+  std::uint64_t payload_bytes_at_stop() const noexcept { return payload_bytes_at_stop_; }
 
   LoaderStats Stats();
   std::vector<SampleFault> Faults() const { return faults_.List(); }
@@ -117,6 +119,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::shared_ptr<const Slot> repeated_;  // LoaderOptions::repeat_first_batch: the one
 
   LoaderStats stats_;  // counters; times are completed by Stats()
+  std::uint64_t payload_bytes_at_stop_ = 0;
   Clock::time_point played_since_;
   WaitClock planner_waits_;
   WaitClock worker_waits_;

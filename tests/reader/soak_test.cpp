@@ -1,0 +1,176 @@
+// Loaders made and dropped at random for a while: nothing is lost, doubled, leaked or hung.
+#include <chrono>
+#include <filesystem>
+#include <random>
+
+#include <unistd.h>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/process_memory.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // freed memory is kept for a while
+#else
+constexpr bool kSanitized = false;
+#endif
+
+constexpr std::uint64_t kSamples = 6000;
+
+std::size_t Entries(const char* folder) {
+  return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
+}
+
+class Soak {
+ public:
+  explicit Soak(std::uint64_t seed) : random_(seed) {
+    WriteRawDataset(folder_, static_cast<int>(kSamples));
+  }
+
+  void Round() {
+    UNSCOPED_INFO("round " << round_++);
+    if (Chance(4)) {
+      Broken();
+    } else if (Chance(3)) {
+      Resumed();
+    } else {
+      Whole();
+    }
+  }
+
+ private:
+  std::uint64_t Below(std::uint64_t n) { return random_() % n; }
+  bool Chance(std::uint64_t one_in) { return Below(one_in) == 0; }
+
+  LoaderOptions AnyOptions() {
+    LoaderOptions options = OptionsFor(1 + Below(400), 1 + static_cast<unsigned>(Below(6)));
+    options.prefetch = 1 + Below(4);
+    options.hold = Below(3);
+    options.seed = Below(1000);
+    options.lanes = Chance(2) ? 192 : 1 + static_cast<std::uint32_t>(Below(30));
+    options.shuffle = Chance(3)   ? Shuffle::kRandom
+                      : Chance(3) ? Shuffle::kSequential
+                                  : Shuffle::kQuasiRandom;
+    options.behind = Chance(2) ? Behind::kKeep : Chance(4) ? Behind::kDrop : Behind::kUnmap;
+    options.verify = Chance(2) ? Verify::kAlways : Verify::kAuto;
+    return options;
+  }
+
+  // Plays what the range has left, or a part of it; the samples are added to `seen`.
+  void Play(const EpochRange& range, std::size_t limit, std::vector<std::uint64_t>& seen) {
+    std::vector<Batch> held;
+    for (const Batch& batch : range) {
+      for (std::size_t row = 0; row < batch.size(); ++row) {
+        const std::uint64_t sample = batch.samples()[row];
+        const std::uint8_t* const pixels = batch.image().data + row * 192;
+        const auto right = static_cast<std::uint8_t>(sample % 251);
+        if (pixels[0] != right || pixels[191] != right) FAIL("wrong pixels of " << sample);
+        seen.push_back(sample);
+      }
+      if (--limit == 0) break;
+    }
+  }
+
+  static void RequireEachOnce(std::vector<std::uint64_t> seen) {
+    std::sort(seen.begin(), seen.end());
+    REQUIRE(seen.size() == kSamples);
+    for (std::uint64_t i = 0; i < kSamples; ++i)
+      REQUIRE(seen[i] == i);
+  }
+
+  // Some epochs, of which some are left early; sometimes the handle is dropped first.
+  void Whole() {
+    Loader loader(Dataset::Open(folder_ / "raw"), AnyOptions());
+    for (std::uint64_t epochs = 1 + Below(3), epoch = Below(9); epochs > 0; --epochs) {
+      std::vector<std::uint64_t> seen;
+      const bool whole = Chance(2);
+      Play(loader.Epoch(epoch), whole ? SIZE_MAX : 1 + Below(9), seen);
+      if (whole) RequireEachOnce(std::move(seen));
+      epoch = Chance(2) ? epoch + 1 : Below(9);
+    }
+  }
+
+  // An epoch in pieces, each by another loader.
+  void Resumed() {
+    LoaderOptions options = AnyOptions();
+    std::vector<std::uint64_t> seen;
+    for (std::uint64_t piece = 0;; ++piece) {
+      options.threads = 1 + static_cast<unsigned>(Below(6));
+      Loader loader(Dataset::Open(folder_ / "raw"), options);
+      const std::uint64_t left =
+          loader.batches_per_epoch() - loader.State().position / options.batch_size;
+      Play(loader.Epoch(3), piece == 4 ? SIZE_MAX : 1 + Below(left), seen);
+      if (loader.State().epoch != 3) break;
+      options.resume_from = ResumePoint::Parse(loader.State().Text());
+    }
+    RequireEachOnce(std::move(seen));
+  }
+
+  // A shard is cut short while it is played: the rest still comes, each once.
+  void Broken() {
+    const TemporaryFolder copy;
+    std::filesystem::copy(folder_ / "raw", copy / "raw");
+    const Dataset dataset = Dataset::Open(copy / "raw");
+    LoaderOptions options = AnyOptions();
+    options.on_fault = Chance(2) ? OnFault::kSkip : OnFault::kSubstitute;
+    options.verify = Verify::kAlways;
+    Loader loader(dataset, options);
+    std::vector<std::uint64_t> seen;
+    Play(loader.Epoch(0), 1 + Below(5), seen);
+    const ShardSummary& shard = dataset.shards()[Below(dataset.shards().size())];
+    REQUIRE(truncate((copy / "raw" / shard.file).c_str(), static_cast<off_t>(Below(shard.bytes))) ==
+            0);
+    seen.clear();
+    Play(loader.Epoch(1), SIZE_MAX, seen);
+    if (options.on_fault == OnFault::kSubstitute) {
+      REQUIRE(seen.size() == kSamples);
+      return;
+    }
+    const std::size_t count = seen.size();
+    CHECK(count >= kSamples - shard.samples);
+    std::sort(seen.begin(), seen.end());
+    REQUIRE(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
+  }
+
+  TemporaryFolder folder_;
+  std::mt19937_64 random_;
+  std::uint64_t round_ = 0;
+};
+
+void SoakFor(std::uint64_t rounds, std::chrono::seconds time) {
+  Soak soak(2026);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int warm_up = 0; warm_up < 5; ++warm_up)
+    soak.Round();
+  const std::uint64_t memory = AnonymousBytes();
+  const std::size_t files = Entries("/proc/self/fd");
+  const std::size_t threads = Entries("/proc/self/task");
+  std::uint64_t played = 0;
+  while (played < rounds || std::chrono::steady_clock::now() - begin < time) {
+    soak.Round();
+    ++played;
+  }
+  CHECK(Entries("/proc/self/fd") == files);
+  CHECK(Entries("/proc/self/task") == threads);
+  // What the allocator holds on to varies by some megabytes with the order of the rounds.
+  if (!kSanitized) CHECK(AnonymousBytes() < memory + (48 << 20));
+  if (time.count() > 0) {
+    WARN(played << " rounds; anonymous memory " << memory << " bytes at first, " << AnonymousBytes()
+                << " in the end");
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Loaders made and dropped at random lose, double and leak nothing") {
+  SoakFor(25, std::chrono::seconds(0));
+}
+
+TEST_CASE("The same for 20 minutes", "[slow]") {
+  SoakFor(25, std::chrono::minutes(20));
+}
