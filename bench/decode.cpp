@@ -24,9 +24,11 @@ using cli::ParseInteger;
 
 constexpr const char* kDescription =
     "Decodes crops in several ways, side by side, on one thread.\n\n"
-    "Takes every k-th JPEG of the dataset into memory, draws one region for each, and decodes all\n"
-    "of them with each way in turn, round after round. Prints each way's median time for a "
-    "picture, its\n"
+    "Takes every k-th JPEG of the dataset into memory (packed images as the JPEGs they stand for, "
+    "and\n"
+    "JPEGs packed as well), draws one region for each, and decodes all of them with each way in "
+    "turn,\n"
+    "round after round. Prints each way's median time for a picture, its\n"
     "ratio to the first way (the median of the ratios within a round), and the quality: mean PSNR\n"
     "against the accurate transform and the transform's filter in double precision. (FFCV's way\n"
     "always has the area filter: compare its quality with --transform rrc:224:area.)\n";
@@ -81,23 +83,33 @@ double RatioToFirst(const DecodeFigures& first, const DecodeFigures& figures) {
   return Median(ratios);
 }
 
+// Of the stored pictures, on average.
+struct FormBytes {
+  explicit FormBytes(const std::vector<DecodeItem>& items) {
+    for (const DecodeItem& item : items) {
+      jpeg += double(item.payload.bytes.size()) / double(items.size());
+      packed += double(item.packed.bytes.size()) / double(items.size());
+    }
+  }
+  double jpeg = 0, packed = 0;
+};
+
 void PrintTable(const Arguments& arguments, const std::vector<DecodeItem>& items,
                 const std::vector<DecodeFigures>& figures) {
-  std::uint64_t bytes = 0;
-  for (const DecodeItem& item : items)
-    bytes += item.payload.bytes.size();
-  std::string out = cli::Format("%-10s %10s %10s %7s %8s  %s\n", "way", "ms/image", "fastest",
+  const FormBytes bytes(items);
+  std::string out = cli::Format("%-12s %10s %10s %7s %8s  %s\n", "way", "ms/image", "fastest",
                                 "ratio", "PSNR dB", "what it is");
   for (const DecodeFigures& f : figures) {
-    out += cli::Format("%-10s %10.4f %10.4f %7.2f ", f.name.c_str(), Median(f.milliseconds),
+    out += cli::Format("%-12s %10.4f %10.4f %7.2f ", f.name.c_str(), Median(f.milliseconds),
                        *std::min_element(f.milliseconds.begin(), f.milliseconds.end()),
                        RatioToFirst(figures.front(), f));
     out += f.decibels > 0 ? cli::Format("%8.2f", f.decibels) : std::string(8, ' ');
     out += "  " + f.description + "\n";
   }
   out += cli::Format(
-      "%zu JPEGs of %.0f bytes on average; transform %s,flip; medians of %llu rounds\n",
-      items.size(), double(bytes) / double(items.size()), arguments.transform_text.c_str(),
+      "%zu JPEGs of %.0f bytes on average, packed %.0f; transform %s,flip; medians of %llu "
+      "rounds\n",
+      items.size(), bytes.jpeg, bytes.packed, arguments.transform_text.c_str(),
       static_cast<unsigned long long>(arguments.rounds));
   cli::PrintOut(out);
 }
@@ -142,7 +154,10 @@ void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
   for (const DecodeFigures& f : figures)
     measurements.push_back({"milliseconds_per_image." + f.name, "ms", false, f.milliseconds});
   nlohmann::ordered_json answer = ResultOf("decode", measurements, {});
+  const FormBytes bytes(items);
   answer.update({{"images", items.size()},
+                 {"jpeg_bytes_per_image", bytes.jpeg},
+                 {"packed_bytes_per_image", bytes.packed},
                  {"transform", arguments.transform_text + ",flip"},
                  {"ways", std::move(ways)}});
   if (!stages.empty()) answer["stages"] = StagesJson(stages);
@@ -152,7 +167,7 @@ void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
 int Run(const Arguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
   const std::vector<DecodeItem> items =
-      ChooseDecodeItems(dataset, arguments.transform, arguments.images, arguments.seed);
+      ChooseDecodeItems(dataset, arguments.transform, arguments.images, arguments.seed, true);
   std::vector<NamedVariant> variants = DecodeVariants();
   if (!arguments.only.empty()) {
     std::erase_if(variants, [&](const NamedVariant& v) { return v.name != arguments.only; });
@@ -179,7 +194,7 @@ int Run(const Arguments& arguments) {
 cli::Command AddDecodeCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("decode", kDescription);
   const auto arguments = std::make_shared<Arguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of a dataset of JPEGs")
+  app->add_option("DATASET", arguments->dataset, "folder of a dataset of JPEGs or packed images")
       ->required()
       ->type_name("");
   AddOption(*app, "--transform", "STEPS", kTransformHelp, [arguments](const std::string& text) {

@@ -6,6 +6,7 @@
 #include <sluice/error.h>
 
 #include "bench/figures.h"
+#include "format/pixels/packed/pack.h"
 #include "reader/transform/geometry.h"
 #include "tools/cli/quantity.h"
 
@@ -20,10 +21,29 @@ std::vector<std::uint8_t> RoomFor(const std::vector<DecodeItem>& items) {
   return std::vector<std::uint8_t>(bytes);
 }
 
+// The JPEG packed, or a packed image as the JPEG it stands for.
+void AddOtherForm(DecodeItem& item) {
+  item.packed = item.payload;
+  if (item.payload.codec == Codec::kPacked) {
+    item.other_form = JpegFileOf(item.payload);
+    item.payload.codec = Codec::kJpeg;
+    item.payload.bytes = item.other_form;
+  } else if (item.payload.codec == Codec::kJpeg) {
+    packed::Coefficients coefficients;
+    std::string why;
+    if (packed::ReadCoefficients(item.payload.bytes, coefficients, why) == packed::Taken::kYes) {
+      item.other_form = packed::Pack(coefficients);
+      item.packed.codec = Codec::kPacked;
+      item.packed.bytes = item.other_form;
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline transform,
-                                          std::uint64_t count, std::uint64_t seed) {
+                                          std::uint64_t count, std::uint64_t seed,
+                                          bool both_forms) {
   transform.push_back(HorizontalFlip());
   const Geometry geometry(transform);
   const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / count);
@@ -31,12 +51,13 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
   for (std::uint64_t i = 0; i < dataset.size() && items.size() < count; i += step) {
     DecodeItem item;
     item.payload = dataset[i].Payload();  // also reads it, so that it is in memory
+    if (both_forms) AddOtherForm(item);
     if (item.payload.codec != Codec::kJpeg) continue;
     item.region = geometry.RegionFor(item.payload.width, item.payload.height, DrawSeed(seed, 0), i);
     if (item.region.x.out != item.region.x.target || item.region.y.out != item.region.y.target) {
       throw cli::UsageError("--transform: must not leave a border around a picture here");
     }
-    items.push_back(item);
+    items.push_back(std::move(item));
   }
   if (items.empty()) throw Error(ErrorCode::kUnsupported, dataset.path().string(), "holds no JPEG");
   return items;

@@ -14,10 +14,12 @@ struct DecodeFigures {
 };
 
 // Every k-th JPEG of the dataset, up to `count`, each with the region that the transform (and a
-// flip of half of them) draws for it. Reads them, so that they are in memory. Throws
-// cli::UsageError where the transform leaves a border, Error(kUnsupported) where there is no JPEG.
+// flip of half of them) draws for it. Reads them, so that they are in memory. With `both_forms`
+// packed images, too, as the JPEGs they stand for, and JPEGs packed as well. Throws cli::UsageError
+// where the transform leaves a border, Error(kUnsupported) where there is no JPEG.
 std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline transform,
-                                          std::uint64_t count, std::uint64_t seed);
+                                          std::uint64_t count, std::uint64_t seed,
+                                          bool both_forms = false);
 
 // All ways in turn, on this thread, after a round that is not counted.
 std::vector<DecodeFigures> MeasureDecoding(std::vector<NamedVariant>& variants,

@@ -14,11 +14,13 @@
 
 namespace sluice::bench {
 
-// One picture to be decoded into target_width x target_height RGB. `payload` points into the
-// dataset.
+// One picture to be decoded into target_width x target_height RGB, as a JPEG and packed. `payload`
+// and `packed` point into the dataset, or into `other_form`, which it was made into.
 struct DecodeItem {
-  ImagePayload payload;
+  ImagePayload payload;  // a JPEG
+  ImagePayload packed;   // the JPEG, where that has no packed form
   Region region;
+  std::vector<std::byte> other_form;
 };
 
 // A way of decoding. Keeps its memory from picture to picture, as a worker thread would.

@@ -8,6 +8,7 @@
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/jpeg.h"
 #include "format/pixels/jpeg_planes.h"
+#include "format/pixels/packed/decoder.h"
 #include "format/pixels/planar.h"
 #include "format/pixels/resample.h"
 
@@ -122,6 +123,27 @@ class Own : public DecodeVariant {
   bool resample_;
 };
 
+// Our decoder of packed images.
+class Packed : public DecodeVariant {
+ public:
+  explicit Packed(const kernels::Kernels& set) : decoder_(set), planar_(set), jpeg_(set, true) {}
+
+  void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
+    if (item.packed.codec != Codec::kPacked) {
+      jpeg_.Decode(item, rgb);
+      return;
+    }
+    if (const Defect defect = decoder_.Decode(item.packed, 3, item.region)) Fail(defect);
+    planar_.Run(decoder_.planes(), decoder_.components(), item.region,
+                {rgb, 3, PixelOrder::kInterleaved});
+  }
+
+ private:
+  packed::Decoder decoder_;
+  PlanarResampler planar_;
+  Own jpeg_;
+};
+
 }  // namespace
 
 std::vector<NamedVariant> DecodeVariants() {
@@ -140,6 +162,10 @@ std::vector<NamedVariant> DecodeVariants() {
   for (std::size_t i = 0; i < list.count; ++i) {
     const std::string set = list.sets[i]->name;
     add("own-" + set, "our decoder, " + set, std::make_unique<Own>(*list.sets[i], true));
+  }
+  for (std::size_t i = 0; i < list.count; ++i) {
+    const std::string set = list.sets[i]->name;
+    add("packed-" + set, "packed images, " + set, std::make_unique<Packed>(*list.sets[i]));
   }
   const kernels::Kernels& best = *list.sets[list.count - 1];
   add("to-planes", std::string("our decoder, ") + best.name + ", without resize and colour",

@@ -42,6 +42,7 @@ constexpr const char* kExamples =
     "  sluice convert photos/ data/photos\n"
     "  sluice convert photos/ data/photos --short-side 256 --quality 95\n"
     "  sluice convert cifar/train data/train --no-resize --quality keep\n"
+    "  sluice convert photos/ data/fast --image packed\n"
     "  sluice convert photos/ data/raw64 --size 64x64 --image raw\n"
     "  sluice convert --table labels.csv data/x --field bbox=boxes:xywh --field caption=text\n"
     "  sluice convert images/ data/seg --mask-dir annotations/\n"
@@ -125,12 +126,15 @@ void AddSizeOptions(CLI::App& app, Arguments& arguments) {
 void AddImageOptions(CLI::App& app, Arguments& arguments) {
   ConvertOptions& options = arguments.options;
   const std::string group = "How images are stored";
-  CLI::Option* const image =
-      AddOption(app, "--image", "FORM", "jpeg (default) or raw: pixels, ready to be copied",
-                [&options](const std::string& text) {
-                  options.image = cli::ParseChoice<ImageCodec>(
-                      text, {{"jpeg", ImageCodec::kJpeg}, {"raw", ImageCodec::kRaw}});
-                });
+  CLI::Option* const image = AddOption(
+      app, "--image", "FORM",
+      "jpeg (default); packed: the same JPEG laid out for\ndecoding three times as fast, "
+      "1.4 times as large; or\nraw: pixels, ready to be copied",
+      [&options](const std::string& text) {
+        options.image = cli::ParseChoice<ImageCodec>(text, {{"jpeg", ImageCodec::kJpeg},
+                                                            {"packed", ImageCodec::kPacked},
+                                                            {"raw", ImageCodec::kRaw}});
+      });
   CLI::Option* const quality = AddOption(
       app, "--quality", "Q",
       "JPEG quality, 1 to 100 (default 90); or keep: a JPEG\nthat needs no resizing keeps its "

@@ -26,12 +26,13 @@ constexpr const char* kDescription =
     "Takes a dataset's samples out again, as files.\n\n"
     "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with the very bytes "
     "that\n"
-    "are stored, raw pixels as PNG. Masks and further images go to folders of their fields' "
-    "names,\n"
-    "and so do bytes that are neither text nor JSON. FOLDER/labels.csv has a row for each sample:\n"
-    "the file's path, its key, and every other field, classes by name; `sluice convert --table` "
-    "reads\n"
-    "it. Samples that are damaged are left out and named.\n";
+    "are stored, packed images as the JPEGs they stand for, raw pixels as PNG. Masks and further\n"
+    "images go to folders of their fields' names, and so do bytes that are neither text nor JSON.\n"
+    "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other "
+    "field,\n"
+    "classes by name; `sluice convert --table` reads it. Samples that are damaged are left out "
+    "and\n"
+    "named.\n";
 
 constexpr const char* kExamples =
     "\nExamples:\n"
@@ -149,9 +150,10 @@ class Export {
     const Field& field = dataset_.schema().fields[f];
     const std::string folder = f == first_image_ ? "images" : field.name;
     const ImagePayload payload = sample.Payload(field.name);
-    if (payload.codec == Codec::kJpeg) {
+    if (payload.codec == Codec::kJpeg || payload.codec == Codec::kPacked) {
+      const std::vector<std::byte> jpeg = JpegFileOf(payload);
       return Write(folder, names_[f].NameFor(key, ".jpg"),
-                   reinterpret_cast<const char*>(payload.bytes.data()), payload.bytes.size());
+                   reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
     }
     const std::vector<char> file = EncodePng(sample.Decode(field.name));
     return Write(folder, names_[f].NameFor(key, ".png"), file.data(), file.size());

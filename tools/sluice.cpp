@@ -12,6 +12,7 @@
 #include "tools/repair.h"
 #include "tools/stats.h"
 #include "tools/subset.h"
+#include "tools/transcode.h"
 #include "tools/verify.h"
 
 int main(int argc, char** argv) {
@@ -34,6 +35,6 @@ int main(int argc, char** argv) {
        sluice::AddInspectCommand(program), sluice::AddStatsCommand(program),
        sluice::AddVerifyCommand(program), sluice::AddRepairCommand(program),
        sluice::AddSubsetCommand(program), sluice::AddMergeCommand(program),
-       sluice::AddExportCommand(program)},
+       sluice::AddExportCommand(program), sluice::AddTranscodeCommand(program)},
       argc, argv);
 }

@@ -43,8 +43,23 @@ TEST_CASE("sluice-bench decode --json has every way with its time, ratio and qua
     CHECK(way["ratio"].get<double>() > 0);
     if (way.contains("psnr_db")) CHECK(way["psnr_db"].get<double>() > 30);
   }
-  for (const char* name : {"libjpeg", "planes", "own-plain", "to-planes"})
+  for (const char* name : {"libjpeg", "planes", "own-plain", "packed-plain", "to-planes"})
     CHECK(names.count(name) == 1);
+}
+
+TEST_CASE("A dataset of packed images is measured like that of the JPEGs they were made of") {
+  const TemporaryFolder folder;
+  const nlohmann::json jpeg = JsonOf(DecodeSmall(folder, {"--json"}));
+  const std::string packed = (folder / "packed").string();
+  REQUIRE(
+      Sluice({"convert", (folder / "source").string(), packed, "--image", "packed"}).exit_code ==
+      0);
+  const nlohmann::json answer = JsonOf(Bench(
+      {"decode", packed, "--transform", "rrc:32", "--rounds", "1", "--images", "6", "--json"}));
+  CHECK(answer["images"] == 6);
+  CHECK(answer["jpeg_bytes_per_image"] == jpeg["jpeg_bytes_per_image"]);
+  CHECK(answer["packed_bytes_per_image"] == jpeg["packed_bytes_per_image"]);
+  CHECK(answer["packed_bytes_per_image"] > answer["jpeg_bytes_per_image"]);
 }
 
 TEST_CASE("option --stages says what each stage of decoding adds") {

@@ -21,7 +21,7 @@ void CheckGeometry(const ConvertOptions& options) {
   const int set =
       options.max_side.has_value() + options.short_side.has_value() + options.size.has_value();
   Require(set <= 1, "max_side, short_side and size exclude each other; set one of them, or none");
-  const std::uint32_t limit = options.image == ImageCodec::kJpeg ? kMaxJpegSide : kMaxImageSide;
+  const std::uint32_t limit = options.image == ImageCodec::kRaw ? kMaxImageSide : kMaxJpegSide;
   const auto in_range = [limit](std::uint32_t side) { return side >= 1 && side <= limit; };
   const std::string range = " must lie between 1 and " + std::to_string(limit);
   if (options.max_side) Require(in_range(*options.max_side), "max_side" + range);
@@ -39,7 +39,7 @@ void CheckGeometry(const ConvertOptions& options) {
 void CheckOptions(const ConvertOptions& options) {
   CheckGeometry(options);
   Require(options.quality >= 1 && options.quality <= 100, "quality must lie between 1 and 100");
-  Require(!options.keep || options.image == ImageCodec::kJpeg,
+  Require(!options.keep || options.image != ImageCodec::kRaw,
           "keep is about JPEG files and cannot be had with raw pixels");
   Require(options.restart_rows <= 65'535, "restart_rows is at most 65535");
   Require(options.channels == 1 || options.channels == 3, "channels is 1 (grey) or 3 (RGB)");
@@ -53,17 +53,18 @@ void CheckOptions(const ConvertOptions& options) {
 
 nlohmann::json OptionsToJson(const ConvertOptions& options) {
   using nlohmann::json;
-  const bool jpeg = options.image == ImageCodec::kJpeg;
+  const bool jpeg = options.image != ImageCodec::kRaw;
   const auto number = [](const std::optional<std::uint32_t>& value) {
     return value ? json(*value) : json();
   };
   const char* const fits[] = {"crop", "stretch", "pad"};
+  const char* const images[] = {"jpeg", "raw", "packed"};
   json out;
   out["max_side"] = number(options.max_side);
   out["short_side"] = number(options.short_side);
   out["size"] = options.size ? json{options.size->width, options.size->height} : json();
   out["fit"] = options.size ? json(fits[static_cast<int>(options.fit)]) : json();
-  out["image"] = jpeg ? "jpeg" : "raw";
+  out["image"] = images[static_cast<int>(options.image)];
   out["quality"] = jpeg ? json(options.quality) : json();
   out["keep"] = options.keep;
   out["restart_rows"] = jpeg ? json(options.restart_rows) : json();
@@ -112,6 +113,7 @@ ConvertOptions OptionsFromJson(const nlohmann::json& json) {
   if (is("fit", "stretch")) options.fit = Fit::kStretch;
   if (is("fit", "pad")) options.fit = Fit::kPad;
   if (is("image", "raw")) options.image = ImageCodec::kRaw;
+  if (is("image", "packed")) options.image = ImageCodec::kPacked;
   if (is("subsampling", "444")) options.subsampling = Subsampling::k444;
   Take(json, "quality", options.quality);
   Take(json, "keep", options.keep);

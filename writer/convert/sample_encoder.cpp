@@ -11,6 +11,7 @@
 #include "format/disk/zstd.h"
 #include "writer/encode/jpeg.h"
 #include "writer/encode/keep.h"
+#include "writer/encode/pack.h"
 #include "writer/fit/fit_boxes.h"
 #include "writer/fit/fit_mask.h"
 #include "writer/fit/fit_picture.h"
@@ -201,6 +202,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
       value.height = kept->height;
       value.channels = kept->channels;
       outcome.kept = true;
+      if (options_.image == ImageCodec::kPacked) PackJpeg(value);
       return;
     }
   }
@@ -224,9 +226,10 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) const {
   value.width = picture.width;
   value.height = picture.height;
   value.channels = static_cast<std::uint8_t>(picture.channels);
-  if (options_.image == ImageCodec::kJpeg) {
+  if (options_.image != ImageCodec::kRaw) {
     value.codec = Codec::kJpeg;
     value.bytes = EncodeJpeg(picture, options_);
+    if (options_.image == ImageCodec::kPacked) PackJpeg(value);
     return;
   }
   if (std::max(picture.width, picture.height) > kMaxImageSide ||

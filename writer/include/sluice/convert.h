@@ -19,7 +19,11 @@
 
 namespace sluice {
 
-enum class ImageCodec { kJpeg, kRaw };
+enum class ImageCodec {
+  kJpeg,
+  kRaw,     // pixels
+  kPacked,  // the JPEG that kJpeg would store, laid out for fast decoding; 1.4 times its bytes
+};
 enum class Fit {
   kCrop,     // scale until the target is covered, keep the centre
   kStretch,  // scale each axis on its own

@@ -1,5 +1,6 @@
-// Datasets made from datasets: merging, taking a part, growing, mending. Nothing is decoded:
-// payloads are copied as they are stored, each compared with its checksum on the way.
+// Datasets made from datasets: merging, taking a part, growing, mending, another form of the
+// images. But for the last, nothing is decoded: payloads are copied as they are stored. Each is
+// compared with its checksum on the way.
 //
 // Every function but AppendToDataset() writes a new folder, which may exist if it is empty, and
 // leaves its inputs as they are. One that is interrupted leaves a folder without a manifest, which
@@ -53,6 +54,32 @@ struct Selection {
 // The selected samples, in their order. Classes keep their numbers, those without samples as well.
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks = {});
+
+struct TranscodeOptions {
+  ImageCodec image = ImageCodec::kPacked;  // the form that images are brought into
+  // Of JPEGs that are made from pixels.
+  int quality = 90;  // 1..100
+  unsigned restart_rows = 1;
+  Subsampling subsampling = Subsampling::k420;
+  unsigned threads = 0;  // 0: one for each CPU this process may use
+};
+
+struct TranscodeSummary {
+  EditSummary made;
+  std::uint64_t images = 0;             // masks are none
+  std::uint64_t left_as_they_were = 0;  // of these, because the form has no place for them
+};
+
+// The same samples in the same order with their images in another form; blocks are of the size that
+// suits it. Between JPEG and packed nothing is lost; from either to pixels, what a reader makes of
+// the whole image is stored; from pixels, JPEGs are made of the given quality. Images that the form
+// has no place for (JPEGs with unusual sampling have no packed form, 16-bit pixels no JPEG) stay as
+// they are, and so do masks and all other fields. Error(kCorrupt), with the place, for an image
+// that cannot be decoded.
+TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
+                                  const std::filesystem::path& out,
+                                  const TranscodeOptions& options = {},
+                                  const EditHooks& hooks = {});
 
 struct LostSample {
   std::string shard;         // file name

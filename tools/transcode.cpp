@@ -1,0 +1,118 @@
+#include "tools/transcode.h"
+
+#include <memory>
+
+#include <CLI/CLI.hpp>
+
+#include <sluice/error.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/cli/quantity.h"
+#include "tools/edit_command.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kDescription =
+    "Makes a dataset of another's samples with the images in another form.\n\n"
+    "Between jpeg and packed nothing is lost, in either direction: the very JPEGs come back. raw\n"
+    "stores the pixels that a reader would make. From raw pixels JPEGs are made anew, of "
+    "--quality.\n"
+    "Images that have no place in a form stay as they are and are counted; masks and other fields\n"
+    "are copied.\n";
+
+constexpr const char* kExamples =
+    "\nExamples:\n"
+    "  sluice transcode data/photos data/photos-fast --image packed\n"
+    "  sluice transcode data/photos-fast data/photos-small --image jpeg\n\n";
+
+struct Arguments {
+  std::string dataset;
+  std::string out;
+  TranscodeOptions options;
+  EditOutput output;
+};
+
+void CheckTogether(const CLI::App& app, const Arguments& arguments) {
+  if (arguments.options.image != ImageCodec::kRaw) return;
+  for (const char* name : {"--quality", "--restart", "--subsampling"}) {
+    if (app.count(name) > 0) {
+      throw cli::UsageError(std::string(name) + " says how JPEGs are made; --image raw makes none");
+    }
+  }
+}
+
+int Run(const CLI::App& app, Arguments& arguments) {
+  CheckTogether(app, arguments);
+  TranscodeSummary summary;
+  const bool done = RunEdit(
+      arguments.output, "transcoding", "transcoding into " + cli::Printable(arguments.out),
+      [&](const EditHooks& hooks) {
+        summary = TranscodeDataset(arguments.dataset, arguments.out, arguments.options, hooks);
+      });
+  if (!done) return cli::kInterrupted;
+  if (arguments.output.json) {
+    nlohmann::ordered_json json = MadeJson(arguments.out, summary.made);
+    json["images"] = summary.images;
+    json["left_as_they_were"] = summary.left_as_they_were;
+    cli::PrintJson(json);
+  } else if (!arguments.output.quiet) {
+    std::string text = MadeLine(arguments.out, summary.made);
+    if (summary.left_as_they_were > 0) {
+      text += cli::CountText(summary.left_as_they_were, "image has", "images have") +
+              " no place in this form and stayed as they were\n";
+    }
+    cli::PrintOut(text);
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddTranscodeCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("transcode", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  TranscodeOptions& options = arguments->options;
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  app->add_option("NEW", arguments->out, "folder to create")->required()->type_name("");
+  cli::AddOption(*app, "--image", "FORM", "jpeg, packed or raw: see `sluice convert --help`",
+                 [&options](const std::string& text) {
+                   options.image =
+                       cli::ParseChoice<ImageCodec>(text, {{"jpeg", ImageCodec::kJpeg},
+                                                           {"packed", ImageCodec::kPacked},
+                                                           {"raw", ImageCodec::kRaw}});
+                 })
+      ->required();
+  cli::AddOption(*app, "--quality", "Q", "of JPEGs made from pixels, 1 to 100 (default 90)",
+                 [&options](const std::string& text) {
+                   options.quality = static_cast<int>(cli::ParseInteger(text, 1, 100));
+                 });
+  cli::AddOption(*app, "--restart", "N",
+                 "rows of blocks between the restart markers of JPEGs\nmade from pixels (default "
+                 "1), or none",
+                 [&options](const std::string& text) {
+                   options.restart_rows =
+                       text == "none" ? 0
+                                      : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
+                 });
+  cli::AddOption(
+      *app, "--subsampling", "S",
+      "colour of JPEGs made from pixels at half resolution,\n420 (default), or full, 444",
+      [&options](const std::string& text) {
+        options.subsampling = cli::ParseChoice<Subsampling>(
+            text, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
+      });
+  cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 [&options](const std::string& text) {
+                   options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
+                 });
+  AddOutputOptions(*app, arguments->output);
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [app, arguments] { return Run(*app, *arguments); }};
+}
+
+}  // namespace sluice

@@ -1,0 +1,10 @@
+// `sluice transcode`.
+#pragma once
+
+#include "tools/cli/program.h"
+
+namespace sluice {
+
+cli::Command AddTranscodeCommand(CLI::App& program);
+
+}  // namespace sluice

@@ -1,0 +1,231 @@
+#include <algorithm>
+#include <atomic>
+
+#include <sluice/dataset_edit.h>
+#include <sluice/error.h>
+
+#include "format/cpu.h"
+#include "format/disk/checksum.h"
+#include "format/disk/limits.h"
+#include "format/pixels/decode.h"
+#include "writer/block_size.h"
+#include "writer/convert/ordered_pipeline.h"
+#include "writer/edit/dataset_build.h"
+#include "writer/encode/jpeg.h"
+#include "writer/encode/pack.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kShardBytes = 64'000'000;
+constexpr std::uint64_t kProbes = 64;  // samples that are looked at to choose the size of blocks
+
+bool IsPixels(Codec codec) noexcept {
+  return codec == Codec::kRaw || codec == Codec::kZstd;
+}
+
+// Brings single images into the form that was asked for. Each worker thread owns one.
+class Transcoder {
+ public:
+  explicit Transcoder(const TranscodeOptions& options) : options_(options) {
+    jpeg_.quality = options.quality;
+    jpeg_.restart_rows = options.restart_rows;
+    jpeg_.subsampling = options.subsampling;
+  }
+
+  // False, with the value as it was, where the form has no place for it. Throws Error for a broken
+  // payload.
+  bool Change(FieldValue& value) {
+    switch (options_.image) {
+      case ImageCodec::kRaw: return ToPixels(value);
+      case ImageCodec::kJpeg: return ToJpeg(value);
+      case ImageCodec::kPacked: break;
+    }
+    if (value.codec == Codec::kPacked) return true;
+    FieldValue jpeg = value;
+    if (!ToJpeg(jpeg) || !PackJpeg(jpeg)) return false;
+    value = std::move(jpeg);
+    return true;
+  }
+
+ private:
+  static ImagePayload PayloadOf(const FieldValue& value) {
+    return {value.codec, value.pixel_type, value.channels, value.width, value.height, value.bytes};
+  }
+
+  Picture Pixels(const FieldValue& value) {
+    Picture picture{value.width, value.height, value.channels, {}};
+    picture.pixels.resize(std::size_t{value.width} * value.height * value.channels *
+                          SizeOf(value.pixel_type));
+    const Defect defect =
+        decoder_.Decode(PayloadOf(value), Region::Whole(value.width, value.height),
+                        {picture.pixels.data(), value.channels, PixelOrder::kInterleaved});
+    if (defect != nullptr) throw Error(ErrorCode::kCorrupt, defect);
+    return picture;
+  }
+
+  bool ToPixels(FieldValue& value) {
+    const std::uint64_t size =
+        std::uint64_t{value.width} * value.height * value.channels * SizeOf(value.pixel_type);
+    if (value.codec == Codec::kRaw) return true;
+    const bool known =
+        value.codec == Codec::kJpeg || value.codec == Codec::kPacked || value.codec == Codec::kZstd;
+    if (!known || size > kMaxPayloadBytes) return false;
+    const Picture picture = Pixels(value);
+    const Bytes pixels = std::as_bytes(std::span(picture.pixels));
+    value.bytes.assign(pixels.begin(), pixels.end());
+    value.codec = Codec::kRaw;
+    return true;
+  }
+
+  bool ToJpeg(FieldValue& value) {
+    if (value.codec == Codec::kJpeg) return true;
+    if (value.codec == Codec::kPacked) {
+      value.bytes = JpegFileOf(PayloadOf(value));
+    } else {
+      const bool colours = value.channels == 1 || value.channels == 3;
+      if (!IsPixels(value.codec) || !colours || value.pixel_type != PixelType::kUint8 ||
+          std::max(value.width, value.height) > kMaxJpegSide) {
+        return false;
+      }
+      value.bytes = EncodeJpeg(Pixels(value), jpeg_);
+    }
+    value.codec = Codec::kJpeg;
+    return true;
+  }
+
+  const TranscodeOptions& options_;
+  ConvertOptions jpeg_;
+  PayloadDecoder decoder_;
+};
+
+class Transcoding {
+ public:
+  Transcoding(const StoredDataset& stored, const TranscodeOptions& options, const EditHooks& hooks)
+      : stored_(stored), options_(options), hooks_(hooks) {
+    for (unsigned t = 0; t < (options.threads != 0 ? options.threads : AvailableCpus()); ++t)
+      transcoders_.emplace_back(options);
+  }
+
+  TranscodeSummary Run(const std::filesystem::path& out) {
+    const Manifest& manifest = stored_.manifest;
+    const std::uint32_t block_samples = ChooseBlockSamples();
+    images_ = left_ = 0;  // also counted while choosing
+    DatasetBuild build(out, manifest.name, manifest.schema, manifest.samples, hooks_);
+    std::string form = "transcode";
+    for (const int option :
+         {static_cast<int>(options_.image), options_.quality,
+          static_cast<int>(options_.restart_rows), static_cast<int>(options_.subsampling)}) {
+      form += " " + std::to_string(option);
+    }
+    const Id128 identity = Hash128({std::as_bytes(std::span(stored_.id.bytes)), AsBytes(form)});
+    std::uint64_t bytes = 0;  // of the shard in the making
+    std::uint32_t number = 0;
+    for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
+      const ShardFile shard = stored_.Open(s);
+      const auto change = [&](unsigned worker, std::uint64_t index) {
+        return Change(shard, index, worker);
+      };
+      const auto add = [&](std::uint64_t, Outcome&& outcome) {
+        if (bytes == 0 || bytes > kShardBytes) {
+          build.EndShard();
+          build.BeginShard(ShardId(std::as_bytes(std::span(identity.bytes)), number++),
+                           block_samples);
+          bytes = 0;
+        }
+        bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
+        build.Add(std::move(outcome.sample));
+      };
+      try {
+        RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
+                   add);
+      } catch (const Error& error) {
+        if (error.code() == ErrorCode::kState) build.Skip(0);  // says what to do after a stop
+        throw;
+      }
+    }
+    TranscodeSummary summary;
+    summary.made = build.Finish(MadeByEdit("transcode", {stored_.id}));
+    summary.images = images_;
+    summary.left_as_they_were = left_;
+    return summary;
+  }
+
+ private:
+  Outcome Change(const ShardFile& shard, std::uint64_t index, unsigned worker) {
+    Outcome outcome;
+    outcome.sample = CopySample(shard, index);
+    try {
+      ChangeImages(shard.schema(), outcome.sample, transcoders_[worker]);
+      CheckLimits(outcome.sample, shard.schema(), shard.layout(), header_bytes_);
+    } catch (const Error& error) {
+      const char* const advice = error.code() == ErrorCode::kCorrupt
+                                     ? "; `sluice verify --decode` lists such samples, and `sluice "
+                                       "subset` can leave them out"
+                                     : "";
+      throw Error(error.code(), shard.name(), shard.Place(index) + " (" + outcome.sample.key + ")",
+                  error.sentence() + advice);
+    }
+    return outcome;
+  }
+
+  void ChangeImages(const Schema& schema, EncodedSample& sample, Transcoder& transcoder) {
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      FieldValue& value = sample.fields[f];
+      const Field& field = schema.fields[f];
+      if (field.kind != FieldKind::kImage || field.role == Role::kMask ||
+          value.codec == Codec::kAbsent) {
+        continue;
+      }
+      ++images_;
+      if (!transcoder.Change(value)) ++left_;
+    }
+  }
+
+  std::uint32_t ChooseBlockSamples() {
+    const std::uint64_t samples = stored_.manifest.samples;
+    const std::uint64_t probes = std::min(samples, kProbes);
+    std::uint64_t bytes = 0;
+    std::uint64_t probe = 0;
+    std::uint64_t first = 0;  // of the shard, in the dataset
+    for (std::size_t s = 0; probe < probes; ++s) {
+      const std::uint64_t end = first + stored_.manifest.shards[s].samples;
+      if (probe * samples / probes >= end) {
+        first = end;
+        continue;
+      }
+      const ShardFile shard = stored_.Open(s);
+      for (; probe < probes && probe * samples / probes < end; ++probe) {
+        const Outcome outcome = Change(shard, probe * samples / probes - first, 0);
+        bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
+      }
+      first = end;
+    }
+    return AutomaticBlockSamples(probes == 0 ? 1 : std::max<std::uint64_t>(1, bytes / probes));
+  }
+
+  const StoredDataset& stored_;
+  const TranscodeOptions& options_;
+  const EditHooks& hooks_;
+  const std::uint64_t header_bytes_ = BuildShardHeader(stored_.manifest.schema, {}, 1).size();
+  std::vector<Transcoder> transcoders_;
+  std::atomic<std::uint64_t> images_ = 0, left_ = 0;
+};
+
+}  // namespace
+
+TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
+                                  const std::filesystem::path& out, const TranscodeOptions& options,
+                                  const EditHooks& hooks) {
+  if (options.quality < 1 || options.quality > 100) {
+    throw Error(ErrorCode::kInvalidArgument, "quality must lie between 1 and 100");
+  }
+  if (options.restart_rows > 65'535 || options.threads > 1024) {
+    throw Error(ErrorCode::kInvalidArgument, "restart_rows is at most 65535, threads at most 1024");
+  }
+  const StoredDataset stored(dataset);
+  return Transcoding(stored, options, hooks).Run(out);
+}
+
+}  // namespace sluice
