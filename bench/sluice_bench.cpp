@@ -3,6 +3,8 @@
 
 #include <sluice/version.h>
 
+#include "bench/compare_command.h"
+#include "bench/contend_command.h"
 #include "bench/decode.h"
 #include "bench/epoch.h"
 #include "bench/gate_command.h"
@@ -21,6 +23,7 @@ int main(int argc, char** argv) {
   return sluice::cli::RunProgram(
       program,
       {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
-       sluice::bench::AddGateCommand(program)},
+       sluice::bench::AddCompareCommand(program), sluice::bench::AddGateCommand(program),
+       sluice::bench::AddContendCommand(program)},
       argc, argv);
 }

@@ -34,6 +34,11 @@ has() {  # has ENVIRONMENT MODULE: found, not loaded: some take ten seconds for 
   "$folder/$1/bin/python" -c "import importlib.util, sys; sys.exit(importlib.util.find_spec('$2') is None)"
 }
 
+# What plays them lies beside them.
+cp "$here/contend.py" "$folder/"
+mkdir -p "$folder/contend"
+cp "$here"/contend/*.py "$folder/contend/"
+
 environment main
 for module in torch torchvision tensorflow nvidia.dali webdataset streaming litdata spdl.io; do
   has main "$module" 2>/dev/null && continue

@@ -1,0 +1,153 @@
+#include "bench/compare_command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/compare.h"
+#include "bench/page.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::ParseInteger;
+
+constexpr const char* kDescription =
+    "Plays the same pictures through this loader and others.\n\n"
+    "SOURCE is a folder of pictures, or a dataset of JPEGs. It is converted once (with the "
+    "defaults\n"
+    "of sluice convert); the dataset's JPEGs are written out, so that every loader starts from "
+    "the\n"
+    "same bytes, and each packs them into its own format. Then they take turns, each in a process\n"
+    "of its own, over several rounds: random-resized-crop and flip, whole epochs, after one that "
+    "is\n"
+    "not counted. Beside them stands a plain threaded loader of files (samples/plain_loader.h).\n"
+    "What other loaders need is installed by bench/peers/setup.sh; one that is missing, or that\n"
+    "fails, is a line in the table.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench compare photos/\n"
+    "  bench/peers/setup.sh ~/peers\n"
+    "  sluice-bench compare photos/ --peers ~/peers --repeat 10 --rounds 5 --html page.html\n"
+    "  sluice-bench compare data/photos --only plain,tfdata --peers ~/peers\n\n";
+
+struct Arguments {
+  CompareOptions options;
+  std::string source, work = "sluice-compare", peers, json_file, html_file;
+  bool json = false, quiet = false;
+};
+
+std::vector<std::string> Names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    names.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+int Run(Arguments& arguments) {
+  arguments.options.source = arguments.source;
+  arguments.options.work = arguments.work;
+  arguments.options.peers = arguments.peers;
+  AllContenders(arguments.options);  // notices a wrong --only before anything is done
+  const cli::Interrupt interrupt;
+  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "comparing",
+                         "comparing with " + cli::Printable(arguments.source));
+  CompareHooks hooks;
+  hooks.stop = interrupt.token();
+  hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
+    progress.SetActivity(activity);
+    progress.Update(done, all);
+  };
+  try {
+    const Comparison comparison = CompareLoaders(arguments.options, hooks);
+    progress.Erase();
+    const auto result = JsonOf(comparison, arguments.options);
+    if (arguments.json) {
+      cli::PrintJson(result);
+    } else {
+      cli::PrintOut(TextOf(comparison, arguments.options));
+    }
+    if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
+    if (!arguments.html_file.empty()) WriteTextFile(arguments.html_file, PageOf(result, {}));
+  } catch (const CompareInterrupted&) {
+    progress.Erase();
+    std::fputs("sluice-bench: interrupted\n", stderr);
+    return cli::kInterrupted;
+  }
+  return cli::kDone;
+}
+
+void AddOptions(CLI::App& app, Arguments& arguments) {
+  CompareOptions& options = arguments.options;
+  app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
+      ->type_name("FOLDER");
+  AddOption(app, "--only", "NAME[,NAME...]",
+            "these and sluice: plain, ffcv, dali, tfdata,\ntorchvision, webdataset, mds, litdata, "
+            "spdl",
+            [&options](const std::string& text) { options.only = Names(text); });
+  app.add_option("--work", arguments.work,
+                 "where the formats are kept (default\nsluice-compare); what is there is written "
+                 "over")
+      ->type_name("FOLDER");
+  AddOption(app, "--threads", "N", "threads or processes of each (default: all CPUs)",
+            [&options](const std::string& text) {
+              options.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
+            });
+  AddOption(
+      app, "--batch-size", "N", "samples in a batch (default 64)",
+      [&options](const std::string& text) { options.batch_size = ParseInteger(text, 1, 100000); });
+  AddOption(app, "--size", "S", "side of the crops (default 224)",
+            [&options](const std::string& text) {
+              options.size = static_cast<std::uint32_t>(ParseInteger(text, 8, 2048));
+            });
+  AddOption(app, "--repeat", "N",
+            "each picture N times an epoch: some loaders have a\nfixed cost for each (default 1)",
+            [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 10000); });
+  AddOption(app, "--rounds", "N", "turns of each loader (default 3)",
+            [&options](const std::string& text) { options.rounds = ParseInteger(text, 1, 1000); });
+  AddOption(
+      app, "--seconds", "X", "of measured epochs in a turn, at least (default 10)",
+      [&options](const std::string& text) { options.seconds = cli::ParseNumber(text, 36000); });
+  AddOption(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
+            [&options](const std::string& text) {
+              options.limit_seconds = ParseInteger(text, 1, 1'000'000);
+            });
+  AddOption(app, "--quality-images", "N", "pictures whose pixels are judged (default 32; 0: none)",
+            [&options](const std::string& text) {
+              options.quality_images = ParseInteger(text, 0, 1000);
+            });
+}
+
+}  // namespace
+
+cli::Command AddCompareCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("compare", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("SOURCE", arguments->source, "folder of pictures, or a dataset")
+      ->required()
+      ->type_name("");
+  AddOptions(*app, *arguments);
+  app->add_option("--html", arguments->html_file, "also write a page with plots")
+      ->type_name("FILE");
+  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
+      ->type_name("FILE");
+  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,82 @@
+"""Plays one loader for `sluice-bench compare`, which runs this as a process of its own.
+
+    contend.py LOADER pack   LIST FOLDER THREADS
+    contend.py LOADER play   LIST FOLDER THREADS BATCH SIZE SECONDS
+    contend.py LOADER decode LIST FOLDER SIZE FILE
+
+LIST has a line "number<TAB>path" for each JPEG of an epoch; a number that is there twice is the same
+picture. `pack` writes the loader's own format into FOLDER. `play` loads epochs of random-resized-crop to
+SIZE and flip, in batches of BATCH, after one that is not counted, for at least SECONDS, and says so on
+standard output, a JSON object a line. `decode` writes the whole frames, stretched to SIZE x SIZE, to FILE,
+as bytes, RGB, in the list's order.
+
+A loader is a module in contend/ with: `describe()`, a text; `pack(items, folder, threads)`;
+`epochs(items, folder, threads, batch, size)`, an iterator over epochs, each an iterator over (images,
+numbers); `decode(items, folder, size)`, an array.
+"""
+
+import importlib
+import json
+import os
+import sys
+import time
+
+
+def say(**event):
+    sys.stdout.write(json.dumps(event) + "\n")
+    sys.stdout.flush()
+
+
+def items_of(path):
+    with open(path, encoding="utf-8") as lines:
+        pairs = (line.rstrip("\n").split("\t", 1) for line in lines)
+        return [(int(number), name) for number, name in pairs]
+
+
+def play(loader, items, folder, threads, batch, size, seconds):
+    begun = None
+    distinct = set()
+    for number, epoch in enumerate(loader.epochs(items, folder, threads, batch, size)):
+        images = 0
+        start = time.perf_counter()
+        if number == 1:
+            begun = start
+            say(event="begin")
+        for pixels, numbers in epoch:
+            if number == 0 and images == 0:
+                say(event="first", shape=list(pixels.shape))
+            images += len(pixels)
+            if number == 1:
+                distinct.update(int(n) for n in numbers)
+        now = time.perf_counter()
+        if number > 0:
+            say(event="epoch", images=images, seconds=now - start)
+            if now - begun >= seconds:
+                break
+    say(event="end", distinct=len(distinct))
+
+
+def main():
+    name, action, items, folder = sys.argv[1:5]
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+    items = items_of(items)
+    loader = importlib.import_module("contend." + name)
+    rest = sys.argv[5:]
+    if action == "pack":
+        start = time.perf_counter()
+        loader.pack(items, folder, int(rest[0]))
+        say(event="packed", seconds=time.perf_counter() - start)
+    elif action == "play":
+        say(event="about", text=loader.describe())
+        play(loader, items, folder, int(rest[0]), int(rest[1]), int(rest[2]), float(rest[3]))
+    elif action == "decode":
+        pixels = loader.decode(items, folder, int(rest[0]))
+        with open(rest[1], "wb") as file:
+            file.write(memoryview(pixels.astype("uint8").tobytes()))
+        say(event="decoded", images=len(pixels))
+    sys.stdout.flush()
+    os._exit(0)  # some loaders' threads never end by themselves
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,62 @@
+"""FFCV from its own file."""
+
+import importlib.metadata as metadata
+
+import numpy
+from ffcv.fields import IntField, RGBImageField
+from ffcv.fields.decoders import IntDecoder, RandomResizedCropRGBImageDecoder
+from ffcv.loader import Loader, OrderOption
+from ffcv.transforms import RandomHorizontalFlip, Squeeze, ToTensor
+from ffcv.writer import DatasetWriter
+from PIL import Image
+
+
+class Files:
+    def __init__(self, items):
+        self.items = items
+
+    def __len__(self):
+        return len(self.items)
+
+    def __getitem__(self, index):
+        number, path = self.items[index]
+        return Image.open(path).convert("RGB"), number
+
+
+def describe():
+    return (
+        f"ffcv {metadata.version('ffcv')}: .beton of JPEGs at quality 90, OrderOption.RANDOM, os_cache, "
+        "RandomResizedCropRGBImageDecoder (area filter)"
+    )
+
+
+def pack(items, folder, threads):
+    writer = DatasetWriter(
+        f"{folder}/samples.beton",
+        {"image": RGBImageField(write_mode="jpg", jpeg_quality=90), "number": IntField()},
+        num_workers=threads)
+    writer.from_indexed_dataset(Files(items))
+
+
+def loader_of(folder, threads, batch, order, image):
+    return Loader(
+        f"{folder}/samples.beton", batch_size=batch, num_workers=threads, order=order, os_cache=True,
+        drop_last=False, pipelines={"image": image, "number": [IntDecoder(), ToTensor(), Squeeze()]})
+
+
+def epochs(items, folder, threads, batch, size):
+    image = [RandomResizedCropRGBImageDecoder((size, size)), RandomHorizontalFlip(), ToTensor()]
+    loader = loader_of(folder, threads, batch, OrderOption.RANDOM, image)
+    while True:
+        yield iter(loader)
+
+
+def decode(items, folder, size):
+    # The items are of one size, so that the crop can be made the whole frame.
+    width, height = Image.open(items[0][1]).size
+    whole = RandomResizedCropRGBImageDecoder(
+        (size, size), scale=(1, 1), ratio=(width / height, width / height))
+    loader = loader_of(folder, 1, len(items), OrderOption.SEQUENTIAL, [whole, ToTensor()])
+    for pixels, _ in loader:
+        return numpy.array(pixels)
+    return numpy.zeros((0, size, size, 3))

@@ -1,0 +1,48 @@
+"""WebDataset: tar shards, read in order and mixed in a buffer."""
+
+import glob
+import importlib.metadata as metadata
+
+import webdataset as wds
+
+from contend import torch_parts
+
+
+def describe():
+    return (
+        f"webdataset {metadata.version('webdataset')}: tar shards, shuffle(1000), WebLoader with persistent "
+        "workers, torchvision's decode_jpeg"
+    )
+
+
+def pack(items, folder, threads):
+    # At least two shards for each worker.
+    count = max(1, min(1000, len(items) // max(8, 2 * threads)))
+    with wds.ShardWriter(f"{folder}/shard-%06d.tar", maxcount=count, verbose=0) as writer:
+        for place, (number, path) in enumerate(items):
+            writer.write(
+                {"__key__": f"{place:08d}", "jpg": torch_parts.read(path), "cls": str(number)})
+
+
+def epochs(items, folder, threads, batch, size):
+    augment = torch_parts.augment(size)
+
+    def sample(pair):
+        data, number = pair
+        return augment(torch_parts.decoded(data)), int(number)
+
+    dataset = (
+        wds.WebDataset(sorted(glob.glob(f"{folder}/*.tar")), shardshuffle=100)
+        .shuffle(1000)
+        .to_tuple("jpg", "cls")
+        .map(sample)
+        .batched(batch)
+    )
+    loader = wds.WebLoader(dataset, batch_size=None, num_workers=threads, persistent_workers=True,
+                           worker_init_fn=torch_parts.one_thread)
+    while True:
+        yield iter(loader)
+
+
+def decode(items, folder, size):
+    return torch_parts.decode_paths(items, size)

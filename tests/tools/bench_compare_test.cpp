@@ -1,0 +1,115 @@
+// sluice-bench compare, run as a user would.
+#include <filesystem>
+#include <fstream>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Plays 24 pictures of 80x60 against what is in `folder`.
+Outcome Compare(const TemporaryFolder& folder, const Words& options) {
+  if (!std::filesystem::exists(folder / "source")) WriteClasses(folder / "source", 8, 80, 60);
+  Words words = {"compare",      (folder / "source").string(),
+                 "--work",       (folder / "work").string(),
+                 "--size",       "32",
+                 "--threads",    "2",
+                 "--seconds",    "0",
+                 "--batch-size", "10"};
+  words.insert(words.end(), options.begin(), options.end());
+  return Bench(words);
+}
+
+// What stands in for the Python of the peers' environment: a script that says what a loader would.
+void WritePeer(const std::filesystem::path& environment, const std::string& script) {
+  const std::filesystem::path python = environment / "bin/python";
+  std::filesystem::create_directories(python.parent_path());
+  std::ofstream(python) << "#!/bin/sh\n" << script;
+  std::filesystem::permissions(python, std::filesystem::perms::owner_all);
+}
+
+}  // namespace
+
+TEST_CASE("sluice-bench compare plays this loader and a plain one, with every picture in each") {
+  const TemporaryFolder folder;
+  const std::string page = (folder / "page.html").string();
+  const nlohmann::json answer =
+      JsonOf(Compare(folder, {"--only", "plain", "--json", "--html", page, "--repeat", "2",
+                              "--rounds", "2", "--quality-images", "4"}));
+  CHECK(answer["command"] == "compare");
+  CHECK(answer["samples"] == 24);
+  REQUIRE(answer["loaders"].size() == 2);
+  CHECK(answer["loaders"][0]["name"] == "sluice");
+  CHECK(answer["loaders"][1]["name"] == "plain");
+  for (const auto& loader : answer["loaders"]) {
+    INFO(loader.dump());
+    CHECK(loader["images_per_second"].size() == 2);
+    CHECK(loader["distinct"] == 24);
+    CHECK(loader["images_per_epoch"] == 48);
+    CHECK(loader["psnr_db"].get<double>() > 40);
+    CHECK(loader["ratio"].get<double>() > 0);
+    CHECK(loader["bytes_on_disk"].get<std::uint64_t>() > 10'000);
+  }
+  CHECK(std::filesystem::file_size(page) > 2000);
+}
+
+TEST_CASE("a loader that is missing or fails is a line in the table, not a failure") {
+  const TemporaryFolder folder;
+  WritePeer(folder / "peers/main", "echo 'it broke' >&2\nexit 3\n");
+  const Outcome outcome =
+      Compare(folder, {"--only", "ffcv,torchvision", "--peers", (folder / "peers").string(),
+                       "--quiet", "--rounds", "1"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.empty());
+  CHECK_THAT(outcome.out, ContainsSubstring("ffcv         not installed"));
+  CHECK_THAT(outcome.out, ContainsSubstring("it broke"));
+  CHECK_THAT(outcome.out, ContainsSubstring("sluice "));
+  for (std::size_t begin = 0; begin < outcome.out.size();) {
+    const std::size_t end = outcome.out.find('\n', begin);
+    CHECK(end - begin <= 100);
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("what a loader says of its epochs is what the comparison reports") {
+  const TemporaryFolder folder;
+  WritePeer(folder / "peers/main",
+            "echo 'something a library prints'\n"
+            "[ $3 = play ] || exit 0\n"
+            "echo '{\"event\": \"about\", \"text\": \"made up 1.0\"}'\n"
+            "echo '{\"event\": \"first\"}'\n"
+            "echo '{\"event\": \"begin\"}'\n"
+            "echo '{\"event\": \"epoch\", \"images\": 20, \"seconds\": 2}'\n"
+            "echo '{\"event\": \"epoch\", \"images\": 20, \"seconds\": 6}'\n"
+            "echo '{\"event\": \"end\", \"distinct\": 20}'\n");
+  const nlohmann::json answer =
+      JsonOf(Compare(folder, {"--only", "spdl", "--peers", (folder / "peers").string(), "--json",
+                              "--quality-images", "0", "--rounds", "2"}));
+  const nlohmann::json& loader = answer["loaders"][1];
+  CHECK(loader["settings"] == "made up 1.0");
+  CHECK(loader["images_per_second"] == nlohmann::json({5.0, 5.0}));
+  CHECK_THAT(answer["warnings"].dump(), ContainsSubstring("spdl gave 20 different pictures"));
+}
+
+TEST_CASE("a loader that takes too long is ended, with the processes it started") {
+  const TemporaryFolder folder;
+  WritePeer(folder / "peers/main", "sleep 1000 &\nsleep 1000\n");
+  const nlohmann::json answer =
+      JsonOf(Compare(folder, {"--only", "dali", "--peers", (folder / "peers").string(), "--limit",
+                              "1", "--json", "--quality-images", "0", "--rounds", "1"}));
+  CHECK_THAT(answer["loaders"][1].dump(), ContainsSubstring("took longer than 1 s"));
+}
+
+TEST_CASE("an unknown loader is wrong usage") {
+  const TemporaryFolder folder;
+  const Outcome outcome = Compare(folder, {"--only", "sluice,other"});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("no loader named \"other\""));
+}
+
+}  // namespace sluice::test
