@@ -42,6 +42,9 @@ enum class Purpose : std::uint32_t {
   kShardDeal = 8,        // reader: which rank gets which shards
   kSampleDraw = 9,       // reader: the samples of an epoch, where they are drawn
   kPixelTransform = 30,  // a step's draws that changes pixels
+  kSampleFunction = 31,  // the user's own, for a sample
+  kBatchFunction = 32,   // ... for a batch
+  kMix = 33,             // samples of a batch that are mixed
 };
 
 // An endless stream of words for one (seed, purpose, a, b): counters 0, 1, 2, ... in turn.

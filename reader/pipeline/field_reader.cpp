@@ -53,7 +53,6 @@ void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, con
 
 Defect FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
                          PayloadDecoder& decoder) {
-  payloads_.clear();
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const Defect defect = ReadVariable(block, slot, row, v)) return defect;
   for (std::size_t i = 0; i < layout_.further_images.size(); ++i)
@@ -70,6 +69,8 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
   const SlotLayout::VariableField& field = layout_.variables[variable];
   std::vector<std::byte>& value = slot.variables[variable].rows[row];
   value.clear();
+  slot.variables[variable].present[row] = 0;
+  if (field.field == Schema::kNone) return nullptr;
   BlockView::Payload payload;
   if (const Defect defect =
           block.GetPayload(dataset_.layout, slot.refs[row].row, field.field, payload)) {

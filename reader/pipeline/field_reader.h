@@ -28,7 +28,8 @@ class FieldReader {
   Defect DecodeMask(const ImagePayload& payload, const Region& region, PixelOrder order,
                     std::uint8_t* target, PayloadDecoder& decoder);
 
-  // What Read() took its values from.
+  void Clear() noexcept { payloads_.clear(); }
+  // What Read() took its values from, since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
   bool empty() const noexcept {
     return layout_.variables.empty() && layout_.further_images.empty() && plan_.empty();

@@ -32,6 +32,7 @@ class Planner {
   }
 
   void Add(std::size_t field, bool variable, std::size_t index) {
+    if (field == Schema::kNone) return;  // the user's functions know best
     const Field& of = FieldAt(field);
     if (of.role != Role::kBoxes && of.role != Role::kKeypoints) return;
     if (of.kind == FieldKind::kBytes) Refuse(of, "is stored as bytes");
@@ -72,6 +73,7 @@ class Planner {
       if (plan_.boxes[before].variable && plan_.boxes[before].leader == boxes.leader) return;
     }
     for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
+      if (layout_.variables[v].field == Schema::kNone) continue;
       const Field& field = FieldAt(layout_.variables[v].field);
       if (field.kind != FieldKind::kVariable || field.role == Role::kBoxes ||
           choice_.leaders[layout_.variables[v].field] != boxes.leader) {

@@ -259,7 +259,7 @@ void LoaderState::RunWorker(unsigned thread) {
       slot.error = std::move(outcome.error);
       slot.error_row = outcome.failed_row;
     }
-    FinishRows(slot, end - begin, lock);
+    FinishRows(worker, slot, end - begin, lock);
   }
 }
 
@@ -271,16 +271,12 @@ void LoaderState::Record(TraceEvent::Kind kind, unsigned thread, const Slot& slo
                        end});
 }
 
-void LoaderState::FinishRows(Slot& slot, std::size_t rows, std::unique_lock<std::mutex>& lock) {
+void LoaderState::FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,
+                             std::unique_lock<std::mutex>& lock) {
   if (slot.done + rows == slot.rows && !slot.error &&
-      !slot.abandoned.load(std::memory_order_relaxed) && NeedsClosing(slot)) {
+      !slot.abandoned.load(std::memory_order_relaxed) && worker.NeedsClosing(slot)) {
     lock.unlock();  // the slot stays in this thread's hand
-    std::optional<Error> error;
-    try {
-      Close(slot);
-    } catch (const std::bad_alloc&) {
-      error.emplace(ErrorCode::kState, "there is not enough memory for the fields of a batch");
-    }
+    std::optional<Error> error = worker.Close(slot);
     lock.lock();
     if (error) slot.error = std::move(error);
   }

@@ -34,6 +34,8 @@
 
 namespace sluice {
 
+class RowWorker;
+
 struct LoaderState : std::enable_shared_from_this<LoaderState> {
  public:
   LoaderState(Dataset dataset, LoaderOptions options);
@@ -64,7 +66,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   // For LoaderOptions::trace; nothing where there is none.
   void Record(TraceEvent::Kind kind, unsigned thread, const Slot& slot, std::size_t begin_row,
               std::size_t end_row, Clock::time_point begin, Clock::time_point end);
-  void FinishRows(Slot& slot, std::size_t rows, std::unique_lock<std::mutex>& lock);
+  void FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,
+                  std::unique_lock<std::mutex>& lock);
   void Abandon();            // mutex held
   void Release(Slot* slot);  // the consumer is done with it; any thread
   void ResetForPlanning(Slot& slot);

@@ -1,12 +1,22 @@
 #include "reader/pipeline/row_worker.h"
 
+#include "format/random.h"
+
 namespace sluice {
+
+namespace {
+
+std::string Thrown(const char* which, const std::exception& error) {
+  return "LoaderOptions::" + std::string(which) + "_function threw: " + error.what();
+}
+
+}  // namespace
 
 RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t end) {
   Outcome outcome;
   for (std::size_t row = begin; row < end; ++row) {
     if (slot.abandoned.load(std::memory_order_relaxed)) return outcome;
-    if (!decoder_.Decode(slot, row) && !Settle(slot, row, outcome)) return outcome;
+    if (!Fill(slot, row) && !Settle(slot, row, outcome)) return outcome;
   }
   // After the fact, so that a file that was cut in the middle of a page, which reads as zeros, is
   // noticed where no checksum does it.
@@ -16,6 +26,48 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
     if (!Settle(slot, row, outcome)) return outcome;
   }
   return outcome;
+}
+
+bool RowWorker::Fill(Slot& slot, std::size_t row) {
+  if (!decoder_.Decode(slot, row)) return false;
+  if (!options_.sample_function) return true;
+  const SampleRef& ref = slot.refs[row];
+  try {
+    RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
+    MutableSample sample(slot, row, 1, Draws(stream), user_scratch_);
+    options_.sample_function(sample);
+    return true;
+  } catch (const Error& error) {
+    decoder_.Blame(ref, error.code(), Thrown("sample", error));
+  } catch (const std::exception& error) {
+    decoder_.Blame(ref, ErrorCode::kState, Thrown("sample", error));
+  } catch (...) {
+    decoder_.Blame(ref, ErrorCode::kState, "LoaderOptions::sample_function threw something");
+  }
+  return false;
+}
+
+std::optional<Error> RowWorker::Close(Slot& slot) {
+  const std::string place =
+      "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index);
+  try {
+    sluice::Close(slot);
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::kState, "", place, "there is not enough memory for its fields");
+  }
+  if (!options_.batch_function || slot.size == 0) return std::nullopt;
+  try {
+    RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
+    MutableBatch batch(slot, 0, slot.size, Draws(stream), user_scratch_);
+    options_.batch_function(batch);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return Error(error.code(), "", place, Thrown("batch", error));
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::kState, "", place, Thrown("batch", error));
+  } catch (...) {
+    return Error(ErrorCode::kState, "", place, "LoaderOptions::batch_function threw something");
+  }
 }
 
 bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
@@ -44,7 +96,7 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
     const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
     if (ref.index == faulty.index) continue;
     slot.refs[row] = ref;
-    if (!decoder_.Decode(slot, row)) continue;
+    if (!Fill(slot, row)) continue;
     decoder_.LookAtFilesAnew();
     if (!decoder_.StillThere(slot, row)) continue;
     slot.samples[row] = ref.index;

@@ -28,18 +28,27 @@ class RowWorker {
   // Fills rows begin .. end - 1, or stops early where the slot has been abandoned or a row fails.
   Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
 
+  // What is left to do when the last row of a slot is done. Says why the batch fails, if it does.
+  bool NeedsClosing(const Slot& slot) const noexcept {
+    return sluice::NeedsClosing(slot) || options_.batch_function != nullptr;
+  }
+  std::optional<Error> Close(Slot& slot);
+
   std::uint64_t payload_bytes() const noexcept { return decoder_.payload_bytes(); }  // so far
 
  private:
   // Whether the row can be used after all, or left out. `outcome` gets why not.
   bool Settle(Slot& slot, std::size_t row, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
+  // Decodes the row and has the user's function change it.
+  bool Fill(Slot& slot, std::size_t row);
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
   FaultLog& faults_;
   SampleDecoder decoder_;
   Substitutes substitutes_;
+  std::vector<std::byte> user_scratch_;
 };
 
 }  // namespace sluice

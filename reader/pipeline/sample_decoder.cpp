@@ -48,11 +48,16 @@ Defect SampleDecoder::Read(const ShardFile& shard, Slot& slot, std::size_t row) 
   const SampleRef& ref = slot.refs[row];
   const BlockView block = shard.Block(ref.block);
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
+    std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
+    if (array.field == Schema::kNone) {
+      std::memset(target, 0, array.sample_bytes);
+      continue;
+    }
     const Bytes value = block.Elements(dataset_.layout, ref.row, array.field);
-    std::memcpy(slot.memory.data() + array.offset + row * array.sample_bytes, value.data(),
-                value.size());
+    std::memcpy(target, value.data(), value.size());
   }
   payload_ = {};
+  fields_.Clear();
   Defect defect = nullptr;
   if (layout_.image_field != Schema::kNone) defect = DecodeImage(block, slot, row);
   if (defect == nullptr && !fields_.empty()) {
@@ -170,8 +175,12 @@ std::string SampleDecoder::PlaceOf(const SampleRef& ref) const {
 }
 
 Error SampleDecoder::Describe(const SampleRef& ref, const char* defect) const {
+  return Describe(ref, ErrorCode::kCorrupt, defect);
+}
+
+Error SampleDecoder::Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const {
   const std::string file = (dataset_.folder / dataset_.shards[ref.shard].file).string();
-  return Error(ErrorCode::kCorrupt, file, PlaceOf(ref), defect);
+  return Error(code, file, PlaceOf(ref), what);
 }
 
 }  // namespace sluice

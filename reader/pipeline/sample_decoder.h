@@ -23,6 +23,10 @@ class SampleDecoder {
   // Taken, not copied: copies of an exception share their text, and this one goes to another
   // thread.
   Error TakeError() { return std::move(*error_); }
+  // Makes something else than reading the reason why the sample cannot be had.
+  void Blame(const SampleRef& ref, ErrorCode code, const std::string& what) {
+    error_ = Describe(ref, code, what);
+  }
   // Empty where it cannot be read.
   std::string KeyOf(const SampleRef& ref) const;
 
@@ -39,6 +43,7 @@ class SampleDecoder {
   Defect DecodeImage(const BlockView& block, Slot& slot, std::size_t row);
   std::string PlaceOf(const SampleRef& ref) const;
   Error Describe(const SampleRef& ref, const char* defect) const;
+  Error Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const;
 
   DatasetState& dataset_;
   const Geometry& geometry_;

@@ -137,21 +137,59 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
   }
 }
 
-void LayOutVariables(const DatasetState& dataset, const FieldChoice& choice, SlotLayout& layout) {
+void AddVariable(const Field& of, std::size_t index, SlotLayout& layout) {
+  SlotLayout::VariableField field;
+  field.field = index;
+  field.name = of.name;
+  field.bytes = of.kind == FieldKind::kBytes;
+  if (!field.bytes) {
+    field.dtype = of.dtype;
+    field.entry = of.elements();
+    field.entry_bytes = field.entry * SizeOf(field.dtype);
+  }
+  layout.variables.push_back(std::move(field));
+}
+
+void AddArray(const Field& of, std::size_t index, SlotLayout& layout) {
+  const std::size_t bytes = of.elements() * SizeOf(of.dtype);
+  layout.arrays.push_back({index, of.name, of.dtype, bytes, layout.bytes});
+  layout.bytes += AlignUp(bytes * layout.batch_size, kPayloadAlignment);
+}
+
+void LayOutFields(const DatasetState& dataset, const FieldChoice& choice, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    const bool bytes = fields[f].kind == FieldKind::kBytes;
-    if (!choice.chosen[f] || (!bytes && fields[f].kind != FieldKind::kVariable)) continue;
-    SlotLayout::VariableField field;
-    field.field = f;
-    field.name = fields[f].name;
-    field.bytes = bytes;
-    if (!bytes) {
-      field.dtype = fields[f].dtype;
-      field.entry = fields[f].elements();
-      field.entry_bytes = field.entry * SizeOf(field.dtype);
+    if (!choice.chosen[f] || fields[f].kind == FieldKind::kImage) continue;
+    if (fields[f].kind == FieldKind::kArray) {
+      AddArray(fields[f], f, layout);
+    } else {
+      AddVariable(fields[f], f, layout);
     }
-    layout.variables.push_back(std::move(field));
+  }
+}
+
+void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
+                      SlotLayout& layout) {
+  if (options.made_fields.empty()) return;
+  if (!options.sample_function && !options.batch_function) {
+    Refuse(dataset, "LoaderOptions::made_fields needs a sample_function or batch_function");
+  }
+  Schema made{options.made_fields};
+  made.Validate();
+  for (const Field& field : made.fields) {
+    if (dataset.manifest.schema.Find(field.name) != Schema::kNone) {
+      Refuse(dataset, "LoaderOptions::made_fields has a field \"" + field.name +
+                          "\", which the dataset has, too; give it another name");
+    }
+    if (field.kind == FieldKind::kImage) {
+      Refuse(dataset, "LoaderOptions::made_fields has an image \"" + field.name +
+                          "\"; make it an array of shape {height, width, channels}");
+    }
+    if (field.kind == FieldKind::kArray) {
+      AddArray(field, Schema::kNone, layout);
+    } else {
+      AddVariable(field, Schema::kNone, layout);
+    }
   }
 }
 
@@ -167,18 +205,12 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   }
   SlotLayout layout;
   layout.batch_size = options.batch_size;
-  const std::vector<Field>& fields = dataset.manifest.schema.fields;
   if (choice.image != Schema::kNone)
     LayOutImage(dataset, options, choice, geometry, program, layout);
   layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
   LayOutFurtherImages(dataset, options, choice, geometry, layout);
-  LayOutVariables(dataset, choice, layout);
-  for (std::size_t f = 0; f < fields.size(); ++f) {
-    if (fields[f].kind != FieldKind::kArray || !choice.chosen[f]) continue;
-    const std::size_t bytes = dataset.layout.entry_bytes(f);
-    layout.arrays.push_back({f, fields[f].name, fields[f].dtype, bytes, layout.bytes});
-    layout.bytes += AlignUp(bytes * options.batch_size, kPayloadAlignment);
-  }
+  LayOutFields(dataset, choice, layout);
+  LayOutMadeFields(dataset, options, layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
   if (layout.bytes > kMaxSlotBytes) {
     Refuse(dataset, "a batch of this size takes more than 1 TiB; make batch_size smaller");

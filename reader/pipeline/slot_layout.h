@@ -15,7 +15,7 @@ namespace sluice {
 
 struct SlotLayout {
   struct ArrayField {
-    std::size_t field = 0;  // in the schema
+    std::size_t field = 0;  // in the schema; Schema::kNone: the user's functions make it
     std::string name;
     DType dtype = DType::kUint8;
     std::size_t sample_bytes = 0;
@@ -34,7 +34,7 @@ struct SlotLayout {
   };
   // A variable or bytes field; a byte counts as an entry.
   struct VariableField {
-    std::size_t field = 0;
+    std::size_t field = 0;  // as above
     std::string name;
     bool bytes = false;
     DType dtype = DType::kUint8;

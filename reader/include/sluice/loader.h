@@ -34,6 +34,7 @@
 #include <sluice/resume.h>
 #include <sluice/sample_list.h>
 #include <sluice/transform.h>
+#include <sluice/user_function.h>
 
 namespace sluice {
 
@@ -142,6 +143,12 @@ struct LoaderOptions {
   // What Batch::image() is; empty: the first image field that is chosen and follows no other.
   std::string image;
   Pipeline transform;
+  // The user's own steps, behind the others: see user_function.h. `made_fields` (arrays, variable
+  // and bytes fields) are not in the dataset: batches hold what the functions put there, else zeros
+  // and nothing. Batches are mixed, or given another shape, by a made field.
+  SampleFunction sample_function;
+  BatchFunction batch_function;
+  std::vector<Field> made_fields;
   // Masks, boxes and key points follow their image (Field::follows) through its geometric steps.
   BoxRule boxes;
   Layout layout = Layout::kNHWC;

@@ -1,0 +1,140 @@
+// The user's own steps: a function for each sample, and one for each batch.
+//
+//   options.sample_function = [](sluice::MutableSample& sample) {
+//     std::span<std::uint8_t> pixels = sample.image();                 // in place
+//     for (std::uint8_t& value : pixels) value = static_cast<std::uint8_t>(255 - value);
+//     sample.Field<float>("weight")[0] = sample.draws().Uniform() < 0.5 ? 1.F : 2.F;
+//   };
+//   options.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
+//
+// They run on the decoding threads, several at once, behind the transform's steps: what they share
+// must be safe for that. What they throw is the sample's fault, dealt with as
+// LoaderOptions::on_fault says, or the batch's error. They should depend on what they are given and
+// on draws() alone; then batches stay the same for any number of threads and after a resume.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/batch.h>
+
+namespace sluice {
+
+class RandomStream;  // private
+class RowWorker;     // private
+
+// Random numbers that depend on seed, epoch and position alone. Also a uniform random bit generator
+// as the standard library's distributions take it (whose results differ between libraries).
+class Draws {
+ public:
+  using result_type = std::uint32_t;
+  static constexpr result_type min() noexcept { return 0; }
+  static constexpr result_type max() noexcept { return UINT32_MAX; }
+  result_type operator()() noexcept { return Word(); }
+
+  std::uint32_t Word() noexcept;
+  double Uniform() noexcept;                      // in [0, 1), a multiple of 2^-53
+  std::uint64_t Below(std::uint64_t n) noexcept;  // in [0, n), n > 0
+
+ private:
+  friend class RowWorker;
+  explicit Draws(RandomStream& stream) : stream_(&stream) {}
+  RandomStream* stream_;
+};
+
+// What both functions see: one row of a batch, or all of them. Asking for a field that is not
+// there, or as another kind or type, throws Error(kInvalidArgument).
+class MutableRows {
+ public:
+  std::uint64_t epoch() const noexcept;
+  // The images' size, layout and type.
+  const ImageBatch& shape(std::string_view field = {}) const;
+  // The elements of a fixed-shape array field, dataset's or made.
+  template <class T>
+  std::span<T> Field(std::string_view name) {
+    const std::span<std::byte> bytes = FieldBytes(name, DTypeOf<T>());
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  // The images as bytes, in the batch's layout and type ({}: what Batch::image() is).
+  std::span<std::uint8_t> image(std::string_view field = {});
+
+  Draws& draws() noexcept { return draws_; }
+  // The thread's own memory, for whatever; it keeps its size and content from call to call.
+  std::vector<std::byte>& scratch() noexcept { return *scratch_; }
+
+ protected:
+  friend class RowWorker;
+  MutableRows(Slot& slot, std::size_t first, std::size_t count, Draws draws,
+              std::vector<std::byte>& scratch)
+      : slot_(slot), first_(first), count_(count), draws_(draws), scratch_(&scratch) {}
+  std::span<std::byte> FieldBytes(std::string_view name, DType type);
+
+  Slot& slot_;
+  std::size_t first_, count_;  // rows
+  Draws draws_;
+  std::vector<std::byte>* scratch_;
+};
+
+class MutableSample : public MutableRows {
+ public:
+  std::uint64_t index() const noexcept;     // in the dataset
+  std::uint64_t position() const noexcept;  // in the epoch
+
+  // The elements of a variable-length field; for bytes fields, T is std::byte.
+  template <class T>
+  std::span<const T> Variable(std::string_view name) const {
+    const std::vector<std::byte>& bytes = VariableBytes(name, TypeOf<T>());
+    return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  // Another value, of any number of whole entries.
+  template <class T>
+  void SetVariable(std::string_view name, std::span<const T> values) {
+    SetVariableBytes(name, TypeOf<T>(), std::as_bytes(values));
+  }
+
+ private:
+  friend class RowWorker;
+  using MutableRows::MutableRows;
+  // Of an element: -1 for the bytes of a bytes field.
+  template <class T>
+  static constexpr int TypeOf() noexcept {
+    if constexpr (std::is_same_v<T, std::byte>) {
+      return -1;
+    } else {
+      return static_cast<int>(DTypeOf<T>());
+    }
+  }
+  std::vector<std::byte>& VariableBytes(std::string_view name, int type) const;
+  void SetVariableBytes(std::string_view name, int type, std::span<const std::byte> bytes);
+};
+
+// Rows that OnFault::kSkip leaves out are gone already.
+class MutableBatch : public MutableRows {
+ public:
+  std::size_t size() const noexcept { return count_; }  // samples
+  std::uint64_t index() const noexcept;                 // of the batch in its epoch
+  std::span<const std::uint64_t> samples() const noexcept;
+  // Variable-length and bytes fields, to be read.
+  template <class T>
+  VariableValues<T> Variable(std::string_view name) const {
+    const VariableValues<std::byte> bytes = VariableBytes(name, DTypeOf<T>());
+    return {{reinterpret_cast<const T*>(bytes.values.data()), bytes.values.size() / sizeof(T)},
+            bytes.offsets,
+            bytes.entry};
+  }
+
+ private:
+  friend class RowWorker;
+  using MutableRows::MutableRows;
+  VariableValues<std::byte> VariableBytes(std::string_view name, DType type) const;
+};
+
+using SampleFunction = std::function<void(MutableSample&)>;
+using BatchFunction = std::function<void(MutableBatch&)>;
+
+}  // namespace sluice

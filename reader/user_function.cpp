@@ -1,0 +1,117 @@
+#include <sluice/error.h>
+#include <sluice/user_function.h>
+
+#include "format/random.h"
+#include "reader/pipeline/slot.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Refuse(std::string_view name, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, "field \"" + std::string(name) + "\" " + what);
+}
+
+template <class FieldOfLayout>
+std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name,
+                 const char* kind) {
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if (fields[f].name == name) return f;
+  Refuse(name, std::string("is no ") + kind + " of this batch");
+}
+
+void RequireType(std::string_view name, DType held, DType asked) {
+  if (held == asked) return;
+  Refuse(name, "holds " + std::string(NameOf(held)) + ", not " + std::string(NameOf(asked)));
+}
+
+// -1: the bytes of a bytes field.
+std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int type) {
+  const std::size_t v = Find(layout.variables, name, "variable-length or bytes field");
+  const SlotLayout::VariableField& field = layout.variables[v];
+  if (field.bytes != (type < 0)) {
+    Refuse(name, field.bytes ? "holds bytes; read it as std::byte" : "holds numbers, no bytes");
+  }
+  if (type >= 0) RequireType(name, field.dtype, static_cast<DType>(type));
+  return v;
+}
+
+}  // namespace
+
+std::uint32_t Draws::Word() noexcept {
+  return stream_->Word();
+}
+double Draws::Uniform() noexcept {
+  return stream_->Uniform();
+}
+std::uint64_t Draws::Below(std::uint64_t n) noexcept {
+  return stream_->Below(n);
+}
+
+std::uint64_t MutableRows::epoch() const noexcept {
+  return slot_.epoch;
+}
+
+const ImageBatch& MutableRows::shape(std::string_view field) const {
+  const SlotLayout& layout = *slot_.layout;
+  if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name)) {
+    return layout.image;
+  }
+  return layout.further_images[Find(layout.further_images, field, "image")].image;
+}
+
+std::span<std::uint8_t> MutableRows::image(std::string_view field) {
+  const SlotLayout& layout = *slot_.layout;
+  const ImageBatch& image = shape(field);
+  std::size_t offset = 0;
+  for (const SlotLayout::ImageField& further : layout.further_images)
+    if (&further.image == &image) offset = further.offset;
+  auto* const first =
+      reinterpret_cast<std::uint8_t*>(slot_.memory.data() + offset) + first_ * image.sample_bytes();
+  return {first, count_ * image.sample_bytes()};
+}
+
+std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) {
+  const SlotLayout& layout = *slot_.layout;
+  const SlotLayout::ArrayField& array =
+      layout.arrays[Find(layout.arrays, name, "fixed-shape array")];
+  RequireType(name, array.dtype, type);
+  return {slot_.memory.data() + array.offset + first_ * array.sample_bytes,
+          count_ * array.sample_bytes};
+}
+
+std::uint64_t MutableSample::index() const noexcept {
+  return slot_.refs[first_].index;
+}
+std::uint64_t MutableSample::position() const noexcept {
+  return slot_.positions[first_];
+}
+
+std::vector<std::byte>& MutableSample::VariableBytes(std::string_view name, int type) const {
+  return slot_.variables[FindVariable(*slot_.layout, name, type)].rows[first_];
+}
+
+void MutableSample::SetVariableBytes(std::string_view name, int type,
+                                     std::span<const std::byte> bytes) {
+  const std::size_t v = FindVariable(*slot_.layout, name, type);
+  if (bytes.size() % slot_.layout->variables[v].entry_bytes != 0) {
+    Refuse(name, "is set to a number of elements that makes no whole entries");
+  }
+  slot_.variables[v].rows[first_].assign(bytes.begin(), bytes.end());
+  slot_.variables[v].present[first_] = 1;
+}
+
+std::uint64_t MutableBatch::index() const noexcept {
+  return slot_.index;
+}
+std::span<const std::uint64_t> MutableBatch::samples() const noexcept {
+  return {slot_.samples.data(), count_};
+}
+
+VariableValues<std::byte> MutableBatch::VariableBytes(std::string_view name, DType type) const {
+  const std::size_t v = FindVariable(*slot_.layout, name, static_cast<int>(type));
+  const VariableRows& rows = slot_.variables[v];
+  return {rows.values, std::span(rows.offsets).first(count_ + 1), slot_.layout->variables[v].entry};
+}
+
+}  // namespace sluice

@@ -1,0 +1,201 @@
+// The user's own functions, for samples and for batches.
+#include <algorithm>
+#include <numeric>
+#include <set>
+#include <stdexcept>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// Inverts pixels, and notes draws and number.
+void InvertAndNote(MutableSample& sample) {
+  for (std::uint8_t& value : sample.image())
+    value = static_cast<std::uint8_t>(255 - value);
+  sample.Field<double>("drawn")[0] = sample.draws().Uniform();
+  const std::vector<std::int64_t> counted(sample.index() % 3,
+                                          static_cast<std::int64_t>(sample.index()));
+  sample.SetVariable<std::int64_t>("counted", counted);
+}
+
+LoaderOptions NotingOptions(unsigned threads) {
+  LoaderOptions options = OptionsFor(8, threads);
+  options.sample_function = InvertAndNote;
+  options.made_fields = {Field::Array("drawn", DType::kFloat64, {}),
+                         Field::Variable("counted", DType::kInt64, {})};
+  return options;
+}
+
+struct Noted {
+  std::vector<std::uint64_t> samples;
+  std::vector<double> drawn;
+};
+Noted PlayNoted(Loader& loader, std::uint64_t epoch, std::size_t limit = SIZE_MAX) {
+  Noted noted;
+  std::size_t batches = 0;
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    const auto drawn = batch.Field<double>("drawn");
+    const auto counted = batch.Variable<std::int64_t>("counted");
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const std::uint64_t i = batch.samples()[row];
+      REQUIRE(batch.image().data[row * 192 + 5] == 255 - i % 251);
+      REQUIRE(counted[row].size() == i % 3);
+      for (const std::int64_t value : counted[row])
+        REQUIRE(value == static_cast<std::int64_t>(i));
+      noted.samples.push_back(i);
+      noted.drawn.push_back(drawn[row]);
+    }
+    if (++batches == limit) break;
+  }
+  return noted;
+}
+
+}  // namespace
+
+TEST_CASE("A sample function changes pixels in place and makes fields of its own") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 60));
+  Loader loader(dataset, NotingOptions(1));
+  const Noted alone = PlayNoted(loader, 2);
+  REQUIRE(alone.drawn.size() == 60);
+  CHECK(std::set<double>(alone.drawn.begin(), alone.drawn.end()).size() == 60);
+  CHECK(PlayNoted(loader, 3).drawn != alone.drawn);
+  Loader many(dataset, NotingOptions(4));
+  CHECK(PlayNoted(many, 2, 3).samples ==
+        std::vector<std::uint64_t>(alone.samples.begin(), alone.samples.begin() + 24));
+  LoaderOptions options = NotingOptions(3);
+  options.resume_from = many.State();
+  Loader resumed(dataset, options);
+  CHECK(PlayNoted(resumed, 2).drawn ==
+        std::vector<double>(alone.drawn.begin() + 24, alone.drawn.end()));
+}
+
+TEST_CASE("What a sample function throws is the sample's fault, with its key") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 40));
+  LoaderOptions options = OptionsFor(8, 3);
+  options.sample_function = [](MutableSample& sample) {
+    if (sample.index() == 17) throw std::runtime_error("no such luck");
+    if (sample.index() == 18) throw 5;
+  };
+  options.on_fault = OnFault::kSkip;
+  Loader skipping(dataset, options);
+  CHECK(SamplesOf(PlayBatches(skipping, 0)).size() == 38);
+  const std::vector<SampleFault> faults = skipping.Faults();
+  REQUIRE(faults.size() == 2);
+  CHECK((faults[0].key == "key-17" && faults[1].key == "key-18"));
+  CHECK_THAT(faults[0].reason, ContainsSubstring("sample_function threw: no such luck"));
+  options.on_fault = OnFault::kSubstitute;
+  Loader substituting(dataset, options);
+  const std::vector<std::uint64_t> samples = SamplesOf(PlayBatches(substituting, 0));
+  CHECK((samples.size() == 40 && std::count(samples.begin(), samples.end(), 17) == 0));
+  options.on_fault = OnFault::kError;
+  Loader failing(dataset, options);
+  CHECK_THAT(ErrorText([&] { PlayBatches(failing, 0); }, ErrorCode::kState),
+             ContainsSubstring("key-1"));
+}
+
+TEST_CASE("A sample function that asks for what is not there is told so") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
+  const std::pair<SampleFunction, const char*> wrong[] = {
+      {[](MutableSample& sample) { sample.Field<float>("label"); }, "holds int32"},
+      {[](MutableSample& sample) { sample.Field<float>("lable"); }, "no fixed-shape array"},
+      {[](MutableSample& sample) { sample.image("mask"); }, "no image"},
+      {[](MutableSample& sample) { sample.Variable<float>("label"); }, "no variable-length"},
+      {[](MutableSample& sample) {
+         const float values[3] = {};
+         sample.SetVariable<float>("pairs", values);
+       },
+       "whole entries"},
+      {[](MutableSample& sample) { sample.Variable<std::byte>("pairs"); }, "holds numbers"}};
+  for (const auto& [function, text] : wrong) {
+    LoaderOptions options = OptionsFor(4, 1);
+    options.sample_function = function;
+    options.made_fields = {Field::Variable("pairs", DType::kFloat32, {2})};
+    Loader loader(dataset, options);
+    CHECK_THAT(ErrorText([&] { PlayBatches(loader, 0); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring(text) && ContainsSubstring("key-"));
+  }
+}
+
+TEST_CASE("A batch function sees whole batches, without the rows that are left out") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  LoaderOptions options = OptionsFor(8, 3);
+  options.on_fault = OnFault::kSkip;
+  options.made_fields = {Field::Array("share", DType::kFloat64, {}),
+                         Field::Variable("numbers", DType::kInt64, {})};
+  options.sample_function = [](MutableSample& sample) {
+    if (sample.index() == 20) throw std::runtime_error("left out");
+    const auto number = static_cast<std::int64_t>(sample.index());
+    sample.SetVariable<std::int64_t>("numbers", std::span(&number, 1));
+  };
+  // Each sample's share of the batch's sum of numbers, and a draw of the batch in a pixel.
+  options.batch_function = [](MutableBatch& batch) {
+    const auto numbers = batch.Variable<std::int64_t>("numbers");
+    const double sum = static_cast<double>(
+        std::accumulate(numbers.values.begin(), numbers.values.end(), std::int64_t{0}));
+    const std::span<double> share = batch.Field<double>("share");
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      share[row] = static_cast<double>(numbers[row][0]) / sum;
+    batch.image()[0] = static_cast<std::uint8_t>(batch.draws().Below(256));
+  };
+  std::vector<std::uint8_t> first;
+  for (const unsigned threads : {1U, 4U}) {
+    options.threads = threads;
+    Loader loader(dataset, options);
+    std::vector<std::uint8_t> drawn;
+    std::size_t seen = 0;
+    for (const Batch& batch : loader.Epoch(1)) {
+      double sum = 0;
+      for (const double share : batch.Field<double>("share"))
+        sum += share;
+      CHECK(sum == Approx(1));
+      drawn.push_back(batch.image().data[0]);
+      seen += batch.size();
+    }
+    CHECK(seen == 49);
+    if (first.empty()) first = drawn;
+    CHECK(drawn == first);
+  }
+  CHECK(std::set<std::uint8_t>(first.begin(), first.end()).size() > 1);
+}
+
+TEST_CASE("What a batch function throws fails its batch, and the next one comes") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 32));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.batch_function = [](MutableBatch& batch) {
+    if (batch.index() == 1) throw std::runtime_error("not this one");
+  };
+  Loader loader(dataset, options);
+  const EpochRange range = loader.Epoch(0);
+  EpochIterator it = range.begin();
+  CHECK(it->index() == 0);
+  CHECK_THAT(ErrorText([&] { ++it; }, ErrorCode::kState),
+             ContainsSubstring("batch 1") && ContainsSubstring("not this one"));
+  ++it;
+  CHECK(it->index() == 2);
+}
+
+TEST_CASE("Made fields that cannot be are refused") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
+  const auto refusal = [&](Field field, bool function) {
+    LoaderOptions options = OptionsFor(4, 1);
+    options.made_fields = {std::move(field)};
+    if (function) options.sample_function = [](MutableSample&) {};
+    return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
+  };
+  CHECK_THAT(refusal(Field::Label(), true), ContainsSubstring("which the dataset has"));
+  CHECK_THAT(refusal(Field::Image("view"), true), ContainsSubstring("array of shape"));
+  CHECK_THAT(refusal(Field::Array("x", DType::kInt8, {2}), false),
+             ContainsSubstring("needs a sample_function"));
+}
