@@ -38,7 +38,9 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
       geometry_(options_.transform),
       program_(options_.transform),
       choice_(FieldChoice::Of(*dataset_.state(), options_)),
-      layout_(MakeSlotLayout(*dataset_.state(), options_, choice_, geometry_, program_)),
+      batch_program_(*dataset_.state(), options_, choice_),
+      layout_(MakeSlotLayout(*dataset_.state(), options_, choice_, geometry_, program_,
+                             batch_program_.target())),
       follow_(FollowPlan::Of(*dataset_.state(), choice_, layout_, geometry_)),
       deal_(dataset_.state()->shape, DealOptionsOf(options_)),
       rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
@@ -221,8 +223,8 @@ void LoaderState::RunPlanner() {
 }
 
 void LoaderState::RunWorker(unsigned thread) {
-  RowWorker worker(*dataset_.state(), options_, geometry_, program_, layout_, follow_,
-                   decoded_.get(), faults_);
+  RowWorker worker(*dataset_.state(), options_, geometry_, program_, batch_program_, layout_,
+                   follow_, decoded_.get(), faults_);
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);

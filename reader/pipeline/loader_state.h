@@ -26,6 +26,7 @@
 #include "reader/dataset_state.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
+#include "reader/pipeline/batch_program.h"
 #include "reader/pipeline/fault_log.h"
 #include "reader/pipeline/follow_plan.h"
 #include "reader/pipeline/slot.h"
@@ -87,6 +88,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   Geometry geometry_;
   PixelProgram program_;
   FieldChoice choice_;
+  BatchProgram batch_program_;
   SlotLayout layout_;
   FollowPlan follow_;
   Deal deal_;

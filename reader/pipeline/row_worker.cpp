@@ -30,8 +30,12 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
 
 bool RowWorker::Fill(Slot& slot, std::size_t row) {
   if (!decoder_.Decode(slot, row)) return false;
-  if (!options_.sample_function) return true;
   const SampleRef& ref = slot.refs[row];
+  if (batch_program_.target() && !batch_program_.SetTarget(slot, row)) {
+    decoder_.Blame(ref, ErrorCode::kInvalidArgument, "its label is none of OneHot's classes");
+    return false;
+  }
+  if (!options_.sample_function) return true;
   try {
     RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
     MutableSample sample(slot, row, 1, Draws(stream), user_scratch_);
@@ -52,6 +56,7 @@ std::optional<Error> RowWorker::Close(Slot& slot) {
       "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index);
   try {
     sluice::Close(slot);
+    if (batch_program_.mixes()) batch_program_.Mix(slot, mix_scratch_);
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kState, "", place, "there is not enough memory for its fields");
   }

@@ -2,6 +2,7 @@
 // be: what a worker thread does. Each has one of these.
 #pragma once
 
+#include "reader/pipeline/batch_program.h"
 #include "reader/pipeline/fault_log.h"
 #include "reader/pipeline/sample_decoder.h"
 #include "reader/pipeline/substitutes.h"
@@ -12,10 +13,12 @@ class RowWorker {
  public:
   // All arguments must outlive it; `store` may be null.
   RowWorker(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
-            const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow,
-            DecodedStore* store, FaultLog& faults)
+            const PixelProgram& program, const BatchProgram& batch_program,
+            const SlotLayout& layout, const FollowPlan& follow, DecodedStore* store,
+            FaultLog& faults)
       : dataset_(dataset),
         options_(options),
+        batch_program_(batch_program),
         faults_(faults),
         decoder_(dataset, options, geometry, program, layout, follow, store),
         substitutes_(dataset, options) {}
@@ -30,7 +33,8 @@ class RowWorker {
 
   // What is left to do when the last row of a slot is done. Says why the batch fails, if it does.
   bool NeedsClosing(const Slot& slot) const noexcept {
-    return sluice::NeedsClosing(slot) || options_.batch_function != nullptr;
+    return sluice::NeedsClosing(slot) || batch_program_.mixes() ||
+           options_.batch_function != nullptr;
   }
   std::optional<Error> Close(Slot& slot);
 
@@ -45,10 +49,12 @@ class RowWorker {
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
+  const BatchProgram& batch_program_;
   FaultLog& faults_;
   SampleDecoder decoder_;
   Substitutes substitutes_;
   std::vector<std::byte> user_scratch_;
+  std::vector<std::uint8_t> mix_scratch_;
 };
 
 }  // namespace sluice

@@ -169,14 +169,16 @@ void LayOutFields(const DatasetState& dataset, const FieldChoice& choice, SlotLa
 }
 
 void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
-                      SlotLayout& layout) {
+                      const std::optional<Field>& target, SlotLayout& layout) {
+  if (target) AddArray(*target, Schema::kNone, layout);
   if (options.made_fields.empty()) return;
   if (!options.sample_function && !options.batch_function) {
     Refuse(dataset, "LoaderOptions::made_fields needs a sample_function or batch_function");
   }
   Schema made{options.made_fields};
+  if (target) made.fields.push_back(*target);
   made.Validate();
-  for (const Field& field : made.fields) {
+  for (const Field& field : options.made_fields) {
     if (dataset.manifest.schema.Find(field.name) != Schema::kNone) {
       Refuse(dataset, "LoaderOptions::made_fields has a field \"" + field.name +
                           "\", which the dataset has, too; give it another name");
@@ -197,7 +199,7 @@ void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
 
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const Geometry& geometry,
-                          const PixelProgram& program) {
+                          const PixelProgram& program, const std::optional<Field>& target) {
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
   constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
   if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
@@ -210,7 +212,7 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
   LayOutFurtherImages(dataset, options, choice, geometry, layout);
   LayOutFields(dataset, choice, layout);
-  LayOutMadeFields(dataset, options, layout);
+  LayOutMadeFields(dataset, options, target, layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
   if (layout.bytes > kMaxSlotBytes) {
     Refuse(dataset, "a batch of this size takes more than 1 TiB; make batch_size smaller");

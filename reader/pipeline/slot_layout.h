@@ -1,6 +1,7 @@
 // What a batch looks like in memory, worked out once from the dataset and the options.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,9 +55,10 @@ struct SlotLayout {
   std::size_t bytes = 0;  // of a slot
 };
 
-// Throws Error(kInvalidArgument) for options that do not fit the dataset.
+// `target`: a field more, that the loader makes. Throws Error(kInvalidArgument) for options that do
+// not fit the dataset.
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const Geometry& geometry,
-                          const PixelProgram& program);
+                          const PixelProgram& program, const std::optional<Field>& target);
 
 }  // namespace sluice

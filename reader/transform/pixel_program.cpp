@@ -65,6 +65,10 @@ concept ChangesPixels = requires(const T& op) {
   KindOf(op);
 };
 
+template <class T>
+constexpr bool kForBatch =
+    std::is_same_v<T, OneHot> || std::is_same_v<T, MixUp> || std::is_same_v<T, CutMix>;
+
 [[noreturn]] void Refuse(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, "transform: " + what);
 }
@@ -204,17 +208,32 @@ void Apply(const RandomErasing& op, const Run& run, RandomStream& draws) {
 
 }  // namespace
 
+bool ConcernsBatch(const Transform& transform) noexcept {
+  return std::visit([]<class T>(const T&) { return kForBatch<T>; }, transform);
+}
+
 bool IsGeometric(const Transform& transform) noexcept {
   return std::visit(
-      []<class T>(const T&) { return !ChangesPixels<T> && !std::is_same_v<T, Normalize>; },
+      []<class T>(const T&) {
+        return !ChangesPixels<T> && !std::is_same_v<T, Normalize> && !kForBatch<T>;
+      },
       transform);
 }
 
 PixelProgram::PixelProgram(const Pipeline& pipeline) {
   std::uint16_t uses[256] = {};
   bool begun = false;
+  bool batch_steps = false;
   for (const Transform& transform : pipeline) {
-    if (normalize_) Refuse("Normalize is the last step; put it behind the others");
+    if (ConcernsBatch(transform)) {
+      batch_steps = true;
+      continue;
+    }
+    if (batch_steps) Refuse("OneHot, MixUp and CutMix come last, behind all others");
+    if (normalize_)
+      Refuse(
+          "Normalize is the last step but for OneHot, MixUp and CutMix; put it behind the "
+          "others");
     if (IsGeometric(transform)) {
       if (begun) {
         Refuse(

@@ -63,8 +63,10 @@ class PixelProgram {
   std::optional<Numbers> normalize_;
 };
 
-// Whether a step is one that moves pixels, which Geometry takes, or one of those here.
+// Whether a step is one that moves pixels, which Geometry takes; or one for labels and whole
+// batches, which BatchProgram takes; or one of those here.
 bool IsGeometric(const Transform& transform) noexcept;
+bool ConcernsBatch(const Transform& transform) noexcept;
 
 // The nearest number of 16 bits (IEEE 754 binary16), halves to even.
 std::uint16_t HalfOf(float value) noexcept;

@@ -5,13 +5,15 @@
 // last resize's filter). Every
 // random choice is a pure function of (seed, epoch, position in the epoch, operation): the same for
 // any number of threads, and adding a flip does not move the crops. Steps that change pixels
-// (pixel_transform.h) come behind the geometric ones.
+// (pixel_transform.h) come behind the geometric ones, and those for labels and whole batches
+// (batch_transform.h) last.
 #pragma once
 
 #include <cstdint>
 #include <variant>
 #include <vector>
 
+#include <sluice/batch_transform.h>
 #include <sluice/image.h>
 #include <sluice/pixel_transform.h>
 
@@ -79,10 +81,10 @@ struct BoxRule {
   double min_visible = 0;  // share of the box's whole area, 0 to 1
 };
 
-using Transform =
-    std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop, HorizontalFlip,
-                 ColorJitter, RandomGrayscale, GaussianBlur, Solarize, Posterize, Equalize,
-                 AutoContrast, Invert, AdjustSharpness, RandomErasing, Normalize>;
+using Transform = std::variant<RandomResizedCrop, Resize, ResizeShortSide, CenterCrop, RandomCrop,
+                               HorizontalFlip, ColorJitter, RandomGrayscale, GaussianBlur, Solarize,
+                               Posterize, Equalize, AutoContrast, Invert, AdjustSharpness,
+                               RandomErasing, Normalize, OneHot, MixUp, CutMix>;
 using Pipeline = std::vector<Transform>;
 
 }  // namespace sluice

@@ -1,0 +1,38 @@
+// Steps of a pipeline that concern labels and whole batches: the last ones, behind Normalize.
+//
+// OneHot adds a field to batches: float32 of as many numbers as there are classes. MixUp and CutMix
+// mix each sample with the one before it in the batch (the first with the last), pixels and that
+// field alike; what is drawn, is drawn for a batch. So batches of another size, or of other ranks,
+// come out otherwise; threads and resuming change nothing.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+namespace sluice {
+
+struct OneHot {
+  std::size_t classes = 0;  // 0: as many as the label field has names
+  // Shared out evenly among all classes (Szegedy et al. 2016): the label's own number is
+  // 1 - smoothing + smoothing / classes, every other smoothing / classes.
+  double smoothing = 0;
+  std::string label;             // a field of one integer; empty: the first of role label
+  std::string field = "target";  // what the batch's field is called: Field<float>(field)
+};
+
+// lambda x sample + (1 - lambda) x its partner, lambda drawn from Beta(alpha, alpha) (Zhang et al.
+// 2018). Needs OneHot before it.
+struct MixUp {
+  double alpha = 0.2;      // > 0, at most 100
+  double probability = 1;  // that a batch is mixed
+};
+
+// A rectangle of the partner's pixels takes the place of the sample's own: of (1 - lambda) of the
+// area, lambda from Beta(alpha, alpha), anywhere, cut off at the edges; labels are mixed by the
+// area that was (Yun et al. 2019). Needs OneHot before it.
+struct CutMix {
+  double alpha = 1;
+  double probability = 1;
+};
+
+}  // namespace sluice

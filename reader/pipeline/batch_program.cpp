@@ -1,0 +1,150 @@
+#include "reader/pipeline/batch_program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <sluice/error.h>
+
+#include "reader/pipeline/slot.h"
+#include "reader/transform/batch_mix.h"
+
+namespace sluice {
+
+namespace {
+
+// Kinds of step, part of every draw's counter: never changed.
+constexpr std::uint8_t kMixUp = 1;
+constexpr std::uint8_t kCutMix = 2;
+
+constexpr std::size_t kMostClasses = 65536;
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, "transform: " + what);
+}
+
+bool IsInteger(DType type) {
+  return type != DType::kFloat32 && type != DType::kFloat64;
+}
+
+template <class T>
+std::int64_t At(const std::byte* value) {
+  T number;
+  std::memcpy(&number, value, sizeof(T));
+  return number;
+}
+
+std::int64_t IntegerOf(DType type, const std::byte* value) {
+  switch (type) {
+    case DType::kInt8: return At<std::int8_t>(value);
+    case DType::kInt16: return At<std::int16_t>(value);
+    case DType::kInt32: return At<std::int32_t>(value);
+    case DType::kInt64: return At<std::int64_t>(value);
+    case DType::kUint8: return At<std::uint8_t>(value);
+    default: return At<std::uint16_t>(value);
+  }
+}
+
+const SlotLayout::ArrayField& ArrayOf(const Slot& slot, const std::string& name) {
+  return *std::find_if(slot.layout->arrays.begin(), slot.layout->arrays.end(),
+                       [&name](const SlotLayout::ArrayField& array) { return array.name == name; });
+}
+
+}  // namespace
+
+BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
+                           const FieldChoice& choice) {
+  std::uint16_t uses[3] = {};
+  const auto stream = [&uses](std::uint8_t kind) {
+    return static_cast<std::uint16_t>(uses[kind]++ << 8 | kind);
+  };
+  for (const Transform& transform : options.transform) {
+    if (const auto* const one_hot = std::get_if<OneHot>(&transform)) {
+      Add(*one_hot, dataset, choice);
+    } else if (const auto* const mix = std::get_if<MixUp>(&transform)) {
+      AddMix({false, mix->alpha, mix->probability, stream(kMixUp)});
+    } else if (const auto* const cut = std::get_if<CutMix>(&transform)) {
+      AddMix({true, cut->alpha, cut->probability, stream(kCutMix)});
+    }
+  }
+  if (!mixes_.empty() && choice.image == Schema::kNone) Refuse("there is no image to be mixed");
+}
+
+void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {
+  const Schema& schema = dataset.manifest.schema;
+  if (target_) Refuse("there is more than one OneHot");
+  std::size_t field = 0;
+  if (!op.label.empty()) {
+    field = dataset.FieldIndex(op.label);
+  } else {
+    while (field < schema.fields.size() && (schema.fields[field].role != Role::kLabel ||
+                                            schema.fields[field].kind != FieldKind::kArray))
+      ++field;
+    if (field == schema.fields.size()) Refuse("OneHot finds no label field in the dataset");
+  }
+  const Field& label = schema.fields[field];
+  if (label.kind != FieldKind::kArray || !label.shape.empty() || !IsInteger(label.dtype)) {
+    Refuse("OneHot needs a label of one integer, and field \"" + label.name + "\" is none");
+  }
+  if (!choice.chosen[field]) {
+    Refuse("OneHot needs field \"" + label.name + "\", which LoaderOptions::fields leaves out");
+  }
+  classes_ = op.classes != 0 ? op.classes : label.classes.size();
+  if (classes_ == 0) {
+    Refuse("OneHot must be told the number of classes: field \"" + label.name +
+           "\" does not name them");
+  }
+  if (classes_ > kMostClasses) Refuse("OneHot makes at most 65536 numbers");
+  if (!(op.smoothing >= 0 && op.smoothing <= 1)) Refuse("OneHot's smoothing is 0 to 1");
+  if (schema.Find(op.field) != Schema::kNone) {
+    Refuse("OneHot's field \"" + op.field + "\" is one of the dataset's; call it otherwise");
+  }
+  label_ = label.name;
+  other_ = static_cast<float>(op.smoothing / double(classes_));
+  own_ = static_cast<float>(1 - op.smoothing + op.smoothing / double(classes_));
+  target_ = Field::Array(op.field, DType::kFloat32, {static_cast<std::uint32_t>(classes_)});
+}
+
+void BatchProgram::AddMix(const MixStep& step) {
+  if (!target_) Refuse("MixUp and CutMix mix labels, too: put OneHot before them");
+  if (!(step.alpha > 0 && step.alpha <= 100)) Refuse("MixUp and CutMix need 0 < alpha <= 100");
+  if (!(step.probability >= 0 && step.probability <= 1)) Refuse("a probability is 0 to 1");
+  mixes_.push_back(step);
+}
+
+bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
+  const SlotLayout::ArrayField& label = ArrayOf(slot, label_);
+  const SlotLayout::ArrayField& target = ArrayOf(slot, target_->name);
+  const std::int64_t own =
+      IntegerOf(label.dtype, slot.memory.data() + label.offset + row * label.sample_bytes);
+  if (own < 0 || own >= static_cast<std::int64_t>(classes_)) return false;
+  auto* const numbers =
+      reinterpret_cast<float*>(slot.memory.data() + target.offset + row * target.sample_bytes);
+  std::fill_n(numbers, classes_, other_);
+  numbers[own] = own_;
+  return true;
+}
+
+void BatchProgram::Mix(Slot& slot, std::vector<std::uint8_t>& saved) const {
+  if (slot.size == 0) return;
+  ImageBatch shape = slot.image;
+  shape.samples = slot.size;
+  auto* const pixels = reinterpret_cast<std::uint8_t*>(slot.memory.data());
+  auto* const numbers =
+      reinterpret_cast<float*>(slot.memory.data() + ArrayOf(slot, target_->name).offset);
+  for (const MixStep& step : mixes_) {
+    RandomStream draws(slot.draw_seed, Purpose::kMix, slot.positions[0], step.stream);
+    if (!(draws.Uniform() < step.probability)) continue;
+    double lambda = DrawBeta(step.alpha, draws);
+    if (step.cut) {
+      const CutRectangle cut = DrawCut(lambda, shape.width, shape.height, draws);
+      CutImages(pixels, shape, cut, saved);
+      lambda = 1 - double(cut.width * cut.height) / double(shape.width * shape.height);
+    } else {
+      MixImages(pixels, shape, lambda, saved);
+    }
+    MixNumbers(numbers, slot.size, classes_, lambda, saved);
+  }
+}
+
+}  // namespace sluice

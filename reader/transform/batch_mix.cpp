@@ -1,0 +1,144 @@
+#include "reader/transform/batch_mix.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+#include "reader/transform/pixel_program.h"
+#include "reader/transform/portable_math.h"
+
+namespace sluice {
+
+namespace {
+
+// e^x, and 0 where that is nearly so.
+double Exp(double x) noexcept {
+  return x < -600 ? 0 : PortableExp(x);
+}
+
+// In (0, 1].
+double Positive(RandomStream& draws) noexcept {
+  return 1 - draws.Uniform();
+}
+
+// Has `mix(own, partner)` change each row's bytes, the partner's being as they were before.
+template <class Mix>
+void WithPartners(std::uint8_t* data, std::size_t rows, std::size_t row_bytes,
+                  std::vector<std::uint8_t>& saved, Mix mix) {
+  if (rows < 2) return;
+  saved.assign(data + (rows - 1) * row_bytes, data + rows * row_bytes);
+  for (std::size_t row = rows - 1; row > 0; --row)
+    mix(data + row * row_bytes, data + (row - 1) * row_bytes);
+  mix(data, saved.data());
+}
+
+template <class Number, class ToFloat, class FromFloat>
+void MixValues(std::uint8_t* own, const std::uint8_t* partner, std::size_t count, float lambda,
+               ToFloat to_float, FromFloat from_float) {
+  auto* const a = reinterpret_cast<Number*>(own);
+  const auto* const b = reinterpret_cast<const Number*>(partner);
+  for (std::size_t i = 0; i < count; ++i)
+    a[i] = from_float(lambda * to_float(a[i]) + (1 - lambda) * to_float(b[i]));
+}
+
+}  // namespace
+
+double DrawBeta(double alpha, RandomStream& draws) noexcept {
+  if (alpha > 1) {  // x uniform, kept in proportion to the density, which is greatest at 1/2
+    for (;;) {
+      const double x = draws.Uniform();
+      const double density = 4 * x * (1 - x);
+      if (density > 0 && Positive(draws) <= Exp((alpha - 1) * PortableLog(density))) return x;
+    }
+  }
+  for (;;) {  // Joehnk 1964, in logarithms, as the powers may be too small for numbers
+    const double x = PortableLog(Positive(draws)) / alpha;
+    const double y = PortableLog(Positive(draws)) / alpha;
+    if (Exp(x) + Exp(y) > 1) continue;
+    const double most = std::max(x, y);
+    return Exp(x - most) / (Exp(x - most) + Exp(y - most));
+  }
+}
+
+CutRectangle DrawCut(double lambda, std::size_t width, std::size_t height,
+                     RandomStream& draws) noexcept {
+  const auto x = static_cast<std::int64_t>(draws.Below(width));
+  const auto y = static_cast<std::int64_t>(draws.Below(height));
+  const double half = 0.5 * std::sqrt(1 - lambda);
+  const auto reach_x = static_cast<std::int64_t>(half * double(width));
+  const auto reach_y = static_cast<std::int64_t>(half * double(height));
+  const auto inside = [](std::int64_t at, std::size_t extent) {
+    return static_cast<std::size_t>(
+        std::clamp<std::int64_t>(at, 0, static_cast<std::int64_t>(extent)));
+  };
+  CutRectangle cut{inside(x - reach_x, width), inside(y - reach_y, height), 0, 0};
+  cut.width = inside(x + reach_x, width) - cut.left;
+  cut.height = inside(y + reach_y, height) - cut.top;
+  return cut;
+}
+
+void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
+               std::vector<std::uint8_t>& saved) {
+  const auto share = static_cast<float>(lambda);
+  const std::size_t count = shape.height * shape.width * shape.channels;
+  const auto rounded = [](float v) { return static_cast<std::uint8_t>(v + 0.5F); };
+  const auto rounded16 = [](float v) { return static_cast<std::uint16_t>(v + 0.5F); };
+  const auto same = [](float v) { return v; };
+  WithPartners(data, shape.samples, shape.sample_bytes(), saved,
+               [&](std::uint8_t* own, const std::uint8_t* partner) {
+                 switch (shape.type) {
+                   case ElementType::kUint8:
+                     MixValues<std::uint8_t>(own, partner, count, share, same, rounded);
+                     break;
+                   case ElementType::kUint16:
+                     MixValues<std::uint16_t>(own, partner, count, share, same, rounded16);
+                     break;
+                   case ElementType::kFloat32:
+                     MixValues<float>(own, partner, count, share, same, same);
+                     break;
+                   case ElementType::kFloat16:
+                     MixValues<std::uint16_t>(own, partner, count, share, OfHalf, HalfOf);
+                     break;
+                 }
+               });
+}
+
+void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& cut,
+               std::vector<std::uint8_t>& saved) {
+  const bool planar = shape.layout == Layout::kNCHW;
+  const std::size_t pixel = SizeOf(shape.type) * (planar ? 1 : shape.channels);
+  const std::size_t planes = planar ? shape.channels : 1;
+  WithPartners(data, shape.samples, shape.sample_bytes(), saved,
+               [&](std::uint8_t* own, const std::uint8_t* partner) {
+                 for (std::size_t row = 0; row < planes * cut.height; ++row) {
+                   const std::size_t y =
+                       row / cut.height * shape.height + cut.top + row % cut.height;
+                   const std::size_t at = (y * shape.width + cut.left) * pixel;
+                   std::memcpy(own + at, partner + at, cut.width * pixel);
+                 }
+               });
+}
+
+void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lambda,
+                std::vector<std::uint8_t>& saved) {
+  const auto same = [](float v) { return v; };
+  WithPartners(reinterpret_cast<std::uint8_t*>(numbers), rows, count * sizeof(float), saved,
+               [&](std::uint8_t* own, const std::uint8_t* partner) {
+                 MixValues<float>(own, partner, count, static_cast<float>(lambda), same, same);
+               });
+}
+
+float OfHalf(std::uint16_t half) noexcept {
+  const std::uint32_t sign = (half & 0x8000U) << 16;
+  const std::uint32_t exponent = half >> 10 & 0x1FU;
+  const std::uint32_t mantissa = half & 0x3FFU;
+  if (exponent == 0) {  // mantissa x 2^-24
+    const float value = static_cast<float>(mantissa) * 0x1p-24F;
+    return sign != 0 ? -value : value;
+  }
+  const std::uint32_t bits = exponent == 31 ? 0x7F800000U : (exponent + 112) << 23;
+  return std::bit_cast<float>(sign | bits | mantissa << 13);
+}
+
+}  // namespace sluice

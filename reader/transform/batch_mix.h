@@ -1,0 +1,38 @@
+// Mixing the samples of a batch, each with the one before it (the first with the last).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <sluice/batch.h>
+
+#include "format/random.h"
+
+namespace sluice {
+
+// From Beta(alpha, alpha), 0 < alpha <= 100; the same on every machine.
+double DrawBeta(double alpha, RandomStream& draws) noexcept;
+
+struct CutRectangle {
+  std::size_t left = 0, top = 0, width = 0, height = 0;
+};
+// Of (1 - lambda) of the area with the picture's aspect ratio, centred anywhere, cut off at the
+// edges.
+CutRectangle DrawCut(double lambda, std::size_t width, std::size_t height,
+                     RandomStream& draws) noexcept;
+
+// `shape` says what lies at `data`: shape.samples images. Integers are rounded. `saved` is worked
+// in.
+void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
+               std::vector<std::uint8_t>& saved);
+void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& cut,
+               std::vector<std::uint8_t>& saved);
+// `rows` of `count` numbers each.
+void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lambda,
+                std::vector<std::uint8_t>& saved);
+
+// The number that 16 bits (IEEE 754 binary16) stand for.
+float OfHalf(std::uint16_t half) noexcept;
+
+}  // namespace sluice
