@@ -73,7 +73,7 @@ std::string LoaderStats::Verdict() const {
     case Bound::kDecoding: {
       std::string text = Sentence(
           "bound by decoding: the trainer waited %.1f%% of its time, and the decoding threads "
-          "%.0f%% of theirs; more threads (and CPUs), smaller stored images or raw ones help",
+          "%.0f%% of theirs; more threads (and CPUs), packed, smaller or raw stored images help",
           waited, idle);
       if (decode_cpu_seconds < kReadingThreads * decode_seconds) {
         text += Sentence(

@@ -90,7 +90,8 @@ std::vector<std::byte> HeaderBytes(const Header& header) {
   set(18, header.restart_interval);
   for (std::uint32_t t = 0; t < header.tables; ++t) {
     const Bytes steps = std::as_bytes(std::span(header.table[t]));
-    std::copy(steps.begin(), steps.end(), out.begin() + kHeaderBytes + t * kTableBytes);
+    const std::span<std::byte> table = std::span(out).subspan(kHeaderBytes + t * kTableBytes);
+    std::copy(steps.begin(), steps.end(), table.begin());
   }
   return out;
 }
@@ -117,6 +118,12 @@ class RowReader {
   Bytes left_;
 };
 
+// Two's complement.
+std::int16_t SignedByte(std::byte byte) noexcept {
+  const int value = std::to_integer<int>(byte);
+  return static_cast<std::int16_t>(value < 128 ? value : value - 256);
+}
+
 std::size_t CountOnes(Bytes bytes) noexcept {
   std::size_t count = 0;
   for (const std::byte byte : bytes)
@@ -125,16 +132,16 @@ std::size_t CountOnes(Bytes bytes) noexcept {
 }
 
 // The values of a row as bytes; false where they do not take up what is there.
-bool TakeValues(Bytes packed, std::size_t count, Bytes escapes, std::vector<std::int8_t>& values) {
+bool TakeValues(Bytes packed, std::size_t count, Bytes escapes, std::vector<std::int16_t>& values) {
   values.clear();
   for (std::size_t i = 0; i < count; ++i) {
     const unsigned nibble = (static_cast<unsigned>(packed[i / 2]) >> (i % 2 * 4)) & 15U;
     if (nibble != kEscape) {
-      values.push_back(static_cast<std::int8_t>(nibble > 8 ? int(nibble) - 16 : int(nibble)));
+      values.push_back(static_cast<std::int16_t>(nibble > 8 ? int(nibble) - 16 : int(nibble)));
       continue;
     }
     if (escapes.empty()) return false;
-    values.push_back(static_cast<std::int8_t>(escapes[0]));
+    values.push_back(SignedByte(escapes[0]));
     if (values.back() >= -7 && values.back() <= 7) return false;  // there is one way to say it
     escapes = escapes.subspan(1);
   }
@@ -148,7 +155,7 @@ bool AddLarge(Bytes list, const std::vector<std::uint64_t>& masks, std::span<std
   for (std::size_t at = 0; at < list.size(); at += kLargeBytes) {
     const std::size_t block = LoadAt<std::uint16_t>(list, at);
     const auto place = static_cast<std::size_t>(list[at + 2]);
-    const int high = static_cast<std::int8_t>(list[at + 3]);
+    const int high = SignedByte(list[at + 3]);
     if (place == 0 || place > 63 || high == 0) return false;
     const std::size_t index = block * 64 + place;
     if (static_cast<std::int64_t>(index) <= last || index >= blocks.size() ||
@@ -161,7 +168,7 @@ bool AddLarge(Bytes list, const std::vector<std::uint64_t>& masks, std::span<std
   return true;
 }
 
-bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int8_t>& values,
+bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& values,
                std::span<std::int16_t> blocks) {
   RowReader in(bytes);
   Bytes header, large, rows, dc, masks, packed;
@@ -189,7 +196,7 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int8_t>& valu
       if (places == 0 || (v == 0 && (places & 1) != 0)) return false;
       for (unsigned u = 0; u < 8; ++u) {
         if ((places >> u & 1) == 0) continue;
-        const std::size_t index = x * 64 + v * 8 + u;
+        const std::size_t index = x * 64 + std::size_t{v} * 8 + u;
         if (*value == 0) zeros.push_back(index);
         blocks[index] = *value++;
       }
@@ -236,7 +243,7 @@ Defect Unpack(Bytes payload, Coefficients& coefficients) {
       !AllZero(payload.last(kEndBytes)) || !AllZero(payload.subspan(20, 4))) {
     return "the packed image does not end where its rows do";
   }
-  std::vector<std::int8_t> values;
+  std::vector<std::int16_t> values;
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& component = header.component[c];
     const std::size_t row_size = std::size_t{component.across} * 64;
