@@ -16,6 +16,7 @@
 #include "bench/page.h"
 #include "bench/thread_curve.h"
 #include "bench/transform_text.h"
+#include "reader/transform/pixel_program.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
@@ -194,6 +195,20 @@ void AddMeasuringOptions(CLI::App& app, Arguments& arguments) {
   app.add_flag("--quiet", arguments.quiet, "no progress on standard error");
 }
 
+// Behind the geometric steps, which is where it may stand.
+void AddFlip(Pipeline& transform, std::string& text) {
+  const auto place = std::find_if_not(transform.begin(), transform.end(), IsGeometric);
+  if (place == transform.end()) {
+    text = transform.empty() ? "flip" : text + ",flip";
+  } else {
+    std::size_t at = 0;
+    for (auto step = transform.begin(); step != place; ++step)
+      at = text.find(',', at) + 1;
+    text.insert(at, "flip,");
+  }
+  transform.insert(place, HorizontalFlip());
+}
+
 // What depends on other options or on the dataset.
 void Complete(Arguments& arguments) {
   EpochOptions& options = arguments.options;
@@ -226,11 +241,7 @@ void Complete(Arguments& arguments) {
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";
   }
   options.loader.transform = *arguments.transform;
-  if (arguments.flip) {
-    if (options.loader.transform.empty()) arguments.transform_text.clear();
-    options.loader.transform.push_back(HorizontalFlip());
-    arguments.transform_text += arguments.transform_text.empty() ? "flip" : ",flip";
-  }
+  if (arguments.flip) AddFlip(options.loader.transform, arguments.transform_text);
 }
 
 std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
+#include "bench/pixel_step_text.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
@@ -12,7 +13,10 @@ using cli::UsageError;
 const char* const kTransformHelp =
     "steps joined by commas: rrc:S (random-resized-crop),\nresize:S, short:N (shorter side), "
     "center:S, crop:S+P\n(random crop, P pixels of padding), flip, or none;\nS is N or WxH; "
-    ":area behind a resize: by that filter.\nDefault: none where all images have one size, else "
+    ":area behind a resize: by that filter. Then\njitter:B/C/S/H, gray:P, blur:K/S, "
+    "solarize:T,\nposterize:B, equalize, autocontrast, invert,\nsharpness:F, erase:P and, last, "
+    "normalize or\nnormalize:f16 (ImageNet's mean and deviation).\nDefault: none where all images "
+    "have one size, else "
     "rrc:224";
 
 namespace {
@@ -50,9 +54,15 @@ Transform ParseStep(const std::string& text) {
     }
     return crop;
   }
+  const bool has_value = colon != std::string::npos;
+  if (has_value == !value.empty()) {
+    if (const auto pixels = ParsePixelStep(name, value)) return *pixels;
+  }
   if (name != "rrc" && name != "resize" && name != "center") {
-    throw UsageError("\"" + step +
-                     "\" is none of rrc:S, resize:S, short:N, center:S, crop:S+P, flip and none");
+    throw UsageError(
+        "\"" + step +
+        "\" is none of rrc:S, resize:S, short:N, center:S, crop:S+P, flip, none and the "
+        "steps that change pixels; see --help");
   }
   const cli::Sides sides = cli::ParseSides(value);
   if (name == "rrc") {

@@ -8,7 +8,8 @@
 namespace sluice::bench {
 
 // Steps joined by commas: rrc:S, resize:S, short:N, center:S, crop:S, crop:S+P (P pixels of
-// padding), flip, none; S is N or WxH. Throws cli::UsageError.
+// padding), flip, none; S is N or WxH; then steps that change pixels (pixel_step_text.h). Throws
+// cli::UsageError.
 Pipeline ParseTransform(const std::string& text);
 
 // What --help says of it.

@@ -34,10 +34,59 @@ TEST_CASE("a resize has a filter behind it, the triangle where none is named") {
   CHECK(std::get<RandomResizedCrop>(steps[3]).filter == Filter::kTriangle);
 }
 
+TEST_CASE("steps that change pixels are read with their numbers") {
+  const Pipeline steps = ParseTransform(
+      "rrc:64,jitter:0.4/0.3/0.2/0.1,jitter:0.5,gray:0.2,gray,blur:23,blur:9/0.1/2,solarize,"
+      "solarize:100,posterize:3,equalize:0.5,autocontrast,invert,sharpness:1.5,erase:0.25,"
+      "normalize:f16");
+  REQUIRE(steps.size() == 16);
+  const auto jitter = std::get<ColorJitter>(steps[1]);
+  CHECK((jitter.brightness == 0.4 && jitter.contrast == 0.3 && jitter.saturation == 0.2 &&
+         jitter.hue == 0.1));
+  CHECK((std::get<ColorJitter>(steps[2]).brightness == 0.5 &&
+         std::get<ColorJitter>(steps[2]).hue == 0));
+  CHECK(std::get<RandomGrayscale>(steps[3]).probability == 0.2);
+  CHECK(std::get<RandomGrayscale>(steps[4]).probability == 0.1);
+  CHECK(std::get<GaussianBlur>(steps[5]).kernel == 23);
+  CHECK(std::get<GaussianBlur>(steps[6]).min_sigma == 0.1);
+  CHECK(std::get<GaussianBlur>(steps[6]).max_sigma == 2);
+  CHECK(std::get<Solarize>(steps[7]).threshold == 128);
+  CHECK(std::get<Solarize>(steps[8]).threshold == 100);
+  CHECK(std::get<Posterize>(steps[9]).bits == 3);
+  CHECK(std::get<Equalize>(steps[10]).probability == 0.5);
+  CHECK(std::get<AdjustSharpness>(steps[13]).factor == 1.5);
+  CHECK(std::get<RandomErasing>(steps[14]).probability == 0.25);
+  CHECK(std::get<Normalize>(steps[15]).type == FloatType::kFloat16);
+  CHECK(std::get<Normalize>(steps[15]).mean[2] == 0.406F);
+}
+
 TEST_CASE("what is no transform is refused") {
-  for (const char* text : {"", "rrc", "rrc:", "rrc:0", "resize:2x", "short:3x4", "crop:32+",
-                           "crop:+4", "flip:2", "none,flip", "rrc:224,", "blur:3",
-                           "center:224:area", "flip:area", "rrc:area", "rrc:8:cubic"}) {
+  for (const char* text : {"",
+                           "rrc",
+                           "rrc:",
+                           "rrc:0",
+                           "resize:2x",
+                           "short:3x4",
+                           "crop:32+",
+                           "crop:+4",
+                           "flip:2",
+                           "none,flip",
+                           "rrc:224,",
+                           "smear:3",
+                           "center:224:area",
+                           "flip:area",
+                           "rrc:area",
+                           "rrc:8:cubic",
+                           "jitter",
+                           "jitter:1/1/1/1/1",
+                           "jitter:a",
+                           "jitter:",
+                           "gray:2",
+                           "gray:",
+                           "blur",
+                           "posterize:9",
+                           "invert:0.5/1",
+                           "normalize:f8"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(ParseTransform(text), cli::UsageError);
   }
