@@ -44,7 +44,6 @@ int main(int argc, char** argv) try {
     }
   };
   sluice::Loader loader(dataset, options);
-
   float weights[4] = {};  // of red, green and blue, and a bias
   for (int epoch = 0; epoch < std::stoi(argv[2]); ++epoch) {
     double loss = 0, right = 0, cells = 0;
