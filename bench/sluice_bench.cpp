@@ -8,6 +8,7 @@
 #include "bench/decode.h"
 #include "bench/epoch.h"
 #include "bench/gate_command.h"
+#include "bench/io.h"
 #include "tools/cli/exit_code.h"
 
 int main(int argc, char** argv) {
@@ -24,6 +25,6 @@ int main(int argc, char** argv) {
       program,
       {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
        sluice::bench::AddCompareCommand(program), sluice::bench::AddGateCommand(program),
-       sluice::bench::AddContendCommand(program)},
+       sluice::bench::AddIoCommand(program), sluice::bench::AddContendCommand(program)},
       argc, argv);
 }

@@ -1,0 +1,119 @@
+#include "bench/io.h"
+
+#include <cstdio>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "bench/figures.h"
+#include "bench/machine.h"
+#include "bench/measurement.h"
+#include "bench/shard_read.h"
+#include "format/cpu.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::Format;
+
+constexpr const char* kDescription =
+    "Reads a dataset without decoding it, beside the disk's own rate.\n\n"
+    "Each round reads all shards three times: file after file in large pieces past the page cache\n"
+    "(the disk's own rate); then the blocks in random order, as a shuffled epoch does, from an\n"
+    "emptied page cache; and once more, from memory. An epoch cannot be faster than that.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench io data/photos\n"
+    "  sluice-bench io data/photos --threads 4 --rounds 5 --json-file io.json\n\n";
+
+struct Arguments {
+  std::string dataset, json_file;
+  unsigned threads = AvailableCpus();
+  std::uint64_t rounds = 3;
+  bool json = false;
+};
+
+std::string TextOf(const ReadRates& rates, const Arguments& arguments) {
+  std::string text = Format("%-34s %9s   %s\n", "reading", "MB/s", "least to most");
+  const auto row = [&](const char* name, const std::vector<double>& values) {
+    const Spread spread = SpreadOf(values);
+    text += Format("%-34s %9.0f   %.0f to %.0f\n", name, 1e-6 * spread.median, 1e-6 * spread.least,
+                   1e-6 * spread.most);
+  };
+  row(rates.direct ? "the disk, in order" : "in order, through the page cache", rates.disk);
+  row("blocks in random order, cold", rates.cold_blocks);
+  row("blocks in random order, from memory", rates.warm_blocks);
+  return text + Format("%s in all; %u %s\n", cli::BytesText(rates.bytes).c_str(), arguments.threads,
+                       arguments.threads == 1 ? "thread" : "threads");
+}
+
+int Run(const Arguments& arguments) {
+  const cli::Interrupt interrupt;
+  const LoadWatch others;
+  ReadRates rates;
+  try {
+    rates =
+        MeasureReading(arguments.dataset, arguments.threads, arguments.rounds, interrupt.token());
+  } catch (const ReadInterrupted&) {
+    std::fputs("sluice-bench: interrupted\n", stderr);
+    return cli::kInterrupted;
+  }
+  std::vector<std::string> warnings;
+  WarnOfLoad(others.OtherCpus(), warnings);
+  if (rates.left_in_cache_bytes > 0) {
+    warnings.push_back(cli::BytesText(rates.left_in_cache_bytes) +
+                       " stayed in the page cache (mapped by another process, or a file system in "
+                       "memory): what is called cold was not");
+  }
+  auto result = ResultOf("io",
+                         {{"disk_bytes_per_second", "B/s", true, rates.disk},
+                          {"cold_blocks_bytes_per_second", "B/s", true, rates.cold_blocks},
+                          {"warm_blocks_bytes_per_second", "B/s", true, rates.warm_blocks}},
+                         warnings);
+  result.update({{"dataset", arguments.dataset},
+                 {"dataset_bytes", rates.bytes},
+                 {"threads", arguments.threads},
+                 {"direct", rates.direct},
+                 {"left_in_cache_bytes", rates.left_in_cache_bytes}});
+  if (arguments.json) {
+    cli::PrintJson(result);
+  } else {
+    cli::PrintOut(TextOf(rates, arguments) + WarningsText(warnings));
+  }
+  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddIoCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("io", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  AddOption(*app, "--threads", "N", "readers of blocks (default: one for each CPU)",
+            [arguments](const std::string& text) {
+              arguments->threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
+            });
+  AddOption(*app, "--rounds", "N", "rounds to measure (default 3)",
+            [arguments](const std::string& text) {
+              arguments->rounds = cli::ParseInteger(text, 1, 10'000);
+            });
+  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
+      ->type_name("FILE");
+  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,173 @@
+#include "bench/shard_read.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <random>
+#include <thread>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "bench/page_cache.h"
+#include "format/disk/file.h"
+#include "reader/dataset_state.h"
+
+namespace sluice::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kPiece = std::size_t{4} << 20;
+constexpr std::size_t kAligned = 4096;
+
+// Memory that reads past the page cache may go to.
+struct AlignedBuffer {
+  explicit AlignedBuffer(std::size_t bytes)
+      : data(static_cast<std::byte*>(std::aligned_alloc(kAligned, bytes)), std::free) {
+    if (data == nullptr) throw std::bad_alloc();
+  }
+  std::unique_ptr<std::byte, void (*)(void*)> data;
+};
+
+[[noreturn]] void FailToRead(const std::filesystem::path& path) {
+  throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
+}
+
+// Reads up to `bytes`; less only at the file's end.
+std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
+                   const std::filesystem::path& path) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) FailToRead(path);
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+double Rate(std::uint64_t bytes, Clock::time_point begin) {
+  const std::chrono::duration<double> taken = Clock::now() - begin;
+  return static_cast<double>(bytes) / std::max(taken.count(), 1e-9);
+}
+
+// The disk's own rate: file after file, in large pieces, past the page cache.
+double ReadInOrder(const std::vector<std::filesystem::path>& files, bool& direct,
+                   const std::stop_token& stop) {
+  const AlignedBuffer buffer(kPiece);
+  std::uint64_t bytes = 0;
+  const Clock::time_point begin = Clock::now();
+  for (const std::filesystem::path& path : files) {
+    int descriptor = direct ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT) : -1;
+    if (descriptor < 0) {
+      direct = false;  // a file system in memory, say
+      descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    }
+    if (descriptor < 0) FailToRead(path);
+    const FileHandle file(descriptor);
+    for (std::uint64_t offset = 0;; offset += kPiece) {
+      if (stop.stop_requested()) throw ReadInterrupted();
+      const std::size_t got = ReadAt(file.get(), buffer.data.get(), kPiece, offset, path);
+      bytes += got;
+      if (got < kPiece) break;
+    }
+  }
+  return Rate(bytes, begin);
+}
+
+struct BlockPlace {
+  std::uint32_t file = 0;  // of the shards
+  std::uint64_t offset = 0, bytes = 0;
+};
+
+std::vector<BlockPlace> BlocksOf(const Dataset& dataset) {
+  std::vector<BlockPlace> blocks;
+  for (std::uint32_t s = 0; s < dataset.shards().size(); ++s) {
+    const ShardFile& shard = dataset.state()->Shard(s);
+    for (std::uint32_t b = 0; b < dataset.shards()[s].blocks; ++b) {
+      const BlockEntry& entry = shard.block_entry(b);
+      blocks.push_back({s, entry.offset, entry.bytes});
+    }
+  }
+  return blocks;
+}
+
+// All blocks in the order given, by so many threads.
+double ReadBlocks(const std::vector<std::filesystem::path>& files,
+                  const std::vector<BlockPlace>& blocks, unsigned threads,
+                  const std::stop_token& stop) {
+  std::vector<FileHandle> open_files;
+  for (const std::filesystem::path& path : files)
+    open_files.push_back(OpenForReading(path));
+  std::uint64_t largest = 1, all = 0;
+  for (const BlockPlace& block : blocks) {
+    largest = std::max(largest, block.bytes);
+    all += block.bytes;
+  }
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failures(threads);
+  const auto work = [&](unsigned thread) {
+    try {
+      std::vector<std::byte> buffer(largest);
+      for (std::size_t i = next.fetch_add(1); i < blocks.size() && !stop.stop_requested();
+           i = next.fetch_add(1)) {
+        const BlockPlace& block = blocks[i];
+        ReadAt(open_files[block.file].get(), buffer.data(), block.bytes, block.offset,
+               files[block.file]);
+      }
+    } catch (...) {
+      failures[thread] = std::current_exception();
+    }
+  };
+  const Clock::time_point begin = Clock::now();
+  {
+    std::vector<std::jthread> others;
+    for (unsigned t = 1; t < threads; ++t)
+      others.emplace_back(work, t);
+    work(0);
+  }
+  const double rate = Rate(all, begin);
+  for (const std::exception_ptr& failure : failures) {
+    if (failure) std::rethrow_exception(failure);
+  }
+  if (stop.stop_requested()) throw ReadInterrupted();
+  return rate;
+}
+
+}  // namespace
+
+ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
+                         std::uint64_t rounds, const std::stop_token& stop) {
+  std::vector<BlockPlace> blocks;
+  {
+    blocks = BlocksOf(Dataset::Open(folder));  // closed again: what is mapped stays in the cache
+  }
+  std::vector<std::filesystem::path> files = DatasetFiles(folder);
+  files.erase(files.begin());  // the manifest
+  ReadRates rates;
+  for (const std::filesystem::path& path : files)
+    rates.bytes += std::filesystem::file_size(path);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    std::mt19937_64 random(round);
+    std::shuffle(blocks.begin(), blocks.end(), random);
+    DropFromPageCache(files);
+    rates.disk.push_back(ReadInOrder(files, rates.direct, stop));
+    DropFromPageCache(files);
+    rates.left_in_cache_bytes =
+        std::max(rates.left_in_cache_bytes, InPageCache(files).resident_bytes);
+    rates.cold_blocks.push_back(ReadBlocks(files, blocks, threads, stop));
+    rates.warm_blocks.push_back(ReadBlocks(files, blocks, threads, stop));
+  }
+  return rates;
+}
+
+}  // namespace sluice::bench
