@@ -358,7 +358,7 @@ TEST_CASE("options --html and --trace write a page and a trace of the last measu
   text << std::ifstream(page).rdbuf();
   CHECK_THAT(text.str(), ContainsSubstring("<svg"));
   CHECK_THAT(text.str(), ContainsSubstring("Timeline"));
-  CHECK_THAT(text.str(), ContainsSubstring("worker 2"));
+  CHECK_THAT(text.str(), ContainsSubstring(">consumer<"));
   CHECK(animals.Epoch({"--trace", trace, "--threads", "1,2"}).exit_code == 2);
 }
 
