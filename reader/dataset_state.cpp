@@ -65,23 +65,47 @@ DatasetState::DatasetState(const std::filesystem::path& path)
   }
 }
 
+DatasetState::DatasetState(const DatasetState& other)
+    : folder(other.folder),
+      id(other.id),
+      manifest(other.manifest),
+      layout(other.layout),
+      shape(other.shape),
+      shards(other.shards),
+      images(other.images),
+      owned_(shards.size()),
+      open_(shards.size()) {}
+
+std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
+                                              const std::filesystem::path& path) const {
+  const ManifestShard& entry = manifest.shards[shard];
+  ShardExpectation expect;
+  expect.id = entry.id;
+  expect.digest = entry.digest;
+  expect.samples = entry.samples;
+  expect.blocks = entry.blocks;
+  expect.bytes = entry.bytes;
+  expect.block_samples = entry.block_samples;
+  return std::make_unique<ShardFile>(path, manifest.schema, expect);
+}
+
 const ShardFile& DatasetState::Shard(std::uint32_t shard) {
   // Pairs with the release below: whoever sees the pointer sees the shard that it points to.
   if (const ShardFile* open = open_[shard].load(std::memory_order_acquire)) return *open;
   const std::lock_guard lock(open_mutex_);
   if (owned_[shard] == nullptr) {
-    const ManifestShard& entry = manifest.shards[shard];
-    ShardExpectation expect;
-    expect.id = entry.id;
-    expect.digest = entry.digest;
-    expect.samples = entry.samples;
-    expect.blocks = entry.blocks;
-    expect.bytes = entry.bytes;
-    expect.block_samples = entry.block_samples;
-    owned_[shard] = std::make_unique<ShardFile>(folder / entry.file, manifest.schema, expect);
+    owned_[shard] = Open(shard, folder / manifest.shards[shard].file);
     open_[shard].store(owned_[shard].get(), std::memory_order_release);
   }
   return *owned_[shard];
+}
+
+void DatasetState::ReadFrom(std::uint32_t shard, const std::filesystem::path& copy) {
+  std::unique_ptr<ShardFile> opened = Open(shard, copy);
+  const std::lock_guard lock(open_mutex_);
+  owned_[shard].swap(opened);
+  open_[shard].store(owned_[shard].get(), std::memory_order_release);
+  if (opened != nullptr) replaced_.push_back(std::move(opened));
 }
 
 std::size_t DatasetState::FieldIndex(std::string_view name) const {

@@ -19,9 +19,14 @@ namespace sluice {
 
 struct DatasetState {
   explicit DatasetState(const std::filesystem::path& folder);
+  // The same dataset, with none of its shards mapped yet.
+  explicit DatasetState(const DatasetState& other);
 
   // The shard, mapped on first use. Throws Error. Thread-safe, and lock-free once it is mapped.
   const ShardFile& Shard(std::uint32_t shard);
+  // From now on the shard is read from that copy of it, which is checked as the shard itself would
+  // be: throws Error, and changes nothing. What was mapped before stays so. Thread-safe.
+  void ReadFrom(std::uint32_t shard, const std::filesystem::path& copy);
 
   // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
   std::size_t FieldIndex(std::string_view name) const;
@@ -39,8 +44,11 @@ struct DatasetState {
   std::vector<ImageSummary> images;
 
  private:
+  std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
+
   std::mutex open_mutex_;  // held while a shard is being mapped
   std::vector<std::unique_ptr<ShardFile>> owned_;
+  std::vector<std::unique_ptr<ShardFile>> replaced_;  // threads may still read from them
   std::vector<std::atomic<const ShardFile*>> open_;
 };
 

@@ -45,6 +45,12 @@ void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
   slot.verify_raw = slot.verify && (options_.verify != Verify::kAuto || first);
   opened_.clear();
   FillRows(batch, slot);
+  if (stage_ != nullptr) {
+    for (std::size_t row = 0; row < slot.rows; ++row)
+      stage_->Want(slot.refs[row].shard);
+    for (const std::uint64_t block : opened_)
+      stage_->Want(dataset_.shape.Row(block, 0).shard);
+  }
   read_ahead_bytes_ += ReadAhead(dataset_, choice_, store_, opened_, give_up_);
   behind_.EndBatch();
 }

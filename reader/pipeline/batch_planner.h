@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "reader/cache/decoded_store.h"
+#include "reader/cache/shard_stage.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/blocks_behind.h"
 #include "reader/pipeline/epoch_plan.h"
@@ -23,6 +24,9 @@ class BatchPlanner {
   // Fills the slot for a batch and makes what it needs resident.
   void Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
 
+  // Told of every shard before it is read from; null for none. Must outlive the planner's calls.
+  void StageWith(ShardStage* stage) noexcept { stage_ = stage; }
+
   std::uint64_t read_ahead_bytes() const noexcept { return read_ahead_bytes_; }  // so far
 
  private:
@@ -33,6 +37,7 @@ class BatchPlanner {
   const LoaderOptions& options_;
   const FieldChoice& choice_;
   const DecodedStore* store_;
+  ShardStage* stage_ = nullptr;
   const std::atomic<bool>& give_up_;
   Deal deal_;
   std::optional<EpochPlan> plan_;  // of the epoch planned last

@@ -51,6 +51,13 @@ void CheckCache(const LoaderOptions& options) {
       (options.cache_bytes != 0 || !options.cache_folder.empty())) {
     Refuse("LoaderOptions::cache_bytes and cache_folder are for cache = kDecoded");
   }
+  if (options.stage.empty() != (options.stage_bytes == 0)) {
+    Refuse(
+        "LoaderOptions::stage and stage_bytes go together: a folder, and how much may lie there");
+  }
+  if (!options.stage.empty() && options.cache == Cache::kLocked) {
+    Refuse("LoaderOptions::cache = kLocked reads the whole dataset at once; leave stage empty");
+  }
   if (options.cache == Cache::kLocked && options.behind != Behind::kKeep) {
     Refuse("LoaderOptions::cache = kLocked keeps what LoaderOptions::behind lets go of; set one");
   }

@@ -33,7 +33,7 @@ bool KeepsPictures(const SlotLayout& layout) {
 }  // namespace
 
 LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
-    : dataset_(std::move(dataset)),
+    : dataset_(options.stage.empty() ? std::move(dataset) : WithOwnShards(dataset)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       geometry_(options_.transform),
       program_(options_.transform),
@@ -61,6 +61,9 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
       }
       break;
   }
+  if (!options_.stage.empty()) {
+    stage_ = std::make_unique<ShardStage>(*dataset_.state(), options_.stage, options_.stage_bytes);
+  }
   const std::size_t count = 1 + options_.prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
     auto slot = std::make_unique<Slot>();
@@ -76,6 +79,12 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     Stop();
     throw;
   }
+}
+
+Dataset LoaderState::WithOwnShards(const Dataset& dataset) {
+  Dataset own;
+  own.state_ = std::make_shared<DatasetState>(*dataset.state());
+  return own;
 }
 
 LoaderState::~LoaderState() {
@@ -99,8 +108,12 @@ void LoaderState::Stop() {
   plan_.notify_all();
   work_.notify_all();
   ready_.notify_all();
+  if (threads.empty()) return;
   for (std::thread& thread : threads)
     thread.join();
+  std::unique_ptr<ShardStage> stage;
+  const std::lock_guard lock(mutex_);
+  stage.swap(stage_);
 }
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
@@ -180,6 +193,7 @@ void LoaderState::Wait(std::condition_variable& condition, std::unique_lock<std:
 
 void LoaderState::RunPlanner() {
   BatchPlanner planner(*dataset_.state(), options_, choice_, decoded_.get(), give_up_);
+  planner.StageWith(stage_.get());
   std::unique_lock lock(mutex_);
   for (;;) {
     Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(); });
@@ -386,6 +400,7 @@ LoaderStats LoaderState::Stats() {
   LoaderStats stats = stats_;
   stats.faults = faults_.count();
   stats.prefetch = options_.prefetch;
+  if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (decoded_ != nullptr) {
     stats.kept_pictures = decoded_->kept();
     stats.kept_bytes = decoded_->kept_bytes();

@@ -23,6 +23,7 @@
 #include <sluice/loader.h>
 
 #include "reader/cache/decoded_store.h"
+#include "reader/cache/shard_stage.h"
 #include "reader/dataset_state.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
@@ -62,6 +63,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   LoaderMemory Memory() const;
 
  private:
+  static Dataset WithOwnShards(const Dataset& dataset);
   void RunPlanner();
   void RunWorker(unsigned thread);
   // For LoaderOptions::trace; nothing where there is none.
@@ -96,6 +98,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::vector<std::unique_ptr<Slot>> slots_;
   FaultLog faults_;
   std::unique_ptr<DecodedStore> decoded_;  // Cache::kDecoded
+  std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage; gone once stopped
 
   std::mutex mutex_;
   std::condition_variable plan_;   // planner: a slot is free, or the stream has changed

@@ -103,6 +103,7 @@ class Dataset {
   const std::shared_ptr<DatasetState>& state() const noexcept { return state_; }  // for the Loader
 
  private:
+  friend struct LoaderState;
   std::shared_ptr<DatasetState> state_;
 };
 

@@ -116,6 +116,11 @@ struct LoaderOptions {
   // file there has no name, and is gone when the loader is.
   std::uint64_t cache_bytes = 0;
   std::string cache_folder;
+  // A folder on a fast local disk (empty: none) that shards are copied to as they are first read,
+  // up to stage_bytes: this epoch's rest and later ones, loaders and processes read them from
+  // there. Copies of other datasets make room if nobody uses them.
+  std::string stage;
+  std::uint64_t stage_bytes = 0;
   LastBatch last_batch = LastBatch::kKeep;
   // Processes that train together, and which this one is, from 0. world_size 0 takes both from the
   // environment (Rank::FromEnvironment()), 1 is a process that trains alone. batch_size is that of

@@ -1,0 +1,214 @@
+#include "reader/cache/shard_stage.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Created if it is not there, and locked; none where another process holds it and `wait` is false.
+FileHandle Locked(const fs::path& path, int how, bool wait) {
+  FileHandle file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+  if (!file) {
+    throw Error(ErrorCode::kIo, path.string(),
+                "cannot be opened (LoaderOptions::stage): " + SystemErrorText(errno));
+  }
+  int result = 0;
+  do {
+    result = flock(file.get(), wait ? how : how | LOCK_NB);
+  } while (result != 0 && errno == EINTR);
+  return result == 0 ? std::move(file) : FileHandle();
+}
+
+void MakeFolder(const fs::path& path) {
+  std::error_code error;
+  fs::create_directories(path, error);
+  if (error) {
+    throw Error(ErrorCode::kIo, path.string(),
+                "cannot be made (LoaderOptions::stage): " + error.message());
+  }
+}
+
+// Of the copies in a dataset's folder, finished or not.
+std::uint64_t BytesIn(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(folder, ignored)) {
+    const std::uint64_t size = entry.file_size(ignored);
+    if (!ignored) bytes += size;
+  }
+  return bytes;
+}
+
+struct Staged {
+  fs::path folder;
+  fs::file_time_type used;
+};
+
+// Longest unused first.
+std::vector<Staged> DatasetsIn(const fs::path& root) {
+  std::vector<Staged> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(root, ignored)) {
+    if (!entry.is_directory(ignored)) continue;
+    found.push_back({entry.path(), fs::last_write_time(entry.path() / "lock", ignored)});
+  }
+  std::sort(found.begin(), found.end(),
+            [](const Staged& a, const Staged& b) { return a.used < b.used; });
+  return found;
+}
+
+bool CopyBytes(int from, int to, std::uint64_t bytes, const std::atomic<bool>& stopping) {
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  for (std::uint64_t at = 0; at < bytes;) {
+    if (stopping.load(std::memory_order_relaxed)) return false;
+    const ssize_t got = pread(from, buffer.data(), buffer.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    for (ssize_t done = 0; done < got;) {
+      const ssize_t put = pwrite(to, buffer.data() + done, static_cast<std::size_t>(got - done),
+                                 static_cast<off_t>(at) + done);
+      if (put < 0 && errno == EINTR) continue;
+      if (put <= 0) return false;
+      done += put;
+    }
+    at += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+}  // namespace
+
+ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint64_t budget)
+    : dataset_(dataset),
+      root_(folder),
+      folder_(folder / dataset.id),
+      budget_(budget),
+      wanted_(dataset.shards.size()) {
+  MakeFolder(root_);
+  const FileHandle root = Locked(root_ / "lock", LOCK_EX, true);
+  MakeFolder(folder_);
+  in_use_ = Locked(folder_ / "lock", LOCK_SH, true);
+  futimens(in_use_.get(), nullptr);  // used now
+  thread_ = std::thread([this] { Run(); });
+}
+
+ShardStage::~ShardStage() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_.store(true);
+  }
+  changed_.notify_all();
+  thread_.join();
+}
+
+fs::path ShardStage::PathOf(std::uint32_t shard) const {
+  return folder_ / fs::path(dataset_.shards[shard].file).filename();
+}
+
+void ShardStage::Want(std::uint32_t shard) {
+  if (wanted_[shard]) return;
+  wanted_[shard] = true;
+  if (Adopt(shard)) return;
+  {
+    const std::lock_guard lock(mutex_);
+    queue_.push_back(shard);
+  }
+  changed_.notify_one();
+}
+
+bool ShardStage::Adopt(std::uint32_t shard) {
+  const fs::path path = PathOf(shard);
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) return false;
+  try {
+    dataset_.ReadFrom(shard, path);
+    staged_.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  } catch (const Error&) {
+    fs::remove(path, ignored);  // it is no copy of the shard, whatever happened to it
+    return false;
+  }
+}
+
+bool ShardStage::MakeRoom(std::uint64_t bytes) const {
+  std::vector<Staged> datasets = DatasetsIn(root_);
+  std::uint64_t used = 0;
+  for (const Staged& staged : datasets)
+    used += BytesIn(staged.folder);
+  for (const Staged& staged : datasets) {
+    if (used + bytes <= budget_) return true;
+    // Whoever reads from there, this loader included, holds its lock.
+    if (!Locked(staged.folder / "lock", LOCK_EX, false)) continue;
+    used -= BytesIn(staged.folder);
+    std::error_code ignored;
+    fs::remove_all(staged.folder, ignored);
+  }
+  return used + bytes <= budget_;
+}
+
+ShardStage::Outcome ShardStage::Copy(std::uint32_t shard) {
+  const fs::path path = PathOf(shard);
+  fs::path temporary = path;
+  temporary += kTemporarySuffix;
+  const std::uint64_t bytes = dataset_.shards[shard].bytes;
+  FileHandle copy;
+  {
+    const FileHandle root = Locked(root_ / "lock", LOCK_EX, true);
+    if (Adopt(shard)) return Outcome::kCopied;
+    copy = Locked(temporary, LOCK_EX, false);
+    if (!copy) return Outcome::kBusy;
+    // What a process that died has left of it counts for nothing.
+    if (ftruncate(copy.get(), 0) != 0 || !MakeRoom(bytes) ||
+        posix_fallocate(copy.get(), 0, static_cast<off_t>(bytes)) != 0) {
+      unlink(temporary.c_str());
+      return Outcome::kNoRoom;
+    }
+  }
+  const FileHandle source = OpenForReading(dataset_.folder / dataset_.shards[shard].file);
+  if (!CopyBytes(source.get(), copy.get(), bytes, stopping_) || fsync(copy.get()) != 0 ||
+      rename(temporary.c_str(), path.c_str()) != 0) {
+    unlink(temporary.c_str());
+    return Outcome::kFailed;
+  }
+  SyncFolder(folder_);
+  return Adopt(shard) ? Outcome::kCopied : Outcome::kFailed;
+}
+
+void ShardStage::Run() {
+  constexpr std::chrono::milliseconds kOthersCopy{100};
+  std::unique_lock lock(mutex_);
+  while (!stopping_) {
+    if (queue_.empty()) {
+      changed_.wait(lock);
+      continue;
+    }
+    const std::uint32_t shard = queue_.front();
+    queue_.pop_front();
+    lock.unlock();
+    Outcome outcome = Outcome::kFailed;
+    try {
+      outcome = Copy(shard);
+    } catch (const std::exception&) {
+      outcome = Outcome::kFailed;
+    }
+    lock.lock();
+    if (outcome == Outcome::kBusy) {
+      queue_.push_back(shard);
+      changed_.wait_for(lock, kOthersCopy);
+    }
+  }
+}
+
+}  // namespace sluice

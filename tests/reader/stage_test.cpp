@@ -1,0 +1,146 @@
+#include <filesystem>
+#include <fstream>
+
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+constexpr int kSamples = 12'000;  // three shards or more
+
+LoaderOptions Staging(const std::filesystem::path& stage, std::uint64_t bytes) {
+  LoaderOptions options = OptionsFor(100, 2);
+  options.stage = stage.string();
+  options.stage_bytes = bytes;
+  return options;
+}
+
+// Plays until so many shards are read from the stage; says what the last epoch gave.
+std::vector<PlayedBatch> PlayUntilStaged(Loader& loader, std::uint64_t shards) {
+  std::vector<PlayedBatch> played;
+  do {
+    played = PlayBatches(loader, 4);
+  } while (loader.Stats().staged_shards < shards);
+  return played;
+}
+
+// A file that gets its name meanwhile may be missed, or not.
+std::uint64_t BytesIn(const std::filesystem::path& folder) {
+  std::uint64_t bytes = 0;
+  std::error_code gone;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, gone)) {
+    const std::uint64_t size = entry.is_regular_file(gone) ? entry.file_size(gone) : 0;
+    if (!gone) bytes += size;
+  }
+  return bytes;
+}
+
+void RemoveShards(const Dataset& dataset) {
+  for (const ShardSummary& shard : dataset.shards())
+    std::filesystem::remove(dataset.path() / shard.file);
+}
+
+}  // namespace
+
+TEST_CASE("Shards that were copied to the stage are read from there, by later loaders, too") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  REQUIRE(dataset.shards().size() >= 3);
+  Loader plain(dataset, OptionsFor(100, 2));
+  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  {
+    Loader loader(dataset, Staging(folder / "deep/stage", 100'000'000));
+    REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
+    REQUIRE(PlayBatches(loader, 4) == expected);
+    std::uint64_t bytes = 0;
+    for (const ShardSummary& shard : dataset.shards())
+      bytes += shard.bytes;
+    CHECK(BytesIn(folder / "deep/stage") == bytes);
+  }
+  RemoveShards(dataset);
+  Loader later(Dataset::Open(dataset.path()), Staging(folder / "deep/stage", 100'000'000));
+  REQUIRE(PlayBatches(later, 4) == expected);
+  REQUIRE(later.Stats().staged_shards == dataset.shards().size());
+}
+
+TEST_CASE("A copy that is damaged or was never finished is made anew") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  Loader plain(dataset, OptionsFor(100, 2));
+  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::filesystem::path copies = folder / "stage/" / dataset.id();
+  std::filesystem::create_directories(copies);
+  std::ofstream(copies / dataset.shards()[0].file) << "something else";
+  std::ofstream(copies / (dataset.shards()[1].file + ".tmp")) << std::string(5'000'000, 'x');
+  std::filesystem::copy(dataset.path() / dataset.shards()[2].file, copies);
+  REQUIRE(truncate((copies / dataset.shards()[2].file).c_str(), 8192) == 0);
+  Loader loader(dataset, Staging(folder / "stage", 100'000'000));
+  REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
+  for (const ShardSummary& shard : dataset.shards())
+    CHECK(std::filesystem::file_size(copies / shard.file) == shard.bytes);
+  CHECK_FALSE(std::filesystem::exists(copies / (dataset.shards()[1].file + ".tmp")));
+}
+
+TEST_CASE("The stage keeps to its budget, and what has no room is read where it lies") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  const std::uint64_t budget = dataset.shards()[0].bytes + dataset.shards()[1].bytes;
+  Loader plain(dataset, OptionsFor(100, 2));
+  Loader loader(dataset, Staging(folder / "stage", budget));
+  REQUIRE(PlayUntilStaged(loader, 2) == PlayBatches(plain, 4));
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    REQUIRE(SamplesOf(PlayBatches(loader, epoch)).size() == kSamples);
+    CHECK(BytesIn(folder / "stage") <= budget);
+  }
+  CHECK(loader.Stats().staged_shards <= 2);
+}
+
+TEST_CASE("Copies of another dataset make room when nobody reads them, and not before") {
+  const TemporaryFolder folder;
+  const TemporaryFolder other_folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1500));
+  const Dataset other = Dataset::Open(WriteRawDataset(other_folder, 1450));
+  REQUIRE(dataset.shards().size() == 1);
+  REQUIRE(other.shards().size() == 1);
+  const std::uint64_t budget = dataset.shards()[0].bytes + 10'000;
+  std::optional<Loader> first(std::in_place, dataset, Staging(folder / "stage", budget));
+  PlayUntilStaged(*first, 1);
+  {
+    Loader second(other, Staging(folder / "stage", budget));
+    REQUIRE(SamplesOf(PlayBatches(second, 0)).size() == 1450);
+  }
+  CHECK(std::filesystem::exists(folder / "stage/" / dataset.id() / dataset.shards()[0].file));
+  first.reset();
+  Loader third(other, Staging(folder / "stage", budget));
+  PlayUntilStaged(third, 1);
+  CHECK_FALSE(std::filesystem::exists(folder / "stage/" / dataset.id()));
+}
+
+TEST_CASE("Several loaders fill one stage together") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  Loader plain(dataset, OptionsFor(100, 2));
+  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  Loader a(dataset, Staging(folder / "stage", 100'000'000));
+  Loader b(dataset, Staging(folder / "stage", 100'000'000));
+  a.Epoch(4);
+  b.Epoch(4);
+  REQUIRE(PlayUntilStaged(a, dataset.shards().size()) == expected);
+  REQUIRE(PlayUntilStaged(b, dataset.shards().size()) == expected);
+}
+
+TEST_CASE("A stage that cannot be written to is refused when the loader is made") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
+  std::ofstream(folder / "file") << "no folder";
+  ErrorText([&] { Loader(dataset, Staging(folder / "file", 1000)); }, ErrorCode::kIo);
+  ErrorText([&] { Loader(dataset, Staging(folder / "stage", 0)); }, ErrorCode::kInvalidArgument);
+  // A loader that ends in the middle of copying ends.
+  Loader(dataset, Staging(folder / "stage", 100'000)).Epoch(0);
+}
