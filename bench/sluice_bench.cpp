@@ -9,7 +9,9 @@
 #include "bench/epoch.h"
 #include "bench/gate_command.h"
 #include "bench/io.h"
+#include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/manual.h"
 
 int main(int argc, char** argv) {
   CLI::App program("Measures what an epoch of a sluice dataset costs on this machine.",
@@ -25,6 +27,8 @@ int main(int argc, char** argv) {
       program,
       {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
        sluice::bench::AddCompareCommand(program), sluice::bench::AddGateCommand(program),
-       sluice::bench::AddIoCommand(program), sluice::bench::AddContendCommand(program)},
+       sluice::bench::AddIoCommand(program), sluice::bench::AddContendCommand(program),
+       sluice::cli::AddCompletionCommand(program),
+       sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
       argc, argv);
 }

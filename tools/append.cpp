@@ -92,12 +92,11 @@ cli::Command AddAppendCommand(CLI::App& program) {
                    arguments->options.threads =
                        static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
-  cli::AddOption(*app, "--on-error", "WHAT",
-                 "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-                 [arguments](const std::string& text) {
-                   arguments->options.on_error = cli::ParseChoice<OnError>(
-                       text, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
-                 });
+  cli::AddChoice<OnError>(
+      *app, "--on-error", "WHAT",
+      "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
+      {{"skip", OnError::kSkip}, {"fail", OnError::kFail}},
+      [arguments](OnError on_error) { arguments->options.on_error = on_error; });
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return Run(*arguments); }};

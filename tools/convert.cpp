@@ -21,6 +21,7 @@
 namespace sluice {
 namespace {
 
+using cli::AddChoice;
 using cli::AddOption;
 using cli::UsageError;
 
@@ -105,14 +106,12 @@ void AddSizeOptions(CLI::App& app, Arguments& arguments) {
                 });
   CLI::Option* const no_resize =
       app.add_flag("--no-resize", arguments.no_resize, "keep every image's size");
-  CLI::Option* const fit =
-      AddOption(app, "--fit", "HOW",
-                "what --size does about another aspect ratio: crop\n(cover, keep the centre; the "
-                "default), stretch, or\npad (fit inside, the rest black)",
-                [&options](const std::string& text) {
-                  options.fit = cli::ParseChoice<Fit>(
-                      text, {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}});
-                });
+  CLI::Option* const fit = AddChoice<Fit>(
+      app, "--fit", "HOW",
+      "what --size does about another aspect ratio: crop\n(cover, keep the centre; the "
+      "default), stretch, or\npad (fit inside, the rest black)",
+      {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}},
+      [&options](Fit chosen) { options.fit = chosen; });
   CLI::Option* const ways[] = {max_side, short_side, size, no_resize};
   for (CLI::Option* one : ways) {
     for (CLI::Option* other : ways) {
@@ -126,15 +125,12 @@ void AddSizeOptions(CLI::App& app, Arguments& arguments) {
 void AddImageOptions(CLI::App& app, Arguments& arguments) {
   ConvertOptions& options = arguments.options;
   const std::string group = "How images are stored";
-  CLI::Option* const image = AddOption(
+  CLI::Option* const image = AddChoice<ImageCodec>(
       app, "--image", "FORM",
       "jpeg (default); packed: the same JPEG laid out for\ndecoding three times as fast, "
       "1.4 times as large; or\nraw: pixels, ready to be copied",
-      [&options](const std::string& text) {
-        options.image = cli::ParseChoice<ImageCodec>(text, {{"jpeg", ImageCodec::kJpeg},
-                                                            {"packed", ImageCodec::kPacked},
-                                                            {"raw", ImageCodec::kRaw}});
-      });
+      {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}},
+      [&options](ImageCodec chosen) { options.image = chosen; });
   CLI::Option* const quality = AddOption(
       app, "--quality", "Q",
       "JPEG quality, 1 to 100 (default 90); or keep: a JPEG\nthat needs no resizing keeps its "
@@ -148,16 +144,12 @@ void AddImageOptions(CLI::App& app, Arguments& arguments) {
                   options.restart_rows =
                       text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
                 });
-  CLI::Option* const subsampling =
-      AddOption(app, "--subsampling", "S", "colour at half resolution, 420 (default), or full, 444",
-                [&options](const std::string& text) {
-                  options.subsampling = cli::ParseChoice<Subsampling>(
-                      text, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
-                });
-  AddOption(app, "--channels", "C", "3 (RGB, default) or 1 (grey)",
-            [&options](const std::string& text) {
-              options.channels = cli::ParseChoice<unsigned>(text, {{"3", 3}, {"1", 1}});
-            })
+  CLI::Option* const subsampling = AddChoice<Subsampling>(
+      app, "--subsampling", "S", "colour at half resolution, 420 (default), or full, 444",
+      {{"420", Subsampling::k420}, {"444", Subsampling::k444}},
+      [&options](Subsampling chosen) { options.subsampling = chosen; });
+  AddChoice<unsigned>(app, "--channels", "C", "3 (RGB, default) or 1 (grey)", {{"3", 3}, {"1", 1}},
+                      [&options](unsigned channels) { options.channels = channels; })
       ->group(group);
   image->group(group);
   for (CLI::Option* const option : {quality, restart, subsampling})
@@ -213,12 +205,11 @@ void AddRunningOptions(CLI::App& app, Arguments& arguments) {
             [&options](const std::string& text) {
               options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
             });
-  AddOption(app, "--on-error", "WHAT",
-            "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-            [&options](const std::string& text) {
-              options.on_error = cli::ParseChoice<OnError>(
-                  text, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
-            });
+  AddChoice<OnError>(
+      app, "--on-error", "WHAT",
+      "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
+      {{"skip", OnError::kSkip}, {"fail", OnError::kFail}},
+      [&options](OnError on_error) { options.on_error = on_error; });
   AddOption(app, "--max-pixels", "N",
             "refuse larger images before memory is taken for them\n(default 178M)",
             [&options](const std::string& text) {

@@ -4,7 +4,9 @@
 #include <sluice/version.h>
 
 #include "tools/append.h"
+#include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
+#include "tools/cli/manual.h"
 #include "tools/convert.h"
 #include "tools/export.h"
 #include "tools/inspect.h"
@@ -35,6 +37,8 @@ int main(int argc, char** argv) {
        sluice::AddInspectCommand(program), sluice::AddStatsCommand(program),
        sluice::AddVerifyCommand(program), sluice::AddRepairCommand(program),
        sluice::AddSubsetCommand(program), sluice::AddMergeCommand(program),
-       sluice::AddExportCommand(program), sluice::AddTranscodeCommand(program)},
+       sluice::AddExportCommand(program), sluice::AddTranscodeCommand(program),
+       sluice::cli::AddCompletionCommand(program),
+       sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
       argc, argv);
 }

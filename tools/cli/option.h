@@ -2,6 +2,7 @@
 // command.
 #pragma once
 
+#include <array>
 #include <string>
 #include <utility>
 
@@ -28,13 +29,48 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string
 
 // The value that `text` names in a list of {name, value}.
 template <class Value, std::size_t count>
-Value ParseChoice(const std::string& text, const std::pair<const char*, Value> (&choices)[count]) {
+Value ParseChoice(const std::string& text,
+                  const std::array<std::pair<const char*, Value>, count>& choices) {
   std::string names;
   for (const auto& [name, value] : choices) {
     if (text == name) return value;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
   throw UsageError("\"" + text + "\" is none of " + names);
+}
+
+template <class Value, std::size_t count>
+Value ParseChoice(const std::string& text, const std::pair<const char*, Value> (&choices)[count]) {
+  return ParseChoice<Value>(text, std::to_array(choices));
+}
+
+// The words that an option takes, with spaces between, for shell completion. They are kept with the
+// option as a validator of this name that lets everything pass.
+inline constexpr const char* kChoices = "choices";
+inline CLI::Validator Choices(const std::string& words) {
+  return CLI::Validator([](std::string&) { return std::string(); }, words, kChoices);
+}
+
+// What stands for the option's value in --help, such as "N". (The parser adds what its validators
+// say.)
+inline std::string ValueName(const CLI::Option& option) {
+  const std::string name = option.get_type_name();
+  return name.substr(0, name.find(':'));
+}
+
+// An option whose value is one of a list of {name, value}.
+template <class Value, std::size_t count, class Take>
+CLI::Option* AddChoice(CLI::App& app, const std::string& name, const std::string& value,
+                       const std::string& description,
+                       const std::pair<const char*, Value> (&choices)[count], Take take) {
+  const auto list = std::to_array(choices);
+  std::string names;
+  for (const auto& choice : list)
+    names += (names.empty() ? "" : " ") + std::string(choice.first);
+  const auto parse = [list, take = std::move(take)](const std::string& text) {
+    take(ParseChoice<Value>(text, list));
+  };
+  return AddOption(app, name, value, description, parse)->check(Choices(names));
 }
 
 }  // namespace sluice::cli

@@ -8,6 +8,7 @@
 #include <sluice/error.h>
 
 #include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
@@ -21,7 +22,7 @@ class HelpFormatter : public CLI::Formatter {
   HelpFormatter() { column_width(24); }
 
   std::string make_option_opts(const CLI::Option* option) const override {
-    const std::string value = option->get_type_name();
+    const std::string value = ValueName(*option);
     return value.empty() ? "" : " " + value;
   }
   // In the program's list of commands: the first line of a command's description.

@@ -1,0 +1,16 @@
+// Scripts that make a shell complete a program's commands, options and values.
+#pragma once
+
+#include <string>
+
+#include "tools/cli/program.h"
+
+namespace sluice::cli {
+
+std::string BashCompletion(const CLI::App& program);
+std::string ZshCompletion(const CLI::App& program);
+
+// `completion bash|zsh`: prints the script. To be added behind all others.
+Command AddCompletionCommand(CLI::App& program);
+
+}  // namespace sluice::cli
