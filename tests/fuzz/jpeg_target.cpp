@@ -79,20 +79,31 @@ Planes Decode(const Picture& picture, const Region& region) {
   return planes;
 }
 
+// Where the marker behind the first scan begins, or the file's end if there is none.
+std::size_t ScanEnd(Bytes file) {
+  baseline::Header header;
+  Promise(baseline::ParseHeader(file, header), "a header that was read can be read again");
+  for (std::size_t at = file.size() - header.scan.size(); at + 1 < file.size(); ++at) {
+    if (file[at] != std::byte{0xFF}) continue;
+    const auto next = std::to_integer<int>(file[at + 1]);
+    if (next != 0 && next != 0xFF && (next < 0xD0 || next > 0xD7)) return at;
+  }
+  return file.size();
+}
+
 // The file with nothing behind its first scan: what samples come of, and libjpeg's coefficients too
 // then.
 Input UpToScanEnd(Bytes file) {
-  baseline::Header header;
-  Promise(baseline::ParseHeader(file, header), "a header that was read can be read again");
-  std::size_t end = file.size() - header.scan.size();
-  for (; end + 1 < file.size(); ++end) {
-    if (file[end] != std::byte{0xFF}) continue;
-    const auto next = std::to_integer<int>(file[end + 1]);
-    if (next != 0 && next != 0xFF && (next < 0xD0 || next > 0xD7)) break;
-  }
-  Input cut(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(end));
+  const Bytes kept = file.first(ScanEnd(file));
+  Input cut(kept.begin(), kept.end());
   cut.insert(cut.end(), {std::byte{0xFF}, std::byte{0xD9}});
   return cut;
+}
+
+// What libjpeg makes of the file. It reads ahead, and finds a file cut short that ends right behind
+// its last block; to the decoder nothing is missing there.
+Reference DecodeReference(Bytes file) {
+  return DecodeByLibjpeg(ScanEnd(file) == file.size() ? Bytes(UpToScanEnd(file)) : file);
 }
 
 // The blocks of a file, read when the first of them differs.
@@ -128,7 +139,7 @@ void CompareBlock(Judge& judge, std::size_t component, const Plane& plane,
 }
 
 void CompareWithLibjpeg(const Picture& picture, const Planes& planes) {
-  const Reference reference = DecodeByLibjpeg(picture.file);
+  const Reference reference = DecodeReference(picture.file);
   if (!reference.taken) std::fprintf(stderr, "libjpeg: %s\n", reference.why.c_str());
   Promise(reference.taken, "what the decoder takes is sound to libjpeg");
   Promise(reference.ycc_or_grey, "what the decoder takes is Y Cb Cr or grey to libjpeg");
