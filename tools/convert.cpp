@@ -127,7 +127,7 @@ void AddImageOptions(CLI::App& app, Arguments& arguments) {
   const std::string group = "How images are stored";
   CLI::Option* const image = AddChoice<ImageCodec>(
       app, "--image", "FORM",
-      "jpeg (default); packed: the same JPEG laid out for\ndecoding three times as fast, "
+      "jpeg (default); packed: the same JPEG laid out for\ndecoding twice as fast, "
       "1.4 times as large; or\nraw: pixels, ready to be copied",
       {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}},
       [&options](ImageCodec chosen) { options.image = chosen; });

@@ -222,7 +222,8 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   CHECK(RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options))
             .size() == 1);
   const std::atomic<bool> give_up{false};
-  const std::uint64_t read = ReadAhead(state, FieldChoice::Of(state, options), nullptr, {0}, give_up);
+  const std::uint64_t read =
+      ReadAhead(state, FieldChoice::Of(state, options), nullptr, {0}, give_up);
   CHECK(read > 8 * 576);
   CHECK(read < 8 * (576 + 192 + 64) + 8 * 512);  // and the table
 }
