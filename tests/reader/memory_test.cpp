@@ -221,9 +221,11 @@ class MemoryGroup {
     if (!folder_.empty()) rmdir(folder_.c_str());
   }
   bool made() const { return !folder_.empty(); }
-  // Runs the program inside and returns its exit code, or 256 + the signal that ended it.
+  static constexpr int kNoEntry = 77;
+  // Runs the program inside and returns its exit code, 256 + the signal that ended it, or kNoEntry.
   int Run(const std::string& command) const {
-    const std::string inside = "echo $$ > '" + folder_ + "/cgroup.procs' && exec " + command;
+    const std::string inside = "echo $$ > '" + folder_ + "/cgroup.procs' || exit " +
+                               std::to_string(kNoEntry) + "; exec " + command;
     const int status = std::system(("sh -c \"" + inside + "\"").c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
   }
@@ -261,6 +263,10 @@ TEST_CASE("A dataset four times as large as a memory group allows is read for se
     const std::string out = (folder / "out").string();
     const int result = group.Run(std::string(SLUICE_PLAY_BOUNDED) + " '" + path.string() + "' " +
                                  behind + " 3 > '" + out + "'");
+    if (result == MemoryGroup::kNoEntry) {
+      WARN("skipped: this process may not put another into a group");
+      return;
+    }
     REQUIRE(result == 0);
     std::ifstream answer(out);
     int samples = 0;
