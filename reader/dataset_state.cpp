@@ -78,15 +78,8 @@ DatasetState::DatasetState(const DatasetState& other)
 
 std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
                                               const std::filesystem::path& path) const {
-  const ManifestShard& entry = manifest.shards[shard];
-  ShardExpectation expect;
-  expect.id = entry.id;
-  expect.digest = entry.digest;
-  expect.samples = entry.samples;
-  expect.blocks = entry.blocks;
-  expect.bytes = entry.bytes;
-  expect.block_samples = entry.block_samples;
-  return std::make_unique<ShardFile>(path, manifest.schema, expect);
+  return std::make_unique<ShardFile>(path, manifest.schema,
+                                     ShardExpectation::Of(manifest.shards[shard]));
 }
 
 const ShardFile& DatasetState::Shard(std::uint32_t shard) {

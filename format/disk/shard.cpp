@@ -8,6 +8,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
+#include "format/disk/manifest.h"
 #include "format/disk/schema_json.h"
 
 namespace sluice {
@@ -150,6 +151,10 @@ std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& sh
   StoreAt<ShardTail>(out, tail_at, tail);
   digest = Hash128({Bytes(out).first(bytes), Bytes(out).subspan(tail_at)});
   return out;
+}
+
+ShardExpectation ShardExpectation::Of(const ManifestShard& entry) {
+  return {entry.id, entry.digest, entry.samples, entry.blocks, entry.bytes, entry.block_samples};
 }
 
 ShardFile::ShardFile(const std::filesystem::path& path, const Schema& schema,

@@ -100,6 +100,8 @@ std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& he
                                      std::span<const std::vector<std::byte>> columns,
                                      Id128& digest);
 
+struct ManifestShard;
+
 // What whoever opens a shard knows of it already, from the manifest; unset members are not
 // compared.
 struct ShardExpectation {
@@ -109,6 +111,8 @@ struct ShardExpectation {
   std::optional<std::uint64_t> blocks;
   std::optional<std::uint64_t> bytes;
   std::optional<std::uint32_t> block_samples;
+
+  static ShardExpectation Of(const ManifestShard& entry);
 };
 
 // A shard mapped for reading. Opening it checks header, tail and directory; a block's header and

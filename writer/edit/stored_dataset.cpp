@@ -8,14 +8,7 @@ namespace sluice {
 
 ShardFile StoredDataset::Open(std::size_t shard) const {
   const ManifestShard& entry = manifest.shards[shard];
-  ShardExpectation expect;
-  expect.id = entry.id;
-  expect.digest = entry.digest;
-  expect.samples = entry.samples;
-  expect.blocks = entry.blocks;
-  expect.bytes = entry.bytes;
-  expect.block_samples = entry.block_samples;
-  return ShardFile(folder / entry.file, manifest.schema, expect);
+  return ShardFile(folder / entry.file, manifest.schema, ShardExpectation::Of(entry));
 }
 
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,

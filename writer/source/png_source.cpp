@@ -12,15 +12,6 @@ namespace sluice {
 
 namespace {
 
-// Of a text or profile, which nothing here needs: a hostile one may inflate to gigabytes.
-constexpr std::size_t kMaxChunkBytes = 8 << 20;
-constexpr std::size_t kMaxChunksBytes = 32 << 20;
-
-void Check(int result) {
-  if (result == SPNG_OK) return;
-  throw Error(ErrorCode::kCorrupt, std::string("broken PNG: ") + spng_strerror(result));
-}
-
 // A colour value laid over white by its opacity, both out of `full`, rounded to 8 bits.
 template <class Value>
 std::uint8_t OverWhite(Value value, Value opacity) noexcept {
@@ -66,13 +57,8 @@ bool NeedsConversion(int format, std::uint32_t channels) noexcept {
 
 }  // namespace
 
-PngSource::PngSource(Bytes file) : context_(spng_ctx_new(0), &spng_ctx_free) {
-  if (!context_) throw std::bad_alloc();
-  Check(spng_set_crc_action(context_.get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR));
-  Check(spng_set_chunk_limits(context_.get(), kMaxChunkBytes, kMaxChunksBytes));
-  Check(spng_set_png_buffer(context_.get(), file.data(), file.size()));
-  spng_ihdr header{};
-  Check(spng_get_ihdr(context_.get(), &header));
+PngSource::PngSource(Bytes file) : png_(file, "broken PNG") {
+  const spng_ihdr header = png_.Header();
   width_ = header.width;
   height_ = header.height;
   bit_depth_ = header.bit_depth;
@@ -86,7 +72,7 @@ Picture PngSource::Decode(std::uint32_t channels) {
       color_type_ == SPNG_COLOR_TYPE_GRAYSCALE || color_type_ == SPNG_COLOR_TYPE_GRAYSCALE_ALPHA;
   const bool opaque = color_type_ != SPNG_COLOR_TYPE_GRAYSCALE_ALPHA &&
                       color_type_ != SPNG_COLOR_TYPE_TRUECOLOR_ALPHA &&
-                      spng_get_trns(context_.get(), &transparency) == SPNG_ECHUNKAVAIL;
+                      spng_get_trns(png_.get(), &transparency) == SPNG_ECHUNKAVAIL;
   int format = SPNG_FMT_RGBA8;
   std::uint32_t value_bytes = 4;  // of a pixel
   if (bit_depth_ == 16) {
@@ -111,8 +97,8 @@ Picture PngSource::Decode(std::uint32_t channels) {
 }
 
 void PngSource::DecodeRows(int format, std::uint32_t value_bytes, Picture& picture) {
-  Check(spng_decode_image(context_.get(), nullptr, 0, format,
-                          SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE));
+  png_.Check(spng_decode_image(png_.get(), nullptr, 0, format,
+                               SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE));
   const std::size_t row_bytes = std::size_t{width_} * value_bytes;
   const std::size_t stride = std::size_t{width_} * picture.channels;
   const bool convert = NeedsConversion(format, picture.channels);
@@ -120,8 +106,8 @@ void PngSource::DecodeRows(int format, std::uint32_t value_bytes, Picture& pictu
   for (std::uint32_t y = 0; y < height_; ++y) {
     std::uint8_t* const out = picture.pixels.data() + y * stride;
     void* const target = convert ? static_cast<void*>(row.data()) : out;
-    const int result = spng_decode_row(context_.get(), target, row_bytes);
-    if (result != SPNG_EOI || y + 1 != height_) Check(result);
+    const int result = spng_decode_row(png_.get(), target, row_bytes);
+    if (result != SPNG_EOI || y + 1 != height_) png_.Check(result);
     if (convert) ConvertRow(row.data(), format, width_, picture.channels, out);
   }
 }
@@ -130,12 +116,12 @@ void PngSource::DecodeRows(int format, std::uint32_t value_bytes, Picture& pictu
 void PngSource::DecodeInterlaced(int format, std::uint32_t value_bytes, Picture& picture) {
   const std::size_t row_bytes = std::size_t{width_} * value_bytes;
   if (!NeedsConversion(format, picture.channels)) {
-    Check(spng_decode_image(context_.get(), picture.pixels.data(), picture.pixels.size(), format,
-                            SPNG_DECODE_TRNS));
+    png_.Check(spng_decode_image(png_.get(), picture.pixels.data(), picture.pixels.size(), format,
+                                 SPNG_DECODE_TRNS));
     return;
   }
   std::vector<std::byte> all(row_bytes * height_);
-  Check(spng_decode_image(context_.get(), all.data(), all.size(), format, SPNG_DECODE_TRNS));
+  png_.Check(spng_decode_image(png_.get(), all.data(), all.size(), format, SPNG_DECODE_TRNS));
   for (std::uint32_t y = 0; y < height_; ++y) {
     ConvertRow(all.data() + y * row_bytes, format, width_, picture.channels,
                picture.pixels.data() + std::size_t{y} * width_ * picture.channels);
@@ -144,9 +130,9 @@ void PngSource::DecodeInterlaced(int format, std::uint32_t value_bytes, Picture&
 
 // What stands behind the image data: their checksums, and perhaps the orientation.
 void PngSource::ReadTrailer() {
-  Check(spng_decode_chunks(context_.get()));
+  png_.Check(spng_decode_chunks(png_.get()));
   spng_exif exif{};
-  if (spng_get_exif(context_.get(), &exif) == SPNG_OK) {
+  if (spng_get_exif(png_.get(), &exif) == SPNG_OK) {
     orientation_ =
         OrientationOf(ReadExifOrientation(std::as_bytes(std::span(exif.data, exif.length))));
   }

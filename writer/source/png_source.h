@@ -4,13 +4,10 @@
 // would show it. Gamma and colour profiles are ignored. Of an animation the default image is taken.
 #pragma once
 
-#include <memory>
-
 #include "format/disk/bytes.h"
 #include "writer/source/orientation.h"
 #include "writer/source/picture.h"
-
-struct spng_ctx;
+#include "writer/source/png_file.h"
 
 namespace sluice {
 
@@ -33,7 +30,7 @@ class PngSource {
   void DecodeInterlaced(int format, std::uint32_t values, Picture& picture);
   void ReadTrailer();
 
-  std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> context_;
+  PngFile png_;
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
   std::uint8_t bit_depth_ = 0;
