@@ -92,6 +92,7 @@ Json StagesJson(const std::vector<Stage>& stages) {
       parts.push_back({{"name", part.name}, {"share", part.share}});
     list.push_back({{"name", stage.name},
                     {"threads", stage.threads},
+                    {"images", stage.images},
                     {"seconds", stage.seconds},
                     {"waiting_seconds", stage.waiting_seconds},
                     {"parts", parts}});

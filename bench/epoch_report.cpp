@@ -77,19 +77,16 @@ std::string ColdLine(const EpochsRun& run) {
 }
 
 std::string StagesText(const EpochReport& report) {
-  double images = 0;
-  for (const EpochFigures* const figures : report.run.Measured())
-    images += static_cast<double>(figures->images);
   std::string text = "\nstage        threads   ms/1000 images    at work   what it is\n";
   for (const Stage& stage : report.stages) {
     const double all = stage.seconds + stage.waiting_seconds;
     text += Format("%-12s %7u %16.4g %9.1f%%   %s\n", stage.name.c_str(), stage.threads,
-                   1e6 * PerSecond(stage.seconds, images), 100 * PerSecond(stage.seconds, all),
-                   stage.description.c_str());
+                   1e6 * PerSecond(stage.seconds, stage.images),
+                   100 * PerSecond(stage.seconds, all), stage.description.c_str());
     for (const StagePart& part : stage.parts) {
-      text +=
-          Format("  %-10s %7s %16.4g %10s   %s\n", part.name.c_str(), "",
-                 1e6 * PerSecond(stage.seconds * part.share, images), "", part.description.c_str());
+      text += Format("  %-10s %7s %16.4g %10s   %s\n", part.name.c_str(), "",
+                     1e6 * PerSecond(stage.seconds * part.share, stage.images), "",
+                     part.description.c_str());
     }
   }
   return text + "\n";

@@ -14,7 +14,8 @@ namespace {
 constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
-std::vector<StagePart> PartsOfDecoding(const EpochOptions& options) {
+// `per_image`: milliseconds of the whole stage.
+std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image) {
   try {
     const Dataset dataset = Dataset::Open(options.dataset);
     const std::vector<DecodeItem> items =
@@ -24,10 +25,14 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options) {
     std::vector<double> added = AddedByStage(figures);
     for (double& milliseconds : added)  // a difference of two times may come out below nothing
       milliseconds = std::max(milliseconds, 0.0);
-    const double whole = std::accumulate(added.begin(), added.end(), 0.0);
+    const double sum = std::accumulate(added.begin(), added.end(), 0.0);
+    const double whole = std::max(sum, per_image);  // pictures kept from earlier epochs cost less
     std::vector<StagePart> parts;
-    for (std::size_t i = 0; i < added.size() && whole > 0; ++i)
+    if (sum <= 0) return parts;
+    for (std::size_t i = 0; i < added.size(); ++i)
       parts.push_back({figures[i].name, figures[i].description, added[i] / whole});
+    parts.push_back(
+        {"other", "checksums, fields, pixel steps, waiting for a CPU", 1 - sum / whole});
     return parts;
   } catch (const Error&) {
     return {};  // no JPEGs, or such as go another way
@@ -40,19 +45,30 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options) {
 
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run) {
   const LoaderStats& stats = run.stats;
+  const auto images = static_cast<double>(stats.samples);
   double hand_over = 0;
-  for (const EpochFigures* const figures : run.Measured())
+  double handed_over = 0;
+  for (const EpochFigures* const figures : run.Measured()) {
     hand_over += figures->hand_over_seconds;
-  return {
-      {"read", "order, and blocks read ahead", 1, stats.read_seconds, stats.read_wait_seconds, {}},
-      {"decode", "payload to pixels, checksum included", run.threads, stats.decode_seconds,
-       stats.decode_wait_seconds, PartsOfDecoding(options)},
-      {"hand-over",
-       "batches given to the consumer",
-       1,
-       hand_over,
-       stats.consumer_wait_seconds,
-       {}}};
+    handed_over += static_cast<double>(figures->images);
+  }
+  const double per_image = images > 0 ? 1e3 * stats.decode_seconds / images : 0;
+  return {{"read",
+           "order, and blocks read ahead",
+           1,
+           images,
+           stats.read_seconds,
+           stats.read_wait_seconds,
+           {}},
+          {"decode", "payload to pixels, checksum included", run.threads, images,
+           stats.decode_seconds, stats.decode_wait_seconds, PartsOfDecoding(options, per_image)},
+          {"hand-over",
+           "batches given to the consumer",
+           1,
+           handed_over,
+           hand_over,
+           stats.consumer_wait_seconds,
+           {}}};
 }
 
 }  // namespace sluice::bench

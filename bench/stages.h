@@ -16,14 +16,15 @@ struct StagePart {
 struct Stage {
   std::string name, description;
   unsigned threads = 1;
+  double images = 0;           // that its seconds were for
   double seconds = 0;          // at work, summed over its threads
   double waiting_seconds = 0;  // for another stage
   std::vector<StagePart> parts;
 };
 
-// The loader's stages over the measured epochs. What decoding is made of is measured behind them,
-// by decoding some of the dataset's JPEGs on one thread; nothing where they are not such as our
-// decoder takes.
+// The loader's stages over the measured epochs (cold: over the last). What decoding is made of is
+// measured behind them, by decoding some of the dataset's JPEGs on one thread; nothing where they
+// are not such as our decoder takes. What is left of the stage's time is its last part.
 std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run);
 
 }  // namespace sluice::bench

@@ -236,6 +236,15 @@ TEST_CASE("a result has the schema, the machine, and each measurement with all i
   for (std::size_t i = 0; i < 4; ++i)
     CHECK(rates["values"][i] == answer["epochs"][i]["images_per_second"]);
   CHECK(answer["batch_wait_percentiles"].size() == 101);
+  CHECK(answer["stages"].size() == 3);
+  const nlohmann::json& decode = answer["stages"][1];
+  CHECK(decode["images"] == 4 * 30);
+  // What the parts are measured to take, and the rest.
+  CHECK(decode["parts"].back()["name"] == "other");
+  double shares = 0;
+  for (const auto& part : decode["parts"])
+    shares += part["share"].get<double>();
+  CHECK(shares == Approx(1));
   std::ifstream in(file);
   CHECK(nlohmann::json::parse(in) == answer);
 }

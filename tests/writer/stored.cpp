@@ -89,14 +89,8 @@ StoredDataset ReadDataset(const std::filesystem::path& folder) {
   Id128 id;
   dataset.manifest = ReadManifest(folder, id);
   for (const ManifestShard& entry : dataset.manifest.shards) {
-    ShardExpectation expect;
-    expect.id = entry.id;
-    expect.digest = entry.digest;
-    expect.samples = entry.samples;
-    expect.blocks = entry.blocks;
-    expect.bytes = entry.bytes;
-    expect.block_samples = entry.block_samples;
-    ReadShard(ShardFile(folder / entry.file, dataset.manifest.schema, expect), dataset);
+    ReadShard(ShardFile(folder / entry.file, dataset.manifest.schema, ShardExpectation::Of(entry)),
+              dataset);
   }
   if (dataset.samples.size() != dataset.manifest.samples) {
     throw std::runtime_error("the samples do not add up");
