@@ -3,15 +3,18 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
 
+#include "bench/bandwidth.h"
 #include "bench/decode_measure.h"
 #include "bench/figures.h"
 #include "bench/measurement.h"
 #include "bench/transform_text.h"
+#include "format/cpu.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -38,7 +41,7 @@ constexpr const char* kExamples =
     "Examples:\n"
     "  sluice-bench decode data/photos\n"
     "  sluice-bench decode data/photos --transform short:256,center:224 --rounds 9\n"
-    "  sluice-bench decode data/photos --stages\n\n";
+    "  sluice-bench decode data/photos --stages --bandwidth\n\n";
 
 struct Arguments {
   std::string dataset;
@@ -50,7 +53,15 @@ struct Arguments {
   std::uint64_t seed = 0;
   std::string only;
   bool stages = false;
+  bool bandwidth = false;
+  unsigned threads = AvailableCpus();
   bool json = false;
+};
+
+// What a run measured.
+struct Answer {
+  std::vector<DecodeFigures> ways, stages, packed_stages;
+  std::optional<BandwidthFigures> bandwidth;
 };
 
 void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<DecodeItem>& items,
@@ -114,11 +125,10 @@ void PrintTable(const Arguments& arguments, const std::vector<DecodeItem>& items
   cli::PrintOut(out);
 }
 
-void PrintStages(const std::vector<DecodeFigures>& stages) {
+void PrintStages(const char* of, const std::vector<DecodeFigures>& stages) {
   const std::vector<double> added = AddedByStage(stages);
   const double whole = Median(stages.back().milliseconds);
-  std::string out =
-      cli::Format("\n%-10s %10s %7s  %s\n", "stage", "ms/image", "share", "what it is");
+  std::string out = cli::Format("\n%-10s %10s %7s  %s\n", of, "ms/image", "share", "what it is");
   for (std::size_t s = 0; s < stages.size(); ++s) {
     out += cli::Format("%-10s %10.4f %6.1f%%  %s\n", stages[s].name.c_str(), added[s],
                        100 * added[s] / whole, stages[s].description.c_str());
@@ -138,8 +148,8 @@ nlohmann::ordered_json StagesJson(const std::vector<DecodeFigures>& stages) {
 }
 
 void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
-               const std::vector<DecodeFigures>& figures,
-               const std::vector<DecodeFigures>& stages) {
+               const Answer& measured) {
+  const std::vector<DecodeFigures>& figures = measured.ways;
   nlohmann::ordered_json ways = nlohmann::ordered_json::array();
   for (const DecodeFigures& f : figures) {
     nlohmann::ordered_json way{{"name", f.name},
@@ -160,7 +170,11 @@ void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
                  {"packed_bytes_per_image", bytes.packed},
                  {"transform", arguments.transform_text + ",flip"},
                  {"ways", std::move(ways)}});
-  if (!stages.empty()) answer["stages"] = StagesJson(stages);
+  if (!measured.stages.empty()) {
+    answer["stages"] = StagesJson(measured.stages);
+    answer["packed_stages"] = StagesJson(measured.packed_stages);
+  }
+  if (measured.bandwidth) answer["bandwidth"] = JsonOf(*measured.bandwidth);
   cli::PrintJson(answer);
 }
 
@@ -173,19 +187,27 @@ int Run(const Arguments& arguments) {
     std::erase_if(variants, [&](const NamedVariant& v) { return v.name != arguments.only; });
     if (variants.empty()) throw cli::UsageError("--only: there is no way of this name here");
   }
-  std::vector<DecodeFigures> figures = MeasureDecoding(variants, items, arguments.rounds);
-  MeasureQuality(variants, items, arguments.quality_images, figures);
-  std::vector<DecodeFigures> stages;
+  Answer measured;
+  measured.ways = MeasureDecoding(variants, items, arguments.rounds);
+  MeasureQuality(variants, items, arguments.quality_images, measured.ways);
   if (arguments.stages) {
-    std::vector<NamedVariant> parts = DecodeStages();
-    stages = MeasureDecoding(parts, items, arguments.rounds);
+    std::vector<NamedVariant> parts = DecodeStages(false), packed_parts = DecodeStages(true);
+    measured.stages = MeasureDecoding(parts, items, arguments.rounds);
+    measured.packed_stages = MeasureDecoding(packed_parts, items, arguments.rounds);
   }
+  if (arguments.bandwidth)
+    measured.bandwidth =
+        MeasureBandwidth(items, {.threads = arguments.threads, .rounds = arguments.rounds});
   if (arguments.json) {
-    PrintJson(arguments, items, figures, stages);
-  } else {
-    PrintTable(arguments, items, figures);
-    if (!stages.empty()) PrintStages(stages);
+    PrintJson(arguments, items, measured);
+    return cli::kDone;
   }
+  PrintTable(arguments, items, measured.ways);
+  if (arguments.stages) {
+    PrintStages("JPEG", measured.stages);
+    PrintStages("packed", measured.packed_stages);
+  }
+  if (measured.bandwidth) cli::PrintOut(TextOf(*measured.bandwidth));
   return cli::kDone;
 }
 
@@ -218,7 +240,14 @@ cli::Command AddDecodeCommand(CLI::App& program) {
   });
   AddOption(*app, "--only", "WAY", "this way alone, for a profiler",
             [arguments](const std::string& text) { arguments->only = text; });
-  app->add_flag("--stages", arguments->stages, "also what each stage of our decoder costs");
+  app->add_flag("--stages", arguments->stages, "also what each stage of our decoders costs");
+  app->add_flag("--bandwidth", arguments->bandwidth,
+                "also what packed images take of memory's bandwidth,\nbeside a copy's rate");
+  AddOption(*app, "--threads", "N",
+            "of --bandwidth, which measures one and so many\n(default: one for each CPU)",
+            [arguments](const std::string& text) {
+              arguments->threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
+            });
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
   app->footer(std::string(kExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return Run(*arguments); }};

@@ -24,6 +24,7 @@ std::vector<std::uint8_t> RoomFor(const std::vector<DecodeItem>& items) {
 // The JPEG packed, or a packed image as the JPEG it stands for.
 void AddOtherForm(DecodeItem& item) {
   item.packed = item.payload;
+  item.stored_packed = item.payload.codec == Codec::kPacked;
   if (item.payload.codec == Codec::kPacked) {
     item.other_form = JpegFileOf(item.payload);
     item.payload.codec = Codec::kJpeg;

@@ -17,8 +17,9 @@ namespace sluice::bench {
 // One picture to be decoded into target_width x target_height RGB, as a JPEG and packed. `payload`
 // and `packed` point into the dataset, or into `other_form`, which it was made into.
 struct DecodeItem {
-  ImagePayload payload;  // a JPEG
-  ImagePayload packed;   // the JPEG, where that has no packed form
+  ImagePayload payload;        // a JPEG
+  ImagePayload packed;         // the JPEG, where that has no packed form
+  bool stored_packed = false;  // `packed` is what the dataset holds
   Region region;
   std::vector<std::byte> other_form;
 };
@@ -41,8 +42,9 @@ struct NamedVariant {
 // there.
 std::vector<NamedVariant> DecodeVariants();
 
-// Our decoder as far as each of its stages, in their order: a stage's cost is what it adds.
-std::vector<NamedVariant> DecodeStages();
+// Our decoder of JPEGs, or of packed images (a picture that has no packed form as a JPEG), as far
+// as each of its stages, in their order: a stage's cost is what it adds.
+std::vector<NamedVariant> DecodeStages(bool packed);
 
 // The region by the book, in double precision: the whole frame by libjpeg's accurate transform and
 // fancy upsampling, then the region's filter over its bounds, not rounded. Interleaved RGB.

@@ -2,20 +2,15 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
 #include <exception>
-#include <memory>
 #include <random>
 #include <thread>
-
-#include <fcntl.h>
-#include <unistd.h>
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
+#include "bench/direct_read.h"
 #include "bench/page_cache.h"
 #include "format/disk/file.h"
 #include "reader/dataset_state.h"
@@ -26,35 +21,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPiece = std::size_t{4} << 20;
-constexpr std::size_t kAligned = 4096;
-
-// Memory that reads past the page cache may go to.
-struct AlignedBuffer {
-  explicit AlignedBuffer(std::size_t bytes)
-      : data(static_cast<std::byte*>(std::aligned_alloc(kAligned, bytes)), std::free) {
-    if (data == nullptr) throw std::bad_alloc();
-  }
-  std::unique_ptr<std::byte, void (*)(void*)> data;
-};
-
-[[noreturn]] void FailToRead(const std::filesystem::path& path) {
-  throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
-}
-
-// Reads up to `bytes`; less only at the file's end.
-std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
-                   const std::filesystem::path& path) {
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t got = pread(file, to + done, bytes - done, static_cast<off_t>(offset + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) FailToRead(path);
-    if (got == 0) break;
-    done += static_cast<std::size_t>(got);
-  }
-  return done;
-}
-
 double Rate(std::uint64_t bytes, Clock::time_point begin) {
   const std::chrono::duration<double> taken = Clock::now() - begin;
   return static_cast<double>(bytes) / std::max(taken.count(), 1e-9);
@@ -67,13 +33,7 @@ double ReadInOrder(const std::vector<std::filesystem::path>& files, bool& direct
   std::uint64_t bytes = 0;
   const Clock::time_point begin = Clock::now();
   for (const std::filesystem::path& path : files) {
-    int descriptor = direct ? open(path.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT) : -1;
-    if (descriptor < 0) {
-      direct = false;  // a file system in memory, say
-      descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-    }
-    if (descriptor < 0) FailToRead(path);
-    const FileHandle file(descriptor);
+    const FileHandle file = OpenDirect(path, direct);
     for (std::uint64_t offset = 0;; offset += kPiece) {
       if (stop.stop_requested()) throw ReadInterrupted();
       const std::size_t got = ReadAt(file.get(), buffer.data.get(), kPiece, offset, path);

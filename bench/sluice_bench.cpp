@@ -3,12 +3,14 @@
 
 #include <sluice/version.h>
 
+#include "bench/advise/command.h"
 #include "bench/compare_command.h"
 #include "bench/contend_command.h"
 #include "bench/decode.h"
 #include "bench/epoch.h"
 #include "bench/gate_command.h"
 #include "bench/io.h"
+#include "bench/order.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/manual.h"
@@ -21,13 +23,15 @@ int main(int argc, char** argv) {
   program.footer(std::string("\nExamples:\n"
                              "  sluice-bench epoch data/photos\n"
                              "  sluice-bench decode data/photos\n"
+                             "  sluice-bench advise photos/\n"
                              "  sluice-bench epoch --help\n\n") +
                  sluice::cli::kExitCodeHelp);
   return sluice::cli::RunProgram(
       program,
       {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
        sluice::bench::AddCompareCommand(program), sluice::bench::AddGateCommand(program),
-       sluice::bench::AddIoCommand(program), sluice::bench::AddContendCommand(program),
+       sluice::bench::AddIoCommand(program), sluice::bench::AddAdviseCommand(program),
+       sluice::bench::AddOrderCommand(program), sluice::bench::AddContendCommand(program),
        sluice::cli::AddCompletionCommand(program),
        sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
       argc, argv);

@@ -18,9 +18,13 @@ constexpr std::uint64_t kRounds = 3;
 std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image) {
   try {
     const Dataset dataset = Dataset::Open(options.dataset);
-    const std::vector<DecodeItem> items =
-        ChooseDecodeItems(dataset, options.loader.transform, kImages, options.loader.seed);
-    std::vector<NamedVariant> variants = DecodeStages();
+    // Of a dataset that holds both forms, the one its first picture has.
+    const bool packed = dataset.size() > 0 && dataset[0].Payload().codec == Codec::kPacked;
+    std::vector<DecodeItem> items =
+        ChooseDecodeItems(dataset, options.loader.transform, kImages, options.loader.seed, packed);
+    std::erase_if(items, [&](const DecodeItem& item) { return item.stored_packed != packed; });
+    if (items.empty()) return {};
+    std::vector<NamedVariant> variants = DecodeStages(packed);
     const std::vector<DecodeFigures> figures = MeasureDecoding(variants, items, kRounds);
     std::vector<double> added = AddedByStage(figures);
     for (double& milliseconds : added)  // a difference of two times may come out below nothing
@@ -35,7 +39,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
         {"other", "checksums, fields, pixel steps, waiting for a CPU", 1 - sum / whole});
     return parts;
   } catch (const Error&) {
-    return {};  // no JPEGs, or such as go another way
+    return {};  // no JPEGs or packed images, or such as go another way
   } catch (const cli::UsageError&) {
     return {};  // a transform with a border
   }

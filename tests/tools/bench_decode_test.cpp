@@ -70,6 +70,11 @@ TEST_CASE("option --stages says what each stage of decoding adds") {
   REQUIRE(answer["stages"].size() == expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i)
     CHECK(answer["stages"][i]["name"] == expected[i]);
+  const std::vector<std::string> packed = {"parse",   "unpacking", "transform",
+                                           "weights", "resize",    "colour"};
+  REQUIRE(answer["packed_stages"].size() == packed.size());
+  for (std::size_t i = 0; i < packed.size(); ++i)
+    CHECK(answer["packed_stages"][i]["name"] == packed[i]);
   CHECK_THAT(DecodeSmall(folder, {"--stages"}).out, ContainsSubstring("inverse DCT"));
 }
 

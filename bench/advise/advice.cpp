@@ -1,0 +1,151 @@
+#include "bench/advise/advice.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "tools/cli/quantity.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::BytesText;
+using cli::Format;
+using cli::RateText;
+using cli::SecondsText;
+
+std::string MakingSentence(const Advice& advice, const Form& form, const Forecast& forecast) {
+  if (form.as_it_is)
+    return "Leave the dataset as it is: " + form.name.substr(0, form.name.find(','));
+  const char* const verb = advice.facts.dataset ? "transcode" : "convert";
+  return Format("sluice %s %s DATASET %s   (%s, about %s)", verb, advice.source.c_str(),
+                form.options.c_str(), BytesText(forecast.dataset_bytes).c_str(),
+                SecondsText(forecast.convert_seconds).c_str());
+}
+
+std::string EpochSentence(const Advice& advice, const Forecast& forecast) {
+  std::string text = Format("An epoch of %llu images takes %s",
+                            static_cast<unsigned long long>(advice.facts.images),
+                            SecondsText(forecast.epoch_seconds).c_str());
+  if (forecast.machines > 1)
+    text += Format(" on %llu machines", static_cast<unsigned long long>(forecast.machines));
+  if (forecast.first_epoch_seconds > 1.02 * forecast.epoch_seconds)
+    text += ", the first " + SecondsText(forecast.first_epoch_seconds);
+  return text + Format("; what it waits for is %s.", NameOf(forecast.bound));
+}
+
+std::string FeedSentence(const Advice& advice, const Forecast& forecast) {
+  const double need = advice.need.ImagesPerSecond();
+  const std::string rate = RateText(forecast.images_per_second);
+  if (need <= 0)
+    return "One machine gives " + rate + " images/s; --step-ms says whether that is enough.";
+  const std::string wanted = RateText(need);
+  if (forecast.machines == 1) {
+    return Format(
+        "One machine is enough: %s images/s for the %s asked for, with %u decoding %s "
+        "(threads = %u).",
+        rate.c_str(), wanted.c_str(), forecast.threads,
+        forecast.threads == 1 ? "thread" : "threads", forecast.threads);
+  }
+  return Format(
+      "One machine gives %s of the %s images/s asked for. %llu like it feed the trainer "
+      "(each rank reads its own part), or one with %.1f times the CPUs where decoding is "
+      "what it waits for.",
+      rate.c_str(), wanted.c_str(), static_cast<unsigned long long>(forecast.machines),
+      kMargin * need / std::max(forecast.images_per_second, 1e-9));
+}
+
+std::string MemorySentence(const Advice& advice, const FormConstants& constants,
+                           const Forecast& forecast) {
+  const std::string free = BytesText(advice.resources.memory_bytes);
+  const std::string bytes = BytesText(forecast.dataset_bytes);
+  if (forecast.in_memory) {
+    return "Memory: the dataset (" + bytes + ") fits the " + free +
+           " that are free, so the page cache keeps it and later epochs read nothing; cache = "
+           "kLocked only if other programs press on memory.";
+  }
+  const double reads = constants.all_threads_per_second * constants.bytes_per_image;
+  std::string text = "Memory: the dataset (" + bytes + ") does not fit the " + free +
+                     " that are free, so every epoch reads it: ";
+  if (reads <= advice.resources.disk_bytes_per_second) {
+    return text + "the disk is fast enough for that (behind = kDrop leaves memory to others).";
+  }
+  return text +
+         Format(
+             "decoding could use %s/s and the disk gives %s/s. More memory, a faster disk "
+             "(stage) or a smaller form help.",
+             BytesText(static_cast<std::uint64_t>(reads)).c_str(),
+             BytesText(static_cast<std::uint64_t>(advice.resources.disk_bytes_per_second)).c_str());
+}
+
+}  // namespace
+
+void Decide(Advice& advice) {
+  std::vector<FormConstants> constants;
+  std::vector<Forecast> forecasts;
+  std::vector<std::size_t> places;
+  advice.forecasts.clear();
+  for (std::size_t i = 0; i < advice.trials.forms.size(); ++i) {
+    const Trial& trial = advice.trials.forms[i];
+    advice.forecasts.push_back(
+        trial.failed.empty()
+            ? ForecastOf(trial.constants, advice.facts.images, advice.resources, advice.need)
+            : Forecast());
+    if (!trial.failed.empty()) continue;
+    // What is there already needs no room.
+    if (trial.form.as_it_is) advice.forecasts.back().fits_disk = true;
+    constants.push_back(trial.constants);
+    forecasts.push_back(advice.forecasts.back());
+    places.push_back(i);
+  }
+  if (constants.empty()) {
+    const std::string why =
+        advice.trials.forms.empty() ? "" : ": " + advice.trials.forms.front().failed;
+    throw Error(ErrorCode::kUnsupported, advice.source,
+                "the sample could be brought into none of the forms" + why);
+  }
+  advice.chosen = places[ChooseForm(constants, forecasts, advice.need)];
+}
+
+HeldOutError ErrorOf(const Trial& trial) {
+  const auto share = [](double predicted, double measured) {
+    return measured > 0 ? predicted / measured - 1 : 0;
+  };
+  return {share(trial.constants.bytes_per_image, trial.held_bytes_per_image),
+          share(trial.constants.all_threads_per_second, trial.held_images_per_second)};
+}
+
+std::vector<std::string> SentencesOf(const Advice& advice) {
+  const Trial& trial = advice.trials.forms[advice.chosen];
+  const Forecast& forecast = advice.forecasts[advice.chosen];
+  std::vector<std::string> sentences = {
+      MakingSentence(advice, trial.form, forecast), EpochSentence(advice, forecast),
+      FeedSentence(advice, forecast), MemorySentence(advice, trial.constants, forecast)};
+  if (!forecast.fits_disk) {
+    sentences.push_back(Format("The disk has only %s free: this form does not fit.",
+                               BytesText(advice.resources.disk_free_bytes).c_str()));
+  }
+  return sentences;
+}
+
+std::vector<std::string> GpuNames(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& card : std::filesystem::directory_iterator(folder, error)) {
+    std::ifstream file(card.path() / "information");
+    std::string line, name = "unknown";
+    while (std::getline(file, line)) {
+      if (!line.starts_with("Model:")) continue;
+      const std::size_t begin = line.find_first_not_of(" \t", 6);
+      if (begin != std::string::npos) name = line.substr(begin);
+    }
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,261 @@
+#include "bench/advise/command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+#include <sys/statvfs.h>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "bench/accelerators.h"
+#include "bench/advise/advice.h"
+#include "bench/epoch_run.h"
+#include "bench/machine.h"
+#include "bench/measurement.h"
+#include "bench/page_cache.h"
+#include "bench/transform_text.h"
+#include "format/cpu.h"
+#include "reader/cache/available_memory.h"
+#include "reader/transform/geometry.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::ParseInteger;
+
+constexpr const char* kDescription =
+    "Says which form to train from on this machine, and what it costs.\n\n"
+    "SOURCE is a folder of pictures, or a dataset. A sample of it is looked at, brought into "
+    "every\n"
+    "form there is to choose from (in a temporary folder, which goes again), and played from "
+    "memory\n"
+    "through the loader; the very files are read for a second to see what the disk gives. From\n"
+    "these constants come the size of the whole dataset, its epochs, the threads and machines "
+    "that\n"
+    "feed the trainer, and whether memory keeps it. A third of the sample is held out: the column\n"
+    "\"error\" is how far the constants of the rest were from what that third measured. PSNR "
+    "compares\n"
+    "pictures shrunk to a square of the crop's size with those of the source.\n\n"
+    "With a need (--step-ms, --profile) it chooses the smallest form that one machine feeds the\n"
+    "trainer from, at the largest size that allows it; without one, at the usual size, the "
+    "smallest\n"
+    "that is at least three quarters as fast as the fastest.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench advise photos/\n"
+    "  sluice-bench advise photos/ --step-ms 120 --batch-size 256 --gpus 4\n"
+    "  sluice-bench advise data/photos --profile mlperf-resnet50-h100 --gpus 8 --json\n\n";
+
+struct Arguments {
+  std::string source, json_file;
+  Need need;
+  bool own_batch_size = false, own_gpus = false;
+  std::optional<Profile> profile;
+  std::optional<Pipeline> transform;
+  std::string transform_text;
+  std::vector<int> qualities = {90};
+  TrialOptions trial;
+  std::uint64_t seed = 0;
+  bool json = false, quiet = false;
+};
+
+std::vector<int> ParseQualities(const std::string& text) {
+  std::vector<int> qualities;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    qualities.push_back(static_cast<int>(ParseInteger(text.substr(begin, end - begin), 1, 100)));
+    begin = end + 1;
+  }
+  return qualities;
+}
+
+// None where all pictures have one small size, else a random-resized-crop to 224.
+void ChooseTransform(Arguments& arguments, const SourceFacts& facts) {
+  constexpr std::uint32_t kSmall = 96;
+  if (!arguments.transform) {
+    const bool small = facts.uniform() && facts.most_width <= kSmall && facts.most_height <= kSmall;
+    arguments.transform_text = small ? "none" : "rrc:224";
+    arguments.transform = ParseTransform(arguments.transform_text);
+  }
+  arguments.trial.transform = *arguments.transform;
+  const auto extent = Geometry(*arguments.transform).FixedExtent();
+  if (extent) {
+    arguments.trial.side = std::max(extent->width, extent->height);
+  } else {
+    arguments.trial.side = std::min<std::uint32_t>(224, facts.median_width);
+  }
+}
+
+Resources ResourcesHere(const Arguments& arguments, const DiskRate& disk) {
+  Resources resources;
+  resources.threads = arguments.trial.threads;
+  resources.memory_bytes = AvailableMemory();
+  resources.disk_bytes_per_second = disk.bytes_per_second;
+  struct statvfs file_system {};
+  if (statvfs(arguments.source.c_str(), &file_system) == 0)
+    resources.disk_free_bytes = std::uint64_t{file_system.f_bavail} * file_system.f_frsize;
+  return resources;
+}
+
+DiskRate DiskRateOf(const Arguments& arguments, const SourceFacts& facts,
+                    const std::stop_token& stop) {
+  std::vector<std::filesystem::path> files;
+  if (facts.dataset) {
+    files = DatasetFiles(arguments.source);
+  } else {
+    for (const std::string& path : facts.paths)
+      files.push_back(std::filesystem::path(arguments.source) / path);
+  }
+  constexpr double kSeconds = 1;
+  return MeasureDiskRate(files, kSeconds, stop);
+}
+
+void Complete(Arguments& arguments, const std::vector<std::string>& gpus) {
+  if (arguments.profile) {
+    if (!arguments.own_batch_size) arguments.need.batch_size = arguments.profile->batch_size;
+    if (arguments.need.step_seconds == 0)
+      arguments.need.step_seconds = 1e-3 * arguments.profile->step_ms;
+  }
+  if (!arguments.own_gpus) arguments.need.accelerators = std::max<std::size_t>(1, gpus.size());
+}
+
+Advice Advise(Arguments& arguments, const TrialHooks& hooks) {
+  Advice advice;
+  advice.source = arguments.source;
+  advice.gpus = GpuNames("/proc/driver/nvidia/gpus");
+  Complete(arguments, advice.gpus);
+  advice.need = arguments.need;
+  if (hooks.on_step) hooks.on_step("looking at the source", 0, 0);
+  advice.facts = LookAtSource(arguments.source, {}, arguments.seed, hooks.stop);
+  advice.disk = DiskRateOf(arguments, advice.facts, hooks.stop);
+  ChooseTransform(arguments, advice.facts);
+  advice.transform = arguments.transform_text;
+  arguments.trial.source = arguments.source;
+  advice.resources = ResourcesHere(arguments, advice.disk);
+  const LoadWatch others;
+  advice.trials = TryForms(FormsFor(advice.facts, arguments.trial.side, arguments.qualities),
+                           advice.facts, arguments.trial, hooks);
+  WarnOfLoad(others.OtherCpus(), advice.warnings);
+  Decide(advice);
+  return advice;
+}
+
+int Run(Arguments& arguments) {
+  if (arguments.need.step_seconds == 0 && !arguments.profile &&
+      (arguments.own_batch_size || arguments.own_gpus)) {
+    throw cli::UsageError(
+        "--batch-size and --gpus say nothing without a step's time: --step-ms or "
+        "--profile");
+  }
+  const cli::Interrupt interrupt;
+  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "looking",
+                         "trying forms of " + cli::Printable(arguments.source));
+  TrialHooks hooks;
+  hooks.stop = interrupt.token();
+  hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
+    progress.SetActivity(activity);
+    progress.Update(done, all);
+  };
+  const auto interrupted = [&] {
+    progress.Erase();
+    std::fputs("sluice-bench: interrupted\n", stderr);
+    return cli::kInterrupted;
+  };
+  try {
+    const Advice advice = Advise(arguments, hooks);
+    if (interrupt.requested()) return interrupted();
+    progress.Erase();
+    const nlohmann::ordered_json result = JsonOf(advice);
+    if (arguments.json) {
+      cli::PrintJson(result);
+    } else {
+      cli::PrintOut(TextOf(advice));
+    }
+    if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
+    return cli::kDone;
+  } catch (const Interrupted&) {
+    return interrupted();
+  } catch (const Error&) {
+    if (interrupt.requested()) return interrupted();
+    throw;
+  }
+}
+
+void AddOptions(CLI::App& app, Arguments& arguments) {
+  AddOption(app, "--step-ms", "X", "milliseconds in which an accelerator trains a batch",
+            [&arguments](const std::string& text) {
+              arguments.need.step_seconds = 1e-3 * cli::ParseNumber(text, 3'600'000);
+            });
+  AddOption(app, "--batch-size", "N", "samples in each accelerator's batch (default 256)",
+            [&arguments](const std::string& text) {
+              arguments.need.batch_size = ParseInteger(text, 1, 1'000'000);
+              arguments.own_batch_size = true;
+            });
+  AddOption(app, "--gpus", "N",
+            "accelerators that train together (default: those\nfound here, or 1)",
+            [&arguments](const std::string& text) {
+              arguments.need.accelerators = ParseInteger(text, 1, 1'000'000);
+              arguments.own_gpus = true;
+            });
+  AddOption(app, "--profile", "NAME", "mlperf-resnet50-h100: batches of 400 and steps of\n224 ms",
+            [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
+  AddOption(
+      app, "--transform", "STEPS",
+      std::string(kTransformHelp) + "\n(default: rrc:224; none where all are alike and small)",
+      [&arguments](const std::string& text) {
+        arguments.transform = ParseTransform(text);
+        arguments.transform_text = text;
+      });
+  AddOption(app, "--quality", "Q[,Q...]",
+            "of JPEGs that are made, the one most wanted first\n(default 90)",
+            [&arguments](const std::string& text) { arguments.qualities = ParseQualities(text); });
+  AddOption(app, "--sample", "N", "pictures to try the forms on (default 96)",
+            [&arguments](const std::string& text) {
+              arguments.trial.pictures = ParseInteger(text, 1, 10'000);
+            });
+  AddOption(app, "--seconds", "X", "of epochs for each rate, at least (default 0.4)",
+            [&arguments](const std::string& text) {
+              arguments.trial.seconds = cli::ParseNumber(text, 3600);
+            });
+  AddOption(app, "--threads", "N", "decoding threads (default: one for each CPU)",
+            [&arguments](const std::string& text) {
+              arguments.trial.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
+            });
+  AddOption(app, "--seed", "N", "of the sample (default 0)", [&arguments](const std::string& text) {
+    arguments.seed = ParseInteger(text, 0, UINT64_MAX);
+  });
+  AddOption(app, "--scratch", "FOLDER", "where the sample is tried (default: TMPDIR, or /tmp)",
+            [&arguments](const std::string& text) { arguments.trial.scratch = text; });
+}
+
+}  // namespace
+
+cli::Command AddAdviseCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("advise", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  arguments->trial.threads = AvailableCpus();
+  app->add_option("SOURCE", arguments->source, "folder of pictures, or a dataset")
+      ->required()
+      ->type_name("");
+  AddOptions(*app, *arguments);
+  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
+      ->type_name("FILE");
+  app->add_flag("--json", arguments->json,
+                "print one JSON object to standard output, and no\nprogress");
+  app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice::bench

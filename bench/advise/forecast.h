@@ -1,0 +1,78 @@
+// From measured constants to what an epoch of the whole will cost, and which form to choose.
+//
+// Pure arithmetic over what bench/advise/trial.h measured on a sample and what the machine has.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sluice::bench {
+
+// What was measured of one form on a sample.
+struct FormConstants {
+  double bytes_per_image = 0;         // of a dataset: payload, its place in a table, its key
+  double one_thread_per_second = 0;   // images, through the whole loader, from memory
+  double all_threads_per_second = 0;  // the same on `Resources::threads`
+  double converted_per_second = 0;    // images, on all of them; 0: nothing is to be converted
+  std::uint32_t preference = 0;       // 0: the size and quality one would choose first
+};
+
+struct Resources {
+  unsigned threads = 1;            // that may decode
+  std::uint64_t memory_bytes = 0;  // free, the page cache's share included
+  std::uint64_t disk_free_bytes = 0;
+  double disk_bytes_per_second = 0;
+};
+
+// What the trainer asks for. 0 images a second: as many as there are.
+struct Need {
+  double step_seconds = 0;
+  std::uint64_t batch_size = 256;
+  std::uint64_t accelerators = 1;
+
+  double ImagesPerSecond() const noexcept {
+    return step_seconds > 0 ? static_cast<double>(batch_size * accelerators) / step_seconds : 0;
+  }
+};
+
+enum class Bound { kDecoding, kDisk, kTrainer };
+const char* NameOf(Bound bound) noexcept;
+
+struct Forecast {
+  std::uint64_t dataset_bytes = 0;
+  bool fits_disk = false;
+  bool in_memory = false;        // of each of `machines`: later epochs read nothing
+  double images_per_second = 0;  // that each of them could deliver, epoch after epoch
+  double epoch_seconds = 0;      // of later epochs on `machines`, the trainer's pace included
+  double first_epoch_seconds = 0;
+  double convert_seconds = 0;
+  Bound bound = Bound::kDecoding;  // what an epoch waits for
+  unsigned threads = 1;            // that are enough for the trainer, on each machine
+  std::uint64_t machines = 1;      // of this kind that feed the trainer
+};
+
+// The share of free memory that pages of a dataset are counted on to keep.
+inline constexpr double kMemoryShare = 0.8;
+// How far above the trainer's need a form's rate must lie, since both vary.
+inline constexpr double kMargin = 1.15;
+
+Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resources& resources,
+                    const Need& need);
+
+// Without a need, a form this much slower than the fastest may still be chosen for its size.
+inline constexpr double kNearlyAsFast = 0.75;
+
+// The form to choose. With a need: of the most preferred size and quality that has any form which
+// one machine feeds it with, the smallest in bytes; where none is enough, the smallest of those
+// that need the fewest machines. Without one: of the most preferred size and quality, the smallest
+// that is nearly as fast as the fastest. Forms that the disk has no room for are passed over,
+// unless there are no others.
+std::size_t ChooseForm(const std::vector<FormConstants>& forms,
+                       const std::vector<Forecast>& forecasts, const Need& need);
+
+// Images a second on `threads` threads: Amdahl's law through the two that were measured.
+double RateOnThreads(const FormConstants& form, unsigned measured_threads, double threads);
+
+}  // namespace sluice::bench

@@ -1,0 +1,193 @@
+#include "bench/advise/source_facts.h"
+
+#include <algorithm>
+#include <random>
+#include <set>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "format/pixels/decode.h"
+#include "writer/source/png_source.h"
+#include "writer/source/sniff.h"
+#include "writer/source/source_list.h"
+
+namespace sluice::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kDeepest = 16;  // symbolic links may lead back to where they lie
+constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
+
+// Sizes as they come, and what is said of them.
+class Sizes {
+ public:
+  void Add(std::uint32_t width, std::uint32_t height) {
+    widths_.push_back(width);
+    heights_.push_back(height);
+  }
+
+  void Tell(SourceFacts& facts) {
+    if (widths_.empty()) return;
+    std::sort(widths_.begin(), widths_.end());
+    std::sort(heights_.begin(), heights_.end());
+    facts.least_width = widths_.front();
+    facts.median_width = widths_[widths_.size() / 2];
+    facts.most_width = widths_.back();
+    facts.least_height = heights_.front();
+    facts.median_height = heights_[heights_.size() / 2];
+    facts.most_height = heights_.back();
+  }
+
+ private:
+  std::vector<std::uint32_t> widths_, heights_;
+};
+
+// Every file below, but for hidden ones; classes are the folders at the top that hold any.
+std::vector<std::string> ListFiles(const fs::path& root, std::uint64_t most, SourceFacts& facts,
+                                   const std::stop_token& stop) {
+  std::vector<std::string> files;
+  std::set<std::string> classes;
+  const auto options = fs::directory_options::follow_directory_symlink |
+                       fs::directory_options::skip_permission_denied;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(root, options, error);
+  for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
+    if (stop.stop_requested()) ThrowStopped();
+    if (entry->path().filename().native().starts_with('.') || entry.depth() >= kDeepest) {
+      entry.disable_recursion_pending();
+      continue;
+    }
+    std::error_code unknown;
+    if (!entry->is_regular_file(unknown)) continue;
+    if (files.size() == most) {
+      facts.listed_all = false;
+      break;
+    }
+    files.push_back(entry->path().lexically_relative(root).string());
+    const std::size_t slash = files.back().find('/');
+    if (slash != std::string::npos) classes.insert(files.back().substr(0, slash));
+  }
+  if (error) throw Error(ErrorCode::kIo, root.string(), "cannot be listed: " + error.message());
+  facts.classes = classes.size();
+  facts.files = files.size();
+  return files;
+}
+
+// The kind of a file's content, and its size in pixels where it can be converted; width 0 where it
+// cannot.
+std::string KindOf(Bytes content, std::uint32_t& width, std::uint32_t& height) {
+  const Sniffed sniffed = Sniff(content.first(std::min(content.size(), kSniffBytes)));
+  width = 0;
+  if (sniffed.kind == ImageKind::kJpeg) {
+    JpegInfo info;
+    std::string why;
+    if (!ReadJpegInfo(content, info, why)) return "broken";
+    width = info.width;
+    height = info.height;
+  } else if (sniffed.kind == ImageKind::kPng) {
+    try {
+      const PngSource png(content);
+      width = png.width();
+      height = png.height();
+    } catch (const Error&) {
+      return "broken";
+    }
+  }
+  return sniffed.kind == ImageKind::kNone ? "no image" : sniffed.name;
+}
+
+SourceFacts LookAtFolder(const fs::path& root, const LookLimits& limits, std::mt19937_64& random,
+                         const std::stop_token& stop) {
+  SourceFacts facts;
+  std::vector<std::string> files = ListFiles(root, limits.files, facts, stop);
+  std::sort(files.begin(), files.end());  // the sample does not depend on the file system's order
+  std::shuffle(files.begin(), files.end(), random);
+  Sizes sizes;
+  std::vector<std::byte> content;
+  std::uint64_t bytes = 0;
+  for (const std::string& file : files) {
+    if (facts.looked_at == limits.look_at) break;
+    if (stop.stop_requested()) ThrowStopped();
+    ++facts.looked_at;
+    std::uint32_t width = 0, height = 0;
+    try {
+      ReadFile(root / file, kLargestFile, content);
+    } catch (const Error&) {
+      ++facts.kinds["unreadable"];
+      continue;
+    }
+    ++facts.kinds[KindOf(content, width, height)];
+    if (width == 0) continue;
+    sizes.Add(width, height);
+    bytes += content.size();
+    facts.paths.push_back(file);
+  }
+  if (facts.paths.empty()) {
+    throw Error(ErrorCode::kNotFound, root.string(),
+                facts.files == 0 ? "holds no files"
+                                 : "holds no JPEG or PNG among the files that were looked at");
+  }
+  sizes.Tell(facts);
+  const double usable =
+      static_cast<double>(facts.paths.size()) / static_cast<double>(facts.looked_at);
+  const auto files_in_all = static_cast<double>(facts.files);
+  facts.images = static_cast<std::uint64_t>(usable * files_in_all + 0.5);
+  facts.bytes = static_cast<std::uint64_t>(static_cast<double>(bytes) /
+                                           static_cast<double>(facts.looked_at) * files_in_all);
+  return facts;
+}
+
+SourceFacts LookAtDataset(const fs::path& path, const LookLimits& limits, std::mt19937_64& random,
+                          const std::stop_token& stop) {
+  const Dataset dataset = Dataset::Open(path);
+  SourceFacts facts;
+  facts.dataset = true;
+  facts.images = dataset.size();
+  facts.classes = static_cast<std::uint64_t>(
+      std::count_if(dataset.class_counts().begin(), dataset.class_counts().end(),
+                    [](std::uint64_t samples) { return samples > 0; }));
+  if (dataset.images().empty() || dataset.size() == 0)
+    throw Error(ErrorCode::kNotFound, path.string(), "holds no images");
+  facts.bytes = dataset.images().front().payload_bytes;
+  std::set<std::uint64_t> numbers;
+  std::uniform_int_distribution<std::uint64_t> any(0, dataset.size() - 1);
+  if (dataset.size() <= limits.look_at) {
+    for (std::uint64_t i = 0; i < dataset.size(); ++i)
+      numbers.insert(i);
+  }
+  while (numbers.size() < std::min(dataset.size(), limits.look_at))
+    numbers.insert(any(random));
+  Sizes sizes;
+  for (const std::uint64_t number : numbers) {
+    if (stop.stop_requested()) ThrowStopped();
+    const ImagePayload payload = dataset[number].Payload();
+    ++facts.looked_at;
+    ++facts.kinds[std::string(NameOf(payload.codec))];
+    if (payload.codec == Codec::kAbsent) continue;
+    sizes.Add(payload.width, payload.height);
+    facts.numbers.push_back(number);
+  }
+  if (facts.numbers.empty())
+    throw Error(ErrorCode::kNotFound, path.string(), "holds no images in what was looked at");
+  sizes.Tell(facts);
+  std::shuffle(facts.numbers.begin(), facts.numbers.end(), random);
+  return facts;
+}
+
+}  // namespace
+
+SourceFacts LookAtSource(const fs::path& source, const LookLimits& limits, std::uint64_t seed,
+                         const std::stop_token& stop) {
+  std::mt19937_64 random(seed);
+  if (fs::exists(source / "manifest.json")) return LookAtDataset(source, limits, random, stop);
+  if (!fs::is_directory(source)) {
+    throw Error(ErrorCode::kNotFound, source.string(),
+                "is neither a folder of pictures nor a dataset");
+  }
+  return LookAtFolder(source, limits, random, stop);
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,251 @@
+#include "bench/advise/trial.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <map>
+
+#include <sluice/dataset.h>
+#include <sluice/dataset_edit.h>
+#include <sluice/error.h>
+
+#include "bench/decode_task.h"
+#include "bench/epoch_run.h"
+#include "bench/figures.h"
+#include "bench/scratch_folder.h"
+#include "format/disk/bytes.h"
+#include "reader/transform/geometry.h"
+#include "writer/source/source_list.h"
+
+namespace sluice::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a sample takes beside its payload: a row of the block's table, an entry in the directory,
+// its key.
+constexpr double kRowBytes = 96;
+constexpr std::size_t kQualityPictures = 12;
+// A conversion begins by converting so many samples and forgetting them (writer/convert/probe.h),
+// which a small one feels and a large one does not.
+constexpr std::uint64_t kProbedSamples = 64;
+constexpr std::uint64_t kBatch = 64;
+
+double StoredBytesPerImage(const Dataset& dataset) {
+  double bytes = 0;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i)
+    bytes += double(AlignUp(dataset[i].Payload().bytes.size(), kPayloadAlignment)) + kRowBytes;
+  return bytes / static_cast<double>(dataset.size());
+}
+
+// One part of the sample (paths or numbers) in every form.
+struct Part {
+  std::vector<std::string> paths;
+  std::vector<std::uint64_t> numbers;
+  fs::path folder;  // of its datasets
+
+  std::size_t size() const noexcept { return paths.size() + numbers.size(); }
+};
+
+template <class T>
+std::vector<T> Slice(const std::vector<T>& values, std::size_t begin, std::size_t end) {
+  const auto at = [&](std::size_t i) {
+    return values.begin() + static_cast<std::ptrdiff_t>(std::min(i, values.size()));
+  };
+  return {at(begin), at(end)};
+}
+
+class TrialRun {
+ public:
+  TrialRun(const std::vector<Form>& forms, const SourceFacts& facts, const TrialOptions& options,
+           const TrialHooks& hooks)
+      : forms_(forms), facts_(facts), options_(options), hooks_(hooks), scratch_(options.scratch) {}
+
+  Trials Run() {
+    Split();
+    steps_ = 1 + 2 * forms_.size();
+    Step("reading the sample");
+    if (facts_.dataset) {
+      for (const Part* const part : {&fit_, &held_})
+        SubsetDataset(options_.source, part->folder / "own", {.samples = part->numbers},
+                      {{}, hooks_.stop});
+    }
+    MakeReference();
+    Trials trials;
+    trials.fitted = fit_.size();
+    trials.held_out = held_.size();
+    for (const Form& form : forms_) {
+      Trial trial;
+      trial.form = form;
+      trial.constants.preference = form.preference;
+      try {
+        Try(trial);
+      } catch (const Error& error) {
+        if (hooks_.stop.stop_requested()) throw;
+        trial.failed = error.what();
+      }
+      trials.forms.push_back(std::move(trial));
+    }
+    return trials;
+  }
+
+ private:
+  void Step(const std::string& activity) {
+    if (hooks_.stop.stop_requested()) ThrowStopped();
+    if (hooks_.on_step) hooks_.on_step(activity, steps_done_, steps_);
+    ++steps_done_;
+  }
+
+  // Of a sample of one picture both parts are that one.
+  void Split() {
+    const std::size_t all = std::min<std::size_t>(
+        std::max(facts_.paths.size(), facts_.numbers.size()), options_.pictures);
+    const std::size_t fitted = std::max<std::size_t>(1, all - all / 3);
+    const std::size_t held = all > 1 ? fitted : 0;
+    fit_ = {Slice(facts_.paths, 0, fitted), Slice(facts_.numbers, 0, fitted),
+            scratch_.path() / "fit"};
+    held_ = {Slice(facts_.paths, held, all), Slice(facts_.numbers, held, all),
+             scratch_.path() / "held"};
+    for (Part* const part : {&fit_, &held_}) {
+      fs::create_directory(part->folder);
+      std::sort(part->numbers.begin(), part->numbers.end());
+    }
+  }
+
+  // The part in this form; images a second that it took to make it, 0 where nothing was made.
+  double Make(const Part& part, const Form& form, const fs::path& to) const {
+    const auto begin = std::chrono::steady_clock::now();
+    const auto rate = [&](std::uint64_t images) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+      return static_cast<double>(images) / std::max(taken.count(), 1e-9);
+    };
+    if (facts_.dataset) {
+      TranscodeOptions transcode;
+      transcode.image = form.convert.image;
+      transcode.threads = options_.threads;
+      const auto summary = TranscodeDataset(part.folder / "own", to, transcode, {{}, hooks_.stop});
+      return rate(summary.made.samples);
+    }
+    ConvertOptions convert = form.convert;
+    convert.threads = options_.threads;
+    ConvertHooks hooks;
+    hooks.stop = hooks_.stop;
+    const ConvertSummary summary =
+        Convert(ConvertSource::Paths(part.paths, options_.source), to, convert, hooks);
+    return rate(summary.samples + std::min(summary.samples, kProbedSamples));
+  }
+
+  // Images a second of whole epochs from memory, each picture as often in one as makes it long
+  // enough.
+  double RateOf(const fs::path& dataset, unsigned threads) const {
+    EpochOptions epochs;
+    epochs.dataset = dataset;
+    epochs.loader.threads = threads;
+    epochs.loader.batch_size = kBatch;
+    epochs.loader.transform = options_.transform;
+    epochs.loader.channels = 3;
+    epochs.epochs = 1;
+    const std::uint64_t samples = Dataset::Open(dataset).size();
+    const auto repeat = [&](double images) {
+      return static_cast<std::uint64_t>(std::ceil(images / static_cast<double>(samples)));
+    };
+    EpochHooks hooks;
+    hooks.stop = hooks_.stop;
+    epochs.repeat = repeat(4.0 * kBatch);
+    const double first = Median(RunEpochs(epochs, hooks).Rates());
+    epochs.epochs = 3;
+    epochs.repeat = repeat(std::max(first * options_.seconds / 3, 4.0 * kBatch));
+    return Median(RunEpochs(epochs, hooks).Rates());
+  }
+
+  void Try(Trial& trial) {
+    Step("making " + trial.form.name);
+    fs::path fit = fit_.folder / "own", held = held_.folder / "own";
+    if (!trial.form.as_it_is) {
+      fit = fit_.folder / std::to_string(steps_done_);
+      held = held_.folder / std::to_string(steps_done_);
+      trial.constants.converted_per_second = Make(fit_, trial.form, fit);
+      Make(held_, trial.form, held);
+    }
+    Step("playing " + trial.form.name);
+    {
+      const Dataset fitted = Dataset::Open(fit), held_out = Dataset::Open(held);
+      trial.constants.bytes_per_image = StoredBytesPerImage(fitted);
+      trial.held_bytes_per_image = StoredBytesPerImage(held_out);
+      trial.decibels = QualityOf(fitted);
+    }
+    trial.constants.one_thread_per_second = RateOf(fit, 1);
+    trial.constants.all_threads_per_second = options_.threads == 1
+                                                 ? trial.constants.one_thread_per_second
+                                                 : RateOf(fit, options_.threads);
+    trial.held_images_per_second = RateOf(held, options_.threads);
+    if (!trial.form.as_it_is) {
+      fs::remove_all(fit);
+      fs::remove_all(held);
+    }
+  }
+
+  // The whole picture as a square of `side`, by the loader's own decoding.
+  std::vector<std::uint8_t> Shrunk(const ImagePayload& payload) {
+    std::vector<std::uint8_t> pixels(std::size_t{options_.side} * options_.side * 3);
+    const Geometry square({Resize(options_.side)});
+    if (const Defect defect =
+            decoder_.Decode(payload, square.RegionFor(payload.width, payload.height, 0, 0),
+                            {pixels.data(), 3, PixelOrder::kInterleaved})) {
+      throw Error(ErrorCode::kCorrupt, defect);
+    }
+    return pixels;
+  }
+
+  // Some pictures of the fitted part as their sources have them: as pixels, unresized.
+  void MakeReference() {
+    fs::path path = fit_.folder / "own";
+    if (!facts_.dataset) {
+      Part part{Slice(fit_.paths, 0, kQualityPictures), {}, {}};
+      Form form;
+      form.convert.image = ImageCodec::kRaw;
+      form.convert.max_side.reset();
+      path = scratch_.path() / "reference";
+      Make(part, form, path);
+    }
+    const Dataset dataset = Dataset::Open(path);
+    for (std::uint64_t i = 0; i < std::min<std::uint64_t>(dataset.size(), kQualityPictures); ++i) {
+      const ImagePayload payload = dataset[i].Payload();
+      if (payload.pixel_type != PixelType::kUint8) continue;
+      const std::vector<std::uint8_t> pixels = Shrunk(payload);
+      reference_[dataset[i].key()] = {pixels.begin(), pixels.end()};
+    }
+  }
+
+  std::optional<double> QualityOf(const Dataset& dataset) {
+    double sum = 0;
+    std::size_t count = 0;
+    for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+      const auto found = reference_.find(dataset[i].key());
+      if (found == reference_.end()) continue;
+      sum += PeakSignalToNoise(found->second, Shrunk(dataset[i].Payload()));
+      ++count;
+    }
+    if (count == 0) return std::nullopt;
+    return sum / static_cast<double>(count);
+  }
+
+  const std::vector<Form>& forms_;
+  const SourceFacts& facts_;
+  const TrialOptions& options_;
+  const TrialHooks& hooks_;
+  ScratchFolder scratch_;
+  Part fit_, held_;
+  PayloadDecoder decoder_;
+  std::map<std::string, std::vector<double>> reference_;  // by key
+  std::uint64_t steps_ = 0, steps_done_ = 0;
+};
+
+}  // namespace
+
+Trials TryForms(const std::vector<Form>& forms, const SourceFacts& facts,
+                const TrialOptions& options, const TrialHooks& hooks) {
+  return TrialRun(forms, facts, options, hooks).Run();
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,40 @@
+// The bare loop that a loader of raw images is compared with: threads that copy a part of each
+// image, in random order, into batches of their own, and nothing else.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <sluice/dataset.h>
+
+namespace sluice::bench {
+
+class CopyLoop {
+ public:
+  // `samples`: numbers in the dataset, as often as each comes in an epoch. Of every image the
+  // middle `side` x `side` pixels are copied. Throws Error(kUnsupported) where an image is not raw,
+  // or smaller.
+  CopyLoop(Dataset dataset, const std::vector<std::uint64_t>& samples, std::uint32_t side,
+           std::size_t batch_size, unsigned threads);
+
+  // Plays one epoch; the numbers in the order in which they were copied.
+  const std::vector<std::uint64_t>& Play(std::uint64_t epoch);
+
+ private:
+  struct Item {
+    std::uint64_t number = 0;
+    const std::byte* first = nullptr;  // of the part
+    std::size_t stride = 0, row_bytes = 0;
+  };
+  void Copy(unsigned thread, std::size_t begin, std::size_t end);
+
+  Dataset dataset_;  // keeps what the items point into
+  std::vector<Item> items_;
+  std::vector<std::uint64_t> order_;
+  std::uint32_t side_;
+  std::size_t batch_size_, image_bytes_ = 0;
+  // Each thread goes round two batches, as a loader's ring would have them.
+  std::vector<std::vector<std::byte>> batches_;
+};
+
+}  // namespace sluice::bench

@@ -1,0 +1,23 @@
+// How fast files come off the disk they lie on.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stop_token>
+#include <vector>
+
+namespace sluice::bench {
+
+struct DiskRate {
+  double bytes_per_second = 0;
+  std::uint64_t bytes = 0;  // read for it
+  bool direct = true;       // past the page cache; false: the file system has no such reads
+};
+
+// Reads pieces of 1 MiB of the files in random order, with eight readers, past the page cache (or,
+// where that cannot be, after the files have been dropped from it), until `seconds` have passed or
+// all has been read. Throws Error(kIo).
+DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double seconds,
+                         const std::stop_token& stop);
+
+}  // namespace sluice::bench

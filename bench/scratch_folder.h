@@ -1,0 +1,37 @@
+// A folder for what is made on the way, which goes with the object.
+#pragma once
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+
+#include <sluice/error.h>
+
+namespace sluice::bench {
+
+class ScratchFolder {
+ public:
+  // In `parent`; empty: where temporary files belong (TMPDIR). Throws Error(kIo).
+  explicit ScratchFolder(const std::filesystem::path& parent = {}) {
+    const std::filesystem::path place =
+        parent.empty() ? std::filesystem::temp_directory_path() : parent;
+    std::string name = (place / "sluice-bench-XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr)
+      throw Error(ErrorCode::kIo, place.string(), "no temporary folder can be made in it");
+    path_ = name;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+
+  const std::filesystem::path& path() const noexcept { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace sluice::bench

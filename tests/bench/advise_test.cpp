@@ -1,0 +1,147 @@
+// What `sluice-bench advise` finds out before it measures anything.
+#include <filesystem>
+#include <fstream>
+
+#include <sluice/error.h>
+
+#include "bench/advise/advice.h"
+#include "bench/advise/form.h"
+#include "bench/advise/source_facts.h"
+#include "bench/disk_rate.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+#include "tests/temporary_folder.h"
+
+namespace sluice::bench {
+namespace {
+
+using test::TemporaryFolder;
+
+void WriteFile(const std::filesystem::path& path, const std::string& content) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+void WriteJpeg(const std::filesystem::path& path, std::uint32_t width, std::uint32_t height) {
+  const std::vector<std::byte> jpeg = test::MakeJpeg(test::MakePicture(width, height));
+  WriteFile(path, {reinterpret_cast<const char*>(jpeg.data()), jpeg.size()});
+}
+
+SourceFacts FactsOf(std::uint32_t width, std::uint32_t height) {
+  SourceFacts facts;
+  facts.least_width = facts.median_width = facts.most_width = width;
+  facts.least_height = facts.median_height = facts.most_height = height;
+  facts.kinds = {{"JPEG", 10}};
+  return facts;
+}
+
+std::vector<std::string> NamesOf(const std::vector<Form>& forms) {
+  std::vector<std::string> names;
+  for (const Form& form : forms)
+    names.push_back(form.name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a look at a folder counts images by their content and passes over what is hidden") {
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "cats/a.jpg", 40, 30);
+  WriteJpeg(folder / "cats/b.bin", 20, 10);
+  WriteJpeg(folder / "dogs/c.jpg", 64, 48);
+  WriteJpeg(folder / "dogs/.d.jpg", 500, 500);
+  WriteJpeg(folder / ".hidden/e.jpg", 500, 500);
+  WriteFile(folder / "dogs/notes.jpg", "no picture at all");
+  const SourceFacts facts = LookAtSource(folder.path(), {}, 0, {});
+  CHECK_FALSE(facts.dataset);
+  CHECK(facts.files == 4);
+  CHECK(facts.images == 3);
+  CHECK(facts.classes == 2);
+  CHECK(facts.looked_at == 4);
+  CHECK(facts.kinds == std::map<std::string, std::uint64_t>{{"JPEG", 3}, {"no image", 1}});
+  CHECK(facts.least_width == 20);
+  CHECK(facts.median_width == 40);
+  CHECK(facts.most_height == 48);
+  std::uint64_t bytes = 0;
+  for (const char* const name : {"cats/a.jpg", "cats/b.bin", "dogs/c.jpg"})
+    bytes += std::filesystem::file_size(folder / name);
+  CHECK(facts.bytes == bytes);
+  CHECK(facts.paths.size() == 3);
+}
+
+TEST_CASE("a look at a large folder is bounded and says what it did not list") {
+  const TemporaryFolder folder;
+  for (int i = 0; i < 12; ++i)
+    WriteJpeg(folder / (std::to_string(i) + ".jpg"), 16, 16);
+  LookLimits limits;
+  limits.files = 8;
+  limits.look_at = 5;
+  const SourceFacts facts = LookAtSource(folder.path(), limits, 0, {});
+  CHECK_FALSE(facts.listed_all);
+  CHECK(facts.images == 8);
+  CHECK(facts.looked_at == 5);
+  CHECK(facts.paths.size() == 5);
+  CHECK(facts.classes == 0);
+}
+
+TEST_CASE("a folder without pictures is an error") {
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(LookAtSource(folder.path(), {}, 0, {}), Error);
+  WriteFile(folder / "a.txt", "text");
+  CHECK_THROWS_AS(LookAtSource(folder.path(), {}, 0, {}), Error);
+  CHECK_THROWS_AS(LookAtSource(folder / "none", {}, 0, {}), Error);
+}
+
+TEST_CASE("forms of large photos are the two usual sizes and the sources' own") {
+  const std::vector<Form> forms = FormsFor(FactsOf(1000, 800), 224, {90});
+  CHECK(NamesOf(forms) == std::vector<std::string>{"jpeg 500 q90", "packed 500 q90", "raw 500",
+                                                   "jpeg short 256 q90", "packed short 256 q90",
+                                                   "raw short 256", "jpeg own size keep",
+                                                   "packed own size keep"});
+  CHECK(forms[1].options == "--image packed --max-side 500 --quality 90");
+  CHECK(forms[0].preference < forms[3].preference);
+  CHECK(forms[3].preference < forms[6].preference);
+  // Half the crop, half the sides.
+  CHECK(FormsFor(FactsOf(1000, 800), 112, {90}).front().name == "jpeg 250 q90");
+}
+
+TEST_CASE(
+    "forms of pictures that nothing shrinks keep their size, and their own JPEGs come first") {
+  const std::vector<Form> forms = FormsFor(FactsOf(32, 32), 32, {95, 80});
+  CHECK(NamesOf(forms) == std::vector<std::string>{"jpeg own size q95", "packed own size q95",
+                                                   "jpeg own size q80", "packed own size q80",
+                                                   "raw own size", "jpeg own size keep",
+                                                   "packed own size keep"});
+  CHECK(forms[5].preference == 0);
+  CHECK(forms[2].preference == 1);
+  CHECK(forms[4].preference == 0);
+}
+
+TEST_CASE("forms of a dataset are as it is and what it can be transcoded into") {
+  SourceFacts facts = FactsOf(500, 375);
+  facts.dataset = true;
+  facts.kinds = {{"jpeg", 2}, {"packed", 300}};
+  const std::vector<Form> forms = FormsFor(facts, 224, {90});
+  CHECK(NamesOf(forms) == std::vector<std::string>{"packed, as it is", "jpeg", "raw"});
+  CHECK(forms[0].as_it_is);
+  CHECK(forms[2].options == "--image raw");
+}
+
+TEST_CASE("a disk's rate is taken from all the files' bytes where there is time") {
+  const TemporaryFolder folder;
+  WriteFile(folder / "a", std::string(2'500'000, 'a'));
+  WriteFile(folder / "b", std::string(10'000, 'b'));
+  const DiskRate rate = MeasureDiskRate({folder / "a", folder / "b"}, 3600, {});
+  CHECK(rate.bytes == 2'510'000);
+  CHECK(rate.bytes_per_second > 0);
+}
+
+TEST_CASE("names of graphics cards are read where the driver leaves them") {
+  const TemporaryFolder folder;
+  WriteFile(folder / "0000:01:00.0/information", "Model: \t\t NVIDIA H100\nIRQ: 16\n");
+  WriteFile(folder / "0000:02:00.0/information", "IRQ: 17\n");
+  CHECK(GpuNames(folder.path()) == std::vector<std::string>{"NVIDIA H100", "unknown"});
+  CHECK(GpuNames(folder / "none").empty());
+}
+
+}  // namespace sluice::bench

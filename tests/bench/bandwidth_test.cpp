@@ -1,0 +1,73 @@
+// What `sluice-bench decode --bandwidth` measures.
+#include "bench/bandwidth.h"
+
+#include <sluice/error.h>
+
+#include "format/pixels/packed/coefficients.h"
+#include "format/pixels/packed/pack.h"
+#include "reader/transform/geometry.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+
+namespace sluice::bench {
+namespace {
+
+BandwidthOptions Small() {
+  BandwidthOptions options;
+  options.threads = 2;
+  options.rounds = 3;
+  options.arena_bytes = 1 << 20;
+  options.copy_bytes = 1 << 20;
+  options.images = 5;
+  return options;
+}
+
+DecodeItem ItemOf(const Pipeline& transform) {
+  DecodeItem item;
+  const std::vector<std::byte> jpeg = test::MakeJpeg(test::MakePicture(160, 128));
+  packed::Coefficients coefficients;
+  std::string why;
+  REQUIRE(packed::ReadCoefficients(jpeg, coefficients, why) == packed::Taken::kYes);
+  item.other_form = packed::Pack(coefficients);
+  item.packed = {Codec::kPacked, PixelType::kUint8, 3, 160, 128, item.other_form};
+  item.region = Geometry(transform).RegionFor(160, 128, 0, 0);
+  return item;
+}
+
+}  // namespace
+
+TEST_CASE("bandwidth is measured on one thread and on several, and knows what an image takes") {
+  std::vector<DecodeItem> items(1, ItemOf({Resize(32)}));
+  items[0].packed.bytes = items[0].other_form;
+  const BandwidthFigures figures = MeasureBandwidth(items, Small());
+  // The whole picture is shown: all of the payload but for the zeros behind it.
+  const auto whole = static_cast<double>(items[0].other_form.size());
+  CHECK(figures.read_bytes_per_image <= whole);
+  CHECK(figures.read_bytes_per_image > whole - 64);
+  CHECK(figures.written_bytes_per_image == 32 * 32 * 3);
+  REQUIRE(figures.points.size() == 2);
+  CHECK(figures.points[0].threads == 1);
+  CHECK(figures.points[1].threads == 2);
+  for (const BandwidthPoint& point : figures.points) {
+    CHECK(point.copy.size() == 3);
+    CHECK(point.images.size() == 3);
+    CHECK(point.cached_images.size() == 3);
+  }
+}
+
+TEST_CASE("a share of a copy's rate and the threads to its limit follow from the medians") {
+  BandwidthFigures figures;
+  figures.read_bytes_per_image = 60;
+  figures.written_bytes_per_image = 40;
+  figures.points = {{1, {1000, 1000, 1000}, {1, 2, 9}, {}}, {2, {1600}, {4}, {}}};
+  CHECK(ShareOfCopy(figures, figures.points[0]) == Approx(0.2));
+  CHECK(ShareOfCopy(figures, figures.points[1]) == Approx(0.25));
+  CHECK(ThreadsToLimit(figures) == Approx(8));
+}
+
+TEST_CASE("bandwidth of pictures without a packed form cannot be measured") {
+  CHECK_THROWS_AS(MeasureBandwidth({}, Small()), Error);
+  CHECK_THROWS_AS(MeasureBandwidth(std::vector<DecodeItem>(2), Small()), Error);
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,124 @@
+// What is made of the constants that `sluice-bench advise` measures.
+#include "bench/advise/forecast.h"
+
+#include "tests/catch.h"
+
+namespace sluice::bench {
+namespace {
+
+Resources Machine() {
+  Resources resources;
+  resources.threads = 4;
+  resources.memory_bytes = 100'000'000;
+  resources.disk_free_bytes = 1'000'000'000;
+  resources.disk_bytes_per_second = 10'000'000;
+  return resources;
+}
+
+FormConstants FormOf(double bytes, double per_second, std::uint32_t preference = 0) {
+  FormConstants form;
+  form.bytes_per_image = bytes;
+  form.one_thread_per_second = per_second / 4;
+  form.all_threads_per_second = per_second;
+  form.converted_per_second = 100;
+  form.preference = preference;
+  return form;
+}
+
+Need NeedOf(double images_per_second) {
+  return {1.0, static_cast<std::uint64_t>(images_per_second), 1};
+}
+
+std::size_t Chosen(const std::vector<FormConstants>& forms, std::uint64_t images,
+                   const Need& need) {
+  std::vector<Forecast> forecasts;
+  for (const FormConstants& form : forms)
+    forecasts.push_back(ForecastOf(form, images, Machine(), need));
+  return ChooseForm(forms, forecasts, need);
+}
+
+}  // namespace
+
+TEST_CASE("a forecast of what fits memory is bound by decoding, and its first epoch by the disk") {
+  // 1000 images of 50 kB: 50 MB of 80 MB. The disk gives 200 images a second, decoding 500.
+  const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, Machine(), {});
+  CHECK(forecast.dataset_bytes == 50'000'000);
+  CHECK(forecast.fits_disk);
+  CHECK(forecast.in_memory);
+  CHECK(forecast.images_per_second == Approx(500));
+  CHECK(forecast.epoch_seconds == Approx(2));
+  CHECK(forecast.first_epoch_seconds == Approx(5));
+  CHECK(forecast.convert_seconds == Approx(10));
+  CHECK(forecast.bound == Bound::kDecoding);
+  CHECK(forecast.machines == 1);
+  CHECK(forecast.threads == 4);
+}
+
+TEST_CASE("a forecast of what memory cannot keep is bound by the slower of disk and decoding") {
+  const Forecast disk = ForecastOf(FormOf(50'000, 500), 10'000, Machine(), {});
+  CHECK_FALSE(disk.in_memory);
+  CHECK(disk.images_per_second == Approx(200));
+  CHECK(disk.epoch_seconds == Approx(50));
+  CHECK(disk.bound == Bound::kDisk);
+  const Forecast decoding = ForecastOf(FormOf(50'000, 150), 10'000, Machine(), {});
+  CHECK(decoding.images_per_second == Approx(150));
+  CHECK(decoding.bound == Bound::kDecoding);
+  CHECK_FALSE(ForecastOf(FormOf(50'000, 500), 20'001, Machine(), {}).fits_disk);
+}
+
+TEST_CASE("a forecast of a trainer that is fed takes its pace, and no more threads than it needs") {
+  // 4 threads in proportion: 125 each; 200 and its margin of 15% need two.
+  const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, Machine(), NeedOf(200));
+  CHECK(forecast.bound == Bound::kTrainer);
+  CHECK(forecast.epoch_seconds == Approx(5));
+  CHECK(forecast.machines == 1);
+  CHECK(forecast.threads == 2);
+}
+
+TEST_CASE("a forecast says how many machines feed the trainer, each keeping its own part") {
+  // Decoding: 1000 x 1.15 / 500, rounded up.
+  const Forecast small = ForecastOf(FormOf(50'000, 500), 1000, Machine(), NeedOf(1000));
+  CHECK(small.machines == 3);
+  CHECK(small.bound == Bound::kTrainer);
+  CHECK(small.epoch_seconds == Approx(1));
+  // 250 MB: one machine and two read the disk (200 a second each), three keep their 83 MB not
+  // quite, four keep 63 MB and decode 500 a second each.
+  const Forecast large = ForecastOf(FormOf(50'000, 500), 5000, Machine(), NeedOf(1000));
+  CHECK(large.machines == 4);
+  CHECK(large.in_memory);
+  CHECK(large.images_per_second == Approx(500));
+}
+
+TEST_CASE("rates on other counts of threads follow Amdahl's law through the two measured") {
+  FormConstants form;
+  form.one_thread_per_second = 100;
+  form.all_threads_per_second = 250;  // 4 threads: a fifth of the time is serial
+  CHECK(RateOnThreads(form, 4, 1) == Approx(100));
+  CHECK(RateOnThreads(form, 4, 2) == Approx(100 / (0.2 + 0.8 / 2)));
+  CHECK(RateOnThreads(form, 4, 4) == Approx(250));
+  CHECK(RateOnThreads(form, 1, 1) == Approx(250));
+}
+
+TEST_CASE("without a need the smallest form that is nearly as fast as the fastest is chosen") {
+  const std::vector<FormConstants> forms = {FormOf(100, 400), FormOf(150, 900), FormOf(900, 1000),
+                                            FormOf(50, 5000, 1)};
+  CHECK(Chosen(forms, 1000, {}) == 1);
+}
+
+TEST_CASE("with a need the smallest form that meets it at the most preferred size is chosen") {
+  const std::vector<FormConstants> forms = {FormOf(100, 400), FormOf(150, 900), FormOf(900, 1000),
+                                            FormOf(50, 5000, 1)};
+  CHECK(Chosen(forms, 1000, NeedOf(300)) == 0);
+  CHECK(Chosen(forms, 1000, NeedOf(500)) == 1);
+  CHECK(Chosen(forms, 1000, NeedOf(860)) == 2);
+  CHECK(Chosen(forms, 1000, NeedOf(2000)) == 3);
+  CHECK(Chosen(forms, 1000, NeedOf(50'000)) == 3);  // not even that: the fewest machines
+}
+
+TEST_CASE("a form that the disk has no room for is chosen only where no other has") {
+  const std::vector<FormConstants> forms = {FormOf(2'000'000, 1000), FormOf(1000, 100)};
+  CHECK(Chosen(forms, 1000, {}) == 1);
+  CHECK(Chosen({forms[0]}, 1000, {}) == 0);
+}
+
+}  // namespace sluice::bench

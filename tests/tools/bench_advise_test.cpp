@@ -1,0 +1,99 @@
+// sluice-bench advise, run as a user would.
+#include <filesystem>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+const Words kQuick = {"--sample", "6", "--seconds", "0"};
+
+Words Advise(const std::filesystem::path& source, const Words& more) {
+  Words words = {"advise", source.string()};
+  words.insert(words.end(), kQuick.begin(), kQuick.end());
+  words.insert(words.end(), more.begin(), more.end());
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("sluice-bench advise tries forms of a folder, chooses one and leaves nothing behind") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "scratch");
+  WriteClasses(folder / "source", 6, 80, 60);
+  const nlohmann::json answer = JsonOf(
+      Bench(Advise(folder / "source", {"--json", "--scratch", (folder / "scratch").string()})));
+  CHECK(answer["command"] == "advise");
+  CHECK(answer["facts"]["kinds"].size() >= 1);
+  CHECK(answer["fitted"] == 4);
+  CHECK(answer["held_out"] == 2);
+  REQUIRE(answer["forms"].size() >= 3);
+  bool there = false;
+  for (const auto& form : answer["forms"]) {
+    CAPTURE(form.dump());
+    REQUIRE_FALSE(form.contains("failed"));
+    CHECK(form["images_per_second"].get<double>() > 0);
+    CHECK(form["held_out_images_per_second"].get<double>() > 0);
+    const auto images = answer["facts"]["images"].get<double>();
+    CHECK(form["forecast"]["dataset_bytes"].get<double>() ==
+          Approx(images * form["bytes_per_image"].get<double>()).margin(1));
+    there = there || form["form"] == answer["chosen"];
+  }
+  CHECK(there);
+  CHECK_THAT(answer["advice"][0].get<std::string>(), ContainsSubstring("sluice convert"));
+  CHECK(std::filesystem::is_empty(folder / "scratch"));
+}
+
+TEST_CASE("what sluice-bench advise says to type is what sluice takes") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 4, 80, 60);
+  const nlohmann::json answer = JsonOf(Bench(Advise(folder / "source", {"--json"})));
+  int made = 0;
+  for (const auto& form : answer["forms"]) {
+    Words words = {"convert", (folder / "source").string(),
+                   (folder / std::to_string(made++)).string(), "--quiet"};
+    const std::string options = form["options"];
+    for (std::size_t begin = 0; begin < options.size();) {
+      const std::size_t end = std::min(options.find(' ', begin), options.size());
+      words.push_back(options.substr(begin, end - begin));
+      begin = end + 1;
+    }
+    CAPTURE(options);
+    CHECK(Sluice(words).exit_code == 0);
+  }
+}
+
+TEST_CASE("sluice-bench advise on a dataset offers to transcode it and prints a table") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 6, 80, 60);
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const Outcome outcome =
+      Bench(Advise(data, {"--step-ms", "1000", "--batch-size", "1", "--gpus", "1"}));
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("jpeg, as it is"));
+  CHECK_THAT(outcome.out, ContainsSubstring("packed"));
+  CHECK_THAT(outcome.out, ContainsSubstring("One machine is enough"));
+  CHECK_THAT(outcome.out, ContainsSubstring("threads = 1"));
+  for (std::size_t begin = 0; begin < outcome.out.size();) {
+    const std::size_t end = std::min(outcome.out.find('\n', begin), outcome.out.size());
+    CHECK(end - begin <= 110);  // a word longer than the line stands alone: the folder's name
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("sluice-bench advise refuses what it cannot judge") {
+  const TemporaryFolder folder;
+  CHECK(Bench({"advise", (folder / "none").string()}).exit_code == 1);
+  CHECK(Bench({"advise", folder.path().string()}).exit_code == 1);
+  CHECK(Bench({"advise", folder.path().string(), "--gpus", "2"}).exit_code == 2);
+  CHECK(Bench({"advise", folder.path().string(), "--quality", "90,"}).exit_code == 2);
+  CHECK(Bench({"advise"}).exit_code == 2);
+}
+
+}  // namespace sluice::test
