@@ -1,9 +1,11 @@
 #include "bench/compare.h"
 
 #include <algorithm>
+#include <chrono>
 #include <fstream>
 
 #include <sluice/convert.h>
+#include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
 #include "bench/compare_quality.h"
@@ -35,18 +37,55 @@ std::uint64_t BytesIn(const fs::path& folder) {
   return bytes;
 }
 
-void WriteList(const fs::path& path, const fs::path& jpegs,
-               const std::vector<std::uint64_t>& numbers, std::uint64_t repeat) {
-  std::string text;
-  for (std::uint64_t r = 0; r < repeat; ++r) {
-    for (const std::uint64_t number : numbers) {
-      text +=
-          cli::Format("%llu\t", static_cast<unsigned long long>(number)) +
-          (jpegs / cli::Format("%08llu.jpg", static_cast<unsigned long long>(number))).string() +
-          "\n";
-    }
+// Where the dataset's images lie as files.
+class ImageFiles {
+ public:
+  ImageFiles() = default;
+  ImageFiles(fs::path folder, bool raw) : folder_(std::move(folder)), raw_(raw) {
+    fs::create_directories(folder_);
   }
-  WriteTextFile(path, text);
+
+  fs::path PathOf(std::uint64_t number) const {
+    return folder_ /
+           cli::Format(raw_ ? "%08llu.ppm" : "%08llu.jpg", static_cast<unsigned long long>(number));
+  }
+
+  // A JPEG as it is stored, pixels as PPM. Returns the file's size.
+  std::uint64_t Write(std::uint64_t number, const ImagePayload& payload) const {
+    std::string head;
+    if (raw_) head = cli::Format("P6\n%u %u\n255\n", payload.width, payload.height);
+    std::ofstream file(PathOf(number), std::ios::binary);
+    file << head;
+    file.write(reinterpret_cast<const char*>(payload.bytes.data()),
+               static_cast<std::streamsize>(payload.bytes.size()));
+    file.close();
+    if (!file) throw Error(ErrorCode::kIo, folder_.string(), "cannot be written");
+    return head.size() + payload.bytes.size();
+  }
+
+  void WriteList(const fs::path& path, const std::vector<std::uint64_t>& numbers,
+                 std::uint64_t repeat) const {
+    std::string text;
+    for (std::uint64_t r = 0; r < repeat; ++r) {
+      for (const std::uint64_t number : numbers) {
+        text += cli::Format("%llu\t", static_cast<unsigned long long>(number)) +
+                PathOf(number).string() + "\n";
+      }
+    }
+    WriteTextFile(path, text);
+  }
+
+ private:
+  fs::path folder_;
+  bool raw_ = false;
+};
+
+// Whether the dataset holds raw images, all of one size and of three channels.
+bool HoldsRaw(const Dataset& dataset) {
+  if (dataset.size() == 0 || dataset.images().empty()) return false;
+  const ImageSummary& images = dataset.images().front();
+  return dataset[0].Payload().codec == Codec::kRaw && images.uniform() &&
+         images.min_channels == 3 && images.pixel_type == PixelType::kUint8;
 }
 
 // The runs of one comparison, and what they need on disk.
@@ -58,7 +97,7 @@ class Runner {
   Comparison Run() {
     Prepare();
     const LoadWatch others;
-    for (const Contender& contender : AllContenders(options_)) {
+    for (const Contender& contender : AllContenders(options_, comparison_.raw)) {
       Compared compared;
       compared.contender = contender;
       compared.missing = contender.missing;
@@ -86,52 +125,61 @@ class Runner {
     ++steps_done_;
   }
 
-  // The dataset, its JPEGs as files, and the lists of them.
+  // The dataset, its images as files, and the lists of them.
   void Prepare() {
-    steps_ = 1 + AllContenders(options_).size() * (options_.rounds + 2);
     Step("converting");
     fs::create_directories(options_.work);
-    dataset_path_ = options_.source;
-    if (!fs::exists(options_.source / "manifest.json")) {
-      dataset_path_ = options_.work / "dataset";
-      ConvertHooks hooks;
-      hooks.stop = hooks_.stop;
-      ConvertOptions convert;
-      convert.threads = options_.threads;
-      const bool there = fs::exists(dataset_path_ / "manifest.json");
-      const ConvertSummary summary = Convert(options_.source, dataset_path_, convert, hooks);
-      if (!there) convert_seconds_ = summary.seconds;
-    }
+    FindDataset();
     const Dataset dataset = Dataset::Open(dataset_path_);
+    comparison_.raw = HoldsRaw(dataset);
+    comparison_.size = options_.size;
+    if (comparison_.raw) {
+      const ImageSummary& images = dataset.images().front();
+      comparison_.size = std::min({options_.size, images.min_width, images.min_height});
+    }
+    steps_ = 1 + AllContenders(options_, comparison_.raw).size() * (options_.rounds + 2);
     comparison_.pictures = dataset.size();
     comparison_.threads = options_.threads;
-    const fs::path jpegs = options_.work / "jpegs";
-    fs::create_directories(jpegs);
+    const ImageFiles files(options_.work / (comparison_.raw ? "pixels" : "jpegs"), comparison_.raw);
     std::vector<std::uint64_t> all(dataset.size());
     for (std::uint64_t i = 0; i < dataset.size(); ++i) {
       all[i] = i;
       const ImagePayload payload = dataset[i].Payload();
-      if (payload.codec != Codec::kJpeg) {
+      if (payload.codec != (comparison_.raw ? Codec::kRaw : Codec::kJpeg)) {
         throw Error(ErrorCode::kUnsupported, dataset_path_.string(),
-                    "the loaders are compared with JPEGs, and this dataset holds others");
+                    "the loaders are compared with JPEGs, or with raw RGB images of one size, and "
+                    "this dataset holds others");
       }
-      const auto* const bytes = reinterpret_cast<const char*>(payload.bytes.data());
-      std::ofstream file(jpegs / cli::Format("%08llu.jpg", static_cast<unsigned long long>(i)),
-                         std::ios::binary);
-      file.write(bytes, static_cast<std::streamsize>(payload.bytes.size()));
-      file.close();
-      if (!file) throw Error(ErrorCode::kIo, jpegs.string(), "cannot be written");
-      jpeg_bytes_ += payload.bytes.size();
+      file_bytes_ += files.Write(i, payload);
     }
     list_ = options_.work / "list";
-    WriteList(list_, jpegs, all, options_.repeat);
-    quality_ = options_.quality_images > 0 ? PicturesOfOneSize(dataset, options_.quality_images)
-                                           : std::vector<std::uint64_t>();
-    WriteList(options_.work / "quality", jpegs, quality_, 1);
+    files.WriteList(list_, all, options_.repeat);
+    if (comparison_.raw) {
+      quality_ = std::move(all);
+      quality_.resize(std::min<std::size_t>(quality_.size(), options_.quality_images));
+    } else if (options_.quality_images > 0) {
+      quality_ = PicturesOfOneSize(dataset, options_.quality_images);
+    }
+    files.WriteList(options_.work / "quality", quality_, 1);
+  }
+
+  // Converts the source, unless it is a dataset or was converted before.
+  void FindDataset() {
+    dataset_path_ = options_.source;
+    if (fs::exists(options_.source / "manifest.json")) return;
+    dataset_path_ = options_.work / "dataset";
+    ConvertHooks hooks;
+    hooks.stop = hooks_.stop;
+    ConvertOptions convert;
+    convert.threads = options_.threads;
+    const bool there = fs::exists(dataset_path_ / "manifest.json");
+    const ConvertSummary summary = Convert(options_.source, dataset_path_, convert, hooks);
+    if (!there) convert_seconds_ = summary.seconds;
   }
 
   fs::path FolderOf(const Contender& contender) const {
-    return contender.name == "sluice" ? dataset_path_ : options_.work / contender.name;
+    const bool plays_dataset = contender.name == "sluice" || contender.name == "copies";
+    return plays_dataset ? dataset_path_ : options_.work / contender.name;
   }
 
   ContenderRun Call(Compared& one, const std::vector<std::string>& arguments) const {
@@ -145,8 +193,9 @@ class Runner {
 
   void Pack(Compared& one) {
     Step("packing for " + one.contender.name);
-    one.disk_bytes = jpeg_bytes_;
-    if (one.contender.name == "sluice") one.disk_bytes = BytesIn(dataset_path_);
+    one.disk_bytes = file_bytes_;
+    if (FolderOf(one.contender) == dataset_path_) one.disk_bytes = BytesIn(dataset_path_);
+    if (one.contender.name == "sluice-packed") MakePacked(one);
     if (!one.missing.empty() || !one.contender.packs) return;
     const fs::path folder = FolderOf(one.contender);
     fs::remove_all(folder);
@@ -156,6 +205,20 @@ class Runner {
     if (!one.missing.empty()) return;
     one.convert_seconds = run.packed_seconds / static_cast<double>(options_.repeat);
     one.disk_bytes = BytesIn(folder) / options_.repeat;
+  }
+
+  // The same dataset with its images in the packed form.
+  void MakePacked(Compared& one) const {
+    const fs::path folder = FolderOf(one.contender);
+    fs::remove_all(folder);
+    const auto begin = std::chrono::steady_clock::now();
+    TranscodeOptions transcode;
+    transcode.image = ImageCodec::kPacked;
+    transcode.threads = options_.threads;
+    TranscodeDataset(dataset_path_, folder, transcode, {{}, hooks_.stop});
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    one.convert_seconds = taken.count();
+    one.disk_bytes = BytesIn(folder);
   }
 
   void MeasureQuality(Compared& one) {
@@ -171,9 +234,11 @@ class Runner {
       Call(one, {"pack", list, folder.string(), "1"});
       if (!one.missing.empty()) return;
     }
-    Call(one, {"decode", list, folder.string(), std::to_string(options_.size), pixels.string()});
-    if (one.missing.empty())
-      one.decibels = QualityOf(Dataset::Open(dataset_path_), quality_, options_.size, pixels);
+    Call(one, {"decode", list, folder.string(), std::to_string(comparison_.size), pixels.string()});
+    if (!one.missing.empty()) return;
+    const Dataset dataset = Dataset::Open(dataset_path_);
+    one.decibels = comparison_.raw ? QualityOfMiddles(dataset, quality_, comparison_.size, pixels)
+                                   : QualityOf(dataset, quality_, comparison_.size, pixels);
   }
 
   void PlayRound(std::uint64_t round) {
@@ -187,7 +252,7 @@ class Runner {
       one.runs.push_back(
           Call(one, {"play", list_.string(), FolderOf(one.contender).string(),
                      std::to_string(options_.threads), std::to_string(options_.batch_size),
-                     std::to_string(options_.size), cli::Format("%g", options_.seconds)}));
+                     std::to_string(comparison_.size), cli::Format("%g", options_.seconds)}));
     }
   }
 
@@ -218,7 +283,7 @@ class Runner {
   Comparison comparison_;
   fs::path dataset_path_, list_;
   std::vector<std::uint64_t> quality_;  // pictures
-  std::uint64_t jpeg_bytes_ = 0;
+  std::uint64_t file_bytes_ = 0;
   std::optional<double> convert_seconds_;
   std::uint64_t steps_ = 0, steps_done_ = 0;
 };
@@ -233,32 +298,65 @@ std::vector<double> Compared::Rates() const {
   return rates;
 }
 
-std::vector<Contender> AllContenders(const CompareOptions& options) {
-  const std::string self = "/proc/self/exe";
-  std::vector<Contender> all = {
-      {"sluice", {fs::read_symlink(self).string(), "contend", "--", "sluice"}, false, ""},
-      {"plain", {fs::read_symlink(self).string(), "contend", "--", "plain"}, false, ""}};
-  for (const Peer& peer : kPeers) {
-    const fs::path python = options.peers / peer.environment / "bin/python";
-    Contender contender{peer.name,
-                        {python.string(), (options.peers / "contend.py").string(), peer.name},
-                        peer.packs,
-                        ""};
-    if (options.peers.empty()) {
-      contender.missing = "not installed: see --peers";
-    } else if (!fs::exists(python)) {
-      contender.missing = "not installed: " + python.string() + " is not there";
-    }
-    all.push_back(std::move(contender));
+namespace {
+
+// One of this program's own, which `sluice-bench contend` plays.
+Contender OwnContender(const std::string& name, const std::string& played) {
+  return {name, {fs::read_symlink("/proc/self/exe").string(), "contend", "--", played}, false, ""};
+}
+
+// `module`: of bench/peers/contend.
+Contender PeerContender(const CompareOptions& options, const Peer& peer,
+                        const std::string& module) {
+  const fs::path python = options.peers / peer.environment / "bin/python";
+  Contender contender{peer.name,
+                      {python.string(), (options.peers / "contend.py").string(), module},
+                      peer.packs,
+                      ""};
+  if (options.peers.empty()) {
+    contender.missing = "not installed: see --peers";
+  } else if (!fs::exists(python)) {
+    contender.missing = "not installed: " + python.string() + " is not there";
   }
-  if (options.only.empty()) return all;
+  return contender;
+}
+
+std::vector<Contender> EveryContender(const CompareOptions& options, bool raw) {
+  if (raw) {
+    return {OwnContender("sluice", "sluice-raw"), OwnContender("copies", "copies"),
+            PeerContender(options, kPeers[0], "ffcv_raw")};
+  }
+  std::vector<Contender> all = {OwnContender("sluice", "sluice"),
+                                OwnContender("sluice-packed", "sluice-packed"),
+                                OwnContender("plain", "plain")};
+  for (const Peer& peer : kPeers)
+    all.push_back(PeerContender(options, peer, peer.name));
+  return all;
+}
+
+bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void CheckNames(const CompareOptions& options) {
+  std::vector<std::string> names;
+  for (const bool raw : {false, true}) {
+    for (const Contender& contender : EveryContender(options, raw))
+      names.push_back(contender.name);
+  }
   for (const std::string& name : options.only) {
-    if (std::none_of(all.begin(), all.end(), [&](const Contender& c) { return c.name == name; }))
+    if (!IsAmong(names, name))
       throw cli::UsageError("--only: there is no loader named \"" + name + "\"");
   }
+}
+
+std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
+  std::vector<Contender> all = EveryContender(options, raw);
+  if (options.only.empty()) return all;
   std::erase_if(all, [&](const Contender& contender) {  // sluice is what all are compared with
-    return contender.name != "sluice" && std::find(options.only.begin(), options.only.end(),
-                                                   contender.name) == options.only.end();
+    return contender.name != "sluice" && !IsAmong(options.only, contender.name);
   });
   return all;
 }

@@ -1,7 +1,8 @@
 // The same pictures through several loaders, in turns.
 //
 // The source is converted once; the JPEGs of the dataset are written out as files, so that every
-// loader starts from the same bytes, and each packs them into its own format. Then, round after
+// loader starts from the same bytes, and each packs them into its own format. (A dataset of raw
+// images is compared with loaders of raw images instead, from PPM files.) Then, round after
 // round, each plays epochs in a process of its own, in an order that turns with the round: what
 // comes and goes on the machine falls on all of them. Ratios are taken within a round.
 #pragma once
@@ -18,13 +19,13 @@
 namespace sluice::bench {
 
 struct CompareOptions {
-  std::filesystem::path source;   // a folder of pictures, or a dataset
+  std::filesystem::path source;   // a folder of pictures, or a dataset (of JPEGs, or raw images)
   std::filesystem::path work;     // kept from run to run
   std::filesystem::path peers;    // what bench/peers/setup.sh made; empty: none
   std::vector<std::string> only;  // empty: all
   unsigned threads = 0;
   std::size_t batch_size = 64;
-  std::uint32_t size = 224;
+  std::uint32_t size = 224;  // of raw images that are smaller: theirs
   std::uint64_t repeat = 1;  // times each picture comes in an epoch
   std::uint64_t rounds = 3;
   double seconds = 10;                // of measured epochs in each process, at least
@@ -47,13 +48,17 @@ struct Compared {
 struct Comparison {
   std::vector<Compared> loaders;  // sluice first
   std::uint64_t pictures = 0;     // distinct
+  bool raw = false;
+  std::uint32_t size = 0;  // of the crops
   unsigned threads = 0;
   double other_cpus = 0;
   std::vector<std::string> warnings;
 };
 
-// All there are, with the reason where one cannot run.
-std::vector<Contender> AllContenders(const CompareOptions& options);
+// All there are for JPEGs, or for raw images, with the reason where one cannot run.
+std::vector<Contender> AllContenders(const CompareOptions& options, bool raw);
+// Throws cli::UsageError where `options.only` has a name that no loader has.
+void CheckNames(const CompareOptions& options);
 
 struct CompareHooks {
   // "round 2 of 3: ffcv", with what is done and to do.

@@ -22,7 +22,7 @@ using cli::ParseInteger;
 
 constexpr const char* kDescription =
     "Plays the same pictures through this loader and others.\n\n"
-    "SOURCE is a folder of pictures, or a dataset of JPEGs. It is converted once (with the "
+    "SOURCE is a folder of pictures, or a dataset. A folder is converted once (with the "
     "defaults\n"
     "of sluice convert); the dataset's JPEGs are written out, so that every loader starts from "
     "the\n"
@@ -30,6 +30,8 @@ constexpr const char* kDescription =
     "of its own, over several rounds: random-resized-crop and flip, whole epochs, after one that "
     "is\n"
     "not counted. Beside them stands a plain threaded loader of files (samples/plain_loader.h).\n"
+    "A dataset of raw images of one size is compared with loaders of those instead: FFCV's raw\n"
+    "form, and a bare loop that copies and does nothing else; the middle of each is shown.\n"
     "What other loaders need is installed by bench/peers/setup.sh; one that is missing, or that\n"
     "fails, is a line in the table.\n";
 
@@ -61,7 +63,7 @@ int Run(Arguments& arguments) {
   arguments.options.source = arguments.source;
   arguments.options.work = arguments.work;
   arguments.options.peers = arguments.peers;
-  AllContenders(arguments.options);  // notices a wrong --only before anything is done
+  CheckNames(arguments.options);  // before anything is done
   const cli::Interrupt interrupt;
   cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "comparing",
                          "comparing with " + cli::Printable(arguments.source));
@@ -95,8 +97,8 @@ void AddOptions(CLI::App& app, Arguments& arguments) {
   app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
       ->type_name("FOLDER");
   AddOption(app, "--only", "NAME[,NAME...]",
-            "these and sluice: plain, ffcv, dali, tfdata,\ntorchvision, webdataset, mds, litdata, "
-            "spdl",
+            "these and sluice: sluice-packed, plain, ffcv, dali,\ntfdata, torchvision, webdataset, "
+            "mds, litdata, spdl;\nof raw images copies, ffcv",
             [&options](const std::string& text) { options.only = Names(text); });
   app.add_option("--work", arguments.work,
                  "where the formats are kept (default\nsluice-compare); what is there is written "

@@ -28,14 +28,23 @@ std::vector<std::uint64_t> PicturesOfOneSize(const Dataset& dataset, std::uint64
   return most;
 }
 
+namespace {
+
+std::string PixelsIn(const std::filesystem::path& path, std::size_t bytes) {
+  std::ifstream file(path, std::ios::binary);
+  std::string pixels{std::istreambuf_iterator<char>(file), {}};
+  if (pixels.size() != bytes || bytes == 0) {
+    throw Error(ErrorCode::kCorrupt, path.string(), "does not hold the pictures asked for");
+  }
+  return pixels;
+}
+
+}  // namespace
+
 double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                  std::uint32_t size, const std::filesystem::path& pixels) {
-  std::ifstream file(pixels, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
   const std::size_t each = std::size_t{size} * size * 3;
-  if (bytes.size() != each * numbers.size() || numbers.empty()) {
-    throw Error(ErrorCode::kCorrupt, pixels.string(), "does not hold the pictures asked for");
-  }
+  const std::string bytes = PixelsIn(pixels, each * numbers.size());
   double best = 0;
   for (const Filter filter : {Filter::kTriangle, Filter::kArea}) {
     Resize resize(size);
@@ -55,6 +64,28 @@ double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbe
     best = std::max(best, sum / static_cast<double>(numbers.size()));
   }
   return best;
+}
+
+double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
+                        std::uint32_t size, const std::filesystem::path& pixels) {
+  const std::size_t each = std::size_t{size} * size * 3;
+  const std::string bytes = PixelsIn(pixels, each * numbers.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const Sample sample = dataset[numbers[i]];
+    const ImagePayload payload = sample.Payload();
+    const std::size_t left = (payload.width - size) / 2, top = (payload.height - size) / 2;
+    std::vector<double> stored;
+    for (std::size_t y = 0; y < size; ++y) {
+      const std::size_t row = ((top + y) * payload.width + left) * 3;
+      for (std::size_t v = row; v < row + std::size_t{size} * 3; ++v)
+        stored.push_back(double(std::to_integer<int>(payload.bytes[v])));
+    }
+    const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(i * each);
+    sum += PeakSignalToNoise(
+        stored, std::vector<std::uint8_t>(begin, begin + static_cast<std::ptrdiff_t>(each)));
+  }
+  return sum / static_cast<double>(numbers.size());
 }
 
 }  // namespace sluice::bench

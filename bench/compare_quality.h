@@ -17,4 +17,9 @@ std::vector<std::uint64_t> PicturesOfOneSize(const Dataset& dataset, std::uint64
 double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                  std::uint32_t size, const std::filesystem::path& pixels);
 
+// The same of raw images, of which the loader gave the middle `size` x `size` pixels: 99 where they
+// are those that are stored.
+double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
+                        std::uint32_t size, const std::filesystem::path& pixels);
+
 }  // namespace sluice::bench

@@ -70,16 +70,22 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
     if (one->missing.empty() && !one->runs.empty())
       text += cli::Wrapped(one->contender.name + ": " + one->runs.front().about, 100) + "\n";
   }
+  const std::string transform =
+      Format(comparison.raw ? "the middle %u pixels of each side, as stored"
+                            : "random-resized-crop to %u and flip",
+             comparison.size);
   text += cli::Wrapped(
-              Format("%llu pictures, each %llu times an epoch; random-resized-crop to %u and flip; "
+              Format("%llu pictures, each %llu times an epoch; %s; "
                      "batches of %zu; %u threads or processes; %llu rounds in turns, at least %g s "
                      "of whole epochs each after one that is not counted. Packing is from the "
-                     "JPEGs, sluice's from the source; PSNR of whole frames resized, against the "
-                     "nearer of two references (triangle, area)",
+                     "images as files, sluice's from the source; PSNR %s",
                      static_cast<unsigned long long>(comparison.pictures),
-                     static_cast<unsigned long long>(options.repeat), options.size,
+                     static_cast<unsigned long long>(options.repeat), transform.c_str(),
                      options.batch_size, comparison.threads,
-                     static_cast<unsigned long long>(options.rounds), options.seconds),
+                     static_cast<unsigned long long>(options.rounds), options.seconds,
+                     comparison.raw ? "of what is shown, against what is stored (99: the same)"
+                                    : "of whole frames resized, against the nearer of two "
+                                      "references (triangle, area)"),
               100) +
           "\n";
   return text + WarningsText(comparison.warnings);
@@ -118,7 +124,7 @@ nlohmann::ordered_json JsonOf(const Comparison& comparison, const CompareOptions
                {"samples", comparison.pictures},
                {"threads", comparison.threads},
                {"batch_size", options.batch_size},
-               {"transform", Format("rrc:%u,flip", options.size)},
+               {"transform", Format(comparison.raw ? "center:%u" : "rrc:%u,flip", comparison.size)},
                {"repeat", options.repeat},
                {"rounds", options.rounds},
                {"seconds", options.seconds},

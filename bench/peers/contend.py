@@ -5,7 +5,7 @@
     contend.py LOADER decode LIST FOLDER SIZE FILE
 
 LIST has a line "number<TAB>path" for each JPEG of an epoch; a number that is there twice is the same
-picture. `pack` writes the loader's own format into FOLDER. `play` loads epochs of random-resized-crop to
+picture. (Loaders of raw images get PPM files.) `pack` writes the loader's own format into FOLDER. `play` loads epochs of random-resized-crop to
 SIZE and flip, in batches of BATCH, after one that is not counted, for at least SECONDS, and says so on
 standard output, a JSON object a line. `decode` writes the whole frames, stretched to SIZE x SIZE, to FILE,
 as bytes, RGB, in the list's order.
@@ -21,6 +21,8 @@ import os
 import sys
 import time
 
+import numpy
+
 
 def say(**event):
     sys.stdout.write(json.dumps(event) + "\n")
@@ -35,7 +37,7 @@ def items_of(path):
 
 def play(loader, items, folder, threads, batch, size, seconds):
     begun = None
-    distinct = set()
+    counted = []
     for number, epoch in enumerate(loader.epochs(items, folder, threads, batch, size)):
         images = 0
         start = time.perf_counter()
@@ -47,13 +49,13 @@ def play(loader, items, folder, threads, batch, size, seconds):
                 say(event="first", shape=list(pixels.shape))
             images += len(pixels)
             if number == 1:
-                distinct.update(int(n) for n in numbers)
+                counted.append(numpy.array(numbers))  # a copy: loaders use their memory again
         now = time.perf_counter()
         if number > 0:
             say(event="epoch", images=images, seconds=now - start)
             if now - begun >= seconds:
                 break
-    say(event="end", distinct=len(distinct))
+    say(event="end", distinct=len(numpy.unique(numpy.concatenate(counted))))
 
 
 def main():

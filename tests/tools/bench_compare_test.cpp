@@ -58,6 +58,60 @@ TEST_CASE("sluice-bench compare plays this loader and a plain one, with every pi
   CHECK(std::filesystem::file_size(page) > 2000);
 }
 
+TEST_CASE("sluice-bench compare plays packed images of the same pictures, with the same pixels") {
+  const TemporaryFolder folder;
+  const nlohmann::json answer = JsonOf(Compare(
+      folder, {"--only", "sluice-packed", "--json", "--rounds", "1", "--quality-images", "4"}));
+  REQUIRE(answer["loaders"].size() == 2);
+  const nlohmann::json& packed = answer["loaders"][1];
+  CHECK(packed["name"] == "sluice-packed");
+  CHECK(packed["distinct"] == 24);
+  CHECK(packed["psnr_db"] == answer["loaders"][0]["psnr_db"]);
+  CHECK(packed["convert_seconds"].get<double>() > 0);
+}
+
+TEST_CASE("sluice-bench compare plays raw images beside a bare loop of copies") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "pictures", 8, 80, 60);
+  const std::string data = (folder / "raw").string();
+  REQUIRE(Sluice({"convert", (folder / "pictures").string(), data, "--image", "raw"}).exit_code ==
+          0);
+  const nlohmann::json answer = JsonOf(Bench(
+      {"compare", data, "--work", (folder / "work").string(), "--size", "48", "--threads", "2",
+       "--seconds", "0", "--batch-size", "10", "--rounds", "2", "--repeat", "2", "--json"}));
+  CHECK(answer["transform"] == "center:48");
+  CHECK(answer["samples"] == 24);
+  REQUIRE(answer["loaders"].size() == 3);
+  CHECK_THAT(answer["loaders"][2]["missing"].get<std::string>(),
+             ContainsSubstring("not installed"));
+  for (const std::size_t i : {0, 1}) {
+    const nlohmann::json& loader = answer["loaders"][i];
+    INFO(loader.dump());
+    CHECK(loader["name"] == (i == 0 ? "sluice" : "copies"));
+    CHECK(loader["images_per_second"].size() == 2);
+    CHECK(loader["distinct"] == 24);
+    CHECK(loader["images_per_epoch"] == 48);
+    CHECK(loader["psnr_db"] == 99);  // the very pixels
+  }
+  // The files that others would read.
+  std::ifstream file(folder / "work/pixels/00000000.ppm", std::ios::binary);
+  std::string head(12, ' ');
+  file.read(head.data(), static_cast<std::streamsize>(head.size()));
+  CHECK(head == "P6\n80 60\n255");
+}
+
+TEST_CASE("a comparison of images of different sizes as pixels is refused") {
+  const TemporaryFolder folder;
+  WriteJpeg(folder / "pictures/a.jpg", MakePicture(40, 30));
+  WriteJpeg(folder / "pictures/b.jpg", MakePicture(30, 40));
+  const std::string data = (folder / "raw").string();
+  REQUIRE(Sluice({"convert", (folder / "pictures").string(), data, "--image", "raw"}).exit_code ==
+          0);
+  const Outcome outcome = Bench({"compare", data, "--work", (folder / "work").string(), "--quiet"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("raw RGB images of one size"));
+}
+
 TEST_CASE("a loader that is missing or fails is a line in the table, not a failure") {
   const TemporaryFolder folder;
   WritePeer(folder / "peers/main", "echo 'it broke' >&2\nexit 3\n");

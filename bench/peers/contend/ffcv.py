@@ -31,10 +31,12 @@ def describe():
 
 
 def pack(items, folder, threads):
-    writer = DatasetWriter(
-        f"{folder}/samples.beton",
-        {"image": RGBImageField(write_mode="jpg", jpeg_quality=90), "number": IntField()},
-        num_workers=threads)
+    write(items, folder, threads, RGBImageField(write_mode="jpg", jpeg_quality=90))
+
+
+def write(items, folder, threads, image):
+    fields = {"image": image, "number": IntField()}
+    writer = DatasetWriter(f"{folder}/samples.beton", fields, num_workers=threads)
     writer.from_indexed_dataset(Files(items))
 
 

@@ -12,14 +12,10 @@ def packed(item):
     return {"image": torch_parts.read(path), "number": number}
 
 
-class Samples(litdata.StreamingDataset):
+class Samples(torch_parts.Augmented, litdata.StreamingDataset):
     def __init__(self, folder, size):
         super().__init__(folder, shuffle=True)
         self.augment = torch_parts.augment(size)
-
-    def __getitem__(self, index):
-        sample = super().__getitem__(index)
-        return self.augment(torch_parts.decoded(sample["image"])), sample["number"]
 
 
 def describe():

@@ -9,14 +9,10 @@ from streaming.base.util import clean_stale_shared_memory
 from contend import torch_parts
 
 
-class Samples(streaming.StreamingDataset):
+class Samples(torch_parts.Augmented, streaming.StreamingDataset):
     def __init__(self, folder, batch, size):
         super().__init__(local=folder, shuffle=True, batch_size=batch)
         self.augment = torch_parts.augment(size)
-
-    def __getitem__(self, index):
-        sample = super().__getitem__(index)
-        return self.augment(torch_parts.decoded(sample["image"])), sample["number"]
 
 
 def describe():

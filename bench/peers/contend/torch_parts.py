@@ -19,6 +19,14 @@ def read(path):
         return file.read()
 
 
+class Augmented:
+    """Over a streaming dataset of {"image": JPEG, "number"}: decoded and augmented samples."""
+
+    def __getitem__(self, index):
+        sample = super().__getitem__(index)
+        return self.augment(decoded(sample["image"])), sample["number"]
+
+
 def decode_paths(items, size):
     stretch = v2.Resize((size, size), antialias=True)
     return numpy.stack([stretch(decoded(read(path))).permute(1, 2, 0).numpy() for _, path in items])
