@@ -65,7 +65,7 @@ DatasetState::DatasetState(const std::filesystem::path& path)
   }
 }
 
-DatasetState::DatasetState(const DatasetState& other)
+DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
     : folder(other.folder),
       id(other.id),
       manifest(other.manifest),
@@ -73,13 +73,14 @@ DatasetState::DatasetState(const DatasetState& other)
       shape(other.shape),
       shards(other.shards),
       images(other.images),
+      advice_(advice),
       owned_(shards.size()),
       open_(shards.size()) {}
 
 std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
                                               const std::filesystem::path& path) const {
   return std::make_unique<ShardFile>(path, manifest.schema,
-                                     ShardExpectation::Of(manifest.shards[shard]));
+                                     ShardExpectation::Of(manifest.shards[shard]), advice_);
 }
 
 const ShardFile& DatasetState::Shard(std::uint32_t shard) {

@@ -20,7 +20,9 @@ namespace sluice {
 struct DatasetState {
   explicit DatasetState(const std::filesystem::path& folder);
   // The same dataset, with none of its shards mapped yet.
-  explicit DatasetState(const DatasetState& other);
+  DatasetState(const DatasetState& other, MapAdvice advice);
+  DatasetState(const DatasetState&) = delete;
+  DatasetState& operator=(const DatasetState&) = delete;
 
   // The shard, mapped on first use. Throws Error. Thread-safe, and lock-free once it is mapped.
   const ShardFile& Shard(std::uint32_t shard);
@@ -44,6 +46,7 @@ struct DatasetState {
   std::vector<ImageSummary> images;
 
  private:
+  const MapAdvice advice_ = MapAdvice::kNormal;
   std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
 
   std::mutex open_mutex_;  // held while a shard is being mapped

@@ -75,7 +75,7 @@ void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
   }
 }
 
-MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
+MappedFile::MappedFile(const std::filesystem::path& path, MapAdvice advice) : path_(path) {
   const FileHandle file = OpenForReading(path);
   struct stat info {};
   const std::uint64_t size = RegularFileSize(file, path, info);
@@ -84,6 +84,7 @@ MappedFile::MappedFile(const std::filesystem::path& path) : path_(path) {
   if (size == 0) return;
   void* const address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
   if (address == MAP_FAILED) ThrowIo(path, "cannot be mapped", errno);
+  if (advice == MapAdvice::kPageByPage) madvise(address, size, MADV_RANDOM);
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
 

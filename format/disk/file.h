@@ -40,12 +40,15 @@ FileHandle OpenForReading(const std::filesystem::path& path);
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content);
 
+// Whether the kernel reads what lies around a page that is touched, or that page alone.
+enum class MapAdvice { kNormal, kPageByPage };
+
 // A regular file mapped read-only, whole. What may be cut short or fail to be read meanwhile is
 // read under a Guard(), and used if it is not Lost() then.
 class MappedFile {
  public:
   MappedFile() = default;
-  explicit MappedFile(const std::filesystem::path& path);
+  explicit MappedFile(const std::filesystem::path& path, MapAdvice advice = MapAdvice::kNormal);
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();

@@ -158,11 +158,11 @@ ShardExpectation ShardExpectation::Of(const ManifestShard& entry) {
 }
 
 ShardFile::ShardFile(const std::filesystem::path& path, const Schema& schema,
-                     const ShardExpectation& expect)
+                     const ShardExpectation& expect, MapAdvice advice)
     : name_(path.string()),
       schema_(schema),
       layout_(schema),
-      file_(path),
+      file_(path, advice),
       column_fields_(ColumnFields(schema)) {
   const auto differs = [](const auto& expected, const auto& found) {
     return expected.has_value() && *expected != found;
@@ -327,10 +327,19 @@ Bytes ShardFile::Column(std::size_t column) const noexcept {
 
 BlockView ShardFile::Block(std::uint32_t block) const {
   const BlockEntry entry = block_entry(block);
-  const Bytes bytes = file_.bytes().subspan(entry.offset, entry.bytes);
   std::atomic<std::uint64_t>& word = verified_[block / 64];
   const std::uint64_t bit = std::uint64_t{1} << (block % 64);
-  if ((word.load(std::memory_order_relaxed) & bit) != 0) {
+  const Bytes bytes = file_.bytes().subspan(entry.offset, entry.bytes);
+  if ((word.load(std::memory_order_relaxed) & bit) != 0) return Block(block, bytes, true);
+  const ReadGuard guard = Guard();
+  const BlockView view = Block(block, bytes, false);
+  word.fetch_or(bit, std::memory_order_relaxed);
+  return view;
+}
+
+BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const {
+  const BlockEntry& entry = block_entry(block);
+  if (checked) {
     // The header was good when first read; what is used of it comes from the checked directory, so
     // that a file changed under the mapping cannot lead outside of the block.
     BlockHeader header;
@@ -340,7 +349,6 @@ BlockView ShardFile::Block(std::uint32_t block) const {
     return {bytes, header};
   }
   const std::string place = "block " + std::to_string(block);
-  const ReadGuard guard = Guard();
   BlockHeader header;
   if (const Defect defect = BlockView::ParseHeader(bytes, header)) Corrupt(place, defect);
   if (header.bytes != entry.bytes || header.count != entry.count || header.number != block ||
@@ -351,7 +359,6 @@ BlockView ShardFile::Block(std::uint32_t block) const {
   }
   BlockView view(bytes, header);
   if (const Defect defect = view.VerifyTable()) Corrupt(place, defect);
-  word.fetch_or(bit, std::memory_order_relaxed);
   return view;
 }
 

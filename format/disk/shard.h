@@ -125,7 +125,7 @@ class ShardFile {
   // `schema`: of the dataset; a shard with another one is refused. Errors: kNotFound, kIo,
   // kCorrupt, kUnsupported.
   ShardFile(const std::filesystem::path& path, const Schema& schema,
-            const ShardExpectation& expect = {});
+            const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal);
 
   const std::string& name() const noexcept { return name_; }
   const Schema& schema() const noexcept { return schema_; }
@@ -157,6 +157,8 @@ class ShardFile {
 
   // A block, its header and table verified on first use. Throws Error(kCorrupt).
   BlockView Block(std::uint32_t block) const;
+  // The same of a block's bytes that lie elsewhere; `checked`: an earlier call has verified them.
+  BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;

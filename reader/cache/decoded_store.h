@@ -13,6 +13,7 @@
 
 #include "format/disk/file.h"
 #include "reader/device/host_buffer.h"
+#include "reader/order/shape.h"
 
 namespace sluice {
 
@@ -26,6 +27,8 @@ class DecodedStore {
   bool Has(std::uint64_t sample) const noexcept {
     return entries_[sample].place.load(std::memory_order_acquire) < kTaken;
   }
+  // Of all samples of a block, by its number in the dataset.
+  bool HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept;
   // The picture's bytes, in the store or read into `scratch`; empty where it is not kept, or can no
   // longer be read as it was written.
   Bytes Get(std::uint64_t sample, std::vector<std::byte>& scratch) const;

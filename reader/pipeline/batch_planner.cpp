@@ -1,20 +1,26 @@
 #include "reader/pipeline/batch_planner.h"
 
 #include "reader/pipeline/checked_options.h"
-#include "reader/pipeline/read_ahead.h"
+#include "reader/pipeline/mapped_read_ahead.h"
 
 namespace sluice {
 
 BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
                            const FieldChoice& choice, const DecodedStore* store,
-                           const std::atomic<bool>& give_up)
+                           DirectFiles* direct, const std::atomic<bool>& give_up)
     : dataset_(dataset),
       options_(options),
-      choice_(choice),
-      store_(store),
-      give_up_(give_up),
       deal_(dataset.shape, DealOptionsOf(options)),
-      behind_(dataset, options) {}
+      behind_(dataset, options) {
+  if (direct == nullptr) {
+    reading_ = std::make_unique<MappedReadAhead>(dataset, choice, store, give_up);
+  } else {
+    auto reading = std::make_unique<DirectReadAhead>(
+        dataset, choice, store, *direct, options.shuffle == Shuffle::kSequential, give_up);
+    direct_ = reading.get();
+    reading_ = std::move(reading);
+  }
+}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (!any_planned_) first_epoch_ = epoch;
@@ -23,10 +29,17 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   // An order that was left in the middle has announced blocks that may be gone by now.
   plan_.reset();
   behind_.CloseAll();
+  if (direct_ != nullptr) direct_->CloseAll();
   plan_.emplace(dataset_.shape, options_, deal_, epoch);
 }
 
-void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
+void BatchPlanner::Cancel() {
+  reading_->Cancel();
+  plan_.reset();  // it has announced blocks that will not come
+  behind_.CloseAll();
+}
+
+std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
   BeginEpoch(epoch, batch);
   next_batch_ = batch + 1;
   const EpochSize& size = plan_->size;
@@ -51,12 +64,13 @@ void BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
     for (const std::uint64_t block : opened_)
       stage_->Want(dataset_.shape.Row(block, 0).shard);
   }
-  read_ahead_bytes_ += ReadAhead(dataset_, choice_, store_, opened_, give_up_);
+  reading_->Begin();
   behind_.EndBatch();
+  return reading_->asked();
 }
 
 void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
-  const bool let_go = behind_.active();
+  if (direct_ != nullptr) slot.blocks.resize(options_.batch_size);
   for (std::size_t row = 0; row < slot.rows; ++row) {
     const Deal::Row dealt = deal_.RowOf(plan_->size, batch, row);
     slot.valid += dealt.fills_up ? 0 : 1;
@@ -66,10 +80,20 @@ void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
     const SampleRef ref = plan_->order.At(dealt.position, opened_);
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
-    if (!let_go) continue;
+    const std::uint64_t block = dataset_.shape.first_block(ref.shard) + ref.block;
     for (std::size_t i = before; i < opened_.size(); ++i)
-      behind_.Open(opened_[i], plan_->order.SamplesIn(opened_[i]));
-    behind_.Use(dataset_.shape.first_block(ref.shard) + ref.block);
+      Announce(opened_[i]);
+    if (direct_ != nullptr) slot.blocks[row] = direct_->Use(block);
+    if (behind_.active()) behind_.Use(block);
+  }
+}
+
+void BatchPlanner::Announce(std::uint64_t block) {
+  if (direct_ == nullptr) {
+    reading_->Ask(block);
+    if (behind_.active()) behind_.Open(block, plan_->order.SamplesIn(block));
+  } else {
+    direct_->Open(block, plan_->order.SamplesIn(block));
   }
 }
 

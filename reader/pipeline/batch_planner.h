@@ -2,11 +2,13 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "reader/cache/decoded_store.h"
 #include "reader/cache/shard_stage.h"
+#include "reader/direct/direct_read_ahead.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/blocks_behind.h"
 #include "reader/pipeline/epoch_plan.h"
@@ -16,29 +18,35 @@ namespace sluice {
 
 class BatchPlanner {
  public:
-  // All arguments must outlive the planner; `store` may be null. Reading ahead ends early where
-  // `give_up` is set meanwhile.
+  // All arguments must outlive the planner; `store` may be null, and `direct` is unless shards are
+  // read past the page cache. Reading ahead ends early where `give_up` is set meanwhile.
   BatchPlanner(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice,
-               const DecodedStore* store, const std::atomic<bool>& give_up);
+               const DecodedStore* store, DirectFiles* direct, const std::atomic<bool>& give_up);
 
-  // Fills the slot for a batch and makes what it needs resident.
-  void Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
+  // Fills the slot for a batch and begins to read what it needs. Returns what Await() is told.
+  std::uint64_t Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
+  // Returns when what a batch needs is there.
+  void Await(std::uint64_t plan) { reading_->Await(plan); }
+  // Whether another batch may be planned before the last one is there.
+  bool HasRoom() const noexcept { return reading_->HasRoom(); }
+  // Forgets the batches that are not there yet.
+  void Cancel();
 
   // Told of every shard before it is read from; null for none. Must outlive the planner's calls.
   void StageWith(ShardStage* stage) noexcept { stage_ = stage; }
 
-  std::uint64_t read_ahead_bytes() const noexcept { return read_ahead_bytes_; }  // so far
+  std::uint64_t read_ahead_bytes() const noexcept { return reading_->bytes_read(); }  // so far
 
  private:
   void BeginEpoch(std::uint64_t epoch, std::uint64_t batch);
   void FillRows(std::uint64_t batch, Slot& slot);
+  void Announce(std::uint64_t block);  // it will be needed from now on
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
-  const FieldChoice& choice_;
-  const DecodedStore* store_;
   ShardStage* stage_ = nullptr;
-  const std::atomic<bool>& give_up_;
+  std::unique_ptr<ReadAhead> reading_;
+  DirectReadAhead* direct_ = nullptr;  // `reading_`, where that is one
   Deal deal_;
   std::optional<EpochPlan> plan_;  // of the epoch planned last
   std::uint64_t first_epoch_ = 0;  // the first that was planned
@@ -46,7 +54,6 @@ class BatchPlanner {
   std::uint64_t next_batch_ = 0;  // of plan_, if batches are asked for in order
   BlocksBehind behind_;
   std::vector<std::uint64_t> opened_;
-  std::uint64_t read_ahead_bytes_ = 0;
 };
 
 }  // namespace sluice

@@ -1,12 +1,13 @@
 #include "reader/pipeline/blocks_behind.h"
 
-#include "reader/pipeline/read_ahead.h"
+#include "reader/pipeline/mapped_read_ahead.h"
 
 namespace sluice {
 
 BlocksBehind::BlocksBehind(DatasetState& dataset, const LoaderOptions& options)
     : dataset_(dataset),
-      behind_(options.shuffle == Shuffle::kRandom ? Behind::kKeep : options.behind),
+      behind_(options.shuffle == Shuffle::kRandom || options.direct ? Behind::kKeep
+                                                                    : options.behind),
       one_at_a_time_(options.shuffle == Shuffle::kSequential),
       ring_(1 + options.prefetch + options.hold) {}
 

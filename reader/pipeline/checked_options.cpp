@@ -58,6 +58,14 @@ void CheckCache(const LoaderOptions& options) {
   if (!options.stage.empty() && options.cache == Cache::kLocked) {
     Refuse("LoaderOptions::cache = kLocked reads the whole dataset at once; leave stage empty");
   }
+  if (options.direct && options.shuffle == Shuffle::kRandom) {
+    Refuse(
+        "LoaderOptions::direct would read a whole block for each sample of Shuffle::kRandom; "
+        "play in quasi-random order, or leave direct false");
+  }
+  if (options.direct && options.cache == Cache::kLocked) {
+    Refuse("LoaderOptions::cache = kLocked keeps the page cache that direct goes past; set one");
+  }
   if (options.cache == Cache::kLocked && options.behind != Behind::kKeep) {
     Refuse("LoaderOptions::cache = kLocked keeps what LoaderOptions::behind lets go of; set one");
   }

@@ -88,4 +88,11 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
   return choice;
 }
 
+FieldChoice FieldChoice::WithoutImage() const {
+  FieldChoice rest = *this;
+  rest.chosen[image] = false;
+  rest.all_payloads = false;
+  return rest;
+}
+
 }  // namespace sluice

@@ -17,6 +17,9 @@ struct FieldChoice {
   // Whether every payload of the dataset is wanted.
   bool all_payloads = true;
 
+  // What is left where every picture is at hand already.
+  FieldChoice WithoutImage() const;
+
   // Throws Error(kInvalidArgument) for names that the dataset lacks, and for a mask without the
   // image that it follows.
   static FieldChoice Of(const DatasetState& dataset, const LoaderOptions& options);

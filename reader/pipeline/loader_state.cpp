@@ -33,7 +33,7 @@ bool KeepsPictures(const SlotLayout& layout) {
 }  // namespace
 
 LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
-    : dataset_(options.stage.empty() ? std::move(dataset) : WithOwnShards(dataset)),
+    : dataset_(WithOwnShards(dataset, options)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       geometry_(options_.transform),
       program_(options_.transform),
@@ -64,6 +64,9 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   if (!options_.stage.empty()) {
     stage_ = std::make_unique<ShardStage>(*dataset_.state(), options_.stage, options_.stage_bytes);
   }
+  if (options_.direct) {
+    direct_ = std::make_unique<DirectFiles>(std::make_shared<BlockMemory>(Memory().blocks));
+  }
   const std::size_t count = 1 + options_.prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
     auto slot = std::make_unique<Slot>();
@@ -81,9 +84,12 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   }
 }
 
-Dataset LoaderState::WithOwnShards(const Dataset& dataset) {
+// Those that are not as anybody else's: moved to another disk, or mapped for their headers alone.
+Dataset LoaderState::WithOwnShards(const Dataset& dataset, const LoaderOptions& options) {
+  if (options.stage.empty() && !options.direct) return dataset;
   Dataset own;
-  own.state_ = std::make_shared<DatasetState>(*dataset.state());
+  own.state_ = std::make_shared<DatasetState>(
+      *dataset.state(), options.direct ? MapAdvice::kPageByPage : MapAdvice::kNormal);
   return own;
 }
 
@@ -168,6 +174,7 @@ void LoaderState::Abandon() {
 }
 
 void LoaderState::ResetForPlanning(Slot& slot) {
+  slot.blocks.clear();
   slot.handed_out = 0;
   slot.done = 0;
   slot.in_hand = 0;
@@ -176,9 +183,9 @@ void LoaderState::ResetForPlanning(Slot& slot) {
   slot.abandoned.store(false, std::memory_order_relaxed);
 }
 
-bool LoaderState::MayPlan() {
+bool LoaderState::MayPlan(bool some_asked) {
   if (!playing_ || free_.empty() || BatchesOf(plan_epoch_) == 0) return false;
-  return !options_.repeat_first_batch || (planned_.empty() && repeated_ == nullptr);
+  return !options_.repeat_first_batch || (!some_asked && planned_.empty() && repeated_ == nullptr);
 }
 
 template <class Ready>
@@ -192,53 +199,88 @@ void LoaderState::Wait(std::condition_variable& condition, std::unique_lock<std:
 }
 
 void LoaderState::RunPlanner() {
-  BatchPlanner planner(*dataset_.state(), options_, choice_, decoded_.get(), give_up_);
+  BatchPlanner planner(*dataset_.state(), options_, choice_, decoded_.get(), direct_.get(),
+                       give_up_);
   planner.StageWith(stage_.get());
+  std::deque<Asked> asked;  // in order; of one generation
   std::unique_lock lock(mutex_);
   for (;;) {
-    Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(); });
-    if (stopping_) return;
-    Slot& slot = *free_.back();
-    free_.pop_back();
-    const std::uint64_t generation = generation_;
-    const std::uint64_t epoch = plan_epoch_;
-    const std::uint64_t batch = plan_batch_;
-    if (++plan_batch_ == BatchesOf(epoch)) {
-      ++plan_epoch_;
-      plan_batch_ = 0;
+    if (asked.empty()) {
+      Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(false); });
     }
-    give_up_.store(false, std::memory_order_relaxed);
-    lock.unlock();
-    ResetForPlanning(slot);
-    const Clock::time_point start = options_.trace ? Clock::now() : Clock::time_point();
-    try {
-      planner.Plan(epoch, batch, slot);
-    } catch (const std::bad_alloc&) {
-      slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
+    if (stopping_) {
+      lock.unlock();
+      planner.Cancel();
+      lock.lock();
+      stats_.read_ahead_bytes = planner.read_ahead_bytes();
+      return;
     }
-    if (options_.trace) {
-      Record(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, start, Clock::now());
-    }
-    lock.lock();
-    stats_.read_ahead_bytes = planner.read_ahead_bytes();
-    if (generation != generation_) {
-      free_.push_back(&slot);
+    if (!asked.empty() && asked.front().generation != generation_) {
+      lock.unlock();
+      planner.Cancel();
+      lock.lock();
+      for (const Asked& batch : asked)
+        free_.push_back(batch.slot);
+      asked.clear();
       continue;
     }
-    if (slot.error) {  // nothing to decode: it goes through as it is
-      slot.error_row = 0;
-      slot.rows = slot.handed_out = slot.done = 0;
-      if (handing_out_ == planned_.size()) ++handing_out_;
+    if (MayPlan(!asked.empty()) && (asked.empty() || planner.HasRoom())) {
+      asked.push_back(PlanNext(planner, lock));
+      continue;
     }
-    planned_.push_back(&slot);
-    work_.notify_all();
-    if (planned_.front() == &slot && slot.done == slot.rows) ready_.notify_one();
+    const Asked batch = asked.front();
+    lock.unlock();
+    planner.Await(batch.plan);
+    lock.lock();
+    stats_.read_ahead_bytes = planner.read_ahead_bytes();
+    if (batch.generation != generation_) continue;
+    asked.pop_front();
+    Publish(batch);
   }
+}
+
+LoaderState::Asked LoaderState::PlanNext(BatchPlanner& planner,
+                                         std::unique_lock<std::mutex>& lock) {
+  Slot& slot = *free_.back();
+  free_.pop_back();
+  Asked asked{&slot, 0, generation_, {}};
+  const std::uint64_t epoch = plan_epoch_;
+  const std::uint64_t batch = plan_batch_;
+  if (++plan_batch_ == BatchesOf(epoch)) {
+    ++plan_epoch_;
+    plan_batch_ = 0;
+  }
+  give_up_.store(false, std::memory_order_relaxed);
+  lock.unlock();
+  ResetForPlanning(slot);
+  if (options_.trace) asked.since = Clock::now();
+  try {
+    asked.plan = planner.Plan(epoch, batch, slot);
+  } catch (const std::bad_alloc&) {
+    slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
+  }
+  lock.lock();
+  return asked;
+}
+
+void LoaderState::Publish(const Asked& asked) {
+  Slot& slot = *asked.slot;
+  if (options_.trace) {
+    Record(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, asked.since, Clock::now());
+  }
+  if (slot.error) {  // nothing to decode: it goes through as it is
+    slot.error_row = 0;
+    slot.rows = slot.handed_out = slot.done = 0;
+    if (handing_out_ == planned_.size()) ++handing_out_;
+  }
+  planned_.push_back(&slot);
+  work_.notify_all();
+  if (planned_.front() == &slot && slot.done == slot.rows) ready_.notify_one();
 }
 
 void LoaderState::RunWorker(unsigned thread) {
   RowWorker worker(*dataset_.state(), options_, geometry_, program_, batch_program_, layout_,
-                   follow_, decoded_.get(), faults_);
+                   follow_, decoded_.get(), direct_.get(), faults_);
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);
@@ -401,6 +443,7 @@ LoaderStats LoaderState::Stats() {
   stats.faults = faults_.count();
   stats.prefetch = options_.prefetch;
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
+  if (direct_ != nullptr) stats.refused_shards = direct_->refused();
   if (decoded_ != nullptr) {
     stats.kept_pictures = decoded_->kept();
     stats.kept_bytes = decoded_->kept_bytes();

@@ -63,7 +63,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   LoaderMemory Memory() const;
 
  private:
-  static Dataset WithOwnShards(const Dataset& dataset);
+  static Dataset WithOwnShards(const Dataset& dataset, const LoaderOptions& options);
   void RunPlanner();
   void RunWorker(unsigned thread);
   // For LoaderOptions::trace; nothing where there is none.
@@ -74,6 +74,16 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void Abandon();            // mutex held
   void Release(Slot* slot);  // the consumer is done with it; any thread
   void ResetForPlanning(Slot& slot);
+  // A batch that has been planned, and is being read.
+  struct Asked {
+    Slot* slot = nullptr;
+    std::uint64_t plan = 0;  // of BatchPlanner
+    std::uint64_t generation = 0;
+    Clock::time_point since;
+  };
+  // For the planner; they hold the mutex but for the work itself.
+  Asked PlanNext(BatchPlanner& planner, std::unique_lock<std::mutex>& lock);
+  void Publish(const Asked& asked);
   Batch Deliver();  // mutex held; the front is done
   Batch Repeat();   // mutex held; there is a batch to repeat
   void Advance();   // mutex held; the stream, by one batch
@@ -81,7 +91,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   template <class Ready>
   void Wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
             WaitClock& clock, Ready ready);
-  bool MayPlan();  // mutex held
+  bool MayPlan(bool some_asked);  // mutex held
   std::uint64_t GlobalBatch() const noexcept { return options_.batch_size * options_.world_size; }
   std::uint64_t BatchesOf(std::uint64_t epoch);  // mutex held
 
@@ -99,6 +109,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   FaultLog faults_;
   std::unique_ptr<DecodedStore> decoded_;  // Cache::kDecoded
   std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage; gone once stopped
+  std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::direct
 
   std::mutex mutex_;
   std::condition_variable plan_;   // planner: a slot is free, or the stream has changed

@@ -94,12 +94,22 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
   const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
   memory.window = window.blocks * block_bytes;
   memory.mapped = shape.bytes();
-  if (options.behind != Behind::kKeep && options.shuffle != Shuffle::kRandom) {
+  const bool let_go = options.behind != Behind::kKeep && options.shuffle != Shuffle::kRandom;
+  if (let_go || options.direct) {
     // What was closed by the batches in the ring and the one that is being planned still waits.
     const std::uint64_t rows = (slots + 1) * options.batch_size;
     const std::uint64_t windows = 1 + CeilDiv(rows, std::max<std::uint64_t>(window.samples, 1)) +
                                   (options.shuffle == Shuffle::kSequential ? 1 : 0);
     memory.mapped = std::min(memory.mapped, windows * memory.window);
+    if (options.direct) {
+      // Rows of a list may each be in a block of their own.
+      if (!options.samples.all()) {
+        memory.mapped = std::min(shape.bytes(), memory.mapped + rows * block_bytes);
+      }
+      memory.blocks = memory.mapped + options.threads * block_bytes;
+      memory.blocks += CeilDiv(memory.blocks, 8);
+      memory.mapped = 0;
+    }
   }
   return memory;
 }

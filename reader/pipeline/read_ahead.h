@@ -1,30 +1,48 @@
-// Making blocks resident before the decoding threads touch them.
+// Reading blocks before the decoding threads need them: a stage of its own, in the planner's
+// thread.
+//
+// Blocks are asked for in the order in which they will be needed, and read in that order with so
+// many bytes in flight, across batches, so that the device's queue does not run empty at a batch's
+// end. What cannot be opened or read is no error here: it shows when a sample is used.
 #pragma once
 
-#include <atomic>
-#include <vector>
-
-#include "reader/cache/decoded_store.h"
-#include "reader/dataset_state.h"
-#include "reader/pipeline/field_choice.h"
+#include <cstdint>
 
 namespace sluice {
 
-// Reads the blocks (by number in the dataset) into the page cache and into this process's page
-// tables, block by block, and returns when that is done. It is a hint: what cannot be opened or
-// read shows when it is used. Where fields are left out, or all of a block's pictures are
-// in the store (null for none), only the others' parts of a block are read. Ends early where
-// `give_up` is set meanwhile. Returns the bytes that were read.
-std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
-                        const std::vector<std::uint64_t>& blocks, const std::atomic<bool>& give_up);
+class ReadAhead {
+ public:
+  virtual ~ReadAhead() = default;
 
-// Takes a block out of this process's page tables, and where `drop` says so out of the page cache.
-// The kernel maps up to 64 KiB around a page that is touched: those of the blocks beside it go
-// along where they may.
-struct Beside {
-  bool before = false;
-  bool behind = false;
+  // Asks for a block, by number in the dataset. Nothing is read before Begin().
+  virtual void Ask(std::uint64_t block) = 0;
+  // Begins to read what has been asked for, as much of it as may be in flight.
+  virtual void Begin() = 0;
+  // Returns when the first `count` blocks that were ever asked for have been read, or early where
+  // the flag that gives up is set.
+  virtual void Await(std::uint64_t count) = 0;
+  // Forgets what has been asked for and is not read yet.
+  virtual void Cancel() = 0;
+
+  std::uint64_t asked() const noexcept { return asked_; }  // blocks, ever
+  // Whether more may be asked for without waiting.
+  bool HasRoom() const noexcept { return begun_ == asked_ && bytes_in_flight_ < depth_bytes_; }
+  std::uint64_t bytes_read() const noexcept { return bytes_read_; }
+
+  // So many bytes may be in flight.
+  std::uint64_t depth_bytes() const noexcept { return depth_bytes_; }
+  void SetDepth(std::uint64_t bytes) noexcept { depth_bytes_ = bytes; }
+
+ protected:
+  std::uint64_t asked_ = 0;
+  std::uint64_t begun_ = 0;     // of these: with all that is wanted of them in flight or read
+  std::uint64_t finished_ = 0;  // of these: the first so many are read
+  std::uint64_t bytes_in_flight_ = 0;
+  std::uint64_t bytes_read_ = 0;
+
+ private:
+  // Enough for the queues of fast disks.
+  std::uint64_t depth_bytes_ = std::uint64_t{16} << 20;
 };
-void ForgetBlock(DatasetState& dataset, std::uint64_t block, Beside beside, bool drop);
 
 }  // namespace sluice

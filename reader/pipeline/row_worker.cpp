@@ -17,6 +17,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
   for (std::size_t row = begin; row < end; ++row) {
     if (slot.abandoned.load(std::memory_order_relaxed)) return outcome;
     if (!Fill(slot, row) && !Settle(slot, row, outcome)) return outcome;
+    if (!slot.blocks.empty()) slot.blocks[row].reset();  // makes room for the next one
   }
   // After the fact, so that a file that was cut in the middle of a page, which reads as zeros, is
   // noticed where no checksum does it.
@@ -101,6 +102,7 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
     const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
     if (ref.index == faulty.index) continue;
     slot.refs[row] = ref;
+    if (!slot.blocks.empty()) slot.blocks[row].reset();
     if (!Fill(slot, row)) continue;
     decoder_.LookAtFilesAnew();
     if (!decoder_.StillThere(slot, row)) continue;

@@ -20,11 +20,12 @@ Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
 SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
                              const Geometry& geometry, const PixelProgram& program,
                              const SlotLayout& layout, const FollowPlan& follow,
-                             DecodedStore* store)
+                             DecodedStore* store, DirectFiles* direct)
     : dataset_(dataset),
       geometry_(geometry),
       program_(program),
       layout_(layout),
+      direct_(direct),
       pictures_(store, options.transform),
       fields_(dataset, layout, follow, geometry, options.boxes) {}
 
@@ -32,8 +33,14 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
   try {
     const ShardFile& shard = dataset_.Shard(ref.shard);
+    std::shared_ptr<const HeldBlock> held;
+    if (direct_ != nullptr) {
+      held = slot.blocks[row];
+      // A substitute, or one whose shard could not be opened before.
+      if (held == nullptr || !held->read()) held = direct_->Read(ref.shard, shard, ref.block);
+    }
     const ReadGuard guard = shard.Guard();
-    const Defect defect = Read(shard, slot, row);
+    const Defect defect = Read(shard, held.get(), slot, row);
     if (defect == nullptr) return true;
     error_ = Describe(ref, defect);
   } catch (const Error& error) {
@@ -44,9 +51,10 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   return false;
 }
 
-Defect SampleDecoder::Read(const ShardFile& shard, Slot& slot, std::size_t row) {
+Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& slot,
+                           std::size_t row) {
   const SampleRef& ref = slot.refs[row];
-  const BlockView block = shard.Block(ref.block);
+  const BlockView block = held != nullptr ? held->View(shard, ref.block) : shard.Block(ref.block);
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
     std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
     if (array.field == Schema::kNone) {
@@ -66,23 +74,27 @@ Defect SampleDecoder::Read(const ShardFile& shard, Slot& slot, std::size_t row) 
       payload_bytes_ += payload.size();
   }
   // Zeros in the place of bytes that could not be read look like anything, even like a good image.
-  if (Lost(shard, block, ref.row) || (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)))) {
-    throw shard.Unreadable(PlaceOf(ref));
-  }
-  if (defect == nullptr && pictures_.pending() && !shard.CutBefore(payload_)) {
+  const bool lost = held != nullptr
+                        ? Lost(*held, block, ref.row)
+                        : Lost(shard, block, ref.row) ||
+                              (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)));
+  if (lost) throw shard.Unreadable(PlaceOf(ref));
+  if (defect == nullptr && pictures_.pending() && (held != nullptr || !shard.CutBefore(payload_))) {
     pictures_.Keep(ref.index);
   }
   return defect;
 }
 
-bool SampleDecoder::Lost(const ShardFile& shard, const BlockView& block, std::uint32_t row) const {
+template <class Source>
+bool SampleDecoder::Lost(const Source& source, const BlockView& block, std::uint32_t row) const {
   const std::vector<Bytes>& others = fields_.payloads();
-  return shard.Lost(block.Row(row)) || shard.Lost(payload_) ||
+  return source.Lost(block.Row(row)) || source.Lost(payload_) ||
          std::any_of(others.begin(), others.end(),
-                     [&shard](const Bytes payload) { return shard.Lost(payload); });
+                     [&source](const Bytes payload) { return source.Lost(payload); });
 }
 
 bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
+  if (direct_ != nullptr) return true;  // what was read stays as it was
   const bool verified = slot.verify && (slot.verify_raw || !met_raw_);
   if (verified && layout_.image_field != Schema::kNone) return true;
   const SampleRef& ref = slot.refs[row];

@@ -5,6 +5,7 @@
 
 #include "format/pixels/decode.h"
 #include "reader/cache/kept_pictures.h"
+#include "reader/direct/direct_files.h"
 #include "reader/pipeline/field_reader.h"
 #include "reader/pipeline/slot.h"
 
@@ -12,10 +13,11 @@ namespace sluice {
 
 class SampleDecoder {
  public:
-  // All arguments must outlive the decoder; `store` may be null.
+  // All arguments must outlive the decoder; `store` may be null, and `direct` is unless shards are
+  // read past the page cache.
   SampleDecoder(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
                 const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow,
-                DecodedStore* store);
+                DecodedStore* store, DirectFiles* direct);
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
@@ -38,8 +40,10 @@ class SampleDecoder {
   std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }  // decoded so far
 
  private:
-  Defect Read(const ShardFile& shard, Slot& slot, std::size_t row);
-  bool Lost(const ShardFile& shard, const BlockView& block, std::uint32_t row) const;
+  Defect Read(const ShardFile& shard, const HeldBlock* held, Slot& slot, std::size_t row);
+  // Whether anything that the sample was made from was not there: `source` knows.
+  template <class Source>
+  bool Lost(const Source& source, const BlockView& block, std::uint32_t row) const;
   Defect DecodeImage(const BlockView& block, Slot& slot, std::size_t row);
   std::string PlaceOf(const SampleRef& ref) const;
   Error Describe(const SampleRef& ref, const char* defect) const;
@@ -49,6 +53,7 @@ class SampleDecoder {
   const Geometry& geometry_;
   const PixelProgram& program_;
   const SlotLayout& layout_;
+  DirectFiles* direct_;
   PayloadDecoder decoder_;
   PixelProgram::Scratch scratch_;
   KeptPictures pictures_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include <sluice/loader.h>
 
 #include "reader/device/host_buffer.h"
+#include "reader/direct/held_block.h"
 #include "reader/order/shape.h"
 #include "reader/pipeline/slot_layout.h"
 #include "reader/pipeline/variable_rows.h"
@@ -42,8 +44,10 @@ struct Slot {
   std::vector<SampleFlag> flags;
   std::vector<std::uint64_t> positions;  // in the epoch, by row
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
-  bool verify = true;                    // compare payloads with their checksums
-  bool verify_raw = true;                // raw ones, too
+  // LoaderOptions::direct: the block of each row until it is decoded.
+  std::vector<std::shared_ptr<const HeldBlock>> blocks;
+  bool verify = true;      // compare payloads with their checksums
+  bool verify_raw = true;  // raw ones, too
   std::uint64_t draw_seed = 0;
 
   // Progress, guarded by the loader's mutex.

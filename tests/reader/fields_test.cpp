@@ -6,7 +6,7 @@
 
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_ranges.h"
-#include "reader/pipeline/read_ahead.h"
+#include "reader/pipeline/mapped_read_ahead.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -222,8 +222,12 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   CHECK(RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options))
             .size() == 1);
   const std::atomic<bool> give_up{false};
-  const std::uint64_t read =
-      ReadAhead(state, FieldChoice::Of(state, options), nullptr, {0}, give_up);
+  const FieldChoice choice = FieldChoice::Of(state, options);
+  MappedReadAhead reading(state, choice, nullptr, give_up);
+  reading.Ask(0);
+  reading.Begin();
+  reading.Await(1);
+  const std::uint64_t read = reading.bytes_read();
   CHECK(read > 8 * 576);
   CHECK(read < 8 * (576 + 192 + 64) + 8 * 512);  // and the table
 }

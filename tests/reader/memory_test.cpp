@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/process_memory.h"
 #include "tests/reader/sample_data.h"
@@ -23,25 +24,6 @@ constexpr bool kSanitized = true;  // their own memory is counted along
 constexpr bool kSanitized = false;
 #endif
 
-constexpr std::uint64_t kPictureBytes = 64 * 64 * 3;
-
-// `count` raw pictures of 64x64; blocks of 16, about 200 kB.
-std::filesystem::path WriteLargerDataset(const TemporaryFolder& folder, int count) {
-  const std::filesystem::path path = folder / "larger";
-  DatasetWriter writer(path, {{Field::Image(), Field::Label("label", {"a", "b"})}},
-                       {"larger", 100'000'000, 16});
-  std::vector<std::uint8_t> pixels(kPictureBytes);
-  for (int i = 0; i < count; ++i) {
-    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
-    std::fill(pixels.begin(), pixels.end(), static_cast<std::uint8_t>(i));
-    sample.SetPixels("image", 64, 64, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
-    sample.Set<std::int32_t>("label", i % 2);
-    writer.Add(sample);
-  }
-  writer.Finish();
-  return path;
-}
-
 // Four lanes of two blocks.
 LoaderOptions SmallWindow(Behind behind) {
   LoaderOptions options = OptionsFor(16, 2);
@@ -49,37 +31,6 @@ LoaderOptions SmallWindow(Behind behind) {
   options.window_samples = 4 * 2 * 16;
   options.behind = behind;
   return options;
-}
-
-// The shards' pages in the page cache.
-std::uint64_t CachedBytes(const Dataset& dataset) {
-  std::uint64_t cached = 0;
-  for (const ShardSummary& shard : dataset.shards()) {
-    const int fd = open((dataset.path() / shard.file).c_str(), O_RDONLY | O_CLOEXEC);
-    REQUIRE(fd >= 0);
-    void* const memory = mmap(nullptr, shard.bytes, PROT_READ, MAP_SHARED, fd, 0);
-    close(fd);
-    REQUIRE(memory != MAP_FAILED);
-    std::vector<unsigned char> pages((shard.bytes + 4095) / 4096);
-    const int asked = mincore(memory, shard.bytes, pages.data());
-    munmap(memory, shard.bytes);
-    REQUIRE(asked == 0);
-    cached += 4096 * static_cast<std::uint64_t>(std::count_if(
-                         pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
-  }
-  return cached;
-}
-
-// False where the file system keeps its pages whatever it is told.
-bool DropFromCache(const Dataset& dataset) {
-  for (const ShardSummary& shard : dataset.shards()) {
-    const int fd = open((dataset.path() / shard.file).c_str(), O_RDONLY | O_CLOEXEC);
-    REQUIRE(fd >= 0);
-    fdatasync(fd);
-    posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    close(fd);
-  }
-  return CachedBytes(dataset) == 0;
 }
 
 }  // namespace

@@ -48,4 +48,23 @@ inline std::filesystem::path WriteJpegDataset(const TemporaryFolder& folder, int
   return path;
 }
 
+inline constexpr std::uint64_t kPictureBytes = 64 * 64 * 3;  // of a WriteLargerDataset
+
+// `count` raw pictures of 64x64; blocks of 16, about 200 kB.
+inline std::filesystem::path WriteLargerDataset(const TemporaryFolder& folder, int count) {
+  const std::filesystem::path path = folder / "larger";
+  DatasetWriter writer(path, {{Field::Image(), Field::Label("label", {"a", "b"})}},
+                       {"larger", 100'000'000, 16});
+  std::vector<std::uint8_t> pixels(kPictureBytes);
+  for (int i = 0; i < count; ++i) {
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+    std::fill(pixels.begin(), pixels.end(), static_cast<std::uint8_t>(i));
+    sample.SetPixels("image", 64, 64, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+    sample.Set<std::int32_t>("label", i % 2);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return path;
+}
+
 }  // namespace sluice::test

@@ -111,6 +111,13 @@ struct LoaderOptions {
   std::uint64_t window_bytes = 0;
   std::uint64_t window_samples = 0;
   Behind behind = Behind::kKeep;
+  // Reads blocks past the page cache (O_DIRECT) into memory of the loader's own, which holds the
+  // blocks that are open and nothing behind them: for data much larger than memory, which would
+  // push everything else out of the page cache and never be found there again. By io_uring, where
+  // this build and the kernel have it, else by eight threads. Batches are the same to the byte. On
+  // a file system that refuses, the same reads go through the page cache and are dropped from it
+  // (LoaderStats::refused_shards). Not for Shuffle::kRandom, which opens a block for each sample.
+  bool direct = false;
   Cache cache = Cache::kPageCache;
   // kDecoded: how much is kept at most, and in which folder of a local disk; empty: in memory. The
   // file there has no name, and is gone when the loader is.

@@ -20,14 +20,17 @@ struct LoaderMemory {
   std::uint64_t bookkeeping = 0;
   // Cache::kDecoded: 24 bytes a sample, and cache_bytes where they lie in memory.
   std::uint64_t kept = 0;
-  std::uint64_t own() const noexcept { return slots + scratch + bookkeeping + kept; }
+  // LoaderOptions::direct: the blocks that are open and those of the batches in the ring, as
+  // `mapped` says, and one for each thread, each an eighth larger than the mean block.
+  std::uint64_t blocks = 0;
+  std::uint64_t own() const noexcept { return slots + scratch + bookkeeping + kept + blocks; }
 
   // The blocks that are open for shuffling at once on this rank; for Shuffle::kSequential one block
   // and for Shuffle::kRandom the dataset.
   std::uint64_t window = 0;
-  // Pages that are mapped at once: a window and the blocks of the batches in the ring, which is
-  // under two windows where a window holds as many samples as the ring. With Behind::kKeep, the
-  // whole dataset.
+  // Pages that are mapped at once, 0 where LoaderOptions::direct reads blocks past them: a window
+  // and the blocks of the batches in the ring, which is under two windows where a window holds as
+  // many samples as the ring. With Behind::kKeep, the whole dataset.
   std::uint64_t mapped = 0;
 };
 

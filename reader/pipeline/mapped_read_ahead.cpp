@@ -1,10 +1,9 @@
-#include "reader/pipeline/read_ahead.h"
+#include "reader/pipeline/mapped_read_ahead.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
-#include <deque>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -25,8 +24,6 @@ constexpr int kPopulateRead = 22;
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
 // One call asks for no more than the device's read-ahead, silently; this is the usual smallest.
 constexpr std::size_t kAskBytes = std::size_t{128} << 10;
-// So much is asked for before it is waited for: enough for the queues of fast disks.
-constexpr std::size_t kInFlightBytes = std::size_t{16} << 20;
 
 // Advice is taken for whole pages of the machine's, which may be larger than the format's: the page
 // that `data` lies in begins here.
@@ -88,50 +85,63 @@ std::vector<Bytes> WantedOf(DatasetState& dataset, const FieldChoice& choice, st
   }
 }
 
-bool AllKept(const DatasetState& dataset, const DecodedStore* store, std::uint64_t block) {
-  if (store == nullptr) return false;
-  const SampleRef first = dataset.shape.Row(block, 0);
-  const DatasetShape::Shard& shard = dataset.shape.shards()[first.shard];
-  const std::uint64_t count = std::min<std::uint64_t>(
-      shard.block_samples, shard.samples - std::uint64_t{first.block} * shard.block_samples);
-  for (std::uint64_t sample = first.index; sample < first.index + count; ++sample) {
-    if (!store->Has(sample)) return false;
-  }
-  return true;
-}
-
-FieldChoice WithoutImage(FieldChoice choice) {
-  choice.chosen[choice.image] = false;
-  choice.all_payloads = false;
-  return choice;
-}
-
 }  // namespace
 
-std::uint64_t ReadAhead(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
-                        const std::vector<std::uint64_t>& blocks,
-                        const std::atomic<bool>& give_up) {
-  std::uint64_t asked = 0;
-  std::uint64_t read = 0;
-  std::deque<Bytes> in_flight;
-  const FieldChoice others = store == nullptr ? choice : WithoutImage(choice);
-  for (auto next = blocks.begin(); next != blocks.end() || !in_flight.empty();) {
-    if (give_up.load(std::memory_order_relaxed)) break;
-    if (next != blocks.end() && asked - read < kInFlightBytes) {
-      for (const Bytes part :
-           WantedOf(dataset, AllKept(dataset, store, *next) ? others : choice, *next)) {
-        AskFor(part);
-        asked += part.size();
-        in_flight.push_back(part);
-      }
-      ++next;
-    } else {
-      WaitFor(in_flight.front());
-      read += in_flight.front().size();
-      in_flight.pop_front();
+MappedReadAhead::MappedReadAhead(DatasetState& dataset, const FieldChoice& choice,
+                                 const DecodedStore* store, const std::atomic<bool>& give_up)
+    : dataset_(dataset),
+      choice_(choice),
+      others_(store == nullptr ? choice : choice.WithoutImage()),
+      store_(store),
+      give_up_(give_up) {}
+
+void MappedReadAhead::Ask(std::uint64_t block) {
+  queue_.push_back(block);
+  ++asked_;
+}
+
+void MappedReadAhead::Begin() {
+  while (!queue_.empty() && bytes_in_flight_ < depth_bytes()) {
+    if (give_up_.load(std::memory_order_relaxed)) return;
+    const std::uint64_t block = queue_.front();
+    queue_.pop_front();
+    ++begun_;
+    const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, block);
+    std::vector<Bytes> parts = WantedOf(dataset_, kept ? others_ : choice_, block);
+    for (const Bytes part : parts) {
+      AskFor(part);
+      bytes_in_flight_ += part.size();
     }
+    in_flight_.push_back(std::move(parts));
   }
-  return read;
+}
+
+void MappedReadAhead::Await(std::uint64_t count) {
+  while (finished_ < count && !give_up_.load(std::memory_order_relaxed)) {
+    Begin();
+    if (!in_flight_.empty()) FinishFront();
+  }
+}
+
+void MappedReadAhead::FinishFront() {
+  for (const Bytes part : in_flight_.front()) {
+    if (!give_up_.load(std::memory_order_relaxed)) {
+      WaitFor(part);
+      bytes_read_ += part.size();
+    }
+    bytes_in_flight_ -= part.size();
+    // The next ones are asked for as soon as there is room.
+    Begin();
+  }
+  in_flight_.pop_front();
+  ++finished_;
+}
+
+void MappedReadAhead::Cancel() {
+  queue_.clear();
+  in_flight_.clear();
+  bytes_in_flight_ = 0;
+  begun_ = finished_ = asked_;
 }
 
 void ForgetBlock(DatasetState& dataset, std::uint64_t block, Beside beside, bool drop) {

@@ -1,0 +1,57 @@
+// Page-aligned memory for blocks that are read past the page cache: taken, given back and used
+// again.
+//
+// Thread-safe. Memory that was given back is kept for the next block, and returned to the system
+// only where the budget would be passed otherwise.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "reader/device/host_buffer.h"
+
+namespace sluice {
+
+class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
+ public:
+  explicit BlockMemory(std::uint64_t budget) : budget_(budget) {}
+
+  // A piece of memory; goes back to where it came from. Keeps that alive.
+  class Piece {
+   public:
+    Piece() = default;
+    Piece(Piece&&) noexcept = default;
+    Piece& operator=(Piece&& other) noexcept;
+    ~Piece();
+    std::byte* data() const noexcept { return buffer_.data(); }
+
+   private:
+    friend class BlockMemory;
+    Piece(std::shared_ptr<BlockMemory> home, HostBuffer buffer)
+        : home_(std::move(home)), buffer_(std::move(buffer)) {}
+    std::shared_ptr<BlockMemory> home_;
+    HostBuffer buffer_;
+  };
+
+  // Of at least so many bytes. Beyond the budget, too: who asks keeps to it. Throws std::bad_alloc.
+  Piece Take(std::uint64_t bytes);
+
+  // Whether a piece of so many bytes can be had within the budget.
+  bool HasRoom(std::uint64_t bytes) const;
+  std::uint64_t in_use() const;     // bytes
+  std::uint64_t allocated() const;  // bytes, those that wait to be used again included
+
+ private:
+  void GiveBack(HostBuffer buffer) noexcept;
+
+  const std::uint64_t budget_;
+  mutable std::mutex mutex_;
+  std::vector<HostBuffer> free_;
+  std::size_t pieces_ = 0;  // in use
+  std::uint64_t free_bytes_ = 0;
+  std::uint64_t used_bytes_ = 0;
+};
+
+}  // namespace sluice

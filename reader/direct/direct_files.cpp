@@ -1,0 +1,107 @@
+#include "reader/direct/direct_files.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <fcntl.h>
+#include <sys/resource.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+#include "reader/direct/block_io.h"
+
+namespace sluice {
+
+namespace {
+
+// A quarter of what this process may have open, and no more than make sense.
+std::size_t MostOpen() noexcept {
+  constexpr std::size_t kMost = 1024;
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return 16;
+  return std::clamp<std::size_t>(limit.rlim_cur / 4, 4, kMost);
+}
+
+DirectFiles::File OpenFile(const std::string& name, bool refuse) {
+  if (!refuse) {
+    FileHandle direct(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+    if (direct) return {std::move(direct), true, name};
+    if (errno != EINVAL) OpenForReading(name);  // says why, where it is not the flag
+  }
+  FileHandle plain = OpenForReading(name);
+  // Nobody reads on from where a block ends.
+  posix_fadvise(plain.get(), 0, 0, POSIX_FADV_RANDOM);
+  return {std::move(plain), false, name};
+}
+
+}  // namespace
+
+DirectFiles::DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse)
+    : memory_(std::move(memory)), refuse_(refuse), most_open_(MostOpen()) {}
+
+std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
+                                                           const ShardFile& shard) {
+  const std::lock_guard lock(mutex_);
+  const auto found = open_.find(number);
+  if (found != open_.end()) {
+    found->second.used = ++uses_;
+    // A copy of the shard may have taken its place (LoaderOptions::stage).
+    if (found->second.file->name == shard.name()) return found->second.file;
+    open_.erase(found);
+  }
+  auto file = std::make_shared<const File>(OpenFile(shard.name(), refuse_));
+  if (!file->direct) refused_.insert(number);
+  if (open_.size() >= most_open_) {
+    open_.erase(std::min_element(open_.begin(), open_.end(), [](const auto& a, const auto& b) {
+      return a.second.used < b.second.used;
+    }));
+  }
+  open_[number] = {file, ++uses_};
+  return file;
+}
+
+std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const ShardFile& shard,
+                                                   std::uint32_t block) {
+  const std::shared_ptr<const File> file = Open(number, shard);
+  const BlockEntry& entry = shard.block_entry(block);
+  auto held = std::make_shared<HeldBlock>();
+  held->Give(memory_->Take(entry.bytes), entry.bytes);
+  BlockRead read;
+  read.file = file->handle.get();
+  read.to = held->data();
+  read.bytes = entry.bytes;
+  read.offset = entry.offset;
+  ReadNow(read);
+  if (read.done < read.bytes) Salvage(*file, entry.offset, {0, entry.bytes}, *held);
+  LetGo(*file, entry.offset, entry.bytes);
+  return held;
+}
+
+void DirectFiles::Salvage(const File& file, std::uint64_t block_offset, ByteRange range,
+                          HeldBlock& held) {
+  const FileHandle plain(open(file.name.c_str(), O_RDONLY | O_CLOEXEC));
+  if (plain) posix_fadvise(plain.get(), 0, 0, POSIX_FADV_RANDOM);
+  for (std::size_t at = range.offset; at < range.offset + range.bytes; at += kPageBytes) {
+    BlockRead page;
+    page.file = plain.get();
+    page.to = held.data() + at;
+    page.bytes = std::min<std::size_t>(kPageBytes, range.offset + range.bytes - at);
+    page.offset = block_offset + at;
+    ReadNow(page);
+    if (page.done < page.bytes) held.Lose({at + page.done, page.bytes - page.done});
+  }
+}
+
+void DirectFiles::LetGo(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (file.direct) return;
+  posix_fadvise(file.handle.get(), static_cast<off_t>(offset), static_cast<off_t>(bytes),
+                POSIX_FADV_DONTNEED);
+}
+
+std::uint64_t DirectFiles::refused() const {
+  const std::lock_guard lock(mutex_);
+  return refused_.size();
+}
+
+}  // namespace sluice

@@ -1,0 +1,63 @@
+// Shards opened for reading past the page cache (O_DIRECT).
+//
+// A file system that refuses that is read through the page cache, by the same reads, and what they
+// left there is let go of again. Few descriptors are open at a time; a shard that has lost its own
+// is opened by its name again. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "format/disk/file.h"
+#include "format/disk/shard.h"
+#include "reader/direct/held_block.h"
+
+namespace sluice {
+
+class DirectFiles {
+ public:
+  // `refuse`: as if every file system did, for tests.
+  explicit DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse = false);
+
+  struct File {
+    FileHandle handle;
+    bool direct = false;
+    std::string name;
+  };
+  // Throws Error(kNotFound, kIo).
+  std::shared_ptr<const File> Open(std::uint32_t number, const ShardFile& shard);
+
+  // A block, read by the calling thread. What cannot be read of it is Lost(). Throws Error where
+  // its shard cannot be opened.
+  std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardFile& shard,
+                                        std::uint32_t block);
+
+  // Reads a range of a block once more, page by page and through the page cache, so that a bad page
+  // costs no more than itself.
+  static void Salvage(const File& file, std::uint64_t block_offset, ByteRange range,
+                      HeldBlock& held);
+  // To be called when a range has been read: see above.
+  static void LetGo(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
+
+  BlockMemory& memory() noexcept { return *memory_; }
+  // How many shards lie on a file system that refuses.
+  std::uint64_t refused() const;
+
+ private:
+  const std::shared_ptr<BlockMemory> memory_;
+  const bool refuse_;
+  const std::size_t most_open_;
+  struct Entry {
+    std::shared_ptr<const File> file;
+    std::uint64_t used = 0;
+  };
+  mutable std::mutex mutex_;
+  std::unordered_map<std::uint32_t, Entry> open_;
+  std::uint64_t uses_ = 0;
+  std::unordered_set<std::uint32_t> refused_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,480 @@
+// Reading past the page cache: LoaderOptions::direct.
+#include <cstdlib>
+#include <fstream>
+#include <numeric>
+
+#include <unistd.h>
+
+#include "reader/direct/direct_read_ahead.h"
+#include "tests/reader/cached_pages.h"
+#include "tests/reader/faulty_playing.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/process_memory.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // their own memory is counted along
+#else
+constexpr bool kSanitized = false;
+#endif
+
+// Plays the same with and without; returns what came.
+std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions options,
+                                     std::uint64_t epochs = 2) {
+  options.direct = false;
+  Loader mapped(dataset, options);
+  options.direct = true;
+  Loader direct(dataset, options);
+  std::vector<PlayedBatch> all;
+  for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
+    const std::vector<PlayedBatch> expected = PlayBatches(mapped, epoch);
+    REQUIRE_FALSE(expected.empty());
+    REQUIRE(PlayBatches(direct, epoch) == expected);
+    all.insert(all.end(), expected.begin(), expected.end());
+  }
+  REQUIRE(direct.Faults().empty());
+  return all;
+}
+
+// 16 pictures of a WriteLargerDataset.
+std::uint64_t BlockBytes(const Dataset& dataset) {
+  return dataset.state()->Shard(0).block_entry(0).bytes;
+}
+
+enum class By { kKernel, kThreads };
+std::unique_ptr<BlockIo> MakeIo(By by) {
+  return by == By::kKernel ? MakeUringIo() : MakeThreadIo(3);
+}
+
+}  // namespace
+
+TEST_CASE("Batches read past the page cache are those of mapped shards, to the byte") {
+  const TemporaryFolder folder;
+  const Dataset raw = Dataset::Open(WriteRawDataset(folder, 12'000));
+  REQUIRE(raw.shards().size() >= 3);
+  const Dataset jpeg = Dataset::Open(WriteJpegDataset(folder, 150));
+  for (const unsigned threads : {1U, 3U}) {
+    for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
+      LoaderOptions options = OptionsFor(70, threads);
+      options.shuffle = shuffle;
+      RequireSame(raw, options);
+      options.batch_size = 16;
+      options.transform = {RandomResizedCrop(24), HorizontalFlip()};
+      RequireSame(jpeg, options);
+    }
+  }
+}
+
+TEST_CASE("Ranks, lists, dealt shards and short windows read past the page cache, too") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 12'000));
+  LoaderOptions options = OptionsFor(50, 2);
+  options.world_size = 3;
+  options.rank = 1;
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
+    options.shuffle = shuffle;
+    RequireSame(dataset, options);
+  }
+  options.shuffle = Shuffle::kQuasiRandom;
+  options.shards_per_rank = true;
+  RequireSame(dataset, options);
+  options = OptionsFor(50, 2);
+  options.lanes = 3;
+  options.window_samples = 3 * 16;
+  RequireSame(dataset, options);
+  std::vector<double> weights(12'000);
+  std::iota(weights.begin(), weights.end(), 1.0);
+  options.samples = SampleList::Weighted(weights, 700, true);
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
+    options.shuffle = shuffle;
+    RequireSame(dataset, options);
+  }
+}
+
+TEST_CASE("Epochs that are left, repeated, begun in the middle and run on read the same") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
+  LoaderOptions options = OptionsFor(40, 2);
+  options.lanes = 6;
+  Loader mapped(dataset, options);
+  options.direct = true;
+  Loader direct(dataset, options);
+  for (const std::size_t batches : {3, 1, 0, 40, 75, 7}) {
+    for (const std::uint64_t epoch : {4, 4, 5})
+      REQUIRE(PlayBatches(direct, epoch, batches) == PlayBatches(mapped, epoch, batches));
+  }
+  PlayBatches(direct, 8, 31);
+  options.resume_from = direct.State();
+  Loader resumed(dataset, options);
+  const std::vector<PlayedBatch> whole = PlayBatches(mapped, 8);
+  REQUIRE(PlayBatches(resumed, 8) == std::vector<PlayedBatch>(whole.begin() + 31, whole.end()));
+}
+
+TEST_CASE("Kept pictures leave only the other fields to be read past the page cache") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 150));
+  LoaderOptions options = OptionsFor(16, 2);
+  options.transform = {ResizeShortSide{48}, CenterCrop(40), HorizontalFlip()};
+  options.cache = Cache::kDecoded;
+  options.cache_bytes = 10'000'000;
+  RequireSame(dataset, options, 3);
+  options.direct = true;
+  Loader loader(dataset, options);
+  PlayBatches(loader, 0);
+  PlayBatches(loader, 1);  // and what was read of it while 0 was being decoded
+  const std::uint64_t before = loader.Stats().read_ahead_bytes;
+  PlayBatches(loader, 2);
+  PlayBatches(loader, 3);
+  const std::uint64_t tables = 4096 * (150 / 4 + 1);
+  CHECK(loader.Stats().read_ahead_bytes - before <= 3 * tables);
+}
+
+TEST_CASE("Fields that are left out are not read past the page cache, either") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
+  LoaderOptions options = OptionsFor(16, 2);
+  options.fields = {"label"};
+  options.direct = true;
+  Loader loader(dataset, options);
+  std::uint64_t samples = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    const auto labels = batch.Field<std::int32_t>("label");
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      REQUIRE(labels[row] == static_cast<std::int32_t>(batch.samples()[row] % 2));
+    samples += batch.size();
+  }
+  CHECK(samples == 320);
+  CHECK(loader.Stats().read_ahead_bytes <= 2 * 20 * 4096);  // it may be an epoch ahead
+}
+
+TEST_CASE("Reading past the page cache leaves nothing in it but headers and directories") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteLargerDataset(folder, 1600);
+  if (!DropFromCache(Dataset::Open(path))) {
+    WARN("skipped: this file system drops nothing");
+    return;
+  }
+  LoaderOptions options = OptionsFor(16, 2);
+  options.direct = true;
+  const Dataset dataset = Dataset::Open(path);
+  Loader loader(dataset, options);
+  PlayBatches(loader, 0);
+  PlayBatches(loader, 1);
+  CHECK(CachedBytes(dataset) <= 16 * 4096);
+}
+
+TEST_CASE("A file system that refuses is read through the page cache, which is let go of again") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
+  const bool drops = DropFromCache(dataset);
+  DatasetState& state = *dataset.state();
+  const auto memory = std::make_shared<BlockMemory>(50'000'000);
+  DirectFiles files(memory, true);
+  const std::atomic<bool> give_up{false};
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
+  for (std::uint64_t block = 0; block < 20; ++block)
+    reading.Open(block, 16);
+  reading.Begin();
+  reading.Await(20);
+  CHECK(files.refused() == 1);
+  for (std::uint64_t block = 0; block < 20; ++block) {
+    const auto held = reading.Use(block);
+    const Bytes mapped = state.Shard(0).bytes().subspan(
+        state.Shard(0).block_entry(static_cast<std::uint32_t>(block)).offset, held->bytes().size());
+    CHECK(std::equal(mapped.begin(), mapped.end(), held->bytes().begin(), held->bytes().end()));
+  }
+  if (drops) CHECK(files.memory().in_use() >= 20 * BlockBytes(dataset));
+}
+
+TEST_CASE("Any file system serves: what was refused is counted") {
+  if (access("/dev/shm", W_OK) != 0) {
+    WARN("skipped: no file system in memory is here");
+    return;
+  }
+  const std::filesystem::path path = "/dev/shm/sluice-direct-test-" + std::to_string(getpid());
+  std::filesystem::remove_all(path);
+  {
+    const TemporaryFolder folder;
+    std::filesystem::copy(WriteRawDataset(folder, 3000), path);
+  }
+  {
+    const Dataset dataset = Dataset::Open(path);
+    RequireSame(dataset, OptionsFor(40, 2));
+    LoaderOptions options = OptionsFor(40, 2);
+    options.direct = true;
+    Loader loader(dataset, options);
+    PlayBatches(loader, 0);
+    // Newer kernels let it be asked for there.
+    const std::uint64_t refused = loader.Stats().refused_shards;
+    CHECK((refused == 0 || refused == dataset.shards().size()));
+  }
+  std::filesystem::remove_all(path);
+}
+
+TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory is used again") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
+  DatasetState& state = *dataset.state();
+  for (const By by : {By::kKernel, By::kThreads}) {
+    std::unique_ptr<BlockIo> io = MakeIo(by);
+    if (io == nullptr) {
+      WARN("no io_uring here");
+      continue;
+    }
+    const std::uint64_t bytes = BlockBytes(dataset);
+    const std::uint64_t budget = 6 * (bytes + bytes / 8);
+    DirectFiles files(std::make_shared<BlockMemory>(budget));
+    const std::atomic<bool> give_up{false};
+    const FieldChoice choice = FieldChoice::Of(state, {});
+    DirectReadAhead reading(state, choice, nullptr, files, false, give_up, std::move(io));
+    for (std::uint64_t block = 0; block < 40; block += 4) {
+      for (std::uint64_t b = block; b < block + 4; ++b)
+        reading.Open(b, 1);
+      reading.Begin();
+      reading.Await(reading.asked());
+      for (std::uint64_t b = block; b < block + 4; ++b) {
+        const auto held = reading.Use(b);
+        REQUIRE(held->read());
+        const BlockView view = held->View(state.Shard(0), static_cast<std::uint32_t>(b));
+        REQUIRE(view.count() == 16);
+      }
+      CHECK(files.memory().allocated() <= budget);
+    }
+    CHECK(reading.bytes_read() == 40 * bytes);
+    CHECK(reading.asked() == 40);
+  }
+}
+
+TEST_CASE("Where memory does not suffice for the open blocks, the least used is read again") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
+  DatasetState& state = *dataset.state();
+  const std::uint64_t bytes = BlockBytes(dataset);
+  const std::uint64_t budget = 3 * (bytes + bytes / 8);
+  DirectFiles files(std::make_shared<BlockMemory>(budget));
+  const std::atomic<bool> give_up{false};
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint64_t block = 0; block < 10; ++block) {
+      if (round == 0) reading.Open(block, 3);
+      const auto held = reading.Use(block);
+      reading.Begin();
+      reading.Await(reading.asked());
+      REQUIRE(held->read());
+      REQUIRE(held->View(state.Shard(0), static_cast<std::uint32_t>(block)).count() == 16);
+      CHECK(files.memory().in_use() <= budget);
+    }
+  }
+  CHECK(reading.asked() == 30);
+}
+
+TEST_CASE("What is not in flight yet is not read when nobody wants it any more") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
+  DatasetState& state = *dataset.state();
+  DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
+  std::atomic<bool> give_up{false};
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
+  reading.SetDepth(1);  // one block at a time
+  for (std::uint64_t block = 0; block < 40; ++block)
+    reading.Open(block, 16);
+  reading.Begin();
+  reading.Await(2);
+  give_up.store(true);
+  reading.Await(40);
+  reading.Cancel();
+  CHECK(reading.bytes_read() >= 2 * BlockBytes(dataset));
+  CHECK(reading.bytes_read() <= 3 * BlockBytes(dataset));
+}
+
+TEST_CASE("A loader that reads past the page cache can be dropped at any moment") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
+  for (std::size_t round = 0; round < 24; ++round) {
+    LoaderOptions options = OptionsFor(8, 1 + static_cast<unsigned>(round) % 3);
+    options.direct = true;
+    Loader loader(dataset, options);
+    const EpochRange range = loader.Epoch(round);
+    if (round % 4 == 0) continue;
+    std::optional<Batch> kept;
+    for (const Batch& batch : range) {
+      kept = batch;
+      if (batch.index() == round) break;
+    }
+    REQUIRE(kept->image().data[0] == static_cast<std::uint8_t>(kept->samples()[0]));
+  }
+}
+
+TEST_CASE("The memory of blocks is in the bound, and the loader stays under it") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 3200));
+  LoaderOptions options = OptionsFor(16, 2);
+  options.lanes = 4;
+  options.window_samples = 4 * 2 * 16;
+  options.direct = true;
+  const std::uint64_t before = AnonymousBytes();
+  Loader loader(dataset, options);
+  const LoaderMemory memory = loader.Memory();
+  // 200 blocks: two windows of 8, one for each thread, and an eighth.
+  const std::uint64_t block = (dataset.shards()[0].bytes + 199) / 200;
+  CHECK(memory.blocks == (18 * block * 9 + 7) / 8);
+  CHECK(memory.own() == memory.slots + memory.scratch + memory.bookkeeping + memory.blocks);
+  CHECK(memory.mapped == 0);
+  std::uint64_t most = 0;
+  for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      REQUIRE(batch.size() == 16);
+      if (batch.index() % 4 == 0) most = std::max(most, AnonymousBytes());
+    }
+  }
+  if (!kSanitized) CHECK(most <= before + memory.own());
+  CHECK(MappedBytes(dataset.path().string()) <= 4 * 65536);
+}
+
+TEST_CASE("A shard cut short is the same error where it is read past the page cache") {
+  for (const Verify verify : {Verify::kAlways, Verify::kNever}) {
+    for (const int cut : {0, 1, 2, 3}) {
+      const TemporaryFolder folder;
+      const std::filesystem::path path = WriteRawDataset(folder, 3000);
+      const Dataset dataset = Dataset::Open(path);
+      const std::filesystem::path file = path / dataset.shards()[0].file;
+      const auto bytes = static_cast<off_t>(dataset.shards()[0].bytes);
+      LoaderOptions options = OptionsFor(50, 2);
+      options.verify = verify;
+      options.direct = true;
+      Loader loader(dataset, options);
+      REQUIRE(PlayOn(loader, 0).samples.size() == dataset.size());
+      const off_t left[] = {0, bytes / 8192 * 4096, bytes / 8192 * 4096 + 100, bytes / 3 | 1};
+      REQUIRE(truncate(file.c_str(), left[cut]) == 0);
+      loader.Epoch(7);  // gives up what was read ahead of epoch 1
+      const Played played = PlayOn(loader, 1);
+      REQUIRE_FALSE(played.errors.empty());
+      for (const std::string& error : played.errors) {
+        REQUIRE_THAT(error, ContainsSubstring(dataset.shards()[0].file));
+        REQUIRE_THAT(error, ContainsSubstring("cut short while it was open"));
+      }
+      options.on_fault = OnFault::kSkip;
+      // A loader made now cannot open the shard at all.
+      Loader skipping(dataset, options);
+      const Played rest = PlayOn(skipping, 2);
+      REQUIRE(rest.errors.empty());
+      REQUIRE(rest.samples.size() == dataset.size() - dataset.shards()[0].samples);
+    }
+  }
+}
+
+TEST_CASE("Of a shard that is cut while it is read past the page cache, what is left is played") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 3000);
+  const Dataset dataset = Dataset::Open(path);
+  LoaderOptions options = OptionsFor(50, 2);
+  options.direct = true;
+  options.on_fault = OnFault::kSkip;
+  options.verify = Verify::kNever;
+  Loader loader(dataset, options);
+  REQUIRE(PlayOn(loader, 0).samples.size() == 3000);
+  const auto bytes = static_cast<off_t>(dataset.shards()[0].bytes);
+  REQUIRE(truncate((path / dataset.shards()[0].file).c_str(), bytes / 2 + 100) == 0);
+  loader.Epoch(7);
+  const std::size_t left = PlayOn(loader, 1).samples.size();
+  CHECK(left < 3000);
+  CHECK(left > 3000 - dataset.shards()[0].samples);
+}
+
+TEST_CASE("Substitutes are the same where they are read past the page cache") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 200);
+  Damage(path, {3, 40, 41, 42, 43, 199});
+  LoaderOptions options = OptionsFor(24, 2);
+  options.lanes = 12;
+  options.on_fault = OnFault::kSubstitute;
+  Loader mapped(Dataset::Open(path), options);
+  options.direct = true;
+  Loader direct(Dataset::Open(path), options);
+  const Played expected = PlayOn(mapped, 5);
+  const Played played = PlayOn(direct, 5);
+  CHECK(played.samples == expected.samples);
+  CHECK(played.flags == expected.flags);
+  CHECK(played.errors.empty());
+  CHECK(std::count(played.flags.begin(), played.flags.end(), SampleFlag::kSubstitute) == 6);
+}
+
+TEST_CASE("A missing shard costs its own samples where others are read past the page cache") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 12'000);
+  const Dataset dataset = Dataset::Open(path);
+  std::filesystem::remove(path / dataset.shards()[1].file);
+  LoaderOptions options = OptionsFor(250, 2);
+  options.on_fault = OnFault::kSkip;
+  options.direct = true;
+  Loader loader(dataset, options);
+  CHECK(PlayOn(loader, 0).samples.size() == 12'000 - dataset.shards()[1].samples);
+  CHECK_THAT(loader.Faults().at(0).reason, ContainsSubstring("No such file"));
+}
+
+TEST_CASE("A disk that cannot read part of a shard costs no more past the page cache") {
+  const std::string script = SLUICE_EIO_FS;
+  if (std::system(("/usr/bin/python3 '" + script + "' --can > /dev/null 2>&1").c_str()) != 0) {
+    WARN("skipped: FUSE or its Python module (fuse3, python3-fusepy) is not here");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 3000);
+  const std::filesystem::path mount = folder / "mount";
+  std::filesystem::create_directory(mount);
+  const std::string file = Dataset::Open(path).shards()[0].file;
+  const std::string start = "/usr/bin/python3 '" + script + "' '" + path.string() + "' '" +
+                            mount.string() + "' '" + file + "' 200000 240000";
+  REQUIRE(std::system(start.c_str()) == 0);
+  const auto unmount = [&] {
+    return std::system(("fusermount3 -u '" + mount.string() + "'").c_str());
+  };
+  try {
+    const Dataset dataset = Dataset::Open(mount);
+    LoaderOptions options = OptionsFor(50, 2);
+    options.verify = Verify::kNever;
+    options.direct = true;
+    Loader failing(dataset, options);
+    const Played failed = PlayOn(failing, 0);
+    CHECK_FALSE(failed.errors.empty());
+    for (const std::string& error : failed.errors) {
+      CHECK_THAT(error, ContainsSubstring(file));
+      CHECK_THAT(error, ContainsSubstring("cannot be read"));
+    }
+    options.on_fault = OnFault::kSkip;
+    Loader skipping(dataset, options);
+    const Played played = PlayOn(skipping, 0);
+    CHECK(played.errors.empty());
+    // 40,000 bytes hold some 170 samples.
+    CHECK(played.samples.size() < 2900);
+    CHECK(played.samples.size() > 1500);
+  } catch (...) {
+    unmount();
+    throw;
+  }
+  CHECK(unmount() == 0);
+}
+
+TEST_CASE("What contradicts reading past the page cache is refused") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  LoaderOptions options = OptionsFor(10, 1);
+  options.direct = true;
+  options.shuffle = Shuffle::kRandom;
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("direct"));
+  options.shuffle = Shuffle::kQuasiRandom;
+  options.cache = Cache::kLocked;
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("direct"));
+}

@@ -1,0 +1,76 @@
+// Playing datasets of which something cannot be read.
+#pragma once
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+namespace sluice::test {
+
+// Changes a pixel of each of these samples of a WriteRawDataset of at most 251 in one shard.
+inline void Damage(const std::filesystem::path& path, const std::vector<int>& samples) {
+  const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
+  std::ifstream in(file, std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+  for (const int sample : samples) {
+    const std::size_t at = bytes.find(std::string(192, static_cast<char>(sample)));
+    REQUIRE(at != std::string::npos);
+    out.seekp(static_cast<std::streamoff>(at + 7));
+    out.put(static_cast<char>(~sample));
+  }
+}
+
+// What came must be what was stored: each picture of a WriteRawDataset is of one colour.
+inline void RequireRightPixels(const Batch& batch) {
+  const auto labels = batch.Field<std::int32_t>("label");
+  for (std::size_t row = 0; row < batch.size(); ++row) {
+    const std::uint8_t* const pixels = batch.image().data + row * 192;
+    const std::uint64_t sample = batch.samples()[row];
+    REQUIRE(std::count(pixels, pixels + 192, static_cast<std::uint8_t>(sample % 251)) == 192);
+    REQUIRE(labels[row] == static_cast<std::int32_t>(sample % 10));
+  }
+}
+
+struct Played {
+  std::vector<std::uint64_t> samples;
+  std::vector<SampleFlag> flags;
+  std::vector<std::size_t> sizes;
+  std::vector<std::string> errors;
+};
+
+// Plays an epoch to its end, whatever is thrown on the way.
+inline Played PlayOn(Loader& loader, std::uint64_t epoch) {
+  Played played;
+  std::optional<EpochIterator> it;
+  const EpochRange range = loader.Epoch(epoch);
+  for (bool more = true; more;) {
+    try {
+      if (it) {
+        ++*it;
+      } else {
+        it.emplace(range.begin());
+      }
+      more = !(*it == std::default_sentinel);
+      if (!more) break;
+      const Batch& batch = **it;
+      RequireRightPixels(batch);
+      REQUIRE(batch.flags().size() == batch.size());
+      played.sizes.push_back(batch.size());
+      played.samples.insert(played.samples.end(), batch.samples().begin(), batch.samples().end());
+      played.flags.insert(played.flags.end(), batch.flags().begin(), batch.flags().end());
+    } catch (const Error& error) {
+      played.errors.emplace_back(error.what());
+      REQUIRE((error.code() == ErrorCode::kIo || error.code() == ErrorCode::kCorrupt ||
+               error.code() == ErrorCode::kNotFound));
+      REQUIRE(played.errors.size() < 10'000);
+    }
+  }
+  return played;
+}
+
+}  // namespace sluice::test
