@@ -14,6 +14,8 @@
 #include "bench/machine.h"
 #include "bench/measurement.h"
 #include "bench/page.h"
+#include "bench/stop_time.h"
+#include "bench/storage_options.h"
 #include "bench/thread_curve.h"
 #include "bench/transform_text.h"
 #include "reader/transform/pixel_program.h"
@@ -110,13 +112,7 @@ void AddLoaderOptions(CLI::App& app, Arguments& arguments) {
   AddOption(app, "--layout", "L", "nhwc (default) or nchw", [&loader](const std::string& text) {
     loader.layout = ParseChoice<Layout>(text, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   });
-  AddOption(app, "--behind", "HOW",
-            "blocks behind the window: keep (default) mapped,\nunmap, or drop from the page cache",
-            [&loader](const std::string& text) {
-              loader.behind = ParseChoice<Behind>(
-                  text,
-                  {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
-            });
+  AddStorageOptions(app, loader);
   AddOption(app, "--verify", "WHEN",
             "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "
             "others always),\nalways, first_epoch or never",
@@ -180,6 +176,11 @@ void AddMeasuringOptions(CLI::App& app, Arguments& arguments) {
       "--floor", options.floor,
       "afterwards, a bare loop of the same decoding\n(of raw images: of copies) on as many "
       "threads");
+  AddOption(
+      app, "--stops", "N",
+      "afterwards, drop N loaders in the middle of an epoch\nand time how long they take to "
+      "stop (default 0)",
+      [&options](const std::string& text) { options.stops = ParseInteger(text, 0, 100'000); });
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no\nprogress");
   app.add_option("--json-file", arguments.json_file,
@@ -241,6 +242,7 @@ void Complete(Arguments& arguments) {
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";
   }
   options.loader.transform = *arguments.transform;
+  CompleteStorage(dataset, options.loader);
   if (arguments.flip) AddFlip(options.loader.transform, arguments.transform_text);
 }
 
@@ -306,10 +308,12 @@ void PlayEpochs(const Arguments& arguments, EpochHooks hooks, cli::Progress& pro
     if (!arguments.json) table.PrintRow(figures);
     if (figures.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
   };
-  EpochReport report{options, arguments.transform_text, RunEpochs(options, hooks), {}, 0, {}, {}};
+  EpochReport report{options, arguments.transform_text, RunEpochs(options, hooks), {}, 0, {}, {},
+                     {}};
   progress.Erase();
   trace.Collect();
   options.loader.trace.reset();
+  if (options.stops > 0) report.stop_seconds = MeasureStops(options, options.stops, hooks.stop);
   report.stages = StagesOf(options, report.run);
   report.warnings = WarningsOf(options, report.run);
   if (arguments.profile) report.wanted_utilisation = arguments.profile->utilisation;

@@ -9,6 +9,7 @@
 #include "bench/figures.h"
 #include "bench/measurement.h"
 #include "bench/option_names.h"
+#include "bench/storage_options.h"
 
 namespace sluice::bench {
 namespace {
@@ -61,6 +62,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"batches_per_step", options.batches_per_step},
                {"cold", options.cold},
                {"version", kLibraryVersion}});
+  AddStorage(json, options.loader);
 }
 
 std::vector<Measurement> MeasurementsOf(const EpochsRun& run) {
@@ -115,7 +117,11 @@ std::vector<double> WaitQuantiles(const EpochsRun& run) {
 
 Json JsonOf(const EpochReport& report) {
   const EpochsRun& run = report.run;
-  Json json = ResultOf("epoch", MeasurementsOf(run), report.warnings);
+  std::vector<Measurement> measurements = MeasurementsOf(run);
+  if (!report.stop_seconds.empty()) {
+    measurements.push_back({"stop_seconds", "s", false, report.stop_seconds});
+  }
+  Json json = ResultOf("epoch", measurements, report.warnings);
   auto epochs = Json::array();
   auto warm_up = Json::array();
   auto cold = Json::array();

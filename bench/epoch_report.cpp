@@ -6,6 +6,7 @@
 #include "bench/figures.h"
 #include "bench/measurement.h"
 #include "bench/option_names.h"
+#include "bench/storage_options.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
@@ -187,10 +188,19 @@ std::string TextOf(const EpochReport& report) {
       Format("ring of %zu batches ahead, %s; shuffle %s; checksums %s%s\n", options.loader.prefetch,
              cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.shuffle),
              NameOf(options.loader.verify), options.cold ? "; cold" : "");
+  text += StorageText(options.loader, run.stats);
   text +=
       Format("memory of its own at most %s, and %s of mapped files\n",
              cli::BytesText(run.memory.own()).c_str(), cli::BytesText(run.memory.mapped).c_str());
-  if (options.cold) text += ColdLine(run);
+  if (options.cold || options.loader.direct) text += ColdLine(run);
+  if (!report.stop_seconds.empty()) {
+    const Spread stops = SpreadOf(report.stop_seconds);
+    text += Format(
+        "dropped in the middle of an epoch, a loader stops in %.3g ms (the median of %s), "
+        "%.3g at most\n",
+        1e3 * stops.median, cli::CountText(report.stop_seconds.size(), "loader", "loaders").c_str(),
+        1e3 * stops.most);
+  }
   text += StagesText(report);
   text += StepText(report);
   text += cli::Wrapped(run.stats.Verdict(), 100) + "\n";

@@ -24,6 +24,7 @@ struct EpochReport {
   double wanted_utilisation = 0;         // of a profile; 0: none
   std::optional<PipelineCost> pipeline;  // where there is a training step
   std::vector<std::string> warnings;
+  std::vector<double> stop_seconds;  // of loaders dropped in the middle of an epoch
 };
 
 // Of a run that tells too little, or on a machine that had other things to do.

@@ -30,7 +30,8 @@ struct EpochOptions {
   // Each epoch gets a loader of its own, made once the dataset has been dropped from the page
   // cache: a file that is mapped keeps its pages.
   bool cold = false;
-  bool floor = false;  // also measure a bare loop, afterwards
+  bool floor = false;       // also measure a bare loop, afterwards
+  std::uint64_t stops = 0;  // loaders to drop in the middle of an epoch, afterwards
 };
 
 struct EpochFigures {

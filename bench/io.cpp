@@ -25,9 +25,10 @@ using cli::Format;
 
 constexpr const char* kDescription =
     "Reads a dataset without decoding it, beside the disk's own rate.\n\n"
-    "Each round reads all shards three times: file after file in large pieces past the page cache\n"
-    "(the disk's own rate); then the blocks in random order, as a shuffled epoch does, from an\n"
-    "emptied page cache; and once more, from memory. An epoch cannot be faster than that.\n";
+    "Each round reads all shards four times: file after file in large pieces past the page cache\n"
+    "(the disk's own rate); then the blocks in random order, as a shuffled epoch does: past the\n"
+    "page cache, as the loader's option direct does; from an emptied page cache; and once more,\n"
+    "from memory. An epoch cannot be faster than that.\n";
 
 constexpr const char* kExamples =
     "\n"
@@ -50,6 +51,8 @@ std::string TextOf(const ReadRates& rates, const Arguments& arguments) {
                    1e-6 * spread.most);
   };
   row(rates.direct ? "the disk, in order" : "in order, through the page cache", rates.disk);
+  row(rates.uring ? "blocks in random order, by io_uring" : "blocks in random order, by threads",
+      rates.direct_blocks);
   row("blocks in random order, cold", rates.cold_blocks);
   row("blocks in random order, from memory", rates.warm_blocks);
   return text + Format("%s in all; %u %s\n", cli::BytesText(rates.bytes).c_str(), arguments.threads,
@@ -76,6 +79,7 @@ int Run(const Arguments& arguments) {
   }
   auto result = ResultOf("io",
                          {{"disk_bytes_per_second", "B/s", true, rates.disk},
+                          {"direct_blocks_bytes_per_second", "B/s", true, rates.direct_blocks},
                           {"cold_blocks_bytes_per_second", "B/s", true, rates.cold_blocks},
                           {"warm_blocks_bytes_per_second", "B/s", true, rates.warm_blocks}},
                          warnings);
@@ -83,6 +87,7 @@ int Run(const Arguments& arguments) {
                  {"dataset_bytes", rates.bytes},
                  {"threads", arguments.threads},
                  {"direct", rates.direct},
+                 {"direct_by", rates.uring ? "io_uring" : "threads"},
                  {"left_in_cache_bytes", rates.left_in_cache_bytes}});
   if (arguments.json) {
     cli::PrintJson(result);

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <deque>
 #include <exception>
+#include <memory>
 #include <random>
 #include <thread>
 
@@ -14,6 +16,7 @@
 #include "bench/page_cache.h"
 #include "format/disk/file.h"
 #include "reader/dataset_state.h"
+#include "reader/direct/direct_read_ahead.h"
 
 namespace sluice::bench {
 namespace {
@@ -45,7 +48,8 @@ double ReadInOrder(const std::vector<std::filesystem::path>& files, bool& direct
 }
 
 struct BlockPlace {
-  std::uint32_t file = 0;  // of the shards
+  std::uint32_t file = 0;    // of the shards
+  std::uint32_t number = 0;  // in its shard
   std::uint64_t offset = 0, bytes = 0;
 };
 
@@ -55,7 +59,7 @@ std::vector<BlockPlace> BlocksOf(const Dataset& dataset) {
     const ShardFile& shard = dataset.state()->Shard(s);
     for (std::uint32_t b = 0; b < dataset.shards()[s].blocks; ++b) {
       const BlockEntry& entry = shard.block_entry(b);
-      blocks.push_back({s, entry.offset, entry.bytes});
+      blocks.push_back({s, b, entry.offset, entry.bytes});
     }
   }
   return blocks;
@@ -103,6 +107,46 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
   return rate;
 }
 
+// The same by what reads ahead for the loader.
+double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<BlockPlace>& blocks,
+                        bool& uring, const std::stop_token& stop) {
+  const Dataset dataset = Dataset::Open(folder);
+  DatasetState state(*dataset.state(), MapAdvice::kPageByPage);
+  std::uint64_t all = 0;
+  for (const BlockPlace& block : blocks)
+    all += block.bytes;
+  for (std::uint32_t s = 0; s < state.shards.size(); ++s)
+    state.Shard(s);  // opening is not reading
+  DirectFiles files(std::make_shared<BlockMemory>(all));
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  const std::atomic<bool> give_up{false};
+  std::unique_ptr<BlockIo> io = MakeUringIo();
+  uring = io != nullptr;
+  DirectReadAhead reading(state, choice, nullptr, files, false, give_up, std::move(io));
+  std::deque<std::shared_ptr<const HeldBlock>> held;  // asked for, and not seen to be read
+  std::uint64_t finished = 0;
+  const auto finish_one = [&] {
+    reading.Await(++finished);
+    if (!held.front()->read() || held.front()->Lost(held.front()->bytes())) {
+      throw Error(ErrorCode::kIo, folder.string(), "cannot be read whole; run `sluice verify`");
+    }
+    held.pop_front();
+  };
+  const Clock::time_point begin = Clock::now();
+  for (const BlockPlace& block : blocks) {
+    if (stop.stop_requested()) throw ReadInterrupted();
+    const std::uint64_t number = state.shape.first_block(block.file) + block.number;
+    reading.Open(number, 1);
+    held.push_back(reading.Use(number));
+    reading.Begin();
+    while (!reading.HasRoom())
+      finish_one();
+  }
+  while (!held.empty())
+    finish_one();
+  return Rate(all, begin);
+}
+
 }  // namespace
 
 ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
@@ -121,6 +165,8 @@ ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
     std::shuffle(blocks.begin(), blocks.end(), random);
     DropFromPageCache(files);
     rates.disk.push_back(ReadInOrder(files, rates.direct, stop));
+    DropFromPageCache(files);
+    rates.direct_blocks.push_back(ReadBlocksDirect(folder, blocks, rates.uring, stop));
     DropFromPageCache(files);
     rates.left_in_cache_bytes =
         std::max(rates.left_in_cache_bytes, InPageCache(files).resident_bytes);

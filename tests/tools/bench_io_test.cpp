@@ -7,7 +7,7 @@
 
 namespace sluice::test {
 
-TEST_CASE("sluice-bench io reads every shard in three ways and counts its bytes") {
+TEST_CASE("sluice-bench io reads every shard in four ways and counts its bytes") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 10, 80, 60);
   const std::string data = (folder / "data").string();
@@ -15,7 +15,7 @@ TEST_CASE("sluice-bench io reads every shard in three ways and counts its bytes"
   const nlohmann::json answer = JsonOf(Bench({"io", data, "--rounds", "2", "--json"}));
   CHECK(answer["command"] == "io");
   CHECK(answer["dataset_bytes"] == std::filesystem::file_size(folder / "data/shard-00000.sluice"));
-  REQUIRE(answer["measurements"].size() == 3);
+  REQUIRE(answer["measurements"].size() == 4);
   for (const auto& one : answer["measurements"]) {
     CHECK(one["values"].size() == 2);
     CHECK(one["least"].get<double>() > 0);
