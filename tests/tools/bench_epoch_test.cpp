@@ -386,4 +386,45 @@ TEST_CASE("an interrupted bench ends with 130") {
   CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
 }
 
+TEST_CASE("options --direct, --cache and --stage reach the loader and the result") {
+  const Animals animals;
+  const TemporaryFolder stage;
+  const nlohmann::json usual = animals.EpochJson({"--epochs", "1"});
+  for (const char* key : {"direct", "cache", "cache_bytes", "stage_bytes"})
+    CHECK_FALSE(usual.contains(key));
+  const nlohmann::json direct = animals.EpochJson({"--epochs", "1", "--direct"});
+  CHECK(direct["direct"] == true);
+  CHECK(direct["memory_bound"]["mapped_bytes"] == 0);
+  const nlohmann::json kept = animals.EpochJson({"--epochs", "2", "--cache", "decoded:3MB"});
+  CHECK(kept["cache"] == "decoded");
+  CHECK(kept["cache_bytes"] == 3'000'000);
+  // All of them were kept in the first epoch.
+  CHECK(kept["epochs"][1]["bytes_read"] == 0);
+  CHECK(animals.EpochJson({"--cache", "decoded"})["cache_bytes"].get<std::uint64_t>() > 0);
+  const std::string folder = (stage / "with:colon").string();
+  const nlohmann::json staged = animals.EpochJson({"--stage", folder + ":50MB"});
+  CHECK(staged["stage_bytes"] == 50'000'000);
+  CHECK(std::filesystem::is_directory(folder));
+  CHECK_THAT(animals.Epoch({"--direct", "--stage", folder}).out, ContainsSubstring("staged"));
+  CHECK(animals.Epoch({"--cache", "locked:3MB"}).exit_code == 2);
+  CHECK(animals.Epoch({"--cache", "decoded:0"}).exit_code == 2);
+  CHECK(animals.Epoch({"--cache", "everything"}).exit_code == 2);
+  CHECK(animals.Epoch({"--stage", ":5MB"}).exit_code == 2);
+}
+
+TEST_CASE("option --stops times loaders that are dropped in the middle of an epoch") {
+  const Animals animals;
+  const nlohmann::json answer =
+      animals.EpochJson({"--epochs", "1", "--batch-size", "4", "--stops", "5"});
+  bool found = false;
+  for (const auto& one : answer["measurements"]) {
+    if (one["name"] != "stop_seconds") continue;
+    found = true;
+    CHECK(one["values"].size() == 5);
+    CHECK(one["better"] == "lower");
+  }
+  CHECK(found);
+  CHECK_THAT(animals.Epoch({"--stops", "3"}).out, ContainsSubstring("dropped in the middle"));
+}
+
 }  // namespace sluice::test
