@@ -93,8 +93,9 @@ void AddLoaderOptions(CLI::App& app, Arguments& arguments) {
             "decoding threads (default: one for each CPU);\nseveral counts: a curve",
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
-            cli::Format("batches decoded ahead (default %zu)", loader.prefetch),
-            [&loader](const std::string& text) { loader.prefetch = ParseInteger(text, 1, 1024); });
+            cli::Format("batches decoded ahead (default %zu); 0: as the\nloader sees fit",
+                        loader.prefetch),
+            [&loader](const std::string& text) { loader.prefetch = ParseInteger(text, 0, 1024); });
   AddOption(app, "--transform", "STEPS", kTransformHelp, [&arguments](const std::string& text) {
     arguments.transform = ParseTransform(text);
     arguments.transform_text = text;
@@ -234,8 +235,10 @@ void Complete(Arguments& arguments) {
     throw cli::UsageError("--find-accelerators takes one count of --threads");
   }
   // What is decoded during a step are the batches of the next one.
-  options.loader.prefetch =
-      std::max<std::size_t>(options.loader.prefetch, options.batches_per_step);
+  if (options.loader.prefetch > 0 || options.batches_per_step > 1) {
+    options.loader.prefetch =
+        std::max<std::size_t>(options.loader.prefetch, options.batches_per_step);
+  }
   const Dataset dataset = Dataset::Open(options.dataset);
   if (!arguments.transform) {
     arguments.transform = DefaultTransform(dataset);

@@ -152,6 +152,11 @@ Json JsonOf(const EpochReport& report) {
        {"batch_wait_percentiles", WaitQuantiles(run)},
        {"stages", StagesJson(report.stages)},
        {"other_cpus", run.other_cpus},
+       {"choices",
+        {{"threads", run.stats.threads},
+         {"prefetch", run.stats.prefetch},
+         {"read_ahead_depth_bytes", run.stats.read_ahead_depth_bytes},
+         {"changes", run.stats.changes}}},
        {"verdict", run.stats.Verdict()}});
   AddSettings(json, report.options, report.transform);
   if (report.pipeline) {

@@ -184,10 +184,16 @@ std::string TextOf(const EpochReport& report) {
                  cli::BytesText(run.dataset_bytes).c_str(), options.loader.batch_size, run.height,
                  run.width, run.channels, run.threads, run.threads == 1 ? "thread" : "threads",
                  report.transform.c_str());
-  text +=
-      Format("ring of %zu batches ahead, %s; shuffle %s; checksums %s%s\n", options.loader.prefetch,
-             cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.shuffle),
-             NameOf(options.loader.verify), options.cold ? "; cold" : "");
+  text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
+                 static_cast<unsigned long long>(run.stats.prefetch),
+                 cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.shuffle),
+                 NameOf(options.loader.verify), options.cold ? "; cold" : "");
+  if (run.stats.changes > 0) {
+    text += Format("the loader came to %s at work, %llu batches ahead and %s in flight\n",
+                   cli::CountText(run.stats.threads, "thread", "threads").c_str(),
+                   static_cast<unsigned long long>(run.stats.prefetch),
+                   cli::BytesText(run.stats.read_ahead_depth_bytes).c_str());
+  }
   text += StorageText(options.loader, run.stats);
   text +=
       Format("memory of its own at most %s, and %s of mapped files\n",

@@ -56,12 +56,30 @@ std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& bef
                                                const nlohmann::ordered_json& after) {
   std::vector<std::string> differences;
   // Pointers into a result. What only one command's results have is absent from both of another's.
-  for (const char* place :
-       {"/command",  "/machine/cpu",  "/machine/cpus", "/threads",     "/batch_size",
-        "/prefetch", "/transform",    "/shuffle",      "/layout",      "/verify",
-        "/repeat",   "/most_batches", "/step_ms",      "/step_busy",   "/batches_per_step",
-        "/cold",     "/direct",       "/cache",        "/cache_bytes", "/stage_bytes",
-        "/samples",  "/images",       "/image"}) {
+  for (const char* place : {"/command",
+                            "/machine/cpu",
+                            "/machine/cpus",
+                            "/threads",
+                            "/batch_size",
+                            "/prefetch",
+                            "/transform",
+                            "/shuffle",
+                            "/layout",
+                            "/verify",
+                            "/repeat",
+                            "/most_batches",
+                            "/step_ms",
+                            "/step_busy",
+                            "/batches_per_step",
+                            "/cold",
+                            "/read_ahead_depth_bytes",
+                            "/direct",
+                            "/cache",
+                            "/cache_bytes",
+                            "/stage_bytes",
+                            "/samples",
+                            "/images",
+                            "/image"}) {
     const nlohmann::ordered_json::json_pointer pointer(place);
     const auto a = before.contains(pointer) ? before.at(pointer) : nlohmann::ordered_json();
     const auto b = after.contains(pointer) ? after.at(pointer) : nlohmann::ordered_json();

@@ -58,6 +58,10 @@ void AddStorageOptions(CLI::App& app, LoaderOptions& loader) {
                   text,
                   {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
             });
+  AddOption(
+      app, "--read-ahead", "BYTES",
+      "of blocks that are being read at a time (default:\nas the loader sees fit)",
+      [&loader](const std::string& text) { loader.read_ahead_bytes = cli::ParseBytes(text); });
   app.add_flag("--direct", loader.direct, "read past the page cache (O_DIRECT)");
   AddOption(app, "--cache", "WHAT",
             "kept between epochs: page_cache (default), locked\n(the dataset in memory), or "
@@ -103,6 +107,7 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
 }
 
 void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader) {
+  if (loader.read_ahead_bytes > 0) json["read_ahead_depth_bytes"] = loader.read_ahead_bytes;
   if (loader.direct) json["direct"] = true;
   if (loader.cache != Cache::kPageCache) json["cache"] = NameOf(loader.cache);
   if (loader.cache == Cache::kDecoded) json["cache_bytes"] = loader.cache_bytes;

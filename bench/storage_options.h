@@ -10,7 +10,8 @@
 
 namespace sluice::bench {
 
-// --behind, --direct, --cache and --stage, into `loader`, which must outlive the program.
+// --behind, --read-ahead, --direct, --cache and --stage, into `loader`, which must outlive the
+// program.
 void AddStorageOptions(CLI::App& app, LoaderOptions& loader);
 
 // Fills in budgets that were left open: half of the memory that is left for decoded pictures, the

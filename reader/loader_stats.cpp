@@ -35,6 +35,7 @@ LoaderStats LoaderStats::Since(const LoaderStats& earlier) const {
   since.faults -= earlier.faults;
   since.payload_bytes -= earlier.payload_bytes;
   since.read_ahead_bytes -= earlier.read_ahead_bytes;
+  since.changes -= earlier.changes;
   since.read_seconds -= earlier.read_seconds;
   since.read_wait_seconds -= earlier.read_wait_seconds;
   since.decode_seconds -= earlier.decode_seconds;

@@ -29,6 +29,8 @@ class BatchPlanner {
   void Await(std::uint64_t plan) { reading_->Await(plan); }
   // Whether another batch may be planned before the last one is there.
   bool HasRoom() const noexcept { return reading_->HasRoom(); }
+  // So many bytes may be in flight.
+  void SetDepth(std::uint64_t bytes) noexcept { reading_->SetDepth(bytes); }
   // Forgets the batches that are not there yet.
   void Cancel();
 

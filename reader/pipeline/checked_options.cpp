@@ -12,6 +12,10 @@ namespace {
 
 constexpr unsigned kMaxThreads = 1024;
 constexpr std::size_t kMaxSlots = 1024;
+constexpr std::size_t kUsualPrefetch = 2;
+constexpr std::size_t kMostPrefetch = 8;  // where it is left to the loader
+constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 constexpr unsigned kMaxRanks = 65536;
 
 [[noreturn]] void Refuse(const std::string& what) {
@@ -75,10 +79,17 @@ void CheckCache(const LoaderOptions& options) {
 
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
   if (options.threads > kMaxThreads) Refuse("LoaderOptions::threads is at most 1024");
-  if (options.threads == 0) options.threads = AvailableCpus();
-  if (options.prefetch == 0 || options.prefetch > kMaxSlots || options.hold > kMaxSlots) {
-    Refuse("LoaderOptions::prefetch is 1 to 1024, and hold at most 1024");
+  if (options.prefetch > kMaxSlots || options.hold > kMaxSlots) {
+    Refuse("LoaderOptions::prefetch and hold are at most 1024");
   }
+  if (options.read_ahead_bytes != 0 && (options.read_ahead_bytes < (std::uint64_t{1} << 20) ||
+                                        options.read_ahead_bytes > (std::uint64_t{1} << 30))) {
+    Refuse("LoaderOptions::read_ahead_bytes is 1 MiB to 1 GiB, or 0 to leave it to the loader");
+  }
+  const Tuning most = TuningFor(options).most();
+  options.threads = most.threads;
+  options.prefetch = most.prefetch;
+  options.read_ahead_bytes = most.read_ahead_bytes;
   if (options.lanes == 0 || options.lanes > 65536) Refuse("LoaderOptions::lanes is 1 to 65536");
   if (options.window_bytes != 0 && options.window_samples != 0) {
     Refuse("LoaderOptions::window_bytes and window_samples say the same thing; set one of them");
@@ -96,6 +107,19 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   CheckRank(dataset, options);
   CheckCache(options);
   return options;
+}
+
+SelfTuning TuningFor(const LoaderOptions& options) {
+  Tuning start{options.threads, options.prefetch, options.read_ahead_bytes};
+  if (options.threads == 0) start.threads = AvailableCpus();
+  if (options.prefetch == 0) start.prefetch = kUsualPrefetch;
+  if (options.read_ahead_bytes == 0) start.read_ahead_bytes = kUsualDepth;
+  Tuning least = start;
+  Tuning most = start;
+  if (options.threads == 0) least.threads = 1;
+  if (options.prefetch == 0) most.prefetch = kMostPrefetch;
+  if (options.read_ahead_bytes == 0) most.read_ahead_bytes = kMostDepth;
+  return {least, most, start};
 }
 
 OrderOptions OrderOptionsOf(const LoaderOptions& options) {

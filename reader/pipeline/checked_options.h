@@ -7,11 +7,17 @@
 #include "reader/dataset_state.h"
 #include "reader/order/deal.h"
 #include "reader/order/order.h"
+#include "reader/pipeline/self_tuning.h"
 
 namespace sluice {
 
-// `threads`, `rank` and `world_size` are set in what is returned. Throws Error(kInvalidArgument).
+// `threads`, `prefetch`, `read_ahead_bytes`, `rank` and `world_size` are set in what is returned;
+// the first three to the most that there can be, where they are left to the loader. Throws
+// Error(kInvalidArgument).
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options);
+
+// What the loader chooses of these by itself, for options as the user gave them.
+SelfTuning TuningFor(const LoaderOptions& options);
 
 // The parts of the options that make up the order, and the share of this rank.
 OrderOptions OrderOptionsOf(const LoaderOptions& options);

@@ -34,6 +34,7 @@ bool KeepsPictures(const SlotLayout& layout) {
 
 LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(WithOwnShards(dataset, options)),
+      tuning_(TuningFor(options)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       geometry_(options_.transform),
       program_(options_.transform),
@@ -67,7 +68,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   if (options_.direct) {
     direct_ = std::make_unique<DirectFiles>(std::make_shared<BlockMemory>(Memory().blocks));
   }
-  const std::size_t count = 1 + options_.prefetch + options_.hold;
+  const std::size_t count = 1 + tuning_.now().prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
     auto slot = std::make_unique<Slot>();
     Prepare(*slot, layout_, options_.pinned);
@@ -113,6 +114,7 @@ void LoaderState::Stop() {
   repeated.reset();  // takes the mutex
   plan_.notify_all();
   work_.notify_all();
+  rest_.notify_all();
   ready_.notify_all();
   if (threads.empty()) return;
   for (std::thread& thread : threads)
@@ -206,8 +208,11 @@ void LoaderState::RunPlanner() {
   std::unique_lock lock(mutex_);
   for (;;) {
     if (asked.empty()) {
-      Wait(plan_, lock, planner_waits_, [this] { return stopping_ || MayPlan(false); });
+      Wait(plan_, lock, planner_waits_,
+           [this] { return stopping_ || MayPlan(false) || RingIsShort(); });
     }
+    planner.SetDepth(tuning_.now().read_ahead_bytes);
+    if (!stopping_ && RingIsShort()) Lengthen(lock);
     if (stopping_) {
       lock.unlock();
       planner.Cancel();
@@ -284,10 +289,14 @@ void LoaderState::RunWorker(unsigned thread) {
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);
+  const unsigned index = thread - 1;
   for (;;) {
-    Wait(work_, lock, worker_waits_,
-         [this] { return stopping_ || handing_out_ < planned_.size(); });
+    rest_.wait(lock, [&] { return stopping_ || index < tuning_.now().threads; });
+    Wait(work_, lock, worker_waits_, [&] {
+      return stopping_ || handing_out_ < planned_.size() || index >= tuning_.now().threads;
+    });
     if (stopping_) return;
+    if (index >= tuning_.now().threads) continue;
     Slot& slot = *planned_[handing_out_];
     const std::size_t begin = slot.handed_out;
     const std::size_t end = std::min(begin + rows_at_once_, slot.rows);
@@ -389,6 +398,7 @@ Batch LoaderState::Deliver() {
   ++held_;
   ++stats_.batches;
   stats_.samples += slot->size;
+  TuneNowAndThen();
   ready_batches_ +=
       1 + static_cast<std::uint64_t>(std::count_if(
               planned_.begin(), planned_.end(), [](const Slot* s) { return s->done == s->rows; }));
@@ -405,7 +415,7 @@ Batch LoaderState::Repeat() {
   done_batch_ = next_batch_;
   ++stats_.batches;
   stats_.samples += repeated_->size;
-  ready_batches_ += options_.prefetch;
+  ready_batches_ += tuning_.now().prefetch;
   return Batch(repeated_);
 }
 
@@ -439,9 +449,16 @@ LoaderMemory LoaderState::Memory() const {
 
 LoaderStats LoaderState::Stats() {
   const std::lock_guard lock(mutex_);
+  return StatsNow();
+}
+
+LoaderStats LoaderState::StatsNow() {
   LoaderStats stats = stats_;
   stats.faults = faults_.count();
-  stats.prefetch = options_.prefetch;
+  stats.prefetch = slots_.size() - 1 - options_.hold;
+  stats.threads = tuning_.now().threads;
+  stats.read_ahead_depth_bytes = tuning_.now().read_ahead_bytes;
+  stats.changes = tuning_.changes();
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
   if (decoded_ != nullptr) {
@@ -460,6 +477,53 @@ LoaderStats LoaderState::Stats() {
     stats.ready_batches = static_cast<double>(ready_batches_) / static_cast<double>(stats.batches);
   }
   return stats;
+}
+
+void LoaderState::Tune(const LoaderStats& interval) {
+  const std::lock_guard lock(mutex_);
+  TuneNow(interval);
+}
+
+void LoaderState::TuneNowAndThen() {
+  // Long enough that single batches do not count, short enough to learn within an epoch.
+  constexpr double kInterval = 0.25;  // seconds
+  constexpr std::uint64_t kBatches = 8;
+  if (tuning_.fixed() || stats_.batches < learned_.batches + kBatches ||
+      SecondsBetween(played_since_, Clock::now()) < learned_.seconds + kInterval) {
+    return;
+  }
+  const LoaderStats now = StatsNow();
+  TuneNow(now.Since(learned_));
+  learned_ = now;
+}
+
+void LoaderState::TuneNow(const LoaderStats& interval) {
+  if (!tuning_.Learn(interval)) return;
+  rest_.notify_all();
+  work_.notify_all();  // some may have to rest
+  plan_.notify_one();
+}
+
+bool LoaderState::RingIsShort() const noexcept {
+  return ring_may_grow_ && slots_.size() < 1 + tuning_.now().prefetch + options_.hold;
+}
+
+void LoaderState::Lengthen(std::unique_lock<std::mutex>& lock) {
+  lock.unlock();
+  std::unique_ptr<Slot> slot;
+  try {
+    slot = std::make_unique<Slot>();
+    Prepare(*slot, layout_, options_.pinned);
+  } catch (const std::exception&) {
+    slot.reset();  // no more memory: it stays as long as it is
+  }
+  lock.lock();
+  if (slot == nullptr) {
+    ring_may_grow_ = false;
+    return;
+  }
+  free_.push_back(slot.get());
+  slots_.push_back(std::move(slot));
 }
 
 }  // namespace sluice

@@ -54,12 +54,16 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t payload_bytes_at_stop() const noexcept { return payload_bytes_at_stop_; }
 
   LoaderStats Stats();
+  // Lets what happened change what the loader chooses by itself; done now and then by the consumer.
+  void Tune(const LoaderStats& interval);
   std::vector<SampleFault> Faults() const { return faults_.List(); }
   ResumePoint State();
   EpochSize SizeOf(std::uint64_t epoch) const { return deal_.SizeOf(epoch); }
   Rank rank() const noexcept { return {options_.rank, options_.world_size}; }
   unsigned threads() const noexcept { return options_.threads; }
-  std::size_t memory_bytes() const noexcept { return slots_.size() * layout_.bytes; }
+  std::size_t memory_bytes() const noexcept {
+    return (1 + options_.prefetch + options_.hold) * layout_.bytes;
+  }
   LoaderMemory Memory() const;
 
  private:
@@ -84,9 +88,14 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   // For the planner; they hold the mutex but for the work itself.
   Asked PlanNext(BatchPlanner& planner, std::unique_lock<std::mutex>& lock);
   void Publish(const Asked& asked);
-  Batch Deliver();  // mutex held; the front is done
-  Batch Repeat();   // mutex held; there is a batch to repeat
-  void Advance();   // mutex held; the stream, by one batch
+  Batch Deliver();                                    // mutex held; the front is done
+  LoaderStats StatsNow();                             // mutex held
+  void TuneNow(const LoaderStats& interval);          // mutex held
+  void TuneNowAndThen();                              // mutex held
+  bool RingIsShort() const noexcept;                  // mutex held
+  void Lengthen(std::unique_lock<std::mutex>& lock);  // the ring, by a slot
+  Batch Repeat();                                     // mutex held; there is a batch to repeat
+  void Advance();                                     // mutex held; the stream, by one batch
   // Waits for what `ready` says, on one of the clocks above.
   template <class Ready>
   void Wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
@@ -96,7 +105,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t BatchesOf(std::uint64_t epoch);  // mutex held
 
   Dataset dataset_;
-  LoaderOptions options_;
+  SelfTuning tuning_;      // guarded by the mutex
+  LoaderOptions options_;  // with the most that `tuning_` may choose
   Geometry geometry_;
   PixelProgram program_;
   FieldChoice choice_;
@@ -114,6 +124,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::mutex mutex_;
   std::condition_variable plan_;   // planner: a slot is free, or the stream has changed
   std::condition_variable work_;   // workers: rows are waiting
+  std::condition_variable rest_;   // workers: some that rested are to work again
   std::condition_variable ready_;  // consumer: the front is done
   bool stopping_ = false;
   std::atomic<bool> give_up_{false};  // what the planner reads now: nobody wants it any more
@@ -144,6 +155,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   WaitClock worker_waits_;
   WaitClock consumer_waits_;
   std::uint64_t ready_batches_ = 0;  // summed over batches
+  LoaderStats learned_;              // where the last interval for tuning_ ended
+  bool ring_may_grow_ = true;
 
   std::vector<std::thread> threads_;  // planner first
 };

@@ -247,7 +247,7 @@ TEST_CASE("Options that do not fit the dataset are refused at construction, with
   };
   refused([](LoaderOptions& o) { o.batch_size = 0; });
   refused([](LoaderOptions& o) { o.batch_size = std::size_t{1} << 40; });
-  refused([](LoaderOptions& o) { o.prefetch = 0; });
+  refused([](LoaderOptions& o) { o.prefetch = 1025; });
   refused([](LoaderOptions& o) { o.threads = 5000; });
   refused([](LoaderOptions& o) { o.lanes = 0; });
   refused([](LoaderOptions& o) { o.channels = 2; });

@@ -59,6 +59,8 @@ class Soak {
                                   : Shuffle::kQuasiRandom;
     options.behind = Chance(2) ? Behind::kKeep : Chance(4) ? Behind::kDrop : Behind::kUnmap;
     options.verify = Chance(2) ? Verify::kAlways : Verify::kAuto;
+    options.direct = options.shuffle != Shuffle::kRandom && Chance(3);
+    if (Chance(4)) options.prefetch = 0;
     return options;
   }
 

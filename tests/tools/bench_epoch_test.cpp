@@ -392,6 +392,10 @@ TEST_CASE("options --direct, --cache and --stage reach the loader and the result
   const nlohmann::json usual = animals.EpochJson({"--epochs", "1"});
   for (const char* key : {"direct", "cache", "cache_bytes", "stage_bytes"})
     CHECK_FALSE(usual.contains(key));
+  CHECK(usual["choices"]["prefetch"] == 2);
+  CHECK(usual["choices"]["read_ahead_depth_bytes"].get<std::uint64_t>() >= 16 << 20);
+  CHECK(animals.EpochJson({"--read-ahead", "2MiB", "--prefetch", "0"})["read_ahead_depth_bytes"] ==
+        2 << 20);
   const nlohmann::json direct = animals.EpochJson({"--epochs", "1", "--direct"});
   CHECK(direct["direct"] == true);
   CHECK(direct["memory_bound"]["mapped_bytes"] == 0);

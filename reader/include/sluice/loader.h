@@ -90,9 +90,15 @@ struct SampleFault {
 
 struct LoaderOptions {
   std::size_t batch_size = 256;  // samples
-  unsigned threads = 0;          // decoding threads; 0: one for each CPU this process may use
-  // Batches that are decoded ahead of the one the consumer holds. More evens out slow samples.
+  // Decoding threads. 0: one for each CPU this process may use, of which some rest where a trainer
+  // leaves them idle for long.
+  unsigned threads = 0;
+  // Batches that are decoded ahead of the one the consumer holds. More evens out slow samples. 0:
+  // 2, and more, up to 8, where the ring is seen to be too short.
   std::size_t prefetch = 2;
+  // Bytes of blocks that are being read at a time, 1 MiB to 1 GiB. 0: 16 MiB, and more, up to 64,
+  // where storage is seen to hold the training back. LoaderStats has what was chosen.
+  std::uint64_t read_ahead_bytes = 0;
   // Further batches the consumer may hold at the same time; asking beyond is Error(kState).
   std::size_t hold = 1;
   // Batches lie in page-locked memory, from which a GPU copies asynchronously. Needs a build with

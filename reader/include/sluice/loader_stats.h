@@ -41,6 +41,10 @@ struct LoaderStats {
   double consumer_seconds = 0;       // the consumer had its batch: training
   double ready_batches = 0;          // that lay ready when one was asked for: the mean
   std::uint64_t prefetch = 0;        // of how many
+  // What the loader has chosen, or was told to use; and how often it has changed that.
+  unsigned threads = 0;  // those that rest not included
+  std::uint64_t read_ahead_depth_bytes = 0;
+  std::uint64_t changes = 0;
 
   // What happened since an earlier snapshot of the same Loader, such as one epoch's.
   LoaderStats Since(const LoaderStats& earlier) const;

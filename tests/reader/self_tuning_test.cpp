@@ -1,0 +1,216 @@
+// What the loader decides by itself: threads, the ring's length, reading ahead.
+#include "reader/pipeline/self_tuning.h"
+
+#include <random>
+
+#include "reader/pipeline/loader_state.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::uint64_t kMiB = std::uint64_t{1} << 20;
+
+// A training of batches that need, in seconds, so much of each; a second of it as the loader would
+// measure it. Everything overlaps, so that the slowest sets the pace.
+struct Training {
+  double step = 0;           // the trainer's
+  double decode = 0;         // of one thread
+  double read = 0;           // with 16 MiB in flight; with twice as many, half of it,
+  double read_at_least = 0;  // but no less than this
+  double uneven = 0;  // what a ring of 2 is too short to even out; of one twice as long, half
+
+  double ReadWith(const Tuning& tuning) const {
+    return std::max(read_at_least, read * 16.0 * kMiB / double(tuning.read_ahead_bytes));
+  }
+  double PaceWith(const Tuning& tuning) const {
+    return std::max({step, decode / tuning.threads, ReadWith(tuning)}) +
+           uneven * 2 / double(tuning.prefetch);
+  }
+  LoaderStats Second(const Tuning& tuning) const {
+    const double batches = 1 / PaceWith(tuning);
+    LoaderStats stats;
+    stats.seconds = 1;
+    stats.batches = static_cast<std::uint64_t>(batches);
+    stats.decode_seconds = std::min(batches * decode, double(tuning.threads));
+    stats.decode_cpu_seconds = stats.decode_seconds;
+    stats.decode_wait_seconds = tuning.threads - stats.decode_seconds;
+    stats.read_seconds = std::min(batches * ReadWith(tuning), 1.0);
+    stats.read_wait_seconds = 1 - stats.read_seconds;
+    stats.consumer_seconds = std::min(batches * step, 1.0);
+    stats.consumer_wait_seconds = 1 - stats.consumer_seconds;
+    return stats;
+  }
+};
+
+const Tuning kLeast{1, 2, 16 * kMiB};
+const Tuning kMost{8, 8, 64 * kMiB};
+const Tuning kStart{8, 2, 16 * kMiB};
+
+Tuning After(const Training& training, unsigned seconds, std::uint64_t* changes = nullptr) {
+  SelfTuning tuning(kLeast, kMost, kStart);
+  for (unsigned second = 0; second < seconds; ++second)
+    tuning.Learn(training.Second(tuning.now()));
+  if (changes != nullptr) *changes = tuning.changes();
+  return tuning.now();
+}
+
+}  // namespace
+
+TEST_CASE("With a slow trainer, threads that it leaves idle rest, and nothing else changes") {
+  // 8 threads could decode 100 batches a second; 20 are wanted: two threads are busy.
+  const Training training{.step = 0.05, .decode = 0.08};
+  const Tuning tuned = After(training, 1000);
+  CHECK(tuned.threads == 3);  // of which 1.6 are busy; with two, both would be
+  CHECK(tuned.prefetch == 2);
+  CHECK(tuned.read_ahead_bytes == 16 * kMiB);
+  CHECK(After(training, SelfTuning::kShrinkAfter - 1) == kStart);
+  // And the trainer still waits for nothing.
+  CHECK(training.PaceWith(tuned) == training.PaceWith(kStart));
+}
+
+TEST_CASE("With a slow store, more is read at a time, as long as storage is what is waited for") {
+  // The trainer wants 100 batches a second, the store gives 20 with 16 MiB in flight, 40 with 32.
+  const Training latency{.step = 0.01, .decode = 0.02, .read = 0.05, .read_at_least = 0.005};
+  CHECK(After(latency, 20).read_ahead_bytes == 64 * kMiB);
+  const Training nearly{.step = 0.0255, .decode = 0.02, .read = 0.05, .read_at_least = 0.005};
+  CHECK(After(nearly, 20).read_ahead_bytes == 32 * kMiB);
+  // A store that gives no more, whatever is asked for, is asked for the most and left at that.
+  std::uint64_t changes = 0;
+  const Training slow{.step = 0.01, .decode = 0.02, .read = 0.05, .read_at_least = 0.05};
+  CHECK(After(slow, 500, &changes) == Tuning{8, 2, 64 * kMiB});
+  CHECK(changes == 2);
+}
+
+TEST_CASE("With a fast trainer and a fast store, nothing changes: all threads decode") {
+  std::uint64_t changes = 0;
+  const Training training{.step = 0.001, .decode = 0.08, .read = 0.002};
+  CHECK(After(training, 500, &changes) == kStart);
+  CHECK(changes == 0);
+}
+
+TEST_CASE("Where neither side is busy all the time, the ring becomes longer") {
+  const Training training{.step = 0.02, .decode = 0.08, .read = 0.001, .uneven = 0.003};
+  const Tuning tuned = After(training, 45);
+  CHECK(tuned.prefetch > 2);
+  CHECK(tuned.prefetch < 8);
+  CHECK(tuned.threads == 8);
+}
+
+TEST_CASE("Threads that rest come back when they are needed, and do not rest again") {
+  SelfTuning tuning(kLeast, kMost, kStart);
+  const Training slow{.step = 0.05, .decode = 0.08};
+  const Training fast{.step = 0.001, .decode = 0.08};
+  for (int second = 0; second < 1000; ++second)
+    tuning.Learn(slow.Second(tuning.now()));
+  CHECK(tuning.now().threads == 3);
+  for (int second = 0; second < 10; ++second)
+    tuning.Learn(fast.Second(tuning.now()));
+  CHECK(tuning.now().threads == 8);
+  for (int second = 0; second < 1000; ++second)
+    tuning.Learn(slow.Second(tuning.now()));
+  CHECK(tuning.now().threads == 8);
+}
+
+TEST_CASE("Whatever is measured, choices stay in their bounds and come to an end") {
+  std::mt19937_64 random(3);
+  const auto draw = [&](double most) {
+    return most * double(random() >> 11) / double(std::uint64_t{1} << 53);
+  };
+  for (int round = 0; round < 50; ++round) {
+    SelfTuning tuning(kLeast, kMost, kStart);
+    for (int part = 0; part < 400; ++part) {
+      const Training training{draw(0.05), draw(0.4), draw(0.05), draw(0.02), draw(0.01)};
+      for (std::uint64_t seconds = random() % 60; seconds > 0; --seconds) {
+        tuning.Learn(training.Second(tuning.now()));
+        const Tuning& now = tuning.now();
+        REQUIRE((now.threads >= 1 && now.threads <= 8));
+        REQUIRE((now.prefetch >= 2 && now.prefetch <= 8));
+        REQUIRE((now.read_ahead_bytes >= 16 * kMiB && now.read_ahead_bytes <= 64 * kMiB));
+      }
+    }
+    // Each thread at most once to rest and back, and the others only grow.
+    CHECK(tuning.changes() <= 2 * 7 + 6 + 2);
+  }
+}
+
+TEST_CASE("Too short an interval teaches nothing, and what is fixed is left alone") {
+  SelfTuning tuning(kLeast, kMost, kStart);
+  LoaderStats few = Training{.step = 0.01, .decode = 0.02, .read = 0.05}.Second(kStart);
+  few.batches = 7;
+  for (int second = 0; second < 100; ++second)
+    CHECK_FALSE(tuning.Learn(few));
+  SelfTuning fixed(kStart, kStart, kStart);
+  CHECK(fixed.fixed());
+  CHECK_FALSE(tuning.fixed());
+  for (int second = 0; second < 100; ++second)
+    CHECK_FALSE(fixed.Learn(Training{.step = 0.01, .decode = 0.1, .read = 0.05}.Second(kStart)));
+}
+
+TEST_CASE("A loader whose choices change while it plays gives the same batches") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
+  LoaderOptions options = OptionsFor(20, 1);
+  Loader plain(dataset, options);
+  options.threads = 0;
+  options.prefetch = 0;
+  const auto state = std::make_shared<LoaderState>(dataset, options);
+  const unsigned most = state->threads();
+  CHECK(state->Stats().prefetch == 2);
+  CHECK(state->Stats().threads == most);
+  CHECK(state->Stats().read_ahead_depth_bytes == 16 * kMiB);
+  const Training bound[] = {{.step = 1, .decode = 0.001},
+                            {.step = 0.01, .decode = 0.02, .read = 0.05},
+                            {.step = 0.02, .decode = 0.001, .uneven = 0.01},
+                            {.step = 0.001, .decode = 5}};
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    const std::vector<PlayedBatch> expected = PlayBatches(plain, epoch);
+    const std::uint64_t range = state->StartEpoch(epoch);
+    for (const PlayedBatch& batch : expected) {
+      REQUIRE(Keep(state->Next(range)) == batch);
+      LoaderStats interval = bound[epoch].Second({8, 2, 16 * kMiB});
+      interval.batches = 100;
+      for (int i = 0; i < 100; ++i)
+        state->Tune(interval);
+      const LoaderStats stats = state->Stats();
+      CHECK((stats.threads >= 1 && stats.threads <= most));
+      CHECK((stats.prefetch >= 2 && stats.prefetch <= 8));
+      CHECK(
+          (stats.read_ahead_depth_bytes >= 16 * kMiB && stats.read_ahead_depth_bytes <= 64 * kMiB));
+    }
+    if (epoch == 0) CHECK(state->Stats().threads == 1);
+    if (epoch == 1) CHECK(state->Stats().read_ahead_depth_bytes == 64 * kMiB);
+    if (epoch == 2) CHECK(state->Stats().prefetch > 2);
+    if (epoch == 3) CHECK(state->Stats().threads == most);
+  }
+  CHECK(state->memory_bytes() >= 10 * 20 * 192);
+  state->Stop();
+}
+
+TEST_CASE("What is left to the loader is in the memory bound at its most") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
+  LoaderOptions options = OptionsFor(20, 2);
+  options.prefetch = 8;
+  const LoaderMemory most = Loader(dataset, options).Memory();
+  options.prefetch = 0;
+  CHECK(Loader(dataset, options).Memory().slots == most.slots);
+}
+
+TEST_CASE("Depths of reading ahead that make no sense are refused") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  LoaderOptions options = OptionsFor(10, 1);
+  for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{2} << 30}) {
+    options.read_ahead_bytes = bytes;
+    CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring("read_ahead_bytes"));
+  }
+  options.read_ahead_bytes = kMiB;
+  CHECK(SamplesOf(PlayBatches(*std::make_unique<Loader>(dataset, options), 0)).size() == 50);
+}
