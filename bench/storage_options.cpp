@@ -67,10 +67,11 @@ void AddStorageOptions(CLI::App& app, LoaderOptions& loader) {
             "kept between epochs: page_cache (default), locked\n(the dataset in memory), or "
             "decoded[:BYTES] (pictures;\nby default half of the memory that is left)",
             [&loader](const std::string& text) { SetCache(text, loader); });
-  AddOption(app, "--stage", "DIR[:BYTES]",
-            "copy shards to a folder on a fast local disk as they\nare first read (by default all "
-            "of them)",
-            [&loader](const std::string& text) { SetStage(text, loader); });
+  AddOption(
+      app, "--stage", "DIR",
+      "copy shards to a folder on a fast local disk as they\nare first read; DIR:BYTES: up to "
+      "so many bytes of them",
+      [&loader](const std::string& text) { SetStage(text, loader); });
 }
 
 void CompleteStorage(const Dataset& dataset, LoaderOptions& loader) {
