@@ -161,4 +161,14 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::vector<std::thread> threads_;  // planner first
 };
 
+template <class Ready>
+void LoaderState::Wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
+                       WaitClock& clock, Ready ready) {
+  if (ready()) return;
+  const Clock::time_point begun = Clock::now();
+  clock.Begin(begun);
+  condition.wait(lock, ready);
+  clock.End(begun, Clock::now());
+}
+
 }  // namespace sluice
