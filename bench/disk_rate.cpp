@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <fstream>
 #include <random>
 #include <thread>
 
@@ -11,6 +12,7 @@
 
 #include "bench/direct_read.h"
 #include "bench/page_cache.h"
+#include "bench/scratch_folder.h"
 
 namespace sluice::bench {
 namespace {
@@ -78,6 +80,25 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
   rate.direct = all_direct;
   rate.bytes_per_second = static_cast<double>(rate.bytes) / std::max(passed(), 1e-9);
   return rate;
+}
+
+DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
+                           const std::stop_token& stop) {
+  constexpr std::size_t kFilePieces = 64;
+  const ScratchFolder scratch(folder);
+  const std::filesystem::path path = scratch.path() / "pieces";
+  std::vector<std::uint64_t> piece(kPiece / sizeof(std::uint64_t));
+  std::mt19937_64 random(0);  // nothing that a file system could compress
+  for (std::uint64_t& word : piece)
+    word = random();
+  std::ofstream file(path, std::ios::binary);
+  for (std::size_t i = 0; i < kFilePieces && !stop.stop_requested(); ++i) {
+    piece[0] = i;
+    file.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(kPiece));
+  }
+  file.close();
+  if (!file) throw Error(ErrorCode::kIo, path.string(), "cannot be written");
+  return MeasureDiskRate({path}, seconds, stop);
 }
 
 }  // namespace sluice::bench

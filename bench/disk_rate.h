@@ -20,4 +20,9 @@ struct DiskRate {
 DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double seconds,
                          const std::stop_token& stop);
 
+// The same of a file of 64 MiB that is written into `folder` for it and removed again: what shards
+// lying there would give, where there are only small files to read.
+DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
+                           const std::stop_token& stop);
+
 }  // namespace sluice::bench

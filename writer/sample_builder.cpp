@@ -5,6 +5,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
+#include "writer/encode/pack.h"
 
 namespace sluice {
 
@@ -107,6 +108,17 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
   value.height = info.height;
   value.channels = info.channels;
   state_->Value(name, FieldKind::kImage) = std::move(value);
+}
+
+bool SampleBuilder::SetPacked(std::string_view name, std::span<const std::byte> jpeg_file) {
+  SetJpeg(name, jpeg_file);
+  FieldValue& value = state_->Value(name, FieldKind::kImage);
+  try {
+    return PackJpeg(value);
+  } catch (const Error& error) {
+    value = FieldValue();
+    throw Error(ErrorCode::kInvalidArgument, Quoted(name) + " was set with a " + error.sentence());
+  }
 }
 
 void SampleBuilder::SetPixels(std::string_view name, std::uint32_t width, std::uint32_t height,

@@ -1,6 +1,7 @@
 // What `sluice-bench advise` found out and what it says: as text and as JSON.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ struct Advice {
   std::string source;
   SourceFacts facts;
   Resources resources;
-  DiskRate disk;
-  std::vector<std::string> gpus;  // their names
+  DiskRate disk;                        // in large pieces
+  std::optional<DiskRate> small_files;  // the source's own files, where they are small
+  std::vector<std::string> gpus;        // their names
   Need need;
   std::string transform;
   Trials trials;

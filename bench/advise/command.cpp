@@ -38,7 +38,9 @@ constexpr const char* kDescription =
     "every\n"
     "form there is to choose from (in a temporary folder, which goes again), and played from "
     "memory\n"
-    "through the loader; the very files are read for a second to see what the disk gives. From\n"
+    "through the loader; the very files are read for a second to see what the disk gives (where "
+    "they\n"
+    "are small, also a file of 64 MiB in the scratch folder, since a dataset's are large). From\n"
     "these constants come the size of the whole dataset, its epochs, the threads and machines "
     "that\n"
     "feed the trainer, and whether memory keeps it. A third of the sample is held out: the column\n"
@@ -108,17 +110,23 @@ Resources ResourcesHere(const Arguments& arguments, const DiskRate& disk) {
   return resources;
 }
 
-DiskRate DiskRateOf(const Arguments& arguments, const SourceFacts& facts,
-                    const std::stop_token& stop) {
-  std::vector<std::filesystem::path> files;
-  if (facts.dataset) {
-    files = DatasetFiles(arguments.source);
-  } else {
-    for (const std::string& path : facts.paths)
-      files.push_back(std::filesystem::path(arguments.source) / path);
-  }
+// Of the source's own files, and, where they are too small to tell what shards would give, of a
+// file in the scratch folder.
+void MeasureDisk(const Arguments& arguments, Advice& advice, const std::stop_token& stop) {
   constexpr double kSeconds = 1;
-  return MeasureDiskRate(files, kSeconds, stop);
+  constexpr std::uint64_t kLargeFile = 1'000'000;
+  const SourceFacts& facts = advice.facts;
+  if (facts.dataset) {
+    advice.disk = MeasureDiskRate(DatasetFiles(arguments.source), kSeconds, stop);
+    return;
+  }
+  std::vector<std::filesystem::path> files;
+  for (const std::string& path : facts.paths)
+    files.push_back(std::filesystem::path(arguments.source) / path);
+  advice.disk = MeasureDiskRate(files, kSeconds, stop);
+  if (facts.bytes / std::max<std::uint64_t>(1, facts.images) >= kLargeFile) return;
+  advice.small_files = advice.disk;
+  advice.disk = MeasureDiskRateIn(arguments.trial.scratch, kSeconds, stop);
 }
 
 void Complete(Arguments& arguments, const std::vector<std::string>& gpus) {
@@ -138,7 +146,7 @@ Advice Advise(Arguments& arguments, const TrialHooks& hooks) {
   advice.need = arguments.need;
   if (hooks.on_step) hooks.on_step("looking at the source", 0, 0);
   advice.facts = LookAtSource(arguments.source, {}, arguments.seed, hooks.stop);
-  advice.disk = DiskRateOf(arguments, advice.facts, hooks.stop);
+  MeasureDisk(arguments, advice, hooks.stop);
   ChooseTransform(arguments, advice.facts);
   advice.transform = arguments.transform_text;
   arguments.trial.source = arguments.source;
@@ -235,7 +243,9 @@ void AddOptions(CLI::App& app, Arguments& arguments) {
   AddOption(app, "--seed", "N", "of the sample (default 0)", [&arguments](const std::string& text) {
     arguments.seed = ParseInteger(text, 0, UINT64_MAX);
   });
-  AddOption(app, "--scratch", "FOLDER", "where the sample is tried (default: TMPDIR, or /tmp)",
+  AddOption(app, "--scratch", "FOLDER",
+            "where the sample is tried, best on the disk that the\ndataset is for (default: "
+            "TMPDIR, or /tmp)",
             [&arguments](const std::string& text) { arguments.trial.scratch = text; });
 }
 

@@ -47,6 +47,11 @@ std::string MachineText(const Advice& advice) {
       BytesText(static_cast<std::uint64_t>(resources.disk_bytes_per_second)).c_str(),
       advice.disk.direct ? "read past the page cache" : "as its file system reads",
       BytesText(resources.disk_free_bytes).c_str());
+  if (advice.small_files) {
+    text +=
+        Format("small files as they lie %s/s, ",
+               BytesText(static_cast<std::uint64_t>(advice.small_files->bytes_per_second)).c_str());
+  }
   if (advice.gpus.empty()) return text + "no GPU";
   return text + Format("%zu x ", advice.gpus.size()) + advice.gpus.front();
 }
@@ -184,6 +189,8 @@ Json JsonOf(const Advice& advice) {
                  {"disk_free_bytes", resources.disk_free_bytes},
                  {"disk_bytes_per_second", resources.disk_bytes_per_second},
                  {"disk_direct", advice.disk.direct},
+                 {"small_files_bytes_per_second",
+                  advice.small_files ? Json(advice.small_files->bytes_per_second) : Json()},
                  {"gpus", advice.gpus},
                  {"needed_images_per_second", advice.need.ImagesPerSecond()},
                  {"transform", advice.transform},

@@ -136,6 +136,14 @@ TEST_CASE("a disk's rate is taken from all the files' bytes where there is time"
   CHECK(rate.bytes_per_second > 0);
 }
 
+TEST_CASE("a disk's rate in a folder leaves nothing there") {
+  const TemporaryFolder folder;
+  const DiskRate rate = MeasureDiskRateIn(folder.path(), 3600, {});
+  CHECK(rate.bytes == 64U << 20);
+  CHECK(rate.bytes_per_second > 0);
+  CHECK(std::filesystem::is_empty(folder.path()));
+}
+
 TEST_CASE("names of graphics cards are read where the driver leaves them") {
   const TemporaryFolder folder;
   WriteFile(folder / "0000:01:00.0/information", "Model: \t\t NVIDIA H100\nIRQ: 16\n");

@@ -5,6 +5,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/zstd.h"
+#include "format/pixels/decode.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
@@ -94,6 +95,45 @@ TEST_CASE("every kind of field comes back as it was set") {
   CHECK(data.manifest.images[0].present == 1);
   CHECK(data.manifest.images[0].payload_bytes == jpeg.size());
   CHECK(data.manifest.images[1].pixel_type == 1);
+}
+
+TEST_CASE("a JPEG set as packed has its pixels; one without a packed form stays a JPEG") {
+  const TemporaryFolder folder;
+  const auto jpeg = MakeJpeg(MakePicture(31, 17));
+  JpegOptions as_rgb;  // not Y Cb Cr
+  as_rgb.stored = JCS_RGB;
+  as_rgb.subsample = false;
+  const auto other = MakeJpeg(MakePicture(31, 17), as_rgb);
+  DatasetWriter writer(folder / "data", {{Field::Image()}});
+  SampleBuilder sample = writer.NewSample("packed");
+  CHECK(sample.SetPacked("image", jpeg));
+  writer.Add(sample);
+  sample.Reset("not");
+  CHECK_FALSE(sample.SetPacked("image", other));
+  writer.Add(sample);
+  sample.Reset("broken");
+  const std::span<const std::byte> half(jpeg.data(), jpeg.size() / 2);
+  CHECK_THROWS_AS(sample.SetPacked("image", half), Error);
+  writer.Add(sample);
+  writer.Finish();
+
+  const StoredDataset data = ReadDataset(folder / "data");
+  REQUIRE(data.samples.size() == 3);
+  const auto& packed = data.samples[0].fields[0];
+  CHECK(packed.codec == Codec::kPacked);
+  CHECK(packed.width == 31);
+  CHECK(packed.channels == 3);
+  std::vector<std::uint8_t> of_packed(31 * 17 * 3), of_jpeg(31 * 17 * 3);
+  PayloadDecoder decoder;
+  const Region whole = Region::Whole(31, 17);
+  CHECK(decoder.Decode({Codec::kPacked, PixelType::kUint8, 3, 31, 17, packed.bytes}, whole,
+                       {of_packed.data(), 3, PixelOrder::kInterleaved}) == nullptr);
+  CHECK(decoder.Decode({Codec::kJpeg, PixelType::kUint8, 3, 31, 17, jpeg}, whole,
+                       {of_jpeg.data(), 3, PixelOrder::kInterleaved}) == nullptr);
+  CHECK(of_packed == of_jpeg);
+  CHECK(data.samples[1].fields[0].codec == Codec::kJpeg);
+  CHECK(data.samples[1].fields[0].bytes == other);
+  CHECK(data.samples[2].fields[0].codec == Codec::kAbsent);
 }
 
 TEST_CASE("fields left alone are absent, and Reset() forgets what was set") {
