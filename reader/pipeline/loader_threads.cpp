@@ -81,7 +81,11 @@ void LoaderState::RunPlanner() {
     }
     const Asked batch = asked.front();
     lock.unlock();
-    planner.Await(batch.plan);
+    try {
+      planner.Await(batch.plan);
+    } catch (const std::bad_alloc&) {
+      batch.slot->error = Error(ErrorCode::kState, "there is not enough memory to read a batch");
+    }
     lock.lock();
     stats_.read_ahead_bytes = planner.read_ahead_bytes();
     if (batch.generation != generation_) continue;

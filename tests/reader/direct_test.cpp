@@ -410,6 +410,40 @@ TEST_CASE("Of a shard that is cut while it is read past the page cache, what is 
   CHECK(left > 3000 - dataset.shards()[0].samples);
 }
 
+TEST_CASE("A shard that is deleted or replaced while it is read directly is read as it was") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 3000);
+  const Dataset dataset = Dataset::Open(path);
+  const std::filesystem::path file = path / dataset.shards()[0].file;
+  LoaderOptions options = OptionsFor(50, 2);
+  options.verify = Verify::kNever;
+  options.direct = true;
+  Loader loader(dataset, options);
+  PlayOn(loader, 0);
+  std::ofstream(folder / "other") << "something else";
+  std::filesystem::rename(folder / "other", file);
+  REQUIRE(PlayOn(loader, 1).samples.size() == dataset.size());
+  std::filesystem::remove(file);
+  const Played played = PlayOn(loader, 2);
+  REQUIRE(played.samples.size() == dataset.size());
+  REQUIRE(played.errors.empty());
+}
+
+TEST_CASE("Reads that no thread could be had for are carried out by whoever submits them") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
+  DatasetState& state = *dataset.state();
+  DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
+  const std::atomic<bool> give_up{false};
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  DirectReadAhead reading(state, choice, nullptr, files, false, give_up, MakeThreadIo(0));
+  for (std::uint64_t block = 0; block < 10; ++block)
+    reading.Open(block, 1);
+  reading.Begin();
+  reading.Await(10);
+  CHECK(reading.bytes_read() == 10 * BlockBytes(dataset));
+}
+
 TEST_CASE("Substitutes are the same where they are read past the page cache") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);

@@ -7,10 +7,18 @@
 
 #include "format/random.h"
 #include "tests/catch.h"
+#include "tests/reader/process_memory.h"
 
 using namespace sluice;
+using namespace sluice::test;
 
 namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;  // their own memory is counted along
+#else
+constexpr bool kSanitized = false;
+#endif
 
 DatasetShape::Shard ShardOf(std::uint64_t samples, std::uint32_t block_samples) {
   return {samples, (samples + block_samples - 1) / block_samples, block_samples, samples * 1000};
@@ -73,6 +81,28 @@ TEST_CASE("An order is a function of the position: asked for in any order, it sa
       const std::uint64_t p = (i * 7919 + 13) % shape.samples();
       REQUIRE(order.At(p, opened).index == in_order[p]);
     }
+  }
+}
+
+TEST_CASE("An order over a thousand million samples needs no list of them") {
+  const DatasetShape shape = Equal(1000, 1'000'000, 100);
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
+    const std::uint64_t before = AnonymousBytes();
+    EpochOrder order(shape, {shuffle, 4}, 7);
+    std::vector<std::uint64_t> opened;
+    std::set<std::uint64_t> samples;
+    const std::uint64_t places[] = {0, 123'456'789, 999'990'000};
+    for (const std::uint64_t place : places) {
+      for (std::uint64_t p = place; p < place + 10'000; ++p) {
+        const SampleRef ref = order.At(p, opened);
+        REQUIRE(ref.index < 1'000'000'000);
+        REQUIRE(ref.index == ref.shard * std::uint64_t{1'000'000} + ref.block * 100 + ref.row);
+        samples.insert(ref.index);
+      }
+    }
+    CHECK(samples.size() == 30'000);
+    // Of a list, four thousand million. What the set above takes is among it.
+    if (!kSanitized) CHECK(AnonymousBytes() < before + (16 << 20));
   }
 }
 
