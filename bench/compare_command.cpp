@@ -20,7 +20,7 @@ namespace {
 using cli::AddOption;
 using cli::ParseInteger;
 
-constexpr const char* kDescription =
+constexpr const char* kCompareDescription =
     "Plays the same pictures through this loader and others.\n\n"
     "SOURCE is a folder of pictures, or a dataset. A folder is converted once (with the "
     "defaults\n"
@@ -35,7 +35,7 @@ constexpr const char* kDescription =
     "What other loaders need is installed by bench/peers/setup.sh; one that is missing, or that\n"
     "fails, is a line in the table.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kCompareExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench compare photos/\n"
@@ -43,7 +43,7 @@ constexpr const char* kExamples =
     "  sluice-bench compare photos/ --peers ~/peers --repeat 10 --rounds 5 --html page.html\n"
     "  sluice-bench compare data/photos --only plain,tfdata --peers ~/peers\n\n";
 
-struct Arguments {
+struct CompareArguments {
   CompareOptions options;
   std::string source, work = "sluice-compare", peers, json_file, html_file;
   bool json = false, quiet = false;
@@ -59,7 +59,7 @@ std::vector<std::string> Names(const std::string& text) {
   return names;
 }
 
-int Run(Arguments& arguments) {
+int RunCompare(CompareArguments& arguments) {
   arguments.options.source = arguments.source;
   arguments.options.work = arguments.work;
   arguments.options.peers = arguments.peers;
@@ -92,7 +92,7 @@ int Run(Arguments& arguments) {
   return cli::kDone;
 }
 
-void AddOptions(CLI::App& app, Arguments& arguments) {
+void AddOptions(CLI::App& app, CompareArguments& arguments) {
   CompareOptions& options = arguments.options;
   app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
       ->type_name("FOLDER");
@@ -136,8 +136,8 @@ void AddOptions(CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 cli::Command AddCompareCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("compare", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("compare", kCompareDescription);
+  const auto arguments = std::make_shared<CompareArguments>();
   app->add_option("SOURCE", arguments->source, "folder of pictures, or a dataset")
       ->required()
       ->type_name("");
@@ -148,8 +148,8 @@ cli::Command AddCompareCommand(CLI::App& program) {
       ->type_name("FILE");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
   app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kCompareExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunCompare(*arguments); }};
 }
 
 }  // namespace sluice::bench

@@ -25,7 +25,7 @@ namespace {
 using cli::AddOption;
 using cli::ParseInteger;
 
-constexpr const char* kDescription =
+constexpr const char* kDecodeDescription =
     "Decodes crops in several ways, side by side, on one thread.\n\n"
     "Takes every k-th JPEG of the dataset into memory (packed images as the JPEGs they stand for, "
     "and\n"
@@ -36,14 +36,14 @@ constexpr const char* kDescription =
     "against the accurate transform and the transform's filter in double precision. (FFCV's way\n"
     "always has the area filter: compare its quality with --transform rrc:224:area.)\n";
 
-constexpr const char* kExamples =
+constexpr const char* kDecodeExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench decode data/photos\n"
     "  sluice-bench decode data/photos --transform short:256,center:224 --rounds 9\n"
     "  sluice-bench decode data/photos --stages --bandwidth\n\n";
 
-struct Arguments {
+struct DecodeArguments {
   std::string dataset;
   std::string transform_text = "rrc:224";
   Pipeline transform = ParseTransform("rrc:224");
@@ -105,7 +105,7 @@ struct FormBytes {
   double jpeg = 0, packed = 0;
 };
 
-void PrintTable(const Arguments& arguments, const std::vector<DecodeItem>& items,
+void PrintTable(const DecodeArguments& arguments, const std::vector<DecodeItem>& items,
                 const std::vector<DecodeFigures>& figures) {
   const FormBytes bytes(items);
   std::string out = cli::Format("%-12s %10s %10s %7s %8s  %s\n", "way", "ms/image", "fastest",
@@ -147,7 +147,7 @@ nlohmann::ordered_json StagesJson(const std::vector<DecodeFigures>& stages) {
   return list;
 }
 
-void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
+void PrintJson(const DecodeArguments& arguments, const std::vector<DecodeItem>& items,
                const Answer& measured) {
   const std::vector<DecodeFigures>& figures = measured.ways;
   nlohmann::ordered_json ways = nlohmann::ordered_json::array();
@@ -178,7 +178,7 @@ void PrintJson(const Arguments& arguments, const std::vector<DecodeItem>& items,
   cli::PrintJson(answer);
 }
 
-int Run(const Arguments& arguments) {
+int RunDecode(const DecodeArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
   const std::vector<DecodeItem> items =
       ChooseDecodeItems(dataset, arguments.transform, arguments.images, arguments.seed, true);
@@ -214,8 +214,8 @@ int Run(const Arguments& arguments) {
 }  // namespace
 
 cli::Command AddDecodeCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("decode", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("decode", kDecodeDescription);
+  const auto arguments = std::make_shared<DecodeArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of a dataset of JPEGs or packed images")
       ->required()
       ->type_name("");
@@ -249,8 +249,8 @@ cli::Command AddDecodeCommand(CLI::App& program) {
               arguments->threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
             });
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunDecode(*arguments); }};
 }
 
 }  // namespace sluice::bench

@@ -32,7 +32,7 @@ using cli::AddOption;
 using cli::ParseChoice;
 using cli::ParseInteger;
 
-constexpr const char* kDescription =
+constexpr const char* kEpochDescription =
     "Plays epochs and says what they cost, and why.\n\n"
     "Plays epochs of the dataset and prints for each: seconds; images per second; megabytes of\n"
     "payload read per second; the share of the time in which the consumer waited for a batch; CPU\n"
@@ -44,7 +44,7 @@ constexpr const char* kDescription =
     "ideal pipeline takes the larger of the two. Several counts of --threads give a curve and the\n"
     "share of the work that does not run in parallel; --find-accelerators how many can be fed.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kEpochExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench epoch data/photos --batch-size 256 --transform rrc:224 --flip\n"
@@ -54,7 +54,7 @@ constexpr const char* kExamples =
     "  sluice-bench epoch data/photos --profile mlperf-resnet50-h100 --find-accelerators\n"
     "  sluice-bench epoch data/raw64 --floor --json\n\n";
 
-struct Arguments {
+struct EpochArguments {
   EpochOptions options;
   std::vector<unsigned> threads;
   std::optional<Profile> profile;
@@ -82,7 +82,7 @@ std::vector<unsigned> ParseThreads(const std::string& text) {
   return counts;
 }
 
-void AddLoaderOptions(CLI::App& app, Arguments& arguments) {
+void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   LoaderOptions& loader = arguments.options.loader;
   AddOption(app, "--batch-size", "N", "samples in a batch (default 256)",
             [&arguments](const std::string& text) {
@@ -125,7 +125,7 @@ void AddLoaderOptions(CLI::App& app, Arguments& arguments) {
             });
 }
 
-void AddTrainingOptions(CLI::App& app, Arguments& arguments) {
+void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
   EpochOptions& options = arguments.options;
   AddOption(app, "--step-ms", "X",
             "a pretend training step: sleep X milliseconds with\neach batch in hand (default 0)",
@@ -148,7 +148,7 @@ void AddTrainingOptions(CLI::App& app, Arguments& arguments) {
                "more");
 }
 
-void AddMeasuringOptions(CLI::App& app, Arguments& arguments) {
+void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
   EpochOptions& options = arguments.options;
   AddOption(
       app, "--epochs", "N", "epochs to measure (default 3)",
@@ -212,7 +212,7 @@ void AddFlip(Pipeline& transform, std::string& text) {
 }
 
 // What depends on other options or on the dataset.
-void Complete(Arguments& arguments) {
+void Complete(EpochArguments& arguments) {
   EpochOptions& options = arguments.options;
   options.dataset = arguments.dataset;
   if (options.cold) options.warm_up = 0;
@@ -257,7 +257,7 @@ std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {
 }
 
 // Prints a result as it was asked for.
-void Deliver(const Arguments& arguments, const std::string& text,
+void Deliver(const EpochArguments& arguments, const std::string& text,
              const nlohmann::ordered_json& result, const std::vector<TraceBar>& bars = {}) {
   if (arguments.json) {
     cli::PrintJson(result);
@@ -268,7 +268,7 @@ void Deliver(const Arguments& arguments, const std::string& text,
   if (!arguments.html_file.empty()) WriteTextFile(arguments.html_file, PageOf(result, bars));
 }
 
-void PlayCurve(const Arguments& arguments, const EpochHooks& hooks, cli::Progress& progress) {
+void PlayCurve(const EpochArguments& arguments, const EpochHooks& hooks, cli::Progress& progress) {
   const LoadWatch others;
   const ThreadCurve curve = MeasureThreadCurve(arguments.options, arguments.threads, hooks);
   progress.Erase();
@@ -278,7 +278,7 @@ void PlayCurve(const Arguments& arguments, const EpochHooks& hooks, cli::Progres
           JsonOf(curve, arguments.options, arguments.transform_text, warnings));
 }
 
-void PlayAccelerators(const Arguments& arguments, const EpochHooks& hooks,
+void PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks,
                       cli::Progress& progress) {
   constexpr double kWantedUsually = 0.9;
   const double wanted = arguments.profile ? arguments.profile->utilisation : kWantedUsually;
@@ -298,7 +298,7 @@ void PlayAccelerators(const Arguments& arguments, const EpochHooks& hooks,
           JsonOf(search, arguments.options, arguments.transform_text, profile, warnings));
 }
 
-void PlayEpochs(const Arguments& arguments, EpochHooks hooks, cli::Progress& progress) {
+void PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progress& progress) {
   EpochOptions options = arguments.options;
   EpochTrace trace(options.warm_up + options.epochs - 1);
   const bool traced = !arguments.trace_file.empty() || !arguments.html_file.empty();
@@ -328,7 +328,7 @@ void PlayEpochs(const Arguments& arguments, EpochHooks hooks, cli::Progress& pro
   Deliver(arguments, TextOf(report), JsonOf(report), bars);
 }
 
-int Run(Arguments& arguments) {
+int RunEpoch(EpochArguments& arguments) {
   Complete(arguments);
   const EpochOptions& options = arguments.options;
   const cli::Interrupt interrupt;
@@ -359,15 +359,15 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddEpochCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("epoch", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("epoch", kEpochDescription);
+  const auto arguments = std::make_shared<EpochArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
   AddLoaderOptions(*app, *arguments);
   AddMeasuringOptions(*app, *arguments);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunEpoch(*arguments); }};
 }
 
 }  // namespace sluice::bench

@@ -16,10 +16,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-double Per1000(double amount, const EpochFigures& figures) {
-  return figures.images > 0 ? 1000 * amount / static_cast<double>(figures.images) : 0;
-}
-
 bool Flips(const EpochOptions& options) {
   return std::any_of(
       options.loader.transform.begin(), options.loader.transform.end(),
@@ -65,7 +61,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
   AddStorage(json, options.loader);
 }
 
-std::vector<Measurement> MeasurementsOf(const EpochsRun& run) {
+std::vector<Measurement> EpochMeasurements(const EpochsRun& run) {
   Measurement rates{"images_per_second", "1/s", true, run.Rates()};
   Measurement cpu{"cpu_seconds_per_1000", "s", false, {}};
   Measurement utilisation{"utilisation", "share", true, {}};
@@ -117,7 +113,7 @@ std::vector<double> WaitQuantiles(const EpochsRun& run) {
 
 Json JsonOf(const EpochReport& report) {
   const EpochsRun& run = report.run;
-  std::vector<Measurement> measurements = MeasurementsOf(run);
+  std::vector<Measurement> measurements = EpochMeasurements(run);
   if (!report.stop_seconds.empty()) {
     measurements.push_back({"stop_seconds", "s", false, report.stop_seconds});
   }

@@ -19,10 +19,6 @@ double PerSecond(double amount, double seconds) {
   return seconds > 0 ? amount / seconds : 0;
 }
 
-double Per1000(double amount, const EpochFigures& figures) {
-  return figures.images > 0 ? 1000 * amount / static_cast<double>(figures.images) : 0;
-}
-
 std::string PercentText(double share) {
   return Format("%.1f%%", 100 * share);
 }

@@ -189,6 +189,10 @@ double ImagesPerSecond(const EpochFigures& figures) {
   return figures.seconds > 0 ? static_cast<double>(figures.images) / figures.seconds : 0;
 }
 
+double Per1000(double amount, const EpochFigures& figures) {
+  return figures.images > 0 ? 1000 * amount / static_cast<double>(figures.images) : 0;
+}
+
 double WaitShare(const EpochFigures& figures) {
   return figures.seconds > 0 ? std::min(1.0, figures.wait_seconds / figures.seconds) : 0;
 }

@@ -59,6 +59,8 @@ struct EpochFigures {
 
 double ImagesPerSecond(const EpochFigures& figures);
 double WaitShare(const EpochFigures& figures);
+// Of an amount that was the whole epoch's, what 1000 images took.
+double Per1000(double amount, const EpochFigures& figures);
 
 // What a bare loop of the same work reaches (bench/floor.h).
 struct FloorFigures {

@@ -16,7 +16,7 @@ namespace {
 using cli::AddOption;
 using cli::Format;
 
-constexpr const char* kDescription =
+constexpr const char* kGateDescription =
     "Compares two results and fails where the new one is worse.\n\n"
     "BASELINE and NEW are files that --json-file wrote. A measurement is worse where its median "
     "is,\n"
@@ -27,14 +27,14 @@ constexpr const char* kDescription =
     "Compare what was measured on a quiet machine; ratios taken in one run (sluice-bench compare)\n"
     "bear more noise than times do.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kGateExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench epoch data/photos --epochs 7 --json-file before.json\n"
     "  sluice-bench epoch data/photos --epochs 7 --json-file after.json\n"
     "  sluice-bench gate before.json after.json\n\n";
 
-struct Arguments {
+struct GateArguments {
   std::string before, after, only;
   GateRule rule;
   bool anyway = false;
@@ -51,7 +51,7 @@ void PrintTable(const std::vector<GateLine>& lines) {
   cli::PrintOut(text);
 }
 
-void PrintLines(const Arguments& arguments, const std::vector<GateLine>& lines, bool worse) {
+void PrintLines(const GateArguments& arguments, const std::vector<GateLine>& lines, bool worse) {
   if (!arguments.json) {
     PrintTable(lines);
     cli::PrintOut(worse ? "worse than the baseline\n" : "no measurement is worse\n");
@@ -71,7 +71,7 @@ void PrintLines(const Arguments& arguments, const std::vector<GateLine>& lines, 
   cli::PrintJson({{"worse", worse}, {"measurements", list}});
 }
 
-int Run(const Arguments& arguments) {
+int RunGate(const GateArguments& arguments) {
   const auto before = ReadResult(arguments.before);
   const auto after = ReadResult(arguments.after);
   const auto differences = DifferencesThatMatter(before, after);
@@ -99,8 +99,8 @@ int Run(const Arguments& arguments) {
 }  // namespace
 
 cli::Command AddGateCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("gate", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("gate", kGateDescription);
+  const auto arguments = std::make_shared<GateArguments>();
   app->add_option("BASELINE", arguments->before, "result to compare with")
       ->required()
       ->type_name("");
@@ -119,8 +119,8 @@ cli::Command AddGateCommand(CLI::App& program) {
       ->type_name("PREFIX");
   app->add_flag("--anyway", arguments->anyway, "compare results of different machines or settings");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kGateExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunGate(*arguments); }};
 }
 
 }  // namespace sluice::bench

@@ -23,27 +23,27 @@ namespace {
 using cli::AddOption;
 using cli::Format;
 
-constexpr const char* kDescription =
+constexpr const char* kIoDescription =
     "Reads a dataset without decoding it, beside the disk's own rate.\n\n"
     "Each round reads all shards four times: file after file in large pieces past the page cache\n"
     "(the disk's own rate); then the blocks in random order, as a shuffled epoch does: past the\n"
     "page cache, as the loader's option direct does; from an emptied page cache; and once more,\n"
     "from memory. An epoch cannot be faster than that.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kIoExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench io data/photos\n"
     "  sluice-bench io data/photos --threads 4 --rounds 5 --json-file io.json\n\n";
 
-struct Arguments {
+struct IoArguments {
   std::string dataset, json_file;
   unsigned threads = AvailableCpus();
   std::uint64_t rounds = 3;
   bool json = false;
 };
 
-std::string TextOf(const ReadRates& rates, const Arguments& arguments) {
+std::string TextOf(const ReadRates& rates, const IoArguments& arguments) {
   std::string text = Format("%-34s %9s   %s\n", "reading", "MB/s", "least to most");
   const auto row = [&](const char* name, const std::vector<double>& values) {
     const Spread spread = SpreadOf(values);
@@ -59,7 +59,7 @@ std::string TextOf(const ReadRates& rates, const Arguments& arguments) {
                        arguments.threads == 1 ? "thread" : "threads");
 }
 
-int Run(const Arguments& arguments) {
+int RunIo(const IoArguments& arguments) {
   const cli::Interrupt interrupt;
   const LoadWatch others;
   ReadRates rates;
@@ -101,8 +101,8 @@ int Run(const Arguments& arguments) {
 }  // namespace
 
 cli::Command AddIoCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("io", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("io", kIoDescription);
+  const auto arguments = std::make_shared<IoArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
@@ -117,8 +117,8 @@ cli::Command AddIoCommand(CLI::App& program) {
   app->add_option("--json-file", arguments->json_file, "also write the result to a file")
       ->type_name("FILE");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kIoExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunIo(*arguments); }};
 }
 
 }  // namespace sluice::bench

@@ -4,10 +4,10 @@
 #include <fstream>
 #include <sstream>
 
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "bench/process_usage.h"
 #include "format/cpu.h"
 #include "format/pixels/kernels/kernels.h"
 
@@ -31,20 +31,6 @@ std::string ProcStat() {
   std::string line;
   std::getline(file, line);
   return line;
-}
-
-double Seconds(const timeval& time) {
-  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-}
-
-double OwnSeconds() {
-  double seconds = 0;
-  for (const auto who : {RUSAGE_SELF, RUSAGE_CHILDREN}) {
-    rusage usage{};
-    getrusage(who, &usage);
-    seconds += Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
-  }
-  return seconds;
 }
 
 double BusyNow() {
@@ -88,12 +74,12 @@ double BusySeconds(const std::string& proc_stat, double ticks_per_second) {
 }
 
 LoadWatch::LoadWatch()
-    : busy_(BusyNow()), own_(OwnSeconds()), begin_(std::chrono::steady_clock::now()) {}
+    : busy_(BusyNow()), own_(CpuSecondsWithChildren()), begin_(std::chrono::steady_clock::now()) {}
 
 double LoadWatch::OtherCpus() const {
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
   if (passed.count() <= 0) return 0;
-  const double others = BusyNow() - busy_ - (OwnSeconds() - own_);
+  const double others = BusyNow() - busy_ - (CpuSecondsWithChildren() - own_);
   return std::max(0.0, others / passed.count());
 }
 

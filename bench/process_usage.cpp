@@ -18,6 +18,12 @@ double Seconds(const timeval& time) {
   return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
 }
 
+double UsedBy(decltype(RUSAGE_SELF) who) {
+  rusage usage{};
+  getrusage(who, &usage);
+  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+}
+
 // The 22nd field of /proc/self/stat: clock ticks from the machine's start to this process's. The
 // 2nd is the program's name in parentheses and may hold anything, so counting begins behind the
 // last ')'.
@@ -40,9 +46,11 @@ double StartTicks() {
 }  // namespace
 
 double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
+  return UsedBy(RUSAGE_SELF);
+}
+
+double CpuSecondsWithChildren() {
+  return UsedBy(RUSAGE_SELF) + UsedBy(RUSAGE_CHILDREN);
 }
 
 MemoryUse CurrentMemory() {

@@ -7,6 +7,7 @@ namespace sluice::bench {
 
 // CPU time of all threads, user and system.
 double CpuSeconds();
+double CpuSecondsWithChildren();  // those that have ended and were waited for
 
 struct MemoryUse {
   std::uint64_t peak_bytes = 0;  // the most that was resident at once, mapped file pages included

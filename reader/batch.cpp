@@ -1,25 +1,18 @@
 #include <sluice/batch.h>
 #include <sluice/error.h>
 
+#include "reader/field_errors.h"
 #include "reader/pipeline/slot.h"
 
 namespace sluice {
 
 namespace {
 
-[[noreturn]] void Refuse(std::string_view name, const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, "field \"" + std::string(name) + "\" " + what);
-}
-
 [[noreturn]] void RefuseAs(std::string_view name, const char* kind) {
-  Refuse(name, std::string("is no ") + kind +
-                   " of this batch: the dataset has none of that name, or LoaderOptions::fields "
-                   "leaves it out");
-}
-
-void RequireType(std::string_view name, DType held, DType asked) {
-  if (held == asked) return;
-  Refuse(name, "holds " + std::string(NameOf(held)) + ", not " + std::string(NameOf(asked)));
+  RefuseField(name,
+              std::string("is no ") + kind +
+                  " of this batch: the dataset has none of that name, or LoaderOptions::fields "
+                  "leaves it out");
 }
 
 // Of the field among the layout's fields of one kind; Schema::kNone where it is not there.
@@ -95,8 +88,8 @@ VariableValues<std::byte> Batch::Bytes(std::string_view name) const {
 
 std::string_view Batch::Text(std::string_view name, std::size_t sample) const {
   if (sample >= size()) {
-    Refuse(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
-                     std::to_string(size()));
+    RefuseField(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                          std::to_string(size()));
   }
   const std::span<const std::byte> bytes = Bytes(name)[sample];
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
@@ -104,8 +97,8 @@ std::string_view Batch::Text(std::string_view name, std::size_t sample) const {
 
 bool Batch::Has(std::string_view name, std::size_t sample) const {
   if (sample >= size()) {
-    Refuse(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
-                     std::to_string(size()));
+    RefuseField(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                          std::to_string(size()));
   }
   const SlotLayout& layout = *slot_->layout;
   if (layout.image_field != Schema::kNone && layout.image_name == name) return true;

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kFirstWord = "sluice-resume-1";
 
-[[noreturn]] void Refuse(const std::string& what) {
+[[noreturn]] void RefusePoint(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,
               "this is no point to resume from (" + what +
                   "); it must be the whole line that ResumePoint::Text() gave");
@@ -47,10 +47,10 @@ class Reading {
   explicit Reading(std::string_view text) : words_(Words(text)) {}
 
   std::string_view Value(std::string_view name) {
-    if (next_ == words_.size()) Refuse("\"" + std::string(name) + "\" is missing");
+    if (next_ == words_.size()) RefusePoint("\"" + std::string(name) + "\" is missing");
     const std::string_view word = words_[next_++];
     if (word.substr(0, name.size()) != name || word.substr(name.size(), 1) != "=") {
-      Refuse("\"" + std::string(name) + "\" is not where it should be");
+      RefusePoint("\"" + std::string(name) + "\" is not where it should be");
     }
     return word.substr(name.size() + 1);
   }
@@ -59,7 +59,7 @@ class Reading {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-      Refuse("\"" + std::string(name) + "\" is no number");
+      RefusePoint("\"" + std::string(name) + "\" is no number");
     }
     return number;
   }
@@ -86,19 +86,20 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   // A line that was written to a file may come back with its end.
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
     text.remove_suffix(1);
-  if (Words(text)[0] != kFirstWord) Refuse("it does not begin with " + std::string(kFirstWord));
+  if (Words(text)[0] != kFirstWord)
+    RefusePoint("it does not begin with " + std::string(kFirstWord));
   const std::size_t check = text.rfind(" check=");
   if (check == std::string_view::npos || text.substr(check + 7) != CheckOf(text.substr(0, check))) {
-    Refuse("its check value does not match: it was cut short or changed");
+    RefusePoint("its check value does not match: it was cut short or changed");
   }
   Reading words(text.substr(0, check));
   ResumePoint point;
   point.dataset = words.Value("dataset");
   const std::uint64_t version = words.Number("order");
-  if (version > UINT32_MAX) Refuse("\"order\" is out of range");
+  if (version > UINT32_MAX) RefusePoint("\"order\" is out of range");
   point.order_version = static_cast<std::uint32_t>(version);
   const std::optional<Shuffle> shuffle = ShuffleOf(words.Value("shuffle"));
-  if (!shuffle) Refuse("\"shuffle\" is not known");
+  if (!shuffle) RefusePoint("\"shuffle\" is not known");
   point.shuffle = *shuffle;
   point.seed = words.Number("seed");
   point.lanes = words.Number("lanes");
@@ -108,7 +109,7 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   if (point.list == "-") point.list.clear();
   point.epoch = words.Number("epoch");
   point.position = words.Number("position");
-  if (!words.AtEnd()) Refuse("there is more than belongs there");
+  if (!words.AtEnd()) RefusePoint("there is more than belongs there");
   return point;
 }
 

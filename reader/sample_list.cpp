@@ -15,7 +15,7 @@ namespace sluice {
 
 namespace {
 
-[[noreturn]] void Refuse(const std::string& what) {
+[[noreturn]] void RefuseList(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
@@ -110,13 +110,14 @@ SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_
   std::uint64_t positive = 0;
   for (const double weight : weights) {
     if (!std::isfinite(weight) || weight < 0) {
-      Refuse("SampleList::Weighted takes finite weights that are not negative");
+      RefuseList("SampleList::Weighted takes finite weights that are not negative");
     }
     positive += weight > 0 ? 1 : 0;
   }
   if (positive < (replacement ? std::min<std::uint64_t>(count, 1) : count)) {
-    Refuse("SampleList::Weighted cannot draw " + std::to_string(count) + " samples out of " +
-           std::to_string(positive) + " with a weight above 0; draw fewer, or with replacement");
+    RefuseList("SampleList::Weighted cannot draw " + std::to_string(count) + " samples out of " +
+               std::to_string(positive) +
+               " with a weight above 0; draw fewer, or with replacement");
   }
   WeightedDraw draw{WholeWeights(weights), count, replacement};
   const ListDigest digest = ListDigest({2, count, replacement ? 1U : 0U}).Add(draw.weights);
@@ -152,13 +153,13 @@ void CheckList(const SampleList& list, std::uint64_t samples) {
   if (list.all()) return;
   const SampleListState& state = *list.state();
   if (state.needs > samples) {
-    Refuse("LoaderOptions::samples has sample number " + std::to_string(state.needs - 1) +
-           ", and the dataset has " + std::to_string(samples));
+    RefuseList("LoaderOptions::samples has sample number " + std::to_string(state.needs - 1) +
+               ", and the dataset has " + std::to_string(samples));
   }
   if (state.needs_exactly != 0 && state.needs_exactly != samples) {
-    Refuse("LoaderOptions::samples was made for a dataset of " +
-           std::to_string(state.needs_exactly) + " samples, and this one has " +
-           std::to_string(samples));
+    RefuseList("LoaderOptions::samples was made for a dataset of " +
+               std::to_string(state.needs_exactly) + " samples, and this one has " +
+               std::to_string(samples));
   }
 }
 

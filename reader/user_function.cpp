@@ -2,27 +2,19 @@
 #include <sluice/user_function.h>
 
 #include "format/random.h"
+#include "reader/field_errors.h"
 #include "reader/pipeline/slot.h"
 
 namespace sluice {
 
 namespace {
 
-[[noreturn]] void Refuse(std::string_view name, const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, "field \"" + std::string(name) + "\" " + what);
-}
-
 template <class FieldOfLayout>
 std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name,
                  const char* kind) {
   for (std::size_t f = 0; f < fields.size(); ++f)
     if (fields[f].name == name) return f;
-  Refuse(name, std::string("is no ") + kind + " of this batch");
-}
-
-void RequireType(std::string_view name, DType held, DType asked) {
-  if (held == asked) return;
-  Refuse(name, "holds " + std::string(NameOf(held)) + ", not " + std::string(NameOf(asked)));
+  RefuseField(name, std::string("is no ") + kind + " of this batch");
 }
 
 // -1: the bytes of a bytes field.
@@ -30,7 +22,8 @@ std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int ty
   const std::size_t v = Find(layout.variables, name, "variable-length or bytes field");
   const SlotLayout::VariableField& field = layout.variables[v];
   if (field.bytes != (type < 0)) {
-    Refuse(name, field.bytes ? "holds bytes; read it as std::byte" : "holds numbers, no bytes");
+    RefuseField(name,
+                field.bytes ? "holds bytes; read it as std::byte" : "holds numbers, no bytes");
   }
   if (type >= 0) RequireType(name, field.dtype, static_cast<DType>(type));
   return v;
@@ -95,7 +88,7 @@ void MutableSample::SetVariableBytes(std::string_view name, int type,
                                      std::span<const std::byte> bytes) {
   const std::size_t v = FindVariable(*slot_.layout, name, type);
   if (bytes.size() % slot_.layout->variables[v].entry_bytes != 0) {
-    Refuse(name, "is set to a number of elements that makes no whole entries");
+    RefuseField(name, "is set to a number of elements that makes no whole entries");
   }
   slot_.variables[v].rows[first_].assign(bytes.begin(), bytes.end());
   slot_.variables[v].present[first_] = 1;

@@ -20,7 +20,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kAppendDescription =
     "Adds samples to a dataset.\n\n"
     "SOURCE is converted with the options that the dataset was converted with; its shards are "
     "added\n"
@@ -29,17 +29,17 @@ constexpr const char* kDescription =
     "on undisturbed. Classes must be among the dataset's (otherwise convert and merge). An\n"
     "interrupted command, run again, goes on.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kAppendExamples =
     "\nExamples:\n"
     "  sluice append new-photos/ data/photos\n\n";
 
-struct Arguments {
+struct AppendArguments {
   SourceArguments source;
   ConvertOptions options;
   EditOutput output;
 };
 
-int Run(Arguments& arguments) {
+int RunAppend(AppendArguments& arguments) {
   const ConvertSource source = MakeSource(arguments.source);
   const std::string dataset = arguments.source.places.back();
   const cli::Interrupt interrupt;
@@ -84,8 +84,8 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddAppendCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("append", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("append", kAppendDescription);
+  const auto arguments = std::make_shared<AppendArguments>();
   AddSourceOptions(*app, arguments->source);
   cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
                  [arguments](const std::string& text) {
@@ -98,8 +98,8 @@ cli::Command AddAppendCommand(CLI::App& program) {
       {{"skip", OnError::kSkip}, {"fail", OnError::kFail}},
       [arguments](OnError on_error) { arguments->options.on_error = on_error; });
   AddOutputOptions(*app, arguments->output);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kAppendExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunAppend(*arguments); }};
 }
 
 }  // namespace sluice

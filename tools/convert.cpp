@@ -25,7 +25,7 @@ using cli::AddChoice;
 using cli::AddOption;
 using cli::UsageError;
 
-constexpr const char* kDescription =
+constexpr const char* kConvertDescription =
     "Compiles images into a dataset.\n\n"
     "SOURCE is a folder that holds one folder per class (numbered in the order of their names;\n"
     "images in nested folders belong to the top one), or images directly: then they have no\n"
@@ -37,7 +37,7 @@ constexpr const char* kDescription =
     "DATASET is created. Where a conversion was interrupted, the same command goes on with it.\n"
     "The result depends on the sources and the options alone, never on --threads.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kConvertExamples =
     "\n"
     "Examples:\n"
     "  sluice convert photos/ data/photos\n"
@@ -51,7 +51,7 @@ constexpr const char* kExamples =
     "  sluice convert photos/ data/photos --split train=0.9,val=0.1\n"
     "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
-struct Arguments {
+struct ConvertArguments {
   SourceArguments source;
   ConvertOptions options;
   std::string split;
@@ -84,7 +84,7 @@ std::uint64_t ParseShardBytes(const std::string& text) {
   return bytes;
 }
 
-void AddSizeOptions(CLI::App& app, Arguments& arguments) {
+void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   CLI::Option* const max_side =
       AddOption(app, "--max-side", "N",
@@ -122,7 +122,7 @@ void AddSizeOptions(CLI::App& app, Arguments& arguments) {
   fit->needs(size)->group(size->get_group());
 }
 
-void AddImageOptions(CLI::App& app, Arguments& arguments) {
+void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   const std::string group = "How images are stored";
   CLI::Option* const image = AddChoice<ImageCodec>(
@@ -156,7 +156,7 @@ void AddImageOptions(CLI::App& app, Arguments& arguments) {
     option->group(group);
 }
 
-void AddDatasetOptions(CLI::App& app, Arguments& arguments) {
+void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   const std::string group = "The dataset";
   AddOption(app, "--split", "PARTS",
@@ -199,7 +199,7 @@ void AddDatasetOptions(CLI::App& app, Arguments& arguments) {
   seed->group(group);
 }
 
-void AddRunningOptions(CLI::App& app, Arguments& arguments) {
+void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   AddOption(app, "--threads", "N", "threads to use (default: one for each CPU)",
             [&options](const std::string& text) {
@@ -223,7 +223,7 @@ void AddRunningOptions(CLI::App& app, Arguments& arguments) {
 }
 
 // What cannot be seen while the options are parsed one by one.
-void Complete(const CLI::App& app, Arguments& arguments) {
+void Complete(const CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   if (options.short_side || options.size || arguments.no_resize) options.max_side.reset();
   if (options.image == ImageCodec::kRaw) {
@@ -244,7 +244,7 @@ void Complete(const CLI::App& app, Arguments& arguments) {
 }
 
 // Converts one part; nullopt if it was interrupted, which has been said then.
-std::optional<ConvertAccount> ConvertOne(const Arguments& arguments, const ConvertPart& part,
+std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, const ConvertPart& part,
                                          const cli::Interrupt& interrupt) {
   std::string dataset = arguments.source.places.back();
   if (!part.name.empty()) dataset = (std::filesystem::path(dataset) / part.name).string();
@@ -277,7 +277,7 @@ std::optional<ConvertAccount> ConvertOne(const Arguments& arguments, const Conve
   return account;
 }
 
-int Run(const CLI::App& app, Arguments& arguments) {
+int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   Complete(app, arguments);
   const cli::Interrupt interrupt;
   const std::vector<ConvertPart> parts =
@@ -304,15 +304,15 @@ int Run(const CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 cli::Command AddConvertCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("convert", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("convert", kConvertDescription);
+  const auto arguments = std::make_shared<ConvertArguments>();
   AddSourceOptions(*app, arguments->source);
   AddSizeOptions(*app, *arguments);
   AddImageOptions(*app, *arguments);
   AddDatasetOptions(*app, *arguments);
   AddRunningOptions(*app, *arguments);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [app, arguments] { return Run(*app, *arguments); }};
+  app->footer(std::string(kConvertExamples) + cli::kExitCodeHelp);
+  return {app, [app, arguments] { return RunConvert(*app, *arguments); }};
 }
 
 }  // namespace sluice

@@ -22,7 +22,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kExportDescription =
     "Takes a dataset's samples out again, as files.\n\n"
     "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with the very bytes "
     "that\n"
@@ -34,11 +34,11 @@ constexpr const char* kDescription =
     "and\n"
     "named.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kExportExamples =
     "\nExamples:\n"
     "  sluice export data/photos photos-again/\n\n";
 
-struct Arguments {
+struct ExportArguments {
   std::string dataset;
   std::string folder;
   EditOutput output;
@@ -183,7 +183,7 @@ class Export {
   std::uint64_t bytes_ = 0;
 };
 
-int Run(Arguments& arguments) {
+int RunExport(ExportArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
   Export out(dataset, arguments.folder);
   std::vector<std::string> damaged;
@@ -228,15 +228,15 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddExportCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("export", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("export", kExportDescription);
+  const auto arguments = std::make_shared<ExportArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
   app->add_option("FOLDER", arguments->folder, "folder to create")->required()->type_name("");
   AddOutputOptions(*app, arguments->output);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kExportExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunExport(*arguments); }};
 }
 
 }  // namespace sluice

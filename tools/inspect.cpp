@@ -13,13 +13,13 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kInspectDescription =
     "Says what a dataset holds.\n\n"
     "Says what the manifest says: schema, counts, classes, sizes, and how the dataset was made. "
     "No\n"
     "shard is read unless --sample or --key asks for one of its samples.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kInspectExamples =
     "\n"
     "Examples:\n"
     "  sluice inspect data/photos\n"
@@ -27,7 +27,7 @@ constexpr const char* kExamples =
     "  sluice inspect data/photos --key cats/tom.jpg\n"
     "  sluice inspect data/photos --shards --json\n\n";
 
-struct Arguments {
+struct InspectArguments {
   std::string dataset;
   std::optional<std::uint64_t> sample;
   std::optional<std::string> key;
@@ -44,7 +44,7 @@ std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
                   "\"; a key is the source's path relative to its folder");
 }
 
-int Run(const Arguments& arguments) {
+int RunInspect(const InspectArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
   std::optional<std::uint64_t> sample = arguments.sample;
   if (arguments.key) sample = FindKey(dataset, *arguments.key);
@@ -61,8 +61,8 @@ int Run(const Arguments& arguments) {
 }  // namespace
 
 cli::Command AddInspectCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("inspect", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("inspect", kInspectDescription);
+  const auto arguments = std::make_shared<InspectArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
@@ -77,8 +77,8 @@ cli::Command AddInspectCommand(CLI::App& program) {
       ->excludes(sample);
   app->add_flag("--shards", arguments->shards, "list the shards, too");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kInspectExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunInspect(*arguments); }};
 }
 
 }  // namespace sluice

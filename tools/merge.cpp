@@ -12,22 +12,22 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kMergeDescription =
     "Makes one dataset of several.\n\n"
     "The datasets must have the same fields. Classes are reconciled by their names: the first\n"
     "dataset's keep their numbers, new ones are added behind. Shards whose numbers stay are\n"
     "hard-linked (or copied, on another file system); nothing is decoded.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kMergeExamples =
     "\nExamples:\n"
     "  sluice merge data/part-* data/all\n\n";
 
-struct Arguments {
+struct MergeArguments {
   std::vector<std::string> places;
   EditOutput output;
 };
 
-int Run(Arguments& arguments) {
+int RunMerge(MergeArguments& arguments) {
   if (arguments.places.size() < 2) throw cli::UsageError("DATASET... and NEW are required");
   const std::string out = arguments.places.back();
   const std::vector<std::filesystem::path> inputs(arguments.places.begin(),
@@ -48,14 +48,14 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddMergeCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("merge", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("merge", kMergeDescription);
+  const auto arguments = std::make_shared<MergeArguments>();
   app->add_option("DATASET", arguments->places, "datasets to merge; then NEW, a folder to create")
       ->required()
       ->type_name("... NEW");
   AddOutputOptions(*app, arguments->output);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kMergeExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunMerge(*arguments); }};
 }
 
 }  // namespace sluice

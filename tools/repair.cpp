@@ -12,7 +12,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kRepairDescription =
     "Makes a whole dataset of a damaged one.\n\n"
     "Shards without faults are hard-linked (or copied). Of others every sample all of whose "
     "values\n"
@@ -20,11 +20,11 @@ constexpr const char* kDescription =
     "listed. A lost manifest is rebuilt from the shards. The damaged dataset stays as it is.\n\n"
     "Without NEW nothing is done but rebuilding a lost manifest, in DATASET itself.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kRepairExamples =
     "\nExamples:\n"
     "  sluice verify data/photos || sluice repair data/photos data/mended\n\n";
 
-struct Arguments {
+struct RepairArguments {
   std::string dataset;
   std::string out;
   EditOutput output;
@@ -41,7 +41,7 @@ std::string LostLines(const RepairReport& report) {
   return text;
 }
 
-void PrintReport(const Arguments& arguments, const RepairReport& report) {
+void PrintReport(const RepairArguments& arguments, const RepairReport& report) {
   const std::string made = arguments.out.empty() ? arguments.dataset : arguments.out;
   if (arguments.output.json) {
     nlohmann::ordered_json json = MadeJson(made, report.made);
@@ -67,7 +67,7 @@ void PrintReport(const Arguments& arguments, const RepairReport& report) {
   cli::PrintOut(text + LostLines(report));
 }
 
-int Run(Arguments& arguments) {
+int RunRepair(RepairArguments& arguments) {
   RepairReport report;
   const bool done =
       RunEdit(arguments.output, "mending", "mending " + cli::Printable(arguments.dataset),
@@ -82,15 +82,15 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddRepairCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("repair", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("repair", kRepairDescription);
+  const auto arguments = std::make_shared<RepairArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
   app->add_option("NEW", arguments->out, "folder to create")->type_name("");
   AddOutputOptions(*app, arguments->output);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kRepairExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunRepair(*arguments); }};
 }
 
 }  // namespace sluice

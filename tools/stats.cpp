@@ -21,18 +21,18 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kStatsDescription =
     "Counts what a training wants to know.\n\n"
     "Mean and standard deviation of each channel (of all pixels of all images, decoded whole; 0 "
     "to\n"
     "1), the distribution of sizes, and how many samples each class has.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kStatsExamples =
     "\nExamples:\n"
     "  sluice stats data/photos\n"
     "  sluice stats data/photos --json | jq .mean\n\n";
 
-struct Arguments {
+struct StatsArguments {
   std::string dataset;
   unsigned threads = 0;
   EditOutput output;
@@ -233,7 +233,7 @@ std::string StatsText(const Json& json) {
   return text;
 }
 
-int Run(Arguments& arguments) {
+int RunStats(StatsArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
   if (dataset.images().empty()) {
     throw Error(ErrorCode::kInvalidArgument, arguments.dataset, "has no image field");
@@ -255,8 +255,8 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddStatsCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("stats", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("stats", kStatsDescription);
+  const auto arguments = std::make_shared<StatsArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
@@ -265,8 +265,8 @@ cli::Command AddStatsCommand(CLI::App& program) {
                    arguments->threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
   AddOutputOptions(*app, arguments->output);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kStatsExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunStats(*arguments); }};
 }
 
 }  // namespace sluice

@@ -15,18 +15,18 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kSubsetDescription =
     "Makes a dataset of some of another's samples.\n\n"
     "Conditions must all hold; samples stay in their order and classes keep their numbers.\n"
     "Nothing is decoded.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kSubsetExamples =
     "\nExamples:\n"
     "  sluice subset data/photos data/pets --class cat --class dog\n"
     "  sluice subset data/photos data/small --per-class 50 --seed 1\n"
     "  sluice subset data/photos data/chosen --ids numbers.txt\n\n";
 
-struct Arguments {
+struct SubsetArguments {
   std::string dataset;
   std::string out;
   std::string ids;
@@ -54,7 +54,7 @@ std::vector<std::uint64_t> ReadIds(const std::string& file) {
   return ids;
 }
 
-int Run(Arguments& arguments) {
+int RunSubset(SubsetArguments& arguments) {
   if (!arguments.ids.empty()) arguments.selection.samples = ReadIds(arguments.ids);
   EditSummary summary;
   const bool done = RunEdit(
@@ -74,8 +74,8 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddSubsetCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("subset", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("subset", kSubsetDescription);
+  const auto arguments = std::make_shared<SubsetArguments>();
   Selection& selection = arguments->selection;
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
@@ -99,8 +99,8 @@ cli::Command AddSubsetCommand(CLI::App& program) {
                    selection.seed = cli::ParseInteger(text, 0, UINT64_MAX);
                  });
   AddOutputOptions(*app, arguments->output);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kSubsetExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunSubset(*arguments); }};
 }
 
 }  // namespace sluice

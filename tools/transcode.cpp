@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kTranscodeDescription =
     "Makes a dataset of another's samples with the images in another form.\n\n"
     "Between jpeg and packed nothing is lost, in either direction: the very JPEGs come back. raw\n"
     "stores the pixels that a reader would make. From raw pixels JPEGs are made anew, of "
@@ -23,19 +23,19 @@ constexpr const char* kDescription =
     "Images that have no place in a form stay as they are and are counted; masks and other fields\n"
     "are copied.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kTranscodeExamples =
     "\nExamples:\n"
     "  sluice transcode data/photos data/photos-fast --image packed\n"
     "  sluice transcode data/photos-fast data/photos-small --image jpeg\n\n";
 
-struct Arguments {
+struct TranscodeArguments {
   std::string dataset;
   std::string out;
   TranscodeOptions options;
   EditOutput output;
 };
 
-void CheckTogether(const CLI::App& app, const Arguments& arguments) {
+void CheckTogether(const CLI::App& app, const TranscodeArguments& arguments) {
   if (arguments.options.image != ImageCodec::kRaw) return;
   for (const char* name : {"--quality", "--restart", "--subsampling"}) {
     if (app.count(name) > 0) {
@@ -44,7 +44,7 @@ void CheckTogether(const CLI::App& app, const Arguments& arguments) {
   }
 }
 
-int Run(const CLI::App& app, Arguments& arguments) {
+int RunTranscode(const CLI::App& app, TranscodeArguments& arguments) {
   CheckTogether(app, arguments);
   TranscodeSummary summary;
   const bool done = RunEdit(
@@ -72,8 +72,8 @@ int Run(const CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 cli::Command AddTranscodeCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("transcode", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("transcode", kTranscodeDescription);
+  const auto arguments = std::make_shared<TranscodeArguments>();
   TranscodeOptions& options = arguments->options;
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
@@ -111,8 +111,8 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
                    options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
   AddOutputOptions(*app, arguments->output);
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [app, arguments] { return Run(*app, *arguments); }};
+  app->footer(std::string(kTranscodeExamples) + cli::kExitCodeHelp);
+  return {app, [app, arguments] { return RunTranscode(*app, *arguments); }};
 }
 
 }  // namespace sluice

@@ -15,7 +15,7 @@
 namespace sluice {
 namespace {
 
-constexpr const char* kDescription =
+constexpr const char* kVerifyDescription =
     "Checks every byte of a dataset.\n\n"
     "Compares every byte of the dataset with its checksums: manifest, headers, tables, "
     "directories,\n"
@@ -23,20 +23,20 @@ constexpr const char* kDescription =
     "With --decode every image is decoded, too: that finds images that were broken when they were\n"
     "written.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kVerifyExamples =
     "\n"
     "Examples:\n"
     "  sluice verify data/photos\n"
     "  sluice verify data/photos --decode --json > report.json\n\n";
 
-struct Arguments {
+struct VerifyArguments {
   std::string dataset;
   VerifyOptions options;
   bool json = false;
   bool quiet = false;
 };
 
-int Run(Arguments& arguments) {
+int RunVerify(VerifyArguments& arguments) {
   const cli::Interrupt interrupt;
   cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "verifying",
                          "verifying " + cli::Printable(arguments.dataset));
@@ -60,8 +60,8 @@ int Run(Arguments& arguments) {
 }  // namespace
 
 cli::Command AddVerifyCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("verify", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("verify", kVerifyDescription);
+  const auto arguments = std::make_shared<VerifyArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
@@ -74,8 +74,8 @@ cli::Command AddVerifyCommand(CLI::App& program) {
   app->add_flag("--json", arguments->json,
                 "print one JSON object to standard output, and no\nprogress");
   app->add_flag("--quiet", arguments->quiet, "print faults and errors only");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kVerifyExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunVerify(*arguments); }};
 }
 
 }  // namespace sluice

@@ -7,7 +7,7 @@
 namespace sluice {
 
 namespace {
-constexpr std::size_t kTile = 16;  // what a transposition writes at once
+constexpr std::size_t kTransposeTile = 16;  // what a transposition writes at once
 }
 
 struct JpegPlanes::State {
@@ -44,17 +44,17 @@ bool JpegPlanes::State::LayOut(const Region& region) {
         MakeComponentAxis(region.x, mcu_width / across, info.downsampled_width, region.filter);
     plane.y =
         MakeComponentAxis(region.y, mcu_height / down, info.downsampled_height, region.filter);
-    plane.left = plane.x.first / kTile * kTile;
+    plane.left = plane.x.first / kTransposeTile * kTransposeTile;
     plane.top = plane.y.first / down * down;
-    const std::size_t wanted_rows = AlignUp(plane.y.last - plane.top, down) + kTile;
+    const std::size_t wanted_rows = AlignUp(plane.y.last - plane.top, down) + kTransposeTile;
     plane.stride = AlignUp(wanted_rows, 32) + 32;
-    const std::size_t wanted_columns = AlignUp(plane.x.last - plane.left, kTile);
+    const std::size_t wanted_columns = AlignUp(plane.x.last - plane.left, kTransposeTile);
     const std::size_t size = plane.stride * wanted_columns + kernels::kSlack;
     if (samples[c].size() < size) samples[c].resize(size);
     plane.data = samples[c].data();
-    row_stride[c] =
-        AlignUp(std::size_t{info.width_in_blocks} * sample_size, kTile) + mcu_width + kTile;
-    const std::size_t row_count = AlignUp(down, kTile);
+    row_stride[c] = AlignUp(std::size_t{info.width_in_blocks} * sample_size, kTransposeTile) +
+                    mcu_width + kTransposeTile;
+    const std::size_t row_count = AlignUp(down, kTransposeTile);
     if (rows[c].size() < row_stride[c] * row_count) rows[c].resize(row_stride[c] * row_count);
     row_pointers[c].resize(row_count);
     for (std::size_t r = 0; r < row_count; ++r) {

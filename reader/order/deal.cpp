@@ -5,17 +5,10 @@
 #include <queue>
 
 #include "format/random.h"
+#include "reader/order/division.h"
 #include "reader/order/permutation.h"
 
 namespace sluice {
-
-namespace {
-
-constexpr std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) noexcept {
-  return (a + b - 1) / b;
-}
-
-}  // namespace
 
 // The rank of every shard; `samples` gets how many each rank has.
 std::vector<unsigned> Deal::DealShards(std::uint64_t epoch,

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "reader/cache/decoded_store.h"
+#include "reader/order/division.h"
 #include "reader/pipeline/checked_options.h"
 
 namespace sluice {
@@ -15,10 +16,6 @@ constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t kPixelBytes = 24;
 constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
 constexpr std::uint64_t kFaults = 10'000 * 512;
-
-std::uint64_t CeilDiv(std::uint64_t a, std::uint64_t b) {
-  return (a + b - 1) / b;
-}
 
 std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& options,
                               const SlotLayout& layout) {

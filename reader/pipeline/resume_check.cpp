@@ -8,14 +8,14 @@ namespace sluice {
 
 namespace {
 
-[[noreturn]] void Refuse(const std::string& sentence) {
+[[noreturn]] void RefuseResume(const std::string& sentence) {
   throw Error(ErrorCode::kInvalidArgument, "LoaderOptions::resume_from " + sentence);
 }
 
 void RequireSame(const char* option, const std::string& saved, const std::string& here) {
   if (saved == here) return;
-  Refuse("was saved with " + std::string(option) + " = " + saved + ", and this loader has " + here +
-         "; set it to what it was, or leave resume_from empty to start anew");
+  RefuseResume("was saved with " + std::string(option) + " = " + saved + ", and this loader has " +
+               here + "; set it to what it was, or leave resume_from empty to start anew");
 }
 
 }  // namespace
@@ -37,13 +37,14 @@ ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
 
 void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch) {
   if (point.dataset != start.dataset) {
-    Refuse("belongs to the dataset with id " + point.dataset + ", and this one has id " +
-           start.dataset + "; open the dataset the training began with, or leave it empty");
+    RefuseResume("belongs to the dataset with id " + point.dataset + ", and this one has id " +
+                 start.dataset + "; open the dataset the training began with, or leave it empty");
   }
   if (point.order_version != start.order_version) {
-    Refuse("was saved by a version of Sluice with order " + std::to_string(point.order_version) +
-           ", and this one has order " + std::to_string(start.order_version) +
-           "; go on with that version, or begin an epoch anew");
+    RefuseResume("was saved by a version of Sluice with order " +
+                 std::to_string(point.order_version) + ", and this one has order " +
+                 std::to_string(start.order_version) +
+                 "; go on with that version, or begin an epoch anew");
   }
   RequireSame("shuffle", std::string(NameOf(point.shuffle)), std::string(NameOf(start.shuffle)));
   RequireSame("seed", std::to_string(point.seed), std::to_string(start.seed));
@@ -53,12 +54,12 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
   RequireSame("world_size (0: without shards_per_rank)", std::to_string(point.shard_ranks),
               std::to_string(start.shard_ranks));
   if (point.list != start.list) {
-    Refuse(
+    RefuseResume(
         "was saved with another list of samples (LoaderOptions::samples); give it the same one, or "
         "leave resume_from empty to start anew");
   }
   if (point.position % global_batch != 0) {
-    Refuse(
+    RefuseResume(
         "lies at sample " + std::to_string(point.position) +
         " of its epoch, which is not a multiple of the global batch (batch_size x world_size = " +
         std::to_string(global_batch) + "); set them so that it is");

@@ -39,13 +39,13 @@ std::string TextWith(const std::string& from = {}, const std::string& to = {}) {
   return Seal(rest);
 }
 
-std::optional<Error> Refusal(const std::string& text) {
+std::optional<Error> ManifestRefusal(const std::string& text) {
   Id128 id;
   return test::ErrorOf([&] { ManifestFromJson(text, "manifest.json", id); });
 }
 
 std::optional<ErrorCode> CodeWith(const std::string& from, const std::string& to) {
-  const auto error = Refusal(TextWith(from, to));
+  const auto error = ManifestRefusal(TextWith(from, to));
   return error ? std::optional(error->code()) : std::nullopt;
 }
 
@@ -102,42 +102,43 @@ TEST_CASE("a dataset may have no samples") {
 
 TEST_CASE("the id is the digest of everything behind it") {
   const std::string text = TextWith();
-  CHECK_FALSE(Refusal(text).has_value());
+  CHECK_FALSE(ManifestRefusal(text).has_value());
   for (const std::size_t at :
        {std::size_t{7}, std::size_t{38}, text.find("\"n\"") + 1, text.size() - 3}) {
     std::string damaged = text;
     damaged[at] = damaged[at] == '1' ? '2' : '1';
-    const auto error = Refusal(damaged);
+    const auto error = ManifestRefusal(damaged);
     REQUIRE(error.has_value());
     CHECK(error->code() == ErrorCode::kCorrupt);
   }
-  CHECK(Refusal(text + "\n")->code() == ErrorCode::kCorrupt);
-  CHECK(Refusal(text.substr(0, text.size() - 1))->code() == ErrorCode::kCorrupt);
+  CHECK(ManifestRefusal(text + "\n")->code() == ErrorCode::kCorrupt);
+  CHECK(ManifestRefusal(text.substr(0, text.size() - 1))->code() == ErrorCode::kCorrupt);
 }
 
 TEST_CASE("what is no manifest is refused") {
   for (const char* text : {"", "{}", "{\"id\":\"", "{ \"id\":\"00000000000000000000000000000000\"}",
                            "{\"id\":\"0000000000000000000000000000000G\"}"}) {
-    const auto error = Refusal(text);
+    const auto error = ManifestRefusal(text);
     REQUIRE(error.has_value());
     CHECK(error->code() == ErrorCode::kCorrupt);
   }
   CHECK(CodeWith("sluice-dataset", "other") == ErrorCode::kCorrupt);
-  CHECK(Refusal(Seal("\"}"))->code() == ErrorCode::kCorrupt);
-  CHECK(Refusal(Seal("\"} trailing"))->code() == ErrorCode::kCorrupt);
+  CHECK(ManifestRefusal(Seal("\"}"))->code() == ErrorCode::kCorrupt);
+  CHECK(ManifestRefusal(Seal("\"} trailing"))->code() == ErrorCode::kCorrupt);
 }
 
 TEST_CASE("another version is unsupported, whatever its digest rule") {
   std::string text = TextWith("\"version\":1", "\"version\":2");
-  CHECK(Refusal(text)->code() == ErrorCode::kUnsupported);
+  CHECK(ManifestRefusal(text)->code() == ErrorCode::kUnsupported);
   text[8] = text[8] == '1' ? '2' : '1';
-  const auto error = Refusal(text);
+  const auto error = ManifestRefusal(text);
   CHECK(error->code() == ErrorCode::kUnsupported);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("version 2"));
 }
 
 TEST_CASE("features that are not known are unsupported, and their names are told") {
-  const auto error = Refusal(TextWith("\"version\":1", R"("version":1,"requires":["telepathy"])"));
+  const auto error =
+      ManifestRefusal(TextWith("\"version\":1", R"("version":1,"requires":["telepathy"])"));
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kUnsupported);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("telepathy"));

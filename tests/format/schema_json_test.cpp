@@ -12,7 +12,7 @@ Schema Read(std::string_view text) {
   return SchemaFromJson(text, "here.sluice");
 }
 
-std::optional<ErrorCode> Refusal(std::string_view text) {
+std::optional<ErrorCode> JsonRefusal(std::string_view text) {
   return test::CodeOf([&] { Read(text); });
 }
 
@@ -65,8 +65,8 @@ TEST_CASE("members and roles that are not known are passed over") {
 }
 
 TEST_CASE("kinds and element types that are not known are refused as unsupported") {
-  CHECK(Refusal(R"({"fields":[{"name":"a","kind":"video"}]})") == ErrorCode::kUnsupported);
-  CHECK(Refusal(R"({"fields":[{"name":"a","kind":"array","dtype":"float8","shape":[]}]})") ==
+  CHECK(JsonRefusal(R"({"fields":[{"name":"a","kind":"video"}]})") == ErrorCode::kUnsupported);
+  CHECK(JsonRefusal(R"({"fields":[{"name":"a","kind":"array","dtype":"float8","shape":[]}]})") ==
         ErrorCode::kUnsupported);
 }
 
@@ -107,13 +107,14 @@ TEST_CASE("malformed schemas are refused as corrupt, with the file's name") {
 
 TEST_CASE("a schema that nests without end is refused and not followed") {
   const std::string deep(2'000'000, '[');
-  CHECK(Refusal(R"({"fields":[],"x":)" + deep) == ErrorCode::kCorrupt);
+  CHECK(JsonRefusal(R"({"fields":[],"x":)" + deep) == ErrorCode::kCorrupt);
   const std::string closed = std::string(kMaxJsonDepth, '[') + std::string(kMaxJsonDepth, ']');
-  CHECK(Refusal(R"({"fields":[{"name":"a","kind":"bytes"}],"x":)" + closed + "}") ==
+  CHECK(JsonRefusal(R"({"fields":[{"name":"a","kind":"bytes"}],"x":)" + closed + "}") ==
         ErrorCode::kCorrupt);
   // Brackets inside of strings do not count.
   CHECK_FALSE(
-      Refusal(R"({"fields":[{"name":"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[","kind":"bytes"}]})")
+      JsonRefusal(
+          R"({"fields":[{"name":"\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[","kind":"bytes"}]})")
           .has_value());
 }
 

@@ -9,7 +9,7 @@ namespace sluice {
 
 namespace {
 
-std::optional<ErrorCode> Refusal(std::vector<Field> fields) {
+std::optional<ErrorCode> SchemaRefusal(std::vector<Field> fields) {
   return test::CodeOf([&] { Schema{std::move(fields)}.Validate(); });
 }
 
@@ -32,56 +32,57 @@ TEST_CASE("entries lie one after another, each from a multiple of eight bytes") 
 }
 
 TEST_CASE("a schema needs between one and 256 fields of different names") {
-  CHECK(Refusal({}) == ErrorCode::kInvalidArgument);
-  CHECK(Refusal({Field::Image("a"), Field::Bytes("a")}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({Field::Image("a"), Field::Bytes("a")}) == ErrorCode::kInvalidArgument);
   std::vector<Field> fields;
   for (int i = 0; i < 256; ++i)
     fields.push_back(Field::Bytes("f" + std::to_string(i)));
-  CHECK_FALSE(Refusal(fields).has_value());
+  CHECK_FALSE(SchemaRefusal(fields).has_value());
   fields.push_back(Field::Bytes("one too many"));
-  CHECK(Refusal(fields) == ErrorCode::kLimit);
+  CHECK(SchemaRefusal(fields) == ErrorCode::kLimit);
 }
 
 TEST_CASE("a field's name has 1 to 255 bytes") {
-  CHECK(Refusal({Field::Bytes("")}) == ErrorCode::kInvalidArgument);
-  CHECK_FALSE(Refusal({Field::Bytes(std::string(255, 'n'))}).has_value());
-  CHECK(Refusal({Field::Bytes(std::string(256, 'n'))}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({Field::Bytes("")}) == ErrorCode::kInvalidArgument);
+  CHECK_FALSE(SchemaRefusal({Field::Bytes(std::string(255, 'n'))}).has_value());
+  CHECK(SchemaRefusal({Field::Bytes(std::string(256, 'n'))}) == ErrorCode::kInvalidArgument);
 }
 
 TEST_CASE("shapes are bounded, and only arrays have one") {
-  CHECK_FALSE(Refusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 2})}).has_value());
-  CHECK(Refusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 1, 1})}) ==
+  CHECK_FALSE(
+      SchemaRefusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 2})}).has_value());
+  CHECK(SchemaRefusal({Field::Array("a", DType::kInt8, {1, 1, 1, 1, 1, 1, 1, 1, 1})}) ==
         ErrorCode::kLimit);
-  CHECK(Refusal({Field::Array("a", DType::kInt8, {3, 0})}) == ErrorCode::kInvalidArgument);
-  CHECK(Refusal({Field::Variable("a", DType::kInt8, {65'537})}) == ErrorCode::kLimit);
-  CHECK(Refusal({Field::Variable("a", DType::kInt8, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF})}) ==
+  CHECK(SchemaRefusal({Field::Array("a", DType::kInt8, {3, 0})}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({Field::Variable("a", DType::kInt8, {65'537})}) == ErrorCode::kLimit);
+  CHECK(SchemaRefusal({Field::Variable("a", DType::kInt8, {0xFFFFFFFF, 0xFFFFFFFF, 0xFFFFFFFF})}) ==
         ErrorCode::kLimit);
   Field image = Field::Image("a");
   image.shape = {3};
-  CHECK(Refusal({image}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({image}) == ErrorCode::kInvalidArgument);
 }
 
 TEST_CASE("a row has at most 65536 bytes") {
-  CHECK_FALSE(Refusal({Field::Array("a", DType::kFloat64, {8192})}).has_value());
-  CHECK(Refusal({Field::Array("a", DType::kFloat64, {8192}),
-                 Field::Array("b", DType::kInt8, {})}) == ErrorCode::kLimit);
+  CHECK_FALSE(SchemaRefusal({Field::Array("a", DType::kFloat64, {8192})}).has_value());
+  CHECK(SchemaRefusal({Field::Array("a", DType::kFloat64, {8192}),
+                       Field::Array("b", DType::kInt8, {})}) == ErrorCode::kLimit);
 }
 
 TEST_CASE("what a field follows is an image field of the schema") {
-  CHECK_FALSE(Refusal({Field::Image("a"), Field::Mask("m", "a")}).has_value());
-  CHECK(Refusal({Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
-  CHECK(Refusal({Field::Bytes("a"), Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
+  CHECK_FALSE(SchemaRefusal({Field::Image("a"), Field::Mask("m", "a")}).has_value());
+  CHECK(SchemaRefusal({Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({Field::Bytes("a"), Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
 }
 
 TEST_CASE("the roles image and mask are for image fields") {
-  CHECK(Refusal({Field::Bytes("a", Role::kImage)}) == ErrorCode::kInvalidArgument);
-  CHECK(Refusal({Field::Bytes("a", Role::kMask)}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({Field::Bytes("a", Role::kImage)}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({Field::Bytes("a", Role::kMask)}) == ErrorCode::kInvalidArgument);
 }
 
 TEST_CASE("a followed field follows nothing itself") {
-  CHECK(Refusal({Field::Image("a"), Field::Mask("m", "a"), Field::Mask("n", "m")}) ==
+  CHECK(SchemaRefusal({Field::Image("a"), Field::Mask("m", "a"), Field::Mask("n", "m")}) ==
         ErrorCode::kInvalidArgument);
-  CHECK(Refusal({Field::Mask("m", "m")}) == ErrorCode::kInvalidArgument);
+  CHECK(SchemaRefusal({Field::Mask("m", "m")}) == ErrorCode::kInvalidArgument);
 }
 
 }  // namespace sluice

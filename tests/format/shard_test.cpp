@@ -26,8 +26,8 @@ class OnDisk {
   std::filesystem::path path_;
 };
 
-std::optional<Error> Refusal(const std::vector<std::byte>& bytes, const Schema& schema,
-                             const ShardExpectation& expect = {}) {
+std::optional<Error> ShardRefusal(const std::vector<std::byte>& bytes, const Schema& schema,
+                                  const ShardExpectation& expect = {}) {
   const OnDisk file(bytes);
   return test::ErrorOf([&] { ShardFile(file.path(), schema, expect); });
 }
@@ -104,13 +104,13 @@ TEST_CASE("a shard is held against what the manifest says of it") {
   expect.blocks = built.entry.blocks;
   expect.bytes = built.entry.bytes;
   expect.block_samples = built.entry.block_samples;
-  CHECK_FALSE(Refusal(built.bytes, Varied().schema, expect).has_value());
+  CHECK_FALSE(ShardRefusal(built.bytes, Varied().schema, expect).has_value());
   const auto refused = [&](auto member) {
     ShardExpectation other = expect;
     auto& value = other.*member;
     std::remove_reference_t<decltype(*value)> changed{};
     value = changed;
-    const auto error = Refusal(built.bytes, Varied().schema, other);
+    const auto error = ShardRefusal(built.bytes, Varied().schema, other);
     return error.has_value() && error->code() == ErrorCode::kCorrupt;
   };
   CHECK(refused(&ShardExpectation::id));
@@ -125,7 +125,7 @@ TEST_CASE("a shard with another schema than the dataset is refused") {
   Schema other = Varied().schema;
   other.fields[0].name = "picture";
   other.fields[1].follows = other.fields[4].follows = "picture";
-  const auto error = Refusal(Varied().shards[0].bytes, other);
+  const auto error = ShardRefusal(Varied().shards[0].bytes, other);
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kCorrupt);
 }
@@ -133,7 +133,7 @@ TEST_CASE("a shard with another schema than the dataset is refused") {
 TEST_CASE("another format version is unsupported, whatever else is in the file") {
   std::vector<std::byte> bytes = Varied().shards[0].bytes;
   StoreAt<std::uint32_t>(bytes, 8, 2);  // the header's checksum no longer fits: it is not looked at
-  const auto error = Refusal(bytes, Varied().schema);
+  const auto error = ShardRefusal(bytes, Varied().schema);
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kUnsupported);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("version 2"));
@@ -142,7 +142,7 @@ TEST_CASE("another format version is unsupported, whatever else is in the file")
 TEST_CASE("a feature that is not known is unsupported") {
   std::vector<std::byte> bytes = Varied().shards[0].bytes;
   Edit<ShardHeader>(bytes, 0, [](ShardHeader& h) { h.required = std::uint64_t{1} << 63; });
-  const auto error = Refusal(bytes, Varied().schema);
+  const auto error = ShardRefusal(bytes, Varied().schema);
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kUnsupported);
 }
@@ -153,8 +153,8 @@ TEST_CASE("a section that is not known is passed over unless it is marked as req
   const auto optional = test::BuildShard(schema, test::IdOf(5), 8, samples, {{777, "x"}}, 0);
   const auto required =
       test::BuildShard(schema, test::IdOf(5), 8, samples, {{777, "x"}}, kSectionRequired);
-  CHECK_FALSE(Refusal(optional.bytes, schema).has_value());
-  const auto error = Refusal(required.bytes, schema);
+  CHECK_FALSE(ShardRefusal(optional.bytes, schema).has_value());
+  const auto error = ShardRefusal(required.bytes, schema);
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kUnsupported);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("777"));
@@ -164,7 +164,7 @@ TEST_CASE("headers whose sizes cannot be true are refused") {
   const auto refused = [](void (*change)(ShardHeader&)) {
     std::vector<std::byte> bytes = Varied().shards[0].bytes;
     Edit<ShardHeader>(bytes, 0, change);
-    const auto error = Refusal(bytes, Varied().schema);
+    const auto error = ShardRefusal(bytes, Varied().schema);
     return error.has_value() && error->code() == ErrorCode::kCorrupt;
   };
   CHECK(refused([](ShardHeader& h) { h.header_bytes = 0; }));
@@ -181,7 +181,7 @@ TEST_CASE("tails whose sizes cannot be true are refused") {
   const auto refused = [](void (*change)(ShardTail&)) {
     std::vector<std::byte> bytes = Varied().shards[0].bytes;
     Edit<ShardTail>(bytes, bytes.size() - sizeof(ShardTail), change);
-    const auto error = Refusal(bytes, Varied().schema);
+    const auto error = ShardRefusal(bytes, Varied().schema);
     return error.has_value() && error->code() == ErrorCode::kCorrupt;
   };
   CHECK(refused([](ShardTail& t) { t.version = 2; }));
@@ -198,7 +198,7 @@ TEST_CASE("directories that contradict themselves are refused") {
   const auto refused = [](auto change) {
     std::vector<std::byte> bytes = Varied().shards[0].bytes;
     EditDirectory(bytes, change);
-    const auto error = Refusal(bytes, Varied().schema);
+    const auto error = ShardRefusal(bytes, Varied().schema);
     return error.has_value() && error->code() == ErrorCode::kCorrupt;
   };
   const auto header = [](auto member, std::uint64_t value) {
@@ -249,8 +249,8 @@ TEST_CASE("a block in another's place is not taken for it") {
 TEST_CASE("a file that was cut short is refused wherever it was cut") {
   const std::vector<std::byte>& whole = Varied().shards[0].bytes;
   for (std::size_t size = 0; size < whole.size(); size += size % 4096 == 0 ? 1 : 4095) {
-    const auto error = Refusal({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)},
-                               Varied().schema);
+    const auto error = ShardRefusal(
+        {whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size)}, Varied().schema);
     REQUIRE(error.has_value());
     CHECK(error->code() == ErrorCode::kCorrupt);
   }

@@ -23,7 +23,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kMaxPixels = 1 << 21;  // larger ones are only slower
+constexpr std::uint64_t kMaxJpegPixels = 1 << 21;  // larger ones are only slower
 
 struct Plane {
   std::uint32_t left = 0, right = 0, top = 0, bottom = 0;
@@ -218,7 +218,7 @@ bool CompareJpeg(Bytes input) {
   const std::vector<std::byte> own(input.begin(), input.end());  // for ASan's sake
   baseline::Header header;
   if (!baseline::ParseHeader(own, header) ||
-      std::uint64_t{header.width} * header.height > kMaxPixels) {
+      std::uint64_t{header.width} * header.height > kMaxJpegPixels) {
     return false;
   }
   const Picture picture{own, header.width, header.height};

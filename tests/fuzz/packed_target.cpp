@@ -20,7 +20,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kMaxPixels = 1 << 20;  // larger ones are only slower
+constexpr std::uint64_t kMaxPackedPixels = 1 << 20;  // larger ones are only slower
 
 using Samples = std::vector<std::uint8_t>;  // of all planes, column by column
 
@@ -63,7 +63,7 @@ Samples Decode(const ImagePayload& payload, const Region& region) {
 }
 
 // A part of an axis, for an output as large or up to eight times smaller.
-Span AnySpan(std::uint32_t size, std::uint32_t log2, RandomStream& random) {
+Span AnyReducedSpan(std::uint32_t size, std::uint32_t log2, RandomStream& random) {
   Span span;
   span.bound = static_cast<std::uint32_t>(random.Below(size));
   span.bound_length = static_cast<std::uint32_t>(1 + random.Below(size - span.bound));
@@ -104,7 +104,7 @@ bool ComparePacked(Bytes input) {
   const std::vector<std::byte> own(input.begin(), input.end());  // for ASan's sake
   packed::Header header;
   if (packed::ParseHeader(own, header) != nullptr ||
-      std::uint64_t{header.width} * header.height > kMaxPixels) {
+      std::uint64_t{header.width} * header.height > kMaxPackedPixels) {
     return false;
   }
   ImagePayload payload;
@@ -117,8 +117,8 @@ bool ComparePacked(Bytes input) {
   std::vector<Region> regions = {Region::Whole(header.width, header.height)};
   for (int i = 0; i < 3; ++i) {
     const auto log2 = static_cast<std::uint32_t>(random.Below(5));
-    regions.push_back(
-        {AnySpan(header.width, log2, random), AnySpan(header.height, log2, random), false});
+    regions.push_back({AnyReducedSpan(header.width, log2, random),
+                       AnyReducedSpan(header.height, log2, random), false});
   }
   std::vector<Samples> decoded;
   for (const Region& region : regions)

@@ -16,7 +16,7 @@ namespace sluice::fuzz {
 namespace {
 
 constexpr std::uint32_t kMaxTarget = 300;
-constexpr std::uint64_t kMaxPixels = 1 << 22;  // larger ones are only slower
+constexpr std::uint64_t kMaxPayloadPixels = 1 << 22;  // larger ones are only slower
 
 // What an input says beside the payload.
 struct Request {
@@ -102,7 +102,7 @@ void RunPayload(Bytes input) {
     payload.channels = info.channels;
   }
   if (payload.width == 0 || payload.height == 0 ||
-      std::uint64_t{payload.width} * payload.height > kMaxPixels) {
+      std::uint64_t{payload.width} * payload.height > kMaxPayloadPixels) {
     return;
   }
   const Region region = RegionFrom(request, payload.width, payload.height);

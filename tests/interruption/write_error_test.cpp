@@ -41,7 +41,7 @@ void CheckFailed(const Conversion& conversion, const std::filesystem::path& data
   std::filesystem::remove_all(data);
 }
 
-std::vector<RecordedCall> CallsOf(const Conversion& conversion) {
+std::vector<RecordedCall> RecordOf(const Conversion& conversion) {
   const auto record = conversion.folder() / "record";
   REQUIRE(conversion.Run(conversion.folder() / "recorded", "", record).exit_code == 3);
   return ReadRecord(record);
@@ -49,7 +49,7 @@ std::vector<RecordedCall> CallsOf(const Conversion& conversion) {
 
 void FailCalls(const Conversion& conversion, const char* action, std::size_t first,
                std::size_t step) {
-  const std::vector<RecordedCall> calls = CallsOf(conversion);
+  const std::vector<RecordedCall> calls = RecordOf(conversion);
   REQUIRE(calls.size() > 30);
   for (std::size_t number = first; number < calls.size(); number += step) {
     for (const int error : ErrorsOf(calls[number].call)) {
@@ -113,7 +113,7 @@ TEST_CASE("a conversion on a disk of any smaller size goes on once there is room
 
 TEST_CASE("a write that takes only a part of its bytes is gone on with") {
   const Conversion conversion(2);
-  const std::vector<RecordedCall> calls = CallsOf(conversion);
+  const std::vector<RecordedCall> calls = RecordOf(conversion);
   int shortened = 0;
   for (std::size_t number = 0; number < calls.size(); ++number) {
     if (calls[number].call != FileCall::kWrite || number % 3 != 0) continue;

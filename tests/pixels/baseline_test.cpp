@@ -5,6 +5,7 @@
 #include "format/pixels/jpeg_planes.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
+#include "tests/pixels/kernel_sets.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -50,11 +51,6 @@ Region Crop(std::uint32_t left, std::uint32_t top, std::uint32_t width, std::uin
   return {{double(left), double(width), left, width, out, 0, out},
           {double(top), double(height), top, height, out, 0, out},
           false};
-}
-
-std::vector<const kernels::Kernels*> Sets() {
-  const kernels::KernelList list = kernels::Available();
-  return {list.sets, list.sets + list.count};
 }
 
 // Full contrast in every frequency: what makes a transform overflow that was made too narrow.

@@ -5,16 +5,12 @@
 #include "format/pixels/decode.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
+#include "tests/pixels/kernel_sets.h"
 
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-std::vector<const kernels::Kernels*> Sets() {
-  const kernels::KernelList list = kernels::Available();
-  return {list.sets, list.sets + list.count};
-}
 
 std::size_t Find(const std::vector<std::byte>& file, int marker, std::size_t from = 0) {
   for (std::size_t i = from; i + 1 < file.size(); ++i) {

@@ -5,9 +5,11 @@
 
 #include "format/random.h"
 #include "tests/catch.h"
+#include "tests/pixels/kernel_sets.h"
 
 using namespace sluice;
 using kernels::Kernels;
+using sluice::test::Sets;
 
 namespace {
 
@@ -17,11 +19,6 @@ std::vector<std::uint8_t> RandomBytes(std::size_t count, std::uint64_t seed) {
   for (std::uint8_t& byte : bytes)
     byte = static_cast<std::uint8_t>(random.Word());
   return bytes;
-}
-
-std::vector<const Kernels*> Sets() {
-  const kernels::KernelList list = kernels::Available();
-  return {list.sets, list.sets + list.count};
 }
 
 }  // namespace

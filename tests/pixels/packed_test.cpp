@@ -10,16 +10,12 @@
 #include "format/pixels/packed/pack.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
+#include "tests/pixels/kernel_sets.h"
 
 using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-std::vector<const kernels::Kernels*> Sets() {
-  const kernels::KernelList list = kernels::Available();
-  return {list.sets, list.sets + list.count};
-}
 
 packed::Coefficients CoefficientsOf(const std::vector<std::byte>& jpeg) {
   packed::Coefficients coefficients;
@@ -42,11 +38,11 @@ struct Ways {
   PlanarResampler planar;
 };
 
-using Pixels = std::vector<std::uint8_t>;
+using DecodedPixels = std::vector<std::uint8_t>;
 
-Pixels Resampled(PlanarResampler& planar, const ColumnPlane* planes, std::uint32_t components,
-                 const Region& region, std::uint32_t channels) {
-  Pixels out(std::size_t{region.x.target} * region.y.target * channels, 0xAB);
+DecodedPixels Resampled(PlanarResampler& planar, const ColumnPlane* planes,
+                        std::uint32_t components, const Region& region, std::uint32_t channels) {
+  DecodedPixels out(std::size_t{region.x.target} * region.y.target * channels, 0xAB);
   planar.Run(planes, components, region, {out.data(), channels, PixelOrder::kInterleaved});
   return out;
 }
@@ -76,12 +72,12 @@ Region RandomRegion(const Picture& picture, RandomStream& random) {
   return region;
 }
 
-struct Sampling {
+struct LumaFactors {
   int h, v;
 };
-constexpr Sampling kSamplings[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
+constexpr LumaFactors kLumaFactorss[] = {{1, 1}, {2, 1}, {1, 2}, {2, 2}};
 
-std::vector<std::byte> Encode(const Picture& picture, Sampling sampling, int quality,
+std::vector<std::byte> Encode(const Picture& picture, LumaFactors sampling, int quality,
                               bool progressive = false) {
   JpegOptions options;
   options.luma_h = sampling.h;
@@ -151,7 +147,7 @@ TEST_CASE("The example of FORMAT.md holds the coefficients that it says, and is 
 }
 
 TEST_CASE("Of every sampling, size and quality, packing keeps the file, bit for bit") {
-  for (const Sampling sampling : kSamplings) {
+  for (const LumaFactors sampling : kLumaFactorss) {
     for (const std::uint32_t channels : {1U, 3U}) {
       for (const int quality : {1, 30, 75, 90, 100}) {
         for (const auto& [width, height] :
@@ -183,7 +179,7 @@ TEST_CASE("Random crops of packed images have the pixels of the JPEG, by every s
   for (const kernels::Kernels* set : Sets())
     ways.emplace_back(*set);
   RandomStream random(1, static_cast<Purpose>(999), 0);
-  for (const Sampling sampling : kSamplings) {
+  for (const LumaFactors sampling : kLumaFactorss) {
     for (const std::uint32_t channels : {1U, 3U}) {
       for (const int quality : {10, 85, 97}) {
         const Picture picture =
@@ -193,12 +189,12 @@ TEST_CASE("Random crops of packed images have the pixels of the JPEG, by every s
         for (int i = 0; i < 12; ++i) {
           const Region region = RandomRegion(picture, random);
           const std::uint32_t wanted = random.Below(2) == 0 ? 1 : 3;
-          Pixels first;
+          DecodedPixels first;
           for (Ways& way : ways) {
             INFO(way.set->name << " " << sampling.h << "x" << sampling.v << " crop " << i);
             REQUIRE(way.baseline.Decode(jpeg, 211, 164, region));
             REQUIRE(way.packed.Decode(PayloadOf(payload, picture), wanted, region) == nullptr);
-            const Pixels pixels =
+            const DecodedPixels pixels =
                 Resampled(way.planar, way.packed.planes(), way.packed.components(), region, wanted);
             REQUIRE(pixels == Resampled(way.planar, way.baseline.planes(),
                                         way.baseline.components(), region, wanted));
@@ -242,7 +238,7 @@ TEST_CASE("The payload decoder takes packed images in every order and number of 
   PayloadDecoder decoder;
   for (const std::uint32_t channels : {1U, 3U}) {
     for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar}) {
-      Pixels a(std::size_t{60} * 50 * channels, 1), b(a.size(), 2);
+      DecodedPixels a(std::size_t{60} * 50 * channels, 1), b(a.size(), 2);
       ImagePayload image = PayloadOf(payload, picture);
       REQUIRE(decoder.Decode(image, region, {a.data(), channels, order}) == nullptr);
       image.codec = Codec::kJpeg;

@@ -18,12 +18,6 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;
-#else
-constexpr bool kSanitized = false;
-#endif
-
 const Pipeline kFixed = {ResizeShortSide{48}, CenterCrop(40), HorizontalFlip(), RandomErasing()};
 const Pipeline kRandom = {RandomResizedCrop(32), HorizontalFlip()};
 

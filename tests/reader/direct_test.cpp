@@ -19,12 +19,6 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // their own memory is counted along
-#else
-constexpr bool kSanitized = false;
-#endif
-
 // Plays the same with and without; returns what came.
 std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions options,
                                      std::uint64_t epochs = 2) {

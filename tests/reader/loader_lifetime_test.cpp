@@ -6,23 +6,17 @@
 #include <sluice/loader.h>
 
 #include "tests/catch.h"
+#include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
 using namespace sluice;
 using namespace sluice::test;
 
-namespace {
-LoaderOptions Options(std::size_t batch_size, unsigned threads) {
-  LoaderOptions options;
-  options.batch_size = batch_size;
-  options.threads = threads;
-  return options;
-}
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("A consumer may hold several batches at once, as many as it said") {
   const TemporaryFolder folder;
-  LoaderOptions options = Options(10, 2);
+  LoaderOptions options = OptionsFor(10, 2);
   options.prefetch = 1;
   options.hold = 3;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
@@ -44,7 +38,7 @@ TEST_CASE("A consumer may hold several batches at once, as many as it said") {
 
 TEST_CASE("A consumer that holds every batch and asks for another gets an error, not a hang") {
   const TemporaryFolder folder;
-  LoaderOptions options = Options(10, 2);
+  LoaderOptions options = OptionsFor(10, 2);
   options.prefetch = 1;
   options.hold = 1;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
@@ -69,7 +63,7 @@ TEST_CASE("A batch outlives its epoch and its loader") {
   const TemporaryFolder folder;
   std::optional<Batch> kept;
   {
-    Loader loader(Dataset::Open(WriteRawDataset(folder, 50)), Options(10, 2));
+    Loader loader(Dataset::Open(WriteRawDataset(folder, 50)), OptionsFor(10, 2));
     for (const Batch& batch : loader.Epoch(0)) {
       if (batch.index() == 3) kept = batch;
     }
@@ -85,7 +79,7 @@ TEST_CASE("A batch outlives its epoch and its loader") {
 
 TEST_CASE("An epoch may be left at any batch, and any other begun") {
   const TemporaryFolder folder;
-  Loader loader(Dataset::Open(WriteRawDataset(folder, 300)), Options(10, 3));
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 300)), OptionsFor(10, 3));
   for (std::uint64_t round = 0; round < 60; ++round) {
     std::uint64_t seen = 0;
     const std::uint64_t epoch = round * 7 % 5;
@@ -100,7 +94,7 @@ TEST_CASE("An epoch may be left at any batch, and any other begun") {
 
 TEST_CASE("A range ends when another epoch is begun") {
   const TemporaryFolder folder;
-  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), Options(10, 2));
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
   const EpochRange first = loader.Epoch(0);
   EpochIterator it = first.begin();
   REQUIRE(it->epoch() == 0);
@@ -113,7 +107,7 @@ TEST_CASE("A range ends when another epoch is begun") {
 TEST_CASE("A loader can be dropped in any state, and moved") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 120));
-  LoaderOptions options = Options(16, 4);
+  LoaderOptions options = OptionsFor(16, 4);
   options.transform = {RandomResizedCrop(64)};
   for (int round = 0; round < 30; ++round) {
     Loader loader(dataset, options);
@@ -133,7 +127,7 @@ TEST_CASE("An exception in the consumer leaves nothing behind") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
   for (int round = 0; round < 20; ++round) {
     try {
-      Loader loader(dataset, Options(10, 3));
+      Loader loader(dataset, OptionsFor(10, 3));
       for (const Batch& batch : loader.Epoch(0)) {
         if (batch.index() == 2) throw std::runtime_error("the trainer failed");
       }
@@ -146,7 +140,7 @@ TEST_CASE("An exception in the consumer leaves nothing behind") {
 
 TEST_CASE("Batches may be given back by another thread while the next is waited for") {
   const TemporaryFolder folder;
-  LoaderOptions options = Options(5, 2);
+  LoaderOptions options = OptionsFor(5, 2);
   options.prefetch = 1;
   options.hold = 1;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 400)), options);
@@ -167,8 +161,8 @@ TEST_CASE("Batches may be given back by another thread while the next is waited 
 TEST_CASE("Several loaders over one dataset do not disturb each other") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 200));
-  Loader a(dataset, Options(10, 2));
-  Loader b(dataset, Options(25, 2));
+  Loader a(dataset, OptionsFor(10, 2));
+  Loader b(dataset, OptionsFor(25, 2));
   std::uint64_t samples = 0;
   for (const Batch& from_a : a.Epoch(0)) {
     samples += from_a.size();
@@ -183,7 +177,7 @@ TEST_CASE("Several loaders over one dataset do not disturb each other") {
 TEST_CASE("An iterator whose loader is gone says so") {
   const TemporaryFolder folder;
   std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 100)),
-                               Options(10, 2));
+                               OptionsFor(10, 2));
   EpochIterator it = loader->Epoch(0).begin();
   loader.reset();
   bool refused = false;

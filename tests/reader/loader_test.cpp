@@ -10,6 +10,7 @@
 #include <sluice/loader.h>
 
 #include "tests/catch.h"
+#include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
 using namespace sluice;
@@ -61,13 +62,6 @@ std::string MessageOf(const std::function<void()>& action, ErrorCode code) {
   return {};
 }
 
-LoaderOptions Options(std::size_t batch_size, unsigned threads) {
-  LoaderOptions options;
-  options.batch_size = batch_size;
-  options.threads = threads;
-  return options;
-}
-
 }  // namespace
 
 TEST_CASE("Every sample comes once an epoch with its own pixels and label, in every order") {
@@ -76,7 +70,7 @@ TEST_CASE("Every sample comes once an epoch with its own pixels and label, in ev
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
     for (const unsigned threads : {1U, 3U}) {
       for (const std::size_t batch_size : {1U, 10U, 256U, 2000U}) {
-        LoaderOptions options = Options(batch_size, threads);
+        LoaderOptions options = OptionsFor(batch_size, threads);
         options.shuffle = shuffle;
         options.lanes = 7;
         Loader loader(dataset, options);
@@ -100,7 +94,7 @@ TEST_CASE("Batches are the same bytes for any number of threads and any prefetch
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 90));
   Epoch first;
   for (const unsigned threads : {1U, 2U, 7U}) {
-    LoaderOptions options = Options(16, threads);
+    LoaderOptions options = OptionsFor(16, threads);
     options.prefetch = threads;
     options.transform = {RandomResizedCrop(32), HorizontalFlip()};
     options.seed = 3;
@@ -118,7 +112,7 @@ TEST_CASE("Batches are the same bytes for any number of threads and any prefetch
 TEST_CASE("Epochs differ, seeds differ, and an epoch played again is the same") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40));
-  LoaderOptions options = Options(8, 2);
+  LoaderOptions options = OptionsFor(8, 2);
   options.transform = {RandomResizedCrop(16)};
   Loader loader(dataset, options);
   const Epoch zero = Play(loader, 0);
@@ -146,8 +140,8 @@ TEST_CASE("Pixels of a batch are those of decoding the sample on its own") {
     writer.Finish();
   }
   const Dataset dataset = Dataset::Open(path);
-  Loader interleaved(dataset, Options(5, 2));
-  LoaderOptions planar_options = Options(5, 2);
+  Loader interleaved(dataset, OptionsFor(5, 2));
+  LoaderOptions planar_options = OptionsFor(5, 2);
   planar_options.layout = Layout::kNCHW;
   Loader planar(dataset, planar_options);
   const Epoch nhwc = Play(interleaved, 0);
@@ -166,7 +160,7 @@ TEST_CASE("Pixels of a batch are those of decoding the sample on its own") {
 TEST_CASE("The last batch is kept short, dropped, or filled from the epoch's start") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 25));
-  LoaderOptions options = Options(10, 2);
+  LoaderOptions options = OptionsFor(10, 2);
   Loader keep(dataset, options);
   const Epoch kept = Play(keep, 0);
   CHECK(kept.sizes == std::vector<std::size_t>{10, 10, 5});
@@ -191,7 +185,7 @@ TEST_CASE("The last batch is kept short, dropped, or filled from the epoch's sta
 TEST_CASE("A dataset smaller than a batch has one short batch, or none if short ones are dropped") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3));
-  LoaderOptions options = Options(8, 1);
+  LoaderOptions options = OptionsFor(8, 1);
   Loader keep(dataset, options);
   CHECK(Play(keep, 0).sizes == std::vector<std::size_t>{3});
   options.last_batch = LastBatch::kDrop;
@@ -217,7 +211,7 @@ TEST_CASE("Grey and colour images are converted to the channels asked for, or re
     writer.Finish();
   }
   const Dataset dataset = Dataset::Open(path);
-  LoaderOptions options = Options(4, 1);
+  LoaderOptions options = OptionsFor(4, 1);
   CHECK_THAT(MessageOf([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              Catch::Matchers::ContainsSubstring("channels"));
   for (const unsigned channels : {1U, 3U}) {
@@ -237,10 +231,10 @@ TEST_CASE("Grey and colour images are converted to the channels asked for, or re
 TEST_CASE("Options that do not fit the dataset are refused at construction, with what to do") {
   const TemporaryFolder folder;
   const Dataset sizes = Dataset::Open(WriteJpegDataset(folder, 30));
-  CHECK_THAT(MessageOf([&] { Loader(sizes, Options(8, 1)); }, ErrorCode::kInvalidArgument),
+  CHECK_THAT(MessageOf([&] { Loader(sizes, OptionsFor(8, 1)); }, ErrorCode::kInvalidArgument),
              Catch::Matchers::ContainsSubstring("RandomResizedCrop"));
   const auto refused = [&](auto change) {
-    LoaderOptions options = Options(8, 1);
+    LoaderOptions options = OptionsFor(8, 1);
     options.transform = {Resize(16)};
     change(options);
     MessageOf([&] { Loader(sizes, options); }, ErrorCode::kInvalidArgument);
@@ -270,7 +264,7 @@ TEST_CASE("A dataset without images gives its arrays") {
     }
     writer.Finish();
   }
-  Loader loader(Dataset::Open(path), Options(7, 2));
+  Loader loader(Dataset::Open(path), OptionsFor(7, 2));
   std::set<std::int32_t> seen;
   for (const Batch& batch : loader.Epoch(0)) {
     CHECK(batch.image().samples * batch.image().sample_bytes() == 0);
@@ -301,7 +295,7 @@ TEST_CASE(
     out.put('\x7f');
   }
   const Dataset dataset = Dataset::Open(path);
-  LoaderOptions options = Options(16, 2);
+  LoaderOptions options = OptionsFor(16, 2);
   options.shuffle = Shuffle::kSequential;
   options.verify = Verify::kAlways;
   {
@@ -345,13 +339,13 @@ TEST_CASE("A shard that is not there is an error from the epoch that needs it") 
   const std::filesystem::path path = WriteRawDataset(folder, 64);
   Dataset dataset = Dataset::Open(path);
   std::filesystem::remove(path / dataset.shards()[0].file);
-  Loader loader(dataset, Options(16, 2));
+  Loader loader(dataset, OptionsFor(16, 2));
   MessageOf([&] { Play(loader, 0); }, ErrorCode::kNotFound);
 }
 
 TEST_CASE("Statistics count what was handed over") {
   const TemporaryFolder folder;
-  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), Options(10, 2));
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
   Play(loader, 0);
   const LoaderStats stats = loader.Stats();
   CHECK(stats.samples == 100);
@@ -365,7 +359,7 @@ TEST_CASE("Statistics count what was handed over") {
 
 TEST_CASE("Without a number of threads, as many are used as this process has CPUs") {
   const TemporaryFolder folder;
-  Loader loader(Dataset::Open(WriteRawDataset(folder, 10)), Options(10, 0));
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 10)), OptionsFor(10, 0));
   CHECK(loader.threads() >= 1);
   CHECK(loader.threads() <= 1024);
 }
@@ -373,7 +367,7 @@ TEST_CASE("Without a number of threads, as many are used as this process has CPU
 TEST_CASE("Page-locked batches are had, or refused with a reason") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
-  LoaderOptions options = Options(10, 1);
+  LoaderOptions options = OptionsFor(10, 1);
   options.pinned = true;
   try {
     Loader loader(dataset, options);

@@ -18,12 +18,6 @@ using namespace sluice::test;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // their own memory is counted along
-#else
-constexpr bool kSanitized = false;
-#endif
-
 // Four lanes of two blocks.
 LoaderOptions SmallWindow(Behind behind) {
   LoaderOptions options = OptionsFor(16, 2);

@@ -8,6 +8,13 @@
 
 namespace sluice::test {
 
+// A sanitizer's own memory is counted along, and it keeps what was freed for a while.
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+inline constexpr bool kSanitized = true;
+#else
+inline constexpr bool kSanitized = false;
+#endif
+
 // Resident pages that are no file's, in bytes.
 inline std::uint64_t AnonymousBytes() {
   std::ifstream file("/proc/self/status");

@@ -55,7 +55,7 @@ std::vector<PlayedBatch> Together(const std::vector<std::vector<PlayedBatch>>& r
   return global;
 }
 
-void RequireEachOnce(std::vector<std::uint64_t> samples, std::uint64_t count) {
+void RequireNoneTwice(std::vector<std::uint64_t> samples, std::uint64_t count) {
   REQUIRE(samples.size() == count);
   REQUIRE(std::set(samples.begin(), samples.end()).size() == count);
 }
@@ -123,10 +123,10 @@ TEST_CASE("Ranks have equally many batches of equal size, whatever the remainder
         }
       }
       if (last == LastBatch::kDrop) {
-        RequireEachOnce(valid, 41 / (4 * batch_size) * 4 * batch_size);
+        RequireNoneTwice(valid, 41 / (4 * batch_size) * 4 * batch_size);
         REQUIRE(rows == valid.size());
       } else {
-        RequireEachOnce(valid, 41);
+        RequireNoneTwice(valid, 41);
       }
       if (last == LastBatch::kKeep) REQUIRE(rows == 44);  // 41 rounded up to the ranks
     }
@@ -139,7 +139,7 @@ TEST_CASE("More ranks than samples get a batch each, of which the surplus only f
   LoaderOptions options = OptionsFor(8, 1);
   options.lanes = 4;
   const auto ranks = PlayRanks(dataset, options, 4, 0);
-  RequireEachOnce(SamplesOf(Together(ranks)), 3);
+  RequireNoneTwice(SamplesOf(Together(ranks)), 3);
   REQUIRE((ranks[3][0].valid == 0 && ranks[3][0].samples == ranks[0][0].samples));
 }
 
@@ -252,7 +252,7 @@ TEST_CASE("Whole shards are dealt to ranks anew each epoch, each sample to one o
       }
       for (std::size_t shard = 0; shard < ends.size(); ++shard)
         REQUIRE(shards[0].count(shard) + shards[1].count(shard) + shards[2].count(shard) == 1);
-      if (last != LastBatch::kDrop) RequireEachOnce(valid, 60'000);
+      if (last != LastBatch::kDrop) RequireNoneTwice(valid, 60'000);
       deals.insert(shards);
     }
   }
@@ -342,5 +342,5 @@ TEST_CASE("Four processes under mpirun share an epoch") {
     for (std::uint64_t sample = 0; in >> sample;)
       samples.push_back(sample);
   }
-  RequireEachOnce(samples, 997);
+  RequireNoneTwice(samples, 997);
 }

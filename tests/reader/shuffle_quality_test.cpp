@@ -13,12 +13,12 @@ using namespace sluice;
 namespace {
 
 // ImageNet's number of samples, in blocks of 8 and shards of 64 MB, 50 kB a sample.
-constexpr std::uint64_t kSamples = 1'281'167;
+constexpr std::uint64_t kImageNet = 1'281'167;
 constexpr std::uint64_t kClasses = 1000;
 
 DatasetShape ImageNet() {
   std::vector<DatasetShape::Shard> shards;
-  for (std::uint64_t left = kSamples; left > 0;) {
+  for (std::uint64_t left = kImageNet; left > 0;) {
     const std::uint64_t samples = std::min<std::uint64_t>(left, 1280);
     shards.push_back({samples, (samples + 7) / 8, 8, samples * 50'000});
     left -= samples;
@@ -39,7 +39,7 @@ double DistinctClasses(const DatasetShape& shape, const OrderOptions& options, S
     for (std::uint64_t i = 0; i < 1024; ++i) {
       opened.clear();
       const std::uint64_t sample = order.At((b * 29 + 3) * 1024 + i, opened).index;
-      classes.insert(stored(sample) * kClasses / kSamples);
+      classes.insert(stored(sample) * kClasses / kImageNet);
     }
     sum += double(classes.size());
   }
@@ -74,7 +74,7 @@ TEST_CASE("A batch shows as many classes as independent draws once the dataset w
   const DatasetShape shape = ImageNet();
   // Independent draws: 1000 x (1 - (1 - 1/1000)^1024).
   const double independent = kClasses * (1 - std::pow(1 - 1.0 / kClasses, 1024));
-  const Permutation converted(kSamples, 12);
+  const Permutation converted(kImageNet, 12);
   const auto permuted = [&](std::uint64_t i) { return converted(i); };
   const auto sorted = [](std::uint64_t i) { return i; };
   CHECK(independent == Approx(641).margin(0.5));

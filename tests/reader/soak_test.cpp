@@ -15,13 +15,7 @@ using namespace sluice::test;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // freed memory is kept for a while
-#else
-constexpr bool kSanitized = false;
-#endif
-
-constexpr std::uint64_t kSamples = 6000;
+constexpr std::uint64_t kSoakSamples = 6000;
 
 std::size_t Entries(const char* folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
@@ -30,7 +24,7 @@ std::size_t Entries(const char* folder) {
 class Soak {
  public:
   explicit Soak(std::uint64_t seed) : random_(seed) {
-    WriteRawDataset(folder_, static_cast<int>(kSamples));
+    WriteRawDataset(folder_, static_cast<int>(kSoakSamples));
   }
 
   void Round() {
@@ -81,8 +75,8 @@ class Soak {
 
   static void RequireEachOnce(std::vector<std::uint64_t> seen) {
     std::sort(seen.begin(), seen.end());
-    REQUIRE(seen.size() == kSamples);
-    for (std::uint64_t i = 0; i < kSamples; ++i)
+    REQUIRE(seen.size() == kSoakSamples);
+    for (std::uint64_t i = 0; i < kSoakSamples; ++i)
       REQUIRE(seen[i] == i);
   }
 
@@ -133,11 +127,11 @@ class Soak {
     seen.clear();
     Play(loader.Epoch(1), SIZE_MAX, seen);
     if (options.on_fault == OnFault::kSubstitute) {
-      REQUIRE(seen.size() == kSamples);
+      REQUIRE(seen.size() == kSoakSamples);
       return;
     }
     const std::size_t count = seen.size();
-    CHECK(count >= kSamples - shard.samples);
+    CHECK(count >= kSoakSamples - shard.samples);
     std::sort(seen.begin(), seen.end());
     REQUIRE(std::adjacent_find(seen.begin(), seen.end()) == seen.end());
   }

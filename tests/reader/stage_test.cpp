@@ -12,7 +12,7 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr int kSamples = 12'000;  // three shards or more
+constexpr int kStagedSamples = 12'000;  // three shards or more
 
 LoaderOptions Staging(const std::filesystem::path& stage, std::uint64_t bytes) {
   LoaderOptions options = OptionsFor(100, 2);
@@ -50,7 +50,7 @@ void RemoveShards(const Dataset& dataset) {
 
 TEST_CASE("Shards that were copied to the stage are read from there, by later loaders, too") {
   const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   REQUIRE(dataset.shards().size() >= 3);
   Loader plain(dataset, OptionsFor(100, 2));
   const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
@@ -71,7 +71,7 @@ TEST_CASE("Shards that were copied to the stage are read from there, by later lo
 
 TEST_CASE("A copy that is damaged or was never finished is made anew") {
   const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   Loader plain(dataset, OptionsFor(100, 2));
   const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
@@ -89,13 +89,13 @@ TEST_CASE("A copy that is damaged or was never finished is made anew") {
 
 TEST_CASE("The stage keeps to its budget, and what has no room is read where it lies") {
   const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::uint64_t budget = dataset.shards()[0].bytes + dataset.shards()[1].bytes;
   Loader plain(dataset, OptionsFor(100, 2));
   Loader loader(dataset, Staging(folder / "stage", budget));
   REQUIRE(PlayUntilStaged(loader, 2) == PlayBatches(plain, 4));
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
-    REQUIRE(SamplesOf(PlayBatches(loader, epoch)).size() == kSamples);
+    REQUIRE(SamplesOf(PlayBatches(loader, epoch)).size() == kStagedSamples);
     CHECK(BytesIn(folder / "stage") <= budget);
   }
   CHECK(loader.Stats().staged_shards <= 2);
@@ -124,7 +124,7 @@ TEST_CASE("Copies of another dataset make room when nobody reads them, and not b
 
 TEST_CASE("Several loaders fill one stage together") {
   const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kSamples));
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   Loader plain(dataset, OptionsFor(100, 2));
   const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
   Loader a(dataset, Staging(folder / "stage", 100'000'000));

@@ -11,9 +11,9 @@ namespace sluice::test {
 namespace {
 
 // The only sample of what `options` make of one picture.
-class Converted {
+class Resized {
  public:
-  explicit Converted(const Picture& picture, Words options) {
+  explicit Resized(const Picture& picture, Words options) {
     WriteJpeg(folder_ / "source" / "one.jpg", picture);
     Words words = {"convert", (folder_ / "source").string(), (folder_ / "data").string()};
     words.insert(words.end(), options.begin(), options.end());
@@ -49,27 +49,27 @@ std::string NearestColour(const Image& image, std::uint32_t x, std::uint32_t y) 
 }  // namespace
 
 TEST_CASE("convert shrinks the longer side to 500 pixels unless told otherwise") {
-  CHECK(Converted(MakePicture(1000, 400), {}).SizeText() == "500x200");
-  CHECK(Converted(MakePicture(300, 700), {}).SizeText() == "214x500");
+  CHECK(Resized(MakePicture(1000, 400), {}).SizeText() == "500x200");
+  CHECK(Resized(MakePicture(300, 700), {}).SizeText() == "214x500");
 }
 
 TEST_CASE("option --max-side shrinks the longer side and leaves smaller images alone") {
-  CHECK(Converted(MakePicture(400, 200), {"--max-side", "100"}).SizeText() == "100x50");
-  CHECK(Converted(MakePicture(90, 60), {"--max-side", "100"}).SizeText() == "90x60");
+  CHECK(Resized(MakePicture(400, 200), {"--max-side", "100"}).SizeText() == "100x50");
+  CHECK(Resized(MakePicture(90, 60), {"--max-side", "100"}).SizeText() == "90x60");
 }
 
 TEST_CASE("option --short-side shrinks the shorter side and leaves smaller images alone") {
-  CHECK(Converted(MakePicture(1600, 800), {"--short-side", "100"}).SizeText() == "200x100");
-  CHECK(Converted(MakePicture(90, 60), {"--short-side", "100"}).SizeText() == "90x60");
+  CHECK(Resized(MakePicture(1600, 800), {"--short-side", "100"}).SizeText() == "200x100");
+  CHECK(Resized(MakePicture(90, 60), {"--short-side", "100"}).SizeText() == "90x60");
 }
 
 TEST_CASE("option --no-resize keeps images that are longer than the default allows") {
-  CHECK(Converted(MakePicture(1000, 400), {"--no-resize"}).SizeText() == "1000x400");
+  CHECK(Resized(MakePicture(1000, 400), {"--no-resize"}).SizeText() == "1000x400");
 }
 
 TEST_CASE("option --size makes every image that size and may enlarge") {
-  CHECK(Converted(MakePicture(400, 200), {"--size", "64x48"}).SizeText() == "64x48");
-  CHECK(Converted(MakePicture(20, 30), {"--size", "64"}).SizeText() == "64x64");
+  CHECK(Resized(MakePicture(400, 200), {"--size", "64x48"}).SizeText() == "64x48");
+  CHECK(Resized(MakePicture(20, 30), {"--size", "64"}).SizeText() == "64x64");
 }
 
 TEST_CASE("option --fit says what becomes of another aspect ratio") {
@@ -77,11 +77,11 @@ TEST_CASE("option --fit says what becomes of another aspect ratio") {
   // halves. Padded: the picture in the middle 25 rows, black above and below.
   const Picture wide = RedAndBlue(400, 100);
 
-  const Image cropped = Converted(wide, {"--size", "100x100"}).Decode();
+  const Image cropped = Resized(wide, {"--size", "100x100"}).Decode();
   CHECK(NearestColour(cropped, 25, 5) == "red");
   CHECK(NearestColour(cropped, 75, 95) == "blue");
 
-  const Image padded = Converted(wide, {"--size", "100x100", "--fit", "pad"}).Decode();
+  const Image padded = Resized(wide, {"--size", "100x100", "--fit", "pad"}).Decode();
   CHECK(NearestColour(padded, 25, 5) == "black");
   CHECK(NearestColour(padded, 25, 50) == "red");
   CHECK(NearestColour(padded, 75, 50) == "blue");
@@ -92,9 +92,9 @@ TEST_CASE("option --fit says what becomes of another aspect ratio") {
     return x < 100 ? Colour{250, 0, 0} : Colour{0, 0, 250};
   });
   const Words stretch = {"--size", "100x100", "--fit", "stretch"};
-  CHECK(NearestColour(Converted(striped, stretch).Decode(), 10, 50) == "red");
+  CHECK(NearestColour(Resized(striped, stretch).Decode(), 10, 50) == "red");
   const Words crop = {"--size", "100x100", "--fit", "crop"};
-  CHECK(NearestColour(Converted(striped, crop).Decode(), 10, 50) == "blue");
+  CHECK(NearestColour(Resized(striped, crop).Decode(), 10, 50) == "blue");
 }
 
 }  // namespace sluice::test

@@ -14,17 +14,17 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-struct Folders {
+struct ClassFolders {
   TemporaryFolder folder;
   std::string source = (folder / "source").string();
   std::string data = (folder / "data").string();
-  Folders() { WriteClasses(source, 3); }
+  ClassFolders() { WriteClasses(source, 3); }
 };
 
 }  // namespace
 
 TEST_CASE("option --table takes a table, --field its columns") {
-  const Folders folders;
+  const ClassFolders folders;
   WriteBytes(folders.source + "/t.csv",
              "path,label,bbox,what\ncat/0.jpg,a,\"1 2 3 4\",x\ndog/1.jpg,b,,\n");
   const Outcome outcome =
@@ -44,7 +44,7 @@ TEST_CASE("option --table takes a table, --field its columns") {
 }
 
 TEST_CASE("SOURCE or --root is what a table's paths are relative to") {
-  const Folders folders;
+  const ClassFolders folders;
   const std::string table = (folders.folder / "t.jsonl").string();
   WriteBytes(table, "{\"file\":\"0.jpg\",\"label\":\"c\"}\n{\"file\":\"9.jpg\",\"label\":\"c\"}\n");
   const Outcome outcome =
@@ -59,7 +59,7 @@ TEST_CASE("SOURCE or --root is what a table's paths are relative to") {
 }
 
 TEST_CASE("a damaged table ends with 1 and names its line, a column that is not there with 2") {
-  const Folders folders;
+  const ClassFolders folders;
   const std::string table = folders.source + "/t.csv";
   WriteBytes(table, "path,label\ncat/0.jpg,a\ncat/1.jpg\n");
   const Outcome damaged = Sluice({"convert", "--table", table, folders.data});
@@ -72,7 +72,7 @@ TEST_CASE("a damaged table ends with 1 and names its line, a column that is not 
 }
 
 TEST_CASE("option --paths reads a list from standard input or a file, by lines or zero bytes") {
-  const Folders folders;
+  const ClassFolders folders;
   WriteBytes(folders.folder / "lines", "cat/0.jpg\r\n\ndog/1.jpg\n");
   WriteBytes(folders.folder / "zeros", std::string("cat/0.jpg\0dog/1.jpg\0owl/2.jpg\0", 30));
   RunOptions options;
@@ -89,7 +89,7 @@ TEST_CASE("option --paths reads a list from standard input or a file, by lines o
 }
 
 TEST_CASE("option --classes numbers the classes") {
-  const Folders folders;
+  const ClassFolders folders;
   WriteBytes(folders.folder / "names", "owl\nemu\ndog\ncat\n");
   const std::string names = (folders.folder / "names").string();
   CHECK(Sluice({"convert", folders.source, folders.data, "--classes", names}).exit_code == 0);
@@ -102,7 +102,7 @@ TEST_CASE("option --classes numbers the classes") {
 }
 
 TEST_CASE("tar files are converted, several into one dataset") {
-  const Folders folders;
+  const ClassFolders folders;
   for (const char* name : {"cat", "dog"}) {
     const std::string command = "tar -C '" + folders.source + "' -cf '" +
                                 (folders.folder / name).string() + ".tar' " + name;
@@ -116,7 +116,7 @@ TEST_CASE("tar files are converted, several into one dataset") {
 }
 
 TEST_CASE("sources that contradict each other are wrong usage") {
-  const Folders folders;
+  const ClassFolders folders;
   const std::string table = folders.source + "/t.csv";
   WriteBytes(table, "path,label\ncat/0.jpg,a\n");
   const auto [words, named] = GENERATE_REF(Catch::Generators::table<Words, std::string>({

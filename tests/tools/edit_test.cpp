@@ -32,7 +32,7 @@ std::map<std::string, std::pair<std::string, std::string>> SamplesOf(const std::
   return samples;
 }
 
-struct Folders {
+struct Datasets {
   TemporaryFolder folder;
   std::string At(const std::string& name) const { return (folder / name).string(); }
   // `count` pictures of each of the classes, converted.
@@ -52,7 +52,7 @@ struct Folders {
 }  // namespace
 
 TEST_CASE("merge reconciles classes by name and copies what is stored as it is") {
-  const Folders folders;
+  const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   const std::string b = folders.Make("b", {"ant", "dog"}, 2, 200);
   const std::string all = folders.At("all");
@@ -69,7 +69,7 @@ TEST_CASE("merge reconciles classes by name and copies what is stored as it is")
 }
 
 TEST_CASE("merge links shards where all classes keep their numbers") {
-  const Folders folders;
+  const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   const std::string b = folders.Make("b", {"cat", "dog"}, 2, 200);
   const nlohmann::json answer = JsonOf(Sluice({"merge", a, b, folders.At("all"), "--json"}));
@@ -82,7 +82,7 @@ TEST_CASE("merge links shards where all classes keep their numbers") {
 }
 
 TEST_CASE("merge refuses what cannot be merged, and says why") {
-  const Folders folders;
+  const Datasets folders;
   const std::string a = folders.Make("a", {"cat"}, 2, 100);
   WriteJpeg(folders.folder / "flat/1.jpg", MakePicture(30, 20));
   REQUIRE(Sluice({"convert", folders.At("flat"), folders.At("f")}).exit_code == 0);
@@ -97,7 +97,7 @@ TEST_CASE("merge refuses what cannot be merged, and says why") {
 }
 
 TEST_CASE("subset takes classes, numbers and counts, in the dataset's order") {
-  const Folders folders;
+  const Datasets folders;
   const std::string a = folders.Make("a", {"ant", "cat", "dog"}, 4, 100);
   const auto all = SamplesOf(a);
   const auto taken = [&](const Words& words) {
@@ -135,7 +135,7 @@ TEST_CASE("subset takes classes, numbers and counts, in the dataset's order") {
 }
 
 TEST_CASE("append adds shards converted like the others and keeps the old manifest") {
-  const Folders folders;
+  const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   const auto before = SamplesOf(a);
   const Dataset open = Dataset::Open(a);

@@ -13,11 +13,11 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // A converted dataset of cats, dogs and owls, four each, in the order of their paths.
-struct Animals {
+struct SortedAnimals {
   TemporaryFolder folder;
   std::string data = (folder / "data").string();
 
-  Animals() {
+  SortedAnimals() {
     WriteClasses(folder / "source", 4, 40, 30);
     REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--keep-order", "--seed=0"})
                 .exit_code == 2);
@@ -68,7 +68,7 @@ nlohmann::json FieldOf(const nlohmann::json& sample, const std::string& name) {
 }  // namespace
 
 TEST_CASE("inspect says counts, fields, classes and how a dataset was made") {
-  const Animals animals;
+  const SortedAnimals animals;
   const Outcome outcome = Sluice({"inspect", animals.data});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
@@ -80,7 +80,7 @@ TEST_CASE("inspect says counts, fields, classes and how a dataset was made") {
 }
 
 TEST_CASE("inspect --json says the same as one object") {
-  const Animals animals;
+  const SortedAnimals animals;
   const nlohmann::json answer = JsonOf(Sluice({"inspect", animals.data, "--json"}));
   CHECK(answer["samples"] == 12);
   CHECK(answer["shards"] == 1);
@@ -95,7 +95,7 @@ TEST_CASE("inspect --json says the same as one object") {
 }
 
 TEST_CASE("inspect --shards lists the shards") {
-  const Animals animals;
+  const SortedAnimals animals;
   CHECK_THAT(Sluice({"inspect", animals.data, "--shards"}).out,
              ContainsSubstring("shard-00000.sluice"));
   CHECK(Sluice({"inspect", animals.data}).out.find("shard-00000") == std::string::npos);
@@ -104,7 +104,7 @@ TEST_CASE("inspect --shards lists the shards") {
 }
 
 TEST_CASE("inspect reads no shard unless a sample is asked for") {
-  const Animals animals;
+  const SortedAnimals animals;
   std::filesystem::remove(animals.data + "/shard-00000.sluice");
   CHECK(Sluice({"inspect", animals.data}).exit_code == 0);
   const Outcome outcome = Sluice({"inspect", animals.data, "--sample", "0"});
@@ -113,7 +113,7 @@ TEST_CASE("inspect reads no shard unless a sample is asked for") {
 }
 
 TEST_CASE("inspect --sample and --key show one sample") {
-  const Animals animals;
+  const SortedAnimals animals;
   const nlohmann::json by_number =
       JsonOf(Sluice({"inspect", animals.data, "--sample", "5", "--json"}))["sample"];
   CHECK(by_number["key"] == "dog/1.jpg");
@@ -128,7 +128,7 @@ TEST_CASE("inspect --sample and --key show one sample") {
 }
 
 TEST_CASE("a sample that is not there is an error") {
-  const Animals animals;
+  const SortedAnimals animals;
   CHECK(Sluice({"inspect", animals.data, "--sample", "12"}).exit_code == 2);
   const Outcome outcome = Sluice({"inspect", animals.data, "--key", "dog/9.jpg"});
   CHECK(outcome.exit_code == 1);

@@ -13,14 +13,14 @@ namespace sluice::test {
 
 namespace {
 
-struct Animals {
+struct DamagedAnimals {
   TemporaryFolder folder;
   std::string data = (folder / "data").string();
   std::string mended = (folder / "mended").string();
   std::vector<std::string> keys;  // of the whole dataset, in order
   std::vector<std::string> payloads;
 
-  Animals() {
+  DamagedAnimals() {
     WriteClasses(folder / "source", 40, 80, 60);
     REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--image", "raw", "--shard-size",
                     "1MB"})
@@ -87,13 +87,13 @@ struct Animals {
 }  // namespace
 
 TEST_CASE("repair of a whole dataset links its shards") {
-  Animals animals;
+  DamagedAnimals animals;
   CHECK(animals.Mend() == 0);
   CHECK(std::filesystem::hard_link_count(animals.Shard(0)) == 2);
 }
 
 TEST_CASE("a lost manifest is rebuilt from the shards, in place or elsewhere") {
-  Animals animals;
+  DamagedAnimals animals;
   std::filesystem::remove(animals.data + "/manifest.json");
   CHECK(Sluice({"repair", animals.data}).exit_code == 1);  // convert would make it whole
   std::filesystem::remove(animals.data + "/plan.json");
@@ -105,27 +105,27 @@ TEST_CASE("a lost manifest is rebuilt from the shards, in place or elsewhere") {
 }
 
 TEST_CASE("a damaged payload costs its sample alone") {
-  Animals animals;
+  DamagedAnimals animals;
   const std::string bytes = ReadBytes(animals.Shard(0));
   const std::size_t place = bytes.find(animals.payloads[5]);
   REQUIRE(place != std::string::npos);
-  Animals::Flip(animals.Shard(0), place + 100);
+  DamagedAnimals::Flip(animals.Shard(0), place + 100);
   CHECK(animals.Mend() == 1);
 }
 
 TEST_CASE("a shard without its end, its header or its table loses no more than it must") {
-  Animals animals;
+  DamagedAnimals animals;
   const std::size_t size = std::filesystem::file_size(animals.Shard(0));
   SECTION("tail") {
-    Animals::Flip(animals.Shard(0), size - 30);
+    DamagedAnimals::Flip(animals.Shard(0), size - 30);
     CHECK(animals.Mend() == 0);
   }
   SECTION("header") {
-    Animals::Flip(animals.Shard(0), 20);
+    DamagedAnimals::Flip(animals.Shard(0), 20);
     CHECK(animals.Mend() == 0);
   }
   SECTION("the table of the first block") {
-    Animals::Flip(animals.Shard(0), 4096 + 70);
+    DamagedAnimals::Flip(animals.Shard(0), 4096 + 70);
     const std::uint32_t block = Dataset::Open(animals.data).shards()[0].block_samples;
     CHECK(animals.Mend() == block);
   }
@@ -144,7 +144,7 @@ TEST_CASE("a shard without its end, its header or its table loses no more than i
 }
 
 TEST_CASE("1000 random damages cost no sample that is whole", "[slow]") {
-  Animals animals;
+  DamagedAnimals animals;
   const std::string whole = ReadBytes(animals.Shard(0));
   RandomStream random(3, static_cast<Purpose>(999), 2);
   for (int round = 0; round < 1000; ++round) {
@@ -152,7 +152,7 @@ TEST_CASE("1000 random damages cost no sample that is whole", "[slow]") {
     WriteBytes(animals.Shard(0), whole);
     const int flips = 1 + static_cast<int>(random.Below(3));
     for (int i = 0; i < flips; ++i)
-      Animals::Flip(animals.Shard(0), random.Below(whole.size()));
+      DamagedAnimals::Flip(animals.Shard(0), random.Below(whole.size()));
     if (random.Below(8) == 0) {
       std::filesystem::resize_file(animals.Shard(0), random.Below(whole.size()));
     }

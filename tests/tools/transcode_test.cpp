@@ -43,7 +43,7 @@ bool AllAre(Codec codec, const std::map<std::string, Stored>& stored) {
   });
 }
 
-struct Folders {
+struct Forms {
   TemporaryFolder folder;
   std::string operator()(const std::string& name) const { return (folder / name).string(); }
   // A dataset of pictures of several sizes, colours and none, in the form `image`.
@@ -70,7 +70,7 @@ std::vector<PlayedBatch> Crops(const std::string& dataset) {
 }  // namespace
 
 TEST_CASE("convert --image packed stores what makes the same JPEGs and the same batches") {
-  const Folders at;
+  const Forms at;
   const std::string jpeg = at.Convert("jpeg");
   const std::string packed = at.Convert("packed");
   const auto stored = StoredIn(packed);
@@ -86,7 +86,7 @@ TEST_CASE("convert --image packed stores what makes the same JPEGs and the same 
 }
 
 TEST_CASE("convert --image packed --quality keep stores the source's coefficients") {
-  const Folders at;
+  const Forms at;
   const auto write = [&](const char* name, const JpegOptions& options) {
     WriteJpeg(at("source/") + name, MakePicture(50, 40), options);
   };
@@ -109,7 +109,7 @@ TEST_CASE("convert --image packed --quality keep stores the source's coefficient
 }
 
 TEST_CASE("What is appended to a dataset of packed images is packed") {
-  const Folders at;
+  const Forms at;
   const std::string packed = at.Convert("packed");
   WriteJpeg(at("more/odd/new.jpg"), MakePicture(70, 50));
   const Outcome outcome = Sluice({"append", at("more"), packed});
@@ -121,7 +121,7 @@ TEST_CASE("What is appended to a dataset of packed images is packed") {
 }
 
 TEST_CASE("transcode from JPEG to packed and back gives what converting gives, byte for byte") {
-  const Folders at;
+  const Forms at;
   const auto jpeg = StoredIn(at.Convert("jpeg"));
   const auto packed = StoredIn(at.Convert("packed"));
   const Outcome outcome =
@@ -155,7 +155,7 @@ TEST_CASE("transcode from JPEG to packed and back gives what converting gives, b
 }
 
 TEST_CASE("transcode to raw stores the pixels that a reader makes, and from raw JPEGs") {
-  const Folders at;
+  const Forms at;
   const Dataset dataset = Dataset::Open(at.Convert("packed"));
   REQUIRE(Sluice({"transcode", at("packed"), at("raw"), "--image", "raw"}).exit_code == 0);
   const auto raw = StoredIn(at("raw"));
@@ -173,7 +173,7 @@ TEST_CASE("transcode to raw stores the pixels that a reader makes, and from raw 
 }
 
 TEST_CASE("transcode leaves masks and pixels without a place in the form as they are, and counts") {
-  const Folders at;
+  const Forms at;
   const Schema schema{{Field::Image(), Field::Mask("mask", "image")}};
   DatasetWriter writer(at("data"), schema);
   const std::vector<std::uint16_t> deep(20 * 10, 1000);
@@ -201,7 +201,7 @@ TEST_CASE("transcode leaves masks and pixels without a place in the form as they
 }
 
 TEST_CASE("transcode names the sample whose image is broken") {
-  const Folders at;
+  const Forms at;
   DatasetWriter writer(at("data"), Schema{{Field::Image()}});
   const std::string broken = TruncatedJpeg();
   SampleBuilder sample = writer.NewSample("half.jpg");

@@ -16,12 +16,12 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-struct Animals {
+struct CheckedAnimals {
   TemporaryFolder folder;
   std::string data = (folder / "data").string();
   std::string shard = data + "/shard-00000.sluice";
 
-  Animals() {
+  CheckedAnimals() {
     WriteClasses(folder / "source", 4);
     REQUIRE(
         Sluice({"convert", (folder / "source").string(), data, "--keep-order", "--image", "raw"})
@@ -68,7 +68,7 @@ std::string WriteWithBrokenImage(const TemporaryFolder& folder) {
 }  // namespace
 
 TEST_CASE("verify of a whole dataset finds nothing and ends with 0") {
-  const Animals animals;
+  const CheckedAnimals animals;
   const Outcome outcome = Sluice({"verify", animals.data});
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("no faults, 12 samples"));
@@ -81,7 +81,7 @@ TEST_CASE("verify of a whole dataset finds nothing and ends with 0") {
 }
 
 TEST_CASE("verify names the shard, sample and key of a changed payload and ends with 1") {
-  const Animals animals;
+  const CheckedAnimals animals;
   animals.DamagePayload(5);
   const Outcome outcome = Sluice({"verify", animals.data});
   CHECK(outcome.exit_code == 1);
@@ -98,7 +98,7 @@ TEST_CASE("verify names the shard, sample and key of a changed payload and ends 
 }
 
 TEST_CASE("verify finds damage that concerns no single sample") {
-  const Animals animals;
+  const CheckedAnimals animals;
   animals.Damage(std::filesystem::file_size(animals.shard) - 20);  // the tail
   const Outcome outcome = Sluice({"verify", animals.data, "--json"});
   CHECK(outcome.exit_code == 1);
@@ -109,7 +109,7 @@ TEST_CASE("verify finds damage that concerns no single sample") {
 }
 
 TEST_CASE("verify finds a missing shard") {
-  const Animals animals;
+  const CheckedAnimals animals;
   std::filesystem::remove(animals.shard);
   const Outcome outcome = Sluice({"verify", animals.data});
   CHECK(outcome.exit_code == 1);
@@ -117,7 +117,7 @@ TEST_CASE("verify finds a missing shard") {
 }
 
 TEST_CASE("verify finds a changed manifest") {
-  const Animals animals;
+  const CheckedAnimals animals;
   std::string manifest = ReadBytes(animals.data + "/manifest.json");
   manifest.replace(manifest.find("\"dog\""), 5, "\"dag\"");
   WriteBytes(animals.data + "/manifest.json", manifest);
@@ -139,7 +139,7 @@ TEST_CASE("verify --decode finds images that were broken when they were written"
 }
 
 TEST_CASE("verify --quiet prints faults and nothing else") {
-  const Animals animals;
+  const CheckedAnimals animals;
   const Outcome good = Sluice({"verify", animals.data, "--quiet"});
   CHECK(good.exit_code == 0);
   CHECK(good.out.empty());

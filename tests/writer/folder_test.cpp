@@ -17,7 +17,7 @@ namespace {
 
 using Strings = std::vector<std::string>;
 
-struct Folders : TemporaryFolder {
+struct ClassFolders : TemporaryFolder {
   const std::filesystem::path source = path() / "source";
   const std::filesystem::path data = path() / "data";
 
@@ -45,7 +45,7 @@ bool Mentions(const Strings& texts, const std::string& what) {
 }  // namespace
 
 TEST_CASE("each sub-folder is a class, numbered in the order of their bytes") {
-  const Folders folders;
+  const ClassFolders folders;
   for (const char* key : {"b/1.jpg", "B/1.jpg", "a/1.jpg", "a/2.jpg", "\xc3\xa4/1.jpg"}) {
     folders.Add(key);
   }
@@ -62,7 +62,7 @@ TEST_CASE("each sub-folder is a class, numbered in the order of their bytes") {
 }
 
 TEST_CASE("files in nested folders belong to the class at the top") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/x/y/1.jpg");
   folders.Add("b/1.jpg");
   folders.Run();
@@ -72,7 +72,7 @@ TEST_CASE("files in nested folders belong to the class at the top") {
 }
 
 TEST_CASE("a flat folder makes samples without labels") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("2.jpg");
   folders.Add("1.jpg");
   const ConvertSummary summary = folders.Run();
@@ -83,7 +83,7 @@ TEST_CASE("a flat folder makes samples without labels") {
 }
 
 TEST_CASE("a folder with images both directly and in sub-folders is refused by name") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("stray.jpg");
   folders.Add("a/1.jpg");
   const auto error = ErrorOf([&] { folders.Run(); });
@@ -94,7 +94,7 @@ TEST_CASE("a folder with images both directly and in sub-folders is refused by n
 }
 
 TEST_CASE("a sub-folder without images does not make a flat folder one of classes") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("1.jpg");
   WriteSource(folders.source / "notes" / "readme.txt", std::string("text"));
   const ConvertSummary summary = folders.Run();
@@ -104,7 +104,7 @@ TEST_CASE("a sub-folder without images does not make a flat folder one of classe
 }
 
 TEST_CASE("an empty class keeps its number, with a warning") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/1.jpg");
   std::filesystem::create_directories(folders.source / "b");
   folders.Add("c/1.jpg");
@@ -116,7 +116,7 @@ TEST_CASE("an empty class keeps its number, with a warning") {
 }
 
 TEST_CASE("hidden files and folders and what is no image are passed over and no faults") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/1.jpg");
   folders.Add("a/.hidden.jpg");
   folders.Add(".cache/1.jpg");
@@ -135,7 +135,7 @@ TEST_CASE("hidden files and folders and what is no image are passed over and no 
 }
 
 TEST_CASE("images are known by their content and not by their names") {
-  const Folders folders;
+  const ClassFolders folders;
   WriteSource(folders.source / "photo.txt", MakeJpeg(MakePicture(10, 10)));
   WriteSource(folders.source / "drawing.jpg", MakePng(MakePicture(12, 11)));
   WriteSource(folders.source / "no_suffix", MakePng(MakePicture(9, 8)));
@@ -144,7 +144,7 @@ TEST_CASE("images are known by their content and not by their names") {
 }
 
 TEST_CASE("images of unsupported kinds and links to nothing are listed as broken") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/1.jpg");
   WriteSource(folders.source / "a" / "move.gif", std::string("GIF89a\1\0\1\0\0\0\0;", 14));
   std::filesystem::create_symlink("nowhere", folders.source / "a" / "lost.jpg");
@@ -154,7 +154,7 @@ TEST_CASE("images of unsupported kinds and links to nothing are listed as broken
 }
 
 TEST_CASE("symbolic links are followed") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/1.jpg");
   WriteSource(folders.path() / "elsewhere" / "2.jpg", MakeJpeg(MakePicture(16, 16, 3, 2)));
   std::filesystem::create_symlink(folders.path() / "elsewhere", folders.source / "b");
@@ -164,7 +164,7 @@ TEST_CASE("symbolic links are followed") {
 }
 
 TEST_CASE("a link to a folder that it lies in is not followed, with a warning") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/x/1.jpg");
   std::filesystem::create_symlink("..", folders.source / "a" / "x" / "up");
   std::filesystem::create_symlink(folders.source, folders.source / "a" / "top");
@@ -176,7 +176,7 @@ TEST_CASE("a link to a folder that it lies in is not followed, with a warning") 
 }
 
 TEST_CASE("names are bytes: what is no UTF-8 stays in the key and is written out in the class") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("K\xff/\xfe.jpg");
   folders.Add("z/tab\there.jpg");
   WriteSource(folders.source / "z" / "odd\xfd\tname\n.txt", std::string("x"));
@@ -190,7 +190,7 @@ TEST_CASE("names are bytes: what is no UTF-8 stays in the key and is written out
 }
 
 TEST_CASE("skipped.tsv lists what was left out and what was passed over, in the order of paths") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/2.jpg");
   WriteSource(folders.source / "a" / "1.txt", std::string("text"));
   WriteSource(folders.source / "a" / "3.gif", std::string("GIF89a"));
@@ -205,7 +205,7 @@ TEST_CASE("skipped.tsv lists what was left out and what was passed over, in the 
 }
 
 TEST_CASE("a source that is missing, a file or without images is refused, and nothing is created") {
-  const Folders folders;
+  const ClassFolders folders;
   const auto code = [&] { return CodeOf([&] { folders.Run(); }); };
   CHECK(code() == ErrorCode::kNotFound);
   WriteSource(folders.source, std::string("a file"));
@@ -217,7 +217,7 @@ TEST_CASE("a source that is missing, a file or without images is refused, and no
 }
 
 TEST_CASE("where no image can be converted that is an error with the first reason") {
-  const Folders folders;
+  const ClassFolders folders;
   const FileBytes whole = MakeJpeg(MakePicture(64, 64));
   WriteSource(folders.source / "half.jpg", Truncated(whole, whole.size() / 2));
   const auto error = ErrorOf([&] { folders.Run(); });
@@ -227,7 +227,7 @@ TEST_CASE("where no image can be converted that is an error with the first reaso
 }
 
 TEST_CASE("a dataset inside of its own source folder is refused") {
-  const Folders folders;
+  const ClassFolders folders;
   folders.Add("a/1.jpg");
   const auto into = [&](const std::filesystem::path& dataset) {
     return CodeOf([&] { Convert(folders.source, dataset, {}); });

@@ -14,9 +14,9 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-struct Folders {
+struct TableFolder {
   TemporaryFolder folder;
-  Folders() {
+  TableFolder() {
     for (const char* name : {"a.jpg", "b.jpg", "deep/c.jpg"})
       WriteSource(folder / "images" / name, MakeJpeg(MakePicture(60, 40)));
   }
@@ -50,7 +50,7 @@ std::string TextOf(const StoredField& field) {
 }  // namespace
 
 TEST_CASE("a table's rows become samples, with the usual columns when none is named") {
-  const Folders folders;
+  const TableFolder folders;
   const ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv", "path,label,caption,width\ndeep/c.jpg,dog,one,60\n./a.jpg,cat,\"two, three\",60\n"));
   CHECK(summary.samples == 2);
@@ -67,7 +67,7 @@ TEST_CASE("a table's rows become samples, with the usual columns when none is na
 }
 
 TEST_CASE("classes that are whole numbers stay what they are") {
-  const Folders folders;
+  const TableFolder folders;
   const ConvertSummary summary =
       folders.Convert(folders.Table("t.tsv", "file\tclass\na.jpg\t3\nb.jpg\t1\n"));
   CHECK(summary.classes == std::vector<std::string>{"0", "1", "2", "3"});
@@ -76,7 +76,7 @@ TEST_CASE("classes that are whole numbers stay what they are") {
 }
 
 TEST_CASE("classes can be named beforehand, and others are left out with their line") {
-  const Folders folders;
+  const TableFolder folders;
   ConvertSource source =
       folders.Table("t.csv", "path,label\na.jpg,dog\nb.jpg,owl\ndeep/c.jpg,cat\n");
   source.classes = {"horse", "dog", "cat"};
@@ -91,7 +91,7 @@ TEST_CASE("classes can be named beforehand, and others are left out with their l
 }
 
 TEST_CASE("columns of every type are stored as their fields") {
-  const Folders folders;
+  const TableFolder folders;
   folders.Convert(folders.Table(
       "t.jsonl",
       R"({"path":"a.jpg","tags":["red","round"],"n":-7,"x":0.5,"v":[1,2,3],"m":{"k":[1]},"t":"hi"})"
@@ -127,7 +127,7 @@ TEST_CASE("columns of every type are stored as their fields") {
 }
 
 TEST_CASE("rows that lack something are left out with their line") {
-  const Folders folders;
+  const TableFolder folders;
   const ConvertSummary summary = folders.Convert(folders.Table(
       "t.csv",
       "path,n,v,b\na.jpg,1,1 2,1 2 3 4\nb.jpg,one,1 2,\n,1,1 2,\n../t.csv,1,1 2,\n"
@@ -148,7 +148,7 @@ TEST_CASE("rows that lack something are left out with their line") {
 }
 
 TEST_CASE("a table without the columns that are asked for is refused, naming those it has") {
-  const Folders folders;
+  const TableFolder folders;
   const auto refusal = [&](const std::string& text, std::vector<Column> columns) {
     const auto error =
         ErrorOf([&] { folders.Convert(folders.Table("t.csv", text, std::move(columns))); });
@@ -166,7 +166,7 @@ TEST_CASE("a table without the columns that are asked for is refused, naming tho
 }
 
 TEST_CASE("paths are relative to the root where one is named") {
-  const Folders folders;
+  const TableFolder folders;
   WriteSource(folders.folder / "elsewhere/t.csv", std::string("image\nc.jpg\n"));
   ConvertSource source = ConvertSource::Table(folders.folder / "elsewhere/t.csv");
   source.root = folders.folder / "images/deep";
@@ -175,7 +175,7 @@ TEST_CASE("paths are relative to the root where one is named") {
 }
 
 TEST_CASE("a table with other values is another plan") {
-  const Folders folders;
+  const TableFolder folders;
   folders.Convert(folders.Table("t.csv", "path,label,text\na.jpg,x,one\n"));
   const auto error =
       ErrorOf([&] { folders.Convert(folders.Table("t.csv", "path,label,text\na.jpg,x,two\n")); });

@@ -10,6 +10,9 @@
 
 namespace sluice {
 
+// What shards of samples taken from elsewhere are filled to.
+inline constexpr std::uint64_t kShardBytes = 64'000'000;
+
 class DatasetBuild {
  public:
   // `folder` is created; Error(kExists) where it holds anything. `total`: samples to come, for the

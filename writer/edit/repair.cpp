@@ -38,7 +38,7 @@ std::vector<std::string> ShardFiles(const std::filesystem::path& folder) {
   return files;
 }
 
-Damaged Look(const std::filesystem::path& folder) {
+Damaged LookAt(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
     throw Error(ErrorCode::kNotFound, folder.string(), "there is no such folder");
   }
@@ -94,7 +94,7 @@ bool IsWhole(const ShardFile& shard) {
 class Repair {
  public:
   Repair(const std::filesystem::path& folder, const EditHooks& hooks)
-      : folder_(folder), hooks_(hooks), damaged_(Look(folder)) {
+      : folder_(folder), hooks_(hooks), damaged_(LookAt(folder)) {
     report_.manifest_rebuilt = !damaged_.manifest;
   }
 

@@ -13,8 +13,6 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kShardBytes = 64'000'000;
-
 // Of each sample, its class, out of the directories' columns; -1 for all where there are none.
 std::vector<std::int64_t> ClassesOfSamples(const StoredDataset& dataset) {
   std::vector<std::int64_t> classes;

@@ -18,7 +18,6 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kShardBytes = 64'000'000;
 constexpr std::uint64_t kProbes = 64;  // samples that are looked at to choose the size of blocks
 
 bool IsPixels(Codec codec) noexcept {

@@ -24,14 +24,14 @@ bool DamagesPixels(int message) noexcept {
          message == JWRN_MUST_RESYNC;
 }
 
-[[noreturn]] void OnError(j_common_ptr common) {
+[[noreturn]] void JumpOut(j_common_ptr common) {
   auto* trap = reinterpret_cast<JpegTrap*>(common->err);
   common->err->format_message(common, trap->text);
   std::longjmp(trap->jump, 1);
 }
 
 void OnMessage(j_common_ptr common, int level) {
-  if (level < 0 && DamagesPixels(common->err->msg_code)) OnError(common);
+  if (level < 0 && DamagesPixels(common->err->msg_code)) JumpOut(common);
 }
 
 void OnProgress(j_common_ptr common) {
@@ -56,7 +56,7 @@ bool IsUnsupported(int message) noexcept {
 
 JpegTrap::JpegTrap() {
   jpeg_std_error(&base);
-  base.error_exit = OnError;
+  base.error_exit = JumpOut;
   base.emit_message = OnMessage;
 }
 

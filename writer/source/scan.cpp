@@ -33,9 +33,9 @@ struct Found {
   SourceList list;
 };
 
-class Walk {
+class FolderWalk {
  public:
-  Walk(const std::filesystem::path& root, const std::stop_token& stop, Found& found)
+  FolderWalk(const std::filesystem::path& root, const std::stop_token& stop, Found& found)
       : root_(root), stop_(stop), found_(found) {}
 
   void Run() {
@@ -210,7 +210,7 @@ SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
 
 SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
   Found found;
-  Walk(source.root, stop, found).Run();
+  FolderWalk(source.root, stop, found).Run();
   SourceList list = ListOf(source, std::move(found), threads, stop);
   SortBy(list.sources, &Source::key);
   return list;

@@ -92,10 +92,10 @@ const char* CompressionOf(Bytes start) {
   return nullptr;
 }
 
-class Walk {
+class TarWalk {
  public:
-  Walk(const std::string& name, const TarRead& read,
-       const std::function<void(const TarMember&)>& visit)
+  TarWalk(const std::string& name, const TarRead& read,
+          const std::function<void(const TarMember&)>& visit)
       : name_(name), read_(read), visit_(visit) {}
 
   void Run() {
@@ -190,7 +190,7 @@ class Walk {
 
 void ForEachTarMember(const std::string& name, const TarRead& read,
                       const std::function<void(const TarMember&)>& visit) {
-  Walk(name, read, visit).Run();
+  TarWalk(name, read, visit).Run();
 }
 
 }  // namespace sluice
