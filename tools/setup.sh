@@ -1,9 +1,10 @@
 #!/bin/sh
-# Installs the system packages that are missing: tools/setup.sh [build|test|ci|arm64|--libraries]
+# Installs the system packages that are missing: tools/setup.sh [build|test|ci|tidy|arm64|--libraries]
 #
 #   build  what building the libraries, commands and samples needs (the default)
 #   test   that, and what the tests need
-#   ci     that, and the checkers of .ci/run
+#   ci     that, the checker of .ci/run, and what some tests are skipped without
+#   tidy   that of build, and the checker of .ci/tidy
 #   arm64  that of test, a compiler for 64-bit Arm and an emulator, for .ci/arm64
 #
 # --libraries installs nothing: it prints the packages of the libraries that Sluice and its tests are
@@ -18,8 +19,8 @@ fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
 
 wanted=${1:-build}
 case $wanted in
-  build | test | ci | arm64 | --libraries) ;;
-  *) fail "unknown set '$wanted'; one of build, test, ci, arm64" ;;
+  build | test | ci | tidy | arm64 | --libraries) ;;
+  *) fail "unknown set '$wanted'; one of build, test, ci, tidy, arm64" ;;
 esac
 if [ "${SLUICE_SKIP_SETUP:-0}" = 1 ] && [ "$wanted" != --libraries ]; then
   say "SLUICE_SKIP_SETUP is set: installing nothing"
@@ -58,11 +59,18 @@ fi
 [ "$version" = "$known" ] || say "made for $id $known and not tried on '$version'; going on"
 
 packages="g++ cmake ninja-build pkg-config $libraries"
-[ "$wanted" = build ] || packages="$packages $test_libraries python3 python3-xxhash zstd"
+case $wanted in
+  build | tidy) ;;
+  *) packages="$packages $test_libraries python3 python3-xxhash zstd" ;;
+esac
 [ "$wanted" != arm64 ] || packages="$packages g++-aarch64-linux-gnu qemu-user"
-# The checkers are wanted in one version; .ci/run does without where a system lacks it.
-checkers=
-[ "$wanted" != ci ] || checkers="clang-format-14 clang-tidy-14"
+# Done without where a system lacks them: checkers in the one version that is wanted, and for tests a
+# file system that fails at will (FUSE) and real ranks (Open MPI).
+optional=
+case $wanted in
+  ci) optional="clang-format-14 fuse3 python3-fusepy openmpi-bin" ;;
+  tidy) optional=clang-tidy-14 ;;
+esac
 
 installed() {
   [ "$(dpkg-query -W -f '${db:Status-Status}' "$1" 2>/dev/null)" = installed ] && return
@@ -71,7 +79,7 @@ installed() {
 offered() { [ -n "$(apt-cache show --no-all-versions "$1" 2>/dev/null)" ]; }
 
 missing=
-for package in $packages $checkers; do
+for package in $packages $optional; do
   installed "$package" || missing="$missing $package"
 done
 if [ -z "$missing" ]; then
@@ -103,7 +111,7 @@ for package in $missing; do
 done
 install=
 for package in $missing; do
-  case " $checkers " in
+  case " $optional " in
     *" $package "*) offered "$package" || { say "no package $package here; doing without"; continue; } ;;
   esac
   install="$install $package"
