@@ -35,16 +35,16 @@ std::string Optional(const char* format, const std::optional<double>& value) {
 
 std::string RowOf(const Compared& one) {
   if (!one.missing.empty()) {
-    return Format("%-12s ", one.contender.name.c_str()) +
-           cli::Printable(one.missing).substr(0, 86) + "\n";
+    return Format("%-13s ", one.contender.name.c_str()) +
+           cli::Printable(one.missing).substr(0, 85) + "\n";
   }
   const Spread rates = SpreadOf(one.Rates());
   const std::string range = Format("%.0f-%.0f", rates.least, rates.most);
+  const double cpu = MedianOf(one, &ContenderRun::cpu_seconds_per_1000);
   return Format(
-      "%-12s %8.0f %13s %7s %7.3f %7.0f %7.2f %8s %7.1f %6s\n", one.contender.name.c_str(),
-      rates.median, range.c_str(), Optional("%.2fx", one.ratio).c_str(),
-      MedianOf(one, &ContenderRun::cpu_seconds_per_1000), 1e-6 * static_cast<double>(Peak(one)),
-      MedianOf(one, &ContenderRun::first_batch_seconds),
+      "%-13s %8.0f %13s %7s %7.*f %7.0f %7.2f %8s %7.1f %6s\n", one.contender.name.c_str(),
+      rates.median, range.c_str(), Optional("%.2fx", one.ratio).c_str(), cpu < 0.01 ? 5 : 3, cpu,
+      1e-6 * static_cast<double>(Peak(one)), MedianOf(one, &ContenderRun::first_batch_seconds),
       Optional("%.1f", one.convert_seconds).c_str(), 1e-6 * static_cast<double>(one.disk_bytes),
       Optional("%.1f", one.decibels).c_str());
 }
@@ -59,9 +59,9 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
     return Median(a->Rates()) > Median(b->Rates());
   });
   std::string text =
-      Format("%-12s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "loader", "images/s", "least-most",
+      Format("%-13s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "loader", "images/s", "least-most",
              "sluice", "CPU s", "peak", "first", "packing", "disk", "PSNR");
-  text += Format("%-12s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "", "", "", "is", "/1000", "MB",
+  text += Format("%-13s %8s %13s %7s %7s %7s %7s %8s %7s %6s\n", "", "", "", "is", "/1000", "MB",
                  "batch s", "s", "MB", "dB");
   for (const Compared* const one : sorted)
     text += RowOf(*one);
