@@ -11,7 +11,7 @@
 namespace sluice::bench {
 namespace {
 
-constexpr std::size_t kBatches = 2;  // of each thread
+constexpr std::size_t kBatchesEach = 2;  // of each thread
 
 }  // namespace
 
@@ -33,11 +33,11 @@ CopyLoop::CopyLoop(Dataset dataset, const std::vector<std::uint64_t>& samples, s
     image_bytes_ = std::max(image_bytes_, side * items_.back().row_bytes);
   }
   for (std::vector<std::byte>& batch : batches_)
-    batch.resize(kBatches * batch_size_ * image_bytes_);
+    batch.resize(kBatchesEach * batch_size_ * image_bytes_);
 }
 
 void CopyLoop::Copy(unsigned thread, std::size_t begin, std::size_t end) {
-  const std::size_t turn = begin / batch_size_ % kBatches;
+  const std::size_t turn = begin / batch_size_ % kBatchesEach;
   std::byte* to = batches_[thread].data() + turn * batch_size_ * image_bytes_;
   for (std::size_t i = begin; i < end; ++i, to += image_bytes_) {
     const Item& item = items_[order_[i]];

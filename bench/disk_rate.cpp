@@ -17,7 +17,7 @@
 namespace sluice::bench {
 namespace {
 
-constexpr std::size_t kPiece = std::size_t{1} << 20;
+constexpr std::size_t kRandomPiece = std::size_t{1} << 20;
 constexpr unsigned kReaders = 8;
 constexpr std::size_t kMostFiles = 4096;
 
@@ -36,7 +36,7 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
   for (std::size_t i = 0; i < count; ++i) {
     std::error_code error;
     const std::uint64_t bytes = std::filesystem::file_size(files[i], error);
-    for (std::uint64_t offset = 0; !error && offset < bytes; offset += kPiece)
+    for (std::uint64_t offset = 0; !error && offset < bytes; offset += kRandomPiece)
       pieces.push_back({static_cast<std::uint32_t>(i), offset});
   }
   std::mt19937_64 random(0);
@@ -53,7 +53,7 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
   };
   const auto work = [&](unsigned reader) {
     try {
-      const AlignedBuffer buffer(kPiece);
+      const AlignedBuffer buffer(kRandomPiece);
       bool direct = true;
       for (std::size_t i = next.fetch_add(1);
            i < pieces.size() && passed() < seconds && !stop.stop_requested();
@@ -61,7 +61,7 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
         const std::filesystem::path& path = files[pieces[i].file];
         // Opened for each piece: small files are, and it is nothing beside reading a large one's.
         const FileHandle file = OpenDirect(path, direct);
-        bytes += ReadAt(file.get(), buffer.data.get(), kPiece, pieces[i].offset, path);
+        bytes += ReadAt(file.get(), buffer.data.get(), kRandomPiece, pieces[i].offset, path);
       }
       if (!direct) all_direct = false;
     } catch (...) {
@@ -87,14 +87,15 @@ DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
   constexpr std::size_t kFilePieces = 64;
   const ScratchFolder scratch(folder);
   const std::filesystem::path path = scratch.path() / "pieces";
-  std::vector<std::uint64_t> piece(kPiece / sizeof(std::uint64_t));
+  std::vector<std::uint64_t> piece(kRandomPiece / sizeof(std::uint64_t));
   std::mt19937_64 random(0);  // nothing that a file system could compress
   for (std::uint64_t& word : piece)
     word = random();
   std::ofstream file(path, std::ios::binary);
   for (std::size_t i = 0; i < kFilePieces && !stop.stop_requested(); ++i) {
     piece[0] = i;
-    file.write(reinterpret_cast<const char*>(piece.data()), static_cast<std::streamsize>(kPiece));
+    file.write(reinterpret_cast<const char*>(piece.data()),
+               static_cast<std::streamsize>(kRandomPiece));
   }
   file.close();
   if (!file) throw Error(ErrorCode::kIo, path.string(), "cannot be written");

@@ -27,7 +27,7 @@ using cli::AddOption;
 using cli::Format;
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kDescription =
+constexpr const char* kOrderDescription =
     "Draws epochs' orders and says what they cost and how well they shuffle.\n\n"
     "For the dataset, and for made-up ones of other sizes with blocks like its own: the time to "
     "set\n"
@@ -38,7 +38,7 @@ constexpr const char* kDescription =
     "have\n"
     "1000 classes, once permuted (as sluice convert stores samples) and once sorted by class.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kOrderExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench order data/photos\n"
@@ -47,7 +47,7 @@ constexpr const char* kExamples =
 
 constexpr std::uint64_t kClasses = 1000;  // of made-up datasets
 
-struct Arguments {
+struct OrderArguments {
   std::string dataset, json_file;
   std::vector<std::uint64_t> samples = {100'000, 1'281'167};
   std::uint64_t rounds = 3, seed = 0, batch = 1024;
@@ -88,7 +88,7 @@ std::vector<std::uint32_t> ClassesOf(const Dataset& dataset) {
   return classes;
 }
 
-OrderTask TaskOf(const Arguments& arguments, const DatasetShape& shape) {
+OrderTask TaskOf(const OrderArguments& arguments, const DatasetShape& shape) {
   OrderTask task;
   task.shape = &shape;
   task.seed = arguments.seed;
@@ -98,7 +98,7 @@ OrderTask TaskOf(const Arguments& arguments, const DatasetShape& shape) {
   return task;
 }
 
-SizeFigures MeasureDataset(const Arguments& arguments, const Dataset& dataset,
+SizeFigures MeasureDataset(const OrderArguments& arguments, const Dataset& dataset,
                            const std::stop_token& stop) {
   const DatasetShape& shape = dataset.state()->shape;
   const std::vector<std::uint32_t> classes = ClassesOf(dataset);
@@ -112,7 +112,7 @@ SizeFigures MeasureDataset(const Arguments& arguments, const Dataset& dataset,
   return figures;
 }
 
-SizeFigures MeasureMadeUp(const Arguments& arguments, const DatasetShape& like,
+SizeFigures MeasureMadeUp(const OrderArguments& arguments, const DatasetShape& like,
                           std::uint64_t samples, const std::stop_token& stop) {
   const DatasetShape shape =
       MadeUpShape(samples, std::max<std::uint32_t>(1, like.max_block_samples()),
@@ -129,7 +129,7 @@ SizeFigures MeasureMadeUp(const Arguments& arguments, const DatasetShape& like,
   return figures;
 }
 
-std::string TextOf(const Arguments& arguments, const std::vector<SizeFigures>& sizes) {
+std::string TextOf(const OrderArguments& arguments, const std::vector<SizeFigures>& sizes) {
   std::string text = Format("%-13s %-13s %10s %10s %10s  %-22s %9s\n", "samples", "order", "set-up",
                             "ns/sample", "memory", "classes in a batch", "rank corr.");
   for (const SizeFigures& size : sizes) {
@@ -156,7 +156,7 @@ std::string TextOf(const Arguments& arguments, const std::vector<SizeFigures>& s
          "\n";
 }
 
-Json JsonOf(const Arguments& arguments, const std::vector<SizeFigures>& sizes,
+Json JsonOf(const OrderArguments& arguments, const std::vector<SizeFigures>& sizes,
             const std::vector<std::string>& warnings) {
   std::vector<Measurement> measurements;
   Json list = Json::array();
@@ -186,7 +186,7 @@ Json JsonOf(const Arguments& arguments, const std::vector<SizeFigures>& sizes,
   return result;
 }
 
-int Run(const Arguments& arguments) {
+int RunOrder(const OrderArguments& arguments) {
   const cli::Interrupt interrupt;
   const Dataset dataset = Dataset::Open(arguments.dataset);
   cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "drawing",
@@ -224,8 +224,8 @@ int Run(const Arguments& arguments) {
 }  // namespace
 
 cli::Command AddOrderCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("order", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("order", kOrderDescription);
+  const auto arguments = std::make_shared<OrderArguments>();
   app->add_option("DATASET", arguments->dataset, "folder of the dataset")
       ->required()
       ->type_name("");
@@ -252,8 +252,8 @@ cli::Command AddOrderCommand(CLI::App& program) {
       ->type_name("FILE");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
   app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kOrderExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunOrder(*arguments); }};
 }
 
 }  // namespace sluice::bench

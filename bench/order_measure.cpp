@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kBatches = 42;          // in which classes are counted
+constexpr std::uint64_t kCountedBatches = 42;   // in which classes are counted
 constexpr std::uint64_t kCheckEvery = 1 << 20;  // draws between two looks at the stop token
 constexpr std::uint64_t kShardBytes = 64'000'000;
 
@@ -95,7 +95,7 @@ double DistinctClasses(const OrderTask& task, const ClassLayout& layout, Drawn& 
   const std::uint64_t samples = task.shape->samples();
   const std::uint64_t batch = std::min(task.batch, samples);
   const std::uint64_t whole = samples / batch;
-  const std::uint64_t counted = std::min(kBatches, whole);
+  const std::uint64_t counted = std::min(kCountedBatches, whole);
   const std::uint64_t stride = whole / counted > 2 ? (whole / counted - 1) | 1 : 1;
   double sum = 0;
   for (std::uint64_t b = 0; b < counted; ++b) {

@@ -32,7 +32,7 @@ namespace {
 using cli::AddOption;
 using cli::ParseInteger;
 
-constexpr const char* kDescription =
+constexpr const char* kAdviseDescription =
     "Says which form to train from on this machine, and what it costs.\n\n"
     "SOURCE is a folder of pictures, or a dataset. A sample of it is looked at, brought into "
     "every\n"
@@ -52,14 +52,14 @@ constexpr const char* kDescription =
     "smallest\n"
     "that is at least three quarters as fast as the fastest.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kAdviseExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench advise photos/\n"
     "  sluice-bench advise photos/ --step-ms 120 --batch-size 256 --gpus 4\n"
     "  sluice-bench advise data/photos --profile mlperf-resnet50-h100 --gpus 8 --json\n\n";
 
-struct Arguments {
+struct AdviseArguments {
   std::string source, json_file;
   Need need;
   bool own_batch_size = false, own_gpus = false;
@@ -67,7 +67,7 @@ struct Arguments {
   std::optional<Pipeline> transform;
   std::string transform_text;
   std::vector<int> qualities = {90};
-  TrialOptions trial;
+  FormTrialOptions trial;
   std::uint64_t seed = 0;
   bool json = false, quiet = false;
 };
@@ -83,7 +83,7 @@ std::vector<int> ParseQualities(const std::string& text) {
 }
 
 // None where all pictures have one small size, else a random-resized-crop to 224.
-void ChooseTransform(Arguments& arguments, const SourceFacts& facts) {
+void ChooseTransform(AdviseArguments& arguments, const SourceFacts& facts) {
   constexpr std::uint32_t kSmall = 96;
   if (!arguments.transform) {
     const bool small = facts.uniform() && facts.most_width <= kSmall && facts.most_height <= kSmall;
@@ -99,7 +99,7 @@ void ChooseTransform(Arguments& arguments, const SourceFacts& facts) {
   }
 }
 
-Resources ResourcesHere(const Arguments& arguments, const DiskRate& disk) {
+Resources ResourcesHere(const AdviseArguments& arguments, const DiskRate& disk) {
   Resources resources;
   resources.threads = arguments.trial.threads;
   resources.memory_bytes = AvailableMemory();
@@ -112,7 +112,7 @@ Resources ResourcesHere(const Arguments& arguments, const DiskRate& disk) {
 
 // Of the source's own files, and, where they are too small to tell what shards would give, of a
 // file in the scratch folder.
-void MeasureDisk(const Arguments& arguments, Advice& advice, const std::stop_token& stop) {
+void MeasureDisk(const AdviseArguments& arguments, Advice& advice, const std::stop_token& stop) {
   constexpr double kSeconds = 1;
   constexpr std::uint64_t kLargeFile = 1'000'000;
   const SourceFacts& facts = advice.facts;
@@ -129,7 +129,7 @@ void MeasureDisk(const Arguments& arguments, Advice& advice, const std::stop_tok
   advice.disk = MeasureDiskRateIn(arguments.trial.scratch, kSeconds, stop);
 }
 
-void Complete(Arguments& arguments, const std::vector<std::string>& gpus) {
+void Complete(AdviseArguments& arguments, const std::vector<std::string>& gpus) {
   if (arguments.profile) {
     if (!arguments.own_batch_size) arguments.need.batch_size = arguments.profile->batch_size;
     if (arguments.need.step_seconds == 0)
@@ -138,7 +138,7 @@ void Complete(Arguments& arguments, const std::vector<std::string>& gpus) {
   if (!arguments.own_gpus) arguments.need.accelerators = std::max<std::size_t>(1, gpus.size());
 }
 
-Advice Advise(Arguments& arguments, const TrialHooks& hooks) {
+Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
   Advice advice;
   advice.source = arguments.source;
   advice.gpus = GpuNames("/proc/driver/nvidia/gpus");
@@ -159,7 +159,7 @@ Advice Advise(Arguments& arguments, const TrialHooks& hooks) {
   return advice;
 }
 
-int Run(Arguments& arguments) {
+int RunAdvise(AdviseArguments& arguments) {
   if (arguments.need.step_seconds == 0 && !arguments.profile &&
       (arguments.own_batch_size || arguments.own_gpus)) {
     throw cli::UsageError(
@@ -200,7 +200,7 @@ int Run(Arguments& arguments) {
   }
 }
 
-void AddOptions(CLI::App& app, Arguments& arguments) {
+void AddOptions(CLI::App& app, AdviseArguments& arguments) {
   AddOption(app, "--step-ms", "X", "milliseconds in which an accelerator trains a batch",
             [&arguments](const std::string& text) {
               arguments.need.step_seconds = 1e-3 * cli::ParseNumber(text, 3'600'000);
@@ -252,8 +252,8 @@ void AddOptions(CLI::App& app, Arguments& arguments) {
 }  // namespace
 
 cli::Command AddAdviseCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("advise", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("advise", kAdviseDescription);
+  const auto arguments = std::make_shared<AdviseArguments>();
   arguments->trial.threads = AvailableCpus();
   app->add_option("SOURCE", arguments->source, "folder of pictures, or a dataset")
       ->required()
@@ -264,8 +264,8 @@ cli::Command AddAdviseCommand(CLI::App& program) {
   app->add_flag("--json", arguments->json,
                 "print one JSON object to standard output, and no\nprogress");
   app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kAdviseExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunAdvise(*arguments); }};
 }
 
 }  // namespace sluice::bench

@@ -57,8 +57,8 @@ std::vector<T> Slice(const std::vector<T>& values, std::size_t begin, std::size_
 
 class TrialRun {
  public:
-  TrialRun(const std::vector<Form>& forms, const SourceFacts& facts, const TrialOptions& options,
-           const TrialHooks& hooks)
+  TrialRun(const std::vector<Form>& forms, const SourceFacts& facts,
+           const FormTrialOptions& options, const TrialHooks& hooks)
       : forms_(forms), facts_(facts), options_(options), hooks_(hooks), scratch_(options.scratch) {}
 
   Trials Run() {
@@ -232,7 +232,7 @@ class TrialRun {
 
   const std::vector<Form>& forms_;
   const SourceFacts& facts_;
-  const TrialOptions& options_;
+  const FormTrialOptions& options_;
   const TrialHooks& hooks_;
   ScratchFolder scratch_;
   Part fit_, held_;
@@ -244,7 +244,7 @@ class TrialRun {
 }  // namespace
 
 Trials TryForms(const std::vector<Form>& forms, const SourceFacts& facts,
-                const TrialOptions& options, const TrialHooks& hooks) {
+                const FormTrialOptions& options, const TrialHooks& hooks) {
   return TrialRun(forms, facts, options, hooks).Run();
 }
 

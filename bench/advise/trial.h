@@ -17,7 +17,7 @@
 
 namespace sluice::bench {
 
-struct TrialOptions {
+struct FormTrialOptions {
   std::filesystem::path source;
   std::filesystem::path scratch;  // empty: in TMPDIR
   Pipeline transform;
@@ -50,6 +50,6 @@ struct TrialHooks {
 // A form that the sample cannot be brought into has a reason in `failed`. Throws Error; kState
 // where it was stopped.
 Trials TryForms(const std::vector<Form>& forms, const SourceFacts& facts,
-                const TrialOptions& options, const TrialHooks& hooks);
+                const FormTrialOptions& options, const TrialHooks& hooks);
 
 }  // namespace sluice::bench

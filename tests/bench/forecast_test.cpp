@@ -6,7 +6,7 @@
 namespace sluice::bench {
 namespace {
 
-Resources Machine() {
+Resources SomeMachine() {
   Resources resources;
   resources.threads = 4;
   resources.memory_bytes = 100'000'000;
@@ -33,7 +33,7 @@ std::size_t Chosen(const std::vector<FormConstants>& forms, std::uint64_t images
                    const Need& need) {
   std::vector<Forecast> forecasts;
   for (const FormConstants& form : forms)
-    forecasts.push_back(ForecastOf(form, images, Machine(), need));
+    forecasts.push_back(ForecastOf(form, images, SomeMachine(), need));
   return ChooseForm(forms, forecasts, need);
 }
 
@@ -41,7 +41,7 @@ std::size_t Chosen(const std::vector<FormConstants>& forms, std::uint64_t images
 
 TEST_CASE("a forecast of what fits memory is bound by decoding, and its first epoch by the disk") {
   // 1000 images of 50 kB: 50 MB of 80 MB. The disk gives 200 images a second, decoding 500.
-  const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, Machine(), {});
+  const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), {});
   CHECK(forecast.dataset_bytes == 50'000'000);
   CHECK(forecast.fits_disk);
   CHECK(forecast.in_memory);
@@ -55,20 +55,20 @@ TEST_CASE("a forecast of what fits memory is bound by decoding, and its first ep
 }
 
 TEST_CASE("a forecast of what memory cannot keep is bound by the slower of disk and decoding") {
-  const Forecast disk = ForecastOf(FormOf(50'000, 500), 10'000, Machine(), {});
+  const Forecast disk = ForecastOf(FormOf(50'000, 500), 10'000, SomeMachine(), {});
   CHECK_FALSE(disk.in_memory);
   CHECK(disk.images_per_second == Approx(200));
   CHECK(disk.epoch_seconds == Approx(50));
   CHECK(disk.bound == Bound::kDisk);
-  const Forecast decoding = ForecastOf(FormOf(50'000, 150), 10'000, Machine(), {});
+  const Forecast decoding = ForecastOf(FormOf(50'000, 150), 10'000, SomeMachine(), {});
   CHECK(decoding.images_per_second == Approx(150));
   CHECK(decoding.bound == Bound::kDecoding);
-  CHECK_FALSE(ForecastOf(FormOf(50'000, 500), 20'001, Machine(), {}).fits_disk);
+  CHECK_FALSE(ForecastOf(FormOf(50'000, 500), 20'001, SomeMachine(), {}).fits_disk);
 }
 
 TEST_CASE("a forecast of a trainer that is fed takes its pace, and no more threads than it needs") {
   // 4 threads in proportion: 125 each; 200 and its margin of 15% need two.
-  const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, Machine(), NeedOf(200));
+  const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), NeedOf(200));
   CHECK(forecast.bound == Bound::kTrainer);
   CHECK(forecast.epoch_seconds == Approx(5));
   CHECK(forecast.machines == 1);
@@ -77,13 +77,13 @@ TEST_CASE("a forecast of a trainer that is fed takes its pace, and no more threa
 
 TEST_CASE("a forecast says how many machines feed the trainer, each keeping its own part") {
   // Decoding: 1000 x 1.15 / 500, rounded up.
-  const Forecast small = ForecastOf(FormOf(50'000, 500), 1000, Machine(), NeedOf(1000));
+  const Forecast small = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), NeedOf(1000));
   CHECK(small.machines == 3);
   CHECK(small.bound == Bound::kTrainer);
   CHECK(small.epoch_seconds == Approx(1));
   // 250 MB: one machine and two read the disk (200 a second each), three keep their 83 MB not
   // quite, four keep 63 MB and decode 500 a second each.
-  const Forecast large = ForecastOf(FormOf(50'000, 500), 5000, Machine(), NeedOf(1000));
+  const Forecast large = ForecastOf(FormOf(50'000, 500), 5000, SomeMachine(), NeedOf(1000));
   CHECK(large.machines == 4);
   CHECK(large.in_memory);
   CHECK(large.images_per_second == Approx(500));
