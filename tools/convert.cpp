@@ -1,5 +1,6 @@
 #include "tools/convert.h"
 
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -32,8 +33,11 @@ constexpr const char* kConvertDescription =
     "labels. Or it is one or more tar files in WebDataset's naming: KEY.jpg with KEY.cls, "
     "KEY.txt,\n"
     "KEY.json and KEY.mask.png. Or the images are named by --table or --paths.\n\n"
-    "JPEG and PNG are recognised by content. Hidden files and files that are no images are passed\n"
-    "over and counted; broken images are left out and listed in DATASET/skipped.tsv.\n\n"
+    "JPEG, PNG and BMP are recognised by content and, where the build found their libraries, "
+    "WebP,\n"
+    "GIF and TIFF; of several frames or pages the first is taken. Hidden files and files that are\n"
+    "no images are passed over and counted; broken images are left out and listed in\n"
+    "DATASET/skipped.tsv.\n\n"
     "DATASET is created. Where a conversion was interrupted, the same command goes on with it.\n"
     "The result depends on the sources and the options alone, never on --threads.\n";
 
@@ -74,6 +78,24 @@ void ParseQuality(const std::string& text, ConvertOptions& options) {
   } catch (const UsageError&) {
     throw UsageError("\"" + text + "\" is not 1 to 100, keep, or keep:Q with Q from 1 to 100");
   }
+}
+
+// "255,128,0"
+std::array<std::uint8_t, 3> ParseColour(const std::string& text) {
+  std::array<std::uint8_t, 3> colour{};
+  std::size_t begin = 0;
+  try {
+    for (std::size_t c = 0; c < colour.size(); ++c) {
+      const std::size_t end = c < 2 ? text.find(',', begin) : text.size();
+      if (end == std::string::npos) throw UsageError("");
+      colour[c] =
+          static_cast<std::uint8_t>(cli::ParseInteger(text.substr(begin, end - begin), 0, 255));
+      begin = end + 1;
+    }
+  } catch (const UsageError&) {
+    throw UsageError("\"" + text + "\" is not R,G,B, three numbers from 0 to 255");
+  }
+  return colour;
 }
 
 std::uint64_t ParseShardBytes(const std::string& text) {
@@ -150,6 +172,18 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
       [&options](Subsampling chosen) { options.subsampling = chosen; });
   AddChoice<unsigned>(app, "--channels", "C", "3 (RGB, default) or 1 (grey)", {{"3", 3}, {"1", 1}},
                       [&options](unsigned channels) { options.channels = channels; })
+      ->group(group);
+  AddOption(app, "--background", "R,G,B",
+            "the colour, three numbers from 0 to 255, that shows\nthrough what is transparent "
+            "(default 255,255,255)",
+            [&options](const std::string& text) { options.background = ParseColour(text); })
+      ->group(group);
+  AddChoice<IccProfiles>(
+      app, "--icc", "HOW",
+      "embedded colour profiles: drop (default) takes the\nvalues as they are; convert brings "
+      "colours to sRGB",
+      {{"drop", IccProfiles::kDrop}, {"convert", IccProfiles::kConvert}},
+      [&options](IccProfiles chosen) { options.icc = chosen; })
       ->group(group);
   image->group(group);
   for (CLI::Option* const option : {quality, restart, subsampling})

@@ -97,6 +97,18 @@ std::string MadeLines(const ConvertAccount& account) {
     text += "  kept       " + CountText(summary.kept, "image has", "images have") +
             " the source's own coefficients\n";
   }
+  if (summary.profiles_converted > 0) {
+    text += "  profiles   " + CountText(summary.profiles_converted, "image was", "images were") +
+            " converted to sRGB\n";
+  }
+  if (summary.profiles_dropped > 0) {
+    const bool convert = account.options.icc == IccProfiles::kConvert;
+    text += "  profiles   " +
+            CountText(summary.profiles_dropped, "image has a colour profile",
+                      "images have colour profiles") +
+            (convert ? " that cannot be used; their values stay as they are\n"
+                     : ", dropped; --icc convert would bring the colours to sRGB\n");
+  }
   return text;
 }
 
@@ -140,6 +152,8 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
           {"passed_over", summary.passed_over.size()},
           {"kept", summary.kept},
           {"boxes_dropped", summary.boxes_dropped},
+          {"profiles_dropped", summary.profiles_dropped},
+          {"profiles_converted", summary.profiles_converted},
           {"found_done", account.found_done},
           {"shards", summary.shards},
           {"shard_samples", summary.shard_samples},

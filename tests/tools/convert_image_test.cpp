@@ -92,4 +92,40 @@ TEST_CASE("option --channels 1 stores grey images") {
   CHECK(Converted({"--channels", "3"}, MakePicture(64, 64, 1)).Facts().components == 3);
 }
 
+TEST_CASE("option --background is the colour under what is transparent") {
+  const TemporaryFolder folder;
+  // A BMP of 2x1: an opaque pixel and one that cannot be seen.
+  std::string bmp("BM\x82\0\0\0\0\0\0\0\x7A\0\0\0\x6C\0\0\0\2\0\0\0\1\0\0\0\1\0\x20\0\3\0\0\0", 34);
+  bmp.resize(54);
+  bmp.append("\0\0\xFF\0\0\xFF\0\0\xFF\0\0\0\0\0\0\xFF", 16);
+  bmp.resize(122);
+  bmp.append("\1\2\3\xFF\4\5\6\0", 8);
+  WriteBytes(folder / "source" / "a.bmp", bmp);
+  const auto pixels = [&](const char* data, const Words& more) {
+    Words words = {"convert", (folder / "source").string(), (folder / data).string(), "--image",
+                   "raw"};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = Sluice(words);
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    return Dataset::Open(folder / data)[0].Decode().pixels;
+  };
+  CHECK(pixels("white", {}) == std::vector<std::uint8_t>{3, 2, 1, 255, 255, 255});
+  CHECK(pixels("other", {"--background", "9,8,7"}) == std::vector<std::uint8_t>{3, 2, 1, 9, 8, 7});
+}
+
+TEST_CASE("the summary says that colour profiles were dropped, and how to have them converted") {
+  const TemporaryFolder folder;
+  const std::vector<std::byte> jpeg = MakeJpeg(MakePicture(16, 16));
+  std::string file(reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
+  WriteBytes(folder / "source" / "plain.jpg", file);
+  file.insert(2, std::string("\xFF\xE2\0\x14ICC_PROFILE\0\1\1junk", 22));
+  WriteBytes(folder / "source" / "with.jpg", file);
+  const Words words = {"convert", (folder / "source").string(), (folder / "data").string()};
+  const Outcome outcome = Sluice(words);
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out.find("1 image has a colour profile, dropped; --icc convert") !=
+        std::string::npos);
+}
+
 }  // namespace sluice::test

@@ -146,11 +146,11 @@ TEST_CASE("images are known by their content and not by their names") {
 TEST_CASE("images of unsupported kinds and links to nothing are listed as broken") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
-  WriteSource(folders.source / "a" / "move.gif", std::string("GIF89a\1\0\1\0\0\0\0;", 14));
+  WriteSource(folders.source / "a" / "move.psd", std::string("8BPS\0\1", 6));
   std::filesystem::create_symlink("nowhere", folders.source / "a" / "lost.jpg");
   const ConvertSummary summary = folders.Run();
-  CHECK(PathsOf(summary.skipped) == Strings{"a/lost.jpg", "a/move.gif"});
-  CHECK(summary.skipped[1].reason.find("GIF") != std::string::npos);
+  CHECK(PathsOf(summary.skipped) == Strings{"a/lost.jpg", "a/move.psd"});
+  CHECK(summary.skipped[1].reason.find("Photoshop") != std::string::npos);
 }
 
 TEST_CASE("symbolic links are followed") {
@@ -193,14 +193,14 @@ TEST_CASE("skipped.tsv lists what was left out and what was passed over, in the 
   const ClassFolders folders;
   folders.Add("a/2.jpg");
   WriteSource(folders.source / "a" / "1.txt", std::string("text"));
-  WriteSource(folders.source / "a" / "3.gif", std::string("GIF89a"));
+  WriteSource(folders.source / "a" / "3.psd", std::string("8BPS"));
   const FileBytes whole = MakeJpeg(MakePicture(64, 64));
   WriteSource(folders.source / "a" / "0.jpg", Truncated(whole, whole.size() / 2));
   const ConvertSummary summary = folders.Run();
-  CHECK(PathsOf(summary.skipped) == Strings{"a/0.jpg", "a/3.gif"});
+  CHECK(PathsOf(summary.skipped) == Strings{"a/0.jpg", "a/3.psd"});
   CHECK(ReadText(folders.data / "skipped.tsv") ==
         "path\treason\tkind\na/0.jpg\t" + summary.skipped[0].reason +
-            "\tbroken\na/1.txt\tno image\tpassed over\na/3.gif\t" + summary.skipped[1].reason +
+            "\tbroken\na/1.txt\tno image\tpassed over\na/3.psd\t" + summary.skipped[1].reason +
             "\tbroken\n");
 }
 

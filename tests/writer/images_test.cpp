@@ -2,40 +2,14 @@
 // values exact: those of libjpeg's own decoding, or those that went into the PNG.
 #include <cmath>
 
-#include <sluice/convert.h>
-
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
-#include "tests/writer/source_files.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/stored.h"
 
 namespace sluice::test {
 
 namespace {
-
-ConvertOptions AsTheyAre(unsigned channels = 3) {
-  ConvertOptions options;
-  options.max_side.reset();
-  options.image = ImageCodec::kRaw;
-  options.channels = channels;
-  return options;
-}
-
-// The one sample that converting this file gives, or why it gives none.
-struct Converted {
-  Picture picture;
-  std::string reason;
-};
-
-Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre()) {
-  const TemporaryFolder folder;
-  WriteSource(folder / "source" / "one", file);
-  // A second one, so that there is a dataset if the first is left out.
-  WriteSource(folder / "source" / "other", MakeJpeg(MakePicture(8, 8)));
-  const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
-  if (!summary.skipped.empty()) return {{}, summary.skipped[0].reason};
-  return {ReadDataset(folder / "data").Find("one").Pixels(options.channels), {}};
-}
 
 Picture Grey(const Picture& rgb) {
   Picture grey{rgb.width, rgb.height, 1, {}};
@@ -51,41 +25,6 @@ Picture Repeated(const Picture& grey) {
   for (const std::uint8_t value : grey.pixels)
     rgb.pixels.insert(rgb.pixels.end(), 3, value);
   return rgb;
-}
-
-// Colours over white, in real numbers.
-std::uint8_t OverWhite(double value, double opacity) {
-  return static_cast<std::uint8_t>(std::lround(255 * (1 - opacity * (1 - value))));
-}
-
-// As the Exif standard draws them: where the upright picture's pixel (x, y) is stored.
-Picture Stored(const Picture& upright, int orientation) {
-  const std::uint32_t w = upright.width;
-  const std::uint32_t h = upright.height;
-  const bool turned = orientation >= 5;
-  Picture stored{turned ? h : w, turned ? w : h, 3, {}};
-  stored.pixels.resize(upright.pixels.size());
-  for (std::uint32_t y = 0; y < h; ++y) {
-    for (std::uint32_t x = 0; x < w; ++x) {
-      std::uint32_t row = 0;
-      std::uint32_t column = 0;
-      switch (orientation) {
-        case 1: row = y, column = x; break;                  // row 0 at the top, column 0 left
-        case 2: row = y, column = w - 1 - x; break;          // top, right
-        case 3: row = h - 1 - y, column = w - 1 - x; break;  // bottom, right
-        case 4: row = h - 1 - y, column = x; break;          // bottom, left
-        case 5: row = x, column = y; break;                  // left, top
-        case 6: row = w - 1 - x, column = y; break;          // right, top
-        case 7: row = w - 1 - x, column = h - 1 - y; break;  // right, bottom
-        case 8: row = x, column = h - 1 - y; break;          // left, bottom
-        default: break;
-      }
-      for (std::uint32_t c = 0; c < 3; ++c) {
-        stored.pixels[(row * stored.width + column) * 3 + c] = upright.at(x, y)[c];
-      }
-    }
-  }
-  return stored;
 }
 
 }  // namespace
@@ -262,7 +201,7 @@ TEST_CASE("transparent PNGs are laid over white") {
   for (int x = 0; x < 256; ++x) {
     rows.insert(rows.end(), {200, 10, static_cast<std::uint8_t>(x), static_cast<std::uint8_t>(x)});
     for (const int value : {200, 10, x}) {
-      expected.pixels.push_back(OverWhite(value / 255.0, x / 255.0));
+      expected.pixels.push_back(Over(value / 255.0, x / 255.0));
     }
   }
   PngOptions options;
@@ -279,8 +218,8 @@ TEST_CASE("transparent PNGs are laid over white") {
   deep.bit_depth = 16;
   const std::vector<std::uint8_t> half = {0, 0, 0xFF, 0xFF, 0x40, 0, 0x80, 0};
   CHECK(ConvertOne(MakePng(1, 1, half, deep)).picture.pixels ==
-        std::vector<std::uint8_t>{OverWhite(0, 0x8000 / 65535.0), 255,
-                                  OverWhite(0x4000 / 65535.0, 0x8000 / 65535.0)});
+        std::vector<std::uint8_t>{Over(0, 0x8000 / 65535.0), 255,
+                                  Over(0x4000 / 65535.0, 0x8000 / 65535.0)});
 }
 
 TEST_CASE("PNGs with a palette, opaque or not, give the palette's colours") {

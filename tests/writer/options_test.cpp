@@ -315,7 +315,7 @@ TEST_CASE("on_error fail throws at the first broken source in the dataset's orde
 TEST_CASE("on_error fail also stops at an image of an unsupported kind") {
   const TemporaryFolder folder;
   WriteSource(folder / "source" / "a", MakeJpeg(MakePicture(64, 64)));
-  WriteSource(folder / "source" / "b", std::string("GIF89a"));
+  WriteSource(folder / "source" / "b", std::string("8BPS"));
   ConvertOptions options;
   options.on_error = OnError::kFail;
   const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
@@ -326,7 +326,7 @@ TEST_CASE("on_error fail also stops at an image of an unsupported kind") {
 TEST_CASE("dry_run writes nothing and tells what would be") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 5);
-  WriteSource(folder / "source" / "ant" / "x.gif", std::string("GIF89a"));
+  WriteSource(folder / "source" / "ant" / "x.psd", std::string("8BPS"));
   ConvertOptions options;
   options.dry_run = true;
   const ConvertSummary dry = Convert(folder / "source", folder / "data", options);

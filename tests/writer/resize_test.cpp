@@ -83,7 +83,7 @@ sluice::Picture FitFile(FileBytes file, const Geometry& geometry, std::uint32_t 
     file.push_back(std::byte{byte});
   JpegSource source(file);
   JpegFitter fitter;
-  return fitter.Fit(source, file, channels, geometry);
+  return fitter.Fit(source, file, {.channels = channels}, geometry);
 }
 
 double PsnrOf(const FileBytes& file, const Geometry& geometry, std::uint32_t channels = 3) {

@@ -2,6 +2,7 @@
 #include "writer/source/sniff.h"
 
 #include "tests/catch.h"
+#include "writer/source/pixel_source.h"
 
 namespace sluice::test {
 
@@ -21,16 +22,53 @@ TEST_CASE("JPEG and PNG are known by their first bytes") {
   CHECK(Of("\x89PNG\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
 }
 
+TEST_CASE("so are WebP, GIF, BMP and TIFF") {
+  CHECK(Of("GIF87a\1\0\1\0"sv).kind == ImageKind::kGif);
+  CHECK(Of("GIF89a\1\0\1\0"sv).kind == ImageKind::kGif);
+  CHECK(Of("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv).kind == ImageKind::kBmp);
+  CHECK(Of("II*\0\x08\0\0\0"sv).kind == ImageKind::kTiff);
+  CHECK(Of("MM\0*\0\0\0\x08"sv).kind == ImageKind::kTiff);
+  CHECK(Of("II+\0\x08\0\0\0"sv).kind == ImageKind::kTiff);
+  CHECK(Of("RIFF\x24\0\0\0WEBPVP8 "sv).kind == ImageKind::kWebp);
+}
+
+TEST_CASE("a kind that this build lacks the library of says what to install, others nothing") {
+  const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
+  CHECK(why("\xff\xd8\xff\xdb"sv) == "");
+  CHECK(why("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv) == "");
+  const auto says = [&](std::string_view text, bool has, const char* package) {
+    INFO(why(text));
+    return has ? why(text).empty() : why(text).find(package) != std::string::npos;
+  };
+#ifdef SLUICE_HAS_WEBP
+  constexpr bool kWebp = true;
+#else
+  constexpr bool kWebp = false;
+#endif
+#ifdef SLUICE_HAS_GIF
+  constexpr bool kGif = true;
+#else
+  constexpr bool kGif = false;
+#endif
+#ifdef SLUICE_HAS_TIFF
+  constexpr bool kTiff = true;
+#else
+  constexpr bool kTiff = false;
+#endif
+  CHECK(says("RIFF\x24\0\0\0WEBPVP8 "sv, kWebp, "libwebp-dev"));
+  CHECK(says("GIF89a\1\0\1\0"sv, kGif, "libgif-dev"));
+  CHECK(says("MM\0*\0\0\0\x08"sv, kTiff, "libtiff-dev"));
+  CHECK(says("8BPS\0\1"sv, false, "unsupported: a Photoshop image; JPEG, PNG"));
+  CHECK(ConvertedKinds().find("BMP") != std::string::npos);
+}
+
 TEST_CASE("images of kinds that are not converted are known by name") {
   const auto name = [](std::string_view text) {
     const Sniffed sniffed = Of(text);
     return sniffed.kind == ImageKind::kUnsupported ? std::string(sniffed.name) : "";
   };
-  CHECK(name("GIF89a\1\0\1\0"sv) == "GIF");
-  CHECK(name("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv) == "BMP");
-  CHECK(name("II*\0\x08\0\0\0"sv) == "TIFF");
-  CHECK(name("MM\0*\0\0\0\x08"sv) == "TIFF");
-  CHECK(name("RIFF\x24\0\0\0WEBPVP8 "sv) == "WebP");
+  CHECK(name("II*\0\x10\0\0\0CR\2\0"sv) == "Canon raw");
+  CHECK(name("8BPS\0\1"sv) == "Photoshop");
   CHECK(name("\0\0\0\x18"
              "ftypheic\0\0\0\0mif1heic"sv) == "HEIF");
   CHECK(name("\0\0\0\x1c"

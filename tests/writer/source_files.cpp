@@ -83,6 +83,13 @@ FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<s
     std::vector<std::uint8_t> exif = ExifOf(options.orientation);
     png_set_eXIf_1(png, info, static_cast<png_uint_32>(exif.size()), exif.data());
   }
+  if (!options.profile.empty()) {
+    // Whether the profile is one is not libpng's business here.
+    png_set_option(png, PNG_SKIP_sRGB_CHECK_PROFILE, PNG_OPTION_ON);
+    png_set_iCCP(png, info, "profile", PNG_COMPRESSION_TYPE_BASE,
+                 reinterpret_cast<png_const_bytep>(options.profile.data()),
+                 static_cast<png_uint_32>(options.profile.size()));
+  }
   std::vector<png_bytep> pointers;
   for (std::uint32_t y = 0; y < height; ++y) {
     pointers.push_back(const_cast<png_bytep>(rows.data() + rows.size() / height * y));

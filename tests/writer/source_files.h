@@ -32,6 +32,7 @@ struct PngOptions {
   std::vector<std::uint8_t> palette = {};  // RGB, RGB, ...
   std::vector<std::uint8_t> palette_opacity = {};
   std::uint16_t orientation = 0;  // of an eXIf chunk
+  FileBytes profile = {};         // of an iCCP chunk
 };
 // `rows`: the rows as PNG packs them, big-endian, one after another.
 FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<std::uint8_t>& rows,

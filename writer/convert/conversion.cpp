@@ -135,6 +135,8 @@ void Conversion::Finish(ConvertSummary& summary) {
     summary.bytes_in += made->origin.bytes_in;
     summary.kept += made->origin.kept;
     summary.boxes_dropped += made->origin.boxes_dropped;
+    summary.profiles_dropped += made->origin.profiles_dropped;
+    summary.profiles_converted += made->origin.profiles_converted;
   }
   std::sort(summary.skipped.begin(), summary.skipped.end(),
             [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });

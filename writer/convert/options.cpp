@@ -1,11 +1,13 @@
 #include "writer/convert/options.h"
 
+#include <algorithm>
 #include <string>
 
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
 #include "writer/encode/jpeg.h"
+#include "writer/source/color_profile.h"
 
 namespace sluice {
 
@@ -43,6 +45,12 @@ void CheckOptions(const ConvertOptions& options) {
           "keep is about JPEG files and cannot be had with raw pixels");
   Require(options.restart_rows <= 65'535, "restart_rows is at most 65535");
   Require(options.channels == 1 || options.channels == 3, "channels is 1 (grey) or 3 (RGB)");
+  if (options.icc == IccProfiles::kConvert && !CanConvertProfiles()) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "this build of Sluice cannot convert colour profiles: install liblcms2-dev and build "
+        "it again");
+  }
   Require(options.shard_bytes >= kMinShardBytes && options.shard_bytes <= kMaxShardBytes,
           "shard_bytes must lie between 1000000 and 128000000");
   Require(options.block_samples <= kMaxBlockSamples, "block_samples is at most 65536");
@@ -72,6 +80,9 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   out["subsampling"] =
       colour ? json(options.subsampling == Subsampling::k420 ? "420" : "444") : json();
   out["channels"] = options.channels;
+  // Said only where they are not the default: most sources have nothing that they are about.
+  if (options.background != ConvertOptions().background) out["background"] = options.background;
+  if (options.icc == IccProfiles::kConvert) out["icc"] = "convert";
   out["shard_bytes"] = options.shard_bytes;
   out["block_samples"] = options.block_samples;
   out["keep_order"] = options.keep_order;
@@ -115,6 +126,15 @@ ConvertOptions OptionsFromJson(const nlohmann::json& json) {
   if (is("image", "raw")) options.image = ImageCodec::kRaw;
   if (is("image", "packed")) options.image = ImageCodec::kPacked;
   if (is("subsampling", "444")) options.subsampling = Subsampling::k444;
+  if (is("icc", "convert")) options.icc = IccProfiles::kConvert;
+  const nlohmann::json background = json.value("background", nlohmann::json());
+  const auto is_value = [](const nlohmann::json& value) {
+    return value.is_number_unsigned() && value <= 255;
+  };
+  if (background.is_array() && background.size() == 3 &&
+      std::all_of(background.begin(), background.end(), is_value)) {
+    background.get_to(options.background);
+  }
   Take(json, "quality", options.quality);
   Take(json, "keep", options.keep);
   Take(json, "restart_rows", options.restart_rows);

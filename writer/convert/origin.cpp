@@ -15,7 +15,12 @@ std::string OriginToJson(const Origin& origin) {
     out["left_out"] = origin.left_out;
     out["kept"] = origin.kept;
     out["bytes_in"] = origin.bytes_in;
-    if (origin.boxes_dropped > 0) out["boxes_dropped"] = origin.boxes_dropped;
+    const auto count = [&out](const char* name, std::uint64_t value) {
+      if (value > 0) out[name] = value;
+    };
+    count("boxes_dropped", origin.boxes_dropped);
+    count("profiles_dropped", origin.profiles_dropped);
+    count("profiles_converted", origin.profiles_converted);
   }
   return out.dump();
 }
@@ -33,7 +38,10 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
       in.at("left_out").get_to(origin.left_out);
       origin.kept = in.at("kept").get<std::uint64_t>();
       origin.bytes_in = in.at("bytes_in").get<std::uint64_t>();
-      origin.boxes_dropped = in.value("boxes_dropped", std::uint64_t{0});
+      const auto count = [&in](const char* name) { return in.value(name, std::uint64_t{0}); };
+      origin.boxes_dropped = count("boxes_dropped");
+      origin.profiles_dropped = count("profiles_dropped");
+      origin.profiles_converted = count("profiles_converted");
     }
     return origin;
   } catch (const json::exception&) {

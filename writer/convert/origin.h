@@ -21,6 +21,8 @@ struct Origin {
   std::uint64_t kept = 0;      // samples whose coefficients were kept
   std::uint64_t bytes_in = 0;  // of the sources that became samples
   std::uint64_t boxes_dropped = 0;
+  std::uint64_t profiles_dropped = 0;
+  std::uint64_t profiles_converted = 0;
 };
 
 std::string OriginToJson(const Origin& origin);
@@ -30,7 +32,7 @@ std::optional<Origin> OriginFromJson(std::string_view text);
 
 // No origin of so many planned samples takes more: what a shard must keep free for it.
 constexpr std::uint64_t OriginBound(std::uint64_t planned_samples) noexcept {
-  return 256 + planned_samples * (kMaxReasonBytes + 32);
+  return 384 + planned_samples * (kMaxReasonBytes + 32);
 }
 
 }  // namespace sluice

@@ -17,6 +17,8 @@
 #include "format/random.h"
 #include "writer/block_size.h"
 #include "writer/convert/options.h"
+#include "writer/source/color_profile.h"
+#include "writer/source/pixel_source.h"
 #include "writer/text.h"
 
 #define SLUICE_TEXT_OF(token) SLUICE_TEXT(token)
@@ -89,19 +91,29 @@ json SourcesToJson(const SourceList& list) {
           {"digest", ToHex(digest.Finish())}};
 }
 
-json LibrariesToJson() {
-  return {{"sluice", kLibraryVersion},
-          {"libjpeg-turbo", SLUICE_TEXT_OF(LIBJPEG_TURBO_VERSION)},
-          {"zstd", ZstdVersion()},
-          {"spng", spng_version_string()}};
+// Those that every build has, and of the others those that these sources need.
+json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
+  json out = {{"sluice", kLibraryVersion},
+              {"libjpeg-turbo", SLUICE_TEXT_OF(LIBJPEG_TURBO_VERSION)},
+              {"zstd", ZstdVersion()},
+              {"spng", spng_version_string()}};
+  for (const auto& [name, version] : DecoderVersions(sources.kinds))
+    out[name] = version;
+  if (options.icc == IccProfiles::kConvert) out["lcms2"] = ColorLibraryVersion();
+  return out;
 }
 
 // "quality was 90 then and is 80 now" for the first member that differs.
 std::string FirstDifference(const json& then, const json& now) {
-  for (const auto& [name, value] : now.items()) {
+  json all = then.is_object() ? then : json::object();  // members may be on one side alone
+  all.update(now);
+  for (const auto& member : all.items()) {
+    const std::string& name = member.key();
     const json before = then.is_object() ? then.value(name, json()) : json();
-    if (before != value)
-      return name + " was " + before.dump() + " then and is " + value.dump() + " now";
+    const json value = now.value(name, json());
+    if (before == value) continue;
+    return name + " was " + (before.is_null() ? "not set" : before.dump()) + " then and is " +
+           (value.is_null() ? "not set" : value.dump()) + " now";
   }
   return "they were written by another version of Sluice";
 }
@@ -136,7 +148,7 @@ Plan BeginPlan(const SourceList& sources, const ConvertOptions& options) {
   }
   plan.inputs = {{"options", OptionsToJson(options)},
                  {"sources", SourcesToJson(sources)},
-                 {"libraries", LibrariesToJson()}};
+                 {"libraries", LibrariesToJson(sources, options)}};
   plan.digest = Hash128(AsBytes(plan.inputs.dump()));
   return plan;
 }

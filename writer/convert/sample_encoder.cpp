@@ -17,7 +17,7 @@
 #include "writer/fit/fit_picture.h"
 #include "writer/shard_writer.h"
 #include "writer/source/jpeg_source.h"
-#include "writer/source/png_source.h"
+#include "writer/source/pixel_source.h"
 #include "writer/source/sniff.h"
 #include "writer/text.h"
 
@@ -72,13 +72,9 @@ Outcome SampleEncoder::Encode(std::size_t source) {
 
 void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
   ReadImageFile(sources_, source, file_);
-  switch (Sniff(file_).kind) {
-    case ImageKind::kJpeg: return EncodeFromJpeg(outcome);
-    case ImageKind::kPng: return EncodeFromPng(outcome);
-    case ImageKind::kNone:
-    case ImageKind::kUnsupported: break;
-  }
-  throw Error(ErrorCode::kIo, "was a JPEG or PNG image when the folder was read and is none now");
+  const ImageKind kind = Sniff(file_).kind;
+  if (kind == ImageKind::kJpeg) return EncodeFromJpeg(outcome);
+  EncodeFromPixels(kind, outcome);
 }
 
 Placement SampleEncoder::AnnotatedPlacement() const {
@@ -185,16 +181,34 @@ void SampleEncoder::CheckPixels(std::uint32_t width, std::uint32_t height) const
   }
 }
 
+ColorRules SampleEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColors colors,
+                                   Outcome& outcome) {
+  ColorRules rules{options_.channels, options_.background, nullptr};
+  transform_.reset();
+  if (!has_profile) return rules;
+  outcome.profile_dropped = true;
+  if (options_.icc != IccProfiles::kConvert) return rules;
+  ColorProfiles::Meaning meaning = profiles_.Find(profile, colors);
+  transform_ = std::move(meaning.transform);
+  rules.transform = transform_.get();
+  outcome.profile_dropped = !meaning.understood;
+  outcome.profile_converted = transform_ != nullptr;
+  return rules;
+}
+
 void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   for (const std::uint8_t byte : {0xFF, 0xD9})
     file_.push_back(std::byte{byte});
-  JpegSource source(file_);
+  const bool convert = options_.icc == IccProfiles::kConvert;
+  JpegSource source(file_, convert);
   CheckPixels(source.width(), source.height());
   const Geometry geometry =
       FitUpright(source.width(), source.height(), source.orientation(), options_);
   placement_ = {source.width(), source.height(), source.orientation(), geometry};
+  const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
+  const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
   FieldValue& value = outcome.sample.fields[kImageField];
-  if (options_.keep && geometry.unchanged) {
+  if (options_.keep && geometry.unchanged && rules.transform == nullptr) {
     if (std::optional<KeptJpeg> kept = KeepJpeg(file_, options_)) {
       value.bytes = std::move(kept->file);
       value.codec = Codec::kJpeg;
@@ -206,18 +220,23 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
       return;
     }
   }
-  Store(jpeg_fitter_.Fit(source, file_, options_.channels, geometry), value);
+  Store(jpeg_fitter_.Fit(source, file_, rules, geometry), value);
 }
 
-void SampleEncoder::EncodeFromPng(Outcome& outcome) {
-  PngSource source(file_);
-  CheckPixels(source.width(), source.height());
-  Picture picture = source.Decode(options_.channels);
-  const Geometry geometry =
-      FitUpright(source.width(), source.height(), source.orientation(), options_);
-  placement_ = {source.width(), source.height(), source.orientation(), geometry};
-  Store(FitPicture(std::move(picture), 1, source.width(), source.height(), source.orientation(),
-                   geometry, resampler_),
+void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
+  const std::unique_ptr<PixelSource> source = OpenPixels(kind, file_);
+  const std::uint32_t width = source->width();
+  const std::uint32_t height = source->height();
+  CheckPixels(width, height);
+  const Bytes profile = source->Profile();
+  const ColorRules rules =
+      RulesFor(!profile.empty(), profile,
+               source->grey() ? ProfileColors::kGrey : ProfileColors::kRgb, outcome);
+  Picture picture = source->Decode(rules);
+  const Orientation orientation = source->orientation();
+  const Geometry geometry = FitUpright(width, height, orientation, options_);
+  placement_ = {width, height, orientation, geometry};
+  Store(FitPicture(std::move(picture), 1, width, height, orientation, geometry, resampler_),
         outcome.sample.fields[kImageField]);
 }
 

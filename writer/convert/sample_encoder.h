@@ -1,20 +1,26 @@
 // One source to one stored sample: read, decode, fit, encode.
 #pragma once
 
+#include <memory>
+
 #include <sluice/convert.h>
 
 #include "format/disk/block.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/fit/jpeg_fitter.h"
 #include "writer/fit/placement.h"
+#include "writer/source/color_profile.h"
+#include "writer/source/color_rows.h"
 #include "writer/source/source_list.h"
 
 namespace sluice {
 
 struct Outcome {
-  EncodedSample sample;  // if there is no reason
-  std::string reason;    // why the source was left out; ASCII, at most kMaxReasonBytes
-  bool kept = false;     // its JPEG coefficients were kept
+  EncodedSample sample;            // if there is no reason
+  std::string reason;              // why the source was left out; ASCII, at most kMaxReasonBytes
+  bool kept = false;               // its JPEG coefficients were kept
+  bool profile_dropped = false;    // it had a colour profile, which had no effect
+  bool profile_converted = false;  // its colours were brought to sRGB
   std::uint64_t boxes_dropped = 0;
 };
 
@@ -35,7 +41,9 @@ class SampleEncoder {
  private:
   void EncodeImage(std::size_t source, Outcome& outcome);
   void EncodeFromJpeg(Outcome& outcome);
-  void EncodeFromPng(Outcome& outcome);
+  void EncodeFromPixels(ImageKind kind, Outcome& outcome);
+  // How the colours of a picture with that embedded profile are taken. They live until the next.
+  ColorRules RulesFor(bool has_profile, Bytes profile, ProfileColors colors, Outcome& outcome);
   // The fields beside the image, once it is known where its pixels went.
   void EncodeFields(std::size_t source, Outcome& outcome);
   void EncodeText(std::size_t source, std::size_t field, FieldValue& value);
@@ -54,6 +62,8 @@ class SampleEncoder {
   std::uint64_t reserve_bytes_;
   std::vector<std::byte> file_;
   JpegFitter jpeg_fitter_;
+  ColorProfiles profiles_;
+  std::shared_ptr<const ColorTransform> transform_;  // of the image in hand
   Resampler resampler_;
   Placement placement_;  // of the image in hand
 };

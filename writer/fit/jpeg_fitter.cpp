@@ -73,15 +73,16 @@ bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, std::uint32_t c
   return decoded;
 }
 
-Picture JpegFitter::Fit(JpegSource& source, Bytes file, std::uint32_t channels,
+Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
                         const Geometry& geometry) {
-  if (Picture picture;
-      GoesByPlanes(source, geometry) && FitPlanes(source, file, channels, geometry, picture)) {
+  // A profile is about colours, which planes have not got yet.
+  if (Picture picture; rules.transform == nullptr && GoesByPlanes(source, geometry) &&
+                       FitPlanes(source, file, rules.channels, geometry, picture)) {
     return TurnAndPad(std::move(picture), source.orientation(), geometry);
   }
   // Other colours; or broken, and then libjpeg's own sentence is the reason.
   const std::uint32_t reduction = DecodeReduction(geometry);
-  return FitPicture(source.Decode(channels, reduction), reduction, source.width(), source.height(),
+  return FitPicture(source.Decode(rules, reduction), reduction, source.width(), source.height(),
                     source.orientation(), geometry, resampler_);
 }
 

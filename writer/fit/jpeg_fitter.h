@@ -15,11 +15,10 @@ namespace sluice {
 // Keeps its buffers from picture to picture, but for the largest. One thread at a time.
 class JpegFitter {
  public:
-  // `file` is what `source` was made from, `geometry` is in the orientation to be seen. `channels`
-  // 1 gives grey; 3 gives RGB, but grey for a grey file. Throws what JpegSource::Decode() does, for
-  // damage anywhere in the file, also outside of what the geometry takes. Ends what `source` can be
-  // used for.
-  Picture Fit(JpegSource& source, Bytes file, std::uint32_t channels, const Geometry& geometry);
+  // `file` is what `source` was made from, `geometry` is in the orientation to be seen. Grey files
+  // give grey. Throws what JpegSource::Decode() does, for damage anywhere in the file, also outside
+  // of what the geometry takes. Ends what `source` can be used for.
+  Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules, const Geometry& geometry);
 
  private:
   bool FitPlanes(const JpegSource& source, Bytes file, std::uint32_t channels,

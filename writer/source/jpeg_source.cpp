@@ -1,16 +1,15 @@
 #include "writer/source/jpeg_source.h"
 
-#include <algorithm>
+#include <cstdlib>
 
 #include <sluice/error.h>
-
-#include "format/pixels/grey.h"
 
 namespace sluice {
 
 namespace {
 
 constexpr std::string_view kExifMarker("Exif\0\0", 6);
+constexpr std::string_view kProfileMarker("ICC_PROFILE\0", 12);
 
 // Inks to light. Programs of Adobe's store inks inverted, and say that they wrote the file by a
 // marker; nearly every CMYK JPEG is of theirs.
@@ -24,33 +23,55 @@ void CmykToRgb(const std::uint8_t* in, std::uint32_t width, bool inverted, std::
   }
 }
 
-void RgbToGrey(std::uint8_t* row, std::uint32_t width) {
-  for (std::uint32_t x = 0; x < width; ++x)
-    row[x] = GreyOf(row + std::size_t{x} * 3);
-}
-
 bool IsCmyk(const jpeg_decompress_struct& object) noexcept {
   return object.jpeg_color_space == JCS_CMYK || object.jpeg_color_space == JCS_YCCK;
 }
 
 }  // namespace
 
-JpegSource::JpegSource(Bytes file) {
-  ReadHeader(file);
+JpegSource::JpegSource(Bytes file, bool with_profile) {
+  ReadHeader(file, with_profile);
+  ReadMarkers();
+}
+
+void JpegSource::ReadHeader(Bytes file, bool with_profile) {
+  if (setjmp(jpeg_.trap.jump) != 0) jpeg_.trap.Throw();
+  jpeg_save_markers(&jpeg_.object, JPEG_APP0 + 1, 0xFFFF);
+  jpeg_save_markers(&jpeg_.object, JPEG_APP0 + 2, with_profile ? 0xFFFF : kProfileMarker.size());
+  jpeg_mem_src(&jpeg_.object, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_read_header(&jpeg_.object, TRUE);
+}
+
+void JpegSource::ReadMarkers() {
+  bool exif = false;
   for (auto* marker = jpeg_.object.marker_list; marker != nullptr; marker = marker->next) {
     const Bytes data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
-    if (marker->marker == JPEG_APP0 + 1 && AsText(data).starts_with(kExifMarker)) {
+    if (marker->marker == JPEG_APP0 + 1 && !exif && AsText(data).starts_with(kExifMarker)) {
       orientation_ = OrientationOf(ReadExifOrientation(data));
-      break;
+      exif = true;
+    }
+    if (marker->marker == JPEG_APP0 + 2 && AsText(data).starts_with(kProfileMarker)) {
+      has_profile_ = true;
     }
   }
 }
 
-void JpegSource::ReadHeader(Bytes file) {
+std::vector<std::byte> JpegSource::Profile() {
   if (setjmp(jpeg_.trap.jump) != 0) jpeg_.trap.Throw();
-  jpeg_save_markers(&jpeg_.object, JPEG_APP0 + 1, 0xFFFF);
-  jpeg_mem_src(&jpeg_.object, reinterpret_cast<const unsigned char*>(file.data()), file.size());
-  jpeg_read_header(&jpeg_.object, TRUE);
+  JOCTET* data = nullptr;
+  unsigned int size = 0;
+  if (jpeg_read_icc_profile(&jpeg_.object, &data, &size) == FALSE) return {};
+  const auto* const begin = reinterpret_cast<const std::byte*>(data);
+  std::vector<std::byte> profile(begin, begin + size);
+  std::free(data);
+  return profile;
+}
+
+ProfileColors JpegSource::colors() const noexcept {
+  const jpeg_decompress_struct& object = jpeg_.object;
+  if (object.jpeg_color_space == JCS_GRAYSCALE) return ProfileColors::kGrey;
+  if (!IsCmyk(object)) return ProfileColors::kRgb;
+  return object.saw_Adobe_marker != 0 ? ProfileColors::kCmykInverted : ProfileColors::kCmyk;
 }
 
 void JpegSource::Start(std::uint32_t channels, std::uint32_t reduction) {
@@ -78,34 +99,43 @@ void JpegSource::CheckComponents() const {
   }
 }
 
-void JpegSource::ReadRows(Picture& picture, std::uint8_t* cmyk_row) {
+void JpegSource::StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
+                          std::uint8_t* out) const {
+  if (!IsCmyk(jpeg_.object)) {
+    return jpeg_.object.output_components == 1
+               ? StoreGreyRow(row, picture.width, rules, out)
+               : StoreRgbRow(row, picture.width, picture.channels, rules, out);
+  }
+  std::uint8_t* const rgb = row + std::size_t{picture.width} * 4;
+  if (rules.transform != nullptr) {
+    rules.transform->Apply(row, rgb, picture.width);
+  } else {
+    CmykToRgb(row, picture.width, jpeg_.object.saw_Adobe_marker != 0, rgb);
+  }
+  StoreRgbRow(rgb, picture.width, picture.channels, {}, out);
+}
+
+void JpegSource::ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture) {
   if (setjmp(jpeg_.trap.jump) != 0) jpeg_.trap.Throw();
   jpeg_decompress_struct& object = jpeg_.object;
   const std::size_t stride = std::size_t{picture.width} * picture.channels;
   while (object.output_scanline < object.output_height) {
     std::uint8_t* const out = picture.pixels.data() + object.output_scanline * stride;
-    JSAMPROW target = cmyk_row != nullptr ? cmyk_row : out;
+    JSAMPROW target = row != nullptr ? row : out;
     jpeg_read_scanlines(&object, &target, 1);
-    if (cmyk_row == nullptr) continue;
-    // Grey is made in place at the row's beginning of the CMYK buffer.
-    std::uint8_t* const rgb = picture.channels == 3 ? out : cmyk_row;
-    CmykToRgb(cmyk_row, picture.width, object.saw_Adobe_marker != 0, rgb);
-    if (picture.channels == 3) continue;
-    RgbToGrey(rgb, picture.width);
-    std::copy_n(rgb, picture.width, out);
+    if (row != nullptr) StoreRow(rules, row, picture, out);
   }
 }
 
-Picture JpegSource::Decode(std::uint32_t channels, std::uint32_t reduction) {
-  Start(channels, reduction);
-  Picture picture;
-  picture.width = jpeg_.object.output_width;
-  picture.height = jpeg_.object.output_height;
-  const bool cmyk = IsCmyk(jpeg_.object);
-  picture.channels = cmyk ? channels : static_cast<std::uint32_t>(jpeg_.object.output_components);
+Picture JpegSource::Decode(const ColorRules& rules, std::uint32_t reduction) {
+  // Colours are brought to sRGB before they become grey.
+  Start(rules.transform != nullptr ? 3 : rules.channels, reduction);
+  const std::uint32_t channels = colors() == ProfileColors::kGrey ? 1 : rules.channels;
+  Picture picture{jpeg_.object.output_width, jpeg_.object.output_height, channels, {}};
   picture.pixels.resize(std::size_t{picture.width} * picture.height * picture.channels);
-  std::vector<std::uint8_t> cmyk_row(cmyk ? std::size_t{picture.width} * 4 : 0);
-  ReadRows(picture, cmyk ? cmyk_row.data() : nullptr);
+  const bool in_place = !IsCmyk(jpeg_.object) && rules.transform == nullptr;
+  std::vector<std::uint8_t> row(in_place ? 0 : std::size_t{picture.width} * 7);
+  ReadRows(rules, in_place ? nullptr : row.data(), picture);
   CheckComponents();
   return picture;
 }

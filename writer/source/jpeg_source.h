@@ -3,6 +3,8 @@
 #pragma once
 
 #include "format/disk/bytes.h"
+#include "writer/source/color_profile.h"
+#include "writer/source/color_rows.h"
 #include "writer/source/jpeg_trap.h"
 #include "writer/source/orientation.h"
 #include "writer/source/picture.h"
@@ -14,18 +16,24 @@ namespace sluice {
 class JpegSource {
  public:
   // `file` outlives the source and ends with an end-of-image marker of one's own (FF D9), so that a
-  // file whose marker is missing, but whose data are complete, is read without complaint.
-  explicit JpegSource(Bytes file);
+  // file whose marker is missing, but whose data are complete, is read without complaint. Profile()
+  // is there only if `with_profile`.
+  explicit JpegSource(Bytes file, bool with_profile = false);
 
   std::uint32_t width() const noexcept { return jpeg_.object.image_width; }
   std::uint32_t height() const noexcept { return jpeg_.object.image_height; }
   // 0..255 components and their colour space, as libjpeg has them.
   const jpeg_decompress_struct& header() const noexcept { return jpeg_.object; }
   Orientation orientation() const noexcept { return orientation_; }
+  // Whether it has an embedded ICC profile; the profile, unless its pieces are broken; and what
+  // values that is about.
+  bool has_profile() const noexcept { return has_profile_; }
+  std::vector<std::byte> Profile();
+  ProfileColors colors() const noexcept;
 
-  // The pixels as they are stored, at 1/reduction (1, 2, 4, 8) of the size, rounded up. `channels`
-  // 1 gives grey; 3 gives RGB, but grey for a grey file. Can be called once.
-  Picture Decode(std::uint32_t channels, std::uint32_t reduction);
+  // The pixels as they are stored, at 1/reduction (1, 2, 4, 8) of the size, rounded up. Grey files
+  // give grey. Can be called once.
+  Picture Decode(const ColorRules& rules, std::uint32_t reduction);
 
   // The whole file's coefficients, for transcoding; instead of Decode(). They live as long as the
   // source.
@@ -33,13 +41,19 @@ class JpegSource {
   jpeg_decompress_struct& object() noexcept { return jpeg_.object; }
 
  private:
-  void ReadHeader(Bytes file);
+  void ReadHeader(Bytes file, bool with_profile);
+  void ReadMarkers();
   void Start(std::uint32_t channels, std::uint32_t reduction);
   void CheckComponents() const;
-  void ReadRows(Picture& picture, std::uint8_t* cmyk_row);
+  // `row`: nullptr where rows can be decoded into the picture; else a row of four values a pixel,
+  // with one of three behind it.
+  void ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture);
+  void StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
+                std::uint8_t* out) const;
 
   JpegReading jpeg_;
   Orientation orientation_;
+  bool has_profile_ = false;
 };
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
+#include "writer/source/pixel_source.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -48,10 +49,10 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
     list.broken.push_back({name, look.trouble});
   } else if (look.sniffed.kind == ImageKind::kNone) {
     list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});
-  } else if (look.sniffed.kind == ImageKind::kUnsupported) {
-    list.broken.push_back(
-        {name, std::string("unsupported: a ") + look.sniffed.name + " image; " + kConverted});
+  } else if (std::string reason = WhyNotConverted(look.sniffed); !reason.empty()) {
+    list.broken.push_back({name, std::move(reason)});
   } else {
+    list.kinds.insert(look.sniffed.kind);
     return true;
   }
   return false;
@@ -59,7 +60,7 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
 
 void RequireImages(const std::filesystem::path& place, const SourceList& list) {
   if (!list.sources.empty()) return;
-  std::string sentence = "holds no JPEG or PNG image that could be converted";
+  std::string sentence = "holds no image that could be converted (" + ConvertedKinds() + ")";
   if (!list.broken.empty()) {
     sentence += "; " + std::to_string(list.broken.size()) + " other files were left out, such as " +
                 ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";

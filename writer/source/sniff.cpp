@@ -32,39 +32,45 @@ const char* KindOfBrand(std::string_view text) noexcept {
 
 struct Signature {
   std::string_view bytes;
-  const char* name;
+  Sniffed kind;
 };
 
+constexpr Sniffed Unsupported(const char* name) noexcept {
+  return {ImageKind::kUnsupported, name};
+}
+
 using namespace std::string_view_literals;
-constexpr std::array kUnsupported = {
-    Signature{"GIF87a"sv, "GIF"},
-    Signature{"GIF89a"sv, "GIF"},
-    Signature{"II*\0"sv, "TIFF"},
-    Signature{"MM\0*"sv, "TIFF"},
-    Signature{"II+\0"sv, "TIFF"},
-    Signature{"MM\0+"sv, "TIFF"},
-    Signature{"\0\0\0\x0cJXL "sv, "JPEG XL"},
-    Signature{"\xff\x0a"sv, "JPEG XL"},
-    Signature{"\0\0\0\x0cjP  "sv, "JPEG 2000"},
-    Signature{"\xff\x4f\xff\x51"sv, "JPEG 2000"},
-    Signature{"8BPS"sv, "Photoshop"},
-    Signature{"\x76\x2f\x31\x01"sv, "OpenEXR"},
-    Signature{"#?RADIANCE"sv, "Radiance HDR"},
+constexpr std::array kSignatures = {
+    Signature{"\xff\xd8\xff"sv, {ImageKind::kJpeg, "JPEG"}},
+    // The signature's other four bytes tell what a text-mode transfer did to it: the decoder says
+    // so.
+    Signature{"\x89PNG"sv, {ImageKind::kPng, "PNG"}},
+    Signature{"GIF87a"sv, {ImageKind::kGif, "GIF"}},
+    Signature{"GIF89a"sv, {ImageKind::kGif, "GIF"}},
+    Signature{"II*\0\x10\0\0\0CR"sv, Unsupported("Canon raw")},
+    Signature{"II*\0"sv, {ImageKind::kTiff, "TIFF"}},
+    Signature{"MM\0*"sv, {ImageKind::kTiff, "TIFF"}},
+    Signature{"II+\0"sv, {ImageKind::kTiff, "TIFF"}},
+    Signature{"MM\0+"sv, {ImageKind::kTiff, "TIFF"}},
+    Signature{"\0\0\0\x0cJXL "sv, Unsupported("JPEG XL")},
+    Signature{"\xff\x0a"sv, Unsupported("JPEG XL")},
+    Signature{"\0\0\0\x0cjP  "sv, Unsupported("JPEG 2000")},
+    Signature{"\xff\x4f\xff\x51"sv, Unsupported("JPEG 2000")},
+    Signature{"8BPS"sv, Unsupported("Photoshop")},
+    Signature{"\x76\x2f\x31\x01"sv, Unsupported("OpenEXR")},
+    Signature{"#?RADIANCE"sv, Unsupported("Radiance HDR")},
 };
 
 }  // namespace
 
 Sniffed Sniff(Bytes start) noexcept {
   const std::string_view text = AsText(start.first(std::min(start.size(), kSniffBytes)));
-  if (HasAt(text, 0, "\xff\xd8\xff")) return {ImageKind::kJpeg, "JPEG"};
-  // The signature's other four bytes tell what a text-mode transfer did to it: the decoder says so.
-  if (HasAt(text, 0, "\x89PNG")) return {ImageKind::kPng, "PNG"};
-  for (const Signature& signature : kUnsupported) {
-    if (HasAt(text, 0, signature.bytes)) return {ImageKind::kUnsupported, signature.name};
+  for (const Signature& signature : kSignatures) {
+    if (HasAt(text, 0, signature.bytes)) return signature.kind;
   }
-  if (HasAt(text, 0, "RIFF") && HasAt(text, 8, "WEBP")) return {ImageKind::kUnsupported, "WebP"};
-  if (IsBmp(text)) return {ImageKind::kUnsupported, "BMP"};
-  if (const char* kind = KindOfBrand(text)) return {ImageKind::kUnsupported, kind};
+  if (HasAt(text, 0, "RIFF") && HasAt(text, 8, "WEBP")) return {ImageKind::kWebp, "WebP"};
+  if (IsBmp(text)) return {ImageKind::kBmp, "BMP"};
+  if (const char* kind = KindOfBrand(text)) return Unsupported(kind);
   return {};
 }
 

@@ -9,7 +9,11 @@ enum class ImageKind : std::uint8_t {
   kNone,  // no image that anything here knows of
   kJpeg,
   kPng,
-  kUnsupported,  // an image of a kind that is not converted
+  kWebp,
+  kGif,
+  kBmp,
+  kTiff,
+  kUnsupported,  // an image of a kind that no build converts
 };
 
 struct Sniffed {
@@ -18,9 +22,6 @@ struct Sniffed {
 };
 
 inline constexpr std::size_t kSniffBytes = 32;
-
-// For messages about the others.
-inline constexpr const char* kConverted = "JPEG and PNG are converted";
 
 // `start`: the file's first kSniffBytes, or all of a shorter file.
 Sniffed Sniff(Bytes start) noexcept;

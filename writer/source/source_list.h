@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <sluice/schema.h>
 
 #include "format/disk/bytes.h"
+#include "writer/source/sniff.h"
 
 namespace sluice {
 
@@ -70,6 +72,7 @@ struct SourceList {
   bool labelled = false;                        // there is a field of Feed::kLabel
   std::vector<std::string> classes;             // its classes, invalid UTF-8 escaped
   std::vector<Source> sources;                  // in the order that keep_order keeps
+  std::set<ImageKind> kinds;                    // of their images
   SourceValues values;                          // empty where no field needs it
   bool upright = false;                         // of ConvertSource
   std::vector<LeftOut> broken;       // images of unsupported kinds, files that cannot be opened

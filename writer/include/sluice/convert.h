@@ -6,6 +6,7 @@
 // alone: not on threads, times, host names or where the folders lie.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -30,6 +31,11 @@ enum class Fit {
   kPad,      // scale until it fits inside, fill the rest with black
 };
 enum class Subsampling { k420, k444 };
+// What is done about a colour profile that is embedded in an image.
+enum class IccProfiles {
+  kDrop,     // values are taken as they are
+  kConvert,  // colours are brought to sRGB; needs a build with lcms2
+};
 enum class OnError {
   kSkip,  // leave the source out, list it in skipped.tsv, go on
   kFail,  // throw at the first source (in the dataset's order) that cannot be converted
@@ -54,7 +60,9 @@ struct ConvertOptions {
   bool keep = false;  // a JPEG that needs no change keeps its coefficients; others get `quality`
   unsigned restart_rows = 1;  // MCU rows between restart markers; 0 writes none
   Subsampling subsampling = Subsampling::k420;
-  unsigned channels = 3;                   // 3: RGB, 1: grey
+  unsigned channels = 3;                                     // 3: RGB, 1: grey
+  std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
+  IccProfiles icc = IccProfiles::kDrop;
   std::uint64_t shard_bytes = 64'000'000;  // planned size of a shard, 1'000'000..128'000'000
   std::uint32_t block_samples = 0;         // samples in a block; 0 chooses for about 512 KiB
 
@@ -93,6 +101,10 @@ struct ConvertSummary {
   std::vector<LeftOut> passed_over;  // files that are no images, hidden files
   std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
   std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
+  // Images with an embedded colour profile that had no effect: because of the options, or because
+  // it is broken or not about the image's kind of values.
+  std::uint64_t profiles_dropped = 0;
+  std::uint64_t profiles_converted = 0;  // images whose colours were brought to sRGB
   std::vector<std::string> warnings;
   std::uint32_t block_samples = 0;
   std::uint64_t shard_samples = 0;  // planned samples in a shard
@@ -123,9 +135,10 @@ struct ConvertHooks {
 // nothing is left are dropped, with their classes. Rows and members that lack what their field
 // needs are left out like broken images, with the line or the member.
 //
-// JPEG and PNG files are converted, known by their content. Exif orientation is applied,
-// transparency is laid over white, 16-bit values are rounded to 8, colour profiles are ignored. A
-// file that ends early or is damaged in its pixels is left out.
+// JPEG, PNG and BMP files are converted and, where the build found their libraries, WebP, GIF and
+// TIFF; known by their content. Of several frames or pages the first is taken. Orientation is
+// applied, 16-bit values are rounded to 8. A file that ends early or is damaged in its pixels is
+// left out.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 64 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, and the values of a table.
@@ -134,7 +147,8 @@ struct ConvertHooks {
 // inside `source`), kNotFound (no such source, no image in it), kExists, kState (stopped, or
 // another conversion is at work in `dataset`), kLimit, kIo, kCorrupt (no image at all could be
 // converted, or with OnError::kFail the first that could not; a table or an archive that cannot be
-// read), kUnsupported (with OnError::kFail, an image of another kind).
+// read), kUnsupported (with OnError::kFail, an image of another kind; profiles that are to be
+// converted in a build without lcms2).
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

@@ -1,0 +1,65 @@
+#include "tests/writer/converted.h"
+
+#include <cmath>
+
+#include "tests/temporary_folder.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+ConvertOptions AsTheyAre(unsigned channels) {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.image = ImageCodec::kRaw;
+  options.channels = channels;
+  return options;
+}
+
+Converted ConvertOne(const FileBytes& file, const ConvertOptions& options) {
+  const TemporaryFolder folder;
+  WriteSource(folder / "source" / "one", file);
+  WriteSource(folder / "source" / "other", MakeJpeg(MakePicture(8, 8)));
+  Converted converted;
+  converted.summary = Convert(folder / "source", folder / "data", options);
+  if (!converted.summary.skipped.empty()) {
+    converted.reason = converted.summary.skipped[0].reason;
+  } else {
+    converted.picture = ReadDataset(folder / "data").Find("one").Pixels(options.channels);
+  }
+  return converted;
+}
+
+std::uint8_t Over(double value, double opacity, double under) {
+  return static_cast<std::uint8_t>(std::lround(under + opacity * (255 * value - under)));
+}
+
+Picture Stored(const Picture& upright, int orientation) {
+  const std::uint32_t w = upright.width;
+  const std::uint32_t h = upright.height;
+  const bool turned = orientation >= 5;
+  Picture stored{turned ? h : w, turned ? w : h, 3, {}};
+  stored.pixels.resize(upright.pixels.size());
+  for (std::uint32_t y = 0; y < h; ++y) {
+    for (std::uint32_t x = 0; x < w; ++x) {
+      std::uint32_t row = 0;
+      std::uint32_t column = 0;
+      switch (orientation) {
+        case 1: row = y, column = x; break;                  // row 0 at the top, column 0 left
+        case 2: row = y, column = w - 1 - x; break;          // top, right
+        case 3: row = h - 1 - y, column = w - 1 - x; break;  // bottom, right
+        case 4: row = h - 1 - y, column = x; break;          // bottom, left
+        case 5: row = x, column = y; break;                  // left, top
+        case 6: row = w - 1 - x, column = y; break;          // right, top
+        case 7: row = w - 1 - x, column = h - 1 - y; break;  // right, bottom
+        case 8: row = x, column = h - 1 - y; break;          // left, bottom
+        default: break;
+      }
+      for (std::uint32_t c = 0; c < 3; ++c) {
+        stored.pixels[(row * stored.width + column) * 3 + c] = upright.at(x, y)[c];
+      }
+    }
+  }
+  return stored;
+}
+
+}  // namespace sluice::test

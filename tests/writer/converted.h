@@ -1,0 +1,61 @@
+// One file through Convert(), and what became of it.
+#pragma once
+
+#include <optional>
+
+#include <sluice/convert.h>
+
+#include "format/disk/bytes.h"
+#include "tests/writer/source_files.h"
+
+namespace sluice::test {
+
+// Raw storage without resizing: pixels as they are decoded.
+ConvertOptions AsTheyAre(unsigned channels = 3);
+
+// The sample that the file gives, or why it gives none.
+struct Converted {
+  Picture picture;
+  std::string reason;
+  ConvertSummary summary = {};
+};
+
+// Beside another file, so that there is a dataset if the first is left out.
+Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre());
+
+// A colour laid over another, in real numbers: value and opacity from 0 to 1, `under` from 0 to
+// 255.
+std::uint8_t Over(double value, double opacity, double under = 255);
+
+// Where the upright picture's pixels are stored for an Exif orientation, as the standard draws it.
+Picture Stored(const Picture& upright, int orientation);
+
+// Bytes of numbers, texts and other bytes, one after another; numbers little-endian.
+class ByteWriter {
+ public:
+  ByteWriter& U8(unsigned value) { return Number(value, 1); }
+  ByteWriter& U16(unsigned value) { return Number(value, 2); }
+  ByteWriter& U24(unsigned value) { return Number(value, 3); }
+  ByteWriter& U32(std::uint32_t value) { return Number(value, 4); }
+  ByteWriter& Text(std::string_view text) { return Add(AsBytes(text)); }
+  ByteWriter& Add(Bytes more) {
+    bytes_.insert(bytes_.end(), more.begin(), more.end());
+    return *this;
+  }
+  ByteWriter& Values(std::initializer_list<int> values) {
+    for (const int value : values)
+      U8(static_cast<unsigned>(value));
+    return *this;
+  }
+  const FileBytes& bytes() const { return bytes_; }
+
+ private:
+  ByteWriter& Number(std::uint32_t value, int count) {
+    for (int i = 0; i < count; ++i)
+      bytes_.push_back(static_cast<std::byte>(value >> (8 * i)));
+    return *this;
+  }
+  FileBytes bytes_;
+};
+
+}  // namespace sluice::test

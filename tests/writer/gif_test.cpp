@@ -1,0 +1,128 @@
+// GIF files made byte by byte from the specification, their pixels as codes that repeat nothing.
+#ifdef SLUICE_HAS_GIF
+#include "tests/catch.h"
+#include "tests/writer/converted.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Values = std::vector<std::uint8_t>;
+
+// Indices below 128 as codes of 8 bits, with a code that clears the dictionary often enough that it
+// never grows beyond them.
+FileBytes LzwOf(const Values& indices) {
+  constexpr unsigned kClear = 128;
+  constexpr unsigned kEnd = 129;
+  Values codes;
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    if (i % 100 == 0) codes.push_back(kClear);
+    codes.push_back(indices[i]);
+  }
+  codes.push_back(kEnd);
+  ByteWriter out;
+  out.U8(7);
+  for (std::size_t at = 0; at < codes.size(); at += 255) {
+    const std::size_t count = std::min<std::size_t>(255, codes.size() - at);
+    out.U8(static_cast<unsigned>(count));
+    out.Add(std::as_bytes(std::span(codes).subspan(at, count)));
+  }
+  return out.U8(0).bytes();
+}
+
+struct Frame {
+  unsigned left = 0, top = 0, width = 0, height = 0;
+  bool interlaced = false;
+  int transparent = -1;
+  Values palette = {};  // of its own: two colours
+  Values indices;       // in the order in which they are coded
+};
+
+// `palette`: four colours of the whole file.
+FileBytes Write(unsigned width, unsigned height, const Values& palette,
+                const std::vector<Frame>& frames) {
+  ByteWriter out;
+  out.Text("GIF89a").U16(width).U16(height);
+  out.U8(palette.empty() ? 0 : 0x81).U8(0).U8(0).Add(std::as_bytes(std::span(palette)));
+  for (const Frame& frame : frames) {
+    if (frame.transparent >= 0) {
+      out.Values({0x21, 0xF9, 4, 1, 0, 0, frame.transparent, 0});
+    }
+    out.Values({0x21, 0xFE, 2}).Text("hi").U8(0);  // a comment
+    out.U8(0x2C).U16(frame.left).U16(frame.top).U16(frame.width).U16(frame.height);
+    out.U8((frame.palette.empty() ? 0U : 0x80U) | (frame.interlaced ? 0x40U : 0U));
+    out.Add(std::as_bytes(std::span(frame.palette))).Add(LzwOf(frame.indices));
+  }
+  return out.U8(0x3B).bytes();
+}
+
+const Values kPalette = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7};
+
+}  // namespace
+
+TEST_CASE("a GIF gives the colours of its palette, and only its first frame") {
+  const FileBytes file =
+      Write(2, 2, kPalette,
+            {{0, 0, 2, 2, false, -1, {}, {0, 1, 2, 3}}, {0, 0, 2, 2, false, -1, {}, {3, 3, 3, 3}}});
+  CHECK(ConvertOne(file).picture.pixels == kPalette);
+  const FileBytes own =
+      Write(2, 1, kPalette, {{0, 0, 2, 1, false, -1, {1, 2, 3, 4, 5, 6}, {1, 0}}});
+  CHECK(ConvertOne(own).picture.pixels == Values{4, 5, 6, 1, 2, 3});
+  CHECK(ConvertOne(own, AsTheyAre(1)).picture.pixels == Values{5, 2});
+}
+
+TEST_CASE("a larger GIF of several blocks keeps every pixel") {
+  Frame frame{0, 0, 61, 43, false, -1, {}, {}};
+  Values expected;
+  for (unsigned i = 0; i < 61 * 43; ++i) {
+    const auto index = static_cast<std::uint8_t>((i * 7 + i / 61) % 4);
+    frame.indices.push_back(index);
+    expected.insert(expected.end(), kPalette.begin() + index * 3, kPalette.begin() + index * 3 + 3);
+  }
+  CHECK(ConvertOne(Write(61, 43, kPalette, {frame})).picture.pixels == expected);
+}
+
+TEST_CASE("a GIF's interlaced rows are put where they belong") {
+  // Ten rows of one pixel come in the order 0 8, 4, 2 6, 1 3 5 7 9; row y has index y % 4.
+  const FileBytes file =
+      Write(1, 10, kPalette, {{0, 0, 1, 10, true, -1, {}, {0, 0, 0, 2, 2, 1, 3, 1, 3, 1}}});
+  const Picture picture = ConvertOne(file).picture;
+  REQUIRE(picture.height == 10);
+  for (std::uint32_t y = 0; y < 10; ++y) {
+    INFO("row " << y);
+    CHECK(Values(picture.at(0, y), picture.at(0, y) + 3) ==
+          Values(kPalette.begin() + y % 4 * 3, kPalette.begin() + y % 4 * 3 + 3));
+  }
+}
+
+TEST_CASE("what is transparent in a GIF, or beside its first frame, shows the background") {
+  const FileBytes file = Write(3, 2, kPalette, {{1, 1, 2, 1, false, 2, {}, {1, 2}}});
+  ConvertOptions options = AsTheyAre();
+  CHECK(ConvertOne(file, options).picture.pixels ==
+        Values{255, 255, 255, 255, 255, 255, 255, 255, 255,  //
+               255, 255, 255, 0, 255, 0, 255, 255, 255});
+  options.background = {10, 20, 30};
+  CHECK(ConvertOne(file, options).picture.pixels == Values{10, 20, 30, 10, 20, 30, 10, 20, 30,  //
+                                                           10, 20, 30, 0, 255, 0, 10, 20, 30});
+}
+
+TEST_CASE("a GIF's first frame that reaches beyond the canvas makes it larger") {
+  const FileBytes file = Write(1, 1, kPalette, {{0, 0, 2, 1, false, -1, {}, {0, 3}}});
+  CHECK(ConvertOne(file).picture.pixels == Values{255, 0, 0, 9, 8, 7});
+}
+
+TEST_CASE("GIFs that end early, lack colours or are huge are left out with a reason") {
+  const FileBytes file = Write(50, 50, kPalette, {{0, 0, 50, 50, false, -1, {}, Values(2500, 1)}});
+  CHECK(ConvertOne(file).reason == "");
+  for (const std::size_t count : {std::size_t{6}, std::size_t{20}, file.size() / 2}) {
+    CHECK(ConvertOne(Truncated(file, count)).reason.find("broken GIF") == 0);
+  }
+  CHECK(ConvertOne(Write(5, 5, kPalette, {})).reason.find("no picture") != std::string::npos);
+  const FileBytes colourless = Write(1, 1, {}, {{0, 0, 1, 1, false, -1, {}, {0}}});
+  CHECK(ConvertOne(colourless).reason.find("no colours") != std::string::npos);
+  const FileBytes huge = Write(65'000, 65'000, kPalette, {{0, 0, 1, 1, false, -1, {}, {0}}});
+  CHECK(ConvertOne(huge).reason.find("65000x65000 pixels") != std::string::npos);
+}
+
+}  // namespace sluice::test
+#endif

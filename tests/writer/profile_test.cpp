@@ -1,0 +1,316 @@
+// Embedded colour profiles. What they make of a colour is known by how they were made: primaries
+// that change places, curves and inks with a formula.
+#include <cmath>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
+#include "tests/writer/stored.h"
+#ifdef SLUICE_HAS_LCMS
+#include <lcms2.h>
+#endif
+
+namespace sluice::test {
+
+namespace {
+
+// The JPEG with the profile in APP2 segments of at most `piece` bytes each, as ICC.1 says.
+FileBytes WithProfile(const FileBytes& jpeg, const FileBytes& profile, std::size_t piece = 60'000) {
+  FileBytes file(jpeg.begin(), jpeg.begin() + 2);
+  const std::size_t count = (profile.size() + piece - 1) / piece;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Bytes part =
+        Bytes(profile).subspan(i * piece, std::min(piece, profile.size() - i * piece));
+    const auto length = static_cast<unsigned>(2 + 14 + part.size());
+    ByteWriter segment;
+    segment.U8(0xFF).U8(0xE2).U8(length >> 8).U8(length & 255);
+    segment.Text("ICC_PROFILE").U8(0).U8(static_cast<unsigned>(i + 1));
+    segment.U8(static_cast<unsigned>(count)).Add(part);
+    file.insert(file.end(), segment.bytes().begin(), segment.bytes().end());
+  }
+  file.insert(file.end(), jpeg.begin() + 2, jpeg.end());
+  return file;
+}
+
+ConvertOptions Converting(unsigned channels = 3) {
+  ConvertOptions options = AsTheyAre(channels);
+  options.icc = IccProfiles::kConvert;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("a profile is dropped by default, which the summary counts") {
+  const FileBytes plain = MakeJpeg(MakePicture(20, 10));
+  const Converted converted = ConvertOne(WithProfile(plain, FileBytes(300, std::byte{7})));
+  CHECK(Difference(converted.picture, DecodeJpeg(plain)) == 0);
+  CHECK(converted.summary.profiles_dropped == 1);
+  CHECK(converted.summary.profiles_converted == 0);
+  CHECK(ConvertOne(plain).summary.profiles_dropped == 0);
+}
+
+#ifndef SLUICE_HAS_LCMS
+
+TEST_CASE("a build without lcms2 refuses to convert profiles and says what it needs") {
+  const auto error = ErrorOf([&] { ConvertOne(MakeJpeg(MakePicture(8, 8)), Converting()); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kUnsupported);
+  CHECK(error->sentence().find("liblcms2-dev") != std::string::npos);
+}
+
+#else
+
+namespace {
+
+FileBytes SavedAndClosed(cmsHPROFILE profile) {
+  cmsUInt32Number size = 0;
+  cmsSaveProfileToMem(profile, nullptr, &size);
+  REQUIRE(size > 0);
+  FileBytes bytes(size);
+  cmsSaveProfileToMem(profile, bytes.data(), &size);
+  cmsCloseProfile(profile);
+  return bytes;
+}
+
+// sRGB's curve (IEC 61966-2-1): what 8-bit value a share of light has.
+int FromLight(double light) {
+  const double value =
+      light <= 0.0031308 ? light * 12.92 : 1.055 * std::pow(light, 1 / 2.4) - 0.055;
+  return static_cast<int>(std::lround(255 * value));
+}
+
+const cmsCIExyY kWhite = {0.3127, 0.3290, 1};
+const cmsCIExyY kRed = {0.64, 0.33, 1};
+const cmsCIExyY kGreen = {0.30, 0.60, 1};
+const cmsCIExyY kBlue = {0.15, 0.06, 1};
+
+// Colours between these primaries, with a power of the value as their light.
+FileBytes PowerProfile(double power, const cmsCIExyYTRIPLE& primaries = {kRed, kGreen, kBlue}) {
+  cmsToneCurve* const curve = cmsBuildGamma(nullptr, power);
+  cmsToneCurve* curves[3] = {curve, curve, curve};
+  const cmsHPROFILE profile = cmsCreateRGBProfile(&kWhite, &primaries, curves);
+  cmsFreeToneCurve(curve);
+  return SavedAndClosed(profile);
+}
+
+FileBytes GreyProfile(double power) {
+  cmsToneCurve* const curve = cmsBuildGamma(nullptr, power);
+  const cmsHPROFILE profile = cmsCreateGrayProfile(cmsD50_xyY(), curve);
+  cmsFreeToneCurve(curve);
+  return SavedAndClosed(profile);
+}
+
+FileBytes SrgbProfile() {
+  return SavedAndClosed(cmsCreate_sRGBProfile());
+}
+
+// Black ink darkens Lab's lightness from 100 to 0 in proportion; the other inks do nothing.
+FileBytes BlackInkProfile() {
+  cmsPipeline* const pipeline = cmsPipelineAlloc(nullptr, 4, 3);
+  std::vector<cmsUInt16Number> table;  // cyan slowest, black fastest
+  for (int node = 0; node < 16; ++node) {
+    const bool black = node % 2 == 1;
+    table.push_back(black ? 0 : 0xFFFF);
+    table.push_back(0x8080);
+    table.push_back(0x8080);
+  }
+  // Curves that change nothing: a profile has no place for a table without.
+  cmsPipelineInsertStage(pipeline, cmsAT_END, cmsStageAllocToneCurves(nullptr, 4, nullptr));
+  cmsPipelineInsertStage(pipeline, cmsAT_END,
+                         cmsStageAllocCLut16bit(nullptr, 2, 4, 3, table.data()));
+  cmsPipelineInsertStage(pipeline, cmsAT_END, cmsStageAllocToneCurves(nullptr, 3, nullptr));
+  const cmsHPROFILE profile = cmsCreateProfilePlaceholder(nullptr);
+  cmsSetProfileVersion(profile, 4.3);
+  cmsSetDeviceClass(profile, cmsSigOutputClass);
+  cmsSetColorSpace(profile, cmsSigCmykData);
+  cmsSetPCS(profile, cmsSigLabData);
+  cmsWriteTag(profile, cmsSigAToB0Tag, pipeline);
+  cmsPipelineFree(pipeline);
+  return SavedAndClosed(profile);
+}
+
+// Grey of a lightness from 0 to 100 (CIE 1976).
+int GreyOfLightness(double lightness) {
+  const double t = (lightness + 16) / 116;
+  return FromLight(t > 6.0 / 29 ? t * t * t : 3 * std::pow(6.0 / 29, 2) * (t - 4.0 / 29));
+}
+
+// One colour all over, which a JPEG keeps nearly.
+FileBytes FlatJpeg(std::initializer_list<std::uint8_t> colour, JpegOptions options = {}) {
+  Picture picture{16, 16, static_cast<std::uint32_t>(colour.size()), {}};
+  for (int i = 0; i < 256; ++i)
+    picture.pixels.insert(picture.pixels.end(), colour);
+  options.quality = 100;
+  return MakeJpeg(picture, options);
+}
+
+bool Near(const std::uint8_t* got, std::initializer_list<int> wanted, int most) {
+  int c = 0;
+  for (const int value : wanted) {
+    if (std::abs(got[c++] - value) > most) {
+      UNSCOPED_INFO("channel " << c - 1 << " is " << int{got[c - 1]} << ", not " << value);
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a PNG's profile moves colours to where sRGB has them") {
+  PngOptions options;
+  options.profile = PowerProfile(1);
+  std::vector<std::uint8_t> rows;
+  for (int x = 0; x < 256; ++x)
+    rows.insert(rows.end(),
+                {static_cast<std::uint8_t>(x), 200, static_cast<std::uint8_t>(255 - x)});
+  for (const bool interlaced : {false, true}) {
+    options.interlaced = interlaced;
+    const Converted converted = ConvertOne(MakePng(256, 1, rows, options), Converting());
+    CHECK(converted.summary.profiles_converted == 1);
+    CHECK(converted.summary.profiles_dropped == 0);
+    for (std::uint32_t x = 0; x < 256; ++x) {
+      CHECK(Near(converted.picture.at(x, 0),
+                 {FromLight(x / 255.0), FromLight(200 / 255.0), FromLight(1 - x / 255.0)}, 1));
+    }
+  }
+}
+
+TEST_CASE("a profile whose red and green change places changes them") {
+  const FileBytes profile = PowerProfile(2.2, {kGreen, kRed, kBlue});
+  const int expected[] = {FromLight(std::pow(90 / 255.0, 2.2)),
+                          FromLight(std::pow(180 / 255.0, 2.2)),
+                          FromLight(std::pow(30 / 255.0, 2.2))};
+  PngOptions options;
+  options.profile = profile;
+  CHECK(Near(ConvertOne(MakePng(1, 1, {180, 90, 30}, options), Converting()).picture.at(0, 0),
+             {expected[0], expected[1], expected[2]}, 1));
+  // In one segment, and in several.
+  const FileBytes jpeg = FlatJpeg({180, 90, 30}, {.subsample = false});
+  for (const std::size_t piece : {60'000, 100}) {
+    const Converted converted = ConvertOne(WithProfile(jpeg, profile, piece), Converting());
+    CHECK(converted.summary.profiles_converted == 1);
+    CHECK(Near(converted.picture.at(7, 7), {expected[0], expected[1], expected[2]}, 4));
+  }
+  // Grey of the colours, not colours of the grey.
+  const Picture grey = ConvertOne(WithProfile(jpeg, profile), Converting(1)).picture;
+  CHECK(Near(grey.at(7, 7),
+             {static_cast<int>(
+                 std::lround(0.299 * expected[0] + 0.587 * expected[1] + 0.114 * expected[2]))},
+             4));
+}
+
+TEST_CASE("profiles of grey are for grey pictures, transparent ones included") {
+  PngOptions options;
+  options.color_type = 0;
+  options.profile = GreyProfile(1);
+  const int expected = FromLight(100 / 255.0);
+  CHECK(Near(ConvertOne(MakePng(1, 1, {100}, options), Converting(1)).picture.at(0, 0), {expected},
+             1));
+  options.color_type = 4;
+  ConvertOptions over = Converting();
+  over.background = {0, 0, 250};
+  const Picture half = ConvertOne(MakePng(1, 1, {100, 128}, options), over).picture;
+  CHECK(Near(half.at(0, 0),
+             {Over(expected / 255.0, 128 / 255.0, 0), Over(expected / 255.0, 128 / 255.0, 0),
+              Over(expected / 255.0, 128 / 255.0, 250)},
+             1));
+  const FileBytes jpeg = WithProfile(FlatJpeg({100}), GreyProfile(1));
+  CHECK(Near(ConvertOne(jpeg, Converting(1)).picture.at(3, 3), {expected}, 2));
+}
+
+TEST_CASE("a CMYK JPEG's profile says what its inks look like, inverted or not") {
+  const FileBytes profile = BlackInkProfile();
+  const auto file = [&](bool adobe, std::uint8_t black) {
+    Picture picture{16, 16, 4, {}};
+    for (int i = 0; i < 256; ++i) {
+      const auto none = static_cast<std::uint8_t>(adobe ? 255 : 0);
+      picture.pixels.insert(picture.pixels.end(), {none, none, none, black});
+    }
+    return WithProfile(EncodeWith(picture,
+                                  [adobe](jpeg_compress_struct& jpeg) {
+                                    jpeg_set_quality(&jpeg, 100, TRUE);
+                                    jpeg_set_colorspace(&jpeg, JCS_CMYK);
+                                    jpeg.write_Adobe_marker = adobe ? TRUE : FALSE;
+                                  }),
+                       profile);
+  };
+  const int expected = GreyOfLightness(100 * (1 - 102 / 255.0));
+  CHECK(Near(ConvertOne(file(false, 102), Converting()).picture.at(4, 4),
+             {expected, expected, expected}, 2));
+  CHECK(Near(ConvertOne(file(true, 153), Converting()).picture.at(4, 4),
+             {expected, expected, expected}, 2));
+  CHECK(Near(ConvertOne(file(true, 153), Converting(1)).picture.at(4, 4), {expected}, 2));
+}
+
+TEST_CASE("sRGB's own profile changes nothing, and lets coefficients be kept") {
+  const FileBytes plain = MakeJpeg(MakePicture(64, 48));
+  const Converted converted = ConvertOne(WithProfile(plain, SrgbProfile()), Converting());
+  CHECK(Difference(converted.picture, DecodeJpeg(plain)) == 0);
+  CHECK(converted.summary.profiles_converted == 0);
+  CHECK(converted.summary.profiles_dropped == 0);
+  ConvertOptions keep = Converting();
+  keep.image = ImageCodec::kJpeg;
+  keep.keep = true;
+  CHECK(ConvertOne(WithProfile(plain, SrgbProfile()), keep).summary.kept == 2);
+  CHECK(ConvertOne(WithProfile(plain, PowerProfile(1)), keep).summary.kept == 1);
+}
+
+TEST_CASE("a profile that is broken, or about other values, has no effect and is counted") {
+  const FileBytes plain = MakeJpeg(MakePicture(20, 10));
+  FileBytes cut = PowerProfile(1);
+  cut.resize(140);
+  for (const FileBytes& profile :
+       {cut, FileBytes(300, std::byte{7}), GreyProfile(1), BlackInkProfile()}) {
+    const Converted converted = ConvertOne(WithProfile(plain, profile), Converting());
+    CHECK(Difference(converted.picture, DecodeJpeg(plain)) == 0);
+    CHECK(converted.summary.profiles_dropped == 1);
+  }
+  // A segment is missing.
+  FileBytes pieces = WithProfile(plain, PowerProfile(1), 100);
+  pieces[2 + 2 + 2 + 12] = std::byte{2};  // the first says that it is the second
+  CHECK(ConvertOne(pieces, Converting()).summary.profiles_dropped == 1);
+}
+
+TEST_CASE("a resized picture with a profile is the picture without, its colours converted") {
+  const Picture picture = MakePicture(300, 200);
+  ConvertOptions options = Converting();
+  options.max_side = 100;
+  const Picture converted =
+      ConvertOne(WithProfile(MakeJpeg(picture, {.subsample = false}), PowerProfile(1)), options)
+          .picture;
+  Picture light = picture;
+  for (std::uint8_t& value : light.pixels)
+    value = static_cast<std::uint8_t>(FromLight(value / 255.0));
+  const Picture expected = ConvertOne(MakePng(light), options).picture;
+  REQUIRE(converted.width == 100);
+  CHECK(Difference(converted, expected) < 3);
+}
+
+#endif
+
+TEST_CASE("another background, or use of profiles, is another plan") {
+  const TemporaryFolder folder;
+  WriteSource(folder / "source" / "a.png", MakePng(MakePicture(9, 9)));
+  Convert(folder / "source", folder / "data", AsTheyAre());
+  ConvertOptions options = AsTheyAre();
+  options.background = {0, 0, 0};
+  const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kExists);
+  CHECK(error->sentence().find("background was not set then and is [0,0,0] now") !=
+        std::string::npos);
+  Convert(folder / "source", folder / "black", options);
+  const auto back = ErrorOf([&] { Convert(folder / "source", folder / "black", AsTheyAre()); });
+  REQUIRE(back);
+  CHECK(back->sentence().find("background was [0,0,0] then and is not set now") !=
+        std::string::npos);
+#ifdef SLUICE_HAS_LCMS
+  const auto icc = ErrorOf([&] { Convert(folder / "source", folder / "data", Converting()); });
+  REQUIRE(icc);
+  CHECK(icc->sentence().find("icc was not set") != std::string::npos);
+#endif
+}
+
+}  // namespace sluice::test

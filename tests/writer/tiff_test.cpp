@@ -1,0 +1,251 @@
+// TIFF files that libtiff wrote from pixels known here.
+#ifdef SLUICE_HAS_TIFF
+#include <cmath>
+#include <fstream>
+#include <functional>
+
+#include <tiffio.h>
+
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Values = std::vector<std::uint8_t>;
+
+struct Page {
+  std::uint32_t width = 0, height = 0;
+  unsigned bits = 8, samples = 3;
+  unsigned photometric = PHOTOMETRIC_RGB;
+  std::function<void(TIFF*)> settle = {};  // further tags
+  Values rows;                             // as they are stored, 16-bit values native-endian
+};
+
+void WritePage(TIFF* file, const Page& page) {
+  TIFFSetField(file, TIFFTAG_IMAGEWIDTH, page.width);
+  TIFFSetField(file, TIFFTAG_IMAGELENGTH, page.height);
+  TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, page.bits);
+  TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, page.samples);
+  TIFFSetField(file, TIFFTAG_PHOTOMETRIC, page.photometric);
+  TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+  TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_LZW);
+  TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 2);
+  if (page.settle) page.settle(file);
+  const std::size_t stride = page.rows.size() / page.height;
+  for (std::uint32_t y = 0; y < page.height; ++y) {
+    TIFFWriteScanline(file, const_cast<std::uint8_t*>(&page.rows[y * stride]), y, 0);
+  }
+  TIFFWriteDirectory(file);
+}
+
+FileBytes WriteWith(const std::function<void(TIFF*)>& write, const char* mode = "w") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "made.tif";
+  TIFF* const file = TIFFOpen(path.c_str(), mode);
+  write(file);
+  TIFFClose(file);
+  const std::string text = ReadText(path);
+  const Bytes bytes = AsBytes(text);
+  return {bytes.begin(), bytes.end()};
+}
+
+FileBytes Write(const std::vector<Page>& pages, const char* mode = "w") {
+  return WriteWith(
+      [&pages](TIFF* file) {
+        for (const Page& page : pages)
+          WritePage(file, page);
+      },
+      mode);
+}
+
+Page Rgb(const Picture& picture) {
+  return {picture.width, picture.height, 8, 3, PHOTOMETRIC_RGB, {}, picture.pixels};
+}
+
+}  // namespace
+
+TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips or tiles or planes") {
+  const Picture picture = MakePicture(21, 17);
+  for (const char* mode : {"wl", "wb", "w8"}) {
+    INFO(mode);
+    CHECK(Difference(ConvertOne(Write({Rgb(picture)}, mode)).picture, picture) == 0);
+  }
+  const FileBytes tiled = WriteWith([&](TIFF* file) {
+    Page page = Rgb(picture);
+    page.settle = [](TIFF* tiff) {
+      TIFFSetField(tiff, TIFFTAG_TILEWIDTH, 16);
+      TIFFSetField(tiff, TIFFTAG_TILELENGTH, 16);
+    };
+    page.height = 0;  // no rows
+    page.rows.clear();
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 21);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, 17);
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 3);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
+    TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+    page.settle(file);
+    Values tile(16 * 16 * 3);
+    for (std::uint32_t top = 0; top < 17; top += 16) {
+      for (std::uint32_t left = 0; left < 21; left += 16) {
+        for (std::uint32_t y = top; y < std::min(top + 16, 17U); ++y) {
+          for (std::uint32_t x = left; x < std::min(left + 16, 21U); ++x)
+            std::copy_n(picture.at(x, y), 3, &tile[((y - top) * 16 + x - left) * 3]);
+        }
+        TIFFWriteTile(file, tile.data(), left, top, 0, 0);
+      }
+    }
+  });
+  CHECK(Difference(ConvertOne(tiled).picture, picture) == 0);
+  const FileBytes planes = WriteWith([&](TIFF* file) {
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, 21);
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, 17);
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 3);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
+    TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_SEPARATE);
+    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 5);
+    for (std::uint16_t c = 0; c < 3; ++c) {
+      for (std::uint32_t y = 0; y < 17; ++y) {
+        Values row;
+        for (std::uint32_t x = 0; x < 21; ++x)
+          row.push_back(picture.at(x, y)[c]);
+        TIFFWriteScanline(file, row.data(), y, c);
+      }
+    }
+  });
+  CHECK(Difference(ConvertOne(planes).picture, picture) == 0);
+}
+
+TEST_CASE("grey TIFFs of 1, 8 and 16 bits spread over the whole range") {
+  const auto grey = [](const Page& page) {
+    return ConvertOne(Write({page}), AsTheyAre(1)).picture.pixels;
+  };
+  CHECK(grey({8, 1, 1, 1, PHOTOMETRIC_MINISBLACK, {}, {0b10110000}}) ==
+        Values{255, 0, 255, 255, 0, 0, 0, 0});
+  CHECK(grey({8, 1, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {0b10110000}}) ==
+        Values{0, 255, 0, 0, 255, 255, 255, 255});
+  CHECK(grey({3, 1, 8, 1, PHOTOMETRIC_MINISBLACK, {}, {0, 7, 255}}) == Values{0, 7, 255});
+  Page deep{256, 1, 16, 1, PHOTOMETRIC_MINISBLACK, {}, {}};
+  Values expected;
+  for (unsigned x = 0; x < 256; ++x) {
+    const unsigned value = std::min(x * 257 + 70, 0xFFFFU);
+    deep.rows.push_back(static_cast<std::uint8_t>(value));
+    deep.rows.push_back(static_cast<std::uint8_t>(value >> 8));
+    expected.push_back(static_cast<std::uint8_t>(std::lround(value / 257.0)));
+  }
+  CHECK(LargestDifference(grey(deep), expected) <= 1);  // libtiff leaves the lower byte out
+  // Three of the same for RGB.
+  CHECK(ConvertOne(Write({Page{1, 1, 8, 1, PHOTOMETRIC_MINISBLACK, {}, {77}}})).picture.pixels ==
+        Values{77, 77, 77});
+}
+
+TEST_CASE("TIFFs with a palette give its colours, CMYK ones their inks' light") {
+  std::vector<std::uint16_t> map(3 * 256);
+  for (const auto& [index, red, green, blue] :
+       {std::array{0, 255, 0, 0}, std::array{1, 10, 20, 30}}) {
+    map[static_cast<std::size_t>(index)] = static_cast<std::uint16_t>(red * 257);
+    map[static_cast<std::size_t>(256 + index)] = static_cast<std::uint16_t>(green * 257);
+    map[static_cast<std::size_t>(512 + index)] = static_cast<std::uint16_t>(blue * 257);
+  }
+  Page page{2, 1, 8, 1, PHOTOMETRIC_PALETTE, {}, {1, 0}};
+  page.settle = [&map](TIFF* file) {
+    TIFFSetField(file, TIFFTAG_COLORMAP, map.data(), map.data() + 256, map.data() + 512);
+  };
+  CHECK(ConvertOne(Write({page})).picture.pixels == Values{10, 20, 30, 255, 0, 0});
+  const Picture inks =
+      ConvertOne(Write({Page{2, 1, 8, 4, PHOTOMETRIC_SEPARATED, {}, {0, 255, 0, 0, 0, 0, 0, 255}}}))
+          .picture;
+  CHECK(inks.pixels == Values{255, 0, 255, 0, 0, 0});
+}
+
+TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over the background") {
+  ConvertOptions options = AsTheyAre();
+  options.background = {40, 80, 120};
+  for (const std::uint16_t kind : {EXTRASAMPLE_UNASSALPHA, EXTRASAMPLE_ASSOCALPHA}) {
+    Page page{256, 1, 8, 4, PHOTOMETRIC_RGB, {}, {}};
+    page.settle = [kind](TIFF* file) { TIFFSetField(file, TIFFTAG_EXTRASAMPLES, 1, &kind); };
+    Picture expected{256, 1, 3, {}};
+    for (int x = 0; x < 256; ++x) {
+      const double opacity = x / 255.0;
+      const int values[] = {200, 10, x};
+      for (std::size_t c = 0; c < 3; ++c) {
+        const double stored = kind == EXTRASAMPLE_ASSOCALPHA ? values[c] * opacity : values[c];
+        page.rows.push_back(static_cast<std::uint8_t>(std::lround(stored)));
+        expected.pixels.push_back(Over(values[c] / 255.0, opacity, options.background[c]));
+      }
+      page.rows.push_back(static_cast<std::uint8_t>(x));
+    }
+    const Picture picture = ConvertOne(Write({page}), options).picture;
+    // libtiff has the products of eight bits alone.
+    CHECK(LargestDifference(picture.pixels, expected.pixels) <= 2);
+    CHECK(Difference(picture, expected) < 0.5);
+  }
+}
+
+TEST_CASE("a TIFF's orientation turns it") {
+  const Picture upright = MakePicture(12, 7);
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    INFO("orientation " << orientation);
+    Page page = Rgb(Stored(upright, orientation));
+    page.settle = [orientation](TIFF* file) {
+      TIFFSetField(file, TIFFTAG_ORIENTATION, orientation);
+    };
+    CHECK(Difference(ConvertOne(Write({page})).picture, upright) == 0);
+  }
+}
+
+TEST_CASE("of a TIFF with several pages the first is taken") {
+  const Picture first = MakePicture(9, 8);
+  CHECK(Difference(ConvertOne(Write({Rgb(first), Rgb(MakePicture(30, 20))})).picture, first) == 0);
+}
+
+TEST_CASE("TIFFs that cannot be read, or should not be, are left out with a reason") {
+  const auto says = [](const FileBytes& file, const char* what,
+                       const ConvertOptions& options = AsTheyAre()) {
+    const std::string reason = ConvertOne(file, options).reason;
+    INFO(reason);
+    return reason.find(what) != std::string::npos;
+  };
+  const Picture picture = MakePicture(40, 40);
+  const FileBytes file = Write({Rgb(picture)});
+  for (const std::size_t count : {std::size_t{8}, file.size() / 2}) {
+    CHECK(says(Truncated(file, count), "broken TIFF"));
+  }
+  FileBytes damaged = file;
+  std::fill_n(damaged.begin() + 60, 200, std::byte{0xFF});
+  CHECK(says(damaged, "broken TIFF"));
+  Page real{1, 1, 32, 1, PHOTOMETRIC_MINISBLACK, {}, {0, 0, 0, 0}};
+  real.settle = [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP); };
+  CHECK(says(Write({real}), "unsupported TIFF"));
+  Page thumbnail = Rgb(picture);
+  thumbnail.settle = [](TIFF* tiff) {
+    TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
+  };
+  CHECK(says(Write({thumbnail, Rgb(picture)}), "raw files"));
+  ConvertOptions options = AsTheyAre();
+  options.max_pixels = 1599;
+  CHECK(says(file, "40x40 pixels", options));
+}
+
+TEST_CASE("a small TIFF in a huge tile is refused before memory is taken for the tile") {
+  const FileBytes file = WriteWith([](TIFF* tiff) {
+    TIFFSetField(tiff, TIFFTAG_IMAGEWIDTH, 4);
+    TIFFSetField(tiff, TIFFTAG_IMAGELENGTH, 4);
+    TIFFSetField(tiff, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(tiff, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(tiff, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(tiff, TIFFTAG_TILEWIDTH, 65536);
+    TIFFSetField(tiff, TIFFTAG_TILELENGTH, 65536);
+    std::uint8_t byte = 0;
+    TIFFWriteRawTile(tiff, 0, &byte, 1);
+  });
+  CHECK(ConvertOne(file).reason.find("tiles or strips take 4294967296 bytes") != std::string::npos);
+}
+
+}  // namespace sluice::test
+#endif

@@ -1,0 +1,51 @@
+// A BMP file as a source of pixels: headers of all versions, 1 to 32 bits a pixel, palettes, run
+// lengths and bit masks. Colour profiles are ignored.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "writer/source/pixel_source.h"
+
+namespace sluice {
+
+class BmpSource : public PixelSource {
+ public:
+  explicit BmpSource(Bytes file);
+
+  Picture Decode(const ColorRules& rules) override;
+
+ private:
+  // Where one of a pixel's values lies in its bits.
+  struct BitField {
+    std::uint32_t mask = 0;
+    unsigned shift = 0;
+
+    BitField() = default;
+    explicit BitField(std::uint32_t bits);
+    std::uint8_t Of(std::uint32_t pixel) const noexcept;
+  };
+  enum Coding : std::uint32_t { kPlain, kRunLength8, kRunLength4, kBitFields, kAlphaBitFields = 6 };
+
+  void ReadHeader(std::uint32_t header_bytes);
+  void CheckCoding(std::uint32_t header_bytes) const;
+  void ReadBitFields(std::uint32_t header_bytes);
+  void ReadPalette(std::size_t offset, std::size_t entry_bytes);
+  // The row's bytes; rows are counted from the top.
+  const std::uint8_t* RowAt(std::uint32_t y) const noexcept;
+  // Whether there is opacity at all: files whose every pixel says 0 mean nothing by it.
+  bool HasOpacity() const noexcept;
+  std::vector<std::uint8_t> DecodeRuns() const;
+  void DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept;
+
+  Bytes file_;
+  std::uint32_t bits_ = 0;  // of a pixel
+  std::uint32_t coding_ = kPlain;
+  bool top_down_ = false;
+  std::uint32_t palette_used_ = 0;
+  std::size_t pixels_at_ = 0;
+  std::array<BitField, 4> fields_;  // red, green, blue, opacity
+  std::array<std::array<std::uint8_t, 3>, 256> palette_{};
+};
+
+}  // namespace sluice

@@ -1,0 +1,122 @@
+// Colour profiles by lcms2.
+#include <algorithm>
+#include <cstdlib>
+#include <vector>
+
+#include <lcms2.h>
+
+#include "format/disk/checksum.h"
+#include "writer/source/color_profile.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMaxTransforms = 32;  // one takes up to a few hundred kilobytes
+constexpr std::size_t kMaxProfileBytes = 8 << 20;
+// A profile that moves no colour further than rounding would is one of the many that say sRGB.
+constexpr int kSameColour = 1;
+
+struct CloseProfile {
+  void operator()(void* profile) const noexcept { cmsCloseProfile(profile); }
+};
+using ProfileHandle = std::unique_ptr<void, CloseProfile>;
+
+bool IsCmyk(ProfileColors colors) noexcept {
+  return colors == ProfileColors::kCmyk || colors == ProfileColors::kCmykInverted;
+}
+
+cmsColorSpaceSignature SpaceOf(ProfileColors colors) noexcept {
+  if (colors == ProfileColors::kGrey) return cmsSigGrayData;
+  return IsCmyk(colors) ? cmsSigCmykData : cmsSigRgbData;
+}
+
+cmsUInt32Number LayoutOf(ProfileColors colors) noexcept {
+  switch (colors) {
+    case ProfileColors::kGrey: return TYPE_GRAY_8;
+    case ProfileColors::kRgb: return TYPE_RGB_8;
+    case ProfileColors::kCmyk: return TYPE_CMYK_8;
+    case ProfileColors::kCmykInverted: return TYPE_CMYK_8_REV;
+  }
+  return TYPE_RGB_8;
+}
+
+// Grey with sRGB's white and tone curve.
+ProfileHandle GreyOfSrgb() {
+  const cmsFloat64Number curve[5] = {2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045};
+  cmsToneCurve* const tone = cmsBuildParametricToneCurve(nullptr, 4, curve);
+  if (tone == nullptr) return nullptr;
+  ProfileHandle profile(cmsCreateGrayProfile(cmsD50_xyY(), tone));
+  cmsFreeToneCurve(tone);
+  return profile;
+}
+
+// Whether it changes no colour of a grid.
+bool ChangesNothing(const ColorTransform& transform) {
+  if (IsCmyk(transform.colors())) return false;
+  std::vector<std::uint8_t> in;
+  for (int red = 0; red < 256; red += 17) {
+    if (transform.colors() == ProfileColors::kGrey) {
+      in.push_back(static_cast<std::uint8_t>(red));
+      continue;
+    }
+    for (int green = 0; green < 256; green += 17) {
+      for (int blue = 0; blue < 256; blue += 17) {
+        for (const int value : {red, green, blue})
+          in.push_back(static_cast<std::uint8_t>(value));
+      }
+    }
+  }
+  std::vector<std::uint8_t> out(in.size());
+  transform.Apply(in.data(), out.data(),
+                  transform.colors() == ProfileColors::kGrey ? in.size() : in.size() / 3);
+  return std::equal(in.begin(), in.end(), out.begin(),
+                    [](int a, int b) { return std::abs(a - b) <= kSameColour; });
+}
+
+ColorProfiles::Meaning Understand(Bytes bytes, ProfileColors colors) {
+  if (bytes.size() > kMaxProfileBytes) return {};
+  const ProfileHandle profile(
+      cmsOpenProfileFromMem(bytes.data(), static_cast<cmsUInt32Number>(bytes.size())));
+  if (!profile || cmsGetColorSpace(profile.get()) != SpaceOf(colors)) return {};
+  const bool grey = colors == ProfileColors::kGrey;
+  const ProfileHandle srgb = grey ? GreyOfSrgb() : ProfileHandle(cmsCreate_sRGBProfile());
+  if (!srgb) return {};
+  void* const transform =
+      cmsCreateTransform(profile.get(), LayoutOf(colors), srgb.get(),
+                         grey ? TYPE_GRAY_8 : TYPE_RGB_8, INTENT_PERCEPTUAL, cmsFLAGS_NOCACHE);
+  if (transform == nullptr) return {};
+  auto made = std::make_shared<const ColorTransform>(transform, colors);
+  if (ChangesNothing(*made)) made.reset();
+  return {true, std::move(made)};
+}
+
+}  // namespace
+
+bool CanConvertProfiles() noexcept {
+  return true;
+}
+
+std::string ColorLibraryVersion() {
+  return std::to_string(cmsGetEncodedCMMversion());
+}
+
+ColorTransform::ColorTransform(void* transform, ProfileColors colors)
+    : transform_(transform), colors_(colors) {}
+
+ColorTransform::~ColorTransform() {
+  cmsDeleteTransform(transform_);
+}
+
+void ColorTransform::Apply(const std::uint8_t* in, std::uint8_t* out, std::size_t pixels) const {
+  cmsDoTransform(transform_, in, out, static_cast<cmsUInt32Number>(pixels));
+}
+
+ColorProfiles::Meaning ColorProfiles::Find(Bytes profile, ProfileColors colors) {
+  const std::pair key(ToHex(Hash128(profile)), colors);
+  if (const auto met = met_.find(key); met != met_.end()) return met->second;
+  if (met_.size() >= kMaxTransforms) met_.clear();
+  return met_[key] = Understand(profile, colors);
+}
+
+}  // namespace sluice

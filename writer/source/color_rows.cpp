@@ -1,0 +1,97 @@
+#include "writer/source/color_rows.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "format/pixels/grey.h"
+#include "writer/source/color_profile.h"
+
+namespace sluice {
+
+namespace {
+
+// A colour value laid over another by its opacity, rounded to 8 bits: value and opacity out of
+// `full`, the other out of 255.
+template <class Value>
+std::uint8_t Over(Value value, Value opacity, std::uint8_t under) noexcept {
+  constexpr std::uint64_t full = static_cast<Value>(-1);
+  const std::uint64_t sum =
+      std::uint64_t{value} * opacity * 255 + std::uint64_t{under} * full * (full - opacity);
+  return static_cast<std::uint8_t>((sum + full * full / 2) / (full * full));
+}
+
+template <class Value>
+void FlattenRow(const Value* in, std::uint32_t width, std::uint32_t channels,
+                const ColorRules& rules, std::uint8_t* out) {
+  const auto& under = rules.background;
+  for (std::uint32_t x = 0; x < width; ++x, in += 4, out += channels) {
+    const std::uint8_t rgb[3] = {Over(in[0], in[3], under[0]), Over(in[1], in[3], under[1]),
+                                 Over(in[2], in[3], under[2])};
+    if (channels == 1) {
+      *out = GreyOf(rgb);
+    } else {
+      std::copy_n(rgb, 3, out);
+    }
+  }
+}
+
+// A row of four values a pixel with its colours brought to sRGB. Of grey, all three are the same.
+std::vector<std::uint8_t> InSrgb(const std::uint8_t* in, std::uint32_t width,
+                                 const ColorTransform& transform) {
+  const std::size_t values = transform.colors() == ProfileColors::kGrey ? 1 : 3;
+  std::vector<std::uint8_t> colours(width * values);
+  for (std::size_t x = 0; x < width; ++x)
+    std::copy_n(in + x * 4, values, &colours[x * values]);
+  transform.Apply(colours.data(), colours.data(), width);
+  std::vector<std::uint8_t> row(std::size_t{width} * 4);
+  for (std::size_t x = 0; x < width; ++x) {
+    for (std::size_t c = 0; c < 3; ++c)
+      row[x * 4 + c] = colours[x * values + std::min(c, values - 1)];
+    row[x * 4 + 3] = in[x * 4 + 3];
+  }
+  return row;
+}
+
+}  // namespace
+
+void StoreGreyRow(const std::uint8_t* in, std::uint32_t width, const ColorRules& rules,
+                  std::uint8_t* out) {
+  if (rules.transform != nullptr) {
+    rules.transform->Apply(in, out, width);
+  } else if (in != out) {
+    std::copy_n(in, width, out);
+  }
+}
+
+void StoreRgbRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
+                 const ColorRules& rules, std::uint8_t* out) {
+  std::vector<std::uint8_t> row;
+  if (rules.transform != nullptr) {
+    row.resize(std::size_t{width} * 3);
+    rules.transform->Apply(in, row.data(), width);
+    in = row.data();
+  }
+  if (channels == 3) {
+    if (in != out) std::copy_n(in, std::size_t{width} * 3, out);
+    return;
+  }
+  for (std::size_t x = 0; x < width; ++x)
+    out[x] = GreyOf(in + x * 3);
+}
+
+void StoreRgbaRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,
+                  const ColorRules& rules, std::uint8_t* out) {
+  if (rules.transform == nullptr) return FlattenRow(in, width, channels, rules, out);
+  FlattenRow(InSrgb(in, width, *rules.transform).data(), width, channels, rules, out);
+}
+
+void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
+                  const ColorRules& rules, std::uint8_t* out) {
+  if (rules.transform == nullptr) return FlattenRow(in, width, channels, rules, out);
+  std::vector<std::uint8_t> row(std::size_t{width} * 4);
+  for (std::size_t i = 0; i < row.size(); ++i)
+    row[i] = static_cast<std::uint8_t>((in[i] * 255U + 32767U) / 65535U);
+  StoreRgbaRow(row.data(), width, channels, rules, out);
+}
+
+}  // namespace sluice

@@ -1,0 +1,132 @@
+#include "writer/source/pixel_source.h"
+
+#include <array>
+#include <cstring>
+
+#include <sluice/error.h>
+
+#include "writer/source/bmp_source.h"
+#include "writer/source/png_source.h"
+#ifdef SLUICE_HAS_GIF
+#include <gif_lib.h>
+
+#include "writer/source/gif_source.h"
+#endif
+#ifdef SLUICE_HAS_TIFF
+#include <tiffio.h>
+
+#include "writer/source/tiff_source.h"
+#endif
+#ifdef SLUICE_HAS_WEBP
+#include <webp/decode.h>
+
+#include "writer/source/webp_source.h"
+#endif
+
+namespace sluice {
+
+namespace {
+
+struct Kind {
+  ImageKind kind;
+  const char* name;
+  const char* package;  // what a build without it would have needed; nullptr: this one reads it
+};
+
+#ifdef SLUICE_HAS_WEBP
+constexpr const char* kWebpPackage = nullptr;
+#else
+constexpr const char* kWebpPackage = "libwebp-dev";
+#endif
+#ifdef SLUICE_HAS_GIF
+constexpr const char* kGifPackage = nullptr;
+#else
+constexpr const char* kGifPackage = "libgif-dev";
+#endif
+#ifdef SLUICE_HAS_TIFF
+constexpr const char* kTiffPackage = nullptr;
+#else
+constexpr const char* kTiffPackage = "libtiff-dev";
+#endif
+
+constexpr std::array<Kind, 6> kKinds = {{
+    {ImageKind::kJpeg, "JPEG", nullptr},
+    {ImageKind::kPng, "PNG", nullptr},
+    {ImageKind::kWebp, "WebP", kWebpPackage},
+    {ImageKind::kGif, "GIF", kGifPackage},
+    {ImageKind::kBmp, "BMP", nullptr},
+    {ImageKind::kTiff, "TIFF", kTiffPackage},
+}};
+
+}  // namespace
+
+std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file) {
+  switch (kind) {
+    case ImageKind::kPng: return std::make_unique<PngSource>(file);
+    case ImageKind::kBmp: return std::make_unique<BmpSource>(file);
+#ifdef SLUICE_HAS_WEBP
+    case ImageKind::kWebp: return std::make_unique<WebpSource>(file);
+#endif
+#ifdef SLUICE_HAS_GIF
+    case ImageKind::kGif: return std::make_unique<GifSource>(file);
+#endif
+#ifdef SLUICE_HAS_TIFF
+    case ImageKind::kTiff: return std::make_unique<TiffSource>(file);
+#endif
+    default: break;
+  }
+  throw Error(ErrorCode::kUnsupported,
+              "was an image to be converted when the source was read and is none now");
+}
+
+std::string WhyNotConverted(const Sniffed& sniffed) {
+  if (sniffed.kind == ImageKind::kUnsupported) {
+    return std::string("unsupported: a ") + sniffed.name + " image; " + ConvertedKinds() +
+           " are converted";
+  }
+  for (const Kind& kind : kKinds) {
+    if (kind.kind != sniffed.kind || kind.package == nullptr) continue;
+    return std::string("a ") + kind.name +
+           " image, which this build of Sluice does not read: " + "install " + kind.package +
+           " and build it again";
+  }
+  return {};
+}
+
+std::string ConvertedKinds() {
+  std::string names;
+  std::string last;
+  for (const Kind& kind : kKinds) {
+    if (kind.package != nullptr) continue;
+    if (!last.empty()) names += (names.empty() ? "" : ", ") + last;
+    last = kind.name;
+  }
+  return names + " and " + last;
+}
+
+std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& kinds) {
+  std::map<std::string, std::string> versions;
+#ifdef SLUICE_HAS_WEBP
+  if (kinds.contains(ImageKind::kWebp)) {
+    const int version = WebPGetDecoderVersion();  // 0xMMmmrr
+    versions["libwebp"] = std::to_string(version >> 16) + "." + std::to_string(version >> 8 & 255) +
+                          "." + std::to_string(version & 255);
+  }
+#endif
+#ifdef SLUICE_HAS_GIF
+  if (kinds.contains(ImageKind::kGif)) {
+    versions["giflib"] = std::to_string(GIFLIB_MAJOR) + "." + std::to_string(GIFLIB_MINOR) + "." +
+                         std::to_string(GIFLIB_RELEASE);
+  }
+#endif
+#ifdef SLUICE_HAS_TIFF
+  if (kinds.contains(ImageKind::kTiff)) {
+    const char* const text = TIFFGetVersion();  // "LIBTIFF, Version 4.5.0", a copyright behind it
+    versions["libtiff"] = std::string(text, std::strcspn(text, "\n"));
+  }
+#endif
+  static_cast<void>(kinds);
+  return versions;
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+// An image file that is decoded as a whole: of every kind but JPEG, which can be had at a reduced
+// size and has a class of its own.
+//
+// Each kind but PNG and BMP needs a library that a build may do without.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "format/disk/bytes.h"
+#include "writer/source/color_rows.h"
+#include "writer/source/orientation.h"
+#include "writer/source/picture.h"
+#include "writer/source/sniff.h"
+
+namespace sluice {
+
+// Has read the file's header when it is made, and taken no memory for pixels. One picture, one
+// thread; the file outlives it. Everything throws Error whose sentence() says what is wrong with
+// the file, without its name.
+class PixelSource {
+ public:
+  virtual ~PixelSource() = default;
+  PixelSource(const PixelSource&) = delete;
+  PixelSource& operator=(const PixelSource&) = delete;
+
+  std::uint32_t width() const noexcept { return width_; }
+  std::uint32_t height() const noexcept { return height_; }
+  // Whether the file has nothing but grey values.
+  bool grey() const noexcept { return grey_; }
+
+  // The embedded ICC profile that its values are to be understood by; empty if there is none.
+  virtual Bytes Profile() { return {}; }
+  // The pixels as they are stored, of PictureChannels() channels. Can be called once.
+  virtual Picture Decode(const ColorRules& rules) = 0;
+  // Known after Decode().
+  Orientation orientation() const noexcept { return orientation_; }
+
+ protected:
+  PixelSource() = default;
+
+  // Room for the pixels of a picture with those channels, all zero.
+  Picture MakePicture(std::uint32_t channels) const {
+    Picture picture{width_, height_, channels, {}};
+    picture.pixels.resize(std::size_t{width_} * height_ * channels);
+    return picture;
+  }
+
+  std::uint32_t width_ = 0;
+  std::uint32_t height_ = 0;
+  bool grey_ = false;
+  Orientation orientation_;
+};
+
+// Of a kind that this build decodes. Throws Error(kUnsupported) for others.
+std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file);
+
+// Why a file of a kind is left out whatever it holds; empty where it is converted.
+std::string WhyNotConverted(const Sniffed& sniffed);
+
+// For messages: "JPEG, PNG and BMP".
+std::string ConvertedKinds();
+
+// Names and versions of the libraries that decode those kinds, beside those of every build.
+std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& kinds);
+
+}  // namespace sluice

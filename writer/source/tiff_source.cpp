@@ -1,0 +1,165 @@
+#include "writer/source/tiff_source.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include <tiffio.h>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+// No decoding takes more for one of a file's pieces than this, and 16 bytes for each pixel: four
+// values of 16 bits, in tiles that may reach over the edges.
+constexpr std::uint64_t kMaxPieceBytes = 64 << 20;
+constexpr std::uint64_t kMaxPiecePixelBytes = 16;
+
+// Values that were multiplied by their opacity, as libtiff gives them, to what they were before.
+void Divide(std::uint8_t* rgba) noexcept {
+  const unsigned opacity = rgba[3];
+  if (opacity == 0 || opacity == 255) return;
+  for (int c = 0; c < 3; ++c) {
+    rgba[c] = static_cast<std::uint8_t>(std::min(255U, (rgba[c] * 255U + opacity / 2) / opacity));
+  }
+}
+
+struct RgbaImage {
+  TIFFRGBAImage image{};
+  bool begun = false;
+  ~RgbaImage() {
+    if (begun) TIFFRGBAImageEnd(&image);
+  }
+};
+
+}  // namespace
+
+TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFClose) {
+  Open();
+  TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width_);
+  TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height_);
+  // Cameras' raw files begin with a thumbnail, which nobody means.
+  std::uint32_t kind = 0;
+  TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SUBFILETYPE, &kind);
+  if ((kind & FILETYPE_REDUCEDIMAGE) != 0) {
+    throw Error(
+        ErrorCode::kUnsupported,
+        "unsupported TIFF: its first picture is the reduced form of another, as in cameras' "
+        "raw files");
+  }
+  std::uint16_t photometric = 0;
+  grey_ = TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric) == 1 &&
+          (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE);
+  std::uint16_t orientation = 1;
+  TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_ORIENTATION, &orientation);
+  orientation_ = OrientationOf(orientation);
+}
+
+void TiffSource::Open() {
+  const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(TIFFOpenOptionsAlloc(),
+                                                                             &TIFFOpenOptionsFree);
+  if (!options) throw std::bad_alloc();
+  TIFFOpenOptionsSetErrorHandlerExtR(
+      options.get(),
+      [](TIFF*, void* self, const char*, const char* format, va_list values) {
+        std::string& trouble = static_cast<Stream*>(self)->trouble;
+        std::array<char, 200> text{};
+        if (trouble.empty() && std::vsnprintf(text.data(), text.size(), format, values) > 0) {
+          trouble = text.data();
+        }
+        return 1;  // nothing is printed
+      },
+      &stream_);
+  TIFFOpenOptionsSetWarningHandlerExtR(
+      options.get(), [](TIFF*, void*, const char*, const char*, va_list) { return 1; }, nullptr);
+  tiff_.reset(TIFFClientOpenExt(
+      "the file", "r", &stream_,
+      [](thandle_t self, void* to, tmsize_t count) {
+        auto& stream = *static_cast<Stream*>(self);
+        const std::uint64_t at = std::min<std::uint64_t>(stream.at, stream.file.size());
+        const Bytes got = stream.file.subspan(
+            at,
+            std::min<std::uint64_t>(static_cast<std::uint64_t>(count), stream.file.size() - at));
+        std::copy(got.begin(), got.end(), static_cast<std::byte*>(to));
+        stream.at = at + got.size();
+        return static_cast<tmsize_t>(got.size());
+      },
+      [](thandle_t, void*, tmsize_t) { return tmsize_t{-1}; },
+      [](thandle_t self, toff_t offset, int from) {
+        auto& stream = *static_cast<Stream*>(self);
+        if (from == SEEK_CUR) offset += stream.at;
+        if (from == SEEK_END) offset += stream.file.size();
+        return toff_t{stream.at = offset};
+      },
+      [](thandle_t) { return 0; },
+      [](thandle_t self) { return toff_t{static_cast<Stream*>(self)->file.size()}; },
+      [](thandle_t self, void** begin, toff_t* size) {
+        const Bytes file = static_cast<Stream*>(self)->file;
+        *begin = const_cast<std::byte*>(file.data());  // read only: the mode is "r"
+        *size = file.size();
+        return 1;
+      },
+      [](thandle_t, void*, toff_t) {}, options.get()));
+  if (!tiff_) ThrowBroken();
+}
+
+void TiffSource::ThrowBroken() const {
+  throw Error(ErrorCode::kCorrupt,
+              "broken TIFF: " + (stream_.trouble.empty() ? "it cannot be read" : stream_.trouble));
+}
+
+Bytes TiffSource::Profile() {
+  std::uint32_t count = 0;
+  void* data = nullptr;
+  if (TIFFGetField(tiff_.get(), TIFFTAG_ICCPROFILE, &count, &data) != 1) return {};
+  return {static_cast<const std::byte*>(data), count};
+}
+
+// A small picture may lie in a tile, or strip, of any size that its header says.
+void TiffSource::CheckPieces() const {
+  const std::uint64_t piece =
+      TIFFIsTiled(tiff_.get()) != 0 ? TIFFTileSize64(tiff_.get()) : TIFFStripSize64(tiff_.get());
+  const std::uint64_t most = kMaxPieceBytes + std::uint64_t{width_} * height_ * kMaxPiecePixelBytes;
+  if (piece > 0 && piece <= most) return;
+  throw Error(ErrorCode::kUnsupported, "unsupported TIFF: its tiles or strips take " +
+                                           std::to_string(piece) + " bytes each");
+}
+
+Picture TiffSource::Decode(const ColorRules& rules) {
+  CheckPieces();
+  RgbaImage rgba;
+  std::array<char, 1024> sentence{};
+  rgba.begun = TIFFRGBAImageBegin(&rgba.image, tiff_.get(), 1, sentence.data()) != 0;
+  if (!rgba.begun) {
+    throw Error(ErrorCode::kUnsupported, std::string("unsupported TIFF: ") + sentence.data());
+  }
+  rgba.image.req_orientation = rgba.image.orientation;  // rows as they are stored
+  std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
+  if (TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) == 0) ThrowBroken();
+  const bool opaque = rgba.image.alpha == 0;
+  Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
+  std::vector<std::uint8_t> row(std::size_t{width_} * 4);
+  for (std::size_t y = 0; y < height_; ++y) {
+    const std::uint32_t* const in = &raster[y * width_];
+    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    for (std::size_t x = 0; x < width_; ++x) {
+      std::uint8_t* const pixel = &row[grey_ && opaque ? x : x * 4];
+      *pixel = static_cast<std::uint8_t>(TIFFGetR(in[x]));
+      if (grey_ && opaque) continue;
+      pixel[1] = static_cast<std::uint8_t>(TIFFGetG(in[x]));
+      pixel[2] = static_cast<std::uint8_t>(TIFFGetB(in[x]));
+      pixel[3] = opaque ? 255 : static_cast<std::uint8_t>(TIFFGetA(in[x]));
+      Divide(pixel);
+    }
+    if (grey_ && opaque) {
+      StoreGreyRow(row.data(), width_, rules, out);
+    } else {
+      StoreRgbaRow(row.data(), width_, picture.channels, rules, out);
+    }
+  }
+  return picture;
+}
+
+}  // namespace sluice

@@ -1,0 +1,36 @@
+// The first picture of a TIFF file as a source of pixels: what libtiff makes 8-bit colours of,
+// which is whole numbers of up to 16 bits, palettes, and CMYK (whose profile is ignored).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "writer/source/pixel_source.h"
+
+struct tiff;
+
+namespace sluice {
+
+class TiffSource : public PixelSource {
+ public:
+  explicit TiffSource(Bytes file);
+
+  Bytes Profile() override;
+  Picture Decode(const ColorRules& rules) override;
+
+ private:
+  struct Stream {
+    Bytes file;
+    std::uint64_t at = 0;
+    std::string trouble;  // libtiff's first complaint
+  };
+
+  void Open();
+  void CheckPieces() const;
+  [[noreturn]] void ThrowBroken() const;
+
+  Stream stream_;
+  std::unique_ptr<tiff, void (*)(tiff*)> tiff_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,95 @@
+#include "writer/source/webp_source.h"
+
+#include <algorithm>
+
+#include <webp/decode.h>
+#include <webp/demux.h>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void ThrowBroken(const char* what) {
+  throw Error(ErrorCode::kCorrupt, std::string("broken WebP: ") + what);
+}
+
+const char* SentenceOf(VP8StatusCode status) noexcept {
+  switch (status) {
+    case VP8_STATUS_OUT_OF_MEMORY: return "there is not enough memory for it";
+    case VP8_STATUS_NOT_ENOUGH_DATA:
+    case VP8_STATUS_SUSPENDED: return "its pixels end early";
+    case VP8_STATUS_UNSUPPORTED_FEATURE: return "it has a feature that libwebp does not know";
+    default: return "its pixels are damaged";
+  }
+}
+
+struct Frame {
+  WebPIterator it{};
+  ~Frame() { WebPDemuxReleaseIterator(&it); }
+};
+
+}  // namespace
+
+WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
+  const WebPData data{reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
+  demuxer_.reset(WebPDemux(&data));
+  if (!demuxer_) ThrowBroken("it ends early, or its chunks are damaged");
+  width_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_WIDTH);
+  height_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_HEIGHT);
+  profile_ = Chunk("ICCP");
+  orientation_ = OrientationOf(ReadExifOrientation(Chunk("EXIF")));
+}
+
+Bytes WebpSource::Chunk(const char* name) const {
+  WebPChunkIterator it{};
+  Bytes chunk;
+  // What it points to is the file.
+  if (WebPDemuxGetChunk(demuxer_.get(), name, 1, &it) != 0) {
+    chunk = Bytes(reinterpret_cast<const std::byte*>(it.chunk.bytes), it.chunk.size);
+  }
+  WebPDemuxReleaseChunkIterator(&it);
+  return chunk;
+}
+
+Picture WebpSource::Decode(const ColorRules& rules) {
+  Frame frame;
+  if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame.it) == 0) ThrowBroken("it has no picture");
+  const auto left = static_cast<std::uint32_t>(frame.it.x_offset);
+  const auto top = static_cast<std::uint32_t>(frame.it.y_offset);
+  const auto width = static_cast<std::uint32_t>(frame.it.width);
+  const auto height = static_cast<std::uint32_t>(frame.it.height);
+  if (left > width_ || width > width_ - left || top > height_ || height > height_ - top) {
+    ThrowBroken("its first frame lies beside its canvas");
+  }
+  const bool opaque = frame.it.has_alpha == 0 && width == width_ && height == height_;
+  const std::uint32_t values = opaque ? 3 : 4;
+  const std::size_t row_bytes = std::size_t{width_} * values;
+  std::vector<std::uint8_t> canvas(row_bytes * height_);  // transparent beside the frame
+  WebPDecoderConfig config;
+  if (WebPInitDecoderConfig(&config) == 0) {
+    throw Error(ErrorCode::kUnsupported, "libwebp is of another version than Sluice was built for");
+  }
+  config.output.colorspace = opaque ? MODE_RGB : MODE_RGBA;
+  config.output.is_external_memory = 1;
+  config.output.u.RGBA.rgba = canvas.data() + top * row_bytes + std::size_t{left} * values;
+  config.output.u.RGBA.stride = static_cast<int>(row_bytes);
+  config.output.u.RGBA.size =
+      row_bytes * (height > 0 ? height - 1 : 0) + std::size_t{width} * values;
+  const VP8StatusCode status = WebPDecode(frame.it.fragment.bytes, frame.it.fragment.size, &config);
+  if (status != VP8_STATUS_OK) ThrowBroken(SentenceOf(status));
+  Picture picture = MakePicture(rules.channels);
+  for (std::uint32_t y = 0; y < height_; ++y) {
+    const std::uint8_t* const in = &canvas[y * row_bytes];
+    std::uint8_t* const out = &picture.pixels[std::size_t{y} * width_ * picture.channels];
+    if (opaque) {
+      StoreRgbRow(in, width_, picture.channels, rules, out);
+    } else {
+      StoreRgbaRow(in, width_, picture.channels, rules, out);
+    }
+  }
+  return picture;
+}
+
+}  // namespace sluice
