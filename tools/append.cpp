@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <memory>
+#include <optional>
 
 #include <CLI/CLI.hpp>
 
@@ -16,6 +17,7 @@
 #include "tools/convert_report.h"
 #include "tools/convert_source.h"
 #include "tools/edit_command.h"
+#include "tools/piped_archive.h"
 
 namespace sluice {
 namespace {
@@ -27,25 +29,35 @@ constexpr const char* kAppendDescription =
     "behind the others. The old manifest stays, under its id, and whoever has the dataset open "
     "goes\n"
     "on undisturbed. Classes must be among the dataset's (otherwise convert and merge). An\n"
-    "interrupted command, run again, goes on.\n";
+    "interrupted command, run again, goes on.\n\n"
+    "With --repack all samples, old and new, are then put in a new random order: into new shards,\n"
+    "beside the old ones, which stay for whoever reads them. Without a SOURCE nothing else is "
+    "done.\n";
 
 constexpr const char* kAppendExamples =
     "\nExamples:\n"
-    "  sluice append new-photos/ data/photos\n\n";
+    "  sluice append new-photos/ data/photos\n"
+    "  sluice append new-photos/ data/photos --repack\n"
+    "  sluice append --repack --seed 1 data/photos\n\n";
 
 struct AppendArguments {
   SourceArguments source;
   ConvertOptions options;
+  bool repack = false;
+  std::uint64_t seed = 0;
   EditOutput output;
 };
 
-int RunAppend(AppendArguments& arguments) {
-  const ConvertSource source = MakeSource(arguments.source);
-  const std::string dataset = arguments.source.places.back();
+// nullopt if it was interrupted, which has been said then.
+std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::string& dataset) {
+  const std::string name = NameOf(arguments.source);
   const cli::Interrupt interrupt;
-  cli::Progress progress(
-      cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet), "converting",
-      "appending " + cli::Printable(NameOf(arguments.source)) + " to " + cli::Printable(dataset));
+  std::optional<PipedArchive> piped;
+  if (!PutPipeAside(arguments.source, interrupt, piped)) return std::nullopt;
+  const ConvertSource source = MakeSource(arguments.source);
+  cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
+                         "converting",
+                         "appending " + cli::Printable(name) + " to " + cli::Printable(dataset));
   ConvertHooks hooks;
   hooks.stop = interrupt.token();
   hooks.on_progress = [&progress](const ConvertProgress& now) {
@@ -59,25 +71,63 @@ int RunAppend(AppendArguments& arguments) {
     if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
     std::fprintf(stderr, "sluice: interrupted; %s is as it was, and the same command goes on\n",
                  cli::Printable(dataset).c_str());
-    return cli::kInterrupted;
+    return std::nullopt;
   }
   progress.Erase();
+  return summary;
+}
+
+// False if it was interrupted, which has been said then.
+bool RunRepack(const AppendArguments& arguments, const std::string& dataset, EditSummary& made) {
+  const bool done = RunEdit(
+      arguments.output, "repacking", "repacking " + cli::Printable(dataset),
+      [&](const EditHooks& hooks) { made = RepackDataset(dataset, arguments.seed, hooks); });
+  if (!done) {
+    std::fprintf(stderr,
+                 "sluice: %s is in its old order; sluice append --repack %s puts it in a new\n",
+                 cli::Printable(dataset).c_str(), cli::Printable(dataset).c_str());
+  }
+  return done;
+}
+
+void PrintAppend(const AppendArguments& arguments, const std::string& dataset,
+                 const AppendSummary& summary, bool added) {
   if (arguments.output.json) {
     nlohmann::ordered_json json = MadeJson(dataset, summary.made);
     json["added"] = summary.converted.samples;
+    json["repacked"] = arguments.repack;
     json["skipped"] = summary.converted.skipped.size();
     json["skipped_list"] = LeftOutJson(summary.converted.skipped);
-    cli::PrintJson(json);
-  } else if (!arguments.output.quiet) {
-    std::string text = cli::CountText(summary.converted.samples, "sample", "samples") + " added\n" +
-                       MadeLine(dataset, summary.made);
-    if (!summary.converted.skipped.empty()) {
-      text += "  LEFT OUT   " +
-              cli::CountText(summary.converted.skipped.size(), "source", "sources") + ":\n" +
-              ReasonLines(summary.converted.skipped);
-    }
-    cli::PrintOut(text);
+    return cli::PrintJson(json);
   }
+  if (arguments.output.quiet) return;
+  std::string text;
+  if (added) text = cli::CountText(summary.converted.samples, "sample", "samples") + " added\n";
+  text += MadeLine(dataset, summary.made);
+  if (arguments.repack) {
+    text +=
+        "  in a new order; the old manifest stays beside it as manifest-ID.json, with its shards\n";
+  }
+  if (!summary.converted.skipped.empty()) {
+    text += "  LEFT OUT   " +
+            cli::CountText(summary.converted.skipped.size(), "source", "sources") + ":\n" +
+            ReasonLines(summary.converted.skipped);
+  }
+  cli::PrintOut(text);
+}
+
+int RunAppend(AppendArguments& arguments) {
+  const std::string dataset = arguments.source.places.back();
+  const bool adds = arguments.source.places.size() > 1 || !arguments.repack ||
+                    !arguments.source.table.empty() || !arguments.source.paths.empty();
+  AppendSummary summary;
+  if (adds) {
+    std::optional<AppendSummary> appended = AddSource(arguments, dataset);
+    if (!appended) return cli::kInterrupted;
+    summary = std::move(*appended);
+  }
+  if (arguments.repack && !RunRepack(arguments, dataset, summary.made)) return cli::kInterrupted;
+  PrintAppend(arguments, dataset, summary, adds);
   return summary.converted.skipped.empty() ? cli::kDone : cli::kSomeLeftOut;
 }
 
@@ -97,6 +147,14 @@ cli::Command AddAppendCommand(CLI::App& program) {
       "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
       {{"skip", OnError::kSkip}, {"fail", OnError::kFail}},
       [arguments](OnError on_error) { arguments->options.on_error = on_error; });
+  app->add_flag(
+      "--repack", arguments->repack,
+      "then put all samples in a new random order, in new\nshards; takes as much room again");
+  cli::AddOption(*app, "--seed", "N", "of the new order (default 0)",
+                 [arguments](const std::string& text) {
+                   arguments->seed = cli::ParseInteger(text, 0, UINT64_MAX);
+                 })
+      ->needs("--repack");
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kAppendExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunAppend(*arguments); }};

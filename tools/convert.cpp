@@ -18,6 +18,7 @@
 #include "tools/convert_parts.h"
 #include "tools/convert_report.h"
 #include "tools/convert_source.h"
+#include "tools/piped_archive.h"
 
 namespace sluice {
 namespace {
@@ -32,7 +33,9 @@ constexpr const char* kConvertDescription =
     "images in nested folders belong to the top one), or images directly: then they have no\n"
     "labels. Or it is one or more tar files in WebDataset's naming: KEY.jpg with KEY.cls, "
     "KEY.txt,\n"
-    "KEY.json and KEY.mask.png. Or the images are named by --table or --paths.\n\n"
+    "KEY.json and KEY.mask.png; - is one that comes through a pipe, which is put aside beside "
+    "DATASET\n"
+    "meanwhile. Or the images are named by --table or --paths.\n\n"
     "JPEG, PNG and BMP are recognised by content and, where the build found their libraries, "
     "WebP,\n"
     "GIF and TIFF; of several frames or pages the first is taken. Hidden files and files that are\n"
@@ -52,11 +55,13 @@ constexpr const char* kConvertExamples =
     "  sluice convert --table labels.csv data/x --field bbox=boxes:xywh --field caption=text\n"
     "  sluice convert images/ data/seg --mask-dir annotations/\n"
     "  sluice convert train-*.tar data/train\n"
+    "  zstd -dc train.tar.zst | sluice convert - data/train\n"
     "  sluice convert photos/ data/photos --split train=0.9,val=0.1\n"
     "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
 struct ConvertArguments {
   SourceArguments source;
+  std::string name;  // of the source, for messages
   ConvertOptions options;
   std::string split;
   std::uint64_t split_seed = 0;
@@ -250,6 +255,10 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
               options.max_pixels = cli::ParseCount(text);
               if (options.max_pixels == 0) throw UsageError("0 pixels would refuse every image");
             });
+  app.add_flag(
+      "--find-duplicates", options.find_duplicates,
+      "look for sources that hold the same bytes and list\nthem in DATASET/duplicates.tsv; "
+      "none is left out");
   app.add_flag("--dry-run", options.dry_run, "look, plan and count; write nothing");
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no\nprogress");
@@ -282,9 +291,9 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
                                          const cli::Interrupt& interrupt) {
   std::string dataset = arguments.source.places.back();
   if (!part.name.empty()) dataset = (std::filesystem::path(dataset) / part.name).string();
-  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
-                         "converting " + cli::Printable(NameOf(arguments.source)) + " into " +
-                             cli::Printable(dataset));
+  cli::Progress progress(
+      cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
+      "converting " + cli::Printable(arguments.name) + " into " + cli::Printable(dataset));
   ConvertAccount account{dataset, arguments.options, {}, 0};
   bool begun = false;
   ConvertHooks hooks;
@@ -314,6 +323,9 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
 int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   Complete(app, arguments);
   const cli::Interrupt interrupt;
+  arguments.name = NameOf(arguments.source);
+  std::optional<PipedArchive> piped;
+  if (!PutPipeAside(arguments.source, interrupt, piped)) return cli::kInterrupted;
   const std::vector<ConvertPart> parts =
       MakeParts(arguments.source, arguments.split, arguments.split_seed, arguments.options.threads,
                 interrupt.token());

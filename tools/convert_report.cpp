@@ -112,6 +112,21 @@ std::string MadeLines(const ConvertAccount& account) {
   return text;
 }
 
+std::string DuplicatesLine(const ConvertAccount& account) {
+  const auto& groups = account.summary.duplicates;
+  if (groups.empty()) return "  duplicates none\n";
+  std::uint64_t files = 0;
+  for (const std::vector<Duplicate>& group : groups)
+    files += group.size();
+  std::string text = "  duplicates " + CountText(files, "source", "sources") +
+                     " with the bytes of another, " +
+                     CountText(groups.size(), "picture", "pictures") +
+                     "; none was left out: " + Printable(groups[0][0].path) + " and " +
+                     Printable(groups[0][1].path);
+  if (!account.options.dry_run) text += "; see " + Printable(account.dataset) + "/duplicates.tsv";
+  return text + "\n";
+}
+
 }  // namespace
 
 void PrintConvertText(const ConvertAccount& account) {
@@ -132,6 +147,7 @@ void PrintConvertText(const ConvertAccount& account) {
     text += "  LEFT OUT   " + CountText(summary.skipped.size(), "source", "sources") + ":\n" +
             ReasonLines(summary.skipped);
   }
+  if (account.options.find_duplicates) text += DuplicatesLine(account);
   if (!account.options.dry_run && !(summary.passed_over.empty() && summary.skipped.empty())) {
     text += "  " + Printable(account.dataset) + "/skipped.tsv lists each of them\n";
   }
@@ -144,27 +160,37 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
   for (std::size_t i = 0; i < summary.classes.size(); ++i) {
     classes.push_back({{"name", summary.classes[i]}, {"samples", summary.class_counts.at(i)}});
   }
-  return {{"dataset", account.dataset},
-          {"dry_run", account.options.dry_run},
-          {"samples", summary.samples},
-          {"classes", summary.classes.size()},
-          {"skipped", summary.skipped.size()},
-          {"passed_over", summary.passed_over.size()},
-          {"kept", summary.kept},
-          {"boxes_dropped", summary.boxes_dropped},
-          {"profiles_dropped", summary.profiles_dropped},
-          {"profiles_converted", summary.profiles_converted},
-          {"found_done", account.found_done},
-          {"shards", summary.shards},
-          {"shard_samples", summary.shard_samples},
-          {"block_samples", summary.block_samples},
-          {"bytes_in", summary.bytes_in},
-          {"bytes_out", summary.bytes_out},
-          {"seconds", summary.seconds},
-          {"class_list", classes},
-          {"skipped_list", LeftOutJson(summary.skipped)},
-          {"passed_over_list", LeftOutJson(summary.passed_over)},
-          {"warnings", summary.warnings}};
+  auto duplicates = nlohmann::ordered_json::array();
+  for (const std::vector<Duplicate>& group : summary.duplicates) {
+    auto files = nlohmann::ordered_json::array();
+    for (const Duplicate& file : group)
+      files.push_back({{"path", file.path}, {"class", file.class_name}});
+    duplicates.push_back(files);
+  }
+  nlohmann::ordered_json json = {{"dataset", account.dataset},
+                                 {"dry_run", account.options.dry_run},
+                                 {"samples", summary.samples},
+                                 {"classes", summary.classes.size()},
+                                 {"skipped", summary.skipped.size()},
+                                 {"passed_over", summary.passed_over.size()},
+                                 {"kept", summary.kept},
+                                 {"boxes_dropped", summary.boxes_dropped},
+                                 {"profiles_dropped", summary.profiles_dropped},
+                                 {"profiles_converted", summary.profiles_converted},
+                                 {"found_done", account.found_done},
+                                 {"shards", summary.shards},
+                                 {"shard_samples", summary.shard_samples},
+                                 {"block_samples", summary.block_samples},
+                                 {"bytes_in", summary.bytes_in},
+                                 {"bytes_out", summary.bytes_out},
+                                 {"seconds", summary.seconds},
+                                 {"class_list", classes},
+                                 {"skipped_list", LeftOutJson(summary.skipped)},
+                                 {"passed_over_list", LeftOutJson(summary.passed_over)},
+                                 {"smaller", summary.smaller},
+                                 {"warnings", summary.warnings}};
+  if (account.options.find_duplicates) json["duplicates"] = duplicates;
+  return json;
 }
 
 }  // namespace sluice

@@ -94,9 +94,11 @@ Column ParseColumn(const std::string& text) {
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   const std::string group = "What is converted";
-  app.add_option("SOURCE", arguments.places,
-                 "a folder of images, or one or more .tar files, or\nseveral folders (each becomes "
-                 "DATASET/ITS-NAME, with\nthe same classes); then the DATASET, a folder to create")
+  app.add_option(
+         "SOURCE", arguments.places,
+         "a folder of images, or one or more .tar files (- is one\nfrom standard input), or "
+         "several folders (each becomes\nDATASET/ITS-NAME, with the same classes); then the\n"
+         "DATASET, a folder to create")
       ->required()
       ->type_name("... DATASET");
   CLI::Option* const table =
@@ -199,6 +201,7 @@ ConvertSource MakeSource(const SourceArguments& arguments) {
 std::string NameOf(const SourceArguments& arguments) {
   if (!arguments.table.empty()) return arguments.table;
   if (!arguments.paths.empty()) return arguments.paths == "-" ? "a list" : arguments.paths;
+  if (arguments.places[0] == "-") return "standard input";
   const std::size_t sources = arguments.places.size() - 1;
   return arguments.places[0] + (sources > 1 ? " and " + std::to_string(sources - 1) + " more" : "");
 }

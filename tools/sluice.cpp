@@ -11,6 +11,7 @@
 #include "tools/export.h"
 #include "tools/inspect.h"
 #include "tools/merge.h"
+#include "tools/preview.h"
 #include "tools/repair.h"
 #include "tools/stats.h"
 #include "tools/subset.h"
@@ -35,10 +36,10 @@ int main(int argc, char** argv) {
       program,
       {sluice::AddConvertCommand(program), sluice::AddAppendCommand(program),
        sluice::AddInspectCommand(program), sluice::AddStatsCommand(program),
-       sluice::AddVerifyCommand(program), sluice::AddRepairCommand(program),
-       sluice::AddSubsetCommand(program), sluice::AddMergeCommand(program),
-       sluice::AddExportCommand(program), sluice::AddTranscodeCommand(program),
-       sluice::cli::AddCompletionCommand(program),
+       sluice::AddPreviewCommand(program), sluice::AddVerifyCommand(program),
+       sluice::AddRepairCommand(program), sluice::AddSubsetCommand(program),
+       sluice::AddMergeCommand(program), sluice::AddExportCommand(program),
+       sluice::AddTranscodeCommand(program), sluice::cli::AddCompletionCommand(program),
        sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
       argc, argv);
 }

@@ -169,4 +169,80 @@ TEST_CASE("append adds shards converted like the others and keeps the old manife
   CHECK_THAT(refused.err, ContainsSubstring("emu"));
 }
 
+TEST_CASE("append --repack puts old and new samples in one random order and changes none") {
+  const Datasets folders;
+  const std::string data = folders.Make("data", {"cat", "dog"}, 30, 100);
+  folders.Make("more", {"dog"}, 30, 900);
+  const Dataset old = Dataset::Open(data);
+  const auto before = SamplesOf(data);
+  const nlohmann::json answer =
+      JsonOf(Sluice({"append", folders.At("more.src"), data, "--repack", "--seed", "3", "--json"}));
+  CHECK(answer["added"] == 30);
+  CHECK(answer["repacked"] == true);
+  CHECK(answer["samples"] == 90);
+  auto expected = before;
+  expected.merge(SamplesOf(folders.At("more")));
+  const auto samples = SamplesOf(data);
+  CHECK(samples == expected);
+  // What was added no longer lies at the end: of 30 among 90 at random, 18 or more in the last
+  // third come by chance once in a thousand times, and the seed is fixed.
+  const Dataset now = Dataset::Open(data);
+  int added = 0;
+  for (std::uint64_t i = 60; i < 90; ++i)
+    added += now[i].key().find("more") != std::string::npos ? 1 : 0;
+  CHECK(added < 18);
+  CHECK(added > 2);
+  // Who had it open reads on, and can open it again by its id.
+  CHECK(old[59].Decode().width == 30);
+  const std::string kept = "manifest-" + old.id() + ".json";
+  CHECK(std::filesystem::exists(folders.folder / "data" / kept));
+  CHECK_FALSE(std::filesystem::exists(data + ".repack"));
+  CHECK_FALSE(std::filesystem::exists(data + ".append"));
+}
+
+TEST_CASE(
+    "append --repack without a source permutes anew, by the seed alone, and can be appended to") {
+  const Datasets folders;
+  const std::string data = folders.Make("data", {"cat", "dog"}, 10, 100);
+  const auto before = SamplesOf(data);
+  const auto keys = [&](const std::string& path) {
+    const Dataset dataset = Dataset::Open(path);
+    std::vector<std::string> names;
+    for (std::uint64_t i = 0; i < dataset.size(); ++i)
+      names.push_back(dataset[i].key());
+    return names;
+  };
+  const std::string twin = folders.At("twin");
+  std::filesystem::copy(data, twin);
+  const std::vector<std::string> first = keys(data);
+  REQUIRE(Sluice({"append", "--repack", data}).exit_code == 0);
+  const std::vector<std::string> second = keys(data);
+  CHECK(second != first);
+  CHECK(SamplesOf(data) == before);
+  REQUIRE(Sluice({"append", "--repack", twin}).exit_code == 0);
+  CHECK(keys(twin) == second);
+  CHECK(Dataset::Open(twin).id() == Dataset::Open(data).id());
+  REQUIRE(Sluice({"append", "--repack", twin, "--seed", "1"}).exit_code == 0);
+  CHECK(keys(twin) != second);
+  // Shards of all three orders lie there, and none took another's name.
+  CHECK(Dataset::Open(twin).shards().size() == 1);
+  std::size_t shards = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(twin))
+    shards += entry.path().extension() == ".sluice" ? 1 : 0;
+  CHECK(shards == 3);
+  // The options of the conversion are still known.
+  folders.Make("more", {"cat"}, 5, 900);
+  REQUIRE(Sluice({"append", folders.At("more.src"), data}).exit_code == 0);
+  auto expected = before;
+  expected.merge(SamplesOf(folders.At("more")));
+  CHECK(SamplesOf(data) == expected);
+}
+
+TEST_CASE("option --seed of append is for --repack") {
+  const Datasets folders;
+  const std::string data = folders.Make("data", {"cat"}, 2, 100);
+  CHECK(Sluice({"append", folders.At("data.src"), data, "--seed", "1"}).exit_code == 2);
+  CHECK(Sluice({"append", data}).exit_code == 2);
+}
+
 }  // namespace sluice::test

@@ -16,7 +16,7 @@ struct Bmp {
   FileBytes pixels;
 };
 
-FileBytes Write(const Bmp& bmp) {
+FileBytes WriteBmp(const Bmp& bmp) {
   ByteWriter out;
   const auto beside = static_cast<std::uint32_t>(bmp.header == 40 ? bmp.masks.size() * 4 : 0);
   const auto palette = static_cast<std::uint32_t>(bmp.palette.size() * 4);
@@ -35,7 +35,7 @@ FileBytes Write(const Bmp& bmp) {
 }
 
 std::vector<std::uint8_t> PixelsOf(const Bmp& bmp) {
-  const Converted converted = ConvertOne(Write(bmp));
+  const Converted converted = ConvertOne(WriteBmp(bmp));
   CHECK(converted.reason == "");
   return converted.picture.pixels;
 }
@@ -110,9 +110,8 @@ TEST_CASE("BMPs of run lengths give their runs, literals and jumps") {
   CHECK(PixelsOf({6, 1, 4, 2, 40, {}, palette, runs4}) == grey({1, 2, 1, 3, 4, 3}));
   // The mark at the end may be missing, but no pixels.
   CHECK(PixelsOf({2, 1, 8, 1, 40, {}, palette, BytesOf({2, 3})}) == grey({3, 3}));
-  CHECK(
-      ConvertOne(Write({2, 2, 8, 1, 40, {}, palette, BytesOf({2, 3})})).reason.find("end early") !=
-      std::string::npos);
+  CHECK(ConvertOne(WriteBmp({2, 2, 8, 1, 40, {}, palette, BytesOf({2, 3})}))
+            .reason.find("end early") != std::string::npos);
 }
 
 TEST_CASE("BMPs of OS/2 with its short header are read") {
@@ -126,14 +125,14 @@ TEST_CASE("BMPs of OS/2 with its short header are read") {
 
 TEST_CASE("BMPs that end early, lie or are coded otherwise are left out with a reason") {
   const Bmp whole{4, 4, 24, 0, 40, {}, {}, FileBytes(48)};
-  CHECK(ConvertOne(Write(whole)).reason == "");
-  const auto reason = [](const Bmp& bmp) { return ConvertOne(Write(bmp)).reason; };
+  CHECK(ConvertOne(WriteBmp(whole)).reason == "");
+  const auto reason = [](const Bmp& bmp) { return ConvertOne(WriteBmp(bmp)).reason; };
   const auto says = [](const std::string& text, const char* what) {
     INFO(text);
     return text.find(what) != std::string::npos;
   };
-  CHECK(says(ConvertOne(Truncated(Write(whole), 54 + 47)).reason, "end early"));
-  CHECK(says(ConvertOne(Truncated(Write(whole), 30)).reason, "header"));
+  CHECK(says(ConvertOne(Truncated(WriteBmp(whole), 54 + 47)).reason, "end early"));
+  CHECK(says(ConvertOne(Truncated(WriteBmp(whole), 30)).reason, "header"));
   CHECK(says(reason({4, 0, 24, 0, 40, {}, {}, FileBytes(48)}), "no pixels"));
   CHECK(says(reason({-4, 4, 24, 0, 40, {}, {}, FileBytes(48)}), "less than 0"));
   CHECK(says(reason({4, 4, 24, 4, 40, {}, {}, FileBytes(48)}), "coding 4"));

@@ -39,8 +39,8 @@ struct Frame {
 };
 
 // `palette`: four colours of the whole file.
-FileBytes Write(unsigned width, unsigned height, const Values& palette,
-                const std::vector<Frame>& frames) {
+FileBytes WriteGif(unsigned width, unsigned height, const Values& palette,
+                   const std::vector<Frame>& frames) {
   ByteWriter out;
   out.Text("GIF89a").U16(width).U16(height);
   out.U8(palette.empty() ? 0 : 0x81).U8(0).U8(0).Add(std::as_bytes(std::span(palette)));
@@ -61,12 +61,12 @@ const Values kPalette = {255, 0, 0, 0, 255, 0, 0, 0, 255, 9, 8, 7};
 }  // namespace
 
 TEST_CASE("a GIF gives the colours of its palette, and only its first frame") {
-  const FileBytes file =
-      Write(2, 2, kPalette,
-            {{0, 0, 2, 2, false, -1, {}, {0, 1, 2, 3}}, {0, 0, 2, 2, false, -1, {}, {3, 3, 3, 3}}});
+  const FileBytes file = WriteGif(
+      2, 2, kPalette,
+      {{0, 0, 2, 2, false, -1, {}, {0, 1, 2, 3}}, {0, 0, 2, 2, false, -1, {}, {3, 3, 3, 3}}});
   CHECK(ConvertOne(file).picture.pixels == kPalette);
   const FileBytes own =
-      Write(2, 1, kPalette, {{0, 0, 2, 1, false, -1, {1, 2, 3, 4, 5, 6}, {1, 0}}});
+      WriteGif(2, 1, kPalette, {{0, 0, 2, 1, false, -1, {1, 2, 3, 4, 5, 6}, {1, 0}}});
   CHECK(ConvertOne(own).picture.pixels == Values{4, 5, 6, 1, 2, 3});
   CHECK(ConvertOne(own, AsTheyAre(1)).picture.pixels == Values{5, 2});
 }
@@ -79,13 +79,13 @@ TEST_CASE("a larger GIF of several blocks keeps every pixel") {
     frame.indices.push_back(index);
     expected.insert(expected.end(), kPalette.begin() + index * 3, kPalette.begin() + index * 3 + 3);
   }
-  CHECK(ConvertOne(Write(61, 43, kPalette, {frame})).picture.pixels == expected);
+  CHECK(ConvertOne(WriteGif(61, 43, kPalette, {frame})).picture.pixels == expected);
 }
 
 TEST_CASE("a GIF's interlaced rows are put where they belong") {
   // Ten rows of one pixel come in the order 0 8, 4, 2 6, 1 3 5 7 9; row y has index y % 4.
   const FileBytes file =
-      Write(1, 10, kPalette, {{0, 0, 1, 10, true, -1, {}, {0, 0, 0, 2, 2, 1, 3, 1, 3, 1}}});
+      WriteGif(1, 10, kPalette, {{0, 0, 1, 10, true, -1, {}, {0, 0, 0, 2, 2, 1, 3, 1, 3, 1}}});
   const Picture picture = ConvertOne(file).picture;
   REQUIRE(picture.height == 10);
   for (std::uint32_t y = 0; y < 10; ++y) {
@@ -96,7 +96,7 @@ TEST_CASE("a GIF's interlaced rows are put where they belong") {
 }
 
 TEST_CASE("what is transparent in a GIF, or beside its first frame, shows the background") {
-  const FileBytes file = Write(3, 2, kPalette, {{1, 1, 2, 1, false, 2, {}, {1, 2}}});
+  const FileBytes file = WriteGif(3, 2, kPalette, {{1, 1, 2, 1, false, 2, {}, {1, 2}}});
   ConvertOptions options = AsTheyAre();
   CHECK(ConvertOne(file, options).picture.pixels ==
         Values{255, 255, 255, 255, 255, 255, 255, 255, 255,  //
@@ -107,20 +107,21 @@ TEST_CASE("what is transparent in a GIF, or beside its first frame, shows the ba
 }
 
 TEST_CASE("a GIF's first frame that reaches beyond the canvas makes it larger") {
-  const FileBytes file = Write(1, 1, kPalette, {{0, 0, 2, 1, false, -1, {}, {0, 3}}});
+  const FileBytes file = WriteGif(1, 1, kPalette, {{0, 0, 2, 1, false, -1, {}, {0, 3}}});
   CHECK(ConvertOne(file).picture.pixels == Values{255, 0, 0, 9, 8, 7});
 }
 
 TEST_CASE("GIFs that end early, lack colours or are huge are left out with a reason") {
-  const FileBytes file = Write(50, 50, kPalette, {{0, 0, 50, 50, false, -1, {}, Values(2500, 1)}});
+  const FileBytes file =
+      WriteGif(50, 50, kPalette, {{0, 0, 50, 50, false, -1, {}, Values(2500, 1)}});
   CHECK(ConvertOne(file).reason == "");
   for (const std::size_t count : {std::size_t{6}, std::size_t{20}, file.size() / 2}) {
     CHECK(ConvertOne(Truncated(file, count)).reason.find("broken GIF") == 0);
   }
-  CHECK(ConvertOne(Write(5, 5, kPalette, {})).reason.find("no picture") != std::string::npos);
-  const FileBytes colourless = Write(1, 1, {}, {{0, 0, 1, 1, false, -1, {}, {0}}});
+  CHECK(ConvertOne(WriteGif(5, 5, kPalette, {})).reason.find("no picture") != std::string::npos);
+  const FileBytes colourless = WriteGif(1, 1, {}, {{0, 0, 1, 1, false, -1, {}, {0}}});
   CHECK(ConvertOne(colourless).reason.find("no colours") != std::string::npos);
-  const FileBytes huge = Write(65'000, 65'000, kPalette, {{0, 0, 1, 1, false, -1, {}, {0}}});
+  const FileBytes huge = WriteGif(65'000, 65'000, kPalette, {{0, 0, 1, 1, false, -1, {}, {0}}});
   CHECK(ConvertOne(huge).reason.find("65000x65000 pixels") != std::string::npos);
 }
 

@@ -216,7 +216,14 @@ TEST_CASE("profiles of grey are for grey pictures, transparent ones included") {
              {Over(expected / 255.0, 128 / 255.0, 0), Over(expected / 255.0, 128 / 255.0, 0),
               Over(expected / 255.0, 128 / 255.0, 250)},
              1));
-  const FileBytes jpeg = WithProfile(FlatJpeg({100}), GreyProfile(1));
+  // A profile of RGB is about three times the same value; sRGB's says nothing new.
+  const FileBytes flat = FlatJpeg({100});
+  CHECK(Near(ConvertOne(WithProfile(flat, PowerProfile(1)), Converting(1)).picture.at(3, 3),
+             {expected}, 2));
+  const Converted same = ConvertOne(WithProfile(flat, SrgbProfile()), Converting(1));
+  CHECK(same.summary.profiles_dropped == 0);
+  CHECK(same.summary.profiles_converted == 0);
+  const FileBytes jpeg = WithProfile(flat, GreyProfile(1));
   CHECK(Near(ConvertOne(jpeg, Converting(1)).picture.at(3, 3), {expected}, 2));
 }
 

@@ -53,7 +53,7 @@ FileBytes WriteWith(const std::function<void(TIFF*)>& write, const char* mode = 
   return {bytes.begin(), bytes.end()};
 }
 
-FileBytes Write(const std::vector<Page>& pages, const char* mode = "w") {
+FileBytes WriteTiff(const std::vector<Page>& pages, const char* mode = "w") {
   return WriteWith(
       [&pages](TIFF* file) {
         for (const Page& page : pages)
@@ -72,7 +72,7 @@ TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips or til
   const Picture picture = MakePicture(21, 17);
   for (const char* mode : {"wl", "wb", "w8"}) {
     INFO(mode);
-    CHECK(Difference(ConvertOne(Write({Rgb(picture)}, mode)).picture, picture) == 0);
+    CHECK(Difference(ConvertOne(WriteTiff({Rgb(picture)}, mode)).picture, picture) == 0);
   }
   const FileBytes tiled = WriteWith([&](TIFF* file) {
     Page page = Rgb(picture);
@@ -123,7 +123,7 @@ TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips or til
 
 TEST_CASE("grey TIFFs of 1, 8 and 16 bits spread over the whole range") {
   const auto grey = [](const Page& page) {
-    return ConvertOne(Write({page}), AsTheyAre(1)).picture.pixels;
+    return ConvertOne(WriteTiff({page}), AsTheyAre(1)).picture.pixels;
   };
   CHECK(grey({8, 1, 1, 1, PHOTOMETRIC_MINISBLACK, {}, {0b10110000}}) ==
         Values{255, 0, 255, 255, 0, 0, 0, 0});
@@ -140,8 +140,9 @@ TEST_CASE("grey TIFFs of 1, 8 and 16 bits spread over the whole range") {
   }
   CHECK(LargestDifference(grey(deep), expected) <= 1);  // libtiff leaves the lower byte out
   // Three of the same for RGB.
-  CHECK(ConvertOne(Write({Page{1, 1, 8, 1, PHOTOMETRIC_MINISBLACK, {}, {77}}})).picture.pixels ==
-        Values{77, 77, 77});
+  CHECK(
+      ConvertOne(WriteTiff({Page{1, 1, 8, 1, PHOTOMETRIC_MINISBLACK, {}, {77}}})).picture.pixels ==
+      Values{77, 77, 77});
 }
 
 TEST_CASE("TIFFs with a palette give its colours, CMYK ones their inks' light") {
@@ -156,9 +157,10 @@ TEST_CASE("TIFFs with a palette give its colours, CMYK ones their inks' light") 
   page.settle = [&map](TIFF* file) {
     TIFFSetField(file, TIFFTAG_COLORMAP, map.data(), map.data() + 256, map.data() + 512);
   };
-  CHECK(ConvertOne(Write({page})).picture.pixels == Values{10, 20, 30, 255, 0, 0});
+  CHECK(ConvertOne(WriteTiff({page})).picture.pixels == Values{10, 20, 30, 255, 0, 0});
   const Picture inks =
-      ConvertOne(Write({Page{2, 1, 8, 4, PHOTOMETRIC_SEPARATED, {}, {0, 255, 0, 0, 0, 0, 0, 255}}}))
+      ConvertOne(
+          WriteTiff({Page{2, 1, 8, 4, PHOTOMETRIC_SEPARATED, {}, {0, 255, 0, 0, 0, 0, 0, 255}}}))
           .picture;
   CHECK(inks.pixels == Values{255, 0, 255, 0, 0, 0});
 }
@@ -180,7 +182,7 @@ TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over th
       }
       page.rows.push_back(static_cast<std::uint8_t>(x));
     }
-    const Picture picture = ConvertOne(Write({page}), options).picture;
+    const Picture picture = ConvertOne(WriteTiff({page}), options).picture;
     // libtiff has the products of eight bits alone.
     CHECK(LargestDifference(picture.pixels, expected.pixels) <= 2);
     CHECK(Difference(picture, expected) < 0.5);
@@ -195,13 +197,14 @@ TEST_CASE("a TIFF's orientation turns it") {
     page.settle = [orientation](TIFF* file) {
       TIFFSetField(file, TIFFTAG_ORIENTATION, orientation);
     };
-    CHECK(Difference(ConvertOne(Write({page})).picture, upright) == 0);
+    CHECK(Difference(ConvertOne(WriteTiff({page})).picture, upright) == 0);
   }
 }
 
 TEST_CASE("of a TIFF with several pages the first is taken") {
   const Picture first = MakePicture(9, 8);
-  CHECK(Difference(ConvertOne(Write({Rgb(first), Rgb(MakePicture(30, 20))})).picture, first) == 0);
+  CHECK(Difference(ConvertOne(WriteTiff({Rgb(first), Rgb(MakePicture(30, 20))})).picture, first) ==
+        0);
 }
 
 TEST_CASE("TIFFs that cannot be read, or should not be, are left out with a reason") {
@@ -212,7 +215,7 @@ TEST_CASE("TIFFs that cannot be read, or should not be, are left out with a reas
     return reason.find(what) != std::string::npos;
   };
   const Picture picture = MakePicture(40, 40);
-  const FileBytes file = Write({Rgb(picture)});
+  const FileBytes file = WriteTiff({Rgb(picture)});
   for (const std::size_t count : {std::size_t{8}, file.size() / 2}) {
     CHECK(says(Truncated(file, count), "broken TIFF"));
   }
@@ -221,12 +224,12 @@ TEST_CASE("TIFFs that cannot be read, or should not be, are left out with a reas
   CHECK(says(damaged, "broken TIFF"));
   Page real{1, 1, 32, 1, PHOTOMETRIC_MINISBLACK, {}, {0, 0, 0, 0}};
   real.settle = [](TIFF* tiff) { TIFFSetField(tiff, TIFFTAG_SAMPLEFORMAT, SAMPLEFORMAT_IEEEFP); };
-  CHECK(says(Write({real}), "unsupported TIFF"));
+  CHECK(says(WriteTiff({real}), "unsupported TIFF"));
   Page thumbnail = Rgb(picture);
   thumbnail.settle = [](TIFF* tiff) {
     TIFFSetField(tiff, TIFFTAG_SUBFILETYPE, FILETYPE_REDUCEDIMAGE);
   };
-  CHECK(says(Write({thumbnail, Rgb(picture)}), "raw files"));
+  CHECK(says(WriteTiff({thumbnail, Rgb(picture)}), "raw files"));
   ConvertOptions options = AsTheyAre();
   options.max_pixels = 1599;
   CHECK(says(file, "40x40 pixels", options));

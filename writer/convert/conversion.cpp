@@ -5,8 +5,10 @@
 #include <sluice/error.h>
 
 #include "format/disk/manifest.h"
+#include "writer/convert/duplicates.h"
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/convert/skipped.h"
+#include "writer/convert/suspicions.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -137,6 +139,7 @@ void Conversion::Finish(ConvertSummary& summary) {
     summary.boxes_dropped += made->origin.boxes_dropped;
     summary.profiles_dropped += made->origin.profiles_dropped;
     summary.profiles_converted += made->origin.profiles_converted;
+    summary.smaller += made->origin.smaller;
   }
   std::sort(summary.skipped.begin(), summary.skipped.end(),
             [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
@@ -146,19 +149,19 @@ void Conversion::Finish(ConvertSummary& summary) {
                     " images could be converted; the first: " +
                     ToUtf8(summary.skipped.front().path) + ": " + summary.skipped.front().reason);
   }
-  for (std::size_t c = 0; c < manifest.class_counts.size(); ++c) {
-    if (manifest.class_counts[c] != 0) continue;
-    summary.warnings.push_back("class " + std::to_string(c) + " (" + sources_.classes[c] +
-                               ") has no sample; it keeps its number");
-  }
   summary.samples = manifest.samples;
   summary.class_counts = manifest.class_counts;
   summary.shards = manifest.shards.size();
+  AddSuspicions(options_, summary);
   dataset_.Write(kSkippedName, SkippedTable(summary.skipped, summary.passed_over));
+  if (options_.find_duplicates) {
+    dataset_.Write(kDuplicatesName, DuplicatesTable(summary.duplicates));
+  }
   WriteManifest(manifest);
   for (const ManifestShard& shard : manifest.shards)
     summary.bytes_out += shard.bytes;
-  for (const char* name : {kManifestName, kPlanName, kSkippedName}) {
+  for (const char* name : {kManifestName, kPlanName, kSkippedName, kDuplicatesName}) {
+    if (name == kDuplicatesName && !options_.find_duplicates) continue;
     summary.bytes_out += std::filesystem::file_size(dataset_.path() / name);
   }
 }

@@ -7,8 +7,10 @@
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/conversion.h"
+#include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
 #include "writer/convert/probe.h"
+#include "writer/convert/suspicions.h"
 #include "writer/source/open.h"
 
 namespace sluice {
@@ -79,6 +81,8 @@ class Stages {
 
   ConvertSummary DryRun() {
     SummarizePlan(sources_, plan_, Settle(), summary_);
+    LookForDuplicates();
+    AddSuspicions(options_, summary_);
     return Summary();
   }
 
@@ -94,6 +98,7 @@ class Stages {
     Conversion conversion(folder, sources_, schema_, plan_, order_, options_, hooks_);
     if (folder.plan()) conversion.Resume();
     conversion.Run(threads_);
+    LookForDuplicates();
     conversion.Finish(summary_);
     return Summary();
   }
@@ -103,6 +108,11 @@ class Stages {
     Probe probe = ProbeSizes(sources_, schema_, order_, options_, threads_, hooks_.stop);
     SettlePlan(options_, probe.mean_bytes, BuildShardHeader(schema_, {}, 1).size(), plan_);
     return probe;
+  }
+
+  void LookForDuplicates() {
+    if (!options_.find_duplicates) return;
+    summary_.duplicates = NameDuplicates(sources_, FindDuplicates(sources_, threads_, hooks_.stop));
   }
 
   ConvertSummary Summary() {

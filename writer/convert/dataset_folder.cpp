@@ -10,6 +10,7 @@
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "writer/convert/duplicates.h"
 
 namespace sluice {
 
@@ -23,7 +24,7 @@ bool IsLeftover(const std::string& name) {
   if (!EndsWith(name, kTemporarySuffix)) return false;
   const std::string whole = name.substr(0, name.size() - kTemporarySuffix.size());
   return whole == kPlanName || whole == kManifestName || whole == kSkippedName ||
-         (whole.starts_with("shard-") && EndsWith(whole, ".sluice"));
+         whole == kDuplicatesName || (whole.starts_with("shard-") && EndsWith(whole, ".sluice"));
 }
 
 bool HoldsForeignFiles(const std::filesystem::path& folder) {
@@ -86,6 +87,18 @@ void DatasetFolder::Write(const std::string& name, std::string_view content) con
     if (AsText(there) == content) return;
   }
   WriteFile(path_ / name, AsBytes(content));
+}
+
+void RemoveConversion(const std::filesystem::path& folder) {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename() != kPlanName) files.push_back(entry.path());
+  }
+  for (const std::filesystem::path& file : files)
+    std::filesystem::remove(file);
+  SyncFolder(folder);  // the plan goes when nothing else can come back
+  std::filesystem::remove(folder / kPlanName);
+  std::filesystem::remove(folder);
 }
 
 void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset) {

@@ -40,6 +40,10 @@ class DatasetFolder {
 // another one has it. File systems that cannot lock a folder go without.
 FileHandle LockFolder(const std::filesystem::path& folder);
 
+// Removes a folder that a conversion has left, its plan last: whatever comes between, a conversion
+// into the folder finds one that it can go on with, or none.
+void RemoveConversion(const std::filesystem::path& folder);
+
 // Throws Error(kInvalidArgument) if the dataset would lie in the folder that a conversion walks
 // through, where it would read what it writes.
 void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset);

@@ -21,6 +21,7 @@ std::string OriginToJson(const Origin& origin) {
     count("boxes_dropped", origin.boxes_dropped);
     count("profiles_dropped", origin.profiles_dropped);
     count("profiles_converted", origin.profiles_converted);
+    count("smaller", origin.smaller);
   }
   return out.dump();
 }
@@ -42,6 +43,7 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
       origin.boxes_dropped = count("boxes_dropped");
       origin.profiles_dropped = count("profiles_dropped");
       origin.profiles_converted = count("profiles_converted");
+      origin.smaller = count("smaller");
     }
     return origin;
   } catch (const json::exception&) {

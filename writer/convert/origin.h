@@ -23,6 +23,7 @@ struct Origin {
   std::uint64_t boxes_dropped = 0;
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;
+  std::uint64_t smaller = 0;  // than the target
 };
 
 std::string OriginToJson(const Origin& origin);

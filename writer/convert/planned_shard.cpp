@@ -42,6 +42,7 @@ void PlannedShardWriter::Add(Outcome outcome, std::uint64_t source_bytes) {
   made_.origin.bytes_in += source_bytes;
   made_.origin.kept += outcome.kept ? 1 : 0;
   made_.origin.boxes_dropped += outcome.boxes_dropped;
+  made_.origin.smaller += outcome.smaller ? 1 : 0;
   made_.origin.profiles_dropped += outcome.profile_dropped ? 1 : 0;
   made_.origin.profiles_converted += outcome.profile_converted ? 1 : 0;
 }

@@ -205,6 +205,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   const Geometry geometry =
       FitUpright(source.width(), source.height(), source.orientation(), options_);
   placement_ = {source.width(), source.height(), source.orientation(), geometry};
+  outcome.smaller = IsSmallerThanTarget(geometry, options_);
   const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
   const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
   FieldValue& value = outcome.sample.fields[kImageField];
@@ -236,6 +237,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
   const Orientation orientation = source->orientation();
   const Geometry geometry = FitUpright(width, height, orientation, options_);
   placement_ = {width, height, orientation, geometry};
+  outcome.smaller = IsSmallerThanTarget(geometry, options_);
   Store(FitPicture(std::move(picture), 1, width, height, orientation, geometry, resampler_),
         outcome.sample.fields[kImageField]);
 }

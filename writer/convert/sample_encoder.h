@@ -21,6 +21,7 @@ struct Outcome {
   bool kept = false;               // its JPEG coefficients were kept
   bool profile_dropped = false;    // it had a colour profile, which had no effect
   bool profile_converted = false;  // its colours were brought to sRGB
+  bool smaller = false;            // than the size that was asked for
   std::uint64_t boxes_dropped = 0;
 };
 

@@ -7,7 +7,7 @@
 
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
-#include "writer/edit/dataset_build.h"
+#include "writer/edit/growing.h"
 
 namespace sluice {
 
@@ -24,11 +24,6 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given) 
   return options;
 }
 
-std::vector<std::string> ClassesOf(const Schema& schema) {
-  const std::size_t field = ClassField(schema);
-  return field == Schema::kNone ? std::vector<std::string>() : schema.fields[field].classes;
-}
-
 bool HasAll(const Manifest& manifest, const Manifest& added) {
   return std::all_of(added.shards.begin(), added.shards.end(), [&](const ManifestShard& shard) {
     return std::any_of(manifest.shards.begin(), manifest.shards.end(),
@@ -36,71 +31,27 @@ bool HasAll(const Manifest& manifest, const Manifest& added) {
   });
 }
 
-EditSummary Summarize(const Manifest& manifest) {
-  EditSummary summary;
-  summary.samples = manifest.samples;
-  summary.shards = manifest.shards.size();
-  for (const ManifestShard& shard : manifest.shards)
-    summary.bytes += shard.bytes;
-  summary.classes = ClassesOf(manifest.schema);
-  return summary;
+bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file) {
+  for (const ManifestShard& shard : added.shards) {
+    for (const ManifestShard& there : manifest.shards) {
+      if (there.id != shard.id) continue;
+      file = there.file;
+      return true;
+    }
+  }
+  return false;
 }
 
-// The dataset's manifest while shards are added to it.
-class Adding {
- public:
-  Adding(const std::filesystem::path& folder, const Manifest& added) : folder_(folder) {
-    manifest_ = ReadManifest(folder, id_);
-    if (manifest_.schema == added.schema) return;
+// The dataset as it will be, held against what was converted.
+NewManifest BeginAdding(const std::filesystem::path& folder, const Manifest& added) {
+  NewManifest adding(folder, true);
+  if (adding.manifest().schema != added.schema) {
     throw Error(ErrorCode::kInvalidArgument, folder.string(),
                 "what was converted has other fields than the dataset; `sluice merge` reconciles "
                 "classes");
   }
-
-  void Take(const std::filesystem::path& from, const ManifestShard& shard, FinishedShard survey) {
-    for (const ManifestShard& there : manifest_.shards) {
-      if (there.id != shard.id) continue;
-      throw Error(ErrorCode::kInvalidArgument, folder_.string(),
-                  "holds these samples already (" + there.file + ")");
-    }
-    survey.shard.file = FreeName();
-    // A call that was killed may have left a file of that name that no manifest knows.
-    const std::filesystem::path to = folder_ / survey.shard.file;
-    std::filesystem::remove(to);
-    LinkOrCopy(from, to);
-    AddShard(survey, manifest_);
-  }
-
-  EditSummary Finish() {
-    SyncFolder(folder_);  // the new shards' names, before a manifest names them
-    KeepOldManifest();
-    Id128 id;
-    const std::string text = ManifestToJson(manifest_, id);
-    WriteFile(folder_ / kManifestName, AsBytes(text));
-    return Summarize(manifest_);
-  }
-
- private:
-  std::string FreeName() const {
-    for (std::size_t number = manifest_.shards.size();; ++number) {
-      std::string name = ShardFileName(static_cast<std::uint32_t>(number));
-      const bool used =
-          std::any_of(manifest_.shards.begin(), manifest_.shards.end(),
-                      [&name](const ManifestShard& shard) { return shard.file == name; });
-      if (!used) return name;
-    }
-  }
-
-  void KeepOldManifest() const {
-    std::vector<std::byte> text;
-    ReadFile(folder_ / kManifestName, std::uint64_t{1} << 30, text);
-    WriteFile(folder_ / ("manifest-" + ToHex(id_) + ".json"), text);
-  }
-
-  const std::filesystem::path& folder_;
-  Id128 id_;
-  Manifest manifest_;
-};
+  return adding;
+}
 
 }  // namespace
 
@@ -120,19 +71,23 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   {
     const StoredDataset added(staging);
     if (goes_on && HasAll(before.manifest, added.manifest)) {  // killed at the very end
-      std::filesystem::remove_all(staging);
+      RemoveConversion(staging);
       summary.made = Summarize(before.manifest);
       return summary;
     }
-    Adding adding(folder, added.manifest);
+    if (std::string file; HoldsAny(before.manifest, added.manifest, file)) {
+      RemoveConversion(staging);
+      throw Error(ErrorCode::kInvalidArgument, folder.string(),
+                  "holds these samples already (" + file + ")");
+    }
+    NewManifest adding = BeginAdding(folder, added.manifest);
     for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {
-      const ManifestShard& entry = added.manifest.shards[s];
-      const ShardFile shard = added.Open(s);
-      adding.Take(staging / entry.file, entry, SurveyShard(shard, entry.file));
+      const std::string& file = added.manifest.shards[s].file;
+      adding.Take(staging / file, SurveyShard(added.Open(s), file));
     }
     summary.made = adding.Finish();
   }
-  std::filesystem::remove_all(staging);
+  RemoveConversion(staging);
   return summary;
 }
 

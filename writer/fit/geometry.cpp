@@ -68,6 +68,14 @@ Geometry FitGeometry(std::uint32_t width, std::uint32_t height, const ConvertOpt
   return Whole(width, height, width, height);
 }
 
+bool IsSmallerThanTarget(const Geometry& geometry, const ConvertOptions& options) noexcept {
+  if (options.size) {
+    return geometry.out_width > geometry.width || geometry.out_height > geometry.height;
+  }
+  return options.short_side &&
+         std::min(geometry.target_width, geometry.target_height) < *options.short_side;
+}
+
 std::uint32_t DecodeReduction(const Geometry& geometry) noexcept {
   for (const std::uint32_t reduction : {8U, 4U, 2U}) {
     if (geometry.width >= 2.0 * reduction * geometry.out_width &&

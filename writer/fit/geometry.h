@@ -23,6 +23,10 @@ struct Geometry {
 // `width` and `height` are at least 1.
 Geometry FitGeometry(std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
 
+// Whether the picture is smaller than `options.short_side`, or has to be enlarged for
+// `options.size`. For max_side none is too small.
+bool IsSmallerThanTarget(const Geometry& geometry, const ConvertOptions& options) noexcept;
+
 // The largest of 1, 2, 4, 8 by which the source may be reduced while it is decoded. What is left is
 // at least twice as large as the target on both axes, so that the resampling's own filter decides
 // the result.

@@ -18,11 +18,11 @@ constexpr std::uint32_t kHeaderWithMasks = 52;
 constexpr std::uint32_t kHeaderWithOpacity = 56;
 constexpr std::uint32_t kOs2Header = 64;
 
-[[noreturn]] void ThrowBroken(const char* what) {
+[[noreturn]] void ThrowBrokenBmp(const char* what) {
   throw Error(ErrorCode::kCorrupt, std::string("broken BMP: ") + what);
 }
 
-[[noreturn]] void ThrowUnsupported(const std::string& what) {
+[[noreturn]] void ThrowUnsupportedBmp(const std::string& what) {
   throw Error(ErrorCode::kUnsupported, "unsupported BMP: " + what);
 }
 
@@ -64,7 +64,7 @@ class RunDecoder {
 
  private:
   std::uint8_t Next() {
-    if (at_ >= data_.size()) ThrowBroken("its pixels end early");
+    if (at_ >= data_.size()) ThrowBrokenBmp("its pixels end early");
     return static_cast<std::uint8_t>(data_[at_++]);
   }
 
@@ -100,7 +100,7 @@ BmpSource::BitField::BitField(std::uint32_t bits) : mask(bits) {
   if (mask == 0) return;
   shift = static_cast<unsigned>(std::countr_zero(mask));
   if (!std::has_single_bit(std::uint64_t{mask >> shift} + 1)) {
-    ThrowUnsupported("bit masks with gaps");
+    ThrowUnsupportedBmp("bit masks with gaps");
   }
 }
 
@@ -112,13 +112,13 @@ std::uint8_t BmpSource::BitField::Of(std::uint32_t pixel) const noexcept {
 }
 
 BmpSource::BmpSource(Bytes file) : file_(file) {
-  if (file.size() < kFileHeaderBytes + kCoreHeader) ThrowBroken("it ends in its header");
+  if (file.size() < kFileHeaderBytes + kCoreHeader) ThrowBrokenBmp("it ends in its header");
   pixels_at_ = LoadAt<std::uint32_t>(file, 10);
   const auto header_bytes = LoadAt<std::uint32_t>(file, kFileHeaderBytes);
   ReadHeader(header_bytes);
   CheckCoding(header_bytes);
   if (pixels_at_ < kFileHeaderBytes + header_bytes || pixels_at_ > file.size()) {
-    ThrowBroken("its pixels lie nowhere in it");
+    ThrowBrokenBmp("its pixels lie nowhere in it");
   }
   const bool core = header_bytes == kCoreHeader;
   std::size_t palette_at = kFileHeaderBytes + header_bytes;
@@ -132,12 +132,12 @@ BmpSource::BmpSource(Bytes file) : file_(file) {
   // The last row may lack its padding.
   const std::uint64_t needed = std::uint64_t{RowBytes(width_, bits_)} * (height_ - 1) +
                                (std::uint64_t{width_} * bits_ + 7) / 8;
-  if (height_ > 0 && needed > file.size() - pixels_at_) ThrowBroken("its pixels end early");
+  if (height_ > 0 && needed > file.size() - pixels_at_) ThrowBrokenBmp("its pixels end early");
 }
 
 void BmpSource::ReadHeader(std::uint32_t header_bytes) {
   if (file_.size() < kFileHeaderBytes + std::uint64_t{header_bytes}) {
-    ThrowBroken("it ends in its header");
+    ThrowBrokenBmp("it ends in its header");
   }
   if (header_bytes == kCoreHeader) {
     width_ = LoadAt<std::uint16_t>(file_, 18);
@@ -145,10 +145,10 @@ void BmpSource::ReadHeader(std::uint32_t header_bytes) {
     bits_ = LoadAt<std::uint16_t>(file_, 24);
     return;
   }
-  if (header_bytes < kInfoHeader) ThrowUnsupported("a header of another size");
+  if (header_bytes < kInfoHeader) ThrowUnsupportedBmp("a header of another size");
   const std::int64_t width = LoadAt<std::int32_t>(file_, 18);
   const std::int64_t height = LoadAt<std::int32_t>(file_, 22);
-  if (width < 0) ThrowBroken("it says that it is less than 0 pixels wide");
+  if (width < 0) ThrowBrokenBmp("it says that it is less than 0 pixels wide");
   width_ = static_cast<std::uint32_t>(width);
   top_down_ = height < 0;
   height_ = static_cast<std::uint32_t>(top_down_ ? -height : height);
@@ -160,7 +160,7 @@ void BmpSource::ReadHeader(std::uint32_t header_bytes) {
 void BmpSource::CheckCoding(std::uint32_t header_bytes) const {
   constexpr std::array<std::uint32_t, 7> kBits = {1, 2, 4, 8, 16, 24, 32};
   if (std::find(kBits.begin(), kBits.end(), bits_) == kBits.end()) {
-    ThrowUnsupported(std::to_string(bits_) + " bits a pixel");
+    ThrowUnsupportedBmp(std::to_string(bits_) + " bits a pixel");
   }
   bool known = false;
   switch (coding_) {
@@ -173,7 +173,7 @@ void BmpSource::CheckCoding(std::uint32_t header_bytes) const {
       break;
     default: break;
   }
-  if (!known) ThrowUnsupported("coding " + std::to_string(coding_));
+  if (!known) ThrowUnsupportedBmp("coding " + std::to_string(coding_));
 }
 
 void BmpSource::ReadBitFields(std::uint32_t header_bytes) {
@@ -188,7 +188,7 @@ void BmpSource::ReadBitFields(std::uint32_t header_bytes) {
                        (header_bytes < kHeaderWithMasks && coding_ == kAlphaBitFields);
   const std::size_t count = opacity ? 4 : 3;
   const std::size_t at = kFileHeaderBytes + kInfoHeader;
-  if (file_.size() < at + count * 4) ThrowBroken("it ends in its header");
+  if (file_.size() < at + count * 4) ThrowBrokenBmp("it ends in its header");
   for (std::size_t i = 0; i < count; ++i)
     fields_[i] = BitField(LoadAt<std::uint32_t>(file_, at + i * 4));
 }

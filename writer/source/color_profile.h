@@ -28,7 +28,7 @@ enum class ProfileColors : std::uint8_t {
 // the one for pictures.
 class ColorTransform {
  public:
-  ColorTransform(void* transform, ProfileColors colors);  // takes lcms2's transform over
+  ColorTransform(void* transform, ProfileColors colors);  // of Find(); takes it over
   ~ColorTransform();
   ColorTransform(const ColorTransform&) = delete;
   ColorTransform& operator=(const ColorTransform&) = delete;

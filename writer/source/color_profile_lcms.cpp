@@ -6,6 +6,7 @@
 #include <lcms2.h>
 
 #include "format/disk/checksum.h"
+#include "format/pixels/grey.h"
 #include "writer/source/color_profile.h"
 
 namespace sluice {
@@ -41,6 +42,19 @@ cmsUInt32Number LayoutOf(ProfileColors colors) noexcept {
   return TYPE_RGB_8;
 }
 
+// What a ColorTransform holds: lcms2's transform, or for grey what becomes of each value.
+struct Conversion {
+  void* transform = nullptr;
+  std::vector<std::uint8_t> greys;
+
+  Conversion() = default;
+  ~Conversion() {
+    if (transform != nullptr) cmsDeleteTransform(transform);
+  }
+  Conversion(const Conversion&) = delete;
+  Conversion& operator=(const Conversion&) = delete;
+};
+
 // Grey with sRGB's white and tone curve.
 ProfileHandle GreyOfSrgb() {
   const cmsFloat64Number curve[5] = {2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045};
@@ -74,19 +88,38 @@ bool ChangesNothing(const ColorTransform& transform) {
                     [](int a, int b) { return std::abs(a - b) <= kSameColour; });
 }
 
+// The greys that a profile of grey, or of RGB (three times the same value), makes of each value.
+std::vector<std::uint8_t> GreysOf(const Conversion& conversion, bool rgb) {
+  std::vector<std::uint8_t> in;
+  for (int value = 0; value < 256; ++value)
+    in.insert(in.end(), rgb ? 3 : 1, static_cast<std::uint8_t>(value));
+  cmsDoTransform(conversion.transform, in.data(), in.data(), 256);
+  if (!rgb) return in;
+  std::vector<std::uint8_t> greys;
+  for (std::size_t value = 0; value < 256; ++value)
+    greys.push_back(GreyOf(&in[value * 3]));
+  return greys;
+}
+
 ColorProfiles::Meaning Understand(Bytes bytes, ProfileColors colors) {
   if (bytes.size() > kMaxProfileBytes) return {};
   const ProfileHandle profile(
       cmsOpenProfileFromMem(bytes.data(), static_cast<cmsUInt32Number>(bytes.size())));
-  if (!profile || cmsGetColorSpace(profile.get()) != SpaceOf(colors)) return {};
-  const bool grey = colors == ProfileColors::kGrey;
+  if (!profile) return {};
+  // Many grey pictures have a profile of RGB.
+  const cmsColorSpaceSignature space = cmsGetColorSpace(profile.get());
+  const bool grey = space == cmsSigGrayData;
+  const bool grey_as_rgb = colors == ProfileColors::kGrey && space == cmsSigRgbData;
+  if (space != SpaceOf(colors) && !grey_as_rgb) return {};
   const ProfileHandle srgb = grey ? GreyOfSrgb() : ProfileHandle(cmsCreate_sRGBProfile());
   if (!srgb) return {};
-  void* const transform =
-      cmsCreateTransform(profile.get(), LayoutOf(colors), srgb.get(),
+  auto conversion = std::make_unique<Conversion>();
+  conversion->transform =
+      cmsCreateTransform(profile.get(), grey_as_rgb ? TYPE_RGB_8 : LayoutOf(colors), srgb.get(),
                          grey ? TYPE_GRAY_8 : TYPE_RGB_8, INTENT_PERCEPTUAL, cmsFLAGS_NOCACHE);
-  if (transform == nullptr) return {};
-  auto made = std::make_shared<const ColorTransform>(transform, colors);
+  if (conversion->transform == nullptr) return {};
+  if (grey || grey_as_rgb) conversion->greys = GreysOf(*conversion, grey_as_rgb);
+  auto made = std::make_shared<const ColorTransform>(conversion.release(), colors);
   if (ChangesNothing(*made)) made.reset();
   return {true, std::move(made)};
 }
@@ -105,11 +138,17 @@ ColorTransform::ColorTransform(void* transform, ProfileColors colors)
     : transform_(transform), colors_(colors) {}
 
 ColorTransform::~ColorTransform() {
-  cmsDeleteTransform(transform_);
+  delete static_cast<Conversion*>(transform_);
 }
 
 void ColorTransform::Apply(const std::uint8_t* in, std::uint8_t* out, std::size_t pixels) const {
-  cmsDoTransform(transform_, in, out, static_cast<cmsUInt32Number>(pixels));
+  const auto& conversion = *static_cast<const Conversion*>(transform_);
+  if (conversion.greys.empty()) {
+    cmsDoTransform(conversion.transform, in, out, static_cast<cmsUInt32Number>(pixels));
+    return;
+  }
+  std::transform(in, in + pixels, out,
+                 [&greys = conversion.greys](std::uint8_t value) { return greys[value]; });
 }
 
 ColorProfiles::Meaning ColorProfiles::Find(Bytes profile, ProfileColors colors) {

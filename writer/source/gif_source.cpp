@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-[[noreturn]] void ThrowBroken(const char* what) {
+[[noreturn]] void ThrowBrokenGif(const char* what) {
   throw Error(ErrorCode::kCorrupt,
               std::string("broken GIF: ") + (what != nullptr ? what : "it cannot be read"));
 }
@@ -42,7 +42,7 @@ std::vector<std::uint32_t> RowOrder(std::uint32_t height, bool interlaced) {
 GifSource::GifSource(Bytes file) : rest_(file), gif_(nullptr, &Close) {
   int error = 0;
   gif_.reset(DGifOpen(&rest_, &GifSource::Read, &error));
-  if (!gif_) ThrowBroken(GifErrorString(error));
+  if (!gif_) ThrowBrokenGif(GifErrorString(error));
   FindFrame();
   // A frame that reaches beyond the canvas makes it larger, as it does in browsers.
   const GifImageDesc& frame = gif_->Image;
@@ -59,7 +59,7 @@ int GifSource::Read(GifFileType* gif, unsigned char* to, int count) {
 }
 
 void GifSource::Check(int result) const {
-  if (result == GIF_ERROR) ThrowBroken(GifErrorString(gif_->Error));
+  if (result == GIF_ERROR) ThrowBrokenGif(GifErrorString(gif_->Error));
 }
 
 void GifSource::FindFrame() {
@@ -67,7 +67,7 @@ void GifSource::FindFrame() {
     GifRecordType type = UNDEFINED_RECORD_TYPE;
     Check(DGifGetRecordType(gif_.get(), &type));
     if (type == EXTENSION_RECORD_TYPE) ReadExtension();
-    if (type == TERMINATE_RECORD_TYPE) ThrowBroken("it has no picture");
+    if (type == TERMINATE_RECORD_TYPE) ThrowBrokenGif("it has no picture");
     if (type != IMAGE_DESC_RECORD_TYPE) continue;
     return Check(DGifGetImageDesc(gif_.get()));
   }
@@ -91,7 +91,7 @@ Picture GifSource::Decode(const ColorRules& rules) {
   const GifImageDesc& frame = gif_->Image;
   const ColorMapObject* const colours =
       frame.ColorMap != nullptr ? frame.ColorMap : gif_->SColorMap;
-  if (colours == nullptr) ThrowBroken("it has no colours");
+  if (colours == nullptr) ThrowBrokenGif("it has no colours");
   Picture picture = MakePicture(rules.channels);
   const std::size_t stride = std::size_t{width_} * picture.channels;
   std::vector<std::uint8_t> rgba(std::size_t{width_} * 4);  // transparent beside the frame

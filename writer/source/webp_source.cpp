@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-[[noreturn]] void ThrowBroken(const char* what) {
+[[noreturn]] void ThrowBrokenWebp(const char* what) {
   throw Error(ErrorCode::kCorrupt, std::string("broken WebP: ") + what);
 }
 
@@ -35,7 +35,7 @@ struct Frame {
 WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
   const WebPData data{reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
   demuxer_.reset(WebPDemux(&data));
-  if (!demuxer_) ThrowBroken("it ends early, or its chunks are damaged");
+  if (!demuxer_) ThrowBrokenWebp("it ends early, or its chunks are damaged");
   width_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_WIDTH);
   height_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_HEIGHT);
   profile_ = Chunk("ICCP");
@@ -55,13 +55,13 @@ Bytes WebpSource::Chunk(const char* name) const {
 
 Picture WebpSource::Decode(const ColorRules& rules) {
   Frame frame;
-  if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame.it) == 0) ThrowBroken("it has no picture");
+  if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame.it) == 0) ThrowBrokenWebp("it has no picture");
   const auto left = static_cast<std::uint32_t>(frame.it.x_offset);
   const auto top = static_cast<std::uint32_t>(frame.it.y_offset);
   const auto width = static_cast<std::uint32_t>(frame.it.width);
   const auto height = static_cast<std::uint32_t>(frame.it.height);
   if (left > width_ || width > width_ - left || top > height_ || height > height_ - top) {
-    ThrowBroken("its first frame lies beside its canvas");
+    ThrowBrokenWebp("its first frame lies beside its canvas");
   }
   const bool opaque = frame.it.has_alpha == 0 && width == width_ && height == height_;
   const std::uint32_t values = opaque ? 3 : 4;
@@ -78,7 +78,7 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   config.output.u.RGBA.size =
       row_bytes * (height > 0 ? height - 1 : 0) + std::size_t{width} * values;
   const VP8StatusCode status = WebPDecode(frame.it.fragment.bytes, frame.it.fragment.size, &config);
-  if (status != VP8_STATUS_OK) ThrowBroken(SentenceOf(status));
+  if (status != VP8_STATUS_OK) ThrowBrokenWebp(SentenceOf(status));
   Picture picture = MakePicture(rules.channels);
   for (std::uint32_t y = 0; y < height_; ++y) {
     const std::uint8_t* const in = &canvas[y * row_bytes];

@@ -75,6 +75,7 @@ struct ConvertOptions {
   OnError on_error = OnError::kSkip;
   std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
   bool dry_run = false;                    // look, plan and count; write nothing
+  bool find_duplicates = false;  // look for sources that hold the same bytes; none is left out
 };
 
 struct ConvertProgress {
@@ -87,6 +88,12 @@ struct ConvertProgress {
 struct LeftOut {
   std::string path;  // relative to the source's root
   std::string reason;
+};
+
+// A source that holds the same bytes as another one.
+struct Duplicate {
+  std::string path;        // as LeftOut::path
+  std::string class_name;  // empty where there are no classes
 };
 
 struct ConvertSummary {
@@ -105,6 +112,11 @@ struct ConvertSummary {
   // it is broken or not about the image's kind of values.
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;  // images whose colours were brought to sRGB
+  // Images that are smaller than ConvertOptions::short_side, and stay so, or than `size`, and were
+  // enlarged.
+  std::uint64_t smaller = 0;
+  // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
+  std::vector<std::vector<Duplicate>> duplicates;
   std::vector<std::string> warnings;
   std::uint32_t block_samples = 0;
   std::uint64_t shard_samples = 0;  // planned samples in a shard

@@ -2,11 +2,11 @@
 // images. But for the last, nothing is decoded: payloads are copied as they are stored. Each is
 // compared with its checksum on the way.
 //
-// Every function but AppendToDataset() writes a new folder, which may exist if it is empty, and
-// leaves its inputs as they are. One that is interrupted leaves a folder without a manifest, which
-// readers refuse; remove it and begin again. Errors: kExists (the folder holds something),
-// kNotFound, kIo, kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState
-// (stopped).
+// Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
+// it is empty, and leaves its inputs as they are. One that is interrupted leaves a folder without a
+// manifest, which readers refuse; remove it and begin again. Errors: kExists (the folder holds
+// something), kNotFound, kIo, kCorrupt (an input that is damaged, with the place),
+// kInvalidArgument, kState (stopped).
 #pragma once
 
 #include <cstdint>
@@ -115,5 +115,13 @@ struct AppendSummary {
 // that was not converted everything.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
+
+// Puts all samples of a dataset, those that were added included, in a new random order (which
+// depends on the dataset and the seed alone): into new shards, which a new manifest names. The old
+// manifest stays as manifest-ID.json and so do its shards; whoever has the dataset open goes on
+// undisturbed. Nothing is decoded. The shards are made in `dataset` + ".repack"; an interrupted
+// call leaves the dataset as it was.
+EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed = 0,
+                          const EditHooks& hooks = {});
 
 }  // namespace sluice

@@ -1,0 +1,90 @@
+// sluice convert - and sluice append -: a tar archive on standard input.
+#include <cstdlib>
+
+#include <sluice/dataset.h>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+namespace {
+
+// An archive, by the system's tar, of `count` pictures with their classes.
+struct Archive {
+  TemporaryFolder folder;
+  std::string At(const std::string& name) const { return (folder / name).string(); }
+
+  explicit Archive(int count, std::uint64_t seed = 1) {
+    for (int i = 0; i < count; ++i) {
+      const std::string key = "s" + std::to_string(100 * seed + static_cast<std::uint64_t>(i));
+      WriteJpeg(folder / "files" / (key + ".jpg"),
+                MakePicture(40, 30, 3, seed + static_cast<std::uint64_t>(i)));
+      WriteBytes(folder / "files" / (key + ".cls"), i % 2 == 0 ? "even" : "odd");
+    }
+    WriteBytes(folder / "files" / "z.jpg", "no image");
+    const std::string command =
+        "tar -C '" + At("files") + "' --sort=name -cf '" + At("in.tar") + "' .";
+    REQUIRE(std::system(command.c_str()) == 0);
+  }
+};
+
+RunOptions From(const std::filesystem::path& file) {
+  RunOptions options;
+  options.in_file = file;
+  return options;
+}
+
+}  // namespace
+
+TEST_CASE("an archive from standard input gives the bytes that its file gives") {
+  const Archive archive(9);
+  const Outcome file = Sluice({"convert", archive.At("in.tar"), archive.At("file"), "--json"});
+  const Outcome pipe =
+      Sluice({"convert", "-", archive.At("pipe"), "--json"}, From(archive.At("in.tar")));
+  CHECK(file.exit_code == 3);
+  CHECK(pipe.exit_code == 3);
+  CHECK(JsonOf(pipe)["samples"] == 9);
+  for (const char* name : {"shard-00000.sluice", "manifest.json", "plan.json"}) {
+    CHECK(ReadBytes(archive.folder / "file" / name) == ReadBytes(archive.folder / "pipe" / name));
+  }
+  CHECK(ReadBytes(archive.folder / "pipe" / "skipped.tsv").find("standard-input.tar: z") !=
+        std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(archive.folder / "pipe.spool"));
+  // Given again, it finds all done.
+  const Outcome again =
+      Sluice({"convert", "-", archive.At("pipe"), "--json"}, From(archive.At("in.tar")));
+  CHECK(JsonOf(again)["found_done"] == 9);
+}
+
+TEST_CASE("append takes an archive from standard input") {
+  const Archive first(4);
+  const Archive second(6, 7);
+  const std::string data = first.At("data");
+  REQUIRE(Sluice({"convert", first.At("in.tar"), data, "--quiet"}).exit_code == 3);
+  const Outcome outcome = Sluice({"append", "-", data, "--json"}, From(second.At("in.tar")));
+  CHECK(outcome.exit_code == 3);
+  CHECK(JsonOf(outcome)["samples"] == 10);
+  CHECK(Dataset::Open(data).size() == 10);
+  CHECK_FALSE(std::filesystem::exists(data + ".spool"));
+}
+
+TEST_CASE("what comes from standard input and is no archive leaves nothing behind") {
+  const TemporaryFolder folder;
+  WriteBytes(folder / "text", std::string(5000, 'x'));
+  const std::string data = (folder / "data").string();
+  const Outcome outcome = Sluice({"convert", "-", data}, From(folder / "text"));
+  CHECK(outcome.exit_code == 1);
+  CHECK(outcome.err.find("no tar archive") != std::string::npos);
+  CHECK_FALSE(std::filesystem::exists(data + ".spool"));
+  CHECK_FALSE(std::filesystem::exists(data));
+  CHECK(Sluice({"convert", "-", "x.tar", data}, From(folder / "text")).exit_code == 2);
+  const Outcome nowhere =
+      Sluice({"convert", "-", (folder / "no" / "data").string()}, From(folder / "text"));
+  CHECK(nowhere.exit_code == 1);
+  CHECK(nowhere.err.find("cannot be put aside") != std::string::npos);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,186 @@
+// sluice preview: pictures of plain colours, found again where they should be.
+#include <fstream>
+
+#include <sluice/dataset.h>
+#include <sluice/dataset_writer.h>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Rgb = std::array<std::uint8_t, 3>;
+constexpr std::array<Rgb, 3> kColours = {{{200, 0, 0}, {0, 200, 0}, {0, 0, 200}}};
+
+// `count` pictures, the i-th of class i % 3 and all of that class's colour, as raw pixels.
+void WriteDataset(const std::filesystem::path& path, int count, std::uint32_t width,
+                  std::uint32_t height) {
+  DatasetWriter writer(
+      path, {{Field::Image(), Field::Label("label", {"a<b>", "owl & co", "\xC3\xA4pfel"})}});
+  for (int i = 0; i < count; ++i) {
+    SampleBuilder sample = writer.NewSample("k<" + std::to_string(i) + ">");
+    std::vector<std::byte> pixels;
+    for (std::uint32_t p = 0; p < width * height; ++p) {
+      for (const std::uint8_t value : kColours[static_cast<std::size_t>(i) % 3])
+        pixels.push_back(std::byte{value});
+    }
+    sample.SetPixels("image", width, height, 3, PixelType::kUint8, pixels);
+    sample.Set<std::int32_t>("label", i % 3);
+    writer.Add(sample);
+  }
+  writer.Finish();
+}
+
+std::size_t CountOf(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1))
+    ++count;
+  return count;
+}
+
+std::vector<std::byte> FromBase64(const std::string& text) {
+  const std::string digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::vector<std::byte> bytes;
+  unsigned bits = 0;
+  int count = 0;
+  for (const char letter : text) {
+    if (letter == '=') break;
+    bits = bits << 6 | static_cast<unsigned>(digits.find(letter));
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    bytes.push_back(static_cast<std::byte>(bits >> count));
+  }
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  WriteDataset(data, 6, 16, 8);
+  const std::string sheet = (folder / "sheets" / "sheet.png").string();
+  std::filesystem::create_directory(folder / "sheets");
+  const nlohmann::json answer = JsonOf(
+      Sluice({"preview", data, sheet, "--side", "16", "--columns", "3", "--count", "5", "--json"}));
+  CHECK(answer["pictures"] == 5);
+  CHECK(answer["samples"] == 6);
+  // Two of class 0, two of class 1, one of class 2: cells of 16 with a margin of 2.
+  REQUIRE(Sluice({"convert", (folder / "sheets").string(), (folder / "seen").string(), "--image",
+                  "raw", "--no-resize"})
+              .exit_code == 0);
+  const Image image = Dataset::Open(folder / "seen")[0].Decode();
+  REQUIRE(image.width == 3 * 18 + 2);
+  REQUIRE(image.height == 2 * 18 + 2);
+  const auto at = [&image](std::uint32_t x, std::uint32_t y) {
+    const auto* pixel = reinterpret_cast<const std::uint8_t*>(
+        &image.pixels[(std::size_t{y} * image.width + x) * 3]);
+    return Rgb{pixel[0], pixel[1], pixel[2]};
+  };
+  CHECK(at(10, 10) == kColours[0]);
+  CHECK(at(28, 10) == kColours[0]);
+  CHECK(at(46, 10) == kColours[1]);
+  CHECK(at(10, 28) == kColours[1]);
+  CHECK(at(28, 28) == kColours[2]);
+  CHECK(at(10, 4) ==
+        Rgb{24, 24, 24});  // a picture of 16x8 has its shape, in the middle of its cell
+  CHECK(at(46, 28) == Rgb{24, 24, 24});  // no sixth one
+}
+
+TEST_CASE("preview makes one page with pictures, labels and counts that needs nothing else") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  WriteDataset(data, 7, 40, 20);
+  const std::string file = (folder / "page.html").string();
+  const Outcome outcome = Sluice({"preview", data, file, "--side", "20"});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.out.find("7 pictures of 7 samples") != std::string::npos);
+  const std::string page = ReadBytes(file);
+  CHECK(CountOf(page, "<figure") == 7);
+  CHECK(CountOf(page, "src=\"data:image/jpeg;base64,") == 7);
+  CHECK(CountOf(page, "src=") == 7);
+  CHECK(CountOf(page, "href") == 0);
+  CHECK(CountOf(page, "url(") == 0);
+  CHECK(CountOf(page, "<script") == 0);
+  CHECK(CountOf(page, "http") == 0);
+  CHECK(CountOf(page, "<b>a&lt;b&gt;</b>") == 3);
+  CHECK(CountOf(page, "<b>owl &amp; co</b>") == 2);
+  CHECK(CountOf(page, "<b>\xC3\xA4pfel</b>") == 2);
+  CHECK(CountOf(page, "k&lt;6&gt;") == 2);  // caption and title
+  CHECK(CountOf(page, "<td>a&lt;b&gt;</td><td class=n>3</td>") == 1);
+  CHECK(CountOf(page, "<td>32 to 63</td><td class=n>7</td>") == 1);        // the longer side
+  CHECK(CountOf(page, "<td>wider than 2:1</td><td class=n>7</td>") == 1);  // 2:1 and on
+  // The last picture is of the third class, half as large as it is stored.
+  const std::string mark = "src=\"data:image/jpeg;base64,";
+  const std::size_t begin = page.rfind(mark) + mark.size();
+  const Picture picture = DecodeJpeg(FromBase64(page.substr(begin, page.find('"', begin) - begin)));
+  CHECK(picture.width == 20);
+  CHECK(picture.height == 10);
+  CHECK(picture.at(10, 5)[2] > 190);
+  CHECK(picture.at(10, 5)[0] < 10);
+}
+
+TEST_CASE("a preview of many samples looks at some and shows every class") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  WriteDataset(data, 5000, 1, 1);
+  const std::string file = (folder / "page.html").string();
+  const nlohmann::json answer =
+      JsonOf(Sluice({"preview", data, file, "--count", "9", "--side", "16", "--json"}));
+  CHECK(answer["probed"] == 4096);
+  CHECK(answer["pictures"] == 9);
+  const std::string page = ReadBytes(file);
+  CHECK(CountOf(page, "<b>a&lt;b&gt;</b>") == 3);
+  CHECK(CountOf(page, "<b>owl &amp; co</b>") == 3);
+  CHECK(CountOf(page, "<td>1 to 1</td><td class=n>4096</td>") == 1);
+  CHECK(page.find("those of 4096 samples") != std::string::npos);
+}
+
+TEST_CASE("a preview says which pictures are damaged and shows the others") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  WriteDataset(data, 4, 50, 50);
+  // Into the pixels of the sample in the middle of the shard.
+  const std::filesystem::path shard = folder / "data" / "shard-00000.sluice";
+  {
+    std::fstream stream(shard, std::ios::binary | std::ios::in | std::ios::out);
+    std::string bytes(ReadBytes(shard));
+    const std::size_t at = bytes.find(std::string("\0\xC8\0\0\xC8\0\0\xC8\0", 9));
+    REQUIRE(at != std::string::npos);
+    stream.seekp(static_cast<std::streamoff>(at + 300));
+    stream.put('x');
+  }
+  const std::string file = (folder / "page.html").string();
+  const Outcome outcome = Sluice({"preview", data, file, "--json"});
+  CHECK(outcome.exit_code == 1);
+  const nlohmann::json answer = JsonOf(outcome);
+  CHECK(answer["damaged"].size() == 1);
+  CHECK(answer["damaged"][0].get<std::string>().find("shard-00000.sluice") != std::string::npos);
+  CHECK(CountOf(ReadBytes(file), "<img") == 3);
+  CHECK(CountOf(ReadBytes(file), "class=bad") == 1);
+}
+
+TEST_CASE("wrong usage of preview ends with 2 and writes nothing") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  WriteDataset(data, 1, 1, 1);
+  const auto code = [&](const char* out, const Words& more) {
+    Words words = {"preview", data, (folder / out).string()};
+    words.insert(words.end(), more.begin(), more.end());
+    const Outcome outcome = Sluice(words);
+    CHECK_FALSE(std::filesystem::exists(folder / out));
+    return outcome.exit_code;
+  };
+  CHECK(code("a.gif", {}) == 2);
+  CHECK(code("a.html", {"--columns", "3"}) == 2);
+  CHECK(code("a.png", {"--count", "10000", "--side", "1024"}) == 2);
+  CHECK(code("a.png", {"--side", "8"}) == 2);
+  CHECK(code("nowhere/a.png", {}) == 1);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,74 @@
+#include "writer/convert/suspicions.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+// Classes that differ by more are usually weighted, or were put together by mistake.
+constexpr std::uint64_t kUnevenRatio = 10;
+
+std::string ClassText(const ConvertSummary& summary, std::size_t number) {
+  return "class " + std::to_string(number) + " (" + summary.classes[number] + ")";
+}
+
+void AddClasses(ConvertSummary& summary) {
+  std::size_t least = summary.class_counts.size();
+  std::size_t most = least;
+  for (std::size_t c = 0; c < summary.class_counts.size(); ++c) {
+    const std::uint64_t count = summary.class_counts[c];
+    if (count == 0) {
+      summary.warnings.push_back(ClassText(summary, c) + " has no sample; it keeps its number");
+      continue;
+    }
+    if (least == summary.class_counts.size() || count < summary.class_counts[least]) least = c;
+    if (most == summary.class_counts.size() || count > summary.class_counts[most]) most = c;
+  }
+  if (most == summary.class_counts.size()) return;
+  const std::uint64_t fewest = summary.class_counts[least];
+  const std::uint64_t largest = summary.class_counts[most];
+  if (largest / kUnevenRatio < fewest) return;
+  summary.warnings.push_back("the classes are very uneven: " + ClassText(summary, least) + " has " +
+                             std::to_string(fewest) + (fewest == 1 ? " sample, " : " samples, ") +
+                             ClassText(summary, most) + " " + std::to_string(largest));
+}
+
+void AddSmaller(const ConvertOptions& options, ConvertSummary& summary) {
+  if (summary.smaller == 0) return;
+  const bool one = summary.smaller == 1;
+  std::string text = std::to_string(summary.smaller) + (one ? " image is" : " images are");
+  text += " smaller than ";
+  if (options.size) {
+    text += std::to_string(options.size->width) + "x" + std::to_string(options.size->height) +
+            " and w" + (one ? "as" : "ere") + " enlarged";
+  } else {
+    text += std::to_string(options.short_side.value_or(0)) + " pixels on the shorter side and " +
+            (one ? "stays" : "stay") + " so";
+  }
+  summary.warnings.push_back(text);
+}
+
+void AddDuplicates(ConvertSummary& summary) {
+  const auto across = std::count_if(
+      summary.duplicates.begin(), summary.duplicates.end(),
+      [](const std::vector<Duplicate>& group) {
+        return std::any_of(group.begin(), group.end(), [&group](const Duplicate& file) {
+          return file.class_name != group.front().class_name;
+        });
+      });
+  if (across == 0) return;
+  summary.warnings.push_back(std::to_string(across) +
+                             (across == 1 ? " image lies" : " images lie") +
+                             " in more than one class with the same bytes");
+}
+
+}  // namespace
+
+void AddSuspicions(const ConvertOptions& options, ConvertSummary& summary) {
+  AddClasses(summary);
+  AddSmaller(options, summary);
+  AddDuplicates(summary);
+}
+
+}  // namespace sluice

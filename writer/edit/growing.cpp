@@ -1,0 +1,92 @@
+#include "writer/edit/growing.h"
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "writer/edit/dataset_build.h"
+
+namespace sluice {
+
+namespace {
+
+bool IsManifestName(const std::string& name) {
+  return name == kManifestName || (name.starts_with("manifest-") && name.ends_with(".json"));
+}
+
+// Of all manifests of the folder, the old ones included. One that cannot be read names nothing that
+// could still be opened by it.
+std::set<std::string> NamesInUse(const std::filesystem::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (!IsManifestName(entry.path().filename().string())) continue;
+    std::vector<std::byte> text;
+    try {
+      ReadFile(entry.path(), kMaxManifestBytes, text);
+      Id128 id;
+      const Manifest manifest = ManifestFromJson(AsText(text), entry.path().string(), id);
+      for (const ManifestShard& shard : manifest.shards)
+        names.insert(shard.file);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported) throw;
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+NewManifest::NewManifest(const std::filesystem::path& folder, bool with_shards)
+    : folder_(folder), manifest_(ReadManifest(folder, old_id_)), used_(NamesInUse(folder)) {
+  next_ = static_cast<std::uint32_t>(manifest_.shards.size());
+  if (with_shards) return;
+  Manifest empty = BeginManifest(manifest_.name, manifest_.schema);
+  empty.made = manifest_.made;
+  manifest_ = std::move(empty);
+}
+
+std::string NewManifest::FreeName() {
+  for (;;) {
+    if (next_ >= kMaxShards) {
+      throw Error(ErrorCode::kLimit, folder_.string(), "a dataset has at most 1000000 shards");
+    }
+    std::string name = ShardFileName(next_++);
+    if (used_.insert(name).second) return name;
+  }
+}
+
+void NewManifest::Take(const std::filesystem::path& from, FinishedShard survey) {
+  survey.shard.file = FreeName();
+  // A call that was killed may have left a file of that name that no manifest knows.
+  const std::filesystem::path to = folder_ / survey.shard.file;
+  std::filesystem::remove(to);
+  LinkOrCopy(from, to);
+  AddShard(survey, manifest_);
+}
+
+EditSummary NewManifest::Finish() {
+  SyncFolder(folder_);  // the new shards' names, before a manifest names them
+  std::vector<std::byte> old;
+  ReadFile(folder_ / kManifestName, kMaxManifestBytes, old);
+  WriteFile(folder_ / ("manifest-" + ToHex(old_id_) + ".json"), old);
+  Id128 id;
+  const std::string text = ManifestToJson(manifest_, id);
+  WriteFile(folder_ / kManifestName, AsBytes(text));
+  return Summarize(manifest_);
+}
+
+EditSummary Summarize(const Manifest& manifest) {
+  EditSummary summary;
+  summary.samples = manifest.samples;
+  summary.shards = manifest.shards.size();
+  for (const ManifestShard& shard : manifest.shards)
+    summary.bytes += shard.bytes;
+  summary.classes = ClassesOf(manifest.schema);
+  return summary;
+}
+
+std::vector<std::string> ClassesOf(const Schema& schema) {
+  const std::size_t field = ClassField(schema);
+  return field == Schema::kNone ? std::vector<std::string>() : schema.fields[field].classes;
+}
+
+}  // namespace sluice

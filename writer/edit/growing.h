@@ -1,0 +1,45 @@
+// A dataset whose manifest is replaced by one that names other shards of the same folder.
+//
+// Whoever has opened the old manifest goes on undisturbed: it stays under its id, and so does every
+// shard that it names.
+#pragma once
+
+#include <set>
+
+#include <sluice/dataset_edit.h>
+
+#include "writer/edit/stored_dataset.h"
+#include "writer/shard_writer.h"
+
+namespace sluice {
+
+class NewManifest {
+ public:
+  // Begins with the shards of `folder`'s manifest, or with none of them.
+  NewManifest(const std::filesystem::path& folder, bool with_shards);
+
+  const Manifest& manifest() const noexcept { return manifest_; }
+  void SetMade(std::string made) { manifest_.made = std::move(made); }
+
+  // Takes a shard that lies elsewhere over, under a name that no manifest of the folder uses.
+  // `survey`: its line and totals.
+  void Take(const std::filesystem::path& from, FinishedShard survey);
+
+  // Puts the manifest in the old one's place.
+  EditSummary Finish();
+
+ private:
+  std::string FreeName();
+
+  std::filesystem::path folder_;
+  Id128 old_id_;
+  Manifest manifest_;
+  std::set<std::string> used_;  // names of shards that a manifest of the folder knows
+  std::uint32_t next_ = 0;
+};
+
+EditSummary Summarize(const Manifest& manifest);
+
+std::vector<std::string> ClassesOf(const Schema& schema);
+
+}  // namespace sluice

@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <deque>
+#include <numeric>
+#include <optional>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/dataset_edit.h>
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/random.h"
+#include "writer/convert/dataset_folder.h"
+#include "writer/edit/dataset_build.h"
+#include "writer/edit/growing.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMostMapped = 4096;  // shards at a time; a process may have 65,530 mappings
+
+// Samples by their number, out of shards that are opened as they are needed.
+class SampleReader {
+ public:
+  explicit SampleReader(const StoredDataset& dataset)
+      : dataset_(dataset), shards_(dataset.manifest.shards.size()) {
+    std::uint64_t end = 0;
+    for (const ManifestShard& shard : dataset.manifest.shards)
+      ends_.push_back(end += shard.samples);
+  }
+
+  EncodedSample Read(std::uint64_t sample) {
+    const auto shard = static_cast<std::size_t>(
+        std::upper_bound(ends_.begin(), ends_.end(), sample) - ends_.begin());
+    const std::uint64_t first = shard == 0 ? 0 : ends_[shard - 1];
+    return CopySample(Open(shard), sample - first);
+  }
+
+  const ShardFile& Open(std::size_t shard) {
+    if (!shards_[shard]) {
+      if (open_.size() == kMostMapped) {
+        shards_[open_.front()].reset();
+        open_.pop_front();
+      }
+      const ManifestShard& entry = dataset_.manifest.shards[shard];
+      shards_[shard].emplace(dataset_.folder / entry.file, dataset_.manifest.schema,
+                             ShardExpectation::Of(entry));
+      open_.push_back(shard);
+    }
+    return *shards_[shard];
+  }
+
+ private:
+  const StoredDataset& dataset_;
+  std::vector<std::uint64_t> ends_;
+  std::vector<std::optional<ShardFile>> shards_;
+  std::deque<std::size_t> open_;
+};
+
+// Fisher and Yates, from the end. The stream of its own keeps it from being the conversion's order
+// again.
+std::vector<std::uint64_t> Permutation(std::uint64_t size, std::uint64_t seed) {
+  std::vector<std::uint64_t> order(size);
+  std::iota(order.begin(), order.end(), std::uint64_t{0});
+  RandomStream random(seed, Purpose::kConvertOrder, 1);
+  for (std::uint64_t left = size; left > 1; --left)
+    std::swap(order[left - 1], order[random.Below(left)]);
+  return order;
+}
+
+// How the dataset was made, which later additions go by, and that it was permuted since.
+std::string MadeByRepack(const std::string& before, const Id128& from, std::uint64_t seed) {
+  nlohmann::json made = nlohmann::json::parse(before, nullptr, false);
+  if (!made.is_object()) made = nlohmann::json::object();
+  made["repacked"] = {{"from", ToHex(from)}, {"seed", seed}};
+  return made.dump();
+}
+
+void WriteShards(const StoredDataset& stored, std::uint64_t seed, DatasetBuild& build) {
+  SampleReader reader(stored);
+  const std::uint32_t block_samples = reader.Open(0).block_samples();
+  const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
+                              std::as_bytes(std::span<const std::uint64_t>(&seed, 1))});
+  std::uint64_t bytes = 0;  // of the shard in the making
+  std::uint32_t number = 0;
+  const RowLayout layout(stored.manifest.schema);
+  for (const std::uint64_t sample : Permutation(stored.manifest.samples, seed)) {
+    if (bytes == 0 || bytes > kShardBytes) {
+      build.EndShard();
+      build.BeginShard(ShardId(std::as_bytes(std::span(base.bytes)), number++), block_samples);
+      bytes = 0;
+    }
+    EncodedSample copy = reader.Read(sample);
+    bytes += BlockBytesOf(copy, stored.manifest.schema, layout);
+    build.Add(std::move(copy));
+  }
+}
+
+}  // namespace
+
+EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed,
+                          const EditHooks& hooks) {
+  std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
+  const StoredDataset stored(folder);
+  const FileHandle lock = LockFolder(folder);
+  std::filesystem::path staging = folder;
+  staging += ".repack";
+  std::filesystem::remove_all(staging);  // of a call that was killed
+  EditSummary summary;
+  try {
+    DatasetBuild build(staging, stored.manifest.name, stored.manifest.schema,
+                       stored.manifest.samples, hooks);
+    WriteShards(stored, seed, build);
+    const std::string made = MadeByRepack(stored.manifest.made, stored.id, seed);
+    build.Finish(made);
+    NewManifest manifest(folder, false);
+    manifest.SetMade(made);
+    const StoredDataset fresh(staging);
+    for (std::size_t s = 0; s < fresh.manifest.shards.size(); ++s) {
+      const std::string& file = fresh.manifest.shards[s].file;
+      manifest.Take(staging / file, SurveyShard(fresh.Open(s), file));
+    }
+    summary = manifest.Finish();
+  } catch (...) {
+    std::error_code ignored;
+    std::filesystem::remove_all(staging, ignored);
+    throw;
+  }
+  std::filesystem::remove_all(staging);
+  return summary;
+}
+
+}  // namespace sluice
