@@ -6,6 +6,7 @@
 #include "bench/advise/command.h"
 #include "bench/compare_command.h"
 #include "bench/contend_command.h"
+#include "bench/convert_command.h"
 #include "bench/decode.h"
 #include "bench/epoch.h"
 #include "bench/gate_command.h"
@@ -29,10 +30,10 @@ int main(int argc, char** argv) {
   return sluice::cli::RunProgram(
       program,
       {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
-       sluice::bench::AddCompareCommand(program), sluice::bench::AddGateCommand(program),
-       sluice::bench::AddIoCommand(program), sluice::bench::AddAdviseCommand(program),
-       sluice::bench::AddOrderCommand(program), sluice::bench::AddContendCommand(program),
-       sluice::cli::AddCompletionCommand(program),
+       sluice::bench::AddCompareCommand(program), sluice::bench::AddConvertCommand(program),
+       sluice::bench::AddGateCommand(program), sluice::bench::AddIoCommand(program),
+       sluice::bench::AddAdviseCommand(program), sluice::bench::AddOrderCommand(program),
+       sluice::bench::AddContendCommand(program), sluice::cli::AddCompletionCommand(program),
        sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
       argc, argv);
 }

@@ -35,7 +35,7 @@ has() {  # has ENVIRONMENT MODULE: found, not loaded: some take ten seconds for 
 }
 
 # What plays them lies beside them.
-cp "$here/contend.py" "$folder/"
+cp "$here/contend.py" "$here/convert_ffcv.py" "$folder/"
 mkdir -p "$folder/contend"
 cp "$here"/contend/*.py "$folder/contend/"
 
