@@ -22,6 +22,14 @@ DiskModel::File& DiskModel::Now(const std::string& path) {
   return files_[*file];
 }
 
+void DiskModel::Begin(const std::map<std::string, std::string>& content) {
+  made_ = made_surely_ = true;
+  for (const auto& [name, text] : content) {
+    names_[name] = {files_.size()};
+    files_.push_back({text, text});
+  }
+}
+
 void DiskModel::Apply(const RecordedCall& call) {
   switch (call.call) {
     case FileCall::kCreate: {
@@ -57,7 +65,17 @@ void DiskModel::Apply(const RecordedCall& call) {
       MeaningsOf(NameIn(call.path)).emplace_back();
       break;
     }
-    case FileCall::kUnlink: MeaningsOf(NameIn(call.path)).emplace_back(); break;
+    case FileCall::kLink:
+      MeaningsOf(NameIn(call.to)).emplace_back(files_.size());
+      files_.push_back({call.data, call.data});
+      break;
+    case FileCall::kUnlink:
+      if (call.path == folder_) {
+        removed_ = true;
+        break;
+      }
+      MeaningsOf(NameIn(call.path)).emplace_back();
+      break;
     case FileCall::kMakeFolder: made_ = true; break;
     case FileCall::kClose: break;
   }
@@ -77,7 +95,7 @@ std::vector<std::string> DiskModel::ContentsOf(const File& file) {
 }
 
 void DiskModel::ForEachState(const std::function<void(const DiskState&)>& visit) const {
-  if (!made_surely_) visit(std::nullopt);
+  if (!made_surely_ || removed_) visit(std::nullopt);
   if (!made_) return;
   // For each name the contents it may have; nullopt: it is not there.
   std::vector<std::pair<std::string, std::vector<std::optional<std::string>>>> choices;

@@ -25,8 +25,11 @@ class DiskModel {
   // Of one folder without sub-folders, which is not there yet.
   explicit DiskModel(std::string folder) : folder_(std::move(folder)) {}
 
-  // Follows a call that has been done. Calls on other folders than this one and its parent are
-  // passed over.
+  // The folder was there, with these files, long before.
+  void Begin(const std::map<std::string, std::string>& content);
+
+  // Follows a call that has been done, on this folder or its parent. A link comes from another
+  // folder; its `data` is what the file holds, which is on the disk already.
   void Apply(const RecordedCall& call);
 
   // Calls `visit` for each state that the disk may be in if the power fails now. Of the parts of a
@@ -52,6 +55,7 @@ class DiskModel {
   std::string folder_;
   bool made_ = false;  // the folder
   bool made_surely_ = false;
+  bool removed_ = false;
   std::vector<File> files_;
   std::map<std::string, Meanings> names_;
 };

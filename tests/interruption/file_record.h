@@ -1,8 +1,8 @@
 // What a program asked of the file system, call by call: the record that file_seam.cpp writes.
 //
 // A program that runs with the seam (LD_PRELOAD) counts its changing calls on one folder: creating
-// a file, write, fsync, close of a written file, rename, unlink, mkdir. Each is recorded once it
-// has been done. What the seam is to do comes through the environment:
+// a file, write, fsync, close of a written file, rename, link, unlink, mkdir. Each is recorded once
+// it has been done. What the seam is to do comes through the environment:
 //   SLUICE_SEAM_FOLDER  the folder, as the program names it (an absolute path)
 //   SLUICE_SEAM_RECORD  the file that the record is appended to; none: no record
 //   SLUICE_SEAM_DO      "kill:N" or "stop:N": SIGKILL or SIGSTOP before call N (from 0);
@@ -27,12 +27,13 @@ enum class FileCall : std::uint8_t {
   kRename,
   kUnlink,
   kMakeFolder,
+  kLink,  // a file gets a second name
 };
 
 struct RecordedCall {
   FileCall call = FileCall::kCreate;
   std::string path;
-  std::string to;            // of a rename
+  std::string to;            // of a rename or link
   std::uint64_t offset = 0;  // of a write
   std::string data;          // of a write
 };

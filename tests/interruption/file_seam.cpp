@@ -19,7 +19,7 @@
 namespace {
 
 constexpr std::uint64_t kCreate = 1, kWrite = 2, kSync = 3, kClose = 4, kRename = 5, kUnlink = 6,
-                        kMakeFolder = 7;
+                        kMakeFolder = 7, kLink = 8;
 constexpr int kMaxFiles = 1024;
 constexpr std::size_t kMaxPath = 512;
 
@@ -196,6 +196,16 @@ int Rename(int from_at, const char* from, int to_at, const char* to, unsigned fl
   return result;
 }
 
+int Link(int from_at, const char* from, int to_at, const char* to, int flags) {
+  Prepare();
+  if (!Watched(to)) return static_cast<int>(syscall(SYS_linkat, from_at, from, to_at, to, flags));
+  const std::lock_guard lock(seam.mutex);
+  if (const int error = Before(true)) return Fail(error);
+  const int result = static_cast<int>(syscall(SYS_linkat, from_at, from, to_at, to, flags));
+  if (result == 0) Record(kLink, from, to, 0, "", 0);
+  return result;
+}
+
 int Unlink(int at, const char* path, int flags) {
   Prepare();
   if (!Watched(path)) return static_cast<int>(syscall(SYS_unlinkat, at, path, flags));
@@ -263,6 +273,12 @@ int rename(const char* from, const char* to) {
 }
 int renameat(int from_at, const char* from, int to_at, const char* to) {
   return Rename(from_at, from, to_at, to, 0);
+}
+int link(const char* from, const char* to) {
+  return Link(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+int linkat(int from_at, const char* from, int to_at, const char* to, int flags) {
+  return Link(from_at, from, to_at, to, flags);
 }
 int unlink(const char* path) {
   return Unlink(AT_FDCWD, path, 0);

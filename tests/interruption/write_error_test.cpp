@@ -22,6 +22,7 @@ std::vector<int> ErrorsOf(FileCall call) {
     case FileCall::kMakeFolder: return {EACCES};
     case FileCall::kSync:
     case FileCall::kClose: return {EIO};
+    case FileCall::kLink:
     case FileCall::kUnlink: break;
   }
   return {};

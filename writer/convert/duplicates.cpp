@@ -65,11 +65,10 @@ std::vector<std::vector<Duplicate>> NameDuplicates(
   for (const std::vector<std::size_t>& group : groups) {
     std::vector<Duplicate>& names = named.emplace_back();
     for (const std::size_t i : group) {
-      names.push_back(
-          {sources.KeyForPeople(i),
-           sources.labelled
-               ? sources.classes.at(static_cast<std::size_t>(sources.sources[i].label))
-               : std::string()});
+      names.push_back({sources.KeyForPeople(i),
+                       sources.labelled
+                           ? sources.classes.at(static_cast<std::size_t>(sources.sources[i].label))
+                           : std::string()});
     }
   }
   return named;
@@ -79,8 +78,8 @@ std::string DuplicatesTable(const std::vector<std::vector<Duplicate>>& groups) {
   std::string table = "group\tpath\tclass\n";
   for (std::size_t g = 0; g < groups.size(); ++g) {
     for (const Duplicate& file : groups[g]) {
-      table += std::to_string(g) + '\t' + ToTsvCell(file.path) + '\t' +
-               ToTsvCell(file.class_name) + '\n';
+      table += std::to_string(g) + '\t' + ToTsvCell(file.path) + '\t' + ToTsvCell(file.class_name) +
+               '\n';
     }
   }
   return table;

@@ -1,0 +1,236 @@
+// Additions to a dataset that are killed, or lose power, at any moment: the dataset is always
+// whole, with the samples it had or with all, and the same command goes on to what an uninterrupted
+// one makes.
+#include <chrono>
+#include <csignal>
+#include <set>
+
+#include <sluice/dataset.h>
+#include <sluice/dataset_edit.h>
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/random.h"
+#include "tests/catch.h"
+#include "tests/interruption/conversion.h"
+#include "tests/interruption/disk_model.h"
+#include "tests/tools/sources.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// A dataset of one shard, and pictures that make `shards` more.
+class Addition {
+ public:
+  explicit Addition(int shards) {
+    WriteClasses(folder_ / "first", 2, 60, 50);
+    WriteClasses(folder_ / "second", (shards * 8 + 2) / 3, 50, 60);
+    REQUIRE(Sluice({"convert", (folder_ / "first").string(), (folder_ / "before").string(),
+                    "--size", "200x160", "--image", "raw", "--shard-size", "1MB", "--threads", "2"})
+                .exit_code == 0);
+    before_ = ContentsOf(folder_ / "before");
+    const auto data = Fresh();
+    REQUIRE(Run(data).exit_code == 0);
+    after_ = ContentsOf(data);
+    all_ = Dataset::Open(data).size();
+    REQUIRE(after_.size() >= before_.size() + 1 + static_cast<std::size_t>(shards));
+  }
+
+  const TemporaryFolder& folder() const { return folder_; }
+  const Contents& before() const { return before_; }
+  const Contents& after() const { return after_; }
+  std::filesystem::path source() const { return folder_ / "second"; }
+
+  // The dataset as it was, in a folder of its own, where what is made beside it lies as well.
+  std::filesystem::path Fresh() const {
+    const auto work = folder_ / "work";
+    std::filesystem::remove_all(work);
+    std::filesystem::create_directory(work);
+    std::filesystem::copy(folder_ / "before", work / "data");
+    return work / "data";
+  }
+  static std::filesystem::path Staging(const std::filesystem::path& data) {
+    return data.string() + ".append";
+  }
+
+  Words Command(const std::filesystem::path& data) const {
+    return {"append", source().string(), data.string(), "--threads", "2"};
+  }
+  Outcome Run(const std::filesystem::path& data, const std::string& action = {},
+              const std::filesystem::path& record = {}) const {
+    if (action.empty() && record.empty()) return Sluice(Command(data));
+    return Sluice(Command(data), Conversion::WithSeam(data.parent_path(), action, record));
+  }
+
+  // Whole, with the samples it had or with all.
+  void CheckWhole(const std::filesystem::path& data) const {
+    const Dataset dataset = Dataset::Open(data);
+    const bool whole = dataset.size() == 6 || dataset.size() == all_;
+    CHECK(whole);
+    for (std::uint64_t i = 0; i < dataset.size(); ++i)
+      CHECK(dataset[i].Payload().width == 200);
+  }
+  void CheckGoesOn(const std::filesystem::path& data) const {
+    const bool had_all = Dataset::Open(data).size() == all_;
+    const Outcome outcome = Run(data);
+    INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
+    // What was done, but for the very end of the tidying up, cannot be told from what is done
+    // twice.
+    const bool twice = had_all && outcome.exit_code == 2 &&
+                       outcome.err.find("holds these samples already") != std::string::npos;
+    CHECK((outcome.exit_code == 0 || twice));
+    CHECK(ContentsOf(data) == after_);
+    CHECK_FALSE(std::filesystem::exists(Staging(data)));
+  }
+
+ private:
+  TemporaryFolder folder_;
+  Contents before_, after_;
+  std::uint64_t all_ = 0;  // samples
+};
+
+void KillBeforeCalls(int shards, std::size_t first, std::size_t step) {
+  const Addition addition(shards);
+  const auto record = addition.folder() / "record";
+  REQUIRE(addition.Run(addition.Fresh(), "", record).exit_code == 0);
+  const std::size_t calls = ReadRecord(record).size();
+  REQUIRE(calls > 30);
+  for (std::size_t call = first; call < calls; call += step) {
+    INFO("killed before call " << call << " of " << calls);
+    const auto data = addition.Fresh();
+    CHECK(addition.Run(data, "kill:" + std::to_string(call)).signal == SIGKILL);
+    addition.CheckWhole(data);
+    addition.CheckGoesOn(data);
+  }
+}
+
+void KillAdditions(int kills) {
+  const Addition addition(3);
+  const Clock::time_point start = Clock::now();
+  REQUIRE(addition.Run(addition.Fresh()).exit_code == 0);
+  const double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  RandomStream random(11, static_cast<Purpose>(999), 1);
+  for (int attempt = 0; attempt < kills; ++attempt) {
+    const auto data = addition.Fresh();
+    const std::chrono::duration<double> wait(whole * static_cast<double>(random.Below(1000)) /
+                                             1000);
+    Running running(SLUICE_COMMAND, addition.Command(data));
+    const Clock::time_point begin = Clock::now();
+    running.Wait([&](const Outcome&) {
+      if (Clock::now() - begin >= wait) running.Signal(SIGKILL);
+    });
+    addition.CheckWhole(data);
+    addition.CheckGoesOn(data);
+  }
+}
+
+std::string DigestOfFolder(const DiskState& state) {
+  if (!state) return "none";
+  std::string text;
+  for (const auto& [name, content] : *state)
+    text += name + " " + ToHex(Hash128(AsBytes(content))) + "\n";
+  return text;
+}
+
+void LayOutFolder(const DiskState& state, const std::filesystem::path& folder) {
+  std::filesystem::remove_all(folder);
+  if (!state) return;
+  std::filesystem::create_directory(folder);
+  for (const auto& [name, content] : *state)
+    WriteBytes(folder / name, content);
+}
+
+// The states of both folders, the dataset's and the one beside it, after each call of a recorded
+// addition.
+class AppendReplay {
+ public:
+  AppendReplay(const Addition& addition, std::size_t every) : addition_(addition), every_(every) {}
+
+  void Run() {
+    const auto recorded = addition_.Fresh();
+    const auto record = addition_.folder() / "record";
+    REQUIRE(addition_.Run(recorded, "", record).exit_code == 0);
+    DiskModel data(recorded.string());
+    data.Begin(addition_.before());
+    DiskModel staging(Addition::Staging(recorded).string());
+    std::size_t number = 0;
+    for (RecordedCall call : ReadRecord(record)) {
+      INFO("power lost after call " << number++);
+      const std::string& path = call.call == FileCall::kLink ? call.to : call.path;
+      const bool parent = path == recorded.parent_path().string();
+      const auto in = [&path](const std::string& folder) {
+        return path == folder || path.starts_with(folder + "/");
+      };
+      if (call.call == FileCall::kLink) {
+        call.data = addition_.after().at(std::filesystem::path(path).filename().string());
+      }
+      if (parent || in(Addition::Staging(recorded).string())) staging.Apply(call);
+      if (parent || in(recorded.string())) data.Apply(call);
+      data.ForEachState([&](const DiskState& one) {
+        staging.ForEachState([&](const DiskState& other) { Visit(one, other); });
+      });
+    }
+    CHECK(seen_.size() > 20);
+    data.ForEachState(
+        [&](const DiskState& state) { CHECK(state == DiskState(addition_.after())); });
+  }
+
+ private:
+  void Visit(const DiskState& data, const DiskState& staging) {
+    if (!seen_.insert(DigestOfFolder(data) + "beside it\n" + DigestOfFolder(staging)).second)
+      return;
+    if (seen_.size() % every_ != 0) return;
+    const auto path = addition_.folder() / "replayed";
+    LayOutFolder(data, path);
+    LayOutFolder(staging, Addition::Staging(path));
+    addition_.CheckWhole(path);
+    ConvertOptions options;
+    options.threads = 2;
+    try {
+      AppendToDataset(path, addition_.source(), options);
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kInvalidArgument);
+      CHECK(data == DiskState(addition_.after()));
+    }
+    CHECK(ContentsOf(path) == addition_.after());
+    CHECK_FALSE(std::filesystem::exists(Addition::Staging(path)));
+  }
+
+  const Addition& addition_;
+  std::size_t every_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace
+
+TEST_CASE("an addition killed before some of its file calls leaves a whole dataset and goes on") {
+  KillBeforeCalls(2, 4, 9);
+}
+
+TEST_CASE("an addition killed before any of its file calls goes on", "[slow]") {
+  KillBeforeCalls(3, 0, 1);
+}
+
+TEST_CASE("an addition killed at a random time goes on") {
+  KillAdditions(3);
+}
+
+TEST_CASE("additions killed 100 times at random go on", "[slow]") {
+  KillAdditions(100);
+}
+
+TEST_CASE("a power loss at any moment of an addition leaves a whole dataset that goes on") {
+  const Addition addition(1);
+  AppendReplay(addition, 11).Run();
+}
+
+TEST_CASE("each state a disk may hold after an addition lost power goes on", "[slow]") {
+  const Addition addition(2);
+  AppendReplay(addition, 1).Run();
+}
+
+}  // namespace sluice::test
