@@ -113,6 +113,15 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   AddOption(app, "--layout", "L", "nhwc (default) or nchw", [&loader](const std::string& text) {
     loader.layout = ParseChoice<Layout>(text, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   });
+  AddOption(app, "--device", "D",
+            "where batches are delivered: host (default), or\ncuda:N, the GPU of that number",
+            [&loader](const std::string& text) {
+              const bool cuda = text.rfind("cuda:", 0) == 0;
+              if (!cuda && text != "host") throw cli::UsageError("it is host or cuda:N");
+              loader.device =
+                  cuda ? Device::Cuda(static_cast<int>(ParseInteger(text.substr(5), 0, 1023)))
+                       : Device();
+            });
   AddStorageOptions(app, loader);
   AddOption(app, "--verify", "WHEN",
             "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "

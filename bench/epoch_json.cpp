@@ -50,6 +50,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"shuffle", NameOf(options.loader.shuffle)},
                {"seed", options.loader.seed},
                {"layout", options.loader.layout == Layout::kNHWC ? "nhwc" : "nchw"},
+               {"device", options.loader.device.name()},
                {"verify", NameOf(options.loader.verify)},
                {"repeat", options.repeat},
                {"most_batches", options.most_batches},

@@ -137,7 +137,10 @@ class EpochRunner {
       if (hooks_.on_span) {
         hooks_.on_span({epoch, batch.index(), batch.image().data, asked, got, Clock::now()});
       }
-      if (last) break;
+      if (last) {
+        batch.Synchronize();  // copies to a device are done in order
+        break;
+      }
       asked = Clock::now();
     }
     if (options_.step.milliseconds > 0 && figures.steps > 1) {

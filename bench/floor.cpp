@@ -30,7 +30,9 @@ void Floor::Gather(const LoaderOptions& options) {
   const Geometry geometry(options.transform);
   const std::uint64_t draw_seed = DrawSeed(options.seed, 0);
   copies_ = true;
-  Loader loader(dataset_, options);
+  LoaderOptions on_host = options;
+  on_host.device = Device();
+  Loader loader(dataset_, on_host);
   for (const Batch& batch : loader.Epoch(0)) {
     channels_ = static_cast<std::uint32_t>(batch.image().channels);
     for (const std::uint64_t index : batch.samples().first(batch.valid())) {

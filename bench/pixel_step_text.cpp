@@ -56,8 +56,10 @@ Transform Normalized(const std::string& value) {
   Normalize normalize{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
   if (value == "f16") {
     normalize.type = FloatType::kFloat16;
+  } else if (value == "bf16") {
+    normalize.type = FloatType::kBFloat16;
   } else if (!value.empty() && value != "f32") {
-    throw UsageError("normalize is followed by nothing, :f32 or :f16");
+    throw UsageError("normalize is followed by nothing, :f32, :f16 or :bf16");
   }
   return normalize;
 }

@@ -12,6 +12,7 @@
 #include "bench/gate_command.h"
 #include "bench/io.h"
 #include "bench/order.h"
+#include "bench/upload_command.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/manual.h"
@@ -32,8 +33,9 @@ int main(int argc, char** argv) {
       {sluice::bench::AddEpochCommand(program), sluice::bench::AddDecodeCommand(program),
        sluice::bench::AddCompareCommand(program), sluice::bench::AddConvertCommand(program),
        sluice::bench::AddGateCommand(program), sluice::bench::AddIoCommand(program),
-       sluice::bench::AddAdviseCommand(program), sluice::bench::AddOrderCommand(program),
-       sluice::bench::AddContendCommand(program), sluice::cli::AddCompletionCommand(program),
+       sluice::bench::AddUploadCommand(program), sluice::bench::AddAdviseCommand(program),
+       sluice::bench::AddOrderCommand(program), sluice::bench::AddContendCommand(program),
+       sluice::cli::AddCompletionCommand(program),
        sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
       argc, argv);
 }

@@ -15,7 +15,8 @@ const char* const kTransformHelp =
     "center:S, crop:S+P\n(random crop, P pixels of padding), flip, or none;\nS is N or WxH; "
     ":area behind a resize: by that filter. Then\njitter:B/C/S/H, gray:P, blur:K/S, "
     "solarize:T,\nposterize:B, equalize, autocontrast, invert,\nsharpness:F, erase:P and, last, "
-    "normalize or\nnormalize:f16 (ImageNet's mean and deviation).\nDefault: none where all images "
+    "normalize,\nnormalize:f16 or :bf16 (ImageNet's mean and deviation).\nDefault: none where all "
+    "images "
     "have one size, else "
     "rrc:224";
 

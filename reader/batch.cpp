@@ -44,7 +44,7 @@ std::uint64_t Batch::index() const noexcept {
   return slot_->index;
 }
 const ImageBatch& Batch::image() const noexcept {
-  return slot_->image;
+  return slot_->device != nullptr ? slot_->device->image : slot_->image;
 }
 std::span<const SampleFlag> Batch::flags() const noexcept {
   return std::span(slot_->flags).first(slot_->size);
@@ -55,9 +55,10 @@ std::span<const std::uint64_t> Batch::samples() const noexcept {
 
 const ImageBatch& Batch::image(std::string_view field) const {
   const SlotLayout& layout = *slot_->layout;
-  if (layout.image_field != Schema::kNone && layout.image_name == field) return slot_->image;
+  if (layout.image_field != Schema::kNone && layout.image_name == field) return image();
   const std::size_t further = Find(layout.further_images, field);
   if (further == Schema::kNone) RefuseAs(field, "image");
+  if (slot_->device != nullptr) return slot_->device->further_images[further];
   return slot_->further_images[further].image;
 }
 
@@ -67,6 +68,40 @@ std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) 
   const SlotLayout::ArrayField& array = slot_->layout->arrays[index];
   RequireType(name, array.dtype, type);
   return {slot_->memory.data() + array.offset, slot_->size * array.sample_bytes};
+}
+
+bool Batch::HoldsImage(std::string_view field) const noexcept {
+  const SlotLayout& layout = *slot_->layout;
+  return (layout.image_field != Schema::kNone && layout.image_name == field) ||
+         Find(layout.further_images, field) != Schema::kNone;
+}
+
+ArrayBatch Batch::DeviceArray(std::string_view name) const {
+  const std::size_t index = Find(slot_->layout->arrays, name);
+  if (index == Schema::kNone) RefuseAs(name, "fixed-shape array");
+  const SlotLayout::ArrayField& array = slot_->layout->arrays[index];
+  const std::byte* const first = slot_->device != nullptr ? slot_->device->At(array.offset)
+                                                          : slot_->memory.data() + array.offset;
+  return {first, array.dtype, slot_->size, array.shape, slot_->size * array.sample_bytes};
+}
+
+ArrayBatch Batch::DeviceArrayOf(std::string_view name, DType type) const {
+  const ArrayBatch array = DeviceArray(name);
+  RequireType(name, array.type, type);
+  return array;
+}
+
+const Device& Batch::device() const noexcept {
+  static const Device host;
+  return slot_->device != nullptr ? slot_->device->device() : host;
+}
+
+void Batch::WaitOn(DeviceStream stream) const {
+  if (slot_->device != nullptr) slot_->device->WaitOn(stream.handle);
+}
+
+void Batch::Synchronize() const {
+  if (slot_->device != nullptr) slot_->device->Synchronize();
 }
 
 VariableValues<std::byte> Batch::VariableBytes(std::string_view name, DType type) const {

@@ -12,10 +12,19 @@ constexpr double kWaitWorthMentioning = 0.05;
 constexpr double kIdleThreads = 0.2;
 // Below this share of its time on a processor, a decoding thread that met major faults was reading.
 constexpr double kReadingThreads = 0.7;
+// Copies that are under way for more than this share of the time are what a device waits for.
+constexpr double kBusyUpload = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
 
 double Share(double part, double rest) noexcept {
   return part + rest > 0 ? part / (part + rest) : 0;
+}
+
+// The trainer's thread runs ahead of its device, and waits for batches whoever is slow. Places that
+// were given back are free when the device is done with them: it is, or its copies are, what all
+// others wait for, where they wait for that.
+bool WaitsForDevice(const LoaderStats& stats) noexcept {
+  return stats.upload_wait_seconds > kIdleThreads * stats.seconds;
 }
 
 template <class... Arguments>
@@ -42,6 +51,9 @@ LoaderStats LoaderStats::Since(const LoaderStats& earlier) const {
   since.decode_wait_seconds -= earlier.decode_wait_seconds;
   since.decode_cpu_seconds -= earlier.decode_cpu_seconds;
   since.decode_major_faults -= earlier.decode_major_faults;
+  since.upload_bytes -= earlier.upload_bytes;
+  since.upload_seconds -= earlier.upload_seconds;
+  since.upload_wait_seconds -= earlier.upload_wait_seconds;
   since.consumer_wait_seconds -= earlier.consumer_wait_seconds;
   since.consumer_seconds -= earlier.consumer_seconds;
   const double before = earlier.ready_batches * static_cast<double>(earlier.batches);
@@ -53,6 +65,9 @@ LoaderStats LoaderStats::Since(const LoaderStats& earlier) const {
 Bound LoaderStats::bound() const noexcept {
   if (batches < kEnoughBatches) return Bound::kTooEarly;
   if (Share(consumer_wait_seconds, consumer_seconds) < kWaitWorthMentioning) return Bound::kTrainer;
+  if (WaitsForDevice(*this)) {
+    return upload_seconds > kBusyUpload * seconds ? Bound::kUpload : Bound::kTrainer;
+  }
   if (Share(decode_wait_seconds, decode_seconds) > kIdleThreads) {
     return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
   }
@@ -66,7 +81,19 @@ std::string LoaderStats::Verdict() const {
   const double idle = 100 * Share(decode_wait_seconds, decode_seconds);
   switch (bound()) {
     case Bound::kTooEarly: return "too early to say: fewer than 8 batches";
+    case Bound::kUpload:
+      return Sentence(
+          "bound by copies to the device: they were under way %.0f%% of the time, at %.1f GB/s; "
+          "batches of uint8 (Normalize, without MixUp or functions of your own), smaller ones, or "
+          "a wider bus help",
+          100 * upload_seconds / seconds, 1e-9 * double(upload_bytes) / upload_seconds);
     case Bound::kTrainer:
+      if (WaitsForDevice(*this)) {
+        return Sentence(
+            "bound by the trainer's device: batches lay ready, and for %.0f%% of the time the "
+            "loader waited for a place that it was done with",
+            100 * upload_wait_seconds / seconds);
+      }
       return Sentence(
           "bound by the trainer: it waited %.1f%% of its time, and %.1f of %llu batches lay ready; "
           "the decoding threads had nothing to do %.0f%% of theirs, so that fewer would do",

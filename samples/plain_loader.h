@@ -32,10 +32,17 @@
 
 #include <turbojpeg.h>
 
+enum class PlainAugment {
+  kRandomResizedCrop,  // and flip
+  kPaddedCrop,         // side x side out of the picture with 4 pixels of zeros around it, and flip
+  kNone,               // resized
+};
+
 struct PlainOptions {
   std::size_t batch_size = 256;
   unsigned threads = 2;
-  std::size_t side = 224;    // of the square that each picture becomes
+  std::size_t side = 224;  // of the square that each picture becomes
+  PlainAugment augment = PlainAugment::kRandomResizedCrop;
   std::size_t prefetch = 2;  // batches decoded ahead
   std::uint64_t seed = 0;
 };
@@ -108,6 +115,20 @@ class PlainDecoder {
         std::uint8_t* const target = out + (j * side + (flip ? side - 1 - i : i)) * 3;
         for (std::size_t c = 0; c < 3; ++c)
           target[c] = static_cast<std::uint8_t>(std::clamp(sum[c], 0.F, 255.F));
+      }
+    }
+  }
+
+  // side x side pixels from (x, y) on, which may lie outside: zeros there.
+  void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
+    for (std::size_t j = 0; j < side; ++j) {
+      for (std::size_t i = 0; i < side; ++i) {
+        const std::size_t at_x = static_cast<std::size_t>(x) + i;  // modulo 2^64 on the left
+        const std::size_t at_y = static_cast<std::size_t>(y) + j;
+        const bool inside = at_x < width_ && at_y < height_;
+        std::uint8_t* const target = out + (j * side + (flip ? side - 1 - i : i)) * 3;
+        for (std::size_t c = 0; c < 3; ++c)
+          target[c] = inside ? frame_[(at_y * width_ + at_x) * 3 + c] : std::uint8_t{0};
       }
     }
   }
@@ -276,10 +297,29 @@ class PlainLoader {
     std::seed_seq seed{options_.seed, epoch, std::uint64_t{file}};
     std::mt19937_64 random(seed);
     decoder.Load(files_[file]);
-    const PlainCrop crop = DrawCrop(decoder.width(), decoder.height(), random);
     const std::size_t row = place % options_.batch_size;
     Slot& slot = ring_[place / options_.batch_size % ring_.size()];
-    decoder.Resize(crop, options_.side, (random() & 1) != 0, &slot.pixels[row * RowBytes()]);
+    std::uint8_t* const out = &slot.pixels[row * RowBytes()];
+    switch (options_.augment) {
+      case PlainAugment::kRandomResizedCrop: {
+        const PlainCrop crop = DrawCrop(decoder.width(), decoder.height(), random);
+        decoder.Resize(crop, options_.side, (random() & 1) != 0, out);
+        break;
+      }
+      case PlainAugment::kPaddedCrop: {
+        constexpr std::ptrdiff_t kPadding = 4;
+        const auto last_x = static_cast<std::ptrdiff_t>(decoder.width() - options_.side);
+        const auto last_y = static_cast<std::ptrdiff_t>(decoder.height() - options_.side);
+        std::uniform_int_distribution<std::ptrdiff_t> x(-kPadding, last_x + kPadding);
+        std::uniform_int_distribution<std::ptrdiff_t> y(-kPadding, last_y + kPadding);
+        const std::ptrdiff_t left = x(random);
+        decoder.Cut(left, y(random), options_.side, (random() & 1) != 0, out);
+        break;
+      }
+      case PlainAugment::kNone:
+        decoder.Resize({0, 0, decoder.width(), decoder.height()}, options_.side, false, out);
+        break;
+    }
   }
 
   std::vector<std::string> files_;

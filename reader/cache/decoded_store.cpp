@@ -74,7 +74,7 @@ DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
                                        " bytes of memory left; set it lower, or name a folder on "
                                        "a local disk in cache_folder");
   }
-  memory_ = HostBuffer(budget, false);
+  memory_ = HostBuffer(budget);
 }
 
 bool DecodedStore::HasAll(const DatasetShape& dataset, std::uint64_t block) const noexcept {

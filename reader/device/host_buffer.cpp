@@ -5,14 +5,15 @@
 
 #include <sys/mman.h>
 
-#include "reader/device/pinned_memory.h"
+#include "reader/device/device_driver.h"
 
 namespace sluice {
 
-HostBuffer::HostBuffer(std::size_t bytes, bool pinned) : bytes_(bytes), pinned_(pinned) {
+HostBuffer::HostBuffer(std::size_t bytes, std::shared_ptr<DeviceDriver> driver)
+    : bytes_(bytes), driver_(std::move(driver)) {
   if (bytes == 0) return;
-  if (pinned) {
-    data_ = AllocatePinned(bytes);
+  if (driver_ != nullptr) {
+    data_ = driver_->AllocatePinned(bytes);
     return;
   }
   void* const memory =
@@ -26,19 +27,19 @@ HostBuffer::HostBuffer(std::size_t bytes, bool pinned) : bytes_(bytes), pinned_(
 HostBuffer::HostBuffer(HostBuffer&& other) noexcept
     : data_(std::exchange(other.data_, nullptr)),
       bytes_(std::exchange(other.bytes_, 0)),
-      pinned_(other.pinned_) {}
+      driver_(std::move(other.driver_)) {}
 
 HostBuffer& HostBuffer::operator=(HostBuffer&& other) noexcept {
   std::swap(data_, other.data_);
   std::swap(bytes_, other.bytes_);
-  std::swap(pinned_, other.pinned_);
+  std::swap(driver_, other.driver_);
   return *this;
 }
 
 HostBuffer::~HostBuffer() {
   if (data_ == nullptr) return;
-  if (pinned_) {
-    FreePinned(data_);
+  if (driver_ != nullptr) {
+    driver_->FreePinned(data_);
   } else {
     munmap(data_, bytes_);
   }

@@ -1,16 +1,19 @@
-// Memory for batches: page-aligned, taken once, page-locked if asked.
+// Memory for batches: page-aligned, taken once, page-locked if a device gives it.
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 namespace sluice {
+
+class DeviceDriver;
 
 class HostBuffer {
  public:
   HostBuffer() = default;
-  // Zeroed memory. Throws std::bad_alloc, and Error(kUnsupported) where page-locked memory is asked
-  // for and this build or this machine cannot give it.
-  HostBuffer(std::size_t bytes, bool pinned);
+  // Zeroed memory: page-locked by that driver, which it keeps; null: as the system gives it. Throws
+  // std::bad_alloc, and what the driver throws.
+  explicit HostBuffer(std::size_t bytes, std::shared_ptr<DeviceDriver> driver = nullptr);
   HostBuffer(HostBuffer&& other) noexcept;
   HostBuffer& operator=(HostBuffer&& other) noexcept;
   ~HostBuffer();
@@ -21,7 +24,7 @@ class HostBuffer {
  private:
   std::byte* data_ = nullptr;
   std::size_t bytes_ = 0;
-  bool pinned_ = false;
+  std::shared_ptr<DeviceDriver> driver_;
 };
 
 }  // namespace sluice

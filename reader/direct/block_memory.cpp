@@ -49,7 +49,7 @@ BlockMemory::Piece BlockMemory::Take(std::uint64_t bytes) {
         free_.pop_back();
       }
     }
-    if (buffer.size() == 0) buffer = HostBuffer(wanted, false);
+    if (buffer.size() == 0) buffer = HostBuffer(wanted);
     // Room for it when it comes back, where nothing may throw.
     free_.reserve(free_.size() + static_cast<std::size_t>(++pieces_));
     used_bytes_ += buffer.size();

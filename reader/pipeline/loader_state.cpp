@@ -22,6 +22,14 @@ std::size_t RowsAtOnce(const DatasetState& dataset, const SlotLayout& layout) {
   return std::clamp<std::uint64_t>(kRunBytes / std::max<std::uint64_t>(mean, 1), 1, kMostRows);
 }
 
+// What mixes numbers or is the user's own works on them, and on the host.
+bool MakesNumbersOnDevice(const LoaderOptions& options) {
+  return !options.device.is_host() && !options.sample_function && !options.batch_function &&
+         std::none_of(
+             options.transform.begin(), options.transform.end(),
+             [](const Transform& transform) { return std::holds_alternative<MixUp>(transform); });
+}
+
 // Masks are not resampled, and 16-bit images are stored raw.
 bool KeepsPictures(const SlotLayout& layout) {
   return layout.image_field != Schema::kNone && !layout.image_nearest &&
@@ -35,7 +43,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
       tuning_(TuningFor(options)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       geometry_(options_.transform),
-      program_(options_.transform),
+      program_(options_.transform, MakesNumbersOnDevice(options_)),
       choice_(FieldChoice::Of(*dataset_.state(), options_)),
       batch_program_(*dataset_.state(), options_, choice_),
       layout_(MakeSlotLayout(*dataset_.state(), options_, choice_, geometry_, program_,
@@ -66,10 +74,16 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   if (options_.direct) {
     direct_ = std::make_unique<DirectFiles>(std::make_shared<BlockMemory>(Memory().blocks));
   }
+  driver_ = DeviceAccess::Open(options_.device);
+  if (driver_ != nullptr) {
+    uploader_ =
+        std::make_unique<Uploader>(options_.device, driver_, layout_, program_, options_.layout);
+  } else if (options_.pinned) {
+    driver_ = OpenCuda(-1);
+  }
   const std::size_t count = 1 + tuning_.now().prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
-    auto slot = std::make_unique<Slot>();
-    Prepare(*slot, layout_, options_.pinned);
+    std::unique_ptr<Slot> slot = NewSlot();
     free_.push_back(slot.get());
     slots_.push_back(std::move(slot));
   }
@@ -92,8 +106,19 @@ Dataset LoaderState::WithOwnShards(const Dataset& dataset, const LoaderOptions& 
   return own;
 }
 
+std::unique_ptr<Slot> LoaderState::NewSlot() {
+  auto slot = std::make_unique<Slot>();
+  Prepare(*slot, layout_, driver_);
+  if (uploader_ != nullptr) slot->device = uploader_->NewSlot();
+  return slot;
+}
+
 LoaderState::~LoaderState() {
   Stop();
+  if (uploader_ == nullptr) return;
+  uploader_->Finish();
+  for (const std::unique_ptr<Slot>& slot : slots_)
+    if (slot->device != nullptr) slot->device->Finish();
 }
 
 void LoaderState::Stop() {
@@ -167,6 +192,7 @@ void LoaderState::Abandon() {
   give_up_.store(true, std::memory_order_relaxed);
   for (Slot* const slot : planned_) {
     slot->abandoned.store(true, std::memory_order_relaxed);
+    if (std::exchange(slot->to_upload, 0) > 0) --slot->in_hand;  // nobody will take it there
     if (slot->in_hand == 0) free_.push_back(slot);
   }
   planned_.clear();
@@ -241,6 +267,7 @@ void LoaderState::Advance() {
 }
 
 void LoaderState::Release(Slot* slot) {
+  if (slot->device != nullptr) slot->device->Release();
   {
     const std::lock_guard lock(mutex_);
     --held_;
@@ -258,7 +285,12 @@ ResumePoint LoaderState::State() {
 }
 
 LoaderMemory LoaderState::Memory() const {
-  return MemoryBound(*dataset_.state(), options_, layout_);
+  LoaderMemory memory = MemoryBound(*dataset_.state(), options_, layout_);
+  if (uploader_ != nullptr) {
+    memory.device = uploader_->device_bytes() +
+                    (1 + options_.prefetch + options_.hold) * uploader_->slot_bytes();
+  }
+  return memory;
 }
 
 LoaderStats LoaderState::Stats() {
@@ -273,6 +305,7 @@ LoaderStats LoaderState::StatsNow() {
   stats.threads = tuning_.now().threads;
   stats.read_ahead_depth_bytes = tuning_.now().read_ahead_bytes;
   stats.changes = tuning_.changes();
+  if (uploader_ != nullptr) stats.upload_bytes = uploader_->uploaded_bytes();
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
   if (decoded_ != nullptr) {
@@ -283,7 +316,7 @@ LoaderStats LoaderState::StatsNow() {
   const Clock::time_point now = Clock::now();
   stats.seconds = SecondsBetween(played_since_, now);
   stats.read_wait_seconds = planner_waits_.Seconds(now);
-  stats.read_seconds = stats.seconds - stats.read_wait_seconds;
+  stats.read_seconds = stats.seconds - stats.read_wait_seconds - stats.upload_wait_seconds;
   stats.decode_wait_seconds = worker_waits_.Seconds(now);
   stats.consumer_wait_seconds = consumer_waits_.Seconds(now);
   stats.consumer_seconds = stats.seconds - stats.consumer_wait_seconds;

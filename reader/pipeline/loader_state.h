@@ -25,6 +25,7 @@
 #include "reader/cache/decoded_store.h"
 #include "reader/cache/shard_stage.h"
 #include "reader/dataset_state.h"
+#include "reader/device/uploader.h"
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
 #include "reader/pipeline/batch_program.h"
@@ -75,6 +76,16 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
               std::size_t end_row, Clock::time_point begin, Clock::time_point end);
   void FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,
                   std::unique_lock<std::mutex>& lock);
+  std::unique_ptr<Slot> NewSlot();
+  // The rows are done, and the worker's hand is off the slot. Mutex held.
+  void CountDone(Slot& slot, std::size_t rows);
+  // Takes batches to the device whose rows are done, in the order of their delivery: what comes
+  // first must not wait for a place of what comes later. One thread at a time does it for all.
+  void UploadInOrder(std::unique_lock<std::mutex>& lock);
+  Slot* NextToUpload();  // mutex held; null: none
+  // Makes a slot whose batch was on the device ready for another one. Planner. False: no longer
+  // wanted.
+  bool Reclaim(Slot& slot);
   void Abandon();            // mutex held
   void Release(Slot* slot);  // the consumer is done with it; any thread
   void ResetForPlanning(Slot& slot);
@@ -114,7 +125,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   SlotLayout layout_;
   FollowPlan follow_;
   Deal deal_;
-  std::size_t rows_at_once_ = 1;  // what a worker takes
+  std::size_t rows_at_once_ = 1;          // what a worker takes
+  std::shared_ptr<DeviceDriver> driver_;  // of slots in page-locked memory; null: they are not
+  std::unique_ptr<Uploader> uploader_;    // LoaderOptions::device; null: the host
   std::vector<std::unique_ptr<Slot>> slots_;
   FaultLog faults_;
   std::unique_ptr<DecodedStore> decoded_;  // Cache::kDecoded
@@ -145,6 +158,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::vector<Slot*> free_;
   std::deque<Slot*> planned_;             // in order of delivery
   std::size_t handing_out_ = 0;           // in planned_: the first with rows nobody has taken
+  bool uploading_ = false;                // a thread is in UploadInOrder()
   std::size_t held_ = 0;                  // slots the consumer has
   std::shared_ptr<const Slot> repeated_;  // LoaderOptions::repeat_first_batch: the one
 

@@ -14,6 +14,7 @@ void LoaderState::ResetForPlanning(Slot& slot) {
   slot.handed_out = 0;
   slot.done = 0;
   slot.in_hand = 0;
+  slot.to_upload = 0;
   slot.left_out = 0;
   slot.error.reset();
   slot.abandoned.store(false, std::memory_order_relaxed);
@@ -32,8 +33,7 @@ void LoaderState::Lengthen(std::unique_lock<std::mutex>& lock) {
   lock.unlock();
   std::unique_ptr<Slot> slot;
   try {
-    slot = std::make_unique<Slot>();
-    Prepare(*slot, layout_, options_.pinned);
+    slot = NewSlot();
   } catch (const std::exception&) {
     slot.reset();  // no more memory: it stays as long as it is
   }
@@ -81,14 +81,18 @@ void LoaderState::RunPlanner() {
     }
     const Asked batch = asked.front();
     lock.unlock();
+    bool reclaimed = true;
     try {
       planner.Await(batch.plan);
+      reclaimed = Reclaim(*batch.slot);
+    } catch (const Error& error) {  // of the device
+      batch.slot->error = error;
     } catch (const std::bad_alloc&) {
       batch.slot->error = Error(ErrorCode::kState, "there is not enough memory to read a batch");
     }
     lock.lock();
     stats_.read_ahead_bytes = planner.read_ahead_bytes();
-    if (batch.generation != generation_) continue;
+    if (batch.generation != generation_ || !reclaimed) continue;  // nobody wants it any more
     asked.pop_front();
     Publish(batch);
   }
@@ -96,8 +100,10 @@ void LoaderState::RunPlanner() {
 
 LoaderState::Asked LoaderState::PlanNext(BatchPlanner& planner,
                                          std::unique_lock<std::mutex>& lock) {
-  Slot& slot = *free_.back();
-  free_.pop_back();
+  // The one that the processor's caches know best; or, on a device, that has been left longest.
+  const auto next = uploader_ != nullptr ? free_.begin() : std::prev(free_.end());
+  Slot& slot = **next;
+  free_.erase(next);
   Asked asked{&slot, 0, generation_, {}};
   const std::uint64_t epoch = plan_epoch_;
   const std::uint64_t batch = plan_batch_;
@@ -131,6 +137,16 @@ void LoaderState::Publish(const Asked& asked) {
   planned_.push_back(&slot);
   work_.notify_all();
   if (planned_.front() == &slot && slot.done == slot.rows) ready_.notify_one();
+}
+
+bool LoaderState::Reclaim(Slot& slot) {
+  if (slot.device == nullptr) return true;
+  const Clock::time_point begun = Clock::now();
+  const std::optional<double> copied = slot.device->Reclaim(give_up_);
+  const std::lock_guard lock(mutex_);
+  stats_.upload_wait_seconds += SecondsBetween(begun, Clock::now());
+  stats_.upload_seconds += copied.value_or(0);
+  return copied.has_value();
 }
 
 void LoaderState::RunWorker(unsigned thread) {
@@ -190,13 +206,23 @@ void LoaderState::Record(TraceEvent::Kind kind, unsigned thread, const Slot& slo
 
 void LoaderState::FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,
                              std::unique_lock<std::mutex>& lock) {
-  if (slot.done + rows == slot.rows && !slot.error &&
-      !slot.abandoned.load(std::memory_order_relaxed) && worker.NeedsClosing(slot)) {
+  const bool last = slot.done + rows == slot.rows;
+  if (last && !slot.error && !slot.abandoned.load(std::memory_order_relaxed) &&
+      worker.NeedsClosing(slot)) {
     lock.unlock();  // the slot stays in this thread's hand
     std::optional<Error> error = worker.Close(slot);
     lock.lock();
     if (error) slot.error = std::move(error);
   }
+  if (last && uploader_ != nullptr && !slot.abandoned.load(std::memory_order_relaxed)) {
+    slot.to_upload = rows;
+    UploadInOrder(lock);
+  } else {
+    CountDone(slot, rows);
+  }
+}
+
+void LoaderState::CountDone(Slot& slot, std::size_t rows) {
   --slot.in_hand;
   slot.done += rows;
   if (slot.abandoned.load(std::memory_order_relaxed)) {
@@ -207,6 +233,30 @@ void LoaderState::FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,
     return;
   }
   if (slot.done == slot.rows && planned_.front() == &slot) ready_.notify_one();
+}
+
+Slot* LoaderState::NextToUpload() {
+  for (Slot* const slot : planned_) {
+    if (slot->done == slot->rows) continue;  // it is there
+    return slot->to_upload > 0 ? slot : nullptr;
+  }
+  return nullptr;
+}
+
+void LoaderState::UploadInOrder(std::unique_lock<std::mutex>& lock) {
+  if (uploading_) return;  // that thread finds it
+  uploading_ = true;
+  while (Slot* const slot = NextToUpload()) {
+    const std::size_t rows = std::exchange(slot->to_upload, 0);
+    if (!slot->error && !stopping_) {
+      lock.unlock();
+      std::optional<Error> error = uploader_->Upload(*slot);
+      lock.lock();
+      if (error) slot->error = std::move(error);
+    }
+    CountDone(*slot, rows);
+  }
+  uploading_ = false;
 }
 
 }  // namespace sluice

@@ -153,7 +153,7 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
       layout_.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
   if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, region);
   if (layout_.image_nearest) return fields_.DecodeMask(payload, region, order, target, decoder_);
-  if (program_.empty())
+  if (program_.idle())
     return pictures_.Decode(decoder_, payload, region, {target, channels, order});
   Pixels pixels{target, region.x.target, region.y.target, channels};
   const bool in_place = order == PixelOrder::kInterleaved && !program_.output();

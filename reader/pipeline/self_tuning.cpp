@@ -40,6 +40,7 @@ bool SelfTuning::Grow(Bound bound) {
       now_.read_ahead_bytes = std::min(2 * now_.read_ahead_bytes, most_.read_ahead_bytes);
       return true;
     case Bound::kTooEarly:
+    case Bound::kUpload:
     case Bound::kTrainer: break;
   }
   return false;

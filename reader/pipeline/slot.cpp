@@ -14,9 +14,9 @@ void MoveRow(std::byte* first, std::size_t row_bytes, std::size_t from, std::siz
 
 }  // namespace
 
-void Prepare(Slot& slot, const SlotLayout& layout, bool pinned) {
+void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned) {
   slot.layout = &layout;
-  slot.memory = HostBuffer(layout.bytes, pinned);
+  slot.memory = HostBuffer(layout.bytes, std::move(pinned));
   slot.image = layout.image;
   slot.image.samples = 0;
   slot.image.data = reinterpret_cast<const std::uint8_t*>(slot.memory.data());

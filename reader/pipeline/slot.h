@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 #include <sluice/loader.h>
 
+#include "reader/device/device_slot.h"
 #include "reader/device/host_buffer.h"
 #include "reader/direct/held_block.h"
 #include "reader/order/shape.h"
@@ -29,6 +30,7 @@ struct FurtherImage {
 struct Slot {
   const SlotLayout* layout = nullptr;  // lives as long as the loader's state, which a Batch keeps
   HostBuffer memory;
+  std::unique_ptr<DeviceSlot> device;  // where the batch is delivered, if not here
 
   // The batch. Written by the planner; then, for faulty samples, by the workers, each its rows;
   // after that only read.
@@ -54,6 +56,8 @@ struct Slot {
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows they have finished
   std::size_t in_hand = 0;     // workers busy with it
+  // On its way to a device: the rows that count as done when it is there; 0: not yet, or no longer.
+  std::size_t to_upload = 0;
   std::size_t left_out = 0;    // rows marked kLeftOut
   std::size_t error_row = 0;   // of `error`: the smallest that failed
   std::optional<Error> error;
@@ -62,8 +66,8 @@ struct Slot {
   std::atomic<bool> abandoned{false};
 };
 
-// Makes the memory of a slot of that layout.
-void Prepare(Slot& slot, const SlotLayout& layout, bool pinned);
+// Makes the memory of a slot of that layout, page-locked where a driver is given.
+void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned);
 
 // Moves the rows together where some are left out; all of them are done.
 void CloseGaps(Slot& slot);

@@ -87,8 +87,9 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   }
   program.CheckSize(extent.width, extent.height, static_cast<std::uint32_t>(layout.image.channels));
   if (const auto output = program.output()) {
-    layout.image.type =
-        *output == FloatType::kFloat32 ? ElementType::kFloat32 : ElementType::kFloat16;
+    layout.image.type = ElementTypeOf(*output);
+  } else if (program.numbers_type()) {
+    layout.image.layout = Layout::kNHWC;  // as they are decoded; the device does the rest
   }
 }
 
@@ -152,7 +153,7 @@ void AddVariable(const Field& of, std::size_t index, SlotLayout& layout) {
 
 void AddArray(const Field& of, std::size_t index, SlotLayout& layout) {
   const std::size_t bytes = of.elements() * SizeOf(of.dtype);
-  layout.arrays.push_back({index, of.name, of.dtype, bytes, layout.bytes});
+  layout.arrays.push_back({index, of.name, of.dtype, bytes, layout.bytes, of.shape});
   layout.bytes += AlignUp(bytes * layout.batch_size, kPayloadAlignment);
 }
 

@@ -21,6 +21,7 @@ struct SlotLayout {
     DType dtype = DType::kUint8;
     std::size_t sample_bytes = 0;
     std::size_t offset = 0;  // of the batch's first value, from the slot's start
+    std::vector<std::uint32_t> shape;
   };
 
   // Another image than the first.

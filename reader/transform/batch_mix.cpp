@@ -100,6 +100,9 @@ void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
                    case ElementType::kFloat16:
                      MixValues<std::uint16_t>(own, partner, count, share, OfHalf, HalfOf);
                      break;
+                   case ElementType::kBFloat16:
+                     MixValues<std::uint16_t>(own, partner, count, share, OfBFloat, BFloatOf);
+                     break;
                  }
                });
 }

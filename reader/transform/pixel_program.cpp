@@ -220,7 +220,8 @@ bool IsGeometric(const Transform& transform) noexcept {
       transform);
 }
 
-PixelProgram::PixelProgram(const Pipeline& pipeline) {
+PixelProgram::PixelProgram(const Pipeline& pipeline, bool numbers_later)
+    : numbers_later_(numbers_later) {
   std::uint16_t uses[256] = {};
   bool begun = false;
   bool batch_steps = false;
@@ -274,7 +275,8 @@ void PixelProgram::Add(const Normalize& op) {
     for (int v = 0; v < 256; ++v) {
       const auto number = static_cast<float>((v / 255.0 - mean) / deviation);
       normalize_->values.push_back(number);
-      normalize_->halves.push_back(HalfOf(number));
+      normalize_->halves.push_back(op.type == FloatType::kBFloat16 ? BFloatOf(number)
+                                                                   : HalfOf(number));
     }
   }
 }
@@ -299,6 +301,11 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height,
              std::to_string(height));
     }
   }
+}
+
+std::span<const std::byte> PixelProgram::numbers() const noexcept {
+  if (normalize_->type == FloatType::kFloat32) return std::as_bytes(std::span(normalize_->values));
+  return std::as_bytes(std::span(normalize_->halves));
 }
 
 void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
@@ -339,11 +346,11 @@ void WriteNumbers(const Pixels& pixels, PixelOrder order, const Number* table, N
 }  // namespace
 
 void PixelProgram::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const {
-  if (normalize_ && normalize_->type == FloatType::kFloat32) {
+  if (output() == FloatType::kFloat32) {
     WriteNumbers(pixels, order, normalize_->values.data(), reinterpret_cast<float*>(target));
     return;
   }
-  if (normalize_) {
+  if (output()) {
     WriteNumbers(pixels, order, normalize_->halves.data(),
                  reinterpret_cast<std::uint16_t*>(target));
     return;
@@ -382,6 +389,16 @@ std::uint16_t HalfOf(float value) noexcept {
   std::uint32_t kept = mantissa >> drop;
   if (rest > half || (rest == half && (kept & 1U) != 0)) ++kept;  // may carry into the exponent
   return static_cast<std::uint16_t>(sign | kept);
+}
+
+std::uint16_t BFloatOf(float value) noexcept {
+  const auto bits = std::bit_cast<std::uint32_t>(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<std::uint16_t>(bits >> 16 | 0x40U);
+  return static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+}
+
+float OfBFloat(std::uint16_t bits) noexcept {
+  return std::bit_cast<float>(std::uint32_t{bits} << 16);
 }
 
 }  // namespace sluice

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include <sluice/transform.h>
@@ -27,15 +28,25 @@ class PixelProgram {
   };
 
   // Takes the steps of the pipeline that change pixels. Throws Error(kInvalidArgument) for
-  // parameters out of range, and for steps in an order that cannot be.
-  explicit PixelProgram(const Pipeline& pipeline);
+  // parameters out of range, and for steps in an order that cannot be. With `numbers_later`,
+  // Write() leaves Normalize to somebody else, who has numbers().
+  explicit PixelProgram(const Pipeline& pipeline, bool numbers_later = false);
 
-  // Nothing to do: pixels may be decoded straight into a batch.
+  // The pipeline has no step that changes pixels.
   bool empty() const noexcept { return steps_.empty() && !normalize_; }
-  // Of floating-point numbers that batches hold; nothing: they hold the pixels' own.
+  // Nothing to do here: pixels may be decoded straight into a batch.
+  bool idle() const noexcept { return steps_.empty() && (!normalize_ || numbers_later_); }
+  // Of the floating-point numbers that Write() makes; nothing: they are the pixels' own.
   std::optional<FloatType> output() const noexcept {
+    return numbers_later_ ? std::nullopt : numbers_type();
+  }
+  // Of those that Normalize asks for, whoever makes them.
+  std::optional<FloatType> numbers_type() const noexcept {
     return normalize_ ? std::optional(normalize_->type) : std::nullopt;
   }
+  // Where there is a numbers_type(): for each of three channels the numbers of the values 0 to 255,
+  // as bits of that type.
+  std::span<const std::byte> numbers() const noexcept;
   // Throws Error(kInvalidArgument) where the steps do not fit pictures of that size.
   void CheckSize(std::uint32_t width, std::uint32_t height, std::uint32_t channels) const;
 
@@ -55,12 +66,13 @@ class PixelProgram {
     FloatType type = FloatType::kFloat32;
     std::vector<float> mean, deviation;
     std::vector<float> values;          // kFloat32: 256 for each of three channels
-    std::vector<std::uint16_t> halves;  // kFloat16
+    std::vector<std::uint16_t> halves;  // kFloat16, kBFloat16
   };
   void Add(const Normalize& op);
 
   std::vector<Step> steps_;
   std::optional<Numbers> normalize_;
+  bool numbers_later_ = false;
 };
 
 // Whether a step is one that moves pixels, which Geometry takes; or one for labels and whole
@@ -70,5 +82,8 @@ bool ConcernsBatch(const Transform& transform) noexcept;
 
 // The nearest number of 16 bits (IEEE 754 binary16), halves to even.
 std::uint16_t HalfOf(float value) noexcept;
+// The nearest of bfloat16's, likewise; and the number that one stands for.
+std::uint16_t BFloatOf(float value) noexcept;
+float OfBFloat(std::uint16_t bits) noexcept;
 
 }  // namespace sluice

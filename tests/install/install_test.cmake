@@ -24,7 +24,9 @@ function(build_samples prefix folder)
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
     -D CMAKE_PREFIX_PATH=${prefix}
     # A consumer has no use for the JSON headers; a package that asked for them would fail here.
-    -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON)
+    -D CMAKE_DISABLE_FIND_PACKAGE_nlohmann_json=ON
+    # Takes a minute to compile, and is built within the tree.
+    -D CMAKE_DISABLE_FIND_PACKAGE_Torch=ON)
   file(STRINGS ${folder}/CMakeCache.txt found REGEX "^sluice_DIR:")
   if(NOT found MATCHES "=${prefix}/")
     message(FATAL_ERROR "find_package took another Sluice than the one under ${prefix}: ${found}")

@@ -4,6 +4,9 @@
 // sample after another, all of one size; fixed-shape arrays likewise; what varies from sample to
 // sample (boxes, text, other bytes) comes as the values of all samples one after another, and where
 // each sample's begin. All of it lives as long as a handle to the batch does.
+//
+// With LoaderOptions::device, images and fixed-shape arrays are on that device: see
+// Batch::WaitOn().
 #pragma once
 
 #include <cstddef>
@@ -12,7 +15,9 @@
 #include <span>
 #include <string_view>
 
+#include <sluice/device.h>
 #include <sluice/image.h>
+#include <sluice/pixel_transform.h>
 #include <sluice/schema.h>
 
 namespace sluice {
@@ -29,16 +34,23 @@ enum class SampleFlag : std::uint8_t {
 // What the images of a batch are made of.
 enum class ElementType : std::uint8_t {
   kUint8,
-  kUint16,   // 16-bit raw images
-  kFloat32,  // after Normalize
-  kFloat16,  // IEEE 754 binary16
+  kUint16,    // 16-bit raw images
+  kFloat32,   // after Normalize
+  kFloat16,   // IEEE 754 binary16
+  kBFloat16,  // the upper half of a float32
 };
+
+constexpr ElementType ElementTypeOf(FloatType type) noexcept {
+  return type == FloatType::kFloat32   ? ElementType::kFloat32
+         : type == FloatType::kFloat16 ? ElementType::kFloat16
+                                       : ElementType::kBFloat16;
+}
 
 constexpr std::size_t SizeOf(ElementType type) noexcept {
   return type == ElementType::kUint8 ? 1 : type == ElementType::kFloat32 ? 4 : 2;
 }
 
-// The decoded images of a batch, samples one after another.
+// The decoded images of a batch, samples one after another; in the memory of the batch's device.
 struct ImageBatch {
   const std::uint8_t* data = nullptr;  // the first element's first byte
   std::size_t samples = 0, height = 0, width = 0, channels = 0;
@@ -47,6 +59,16 @@ struct ImageBatch {
   std::size_t sample_bytes() const noexcept { return height * width * channels * SizeOf(type); }
   // kFloat32: all samples' numbers.
   const float* floats() const noexcept { return reinterpret_cast<const float*>(data); }
+};
+
+// A fixed-shape array field of a batch, samples one after another; in the memory of the batch's
+// device.
+struct ArrayBatch {
+  const std::byte* data = nullptr;
+  DType type = DType::kUint8;
+  std::size_t samples = 0;
+  std::span<const std::uint32_t> shape;  // of a sample's; empty: one number
+  std::size_t bytes = 0;                 // of all samples
 };
 
 // A field whose values differ in number from sample to sample. Sample i has the entries
@@ -67,7 +89,7 @@ struct Slot;  // private
 
 // A handle to one batch. Copies share it; its slot goes back to the loader when the last one is
 // gone. It may outlive the epoch and the loader. Asking for a field that is not in the batch, or as
-// another kind or type, throws Error(kInvalidArgument).
+// another kind or type, throws Error(kInvalidArgument). Any thread may call any function.
 class Batch {
  public:
   std::size_t size() const noexcept;   // samples
@@ -79,7 +101,9 @@ class Batch {
   const ImageBatch& image() const noexcept;
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
-  // A fixed-shape array field: size() x its elements. T must be the field's element type.
+  bool HoldsImage(std::string_view field) const noexcept;
+  // A fixed-shape array field: size() x its elements. T must be the field's element type. Always in
+  // the host's memory.
   template <class T>
   std::span<const T> Field(std::string_view name) const;
   // A variable-length field. T must be its element type.
@@ -97,6 +121,22 @@ class Batch {
   // The dataset's sample numbers, in the batch's order: of substitutes, their own.
   std::span<const std::uint64_t> samples() const noexcept;
 
+  // Where image(), DeviceArray() and DeviceField() lie. What follows does nothing for batches on
+  // the host.
+  const Device& device() const noexcept;
+  // Work given to that stream of the device from now on finds the batch there; nothing blocks. When
+  // the last handle to the batch is dropped, its place is used again once all work that the streams
+  // named here had been given by then is done: a stream must live until then. The stream must not
+  // be one that is being captured into a graph: Error(kState). A batch that is dropped during a
+  // capture gives its place back when that has ended.
+  void WaitOn(DeviceStream stream) const;
+  // The calling thread waits until the batch is on the device.
+  void Synchronize() const;
+  // A fixed-shape array field on the device: whatever its type, or as Field() is.
+  ArrayBatch DeviceArray(std::string_view name) const;
+  template <class T>
+  DeviceSpan<T> DeviceField(std::string_view name) const;
+
  private:
   friend class Loader;
   friend class EpochIterator;
@@ -104,6 +144,7 @@ class Batch {
   Batch() = default;  // of an iterator at its end
   explicit Batch(std::shared_ptr<const Slot> slot) : slot_(std::move(slot)) {}
   std::span<const std::byte> FieldBytes(std::string_view name, DType type) const;
+  ArrayBatch DeviceArrayOf(std::string_view name, DType type) const;
   VariableValues<std::byte> VariableBytes(std::string_view name, DType type) const;
   std::shared_ptr<const Slot> slot_;
 };
@@ -112,6 +153,12 @@ template <class T>
 std::span<const T> Batch::Field(std::string_view name) const {
   const std::span<const std::byte> bytes = FieldBytes(name, DTypeOf<T>());
   return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template <class T>
+DeviceSpan<T> Batch::DeviceField(std::string_view name) const {
+  const ArrayBatch array = DeviceArrayOf(name, DTypeOf<T>());
+  return {reinterpret_cast<const T*>(array.data), array.bytes / sizeof(T)};
 }
 
 template <class T>

@@ -104,6 +104,11 @@ struct LoaderOptions {
   // Batches lie in page-locked memory, from which a GPU copies asynchronously. Needs a build with
   // CUDA and a card: Error(kUnsupported) otherwise.
   bool pinned = false;
+  // Where batches are delivered: their images and fixed-shape arrays. What crosses to a device is
+  // uint8: Normalize and `layout` are done there, and give the same bytes as on the host. (Where a
+  // step needs the numbers, which MixUp and the user's functions do, they are made on the host.)
+  // Page-locked memory and the device's are taken when the loader is made, and never again.
+  Device device;
 
   Shuffle shuffle = Shuffle::kQuasiRandom;
   std::uint64_t seed = 0;

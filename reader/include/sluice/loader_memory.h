@@ -20,6 +20,9 @@ struct LoaderMemory {
   std::uint64_t bookkeeping = 0;
   // Cache::kDecoded: 24 bytes a sample, and cache_bytes where they lie in memory.
   std::uint64_t kept = 0;
+  // LoaderOptions::device: on the device; the slots are page-locked then. Not of this machine's
+  // memory.
+  std::uint64_t device = 0;
   // LoaderOptions::direct: the blocks that are open and those of the batches in the ring, as
   // `mapped` says, and one for each thread, each an eighth larger than the mean block.
   std::uint64_t blocks = 0;

@@ -12,6 +12,7 @@ enum class Bound {
   kTrainer,   // batches were ready before they were asked for
   kDecoding,  // all decoding threads were busy, and the trainer waited
   kStorage,   // decoding threads waited for data
+  kUpload,    // copies to the device were under way nearly all the time
   kPrefetch,  // neither was busy all the time: the ring of batches is too short to even out
 };
 
@@ -36,7 +37,12 @@ struct LoaderStats {
   double decode_wait_seconds = 0;
   double decode_cpu_seconds = 0;  // of decode_seconds, those on a processor; sampled
   std::uint64_t decode_major_faults =
-      0;                             // pages that decoding threads waited for themselves; sampled
+      0;  // pages that decoding threads waited for themselves; sampled
+  // LoaderOptions::device. A copy's time is the device's own measure, known when its slot is used
+  // again.
+  std::uint64_t upload_bytes = 0;
+  double upload_seconds = 0;         // copying
+  double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to be done
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
   double consumer_seconds = 0;       // the consumer had its batch: training
   double ready_batches = 0;          // that lay ready when one was asked for: the mean

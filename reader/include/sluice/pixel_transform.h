@@ -77,7 +77,7 @@ struct RandomErasing {
   bool noise = false;                             // random values instead
 };
 
-enum class FloatType : std::uint8_t { kFloat32, kFloat16 };
+enum class FloatType : std::uint8_t { kFloat32, kFloat16, kBFloat16 };
 
 // Batches hold (value / 255 - mean) / deviation, as floating-point numbers. One value each, or one
 // for each channel.

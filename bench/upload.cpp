@@ -1,0 +1,128 @@
+#include "bench/upload.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "format/disk/bytes.h"
+#include "reader/device/uploader.h"
+#include "reader/pipeline/slot.h"
+
+namespace sluice::bench {
+
+namespace {
+
+constexpr std::size_t kPlaces = 4;  // a loader's ring, by default
+
+using Clock = std::chrono::steady_clock;
+
+double RateOf(std::uint64_t bytes, Clock::time_point begin) {
+  return double(bytes) / std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// Images and a label, as a slot has them.
+SlotLayout LayoutOf(const UploadShape& shape) {
+  SlotLayout layout;
+  layout.batch_size = shape.batch_size;
+  layout.image_field = 0;
+  layout.image.samples = shape.batch_size;
+  layout.image.height = layout.image.width = shape.side;
+  layout.image.channels = 3;
+  layout.bytes = AlignUp(layout.image.sample_bytes() * shape.batch_size, kPageBytes);
+  layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
+  layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPageBytes);
+  return layout;
+}
+
+PixelProgram ProgramOf(const UploadShape& shape) {
+  if (!shape.type) return PixelProgram({});
+  return PixelProgram({Normalize{{0.5F}, {0.25F}, *shape.type}}, true);
+}
+
+class UploadRun {
+ public:
+  UploadRun(const Device& device, std::shared_ptr<DeviceDriver> driver, const UploadShape& shape)
+      : driver_(std::move(driver)),
+        layout_(LayoutOf(shape)),
+        program_(ProgramOf(shape)),
+        uploader_(device, driver_, layout_, program_, shape.layout),
+        trainer_(*driver_),
+        done_(*driver_),
+        target_(*driver_, layout_.bytes) {
+    for (std::size_t i = 0; i < kPlaces; ++i) {
+      Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
+      Prepare(slot, layout_, driver_);
+      slot.device = uploader_.NewSlot();
+      slot.rows = slot.size = slot.image.samples = shape.batch_size;
+      std::memset(slot.memory.data(), int(50 * i), slot.memory.size());
+    }
+  }
+  UploadRun(const UploadRun&) = delete;
+  UploadRun& operator=(const UploadRun&) = delete;
+  ~UploadRun() {
+    uploader_.Finish();
+    for (const std::unique_ptr<Slot>& slot : slots_)
+      slot->device->Finish();
+  }
+
+  std::uint64_t batch_bytes() const noexcept {
+    const std::size_t image_bytes = layout_.image.sample_bytes() * layout_.batch_size;
+    return image_bytes + layout_.bytes - AlignUp(image_bytes, kPageBytes);
+  }
+
+  double CopiesAlone(std::uint64_t batches) {
+    const Clock::time_point begin = Clock::now();
+    for (std::uint64_t b = 0; b < batches; ++b) {
+      driver_->Copy(trainer_.get(), target_.data(), slots_[b % kPlaces]->memory.data(),
+                    batch_bytes());
+    }
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    return RateOf(batches * batch_bytes(), begin);
+  }
+
+  double Uploads(std::uint64_t batches) {
+    const std::atomic<bool> wanted = false;
+    const Clock::time_point begin = Clock::now();
+    for (std::uint64_t b = 0; b < batches; ++b) {
+      Slot& slot = *slots_[b % kPlaces];
+      slot.device->Reclaim(wanted);
+      if (const std::optional<Error> error = uploader_.Upload(slot)) throw Error(*error);
+      slot.device->WaitOn(trainer_.get());
+      slot.device->Release();
+    }
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    return RateOf(batches * batch_bytes(), begin);
+  }
+
+ private:
+  const std::shared_ptr<DeviceDriver> driver_;
+  const SlotLayout layout_;
+  const PixelProgram program_;
+  Uploader uploader_;
+  OwnStream trainer_;
+  OwnEvent done_;
+  DeviceBuffer target_;  // of copies alone
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+}  // namespace
+
+UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                          const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
+                          const std::stop_token& stop) {
+  UploadRun run(device, std::move(driver), shape);
+  UploadRates rates;
+  rates.batch_bytes = run.batch_bytes();
+  // Unmeasured: first uses of streams, memory and the kernel.
+  run.CopiesAlone(kPlaces);
+  run.Uploads(kPlaces);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    if (stop.stop_requested()) throw UploadInterrupted();
+    rates.limit.push_back(run.CopiesAlone(batches));
+    rates.uploads.push_back(run.Uploads(batches));
+  }
+  return rates;
+}
+
+}  // namespace sluice::bench

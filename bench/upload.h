@@ -1,0 +1,36 @@
+// How fast a loader's batches come to a device, beside how fast copies alone do.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+#include <sluice/batch.h>
+
+#include "reader/device/device_driver.h"
+
+namespace sluice::bench {
+
+struct UploadShape {
+  std::size_t batch_size = 256;
+  std::size_t side = 224;         // of square images of three channels, uint8
+  std::optional<FloatType> type;  // what they become on the device; nothing: they stay
+  Layout layout = Layout::kNHWC;  // of those
+};
+
+struct UploadRates {
+  std::uint64_t batch_bytes = 0;  // that cross, of a batch
+  std::vector<double> limit;      // bytes a second, by round: the same copies, and nothing else
+  std::vector<double>
+      uploads;  // as a loader does it: copies, conversion, events, a trainer's stream
+};
+
+struct UploadInterrupted {};
+// Each round takes `batches` batches over in either way. Throws Error, UploadInterrupted.
+UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                          const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
+                          const std::stop_token& stop);
+
+}  // namespace sluice::bench

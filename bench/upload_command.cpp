@@ -1,0 +1,148 @@
+#include "bench/upload_command.h"
+
+#include <cstdio>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "bench/figures.h"
+#include "bench/machine.h"
+#include "bench/measurement.h"
+#include "bench/upload.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::Format;
+
+constexpr const char* kDescription =
+    "Measures how fast batches come to a GPU.\n\n"
+    "Each round copies batches out of page-locked memory, and nothing else: the limit; then takes\n"
+    "as many over as a loader does, with conversion, events and a stream that waits for each. The\n"
+    "pixels are made up; decoding, which `sluice-bench epoch` measures, is left out.\n";
+
+constexpr const char* kExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench upload\n"
+    "  sluice-bench upload --normalize bf16 --layout nchw --batch 512 --json-file upload.json\n\n";
+
+struct Arguments {
+  int device = 0;
+  UploadShape shape;
+  std::uint64_t batches = 100, rounds = 5;
+  std::string normalize = "none", json_file;
+  bool json = false;
+};
+
+void SetType(Arguments& arguments, const std::string& text) {
+  arguments.normalize = text;
+  arguments.shape.type.reset();
+  if (text == "f32") arguments.shape.type = FloatType::kFloat32;
+  if (text == "f16") arguments.shape.type = FloatType::kFloat16;
+  if (text == "bf16") arguments.shape.type = FloatType::kBFloat16;
+  if (text != "none" && !arguments.shape.type) {
+    throw cli::UsageError("--normalize is none, f32, f16 or bf16");
+  }
+}
+
+void SetLayout(Arguments& arguments, const std::string& text) {
+  if (text != "nhwc" && text != "nchw") throw cli::UsageError("--layout is nhwc or nchw");
+  arguments.shape.layout = text == "nhwc" ? Layout::kNHWC : Layout::kNCHW;
+}
+
+std::string TextOf(const UploadRates& rates) {
+  std::string text = Format("%-34s %9s   %s\n", "to the device", "GB/s", "least to most");
+  const auto row = [&](const char* name, const std::vector<double>& values) {
+    const Spread spread = SpreadOf(values);
+    text += Format("%-34s %9.2f   %.2f to %.2f\n", name, 1e-9 * spread.median, 1e-9 * spread.least,
+                   1e-9 * spread.most);
+  };
+  row("copies alone", rates.limit);
+  row("a loader's batches", rates.uploads);
+  return text + Format("%.1f%% of the limit; %s a batch\n",
+                       100 * Median(rates.uploads) / Median(rates.limit),
+                       cli::BytesText(rates.batch_bytes).c_str());
+}
+
+int Run(const Arguments& arguments) {
+  if (Device::CudaCount() == 0) {
+    std::fputs(
+        "sluice-bench: no CUDA device: there is no card, no driver, or this build has no "
+        "CUDA\n",
+        stderr);
+    return cli::kFailed;
+  }
+  const cli::Interrupt interrupt;
+  const LoadWatch others;
+  UploadRates rates;
+  try {
+    rates = MeasureUpload(Device::Cuda(arguments.device), OpenCuda(arguments.device),
+                          arguments.shape, arguments.batches, arguments.rounds, interrupt.token());
+  } catch (const UploadInterrupted&) {
+    std::fputs("sluice-bench: interrupted\n", stderr);
+    return cli::kInterrupted;
+  }
+  std::vector<std::string> warnings;
+  WarnOfLoad(others.OtherCpus(), warnings);
+  auto result = ResultOf("upload",
+                         {{"copies_bytes_per_second", "B/s", true, rates.limit},
+                          {"uploads_bytes_per_second", "B/s", true, rates.uploads}},
+                         warnings);
+  result.update({{"device", arguments.device},
+                 {"batch_size", arguments.shape.batch_size},
+                 {"side", arguments.shape.side},
+                 {"batch_bytes", rates.batch_bytes},
+                 {"batches", arguments.batches},
+                 {"normalize", arguments.normalize},
+                 {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"}});
+  if (arguments.json) {
+    cli::PrintJson(result);
+  } else {
+    cli::PrintOut(TextOf(rates) + WarningsText(warnings));
+  }
+  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddUploadCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("upload", kDescription);
+  const auto arguments = std::make_shared<Arguments>();
+  const auto number = [&](const char* name, const char* help, std::uint64_t least,
+                          std::uint64_t most, auto set) {
+    AddOption(*app, name, "N", help, [least, most, set](const std::string& text) {
+      set(cli::ParseInteger(text, least, most));
+    });
+  };
+  number("--device", "the GPU, counted from 0 (default 0)", 0, 1023,
+         [arguments](std::uint64_t n) { arguments->device = static_cast<int>(n); });
+  number("--batch", "samples a batch (default 256)", 1, 1 << 20,
+         [arguments](std::uint64_t n) { arguments->shape.batch_size = n; });
+  number("--side", "pixels, of square RGB images (default 224)", 1, 8192,
+         [arguments](std::uint64_t n) { arguments->shape.side = n; });
+  number("--batches", "batches a round (default 100)", 1, 1'000'000,
+         [arguments](std::uint64_t n) { arguments->batches = n; });
+  number("--rounds", "rounds to measure (default 5)", 1, 10'000,
+         [arguments](std::uint64_t n) { arguments->rounds = n; });
+  AddOption(*app, "--normalize", "TYPE",
+            "what pixels become on the GPU: none, f32, f16 or\nbf16 (default none)",
+            [arguments](const std::string& text) { SetType(*arguments, text); });
+  AddOption(*app, "--layout", "LAYOUT", "of those numbers: nhwc or nchw (default nhwc)",
+            [arguments](const std::string& text) { SetLayout(*arguments, text); });
+  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
+      ->type_name("FILE");
+  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return Run(*arguments); }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,18 @@
+// What stands for CUDA in a build without it.
+#include <sluice/error.h>
+
+#include "reader/device/device_driver.h"
+
+namespace sluice {
+
+int Device::CudaCount() noexcept {
+  return 0;
+}
+
+std::shared_ptr<DeviceDriver> OpenCuda(int) {
+  throw Error(ErrorCode::kUnsupported,
+              "this build of Sluice has no CUDA, which LoaderOptions::device = Device::Cuda() and "
+              "pinned need; configure it with -DSLUICE_WITH_CUDA=ON");
+}
+
+}  // namespace sluice

@@ -1,0 +1,71 @@
+// A batch's place on a device: its memory there, and the events that say who may touch it.
+//
+// The copy waits for what the trainer's streams were given before they let go of the batch that was
+// there before; the trainer's streams wait for the copy; and the planning thread waits until the
+// copy has read the slot's host memory, before that is written again. Nobody else waits.
+#pragma once
+
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <sluice/batch.h>
+#include <sluice/error.h>
+
+#include "reader/device/device_driver.h"
+
+namespace sluice {
+
+class DeviceSlot {
+ public:
+  // `converts`: what is copied is not yet the batch.
+  DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t bytes, bool converts);
+
+  const Device& device() const noexcept { return device_; }
+  // Where what lies in a slot's host memory at that offset, behind its image, is here.
+  const std::byte* At(std::size_t offset) const noexcept {
+    return memory.data() + (offset - shift);
+  }
+
+  // The consumer's: see Batch. Release(): the last handle is gone.
+  void WaitOn(DeviceDriver::Stream stream);
+  void Synchronize();
+  void Release() noexcept;
+
+  // The planner's: waits until the host memory may be written. Returns how long the copy that was
+  // the last to read it took, in seconds; nothing where `give_up` was set meanwhile.
+  std::optional<double> Reclaim(const std::atomic<bool>& give_up);
+
+  // Waits until nobody works on the memory: before it is freed, when all streams of the loader's
+  // are gone.
+  void Finish() noexcept;
+
+  DeviceBuffer memory;
+  std::size_t shift = 0;  // of At()
+  ImageBatch image;
+  std::vector<ImageBatch> further_images;
+
+  // The uploader's. Makes the stream wait for those who had the memory before.
+  void WaitForTrainer(DeviceDriver::Stream stream);
+  OwnEvent copy_begins, copied, converted;
+  bool under_way = false;  // a copy has been given to a stream since the last Reclaim()
+
+ private:
+  DeviceDriver::Event ready() const noexcept { return converts_ ? converted.get() : copied.get(); }
+  bool RecordLate(const std::atomic<bool>& give_up);
+
+  const Device device_;
+  DeviceDriver& driver_;
+  const bool converts_;
+
+  std::mutex mutex_;                           // of what follows
+  std::vector<DeviceDriver::Stream> streams_;  // that wait for the batch, each once
+  std::vector<OwnEvent> events_;               // at least as many
+  std::size_t recorded_ = 0;                   // of them, by Release()
+  // Streams that were being captured when the batch was dropped.
+  std::vector<DeviceDriver::Stream> unrecorded_;
+  std::optional<Error> failure_;  // of Release()
+};
+
+}  // namespace sluice

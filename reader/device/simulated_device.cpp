@@ -1,0 +1,277 @@
+#include "reader/device/simulated_device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <new>
+#include <string>
+#include <thread>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+constexpr std::align_val_t kAlignment{256};  // of cudaMalloc
+
+// A moment of a stream that an event was recorded at.
+class Moment {
+ public:
+  using Clock = std::chrono::steady_clock;
+  void Reach() {
+    {
+      const std::lock_guard lock(mutex_);
+      reached_ = true;
+      at_ = Clock::now();
+    }
+    changed_.notify_all();
+  }
+  Clock::time_point Await() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return reached_; });
+    return at_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool reached_ = false;
+  Clock::time_point at_;
+};
+
+}  // namespace
+
+struct SimulatedDevice::StreamState {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<std::function<void()>> work;
+  bool ending = false;
+  bool capturing = false;
+  std::thread thread{[this] { Play(); }};  // last: it uses the others
+
+  // Does what is still there, and ends.
+  ~StreamState() {
+    {
+      const std::lock_guard lock(mutex);
+      ending = true;
+    }
+    changed.notify_all();
+    thread.join();
+  }
+  void Play() {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [this] { return ending || !work.empty(); });
+      if (work.empty()) return;
+      const std::function<void()> next = std::move(work.front());
+      work.pop_front();
+      lock.unlock();
+      next();
+      lock.lock();
+    }
+  }
+};
+
+struct SimulatedDevice::EventState {
+  std::mutex mutex;
+  std::shared_ptr<Moment> moment;  // null: nothing has been recorded
+  std::shared_ptr<Moment> Recorded() {
+    const std::lock_guard lock(mutex);
+    return moment;
+  }
+};
+
+SimulatedDevice::SimulatedDevice(Before before) : before_(std::move(before)) {}
+
+SimulatedDevice::~SimulatedDevice() = default;
+
+std::byte* SimulatedDevice::Allocate(Blocks& blocks, std::size_t bytes) {
+  RequireWhole();
+  auto* const memory = static_cast<std::byte*>(::operator new(bytes, kAlignment));
+  const std::lock_guard lock(mutex_);
+  blocks[memory] = bytes;
+  return memory;
+}
+
+void SimulatedDevice::Free(Blocks& blocks, std::byte* memory) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    blocks.erase(memory);
+  }
+  ::operator delete(memory, kAlignment);
+}
+
+std::byte* SimulatedDevice::AllocatePinned(std::size_t bytes) {
+  std::byte* const memory = Allocate(pinned_, bytes);
+  std::memset(memory, 0, bytes);
+  return memory;
+}
+void SimulatedDevice::FreePinned(std::byte* memory) noexcept {
+  Free(pinned_, memory);
+}
+std::byte* SimulatedDevice::AllocateDevice(std::size_t bytes) {
+  std::byte* const memory = Allocate(device_, bytes);
+  std::memset(memory, 0xDB, bytes);  // what nobody may rely on
+  return memory;
+}
+void SimulatedDevice::FreeDevice(std::byte* memory) noexcept {
+  Free(device_, memory);
+}
+
+DeviceDriver::Stream SimulatedDevice::NewStream() {
+  RequireWhole();
+  auto stream = std::make_unique<StreamState>();
+  void* const handle = stream.get();
+  const std::lock_guard lock(mutex_);
+  streams_[handle] = std::move(stream);
+  return handle;
+}
+void SimulatedDevice::FreeStream(Stream stream) noexcept {
+  std::unique_ptr<StreamState> state;
+  const std::lock_guard lock(mutex_);
+  state = std::move(streams_[stream]);
+  streams_.erase(stream);
+}
+DeviceDriver::Event SimulatedDevice::NewEvent() {
+  RequireWhole();
+  auto event = std::make_unique<EventState>();
+  void* const handle = event.get();
+  const std::lock_guard lock(mutex_);
+  events_[handle] = std::move(event);
+  return handle;
+}
+void SimulatedDevice::FreeEvent(Event event) noexcept {
+  const std::lock_guard lock(mutex_);
+  events_.erase(event);
+}
+
+void SimulatedDevice::RequireWhole() const {
+  const std::lock_guard lock(mutex_);
+  if (!broken_.empty()) throw Error(ErrorCode::kState, broken_);
+}
+
+void SimulatedDevice::RequireInside(const Blocks& blocks, const void* memory,
+                                    std::size_t bytes) const {
+  const auto* const at = static_cast<const std::byte*>(memory);
+  const std::lock_guard lock(mutex_);
+  auto block = blocks.upper_bound(at);
+  if (block != blocks.begin() && at + bytes <= std::prev(block)->first + std::prev(block)->second) {
+    return;
+  }
+  throw Error(ErrorCode::kState, "the device was given memory that is not of the right kind");
+}
+
+void SimulatedDevice::Give(Stream stream, Work work, std::function<void()> action) {
+  RequireWhole();
+  StreamState& state = *static_cast<StreamState*>(stream);
+  {
+    const std::lock_guard lock(state.mutex);
+    if (work == Work::kOther && state.capturing) {
+      throw Error(ErrorCode::kState, "operation not permitted when stream is capturing");
+    }
+    state.work.emplace_back([this, work, action = std::move(action)] {
+      if (before_) before_(work);
+      action();
+    });
+  }
+  state.changed.notify_all();
+}
+
+void SimulatedDevice::Copy(Stream stream, std::byte* to, const std::byte* from_pinned,
+                           std::size_t bytes) {
+  RequireInside(device_, to, bytes);
+  RequireInside(pinned_, from_pinned, bytes);
+  Give(stream, Work::kCopy, [=] { std::memcpy(to, from_pinned, bytes); });
+}
+
+void SimulatedDevice::Convert(Stream stream, const Conversion& job) {
+  const std::uint64_t values = job.samples * job.pixels * job.channels;
+  RequireInside(device_, job.from, values);
+  RequireInside(device_, job.to, values * job.number_bytes);
+  RequireInside(device_, job.table, std::size_t{256} * job.channels * job.number_bytes);
+  Give(stream, Work::kConvert, [job] {
+    constexpr std::uint64_t kThreads = 5;  // shares that do not come out even
+    for (std::uint64_t thread = 0; thread < kThreads; ++thread) {
+      if (job.number_bytes == 4) {
+        ConvertShare(job, static_cast<const std::uint32_t*>(job.table), thread, kThreads);
+      } else {
+        ConvertShare(job, static_cast<const std::uint16_t*>(job.table), thread, kThreads);
+      }
+    }
+  });
+}
+
+void SimulatedDevice::Wait(Stream stream, Event event) {
+  const std::shared_ptr<Moment> moment = static_cast<EventState*>(event)->Recorded();
+  Give(stream, Work::kOther, [moment] {
+    if (moment != nullptr) moment->Await();
+  });
+}
+
+void SimulatedDevice::Record(Event event, Stream stream) {
+  const auto moment = std::make_shared<Moment>();
+  Give(stream, Work::kOther, [moment] { moment->Reach(); });
+  auto& state = *static_cast<EventState*>(event);
+  const std::lock_guard lock(state.mutex);
+  state.moment = moment;
+}
+
+bool SimulatedDevice::IsCapturing(Stream stream) {
+  StreamState& state = *static_cast<StreamState*>(stream);
+  const std::lock_guard lock(state.mutex);
+  return state.capturing;
+}
+
+void SimulatedDevice::Synchronize(Event event) {
+  if (const auto moment = static_cast<EventState*>(event)->Recorded()) moment->Await();
+}
+
+double SimulatedDevice::SecondsBetween(Event begin, Event end) {
+  const auto first = static_cast<EventState*>(begin)->Recorded();
+  const auto last = static_cast<EventState*>(end)->Recorded();
+  return std::chrono::duration<double>(last->Await() - first->Await()).count();
+}
+
+void SimulatedDevice::Run(Stream stream, std::function<void()> kernel) {
+  Give(stream, Work::kOther, std::move(kernel));
+}
+
+void SimulatedDevice::Drain(Stream stream) noexcept {
+  StreamState& state = *static_cast<StreamState*>(stream);
+  const auto moment = std::make_shared<Moment>();
+  {
+    const std::lock_guard lock(state.mutex);
+    state.work.emplace_back([moment] { moment->Reach(); });
+  }
+  state.changed.notify_all();
+  moment->Await();
+}
+
+void SimulatedDevice::SetCapturing(Stream stream, bool capturing) {
+  StreamState& state = *static_cast<StreamState*>(stream);
+  const std::lock_guard lock(state.mutex);
+  state.capturing = capturing;
+}
+
+void SimulatedDevice::Break(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  broken_ = std::move(reason);
+}
+
+std::size_t SimulatedDevice::DeviceBytes() const {
+  const std::lock_guard lock(mutex_);
+  std::size_t bytes = 0;
+  for (const auto& block : device_)
+    bytes += block.second;
+  return bytes;
+}
+
+std::size_t SimulatedDevice::Alive() const {
+  const std::lock_guard lock(mutex_);
+  return pinned_.size() + device_.size() + streams_.size() + events_.size();
+}
+
+}  // namespace sluice

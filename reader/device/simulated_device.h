@@ -1,0 +1,74 @@
+// A device made of threads of this process: each stream is a thread that does what it is given, in
+// order, whenever it gets round to it. Ordering, reuse and shutdown are tested on it for real,
+// where there is no card.
+//
+// It keeps to CUDA's rules, and is stricter where they leave room: a copy whose ends are not what
+// they should be throws, and memory that is freed while a stream works on it is gone.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+
+#include "reader/device/device_driver.h"
+
+namespace sluice {
+
+class SimulatedDevice final : public DeviceDriver {
+ public:
+  enum class Work { kCopy, kConvert, kOther };
+  // Called on the stream's thread before each piece of work: may take its time.
+  using Before = std::function<void(Work)>;
+
+  explicit SimulatedDevice(Before before = {});
+  ~SimulatedDevice() override;
+
+  std::byte* AllocatePinned(std::size_t bytes) override;
+  void FreePinned(std::byte* memory) noexcept override;
+  std::byte* AllocateDevice(std::size_t bytes) override;
+  void FreeDevice(std::byte* memory) noexcept override;
+  Stream NewStream() override;
+  void FreeStream(Stream stream) noexcept override;
+  Event NewEvent() override;
+  void FreeEvent(Event event) noexcept override;
+  void Copy(Stream stream, std::byte* to, const std::byte* from_pinned, std::size_t bytes) override;
+  void Convert(Stream stream, const Conversion& conversion) override;
+  void Wait(Stream stream, Event event) override;
+  void Record(Event event, Stream stream) override;
+  bool IsCapturing(Stream stream) override;
+  void Drain(Stream stream) noexcept override;
+  void Synchronize(Event event) override;
+  double SecondsBetween(Event begin, Event end) override;
+
+  // What a trainer does with a device: a kernel; noting down a graph (while it does, Wait and
+  // Record on that stream throw).
+  void Run(Stream stream, std::function<void()> kernel);
+  void SetCapturing(Stream stream, bool capturing);
+  // From now on, what is asked of the device throws Error with that reason; empty: no longer.
+  void Break(std::string reason);
+
+  // What there is of memory, streams and events.
+  std::size_t Alive() const;
+  std::size_t DeviceBytes() const;
+
+ private:
+  struct StreamState;
+  struct EventState;
+  using Blocks = std::map<const std::byte*, std::size_t>;
+
+  void Give(Stream stream, Work work, std::function<void()> action);
+  std::byte* Allocate(Blocks& blocks, std::size_t bytes);
+  void Free(Blocks& blocks, std::byte* memory) noexcept;
+  void RequireInside(const Blocks& blocks, const void* memory, std::size_t bytes) const;
+  void RequireWhole() const;
+
+  const Before before_;
+  mutable std::mutex mutex_;  // of what follows
+  Blocks pinned_, device_;
+  std::map<void*, std::unique_ptr<StreamState>> streams_;
+  std::map<void*, std::unique_ptr<EventState>> events_;
+  std::string broken_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,174 @@
+// Trains a ResNet-9 on CIFAR-10, on a GPU where LibTorch has one, else on the processor.
+//
+//   sluice convert cifar10/train data/train && sluice convert cifar10/test data/test
+//   train_cifar data/train data/test
+//   train_cifar --loader naive cifar10/train cifar10/test     # from the files, to compare with
+//
+// The recipe is the usual one: 24 epochs of SGD with Nesterov's momentum and a learning rate that
+// rises and falls, label smoothing, crops and flips; the test sees each picture and its mirror
+// image.
+#include <chrono>
+#include <cstdio>
+#include <exception>
+#include <map>
+#include <memory>
+#include <string>
+
+#include <torch/torch.h>
+
+#include "train_cifar_batches.h"
+
+namespace nn = torch::nn;
+
+struct Arguments {
+  std::string train, test, loader = "sluice";
+  int epochs = 24;
+  int steps = 0;   // > 0: stops after so many
+  int width = 64;  // of the first layer, in channels
+  BatchOptions batches;
+};
+
+// A convolution, normalised over the batch, with what is negative made zero.
+struct ConvolutionImpl : nn::Module {
+  ConvolutionImpl(int in, int out, int kernel = 3, int stride = 1, bool padded = true)
+      : convolution(register_module("convolution", nn::Conv2d(nn::Conv2dOptions(in, out, kernel)
+                                                                  .stride(stride)
+                                                                  .padding(padded ? kernel / 2 : 0)
+                                                                  .bias(false)))),
+        norm(register_module("norm", nn::BatchNorm2d(out))) {}
+  at::Tensor forward(const at::Tensor& x) { return norm(convolution(x)).relu(); }
+  nn::Conv2d convolution;
+  nn::BatchNorm2d norm;
+};
+TORCH_MODULE(Convolution);
+
+// x + two convolutions of it.
+struct ResidualImpl : nn::Module {
+  explicit ResidualImpl(int channels)
+      : first(register_module("first", Convolution(channels, channels))),
+        second(register_module("second", Convolution(channels, channels))) {}
+  at::Tensor forward(const at::Tensor& x) { return x + second(first(x)); }
+  Convolution first, second;
+};
+TORCH_MODULE(Residual);
+
+struct ScaleImpl : nn::Module {
+  at::Tensor forward(const at::Tensor& x) { return 0.125 * x; }
+};
+TORCH_MODULE(Scale);
+
+nn::Sequential ResNet9(int w) {
+  return nn::Sequential(Convolution(3, w), Convolution(w, 2 * w, 5, 2), Residual(2 * w),
+                        Convolution(2 * w, 4 * w), nn::MaxPool2d(2), Residual(4 * w),
+                        Convolution(4 * w, 2 * w, 3, 1, false), nn::AdaptiveMaxPool2d(1),
+                        nn::Flatten(), nn::Linear(nn::LinearOptions(2 * w, 10).bias(false)),
+                        Scale());
+}
+
+std::unique_ptr<Batches> Open(const Arguments& arguments, bool training) {
+  BatchOptions options = arguments.batches;
+  options.training = training;
+  options.repeat = training && arguments.loader == "repeat";
+  const std::string& path = training ? arguments.train : arguments.test;
+  if (arguments.loader == "naive") return std::make_unique<NaiveBatches>(path, options);
+  return std::make_unique<SluiceBatches>(path, options);
+}
+
+// Up to its peak in the first fifth of the training, and down to nothing.
+double LearningRate(double progress) {
+  constexpr double kPeak = 0.5, kPeakAt = 0.2;
+  return kPeak * std::min(progress / kPeakAt, (1 - progress) / (1 - kPeakAt));
+}
+
+// Percent of the test pictures.
+double Accuracy(nn::Sequential& model, Batches& batches) {
+  const torch::NoGradGuard no_gradients;
+  model->eval();
+  std::int64_t right = 0, all = 0;
+  batches.Play(0, [&](const at::Tensor& images, const at::Tensor& labels) {
+    const at::Tensor scores = model->forward(images) + model->forward(images.flip(3));
+    right += scores.argmax(1).eq(labels).sum().item<std::int64_t>();
+    all += labels.size(0);
+  });
+  model->train();
+  return 100.0 * static_cast<double>(right) / static_cast<double>(std::max<std::int64_t>(all, 1));
+}
+
+Arguments Parse(int argc, char** argv) {
+  Arguments arguments;
+  std::vector<std::string> paths;
+  const std::map<std::string, std::function<void(const std::string&)>> options = {
+      {"--loader", [&](const std::string& text) { arguments.loader = text; }},
+      {"--epochs", [&](const std::string& text) { arguments.epochs = std::stoi(text); }},
+      {"--steps", [&](const std::string& text) { arguments.steps = std::stoi(text); }},
+      {"--width", [&](const std::string& text) { arguments.width = std::stoi(text); }},
+      {"--batch",
+       [&](const std::string& text) { arguments.batches.batch_size = std::stoul(text); }},
+      {"--threads",
+       [&](const std::string& text) {
+         arguments.batches.threads = static_cast<unsigned>(std::stoul(text));
+       }},
+  };
+  for (int i = 1; i < argc; ++i) {
+    const auto option = options.find(argv[i]);
+    if (option != options.end() && i + 1 < argc) {
+      option->second(argv[++i]);
+    } else {
+      paths.emplace_back(argv[i]);
+    }
+  }
+  const std::string& loader = arguments.loader;
+  if (paths.size() != 2 || (loader != "sluice" && loader != "naive" && loader != "repeat")) {
+    throw std::invalid_argument(
+        "usage: train_cifar [--loader sluice|naive|repeat] [--epochs N] [--steps N] [--width N]\n"
+        "                   [--batch N] [--threads N] TRAIN TEST");
+  }
+  arguments.train = paths[0];
+  arguments.test = paths[1];
+  return arguments;
+}
+
+int main(int argc, char** argv) try {
+  Arguments arguments = Parse(argc, argv);
+  if (torch::cuda::is_available()) arguments.batches.device = at::Device(at::kCUDA, 0);
+  torch::manual_seed(0);
+  nn::Sequential model = ResNet9(arguments.width);
+  model->to(arguments.batches.device);
+  torch::optim::SGD optimizer(
+      model->parameters(),
+      torch::optim::SGDOptions(0.1).momentum(0.9).nesterov(true).weight_decay(5e-4));
+  const auto smoothed = nn::functional::CrossEntropyFuncOptions().label_smoothing(0.1);
+  const auto train = Open(arguments, true), test = Open(arguments, false);
+  const double all_steps =
+      arguments.steps > 0 ? arguments.steps : double(train->per_epoch()) * arguments.epochs;
+
+  int step = 0;
+  double seconds = 0;
+  for (int epoch = 0; step < all_steps && epoch < arguments.epochs; ++epoch) {
+    const auto begin = std::chrono::steady_clock::now();
+    at::Tensor sum = torch::zeros({}, arguments.batches.device);
+    int counted = 0;
+    train->Play(static_cast<std::uint64_t>(epoch),
+                [&](const at::Tensor& images, const at::Tensor& labels) {
+                  if (step >= all_steps) return;
+                  for (auto& group : optimizer.param_groups())
+                    group.options().set_lr(LearningRate(++step / (all_steps + 1)));
+                  optimizer.zero_grad();
+                  const at::Tensor loss =
+                      nn::functional::cross_entropy(model->forward(images), labels, smoothed);
+                  loss.backward();
+                  optimizer.step();
+                  sum += loss.detach();  // stays on the device: nothing waits for it
+                  ++counted;
+                });
+    const double loss = sum.item<double>() / std::max(counted, 1);  // the device is done here
+    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    std::printf("epoch %d  loss %.4f  %.1f s of training\n", epoch, loss, seconds);
+    std::fflush(stdout);
+  }
+  std::printf("accuracy %.2f%%\n", Accuracy(model, *test));
+  return 0;
+} catch (const std::exception& error) {
+  std::fprintf(stderr, "train_cifar: %s\n", error.what());
+  return 1;
+}

@@ -1,0 +1,123 @@
+// Where train_cifar gets its batches from: Sluice, or a plain loader of files to compare with.
+#pragma once
+
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <sluice/loader.h>
+#include <sluice/torch.h>
+
+#include "plain_loader.h"
+
+inline const std::vector<float> kMean = {0.4914F, 0.4822F, 0.4465F};
+inline const std::vector<float> kDeviation = {0.2470F, 0.2435F, 0.2616F};
+
+struct BatchOptions {
+  std::size_t batch_size = 512;
+  unsigned threads = 0;  // 0: all CPUs
+  bool training = true;  // shuffled; random crops out of 4 pixels of padding, and flips
+  bool repeat = false;   // one batch again and again: what the training takes alone
+  at::Device device = at::kCPU;
+};
+
+// Epochs of normalised images (samples x 3 x 32 x 32, channels last) and labels, on the device.
+class Batches {
+ public:
+  using Step = std::function<void(const at::Tensor& images, const at::Tensor& labels)>;
+  virtual ~Batches() = default;
+  virtual std::size_t per_epoch() const = 0;
+  virtual void Play(std::uint64_t epoch, const Step& step) = 0;
+};
+
+class SluiceBatches final : public Batches {
+ public:
+  SluiceBatches(const std::string& dataset, const BatchOptions& from)
+      : loader_(sluice::Dataset::Open(dataset), OptionsFrom(from)) {}
+
+  std::size_t per_epoch() const override { return loader_.batches_per_epoch(); }
+  void Play(std::uint64_t epoch, const Step& step) override {
+    for (const sluice::Batch& batch : loader_.Epoch(epoch))
+      step(sluice::ImageTensor(batch), sluice::FieldTensor(batch, "label").to(at::kLong));
+  }
+
+ private:
+  static sluice::LoaderOptions OptionsFrom(const BatchOptions& from) {
+    sluice::LoaderOptions options;
+    options.batch_size = from.batch_size;
+    options.threads = from.threads;
+    options.repeat_first_batch = from.repeat;
+    if (from.device.is_cuda()) options.device = sluice::Device::Cuda(from.device.index());
+    if (from.training) {
+      options.transform = {sluice::RandomCrop(32, 4), sluice::HorizontalFlip()};
+      options.last_batch = sluice::LastBatch::kDrop;
+    } else {
+      options.shuffle = sluice::Shuffle::kSequential;
+    }
+    options.transform.push_back(sluice::Normalize{kMean, kDeviation});
+    return options;
+  }
+
+  sluice::Loader loader_;
+};
+
+// Files in folders named after their classes, as they are; by samples/plain_loader.h.
+class NaiveBatches final : public Batches {
+ public:
+  NaiveBatches(const std::filesystem::path& folder, const BatchOptions& from)
+      : from_(from), files_(FilesIn(folder)), loader_(files_.names, OptionsFrom(from)) {}
+
+  std::size_t per_epoch() const override {
+    return from_.training ? loader_.size() / from_.batch_size : loader_.batches();
+  }
+  void Play(std::uint64_t epoch, const Step& step) override {
+    const at::Tensor mean = at::tensor(kMean, from_.device).view({1, 3, 1, 1});
+    const at::Tensor deviation = at::tensor(kDeviation, from_.device).view({1, 3, 1, 1});
+    loader_.Play(epoch, [&](const PlainBatch& batch) {
+      const auto samples = static_cast<std::int64_t>(batch.samples.size());
+      if (from_.training && batch.samples.size() < from_.batch_size) return;
+      std::vector<std::int64_t> labels;
+      for (const std::uint32_t sample : batch.samples)
+        labels.push_back(files_.labels[sample]);
+      const at::Tensor pixels = at::from_blob(const_cast<std::uint8_t*>(batch.pixels.data()),
+                                              {samples, 32, 32, 3}, at::kByte);
+      // A copy in any case: the loader writes its memory again.
+      const at::Tensor images = pixels.to(from_.device, at::kFloat).permute({0, 3, 1, 2});
+      step((images / 255 - mean) / deviation, at::tensor(labels).to(from_.device));
+    });
+  }
+
+ private:
+  struct Files {
+    std::vector<std::string> names;
+    std::vector<std::int64_t> labels;
+  };
+  static Files FilesIn(const std::filesystem::path& folder) {
+    std::vector<std::filesystem::path> classes;
+    for (const auto& entry : std::filesystem::directory_iterator(folder))
+      if (entry.is_directory()) classes.push_back(entry.path());
+    std::sort(classes.begin(), classes.end());
+    Files files;
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      for (const auto& entry : std::filesystem::directory_iterator(classes[c])) {
+        files.names.push_back(entry.path().string());
+        files.labels.push_back(static_cast<std::int64_t>(c));
+      }
+    }
+    return files;
+  }
+  static PlainOptions OptionsFrom(const BatchOptions& from) {
+    PlainOptions options;
+    options.batch_size = from.batch_size;
+    options.threads = from.threads != 0 ? from.threads : std::thread::hardware_concurrency();
+    options.side = 32;
+    options.augment = from.training ? PlainAugment::kPaddedCrop : PlainAugment::kNone;
+    return options;
+  }
+
+  BatchOptions from_;
+  Files files_;
+  PlainLoader loader_;
+};

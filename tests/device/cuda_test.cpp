@@ -1,0 +1,153 @@
+// On a card: what tests/device/device_*_test.cpp say of a device made of threads. Skipped without
+// one; the test says so.
+#include <cstdio>
+
+#include <cuda_runtime_api.h>
+
+#include <sluice/cuda.h>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+bool NoCard() {
+  if (Device::CudaCount() > 0) return false;
+  std::puts("skipped: there is no CUDA device here");
+  return true;
+}
+
+void Check(cudaError_t result) {
+  if (result != cudaSuccess) FAIL(cudaGetErrorString(result));
+}
+
+struct Stream {
+  Stream() { Check(cudaStreamCreateWithFlags(&handle, cudaStreamNonBlocking)); }
+  ~Stream() { cudaStreamDestroy(handle); }
+  cudaStream_t handle = nullptr;
+};
+
+// Plays an epoch on the card. Each batch is copied back behind it, by the trainer's stream, into
+// memory of its own, and dropped at once.
+std::vector<PlayedBatch> PlayOnCard(const Dataset& dataset, LoaderOptions options,
+                                    std::uint64_t epoch) {
+  options.device = Device::Cuda(0);
+  const Stream stream;
+  std::vector<PlayedBatch> played;
+  Loader loader(dataset, options);
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    batch.WaitOn(OnStream(stream.handle));
+    PlayedBatch& kept = played.emplace_back();
+    kept = {batch.epoch(), batch.index(), batch.valid(), {}, {}};
+    kept.samples.assign(batch.samples().begin(), batch.samples().end());
+    kept.pixels.resize(batch.image().samples * batch.image().sample_bytes());
+    Check(cudaMemcpyAsync(kept.pixels.data(), batch.image().data, kept.pixels.size(),
+                          cudaMemcpyDeviceToHost, stream.handle));
+  }
+  Check(cudaStreamSynchronize(stream.handle));
+  return played;
+}
+
+}  // namespace
+
+TEST_CASE("On a card, batches are the host's to the bit") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 100));
+  LoaderOptions options = OptionsFor(16, 4);
+  for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
+    for (const std::uint32_t width : {32U, 33U}) {
+      for (const unsigned channels : {3U, 1U}) {
+        CAPTURE(layout == Layout::kNCHW, width, channels);
+        options.layout = layout;
+        options.channels = channels;
+        options.transform = {RandomResizedCrop(width, 31), HorizontalFlip()};
+        {
+          Loader host(dataset, options);
+          REQUIRE(PlayOnCard(dataset, options, 2) == PlayBatches(host, 2));
+        }
+        for (const FloatType type :
+             {FloatType::kFloat32, FloatType::kFloat16, FloatType::kBFloat16}) {
+          options.transform.resize(2);
+          options.transform.push_back(Normalize{{0.5F}, {0.25F}, type});
+          Loader host(dataset, options);
+          REQUIRE(PlayOnCard(dataset, options, 2) == PlayBatches(host, 2));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("On a card, places are used again only when the trainer's stream is done with them") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1000));
+  LoaderOptions options = OptionsFor(10, 4);
+  options.prefetch = 1;
+  options.hold = 0;
+  for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
+    Loader host(dataset, options);
+    REQUIRE(PlayOnCard(dataset, options, epoch) == PlayBatches(host, epoch));
+  }
+}
+
+TEST_CASE("On a card, batches come while the trainer captures a graph, of whatever mode") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 400));
+  LoaderOptions options = OptionsFor(10, 4);
+  options.device = Device::Cuda(0);
+  for (const cudaStreamCaptureMode mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal}) {
+    const Stream captured;
+    Stream stream;
+    Loader loader(dataset, options);
+    EpochIterator it = loader.Epoch(0).begin();
+    void* memory = nullptr;
+    Check(cudaMalloc(&memory, 1920));
+    Check(cudaStreamBeginCapture(captured.handle, mode));
+    CHECK_THAT(ErrorText([&] { it->WaitOn(OnStream(captured.handle)); }, ErrorCode::kState),
+               Catch::Matchers::ContainsSubstring("captured"));
+    Check(cudaMemsetAsync(memory, 0, 1920, captured.handle));
+    for (int i = 0; i < 20; ++i) {
+      it->WaitOn(OnStream(stream.handle));
+      ++it;
+    }
+    cudaGraph_t graph = nullptr;
+    Check(cudaStreamEndCapture(captured.handle, &graph));
+    REQUIRE(graph != nullptr);
+    Check(cudaGraphDestroy(graph));
+    Check(cudaStreamSynchronize(stream.handle));
+    Check(cudaFree(memory));
+  }
+}
+
+TEST_CASE("On a card, a loader can be dropped with copies under way, and before its batches") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 400));
+  LoaderOptions options = OptionsFor(10, 4);
+  options.device = Device::Cuda(0);
+  for (int round = 0; round < 20; ++round) {
+    const Stream stream;
+    std::optional<Loader> loader(std::in_place, dataset, options);
+    std::optional<Batch> kept;
+    for (const Batch& batch : loader->Epoch(0)) {
+      batch.WaitOn(OnStream(stream.handle));
+      kept = batch;
+      if (batch.index() == static_cast<std::uint64_t>(round % 5)) break;
+    }
+    loader.reset();
+    std::vector<std::uint8_t> pixels(1920);
+    Check(cudaMemcpyAsync(pixels.data(), kept->image().data, 1920, cudaMemcpyDeviceToHost,
+                          stream.handle));
+    const auto expected = static_cast<std::uint8_t>(kept->samples()[9] % 251);
+    kept.reset();
+    Check(cudaStreamSynchronize(stream.handle));
+    REQUIRE(pixels[1919] == expected);
+  }
+  Check(cudaDeviceSynchronize());
+}

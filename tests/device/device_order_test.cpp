@@ -1,0 +1,253 @@
+// Who waits for whom: copies, kernels and the places of the ring.
+#include <chrono>
+#include <random>
+#include <thread>
+
+#include "tests/device/trainer.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+// Each piece of work takes up to 100 microseconds, now and then.
+SimulatedDevice::Before Unsteady(unsigned seed) {
+  auto random = std::make_shared<std::mt19937>(seed);
+  auto mutex = std::make_shared<std::mutex>();
+  return [random, mutex](SimulatedDevice::Work) {
+    unsigned wait = 0;
+    {
+      const std::lock_guard lock(*mutex);
+      wait = (*random)() % 200;
+    }
+    if (wait < 100) std::this_thread::sleep_for(std::chrono::microseconds(wait));
+  };
+}
+
+}  // namespace
+
+TEST_CASE("A kernel finds its batch whole, however late copies and kernels run") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 205));
+  for (unsigned round = 0; round < 4; ++round) {
+    Trainer trainer(Unsteady(round));
+    LoaderOptions options = DeviceOptions(trainer, 10, 1 + round % 3);
+    options.prefetch = 1 + round % 2;
+    options.hold = round % 3;
+    Loader loader(dataset, options);
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
+      for (const Batch& batch : loader.Epoch(epoch))
+        trainer.Read(batch);
+    }
+    trainer.Finish();
+    REQUIRE(trainer.seen().size() == 42);
+    for (const Trainer::Seen& seen : trainer.seen())
+      RequireWhole(seen);
+  }
+}
+
+TEST_CASE("A batch is handed over while it is still to be copied, and nobody waits on the host") {
+  const TemporaryFolder folder;
+  Gate gate;
+  Trainer trainer([&gate](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kCopy) gate.Pass();
+  });
+  const GateOpener opener{gate};
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), DeviceOptions(trainer));
+  std::size_t batches = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    trainer.Read(batch);
+    if (++batches == 4) break;  // the ring: all of them come, though no copy has run
+  }
+  for (const Trainer::Seen& seen : trainer.seen())
+    CHECK(seen.samples.size() == 10);
+  gate.Open();
+  trainer.Finish();
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+}
+
+TEST_CASE("A place is written again when its batch's kernels are done, and its batch dropped") {
+  const TemporaryFolder folder;
+  Gate gate;
+  Trainer trainer;
+  const GateOpener opener{gate};
+  LoaderOptions options = DeviceOptions(trainer);
+  options.prefetch = 1;
+  options.hold = 1;  // three places
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
+  std::size_t batches = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    // The first kernel is slow. Its batch is dropped at once, and the place used again: the copy
+    // into it waits for the kernel, and this thread does not.
+    trainer.Read(batch, batches == 0 ? [&gate] { gate.Pass(); } : std::function<void()>());
+    if (++batches == 6) break;
+  }
+  gate.Open();
+  trainer.Finish();
+  REQUIRE(trainer.seen().size() == 6);
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+}
+
+TEST_CASE("A batch that several streams use is kept until the last of them is done") {
+  const TemporaryFolder folder;
+  Gate gate;
+  Trainer trainer;
+  const GateOpener opener{gate};
+  DeviceDriver::Stream const other = trainer.device->NewStream();
+  LoaderOptions options = DeviceOptions(trainer);
+  options.prefetch = 1;
+  options.hold = 0;
+  std::vector<std::vector<std::uint8_t>> found(5);
+  std::vector<std::uint8_t> expected;
+  {
+    Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
+    for (const Batch& batch : loader.Epoch(0)) {
+      if (batch.index() == 4) break;
+      trainer.Read(batch);
+      batch.WaitOn({other});
+      batch.WaitOn({other});  // twice is once
+      const ImageBatch image = batch.image();
+      std::vector<std::uint8_t>& into = found[batch.index()];
+      expected.push_back(static_cast<std::uint8_t>(batch.samples()[9] % 251));
+      trainer.device->Run(other, [image, &into, &gate] {
+        gate.Pass();
+        into.assign(image.data, image.data + 1920);
+      });
+      if (batch.index() == 1) gate.Open();
+    }
+    trainer.device->Drain(other);
+    trainer.Finish();
+  }
+  trainer.device->FreeStream(other);
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+  for (std::size_t b = 0; b < 4; ++b)
+    CHECK(found[b][1919] == expected[b]);
+}
+
+TEST_CASE("Batches that are held stay as they are on the device; one too many is an error") {
+  const TemporaryFolder folder;
+  Trainer trainer(Unsteady(5));
+  LoaderOptions options = DeviceOptions(trainer);
+  options.prefetch = 2;
+  options.hold = 2;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
+  std::vector<Batch> held;
+  const std::string text = ErrorText(
+      [&] {
+        for (const Batch& batch : loader.Epoch(0))
+          held.push_back(batch);
+      },
+      ErrorCode::kState);
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("LoaderOptions::hold"));
+  REQUIRE(held.size() == 5);
+  for (const Batch& batch : held)
+    trainer.Read(batch);
+  held.clear();
+  for (const Batch& batch : loader.Epoch(1))
+    trainer.Read(batch);
+  trainer.Finish();
+  REQUIRE(trainer.seen().size() == 25);
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+}
+
+TEST_CASE("An epoch left in the middle gives its places back, with copies under way") {
+  const TemporaryFolder folder;
+  Trainer trainer(Unsteady(9));
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 300)), DeviceOptions(trainer, 10, 3));
+  for (std::uint64_t round = 0; round < 40; ++round) {
+    std::uint64_t seen = 0;
+    for (const Batch& batch : loader.Epoch(round * 7 % 5)) {
+      REQUIRE(batch.index() == seen);
+      if (round % 3 != 0) trainer.Read(batch);  // else dropped unread
+      if (++seen > round % 7) break;
+    }
+  }
+  trainer.Finish();
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+}
+
+TEST_CASE("The calling thread can wait for a batch, too") {
+  const TemporaryFolder folder;
+  Trainer trainer(Unsteady(3));
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 50)), DeviceOptions(trainer));
+  for (const Batch& batch : loader.Epoch(0)) {
+    batch.Synchronize();
+    for (std::size_t row = 0; row < 10; ++row)
+      REQUIRE(batch.image().data[row * 192 + 191] == batch.samples()[row] % 251);
+  }
+}
+
+TEST_CASE("A stream that is captured is not waited on, and may drop its batches all the same") {
+  const TemporaryFolder folder;
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer);
+  options.prefetch = 1;
+  options.hold = 1;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
+  Loader loader(dataset, options);
+  EpochIterator it = loader.Epoch(0).begin();
+  trainer.Read(*it);
+  trainer.device->SetCapturing(trainer.stream, true);
+  CHECK_THAT(ErrorText([&] { it->WaitOn({trainer.stream}); }, ErrorCode::kState),
+             Catch::Matchers::ContainsSubstring("captured"));
+  // Two more are had meanwhile; the first one's place is taken back when the capture has ended.
+  ++it;
+  ++it;
+  std::thread ending([&] { trainer.device->SetCapturing(trainer.stream, false); });
+  for (int i = 0; i < 5; ++i)
+    ++it;
+  ending.join();
+  trainer.Read(*it);
+  trainer.Finish();
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+
+  Loader dropped(dataset, options);
+  {
+    EpochIterator of_dropped = dropped.Epoch(0).begin();
+    of_dropped->WaitOn({trainer.stream});
+    trainer.device->SetCapturing(trainer.stream, true);
+    ++of_dropped;
+  }
+  dropped = Loader(dataset, options);  // while it is captured
+  trainer.device->SetCapturing(trainer.stream, false);
+}
+
+TEST_CASE("Several loaders share a device without sharing anything else") {
+  const TemporaryFolder folder;
+  Trainer trainer(Unsteady(1));
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
+  Loader a(dataset, DeviceOptions(trainer, 10));
+  Loader b(dataset, DeviceOptions(trainer, 25));
+  for (const Batch& from_a : a.Epoch(0)) {
+    trainer.Read(from_a);
+    if (from_a.index() % 3 != 0) continue;
+    for (const Batch& from_b : b.Epoch(from_a.index()))
+      trainer.Read(from_b);
+  }
+  trainer.Finish();
+  REQUIRE(trainer.seen().size() == 10 + 4 * 4);
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+}
+
+TEST_CASE("One batch can be repeated on a device") {
+  const TemporaryFolder folder;
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer);
+  options.repeat_first_batch = true;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
+  for (const Batch& batch : loader.Epoch(0))
+    trainer.Read(batch);
+  trainer.Finish();
+  REQUIRE(trainer.seen().size() == 10);
+  for (const Trainer::Seen& seen : trainer.seen()) {
+    RequireWhole(seen);
+    CHECK(seen.samples == trainer.seen()[0].samples);
+  }
+}

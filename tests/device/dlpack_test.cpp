@@ -1,0 +1,124 @@
+#include <cstddef>
+
+#include <sluice/dlpack.h>
+
+#include "reader/device/dlpack_abi.h"
+#include "tests/device/trainer.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+// Where DLPack's own header is at hand, what it says holds for ours, member by member.
+#if __has_include(<dlpack/dlpack.h>)
+#include <dlpack/dlpack.h>
+#endif
+#if defined(DLPACK_MAJOR_VERSION) && DLPACK_MAJOR_VERSION == 1
+static_assert(sizeof(dlpack::ManagedTensor) == sizeof(DLManagedTensorVersioned));
+static_assert(offsetof(dlpack::ManagedTensor, context) ==
+              offsetof(DLManagedTensorVersioned, manager_ctx));
+static_assert(offsetof(dlpack::ManagedTensor, deleter) ==
+              offsetof(DLManagedTensorVersioned, deleter));
+static_assert(offsetof(dlpack::ManagedTensor, flags) == offsetof(DLManagedTensorVersioned, flags));
+static_assert(offsetof(dlpack::ManagedTensor, tensor) ==
+              offsetof(DLManagedTensorVersioned, dl_tensor));
+static_assert(sizeof(dlpack::Tensor) == sizeof(DLTensor));
+static_assert(offsetof(dlpack::Tensor, device_type) == offsetof(DLTensor, device));
+static_assert(offsetof(dlpack::Tensor, dimensions) == offsetof(DLTensor, ndim));
+static_assert(offsetof(dlpack::Tensor, code) == offsetof(DLTensor, dtype));
+static_assert(offsetof(dlpack::Tensor, shape) == offsetof(DLTensor, shape));
+static_assert(offsetof(dlpack::Tensor, strides) == offsetof(DLTensor, strides));
+static_assert(offsetof(dlpack::Tensor, byte_offset) == offsetof(DLTensor, byte_offset));
+static_assert(int{dlpack::kCuda} == kDLCUDA && int{dlpack::kBFloat} == kDLBfloat);
+#endif
+
+namespace {
+
+dlpack::ManagedTensor& Opened(DLManagedTensorVersioned* tensor) {
+  return *reinterpret_cast<dlpack::ManagedTensor*>(tensor);
+}
+
+std::vector<std::int64_t> Extents(const dlpack::ManagedTensor& managed, const std::int64_t* of) {
+  return {of, of + managed.tensor.dimensions};
+}
+
+}  // namespace
+
+TEST_CASE("The structures of DLPack lie in memory as its version 1 says, on 64-bit machines") {
+  // By hand, from the document: version, context, deleter, flags, tensor.
+  CHECK(offsetof(dlpack::ManagedTensor, context) == 8);
+  CHECK(offsetof(dlpack::ManagedTensor, deleter) == 16);
+  CHECK(offsetof(dlpack::ManagedTensor, flags) == 24);
+  CHECK(offsetof(dlpack::ManagedTensor, tensor) == 32);
+  CHECK(offsetof(dlpack::Tensor, device_id) == 12);
+  CHECK(offsetof(dlpack::Tensor, dimensions) == 16);
+  CHECK(offsetof(dlpack::Tensor, code) == 20);
+  CHECK(offsetof(dlpack::Tensor, lanes) == 22);
+  CHECK(offsetof(dlpack::Tensor, shape) == 24);
+  CHECK(offsetof(dlpack::Tensor, byte_offset) == 40);
+  CHECK(sizeof(dlpack::ManagedTensor) == 80);
+}
+
+TEST_CASE("A tensor of DLPack shows the batch's own memory, and keeps it until it is deleted") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(10, 2);
+  options.layout = Layout::kNCHW;
+  options.transform = {Normalize{{0}, {1}, FloatType::kBFloat16}, OneHot{}};
+  std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 40)), options);
+  dlpack::ManagedTensor *image = nullptr, *target = nullptr, *label = nullptr;
+  std::uint64_t first = 0;
+  {
+    const Batch batch = *loader->Epoch(0).begin();
+    first = batch.samples()[0];
+    image = &Opened(ToDlpack(batch));
+    target = &Opened(ToDlpack(batch, "target"));
+    label = &Opened(ToDlpack(batch, "label"));
+    CHECK(image->tensor.data == batch.image().data);
+    ErrorText([&] { ToDlpack(batch, "no such field"); }, ErrorCode::kInvalidArgument);
+  }
+  loader.reset();
+  CHECK((image->major == 1 && image->flags == 0 && image->tensor.byte_offset == 0));
+  CHECK((image->tensor.device_type == dlpack::kCpu && image->tensor.device_id == 0));
+  CHECK((image->tensor.code == dlpack::kBFloat && image->tensor.bits == 16));
+  CHECK(image->tensor.lanes == 1);
+  CHECK(Extents(*image, image->tensor.shape) == std::vector<std::int64_t>{10, 3, 8, 8});
+  CHECK(Extents(*image, image->tensor.strides) == std::vector<std::int64_t>{192, 64, 8, 1});
+  CHECK(Extents(*target, target->tensor.shape) == std::vector<std::int64_t>{10, 10});
+  CHECK((target->tensor.code == dlpack::kFloat && target->tensor.bits == 32));
+  CHECK(Extents(*label, label->tensor.shape) == std::vector<std::int64_t>{10});
+  CHECK((label->tensor.code == dlpack::kInt && label->tensor.bits == 32));
+  // The batch is there still.
+  CHECK(static_cast<const std::int32_t*>(label->tensor.data)[0] ==
+        static_cast<std::int32_t>(first % 10));
+  CHECK(static_cast<const float*>(target->tensor.data)[first % 10] == 1);
+  for (dlpack::ManagedTensor* const tensor : {image, target, label})
+    tensor->deleter(tensor);
+}
+
+TEST_CASE("A tensor of DLPack on a device is ready for a stream, and gives its place back by it") {
+  const TemporaryFolder folder;
+  Gate gate;
+  Trainer trainer([&gate](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kCopy) gate.Pass();
+  });
+  const GateOpener opener{gate};
+  std::vector<std::uint8_t> found(12), expected;
+  {
+    LoaderOptions options = DeviceOptions(trainer);
+    options.prefetch = 1;
+    options.hold = 0;
+    Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
+    for (const Batch& batch : loader.Epoch(0)) {
+      if (batch.index() == 12) break;
+      dlpack::ManagedTensor& tensor = Opened(ToDlpack(batch, {}, {trainer.stream}));
+      CHECK(tensor.tensor.device_type == dlpack::kExtension);
+      expected.push_back(static_cast<std::uint8_t>(batch.samples()[9] % 251));
+      const auto* const pixels = static_cast<const std::uint8_t*>(tensor.tensor.data);
+      trainer.device->Run(trainer.stream,
+                          [pixels, &into = found[batch.index()]] { into = pixels[9 * 192 + 7]; });
+      tensor.deleter(&tensor);
+      gate.Open();
+    }
+  }
+  trainer.Finish();
+  CHECK(found == expected);
+}
