@@ -14,12 +14,6 @@ using namespace sluice::test;
 
 namespace {
 
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr bool kSanitized = true;  // their own memory is counted along
-#else
-constexpr bool kSanitized = false;
-#endif
-
 DatasetShape::Shard ShardOf(std::uint64_t samples, std::uint32_t block_samples) {
   return {samples, (samples + block_samples - 1) / block_samples, block_samples, samples * 1000};
 }
