@@ -58,8 +58,8 @@ struct Slot {
   std::size_t in_hand = 0;     // workers busy with it
   // On its way to a device: the rows that count as done when it is there; 0: not yet, or no longer.
   std::size_t to_upload = 0;
-  std::size_t left_out = 0;    // rows marked kLeftOut
-  std::size_t error_row = 0;   // of `error`: the smallest that failed
+  std::size_t left_out = 0;   // rows marked kLeftOut
+  std::size_t error_row = 0;  // of `error`: the smallest that failed
   std::optional<Error> error;
 
   // Set when the consumer has gone on to something else; workers look at it before each sample.
