@@ -11,16 +11,16 @@ namespace sluice::bench {
 
 namespace {
 
-constexpr std::size_t kPlaces = 4;  // a loader's ring, by default
+constexpr std::size_t kUploadPlaces = 4;  // a loader's ring, by default
 
-using Clock = std::chrono::steady_clock;
+using UploadClock = std::chrono::steady_clock;
 
-double RateOf(std::uint64_t bytes, Clock::time_point begin) {
-  return double(bytes) / std::chrono::duration<double>(Clock::now() - begin).count();
+double UploadRateOf(std::uint64_t bytes, UploadClock::time_point begin) {
+  return double(bytes) / std::chrono::duration<double>(UploadClock::now() - begin).count();
 }
 
 // Images and a label, as a slot has them.
-SlotLayout LayoutOf(const UploadShape& shape) {
+SlotLayout UploadLayoutOf(const UploadShape& shape) {
   SlotLayout layout;
   layout.batch_size = shape.batch_size;
   layout.image_field = 0;
@@ -33,7 +33,7 @@ SlotLayout LayoutOf(const UploadShape& shape) {
   return layout;
 }
 
-PixelProgram ProgramOf(const UploadShape& shape) {
+PixelProgram UploadProgramOf(const UploadShape& shape) {
   if (!shape.type) return PixelProgram({});
   return PixelProgram({Normalize{{0.5F}, {0.25F}, *shape.type}}, true);
 }
@@ -42,13 +42,13 @@ class UploadRun {
  public:
   UploadRun(const Device& device, std::shared_ptr<DeviceDriver> driver, const UploadShape& shape)
       : driver_(std::move(driver)),
-        layout_(LayoutOf(shape)),
-        program_(ProgramOf(shape)),
+        layout_(UploadLayoutOf(shape)),
+        program_(UploadProgramOf(shape)),
         uploader_(device, driver_, layout_, program_, shape.layout),
         trainer_(*driver_),
         done_(*driver_),
         target_(*driver_, layout_.bytes) {
-    for (std::size_t i = 0; i < kPlaces; ++i) {
+    for (std::size_t i = 0; i < kUploadPlaces; ++i) {
       Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
       Prepare(slot, layout_, driver_);
       slot.device = uploader_.NewSlot();
@@ -70,21 +70,21 @@ class UploadRun {
   }
 
   double CopiesAlone(std::uint64_t batches) {
-    const Clock::time_point begin = Clock::now();
+    const UploadClock::time_point begin = UploadClock::now();
     for (std::uint64_t b = 0; b < batches; ++b) {
-      driver_->Copy(trainer_.get(), target_.data(), slots_[b % kPlaces]->memory.data(),
+      driver_->Copy(trainer_.get(), target_.data(), slots_[b % kUploadPlaces]->memory.data(),
                     batch_bytes());
     }
     driver_->Record(done_.get(), trainer_.get());
     driver_->Synchronize(done_.get());
-    return RateOf(batches * batch_bytes(), begin);
+    return UploadRateOf(batches * batch_bytes(), begin);
   }
 
   double Uploads(std::uint64_t batches) {
     const std::atomic<bool> wanted = false;
-    const Clock::time_point begin = Clock::now();
+    const UploadClock::time_point begin = UploadClock::now();
     for (std::uint64_t b = 0; b < batches; ++b) {
-      Slot& slot = *slots_[b % kPlaces];
+      Slot& slot = *slots_[b % kUploadPlaces];
       slot.device->Reclaim(wanted);
       if (const std::optional<Error> error = uploader_.Upload(slot)) throw Error(*error);
       slot.device->WaitOn(trainer_.get());
@@ -92,7 +92,7 @@ class UploadRun {
     }
     driver_->Record(done_.get(), trainer_.get());
     driver_->Synchronize(done_.get());
-    return RateOf(batches * batch_bytes(), begin);
+    return UploadRateOf(batches * batch_bytes(), begin);
   }
 
  private:
@@ -115,8 +115,8 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
   UploadRates rates;
   rates.batch_bytes = run.batch_bytes();
   // Unmeasured: first uses of streams, memory and the kernel.
-  run.CopiesAlone(kPlaces);
-  run.Uploads(kPlaces);
+  run.CopiesAlone(kUploadPlaces);
+  run.Uploads(kUploadPlaces);
   for (std::uint64_t round = 0; round < rounds; ++round) {
     if (stop.stop_requested()) throw UploadInterrupted();
     rates.limit.push_back(run.CopiesAlone(batches));

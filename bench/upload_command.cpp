@@ -22,19 +22,19 @@ namespace {
 using cli::AddOption;
 using cli::Format;
 
-constexpr const char* kDescription =
+constexpr const char* kUploadDescription =
     "Measures how fast batches come to a GPU.\n\n"
     "Each round copies batches out of page-locked memory, and nothing else: the limit; then takes\n"
     "as many over as a loader does, with conversion, events and a stream that waits for each. The\n"
     "pixels are made up; decoding, which `sluice-bench epoch` measures, is left out.\n";
 
-constexpr const char* kExamples =
+constexpr const char* kUploadExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench upload\n"
     "  sluice-bench upload --normalize bf16 --layout nchw --batch 512 --json-file upload.json\n\n";
 
-struct Arguments {
+struct UploadArguments {
   int device = 0;
   UploadShape shape;
   std::uint64_t batches = 100, rounds = 5;
@@ -42,7 +42,7 @@ struct Arguments {
   bool json = false;
 };
 
-void SetType(Arguments& arguments, const std::string& text) {
+void SetUploadType(UploadArguments& arguments, const std::string& text) {
   arguments.normalize = text;
   arguments.shape.type.reset();
   if (text == "f32") arguments.shape.type = FloatType::kFloat32;
@@ -53,12 +53,12 @@ void SetType(Arguments& arguments, const std::string& text) {
   }
 }
 
-void SetLayout(Arguments& arguments, const std::string& text) {
+void SetUploadLayout(UploadArguments& arguments, const std::string& text) {
   if (text != "nhwc" && text != "nchw") throw cli::UsageError("--layout is nhwc or nchw");
   arguments.shape.layout = text == "nhwc" ? Layout::kNHWC : Layout::kNCHW;
 }
 
-std::string TextOf(const UploadRates& rates) {
+std::string UploadText(const UploadRates& rates) {
   std::string text = Format("%-34s %9s   %s\n", "to the device", "GB/s", "least to most");
   const auto row = [&](const char* name, const std::vector<double>& values) {
     const Spread spread = SpreadOf(values);
@@ -72,7 +72,7 @@ std::string TextOf(const UploadRates& rates) {
                        cli::BytesText(rates.batch_bytes).c_str());
 }
 
-int Run(const Arguments& arguments) {
+int RunUpload(const UploadArguments& arguments) {
   if (Device::CudaCount() == 0) {
     std::fputs(
         "sluice-bench: no CUDA device: there is no card, no driver, or this build has no "
@@ -106,7 +106,7 @@ int Run(const Arguments& arguments) {
   if (arguments.json) {
     cli::PrintJson(result);
   } else {
-    cli::PrintOut(TextOf(rates) + WarningsText(warnings));
+    cli::PrintOut(UploadText(rates) + WarningsText(warnings));
   }
   if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
   return cli::kDone;
@@ -115,8 +115,8 @@ int Run(const Arguments& arguments) {
 }  // namespace
 
 cli::Command AddUploadCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("upload", kDescription);
-  const auto arguments = std::make_shared<Arguments>();
+  CLI::App* const app = program.add_subcommand("upload", kUploadDescription);
+  const auto arguments = std::make_shared<UploadArguments>();
   const auto number = [&](const char* name, const char* help, std::uint64_t least,
                           std::uint64_t most, auto set) {
     AddOption(*app, name, "N", help, [least, most, set](const std::string& text) {
@@ -135,14 +135,14 @@ cli::Command AddUploadCommand(CLI::App& program) {
          [arguments](std::uint64_t n) { arguments->rounds = n; });
   AddOption(*app, "--normalize", "TYPE",
             "what pixels become on the GPU: none, f32, f16 or\nbf16 (default none)",
-            [arguments](const std::string& text) { SetType(*arguments, text); });
+            [arguments](const std::string& text) { SetUploadType(*arguments, text); });
   AddOption(*app, "--layout", "LAYOUT", "of those numbers: nhwc or nchw (default nhwc)",
-            [arguments](const std::string& text) { SetLayout(*arguments, text); });
+            [arguments](const std::string& text) { SetUploadLayout(*arguments, text); });
   app->add_option("--json-file", arguments->json_file, "also write the result to a file")
       ->type_name("FILE");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  app->footer(std::string(kUploadExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunUpload(*arguments); }};
 }
 
 }  // namespace sluice::bench
