@@ -52,7 +52,7 @@ class StageClock {
   }
 
  private:
-  Geometry Fit(std::uint32_t width, std::uint32_t height, Orientation orientation) const {
+  FittedGeometry Fit(std::uint32_t width, std::uint32_t height, Orientation orientation) const {
     return orientation.transposed ? FitGeometry(height, width, options_)
                                   : FitGeometry(width, height, options_);
   }
@@ -64,7 +64,7 @@ class StageClock {
     if (kind == ImageKind::kJpeg) {
       file_.insert(file_.end(), {std::byte{0xFF}, std::byte{0xD9}});
       JpegSource source(file_);
-      const Geometry geometry = Fit(source.width(), source.height(), source.orientation());
+      const FittedGeometry geometry = Fit(source.width(), source.height(), source.orientation());
       kept = options_.keep && geometry.unchanged && KeepJpeg(file_, options_).has_value();
       if (kept) return picture;
       picture = fitter_.Fit(source, file_, rules, geometry);

@@ -11,13 +11,13 @@ namespace sluice {
 
 namespace {
 
-constexpr unsigned kReadingThreads = 8;
+constexpr unsigned kDirectThreads = 8;
 // Fewer than a ring of io_uring's has places.
 constexpr std::size_t kMostReads = 96;
 
 std::unique_ptr<BlockIo> MakeIo() {
   std::unique_ptr<BlockIo> io = MakeUringIo();
-  return io != nullptr ? std::move(io) : MakeThreadIo(kReadingThreads);
+  return io != nullptr ? std::move(io) : MakeThreadIo(kDirectThreads);
 }
 
 ByteRange WholePages(ByteRange range) noexcept {

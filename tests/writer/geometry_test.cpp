@@ -31,7 +31,7 @@ ConvertOptions ToSize(std::uint32_t width, std::uint32_t height, Fit fit) {
   return options;
 }
 Dimensions TargetOf(std::uint32_t width, std::uint32_t height, const ConvertOptions& options) {
-  const Geometry geometry = FitGeometry(width, height, options);
+  const FittedGeometry geometry = FitGeometry(width, height, options);
   return {geometry.target_width, geometry.target_height};
 }
 
@@ -65,12 +65,12 @@ TEST_CASE("without a size option every picture keeps its size") {
 }
 
 TEST_CASE("size with crop takes the largest centred rectangle of the target's shape") {
-  const Geometry wide = FitGeometry(400, 200, ToSize(100, 100, Fit::kCrop));
+  const FittedGeometry wide = FitGeometry(400, 200, ToSize(100, 100, Fit::kCrop));
   CHECK(wide.left == 100);
   CHECK(wide.top == 0);
   CHECK(wide.width == 200);
   CHECK(wide.height == 200);
-  const Geometry tall = FitGeometry(200, 401, ToSize(100, 100, Fit::kCrop));
+  const FittedGeometry tall = FitGeometry(200, 401, ToSize(100, 100, Fit::kCrop));
   CHECK(tall.left == 0);
   CHECK(tall.top == 100.5);
   CHECK(tall.height == 200);
@@ -85,7 +85,7 @@ TEST_CASE("size enlarges what is smaller") {
 }
 
 TEST_CASE("size with stretch takes the whole picture") {
-  const Geometry geometry = FitGeometry(400, 200, ToSize(100, 100, Fit::kStretch));
+  const FittedGeometry geometry = FitGeometry(400, 200, ToSize(100, 100, Fit::kStretch));
   CHECK(geometry.width == 400);
   CHECK(geometry.height == 200);
   CHECK(geometry.out_width == 100);
@@ -93,16 +93,16 @@ TEST_CASE("size with stretch takes the whole picture") {
 }
 
 TEST_CASE("size with pad fits the whole picture inside, centred") {
-  const Geometry wide = FitGeometry(400, 200, ToSize(100, 100, Fit::kPad));
+  const FittedGeometry wide = FitGeometry(400, 200, ToSize(100, 100, Fit::kPad));
   CHECK(wide.out_width == 100);
   CHECK(wide.out_height == 50);
   CHECK(wide.x == 0);
   CHECK(wide.y == 25);
-  const Geometry tall = FitGeometry(199, 400, ToSize(100, 100, Fit::kPad));
+  const FittedGeometry tall = FitGeometry(199, 400, ToSize(100, 100, Fit::kPad));
   CHECK(tall.out_width == 50);  // 49.75
   CHECK(tall.x == 25);
   // A margin of 33 pixels: the odd one lies at the bottom.
-  const Geometry odd = FitGeometry(300, 200, ToSize(100, 100, Fit::kPad));
+  const FittedGeometry odd = FitGeometry(300, 200, ToSize(100, 100, Fit::kPad));
   CHECK(odd.out_height == 67);  // 66.7
   CHECK(odd.y == 16);
 }

@@ -42,7 +42,7 @@ std::vector<Tap> Triangle(double start, double length, std::uint32_t size, std::
 }
 
 // The upright picture, resized as the geometry says, black around it. Row by row, interleaved.
-std::vector<double> Exactly(const Picture& picture, const Geometry& geometry) {
+std::vector<double> Exactly(const Picture& picture, const FittedGeometry& geometry) {
   const std::size_t channels = picture.channels;
   std::vector<double> lines(std::size_t{geometry.out_height} * picture.width * channels);
   for (std::uint32_t j = 0; j < geometry.out_height; ++j) {
@@ -78,7 +78,8 @@ double Psnr(const std::vector<double>& exact, const std::vector<std::uint8_t>& g
 }
 
 // A plain picture's file through the fitter, as the encoder of samples does it.
-sluice::Picture FitFile(FileBytes file, const Geometry& geometry, std::uint32_t channels = 3) {
+sluice::Picture FitFile(FileBytes file, const FittedGeometry& geometry,
+                        std::uint32_t channels = 3) {
   for (const std::uint8_t byte : {0xFF, 0xD9})
     file.push_back(std::byte{byte});
   JpegSource source(file);
@@ -86,7 +87,7 @@ sluice::Picture FitFile(FileBytes file, const Geometry& geometry, std::uint32_t 
   return fitter.Fit(source, file, {.channels = channels}, geometry);
 }
 
-double PsnrOf(const FileBytes& file, const Geometry& geometry, std::uint32_t channels = 3) {
+double PsnrOf(const FileBytes& file, const FittedGeometry& geometry, std::uint32_t channels = 3) {
   const sluice::Picture got = FitFile(file, geometry, channels);
   CHECK(got.width == geometry.target_width);
   CHECK(got.height == geometry.target_height);
@@ -94,8 +95,8 @@ double PsnrOf(const FileBytes& file, const Geometry& geometry, std::uint32_t cha
   return Psnr(Exactly(DecodeJpeg(file, channels), geometry), got.pixels);
 }
 
-Geometry Resized(const Picture& picture, std::uint32_t width, std::uint32_t height,
-                 Fit fit = Fit::kStretch) {
+FittedGeometry Resized(const Picture& picture, std::uint32_t width, std::uint32_t height,
+                       Fit fit = Fit::kStretch) {
   ConvertOptions options;
   options.max_side.reset();
   options.size = Size{width, height};
@@ -103,7 +104,7 @@ Geometry Resized(const Picture& picture, std::uint32_t width, std::uint32_t heig
   return FitGeometry(picture.width, picture.height, options);
 }
 
-std::string ReasonOf(const FileBytes& file, const Geometry& geometry) {
+std::string ReasonOf(const FileBytes& file, const FittedGeometry& geometry) {
   try {
     FitFile(file, geometry);
   } catch (const Error& error) {
@@ -197,7 +198,7 @@ TEST_CASE("a turned JPEG is resized like the upright one, in all eight orientati
     }
     const FileBytes file = WithOrientation(plain, tag);
     for (const Fit fit : {Fit::kCrop, Fit::kPad}) {
-      const Geometry geometry = Resized(upright, 77, 50, fit);
+      const FittedGeometry geometry = Resized(upright, 77, 50, fit);
       CHECK(Psnr(Exactly(upright, geometry), FitFile(file, geometry).pixels) >= kLeastPsnr);
     }
   }
@@ -207,7 +208,7 @@ TEST_CASE("what is taken pixel for pixel stays what libjpeg gives") {
   for (const bool subsample : {false, true}) {
     const FileBytes file = MakeJpeg(Rings(121, 87), {.subsample = subsample});
     const Picture decoded = DecodeJpeg(file);
-    const Geometry cut = Resized(decoded, 121, 61, Fit::kCrop);
+    const FittedGeometry cut = Resized(decoded, 121, 61, Fit::kCrop);
     const sluice::Picture got = FitFile(file, cut);
     REQUIRE(cut.top == 13);
     CHECK(std::equal(got.pixels.begin(), got.pixels.end(), decoded.at(0, 13)));
@@ -217,7 +218,7 @@ TEST_CASE("what is taken pixel for pixel stays what libjpeg gives") {
 
 TEST_CASE("damage where a crop does not look is found all the same") {
   const Picture picture = Rings(160, 640);
-  const Geometry middle = Resized(picture, 80, 80, Fit::kCrop);
+  const FittedGeometry middle = Resized(picture, 80, 80, Fit::kCrop);
   for (const JpegOptions& options :
        {JpegOptions{}, JpegOptions{.restart_rows = 1}, JpegOptions{.progressive = true},
         JpegOptions{.luma_h = 4, .luma_v = 1}, JpegOptions{.luma_h = 3, .luma_v = 1},

@@ -28,8 +28,8 @@ namespace {
 constexpr std::size_t kImageField = 0;
 
 // The size of a picture of this stored size once it is upright.
-Geometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,
-                    Orientation orientation, const ConvertOptions& options) {
+FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,
+                          Orientation orientation, const ConvertOptions& options) {
   return orientation.transposed ? FitGeometry(stored_height, stored_width, options)
                                 : FitGeometry(stored_width, stored_height, options);
 }
@@ -202,7 +202,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   const bool convert = options_.icc == IccProfiles::kConvert;
   JpegSource source(file_, convert);
   CheckPixels(source.width(), source.height());
-  const Geometry geometry =
+  const FittedGeometry geometry =
       FitUpright(source.width(), source.height(), source.orientation(), options_);
   placement_ = {source.width(), source.height(), source.orientation(), geometry};
   outcome.smaller = IsSmallerThanTarget(geometry, options_);
@@ -235,7 +235,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
                source->grey() ? ProfileColors::kGrey : ProfileColors::kRgb, outcome);
   Picture picture = source->Decode(rules);
   const Orientation orientation = source->orientation();
-  const Geometry geometry = FitUpright(width, height, orientation, options_);
+  const FittedGeometry geometry = FitUpright(width, height, orientation, options_);
   placement_ = {width, height, orientation, geometry};
   outcome.smaller = IsSmallerThanTarget(geometry, options_);
   Store(FitPicture(std::move(picture), 1, width, height, orientation, geometry, resampler_),

@@ -34,7 +34,7 @@ double Scaled(double at, double start, double length, std::uint32_t out, std::ui
 }  // namespace
 
 FittedBoxes FitBoxes(std::span<const double> corners, bool relative, const Placement& placement) {
-  const Geometry& geometry = placement.geometry;
+  const FittedGeometry& geometry = placement.geometry;
   FittedBoxes fitted;
   for (std::size_t i = 0; i + 4 <= corners.size(); i += 4) {
     Box box{corners[i], corners[i + 1], corners[i + 2], corners[i + 3]};

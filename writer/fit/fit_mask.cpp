@@ -23,7 +23,7 @@ std::vector<std::uint32_t> Nearest(double start, double length, std::uint32_t ou
 }  // namespace
 
 MaskPicture FitMask(MaskPicture mask, const Placement& placement) {
-  const Geometry& geometry = placement.geometry;
+  const FittedGeometry& geometry = placement.geometry;
   const Orientation& orientation = placement.orientation;
   if (geometry.unchanged && orientation.identity()) return mask;
   const bool turned = orientation.transposed;

@@ -39,7 +39,7 @@ Picture Transposed(const Picture& in) {
 }
 
 // Black all around.
-Picture Padded(const Picture& in, const Geometry& geometry) {
+Picture Padded(const Picture& in, const FittedGeometry& geometry) {
   Picture out;
   out.width = geometry.target_width;
   out.height = geometry.target_height;
@@ -56,7 +56,7 @@ Picture Padded(const Picture& in, const Geometry& geometry) {
 }  // namespace
 
 StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
-                        Orientation orientation, const Geometry& geometry) {
+                        Orientation orientation, const FittedGeometry& geometry) {
   // The upright picture's axes, named after the stored axes that run with them.
   const bool turned = orientation.transposed;
   StoredPart part;
@@ -69,7 +69,7 @@ StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
   return part;
 }
 
-Picture TurnAndPad(Picture picture, Orientation orientation, const Geometry& geometry) {
+Picture TurnAndPad(Picture picture, Orientation orientation, const FittedGeometry& geometry) {
   if (orientation.transposed) picture = Transposed(picture);
   if (picture.width != geometry.target_width || picture.height != geometry.target_height) {
     picture = Padded(picture, geometry);
@@ -78,8 +78,8 @@ Picture TurnAndPad(Picture picture, Orientation orientation, const Geometry& geo
 }
 
 Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t stored_width,
-                   std::uint32_t stored_height, Orientation orientation, const Geometry& geometry,
-                   Resampler& resampler) {
+                   std::uint32_t stored_height, Orientation orientation,
+                   const FittedGeometry& geometry, Resampler& resampler) {
   if (geometry.unchanged && orientation.identity()) return picture;
   const StoredPart part = StoredPartOf(stored_width, stored_height, orientation, geometry);
   const Axis x = Reduced(part.x, reduction);

@@ -12,9 +12,9 @@ std::uint32_t Scaled(std::uint64_t side, std::uint64_t numerator, std::uint64_t 
   return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, scaled));
 }
 
-Geometry Whole(std::uint32_t width, std::uint32_t height, std::uint32_t out_width,
-               std::uint32_t out_height) {
-  Geometry geometry;
+FittedGeometry Whole(std::uint32_t width, std::uint32_t height, std::uint32_t out_width,
+                     std::uint32_t out_height) {
+  FittedGeometry geometry;
   geometry.width = width;
   geometry.height = height;
   geometry.out_width = geometry.target_width = out_width;
@@ -24,14 +24,14 @@ Geometry Whole(std::uint32_t width, std::uint32_t height, std::uint32_t out_widt
 }
 
 // Both sides times `to` / `from`.
-Geometry Proportional(std::uint32_t width, std::uint32_t height, std::uint32_t to,
-                      std::uint32_t from) {
+FittedGeometry Proportional(std::uint32_t width, std::uint32_t height, std::uint32_t to,
+                            std::uint32_t from) {
   return Whole(width, height, Scaled(width, to, from), Scaled(height, to, from));
 }
 
-Geometry FitSize(std::uint32_t width, std::uint32_t height, Size size, Fit fit) {
+FittedGeometry FitSize(std::uint32_t width, std::uint32_t height, Size size, Fit fit) {
   const bool wider = std::uint64_t{width} * size.height >= std::uint64_t{height} * size.width;
-  Geometry geometry = Whole(width, height, size.width, size.height);
+  FittedGeometry geometry = Whole(width, height, size.width, size.height);
   if (geometry.unchanged || fit == Fit::kStretch) return geometry;
   if (fit == Fit::kCrop) {
     if (wider) {
@@ -55,7 +55,8 @@ Geometry FitSize(std::uint32_t width, std::uint32_t height, Size size, Fit fit) 
 
 }  // namespace
 
-Geometry FitGeometry(std::uint32_t width, std::uint32_t height, const ConvertOptions& options) {
+FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
+                           const ConvertOptions& options) {
   if (options.size) return FitSize(width, height, *options.size, options.fit);
   const std::uint32_t longer = std::max(width, height);
   const std::uint32_t shorter = std::min(width, height);
@@ -68,7 +69,7 @@ Geometry FitGeometry(std::uint32_t width, std::uint32_t height, const ConvertOpt
   return Whole(width, height, width, height);
 }
 
-bool IsSmallerThanTarget(const Geometry& geometry, const ConvertOptions& options) noexcept {
+bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept {
   if (options.size) {
     return geometry.out_width > geometry.width || geometry.out_height > geometry.height;
   }
@@ -76,7 +77,7 @@ bool IsSmallerThanTarget(const Geometry& geometry, const ConvertOptions& options
          std::min(geometry.target_width, geometry.target_height) < *options.short_side;
 }
 
-std::uint32_t DecodeReduction(const Geometry& geometry) noexcept {
+std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept {
   for (const std::uint32_t reduction : {8U, 4U, 2U}) {
     if (geometry.width >= 2.0 * reduction * geometry.out_width &&
         geometry.height >= 2.0 * reduction * geometry.out_height) {

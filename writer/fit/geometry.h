@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-struct Geometry {
+struct FittedGeometry {
   double left = 0, top = 0, width = 0, height = 0;  // of the source that is taken, in its pixels
   std::uint32_t out_width = 0, out_height = 0;      // what it is resampled to
   std::uint32_t x = 0, y = 0;                       // where that lies in the target
@@ -21,15 +21,16 @@ struct Geometry {
 };
 
 // `width` and `height` are at least 1.
-Geometry FitGeometry(std::uint32_t width, std::uint32_t height, const ConvertOptions& options);
+FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
+                           const ConvertOptions& options);
 
 // Whether the picture is smaller than `options.short_side`, or has to be enlarged for
 // `options.size`. For max_side none is too small.
-bool IsSmallerThanTarget(const Geometry& geometry, const ConvertOptions& options) noexcept;
+bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept;
 
 // The largest of 1, 2, 4, 8 by which the source may be reduced while it is decoded. What is left is
 // at least twice as large as the target on both axes, so that the resampling's own filter decides
 // the result.
-std::uint32_t DecodeReduction(const Geometry& geometry) noexcept;
+std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept;
 
 }  // namespace sluice

@@ -24,7 +24,7 @@ bool HasFullSizeComponents(const jpeg_decompress_struct& header) noexcept {
 }
 
 // Whether the way by planes is open, and gives the pixels that are wanted.
-bool GoesByPlanes(const JpegSource& source, const Geometry& geometry) noexcept {
+bool GoesByPlanes(const JpegSource& source, const FittedGeometry& geometry) noexcept {
   const jpeg_decompress_struct& header = source.header();
   if (header.jpeg_color_space != JCS_YCbCr && header.jpeg_color_space != JCS_GRAYSCALE) {
     return false;
@@ -52,7 +52,7 @@ void MirrorRows(Picture& picture) {
 
 // False if the picture cannot be had this way.
 bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, std::uint32_t channels,
-                           const Geometry& geometry, Picture& picture) {
+                           const FittedGeometry& geometry, Picture& picture) {
   const StoredPart part =
       StoredPartOf(source.width(), source.height(), source.orientation(), geometry);
   const bool grey = channels == 1 || source.header().num_components == 1;
@@ -74,7 +74,7 @@ bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, std::uint32_t c
 }
 
 Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
-                        const Geometry& geometry) {
+                        const FittedGeometry& geometry) {
   // A profile is about colours, which planes have not got yet.
   if (Picture picture; rules.transform == nullptr && GoesByPlanes(source, geometry) &&
                        FitPlanes(source, file, rules.channels, geometry, picture)) {

@@ -18,11 +18,12 @@ class JpegFitter {
   // `file` is what `source` was made from, `geometry` is in the orientation to be seen. Grey files
   // give grey. Throws what JpegSource::Decode() does, for damage anywhere in the file, also outside
   // of what the geometry takes. Ends what `source` can be used for.
-  Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules, const Geometry& geometry);
+  Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules,
+              const FittedGeometry& geometry);
 
  private:
   bool FitPlanes(const JpegSource& source, Bytes file, std::uint32_t channels,
-                 const Geometry& geometry, Picture& picture);
+                 const FittedGeometry& geometry, Picture& picture);
 
   PayloadDecoder decoder_{kPolicy};
   Resampler resampler_;

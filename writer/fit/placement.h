@@ -10,7 +10,7 @@ struct Placement {
   std::uint32_t stored_width = 0;  // of the file, as its rows lie
   std::uint32_t stored_height = 0;
   Orientation orientation;
-  Geometry geometry;  // of the upright picture
+  FittedGeometry geometry;  // of the upright picture
 
   std::uint32_t upright_width() const noexcept {
     return orientation.transposed ? stored_height : stored_width;

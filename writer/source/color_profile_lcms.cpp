@@ -43,16 +43,16 @@ cmsUInt32Number LayoutOf(ProfileColors colors) noexcept {
 }
 
 // What a ColorTransform holds: lcms2's transform, or for grey what becomes of each value.
-struct Conversion {
+struct LcmsConversion {
   void* transform = nullptr;
   std::vector<std::uint8_t> greys;
 
-  Conversion() = default;
-  ~Conversion() {
+  LcmsConversion() = default;
+  ~LcmsConversion() {
     if (transform != nullptr) cmsDeleteTransform(transform);
   }
-  Conversion(const Conversion&) = delete;
-  Conversion& operator=(const Conversion&) = delete;
+  LcmsConversion(const LcmsConversion&) = delete;
+  LcmsConversion& operator=(const LcmsConversion&) = delete;
 };
 
 // Grey with sRGB's white and tone curve.
@@ -89,7 +89,7 @@ bool ChangesNothing(const ColorTransform& transform) {
 }
 
 // The greys that a profile of grey, or of RGB (three times the same value), makes of each value.
-std::vector<std::uint8_t> GreysOf(const Conversion& conversion, bool rgb) {
+std::vector<std::uint8_t> GreysOf(const LcmsConversion& conversion, bool rgb) {
   std::vector<std::uint8_t> in;
   for (int value = 0; value < 256; ++value)
     in.insert(in.end(), rgb ? 3 : 1, static_cast<std::uint8_t>(value));
@@ -113,7 +113,7 @@ ColorProfiles::Meaning Understand(Bytes bytes, ProfileColors colors) {
   if (space != SpaceOf(colors) && !grey_as_rgb) return {};
   const ProfileHandle srgb = grey ? GreyOfSrgb() : ProfileHandle(cmsCreate_sRGBProfile());
   if (!srgb) return {};
-  auto conversion = std::make_unique<Conversion>();
+  auto conversion = std::make_unique<LcmsConversion>();
   conversion->transform =
       cmsCreateTransform(profile.get(), grey_as_rgb ? TYPE_RGB_8 : LayoutOf(colors), srgb.get(),
                          grey ? TYPE_GRAY_8 : TYPE_RGB_8, INTENT_PERCEPTUAL, cmsFLAGS_NOCACHE);
@@ -138,11 +138,11 @@ ColorTransform::ColorTransform(void* transform, ProfileColors colors)
     : transform_(transform), colors_(colors) {}
 
 ColorTransform::~ColorTransform() {
-  delete static_cast<Conversion*>(transform_);
+  delete static_cast<LcmsConversion*>(transform_);
 }
 
 void ColorTransform::Apply(const std::uint8_t* in, std::uint8_t* out, std::size_t pixels) const {
-  const auto& conversion = *static_cast<const Conversion*>(transform_);
+  const auto& conversion = *static_cast<const LcmsConversion*>(transform_);
   if (conversion.greys.empty()) {
     cmsDoTransform(conversion.transform, in, out, static_cast<cmsUInt32Number>(pixels));
     return;

@@ -27,7 +27,7 @@ namespace sluice {
 
 namespace {
 
-struct Kind {
+struct FileKind {
   ImageKind kind;
   const char* name;
   const char* package;  // what a build without it would have needed; nullptr: this one reads it
@@ -49,7 +49,7 @@ constexpr const char* kTiffPackage = nullptr;
 constexpr const char* kTiffPackage = "libtiff-dev";
 #endif
 
-constexpr std::array<Kind, 6> kKinds = {{
+constexpr std::array<FileKind, 6> kKinds = {{
     {ImageKind::kJpeg, "JPEG", nullptr},
     {ImageKind::kPng, "PNG", nullptr},
     {ImageKind::kWebp, "WebP", kWebpPackage},
@@ -84,7 +84,7 @@ std::string WhyNotConverted(const Sniffed& sniffed) {
     return std::string("unsupported: a ") + sniffed.name + " image; " + ConvertedKinds() +
            " are converted";
   }
-  for (const Kind& kind : kKinds) {
+  for (const FileKind& kind : kKinds) {
     if (kind.kind != sniffed.kind || kind.package == nullptr) continue;
     return std::string("a ") + kind.name +
            " image, which this build of Sluice does not read: " + "install " + kind.package +
@@ -96,7 +96,7 @@ std::string WhyNotConverted(const Sniffed& sniffed) {
 std::string ConvertedKinds() {
   std::string names;
   std::string last;
-  for (const Kind& kind : kKinds) {
+  for (const FileKind& kind : kKinds) {
     if (kind.package != nullptr) continue;
     if (!last.empty()) names += (names.empty() ? "" : ", ") + last;
     last = kind.name;
