@@ -11,14 +11,14 @@ namespace {
 
 using cli::Format;
 
-struct StagePart {
+struct RunPart {
   const char* name;
   double milliseconds;
 };
 
 // The stages, and what the whole takes beyond them: planning, checksums, writing, waiting for
 // locks.
-std::vector<StagePart> PartsOf(const ConvertMeasured& measured) {
+std::vector<RunPart> PartsOf(const ConvertMeasured& measured) {
   const ConvertStages& stages = measured.stages;
   const double all = Median(measured.writers[0].cpu_milliseconds);
   const double known = stages.read + stages.decode + stages.encode;
@@ -28,9 +28,9 @@ std::vector<StagePart> PartsOf(const ConvertMeasured& measured) {
           {"write and the rest", std::max(0.0, all - known)}};
 }
 
-double SumOf(const std::vector<StagePart>& parts) {
+double SumOf(const std::vector<RunPart>& parts) {
   double sum = 0;
-  for (const StagePart& part : parts)
+  for (const RunPart& part : parts)
     sum += part.milliseconds;
   return sum;
 }
@@ -59,11 +59,11 @@ std::string TextOf(const ConvertMeasured& measured) {
     text += Format("sluice converts %.2f times as many images a second (median of the rounds)\n",
                    measured.ratio);
   }
-  const std::vector<StagePart> parts = PartsOf(measured);
+  const std::vector<RunPart> parts = PartsOf(measured);
   const double sum = SumOf(parts);
   text += Format("\n%-20s %14s %7s   (over %llu images on one thread)\n", "stage", "CPU ms/image",
                  "share", static_cast<unsigned long long>(measured.stages.images));
-  for (const StagePart& part : parts) {
+  for (const RunPart& part : parts) {
     text += Format("%-20s %14.3f %6.1f%%\n", part.name, part.milliseconds,
                    sum > 0 ? 100 * part.milliseconds / sum : 0);
   }
@@ -89,9 +89,9 @@ nlohmann::ordered_json JsonOf(const ConvertMeasured& measured, const ConvertBenc
                        {"bytes_on_disk", turns.bytes}});
   }
   auto stages = nlohmann::ordered_json::array();
-  const std::vector<StagePart> parts = PartsOf(measured);
+  const std::vector<RunPart> parts = PartsOf(measured);
   const double sum = SumOf(parts);
-  for (const StagePart& part : parts) {
+  for (const RunPart& part : parts) {
     stages.push_back({{"name", part.name},
                       {"milliseconds", part.milliseconds},
                       {"share", sum > 0 ? part.milliseconds / sum : 0}});
