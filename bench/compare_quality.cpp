@@ -55,7 +55,7 @@ double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbe
       const Sample sample = dataset[numbers[i]];
       DecodeItem item;
       item.payload = sample.Payload();
-      item.region = stretch.RegionFor(item.payload.width, item.payload.height, 0, 0);
+      item.region = stretch.FrameFor(item.payload.width, item.payload.height, 0, 0).region;
       const auto begin = bytes.begin() + static_cast<std::ptrdiff_t>(i * each);
       sum += PeakSignalToNoise(
           ReferencePixels(item),

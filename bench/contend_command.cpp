@@ -168,7 +168,7 @@ void DecodeSluice(const std::string& list, const std::string& folder, std::uint3
   for (const Item& item : ItemsOf(list)) {
     const Sample sample = dataset[item.number];
     const ImagePayload payload = sample.Payload();
-    const Region region = geometry.RegionFor(payload.width, payload.height, 0, 0);
+    const Region region = geometry.FrameFor(payload.width, payload.height, 0, 0).region;
     if (const Defect defect =
             decoder.Decode(payload, region, {picture.data(), 3, PixelOrder::kInterleaved})) {
       throw Error(ErrorCode::kCorrupt, item.path, defect);

@@ -15,6 +15,7 @@
 #include "bench/measurement.h"
 #include "bench/transform_text.h"
 #include "format/cpu.h"
+#include "reader/transform/step_kind.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -221,6 +222,9 @@ cli::Command AddDecodeCommand(CLI::App& program) {
       ->type_name("");
   AddOption(*app, "--transform", "STEPS", kTransformHelp, [arguments](const std::string& text) {
     arguments->transform = ParseTransform(text);
+    if (!std::all_of(arguments->transform.begin(), arguments->transform.end(), IsGeometric)) {
+      throw cli::UsageError("decoding has steps that crop, resize and flip, and no others");
+    }
     arguments->transform_text = text;
   });
   AddOption(*app, "--images", "N", "pictures to decode (default 200)",

@@ -47,6 +47,13 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
                                           bool both_forms) {
   transform.push_back(HorizontalFlip());
   const Geometry geometry(transform);
+  for (const Transform& step : transform) {
+    if (std::holds_alternative<VerticalFlip>(step) ||
+        std::holds_alternative<RandomQuarterTurns>(step) ||
+        std::holds_alternative<RandomAffine>(step)) {
+      throw cli::UsageError("--transform: only crops, resizes and flips left to right here");
+    }
+  }
   const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / count);
   std::vector<DecodeItem> items;
   for (std::uint64_t i = 0; i < dataset.size() && items.size() < count; i += step) {
@@ -54,8 +61,9 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
     item.payload = dataset[i].Payload();  // also reads it, so that it is in memory
     if (both_forms) AddOtherForm(item);
     if (item.payload.codec != Codec::kJpeg) continue;
-    item.region = geometry.RegionFor(item.payload.width, item.payload.height, DrawSeed(seed, 0), i);
-    if (item.region.x.out != item.region.x.target || item.region.y.out != item.region.y.target) {
+    item.region =
+        geometry.FrameFor(item.payload.width, item.payload.height, DrawSeed(seed, 0), i).region;
+    if (item.region.bordered()) {
       throw cli::UsageError("--transform: must not leave a border around a picture here");
     }
     items.push_back(std::move(item));

@@ -18,7 +18,7 @@
 #include "bench/storage_options.h"
 #include "bench/thread_curve.h"
 #include "bench/transform_text.h"
-#include "reader/transform/pixel_program.h"
+#include "reader/transform/step_kind.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
@@ -82,6 +82,16 @@ std::vector<unsigned> ParseThreads(const std::string& text) {
   return counts;
 }
 
+void AddView(const std::string& text, EpochOptions& options) {
+  std::vector<View>& views = options.loader.views;
+  try {
+    views.push_back({"view " + std::to_string(views.size() + 2), ParseTransform(text), {}});
+  } catch (const cli::UsageError& error) {
+    throw cli::UsageError(std::string("--view: ") + error.what());
+  }
+  options.view_texts.push_back(text);
+}
+
 void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   LoaderOptions& loader = arguments.options.loader;
   AddOption(app, "--batch-size", "N", "samples in a batch (default 256)",
@@ -100,6 +110,21 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
     arguments.transform = ParseTransform(text);
     arguments.transform_text = text;
   });
+  AddOption(app, "--sizes", "S[,S@EPOCH...]",
+            "what the transform makes by epoch, such as\n160,192@16, instead of the size it names",
+            [&arguments](const std::string& text) {
+              arguments.options.loader.sizes = ParseSizes(text);
+              arguments.options.sizes_text = text;
+            });
+  app.add_option_function<std::vector<std::string>>(
+         "--view",
+         [&arguments](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts)
+             AddView(text, arguments.options);
+         },
+         "a further view of each image, as --transform; may be\ngiven again for more of them")
+      ->allow_extra_args(false)
+      ->type_name("STEPS");
   app.add_flag("--flip", arguments.flip, "flip half of the images left to right");
   AddOption(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
             [&loader](const std::string& text) {
@@ -235,6 +260,10 @@ void Complete(EpochArguments& arguments) {
     throw cli::UsageError(
         "--step-busy, --accelerators and --find-accelerators need a training step: --step-ms or "
         "--profile");
+  }
+  const LoaderOptions& loader = options.loader;
+  if (options.floor && (!loader.views.empty() || !loader.sizes.empty())) {
+    throw cli::UsageError("--floor is of one view and one size: not with --view or --sizes");
   }
   const bool plain = !arguments.find_accelerators && arguments.threads.size() <= 1;
   if (!arguments.trace_file.empty() && !plain) {

@@ -46,6 +46,8 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"batch_size", options.loader.batch_size},
                {"prefetch", options.loader.prefetch},
                {"transform", transform},
+               {"views", options.view_texts},
+               {"sizes", options.sizes_text},
                {"flip", Flips(options)},
                {"shuffle", NameOf(options.loader.shuffle)},
                {"seed", options.loader.seed},

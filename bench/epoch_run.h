@@ -30,6 +30,9 @@ struct EpochOptions {
   // Each epoch gets a loader of its own, made once the dataset has been dropped from the page
   // cache: a file that is mapped keeps its pages.
   bool cold = false;
+  // As they were typed: of loader.views, and loader.sizes.
+  std::vector<std::string> view_texts;
+  std::string sizes_text;
   bool floor = false;       // also measure a bare loop, afterwards
   std::uint64_t stops = 0;  // loaders to drop in the middle of an epoch, afterwards
 };

@@ -39,7 +39,8 @@ void Floor::Gather(const LoaderOptions& options) {
       Item item;
       item.payload = dataset_[index].Payload(options.image);
       item.region =
-          geometry.RegionFor(item.payload.width, item.payload.height, draw_seed, items_.size());
+          geometry.FrameFor(item.payload.width, item.payload.height, draw_seed, items_.size())
+              .region;
       copies_ = copies_ && item.payload.codec == Codec::kRaw;
       ring_.row_bytes = std::max(
           {ring_.row_bytes, batch.image().sample_bytes(), copies_ ? item.payload.bytes.size() : 0});

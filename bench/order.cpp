@@ -63,7 +63,7 @@ struct SizeFigures {
   std::vector<OrderFigures> orders;
 };
 
-std::vector<std::uint64_t> ParseSizes(const std::string& text) {
+std::vector<std::uint64_t> ParseCounts(const std::string& text) {
   std::vector<std::uint64_t> sizes;
   if (text == "none") return sizes;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -232,7 +232,7 @@ cli::Command AddOrderCommand(CLI::App& program) {
   AddOption(
       *app, "--samples", "N[,N...]",
       "of the made-up datasets (default 100000,1281167;\nk, M and G are powers of 1000); none",
-      [arguments](const std::string& text) { arguments->samples = ParseSizes(text); });
+      [arguments](const std::string& text) { arguments->samples = ParseCounts(text); });
   AddOption(*app, "--rounds", "N", "rounds to measure (default 3)",
             [arguments](const std::string& text) {
               arguments->rounds = cli::ParseInteger(text, 1, 10'000);

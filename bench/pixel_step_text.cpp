@@ -1,8 +1,8 @@
 #include "bench/pixel_step_text.h"
 
-#include <algorithm>
 #include <vector>
 
+#include "bench/step_numbers.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
@@ -11,44 +11,32 @@ using cli::UsageError;
 
 namespace {
 
-// "0.4/0.4": from `least` to `most` numbers, each from 0 to `limit`.
-std::vector<double> Numbers(const std::string& name, const std::string& value, std::size_t least,
-                            std::size_t most, double limit) {
-  std::vector<double> numbers;
-  for (std::size_t begin = 0; !value.empty() && begin <= value.size();) {
-    const std::size_t end = std::min(value.find('/', begin), value.size());
-    numbers.push_back(cli::ParseNumber(value.substr(begin, end - begin), limit));
-    begin = end + 1;
-  }
-  if (numbers.size() < least || numbers.size() > most) {
-    throw UsageError("\"" + name + "\" takes " + std::to_string(least) + " to " +
-                     std::to_string(most) + " numbers, separated by /");
-  }
-  return numbers;
-}
-
-// A step with nothing but a probability, "name" or "name:P".
-template <class Step>
-Transform Chance(const std::string& name, const std::string& value) {
-  Step step;
-  const std::vector<double> numbers = Numbers(name, value, 0, 1, 1);
-  if (!numbers.empty()) step.probability = numbers[0];
-  return step;
-}
-
 Transform Jitter(const std::string& name, const std::string& value) {
-  std::vector<double> numbers = Numbers(name, value, 1, 4, 1000);
+  std::vector<double> numbers = StepNumbers(name, value, 1, 4, 1000);
   numbers.resize(4);
   return ColorJitter{numbers[0], numbers[1], numbers[2], numbers[3]};
 }
 
 Transform Blur(const std::string& name, const std::string& value) {
-  const std::vector<double> numbers = Numbers(name, value, 1, 3, 1000);
+  const std::vector<double> numbers = StepNumbers(name, value, 1, 3, 1000);
   GaussianBlur blur;
   blur.kernel = static_cast<std::uint32_t>(numbers[0]);
   if (numbers.size() > 1) blur.min_sigma = blur.max_sigma = numbers[1];
   if (numbers.size() > 2) blur.max_sigma = numbers[2];
   return blur;
+}
+
+// "randaug", "randaug:N/M" or "randaug:N/M/BINS".
+Transform Augment(const std::string& name, const std::string& value) {
+  const std::vector<double> numbers = StepNumbers(name, value, 0, 3, 1000);
+  if (numbers.size() == 1) throw UsageError("\"randaug\" takes operations and their magnitude");
+  RandAugment step;
+  if (numbers.size() > 1) {
+    step.operations = static_cast<unsigned>(numbers[0]);
+    step.magnitude = static_cast<unsigned>(numbers[1]);
+  }
+  if (numbers.size() > 2) step.bins = static_cast<unsigned>(numbers[2]);
+  return step;
 }
 
 // ImageNet's mean and deviation, as most trainings have them.
@@ -68,7 +56,7 @@ Transform Normalized(const std::string& value) {
 
 std::optional<Transform> ParsePixelStep(const std::string& name, const std::string& value) {
   if (name == "jitter") return Jitter(name, value);
-  if (name == "gray") return Chance<RandomGrayscale>(name, value);
+  if (name == "gray") return StepWithChance<RandomGrayscale>(name, value);
   if (name == "blur") return Blur(name, value);
   if (name == "solarize") {
     return Solarize{static_cast<unsigned>(value.empty() ? 128 : cli::ParseInteger(value, 0, 256))};
@@ -76,11 +64,13 @@ std::optional<Transform> ParsePixelStep(const std::string& name, const std::stri
   if (name == "posterize") {
     return Posterize{static_cast<unsigned>(cli::ParseInteger(value, 1, 8))};
   }
-  if (name == "equalize") return Chance<Equalize>(name, value);
-  if (name == "autocontrast") return Chance<AutoContrast>(name, value);
-  if (name == "invert") return Chance<Invert>(name, value);
-  if (name == "sharpness") return AdjustSharpness{Numbers(name, value, 1, 1, 1000)[0]};
-  if (name == "erase") return Chance<RandomErasing>(name, value);
+  if (name == "equalize") return StepWithChance<Equalize>(name, value);
+  if (name == "autocontrast") return StepWithChance<AutoContrast>(name, value);
+  if (name == "invert") return StepWithChance<Invert>(name, value);
+  if (name == "sharpness") return AdjustSharpness{StepNumbers(name, value, 1, 1, 1000)[0]};
+  if (name == "erase") return StepWithChance<RandomErasing>(name, value);
+  if (name == "randaug") return Augment(name, value);
+  if (name == "trivialaug") return StepWithChance<TrivialAugmentWide>(name, value);
   if (name == "normalize") return Normalized(value);
   return std::nullopt;
 }

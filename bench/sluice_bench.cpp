@@ -12,6 +12,7 @@
 #include "bench/gate_command.h"
 #include "bench/io.h"
 #include "bench/order.h"
+#include "bench/transforms.h"
 #include "bench/upload_command.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
@@ -35,7 +36,7 @@ int main(int argc, char** argv) {
        sluice::bench::AddGateCommand(program), sluice::bench::AddIoCommand(program),
        sluice::bench::AddUploadCommand(program), sluice::bench::AddAdviseCommand(program),
        sluice::bench::AddOrderCommand(program), sluice::bench::AddContendCommand(program),
-       sluice::cli::AddCompletionCommand(program),
+       sluice::bench::AddTransformsCommand(program), sluice::cli::AddCompletionCommand(program),
        sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
       argc, argv);
 }

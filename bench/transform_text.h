@@ -2,15 +2,18 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include <sluice/transform.h>
 
 namespace sluice::bench {
 
-// Steps joined by commas: rrc:S, resize:S, short:N, center:S, crop:S, crop:S+P (P pixels of
-// padding), flip, none; S is N or WxH; then steps that change pixels (pixel_step_text.h). Throws
-// cli::UsageError.
+// Steps joined by commas, or "none": those of geometric_step_text.h, pixel_step_text.h and
+// batch_step_text.h. Throws cli::UsageError.
 Pipeline ParseTransform(const std::string& text);
+
+// "160,192@16": 160 x 160 from epoch 0 on, 192 x 192 from epoch 16. Throws cli::UsageError.
+std::vector<OutputSize> ParseSizes(const std::string& text);
 
 // What --help says of it.
 extern const char* const kTransformHelp;

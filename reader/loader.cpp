@@ -43,6 +43,9 @@ unsigned Loader::threads() const noexcept {
 std::size_t Loader::memory_bytes() const noexcept {
   return state_->memory_bytes();
 }
+std::string Loader::Describe() const {
+  return state_->Describe();
+}
 LoaderMemory Loader::Memory() const {
   return state_->Memory();
 }

@@ -48,17 +48,17 @@ std::uint64_t MutableRows::epoch() const noexcept {
 const ImageBatch& MutableRows::shape(std::string_view field) const {
   const SlotLayout& layout = *slot_.layout;
   if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name)) {
-    return layout.image;
+    return slot_.image;
   }
-  return layout.further_images[Find(layout.further_images, field, "image")].image;
+  return slot_.further_images[Find(layout.further_images, field, "image")].image;
 }
 
 std::span<std::uint8_t> MutableRows::image(std::string_view field) {
   const SlotLayout& layout = *slot_.layout;
   const ImageBatch& image = shape(field);
   std::size_t offset = 0;
-  for (const SlotLayout::ImageField& further : layout.further_images)
-    if (&further.image == &image) offset = further.offset;
+  for (std::size_t i = 0; i < layout.further_images.size(); ++i)
+    if (&slot_.further_images[i].image == &image) offset = layout.further_images[i].offset;
   auto* const first =
       reinterpret_cast<std::uint8_t*>(slot_.memory.data() + offset) + first_ * image.sample_bytes();
   return {first, count_ * image.sample_bytes()};

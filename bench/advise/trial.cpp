@@ -190,7 +190,7 @@ class TrialRun {
     std::vector<std::uint8_t> pixels(std::size_t{options_.side} * options_.side * 3);
     const Geometry square({Resize(options_.side)});
     if (const Defect defect =
-            decoder_.Decode(payload, square.RegionFor(payload.width, payload.height, 0, 0),
+            decoder_.Decode(payload, square.FrameFor(payload.width, payload.height, 0, 0).region,
                             {pixels.data(), 3, PixelOrder::kInterleaved})) {
       throw Error(ErrorCode::kCorrupt, defect);
     }

@@ -9,6 +9,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/baseline/decoder.h"
+#include "format/pixels/border.h"
 #include "format/pixels/grey.h"
 #include "format/pixels/interleaved.h"
 #include "format/pixels/jpeg.h"
@@ -16,6 +17,7 @@
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/planar.h"
 #include "format/pixels/resample.h"
+#include "format/pixels/transpose.h"
 
 namespace sluice {
 
@@ -119,6 +121,7 @@ struct PayloadDecoder::State {
   std::vector<std::byte> inflated;
   std::vector<std::uint8_t> converted;  // a picture in the target's number of channels
   std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
+  std::vector<std::uint8_t> upright;    // a target before its rows become columns
 
   // Part of a picture, in the target's number of channels.
   struct Part {
@@ -127,6 +130,9 @@ struct PayloadDecoder::State {
     std::uint32_t left = 0, top = 0;
   };
 
+  // A region that is not transposed, without its border.
+  Defect DecodeUpright(const ImagePayload& payload, const Region& region,
+                       const PixelTarget& target);
   Defect DecodeJpeg(const ImagePayload& payload, const Region& region, const PixelTarget& target);
   Defect DecodePacked(const ImagePayload& payload, const Region& region, const PixelTarget& target);
   Defect DecodeOtherColours(const ImagePayload& payload, const Region& region,
@@ -285,9 +291,8 @@ void PayloadDecoder::State::Finish(const Part& part, const Region& region,
 
 Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region& region,
                                        const PixelTarget& target) {
-  Region whole = Region::Whole(payload.width, payload.height);
-  whole.flip = region.flip;
-  if (region != whole || target.channels != payload.channels) {
+  if (region != region.TurnOf(payload.width, payload.height) ||
+      target.channels != payload.channels) {
     return "16-bit images can only be taken whole, at their own size and channels";
   }
   Bytes pixels;
@@ -300,7 +305,7 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
   const std::size_t row = payload.width * pixel_bytes;
   for (std::uint32_t y = 0; y < payload.height; ++y) {
     CopyRow(reinterpret_cast<const std::uint8_t*>(pixels.data()) + y * row, payload.width,
-            pixel_bytes, region.flip, out + y * row);
+            pixel_bytes, region.flip, out + LineOf(region, y) * row);
   }
   if (planes) {
     ToPlanes(reinterpret_cast<const std::uint16_t*>(whole16.data()), count, payload.channels,
@@ -309,14 +314,8 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
   return nullptr;
 }
 
-PayloadDecoder::PayloadDecoder(DecodePolicy policy) : state_(std::make_unique<State>(policy)) {}
-PayloadDecoder::~PayloadDecoder() = default;
-PayloadDecoder::PayloadDecoder(PayloadDecoder&&) noexcept = default;
-PayloadDecoder& PayloadDecoder::operator=(PayloadDecoder&&) noexcept = default;
-
-Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
-                              const PixelTarget& target) {
-  State& state = *state_;
+Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const Region& region,
+                                            const PixelTarget& target) {
   if (payload.codec == Codec::kAbsent) return "the sample has no image";
   if (!SpanIsSound(region.x, payload.width) || !SpanIsSound(region.y, payload.height)) {
     return "the region does not lie inside the image";
@@ -327,19 +326,43 @@ Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
                     SizeOf(payload.pixel_type));
     return nullptr;
   }
-  if (payload.pixel_type == PixelType::kUint16) return state.Decode16(payload, region, target);
+  if (payload.pixel_type == PixelType::kUint16) return Decode16(payload, region, target);
 
-  State::Part part;
+  Part part;
   Defect defect = nullptr;
   switch (payload.codec) {
-    case Codec::kJpeg: return state.DecodeJpeg(payload, region, target);
-    case Codec::kPacked: return state.DecodePacked(payload, region, target);
+    case Codec::kJpeg: return DecodeJpeg(payload, region, target);
+    case Codec::kPacked: return DecodePacked(payload, region, target);
     case Codec::kRaw:
-    case Codec::kZstd: defect = state.RawPixels(payload, region, target.channels, part); break;
+    case Codec::kZstd: defect = RawPixels(payload, region, target.channels, part); break;
     default: return "the codec is not known to this build; use a newer version of Sluice";
   }
-  if (defect == nullptr) state.Finish(part, region, target);
+  if (defect == nullptr) Finish(part, region, target);
   return defect;
+}
+
+PayloadDecoder::PayloadDecoder(DecodePolicy policy) : state_(std::make_unique<State>(policy)) {}
+PayloadDecoder::~PayloadDecoder() = default;
+PayloadDecoder::PayloadDecoder(PayloadDecoder&&) noexcept = default;
+PayloadDecoder& PayloadDecoder::operator=(PayloadDecoder&&) noexcept = default;
+
+Defect PayloadDecoder::Decode(const ImagePayload& payload, const Region& region,
+                              const PixelTarget& target) {
+  State& state = *state_;
+  const std::size_t value_bytes = SizeOf(payload.pixel_type);
+  if (!region.transpose) {
+    const Defect defect = state.DecodeUpright(payload, region, target);
+    if (defect == nullptr) FillBorder(region, target, value_bytes);
+    return defect;
+  }
+  Region upright = region;
+  upright.transpose = false;
+  state.upright.resize(std::size_t{region.width()} * region.height() * target.channels *
+                       value_bytes);
+  const PixelTarget first{state.upright.data(), target.channels, target.order};
+  if (const Defect defect = Decode(payload, upright, first)) return defect;
+  TransposePixels(state.upright.data(), region.x.target, region.y.target, target, value_bytes);
+  return nullptr;
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 // Nothing here throws on bad payloads: a status says what is wrong.
 #pragma once
 
+#include <array>
 #include <memory>
 
 #include <sluice/image.h>
@@ -15,7 +16,7 @@ namespace sluice {
 
 // What part of a picture goes where, along one axis. The picture's interval [start, start +
 // length), in pixels of the full-size image, is resampled onto the `out` target pixels from `at`
-// on; what lies outside of those is zero. Only source pixels in [bound, bound + bound_length) are
+// on; what lies outside of those is border. Only source pixels in [bound, bound + bound_length) are
 // used, and the interval lies inside of them.
 struct Span {
   double start = 0;
@@ -28,16 +29,42 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
+// The spans are those of the picture's own axes; what they make is mirrored and turned afterwards.
 struct Region {
   Span x, y;
-  bool flip = false;  // mirrors the target left to right, last of all
+  bool flip = false;       // mirrors left to right
+  bool flip_y = false;     // and top to bottom;
+  bool transpose = false;  // then rows become columns
+  // What the border shows that the spans leave: the picture mirrored at its outermost pixels, or a
+  // colour by channel.
+  bool reflect = false;
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};
   Filter filter = Filter::kTriangle;
 
+  // Of the target.
+  std::uint32_t width() const noexcept { return transpose ? y.target : x.target; }
+  std::uint32_t height() const noexcept { return transpose ? x.target : y.target; }
+  bool bordered() const noexcept { return x.out != x.target || y.out != y.target; }
+
+  // The same as the picture lies; and what is left to do then, of a picture of that size.
+  Region Upright() const noexcept {
+    Region region = *this;
+    region.flip = region.flip_y = region.transpose = false;
+    return region;
+  }
+  Region TurnOf(std::uint32_t picture_width, std::uint32_t picture_height) const noexcept {
+    Region region = Whole(picture_width, picture_height);
+    region.flip = flip;
+    region.flip_y = flip_y;
+    region.transpose = transpose;
+    return region;
+  }
+
   static Region Whole(std::uint32_t width, std::uint32_t height) noexcept {
-    return {{0, double(width), 0, width, width, 0, width},
-            {0, double(height), 0, height, height, 0, height},
-            false,
-            Filter::kTriangle};
+    Region region;
+    region.x = {0, double(width), 0, width, width, 0, width};
+    region.y = {0, double(height), 0, height, height, 0, height};
+    return region;
   }
   friend bool operator==(const Region&, const Region&) = default;
 };
@@ -45,7 +72,7 @@ struct Region {
 enum class PixelOrder { kInterleaved, kPlanar };  // HWC, CHW
 
 struct PixelTarget {
-  std::uint8_t* data = nullptr;  // target_width x target_height x channels values, packed
+  std::uint8_t* data = nullptr;  // the region's width x height x channels values, packed
   std::uint32_t channels = 0;    // 1 or 3: converted to that; or the payload's own count
   PixelOrder order = PixelOrder::kInterleaved;
 };

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "format/disk/bytes.h"
+#include "format/pixels/border.h"
 
 namespace sluice {
 
@@ -40,7 +41,7 @@ void SumExactly(const kernels::Kernels& set, const kernels::LineSum& sum, std::s
 // Where a region's row `y` begins in the target, counted in pixels.
 std::size_t PixelAt(const Region& region, std::uint32_t y) noexcept {
   const std::uint32_t at = region.flip ? region.x.target - region.x.at - region.x.out : region.x.at;
-  return std::size_t{region.y.at + y} * region.x.target + at;
+  return std::size_t{LineOf(region, y)} * region.x.target + at;
 }
 
 void MirrorRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,

@@ -4,6 +4,9 @@
 #include <cmath>
 #include <cstring>
 
+#include "format/pixels/border.h"
+#include "format/pixels/transpose.h"
+
 namespace sluice {
 
 namespace {
@@ -17,6 +20,21 @@ std::uint32_t Nearest(const Span& span, std::uint32_t i, std::uint32_t size) noe
 
 void NearestSampler::Sample(const MaskView& mask, const Region& region, PixelOrder order,
                             std::uint8_t* target) {
+  if (!region.transpose) {
+    SampleUpright(mask, region, order, target);
+    FillBorder(region, {target, mask.channels, order}, mask.value_bytes);
+    return;
+  }
+  Region upright = region;
+  upright.transpose = false;
+  upright_.resize(std::size_t{region.width()} * region.height() * mask.channels * mask.value_bytes);
+  Sample(mask, upright, order, upright_.data());
+  TransposePixels(upright_.data(), region.x.target, region.y.target, {target, mask.channels, order},
+                  mask.value_bytes);
+}
+
+void NearestSampler::SampleUpright(const MaskView& mask, const Region& region, PixelOrder order,
+                                   std::uint8_t* target) {
   const std::size_t value = mask.value_bytes;
   const std::size_t pixel = mask.channels * value;
   const std::size_t plane = std::size_t{region.x.target} * region.y.target;
@@ -32,7 +50,7 @@ void NearestSampler::Sample(const MaskView& mask, const Region& region, PixelOrd
   for (std::uint32_t y = 0; y < region.y.out; ++y) {
     const std::uint8_t* const row =
         mask.data + std::size_t{Nearest(region.y, y, mask.height)} * mask.width * pixel;
-    const std::size_t line = std::size_t{region.y.at + y} * region.x.target;
+    const std::size_t line = std::size_t{LineOf(region, y)} * region.x.target;
     for (std::size_t part = 0; part < parts; ++part) {
       for (std::uint32_t x = 0; x < region.x.out; ++x) {
         const std::uint32_t column = region.x.at + x;

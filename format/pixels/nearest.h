@@ -24,12 +24,14 @@ struct MaskView {
 // Keeps its memory from picture to picture; one thread at a time.
 class NearestSampler {
  public:
-  // Fills region.x.target x region.y.target pixels; what the spans leave out gets zeros. The spans
-  // must lie inside of the picture.
+  // Fills region.width() x region.height() pixels. The spans must lie inside of the picture.
   void Sample(const MaskView& mask, const Region& region, PixelOrder order, std::uint8_t* target);
 
  private:
+  void SampleUpright(const MaskView& mask, const Region& region, PixelOrder order,
+                     std::uint8_t* target);
   std::vector<std::uint32_t> columns_;
+  std::vector<std::uint8_t> upright_;  // before its rows become columns
 };
 
 }  // namespace sluice

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "format/pixels/border.h"
+
 namespace sluice {
 
 namespace {
@@ -57,7 +59,7 @@ void PlanarResampler::WriteRow(std::uint32_t row, std::uint32_t components, cons
                                const PixelTarget& target) {
   const std::size_t width = region.x.out;
   const std::size_t at = region.flip ? region.x.target - region.x.at - width : region.x.at;
-  const std::size_t pixel = std::size_t{region.y.at + row} * region.x.target + at;
+  const std::size_t pixel = std::size_t{LineOf(region, row)} * region.x.target + at;
   const std::size_t plane_bytes = std::size_t{region.x.target} * region.y.target;
   const std::uint8_t* const y = ResampleRow(lines_[0], row, width, row_[0]);
   if (target.channels == 1) {

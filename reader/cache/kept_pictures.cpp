@@ -1,15 +1,27 @@
 #include "reader/cache/kept_pictures.h"
 
-#include <algorithm>
+#include "reader/transform/step_kind.h"
 
 namespace sluice {
 
-bool RowsAreFixed(const Pipeline& pipeline) {
-  // Steps that change pixels work on the row, after this.
-  return std::none_of(pipeline.begin(), pipeline.end(), [](const Transform& step) {
-    return std::holds_alternative<RandomResizedCrop>(step) ||
-           std::holds_alternative<RandomCrop>(step);
-  });
+bool RowsAreFixed(const LoaderOptions& options) {
+  if (!options.views.empty() || options.sizes.size() > 1) return false;
+  bool turned = false;
+  for (const Transform& step : options.transform) {
+    // These work on the row, after this.
+    if (!IsGeometric(step) || std::holds_alternative<RandomAffine>(step)) continue;
+    if (std::holds_alternative<RandomResizedCrop>(step) ||
+        std::holds_alternative<RandomCrop>(step) || std::holds_alternative<RandomTranslate>(step)) {
+      return false;
+    }
+    const bool turns = std::holds_alternative<HorizontalFlip>(step) ||
+                       std::holds_alternative<VerticalFlip>(step) ||
+                       std::holds_alternative<RandomQuarterTurns>(step);
+    // A crop behind a flip may round the other way.
+    if (turned && !turns) return false;
+    turned = turned || turns;
+  }
+  return true;
 }
 
 bool KeptPictures::Find(std::uint64_t sample, const ImagePayload& payload, const Region& region,
@@ -34,8 +46,7 @@ Defect KeptPictures::Decode(PayloadDecoder& decoder, const ImagePayload& payload
   const bool whole_way = kept_.codec == Codec::kRaw && !rows_;
   if (kept_.bytes.empty()) {
     if (!pending_ && !whole_way) return decoder.Decode(payload, region, target);
-    Region first = rows_ ? region : Region::Whole(payload.width, payload.height);
-    first.flip = false;
+    const Region first = rows_ ? region.Upright() : Region::Whole(payload.width, payload.height);
     picture_.resize(std::size_t{kept_.width} * kept_.height * target.channels);
     auto* const pixels = reinterpret_cast<std::uint8_t*>(picture_.data());
     if (const Defect defect =
@@ -46,9 +57,7 @@ Defect KeptPictures::Decode(PayloadDecoder& decoder, const ImagePayload& payload
     kept_.bytes = picture_;
   }
   if (whole_way) return decoder.Decode(kept_, region, target);
-  Region rest = Region::Whole(kept_.width, kept_.height);
-  rest.flip = region.flip;
-  return decoder.Decode(kept_, rest, target);
+  return decoder.Decode(kept_, region.TurnOf(kept_.width, kept_.height), target);
 }
 
 void KeptPictures::Keep(std::uint64_t sample) {

@@ -19,14 +19,15 @@
 
 namespace sluice {
 
-// Whether the steps leave nothing to chance but a flip.
-bool RowsAreFixed(const Pipeline& pipeline);
+// Whether the steps leave nothing to chance but flips and turns at their end, so that all epochs'
+// rows are the same but for those; and the row is all that is made of a picture.
+bool RowsAreFixed(const LoaderOptions& options);
 
 class KeptPictures {
  public:
   // `store` may be null: nothing is kept then.
-  KeptPictures(DecodedStore* store, const Pipeline& pipeline)
-      : store_(store), rows_(RowsAreFixed(pipeline)) {}
+  KeptPictures(DecodedStore* store, const LoaderOptions& options)
+      : store_(store), rows_(RowsAreFixed(options)) {}
 
   // Whether that sample's picture is kept; the next Decode() takes it then, and needs no payload.
   bool Find(std::uint64_t sample, const ImagePayload& payload, const Region& region,
@@ -34,6 +35,10 @@ class KeptPictures {
   // As PayloadDecoder::Decode, after Find() of the same.
   Defect Decode(PayloadDecoder& decoder, const ImagePayload& payload, const Region& region,
                 const PixelTarget& target);
+  // Whether the next Decode() decodes the whole picture, whatever the region.
+  bool whole(const ImagePayload& payload) const noexcept {
+    return store_ != nullptr && payload.codec != Codec::kRaw && !rows_;
+  }
   // Whether Decode() has made something worth keeping, so that it should be right.
   bool pending() const noexcept { return pending_; }
   // Keeps it. The payload was whole when it was decoded.

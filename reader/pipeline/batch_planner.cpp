@@ -6,10 +6,12 @@
 namespace sluice {
 
 BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
-                           const FieldChoice& choice, const DecodedStore* store,
-                           DirectFiles* direct, const std::atomic<bool>& give_up)
+                           const std::vector<ViewProgram>& views, const FieldChoice& choice,
+                           const DecodedStore* store, DirectFiles* direct,
+                           const std::atomic<bool>& give_up)
     : dataset_(dataset),
       options_(options),
+      views_(views),
       deal_(dataset.shape, DealOptionsOf(options)),
       behind_(dataset, options) {
   if (direct == nullptr) {
@@ -52,6 +54,13 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
     further.image.samples = slot.rows;
   slot.valid = 0;
   slot.draw_seed = DrawSeed(options_.seed, epoch);
+  slot.view_seeds.resize(views_.size());
+  std::vector<std::size_t> stages;
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    slot.view_seeds[v] = DrawSeed(options_.seed, epoch, static_cast<std::uint16_t>(v));
+    stages.push_back(views_[v].geometry.StageOf(epoch));
+  }
+  SetStages(slot, std::move(stages));
   const bool first = epoch == first_epoch_;
   slot.verify = options_.verify == Verify::kAlways || options_.verify == Verify::kAuto ||
                 (options_.verify == Verify::kFirstEpoch && first);

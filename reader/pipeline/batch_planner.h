@@ -13,6 +13,7 @@
 #include "reader/pipeline/blocks_behind.h"
 #include "reader/pipeline/epoch_plan.h"
 #include "reader/pipeline/slot.h"
+#include "reader/transform/view_program.h"
 
 namespace sluice {
 
@@ -20,7 +21,8 @@ class BatchPlanner {
  public:
   // All arguments must outlive the planner; `store` may be null, and `direct` is unless shards are
   // read past the page cache. Reading ahead ends early where `give_up` is set meanwhile.
-  BatchPlanner(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice,
+  BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
+               const std::vector<ViewProgram>& views, const FieldChoice& choice,
                const DecodedStore* store, DirectFiles* direct, const std::atomic<bool>& give_up);
 
   // Fills the slot for a batch and begins to read what it needs. Returns what Await() is told.
@@ -46,6 +48,7 @@ class BatchPlanner {
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
+  const std::vector<ViewProgram>& views_;
   ShardStage* stage_ = nullptr;
   std::unique_ptr<ReadAhead> reading_;
   DirectReadAhead* direct_ = nullptr;  // `reading_`, where that is one

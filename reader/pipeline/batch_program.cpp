@@ -8,6 +8,7 @@
 
 #include "reader/pipeline/slot.h"
 #include "reader/transform/batch_mix.h"
+#include "reader/transform/step_parameters.h"
 
 namespace sluice {
 
@@ -18,10 +19,6 @@ constexpr std::uint8_t kMixUp = 1;
 constexpr std::uint8_t kCutMix = 2;
 
 constexpr std::size_t kMostClasses = 65536;
-
-[[noreturn]] void Refuse(const std::string& what) {
-  throw Error(ErrorCode::kInvalidArgument, "transform: " + what);
-}
 
 bool IsInteger(DType type) {
   return type != DType::kFloat32 && type != DType::kFloat64;
@@ -45,8 +42,8 @@ std::int64_t IntegerOf(DType type, const std::byte* value) {
   }
 }
 
-const SlotLayout::ArrayField& ArrayOf(const Slot& slot, const std::string& name) {
-  return *std::find_if(slot.layout->arrays.begin(), slot.layout->arrays.end(),
+const SlotLayout::ArrayField& ArrayOf(const SlotLayout& layout, const std::string& name) {
+  return *std::find_if(layout.arrays.begin(), layout.arrays.end(),
                        [&name](const SlotLayout::ArrayField& array) { return array.name == name; });
 }
 
@@ -67,12 +64,13 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
       AddMix({true, cut->alpha, cut->probability, stream(kCutMix)});
     }
   }
-  if (!mixes_.empty() && choice.image == Schema::kNone) Refuse("there is no image to be mixed");
+  if (!mixes_.empty() && choice.image == Schema::kNone)
+    RefuseTransform("there is no image to be mixed");
 }
 
 void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {
   const Schema& schema = dataset.manifest.schema;
-  if (target_) Refuse("there is more than one OneHot");
+  if (target_) RefuseTransform("there is more than one OneHot");
   std::size_t field = 0;
   if (!op.label.empty()) {
     field = dataset.FieldIndex(op.label);
@@ -80,24 +78,28 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
     while (field < schema.fields.size() && (schema.fields[field].role != Role::kLabel ||
                                             schema.fields[field].kind != FieldKind::kArray))
       ++field;
-    if (field == schema.fields.size()) Refuse("OneHot finds no label field in the dataset");
+    if (field == schema.fields.size())
+      RefuseTransform("OneHot finds no label field in the dataset");
   }
   const Field& label = schema.fields[field];
   if (label.kind != FieldKind::kArray || !label.shape.empty() || !IsInteger(label.dtype)) {
-    Refuse("OneHot needs a label of one integer, and field \"" + label.name + "\" is none");
+    RefuseTransform("OneHot needs a label of one integer, and field \"" + label.name +
+                    "\" is none");
   }
   if (!choice.chosen[field]) {
-    Refuse("OneHot needs field \"" + label.name + "\", which LoaderOptions::fields leaves out");
+    RefuseTransform("OneHot needs field \"" + label.name +
+                    "\", which LoaderOptions::fields leaves out");
   }
   classes_ = op.classes != 0 ? op.classes : label.classes.size();
   if (classes_ == 0) {
-    Refuse("OneHot must be told the number of classes: field \"" + label.name +
-           "\" does not name them");
+    RefuseTransform("OneHot must be told the number of classes: field \"" + label.name +
+                    "\" does not name them");
   }
-  if (classes_ > kMostClasses) Refuse("OneHot makes at most 65536 numbers");
-  if (!(op.smoothing >= 0 && op.smoothing <= 1)) Refuse("OneHot's smoothing is 0 to 1");
+  if (classes_ > kMostClasses) RefuseTransform("OneHot makes at most 65536 numbers");
+  if (!(op.smoothing >= 0 && op.smoothing <= 1)) RefuseTransform("OneHot's smoothing is 0 to 1");
   if (schema.Find(op.field) != Schema::kNone) {
-    Refuse("OneHot's field \"" + op.field + "\" is one of the dataset's; call it otherwise");
+    RefuseTransform("OneHot's field \"" + op.field +
+                    "\" is one of the dataset's; call it otherwise");
   }
   label_ = label.name;
   other_ = static_cast<float>(op.smoothing / double(classes_));
@@ -106,15 +108,22 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
 }
 
 void BatchProgram::AddMix(const MixStep& step) {
-  if (!target_) Refuse("MixUp and CutMix mix labels, too: put OneHot before them");
-  if (!(step.alpha > 0 && step.alpha <= 100)) Refuse("MixUp and CutMix need 0 < alpha <= 100");
-  if (!(step.probability >= 0 && step.probability <= 1)) Refuse("a probability is 0 to 1");
+  if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
+  if (!(step.alpha > 0 && step.alpha <= 100))
+    RefuseTransform("MixUp and CutMix need 0 < alpha <= 100");
+  if (!(step.probability >= 0 && step.probability <= 1)) RefuseTransform("a probability is 0 to 1");
   mixes_.push_back(step);
 }
 
+void BatchProgram::Bind(const SlotLayout& layout) {
+  if (!target_) return;
+  label_place_ = ArrayOf(layout, label_);
+  target_place_ = ArrayOf(layout, target_->name);
+}
+
 bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
-  const SlotLayout::ArrayField& label = ArrayOf(slot, label_);
-  const SlotLayout::ArrayField& target = ArrayOf(slot, target_->name);
+  const SlotLayout::ArrayField& label = label_place_;
+  const SlotLayout::ArrayField& target = target_place_;
   const std::int64_t own =
       IntegerOf(label.dtype, slot.memory.data() + label.offset + row * label.sample_bytes);
   if (own < 0 || own >= static_cast<std::int64_t>(classes_)) return false;
@@ -130,8 +139,7 @@ void BatchProgram::Mix(Slot& slot, std::vector<std::uint8_t>& saved) const {
   ImageBatch shape = slot.image;
   shape.samples = slot.size;
   auto* const pixels = reinterpret_cast<std::uint8_t*>(slot.memory.data());
-  auto* const numbers =
-      reinterpret_cast<float*>(slot.memory.data() + ArrayOf(slot, target_->name).offset);
+  auto* const numbers = reinterpret_cast<float*>(slot.memory.data() + target_place_.offset);
   for (const MixStep& step : mixes_) {
     RandomStream draws(slot.draw_seed, Purpose::kMix, slot.positions[0], step.stream);
     if (!(draws.Uniform() < step.probability)) continue;

@@ -8,6 +8,7 @@
 
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"
+#include "reader/pipeline/slot_layout.h"
 
 namespace sluice {
 
@@ -24,6 +25,8 @@ class BatchProgram {
   const std::optional<Field>& target() const noexcept { return target_; }
   bool mixes() const noexcept { return !mixes_.empty(); }
 
+  // Finds its fields in the layout that batches have. Before the following two are called.
+  void Bind(const SlotLayout& layout);
   // Fills a row's numbers, whose label has been read. False where it is no class.
   bool SetTarget(Slot& slot, std::size_t row) const;
   // Mixes a batch whose rows are all there. `saved` is worked in.
@@ -40,6 +43,7 @@ class BatchProgram {
 
   std::optional<Field> target_;
   std::string label_;
+  SlotLayout::ArrayField label_place_, target_place_;
   std::size_t classes_ = 0;
   float own_ = 1, other_ = 0;  // numbers of the label's class and of the others
   std::vector<MixStep> mixes_;

@@ -47,16 +47,18 @@ Defect FieldReader::Say(std::size_t field, const std::string& what) {
   return sentence_.c_str();
 }
 
-void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, const Region& region) {
-  pictures_[field] = {payload.width, payload.height, region};
+void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame) {
+  pictures_[field] = {payload.width, payload.height, frame};
 }
 
 Defect FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
                          PayloadDecoder& decoder) {
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const Defect defect = ReadVariable(block, slot, row, v)) return defect;
-  for (std::size_t i = 0; i < layout_.further_images.size(); ++i)
+  for (std::size_t i = 0; i < layout_.further_images.size(); ++i) {
+    if (layout_.further_images[i].view > 0) continue;
     if (const Defect defect = ReadImage(block, slot, row, i, decoder)) return defect;
+  }
   for (const FollowPlan::Points& points : plan_.points)
     if (const Defect defect = MovePoints(slot, row, points)) return defect;
   for (const FollowPlan::Boxes& boxes : plan_.boxes)
@@ -104,7 +106,8 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
 Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t row,
                               std::size_t further, PayloadDecoder& decoder) {
   const SlotLayout::ImageField& field = layout_.further_images[further];
-  const std::size_t bytes = field.image.sample_bytes();
+  const ImageBatch& image = slot.further_images[further].image;
+  const std::size_t bytes = image.sample_bytes();
   auto* const target =
       reinterpret_cast<std::uint8_t*>(slot.memory.data() + field.offset + row * bytes);
   Picture& picture = pictures_[field.field];
@@ -132,28 +135,36 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   if (field.leader != field.field && leader.width == 0) {
     return Say(field.field, "the sample lacks the image that this one follows");
   }
-  const Region region =
-      field.leader == field.field
-          ? geometry_.RegionFor(payload.width, payload.height, slot.draw_seed, slot.positions[row])
-          : Scaled(leader.region, leader.width, leader.height, payload.width, payload.height);
-  if (region.x.target != field.image.width || region.y.target != field.image.height) {
+  Frame frame;
+  if (field.leader == field.field) {
+    frame = geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
+                               slot.stages[0]);
+  } else {
+    frame = leader.frame;
+    frame.region =
+        Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
+  }
+  if (frame.region.width() != image.width || frame.region.height() != image.height) {
     return Say(field.field, "the image is of another size than the manifest says");
   }
-  picture = {payload.width, payload.height, region};
+  picture = {payload.width, payload.height, frame};
   const PixelOrder order =
-      field.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
-  if (field.nearest && payload.channels != field.image.channels) {
+      image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+  if (field.nearest && payload.channels != image.channels) {
     return Say(field.field, "the mask has another number of channels than the rest of the field");
   }
+  const auto decode = [&](const Region& region, const PixelTarget& row_target) {
+    return decoder.Decode(payload, region, row_target);
+  };
+  static const PixelProgram kNoSteps{Pipeline{}};
   const Defect defect =
-      field.nearest
-          ? DecodeMask(payload, region, order, target, decoder)
-          : decoder.Decode(payload, region,
-                           {target, static_cast<std::uint32_t>(field.image.channels), order});
+      field.nearest ? DecodeMask(payload, frame, order, target, decoder)
+                    : writer_.Write(decode, frame, kNoSteps, {},
+                                    {target, static_cast<std::uint32_t>(image.channels), order});
   return defect == nullptr ? nullptr : Say(field.field, defect);
 }
 
-Defect FieldReader::DecodeMask(const ImagePayload& payload, const Region& region, PixelOrder order,
+Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, PixelOrder order,
                                std::uint8_t* target, PayloadDecoder& decoder) {
   const std::uint32_t value_bytes = static_cast<std::uint32_t>(SizeOf(payload.pixel_type));
   const std::size_t bytes =
@@ -168,8 +179,13 @@ Defect FieldReader::DecodeMask(const ImagePayload& payload, const Region& region
     }
     pixels = whole_.data();
   }
-  nearest_.Sample({pixels, payload.width, payload.height, payload.channels, value_bytes}, region,
-                  order, target);
+  const MaskView mask{pixels, payload.width, payload.height, payload.channels, value_bytes};
+  const auto sample = [&](const Region& region, std::uint8_t* data) {
+    Region black = region;
+    black.fill = {0, 0, 0};  // a colour is for pictures; here it would be a class
+    nearest_.Sample(mask, black, order, data);
+  };
+  writer_.WriteMask(sample, frame, value_bytes, {target, payload.channels, order});
   return nullptr;
 }
 
@@ -187,7 +203,7 @@ Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Box
   if (picture.width == 0) {
     return "a sample has boxes, and lacks the image that they follow";
   }
-  const PointMap map(picture.region, picture.width, picture.height);
+  const PointMap map(picture.frame, picture.width, picture.height);
   if (boxes.doubles) {
     MapBoxes(As<double>(bytes), boxes.coordinates, map, box_rule_, kept_);
   } else {
@@ -216,7 +232,7 @@ Defect FieldReader::MovePoints(Slot& slot, std::size_t row, const FollowPlan::Po
   if (picture.width == 0) {
     return "a sample has key points, and lacks the image that they follow";
   }
-  const PointMap map(picture.region, picture.width, picture.height);
+  const PointMap map(picture.frame, picture.width, picture.height);
   if (points.doubles) {
     MapPoints(As<double>(bytes), points.shape, points.coordinates, map);
   } else {

@@ -8,6 +8,7 @@
 #include "format/pixels/nearest.h"
 #include "reader/pipeline/follow_plan.h"
 #include "reader/pipeline/slot.h"
+#include "reader/transform/row_writer.h"
 
 namespace sluice {
 
@@ -18,14 +19,14 @@ class FieldReader {
   FieldReader(const DatasetState& dataset, const SlotLayout& layout, const FollowPlan& follow,
               const Geometry& geometry, const BoxRule& box_rule);
 
-  // The region that the sample's image of that field was decoded through.
-  void SetPicture(std::size_t field, const ImagePayload& payload, const Region& region);
+  // The frame that the sample's image of that field was decoded through.
+  void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
 
   // Null, or what is wrong: a sentence that lives until the next call. Pictures are set.
   Defect Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder);
 
   // Decodes a mask: no pixel is mixed with another.
-  Defect DecodeMask(const ImagePayload& payload, const Region& region, PixelOrder order,
+  Defect DecodeMask(const ImagePayload& payload, const Frame& frame, PixelOrder order,
                     std::uint8_t* target, PayloadDecoder& decoder);
 
   void Clear() noexcept { payloads_.clear(); }
@@ -38,7 +39,7 @@ class FieldReader {
  private:
   struct Picture {
     std::uint32_t width = 0, height = 0;  // 0: the sample has none
-    Region region;
+    Frame frame;
   };
 
   Defect ReadVariable(const BlockView& block, Slot& slot, std::size_t row, std::size_t variable);
@@ -59,6 +60,7 @@ class FieldReader {
   std::vector<std::uint8_t> kept_;   // of the boxes in hand
   std::vector<std::uint8_t> whole_;  // a mask
   NearestSampler nearest_;
+  RowWriter writer_;
   std::string sentence_;
 };
 

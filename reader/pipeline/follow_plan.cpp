@@ -11,6 +11,28 @@ class Planner {
   Planner(const DatasetState& dataset, const FieldChoice& choice, const SlotLayout& layout)
       : dataset_(dataset), choice_(choice), layout_(layout) {}
 
+  void RefuseFollowers() const {
+    const auto check = [this](std::size_t field) {
+      if (field == Schema::kNone || field == choice_.image) return;
+      const Role role = FieldAt(field).role;
+      if (choice_.leaders[field] != choice_.image ||
+          (role != Role::kMask && role != Role::kBoxes && role != Role::kKeypoints)) {
+        return;
+      }
+      throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(),
+                  "field \"" + FieldAt(field).name +
+                      "\" follows its image, which RandAugment and TrivialAugmentWide move alone; "
+                      "leave it out of LoaderOptions::fields, or use RandomAffine and steps that "
+                      "change colours");
+    };
+    for (const SlotLayout::ImageField& image : layout_.further_images)
+      if (image.view == 0) check(image.field);
+    for (const SlotLayout::ArrayField& array : layout_.arrays)
+      check(array.field);
+    for (const SlotLayout::VariableField& variable : layout_.variables)
+      check(variable.field);
+  }
+
   FollowPlan Plan() {
     for (std::size_t a = 0; a < layout_.arrays.size(); ++a)
       Add(layout_.arrays[a].field, false, a);
@@ -94,9 +116,11 @@ class Planner {
 }  // namespace
 
 FollowPlan FollowPlan::Of(const DatasetState& dataset, const FieldChoice& choice,
-                          const SlotLayout& layout, const Geometry& geometry) {
-  if (geometry.empty()) return {};
-  return Planner(dataset, choice, layout).Plan();
+                          const SlotLayout& layout, const ViewProgram& view) {
+  Planner planner(dataset, choice, layout);
+  if (view.pixels.moves()) planner.RefuseFollowers();
+  if (view.geometry.empty()) return {};
+  return planner.Plan();
 }
 
 }  // namespace sluice

@@ -31,9 +31,10 @@ struct FollowPlan {
   bool empty() const noexcept { return boxes.empty() && points.empty(); }
 
   // Throws Error(kInvalidArgument) for fields that cannot be moved: of integers, or with
-  // coordinates this build does not know. Empty where `geometry` does nothing.
+  // coordinates this build does not know; or masks, too, behind steps that move pixels and nothing
+  // else. Empty where the geometric steps of `view` do nothing.
   static FollowPlan Of(const DatasetState& dataset, const FieldChoice& choice,
-                       const SlotLayout& layout, const Geometry& geometry);
+                       const SlotLayout& layout, const ViewProgram& view);
 };
 
 }  // namespace sluice

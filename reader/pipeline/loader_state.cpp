@@ -42,16 +42,16 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(WithOwnShards(dataset, options)),
       tuning_(TuningFor(options)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
-      geometry_(options_.transform),
-      program_(options_.transform, MakesNumbersOnDevice(options_)),
+      views_(ViewsOf(options_, MakesNumbersOnDevice(options_))),
       choice_(FieldChoice::Of(*dataset_.state(), options_)),
       batch_program_(*dataset_.state(), options_, choice_),
-      layout_(MakeSlotLayout(*dataset_.state(), options_, choice_, geometry_, program_,
-                             batch_program_.target())),
-      follow_(FollowPlan::Of(*dataset_.state(), choice_, layout_, geometry_)),
+      layout_(
+          MakeSlotLayout(*dataset_.state(), options_, choice_, views_, batch_program_.target())),
+      follow_(FollowPlan::Of(*dataset_.state(), choice_, layout_, views_[0])),
       deal_(dataset_.state()->shape, DealOptionsOf(options_)),
       rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
       start_(StartOf(*dataset_.state(), options_)) {
+  batch_program_.Bind(layout_);
   if (options_.resume_from) {
     CheckResume(*options_.resume_from, start_, GlobalBatch());
     resume_due_ = true;
@@ -76,8 +76,8 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   }
   driver_ = DeviceAccess::Open(options_.device);
   if (driver_ != nullptr) {
-    uploader_ =
-        std::make_unique<Uploader>(options_.device, driver_, layout_, program_, options_.layout);
+    uploader_ = std::make_unique<Uploader>(options_.device, driver_, layout_, views_[0].pixels,
+                                           options_.layout);
   } else if (options_.pinned) {
     driver_ = OpenCuda(-1);
   }

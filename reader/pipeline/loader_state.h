@@ -29,11 +29,12 @@
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
 #include "reader/pipeline/batch_program.h"
+#include "reader/pipeline/description.h"
 #include "reader/pipeline/fault_log.h"
 #include "reader/pipeline/follow_plan.h"
 #include "reader/pipeline/slot.h"
 #include "reader/pipeline/stage_clock.h"
-#include "reader/transform/geometry.h"
+#include "reader/transform/view_program.h"
 
 namespace sluice {
 
@@ -66,6 +67,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
     return (1 + options_.prefetch + options_.hold) * layout_.bytes;
   }
   LoaderMemory Memory() const;
+  std::string Describe() const { return DescriptionOf(options_, layout_, views_); }
 
  private:
   static Dataset WithOwnShards(const Dataset& dataset, const LoaderOptions& options);
@@ -118,8 +120,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   Dataset dataset_;
   SelfTuning tuning_;      // guarded by the mutex
   LoaderOptions options_;  // with the most that `tuning_` may choose
-  Geometry geometry_;
-  PixelProgram program_;
+  std::vector<ViewProgram> views_;
   FieldChoice choice_;
   BatchProgram batch_program_;
   SlotLayout layout_;

@@ -47,7 +47,7 @@ void LoaderState::Lengthen(std::unique_lock<std::mutex>& lock) {
 }
 
 void LoaderState::RunPlanner() {
-  BatchPlanner planner(*dataset_.state(), options_, choice_, decoded_.get(), direct_.get(),
+  BatchPlanner planner(*dataset_.state(), options_, views_, choice_, decoded_.get(), direct_.get(),
                        give_up_);
   planner.StageWith(stage_.get());
   std::deque<Asked> asked;  // in order; of one generation
@@ -150,8 +150,8 @@ bool LoaderState::Reclaim(Slot& slot) {
 }
 
 void LoaderState::RunWorker(unsigned thread) {
-  RowWorker worker(*dataset_.state(), options_, geometry_, program_, batch_program_, layout_,
-                   follow_, decoded_.get(), direct_.get(), faults_);
+  RowWorker worker(*dataset_.state(), options_, views_, batch_program_, layout_, follow_,
+                   decoded_.get(), direct_.get(), faults_);
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);

@@ -5,6 +5,7 @@
 #include "reader/cache/decoded_store.h"
 #include "reader/order/division.h"
 #include "reader/pipeline/checked_options.h"
+#include "reader/transform/step_kind.h"
 
 namespace sluice {
 
@@ -17,17 +18,51 @@ constexpr std::uint64_t kPixelBytes = 24;
 constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
 constexpr std::uint64_t kFaults = 10'000 * 512;
 
+// Steps work beside the batch: a picture, one that is not turned yet, one not warped yet, one
+// before an operation, one smoothed, two of 16 bits.
+std::uint64_t StepsOf(const Pipeline& steps, const ImageBatch& image) {
+  const bool plain = std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
+    return IsGeometric(step) && !std::holds_alternative<RandomAffine>(step) &&
+           !std::holds_alternative<RandomQuarterTurns>(step);
+  });
+  return plain ? 0 : 10 * image.height * image.width * image.channels;
+}
+
+// A sample set aside while a batch is mixed.
+std::uint64_t MixOf(const LoaderOptions& options, const SlotLayout& layout) {
+  const bool mixes =
+      std::any_of(options.transform.begin(), options.transform.end(), [](const Transform& step) {
+        return std::holds_alternative<MixUp>(step) || std::holds_alternative<CutMix>(step);
+      });
+  return mixes ? layout.image.sample_bytes() : 0;
+}
+
+// A mask, decoded whole, and what is made of it before it is turned or warped.
+std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
+  std::uint64_t most = 0;
+  for (const SlotLayout::ImageField& field : layout.further_images) {
+    if (!field.nearest) continue;
+    const ImageSummary& masks = dataset.ImagesOf(field.field);
+    const std::uint64_t pixels = std::uint64_t{masks.max_width} * masks.max_height;
+    most = std::max(most, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
+                              2 * field.image.sample_bytes() + masks.max_payload_bytes);
+  }
+  return most;
+}
+
 std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& options,
                               const SlotLayout& layout) {
   if (layout.image_field == Schema::kNone) return kThreadBytes;
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   const std::uint64_t pixels = (images.max_width + kMargin) * (images.max_height + kMargin);
-  // Steps that change pixels work beside the batch: a picture, one smoothed, one of 16 bits.
-  const bool changed =
-      !std::all_of(options.transform.begin(), options.transform.end(), IsGeometric);
-  const std::uint64_t steps =
-      changed ? 4 * layout.image.height * layout.image.width * layout.image.channels : 0;
-  return kThreadBytes + kPixelBytes * pixels + steps + images.max_payload_bytes;
+  std::uint64_t steps = StepsOf(options.transform, layout.image);
+  std::uint64_t shared = 0;
+  for (std::size_t v = 0; v < options.views.size(); ++v) {
+    steps = std::max(steps, StepsOf(options.views[v].transform, layout.further_images[v].image));
+    shared = layout.image.channels * pixels;  // one decoding for all views
+  }
+  return kThreadBytes + kPixelBytes * pixels + steps + shared + images.max_payload_bytes +
+         MixOf(options, layout) + MasksOf(dataset, layout);
 }
 
 // Of what is open for shuffling at once on this rank.

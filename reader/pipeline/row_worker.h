@@ -12,15 +12,15 @@ namespace sluice {
 class RowWorker {
  public:
   // All arguments must outlive it; `store` and `direct` may be null.
-  RowWorker(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
-            const PixelProgram& program, const BatchProgram& batch_program,
+  RowWorker(DatasetState& dataset, const LoaderOptions& options,
+            const std::vector<ViewProgram>& views, const BatchProgram& batch_program,
             const SlotLayout& layout, const FollowPlan& follow, DecodedStore* store,
             DirectFiles* direct, FaultLog& faults)
       : dataset_(dataset),
         options_(options),
         batch_program_(batch_program),
         faults_(faults),
-        decoder_(dataset, options, geometry, program, layout, follow, store, direct),
+        decoder_(dataset, options, views, layout, follow, store, direct),
         substitutes_(dataset, options) {}
 
   struct Outcome {

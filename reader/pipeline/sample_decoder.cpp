@@ -15,19 +15,21 @@ Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
   return shard.bytes().subspan(block.offset, block.bytes);
 }
 
+PixelOrder OrderOf(const ImageBatch& image) {
+  return image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+}
+
 }  // namespace
 
 SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
-                             const Geometry& geometry, const PixelProgram& program,
-                             const SlotLayout& layout, const FollowPlan& follow,
-                             DecodedStore* store, DirectFiles* direct)
+                             const std::vector<ViewProgram>& views, const SlotLayout& layout,
+                             const FollowPlan& follow, DecodedStore* store, DirectFiles* direct)
     : dataset_(dataset),
-      geometry_(geometry),
-      program_(program),
+      views_(views),
       layout_(layout),
       direct_(direct),
-      pictures_(store, options.transform),
-      fields_(dataset, layout, follow, geometry, options.boxes) {}
+      pictures_(store, options),
+      fields_(dataset, layout, follow, views[0].geometry, options.boxes) {}
 
 bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
@@ -126,15 +128,19 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   if (payload.pixel_type != layout_.image_pixels) {
     return "the image has another pixel type than the rest of the field";
   }
-  const Region region =
-      geometry_.RegionFor(payload.width, payload.height, slot.draw_seed, slot.positions[row]);
-  // The manifest promised what the layout was made from; a shard that breaks it must not write
-  // beyond.
-  if (region.x.target != layout_.image.width || region.y.target != layout_.image.height) {
-    return "the image is of another size than the manifest says";
+  frames_.clear();
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    frames_.push_back(views_[v].geometry.FrameFor(payload.width, payload.height, slot.view_seeds[v],
+                                                  slot.positions[row], slot.stages[v]));
+    // The manifest promised what the layout was made from; a shard that breaks it must not write
+    // beyond.
+    const ImageBatch& image = *RowOf(slot, v, row).image;
+    if (frames_[v].region.width() != image.width || frames_[v].region.height() != image.height) {
+      return "the image is of another size than the manifest says";
+    }
   }
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
-  const bool kept = pictures_.Find(ref.index, payload, region, channels);
+  const bool kept = pictures_.Find(ref.index, payload, frames_[0].region, channels);
   const bool raw = payload.codec == Codec::kRaw;
   met_raw_ = met_raw_ || raw;
   const bool verify = pictures_.pending() || (raw ? slot.verify_raw : slot.verify);
@@ -147,26 +153,46 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   } else {
     payload_bytes_ += payload.bytes.size();
   }
-  auto* const target =
-      reinterpret_cast<std::uint8_t*>(slot.memory.data() + row * layout_.image.sample_bytes());
-  const PixelOrder order =
-      layout_.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
-  if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, region);
-  if (layout_.image_nearest) return fields_.DecodeMask(payload, region, order, target, decoder_);
-  if (program_.idle())
-    return pictures_.Decode(decoder_, payload, region, {target, channels, order});
-  Pixels pixels{target, region.x.target, region.y.target, channels};
-  const bool in_place = order == PixelOrder::kInterleaved && !program_.output();
-  if (!in_place) {
-    scratch_.pixels.resize(pixels.bytes());
-    pixels.data = scratch_.pixels.data();
+  if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, frames_[0]);
+  if (layout_.image_nearest) {
+    return fields_.DecodeMask(payload, frames_[0], OrderOf(layout_.image), RowOf(slot, 0, row).data,
+                              decoder_);
   }
-  if (const Defect defect = pictures_.Decode(decoder_, payload, region,
-                                             {pixels.data, channels, PixelOrder::kInterleaved})) {
-    return defect;
+  if (layout_.image_pixels == PixelType::kUint16) {
+    return decoder_.Decode(payload, frames_[0].region,
+                           {RowOf(slot, 0, row).data, channels, OrderOf(layout_.image)});
   }
-  program_.Run(pixels, slot.draw_seed, slot.positions[row], scratch_);
-  if (!in_place) program_.Write(pixels, order, target);
+  return WriteViews(payload, slot, row, kept);
+}
+
+SampleDecoder::ViewRow SampleDecoder::RowOf(Slot& slot, std::size_t view, std::size_t row) const {
+  auto* const memory = reinterpret_cast<std::uint8_t*>(slot.memory.data());
+  if (view == 0) return {&slot.image, memory + row * slot.image.sample_bytes()};
+  // The further views are the first of the further images.
+  const ImageBatch& image = slot.further_images[view - 1].image;
+  return {&image, memory + layout_.further_images[view - 1].offset + row * image.sample_bytes()};
+}
+
+Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row,
+                                 bool kept) {
+  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  const bool shared = !kept && !pictures_.whole(payload) && SharedPart::Cheaper(payload, frames_);
+  if (shared) {
+    if (const Defect defect = shared_.Decode(decoder_, payload, frames_, channels)) return defect;
+  }
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const ViewRow view = RowOf(slot, v, row);
+    if (v > 0) slot.further_images[v - 1].present[row] = 1;
+    const auto decode = [&](const Region& region, const PixelTarget& target) {
+      return shared ? shared_.Take(decoder_, region, target)
+                    : pictures_.Decode(decoder_, payload, region, target);
+    };
+    if (const Defect defect = writer_.Write(decode, frames_[v], views_[v].pixels,
+                                            {slot.view_seeds[v], slot.positions[row]},
+                                            {view.data, channels, OrderOf(*view.image)})) {
+      return defect;
+    }
+  }
   return nullptr;
 }
 

@@ -8,6 +8,8 @@
 #include "reader/direct/direct_files.h"
 #include "reader/pipeline/field_reader.h"
 #include "reader/pipeline/slot.h"
+#include "reader/transform/row_writer.h"
+#include "reader/transform/shared_part.h"
 
 namespace sluice {
 
@@ -15,9 +17,9 @@ class SampleDecoder {
  public:
   // All arguments must outlive the decoder; `store` may be null, and `direct` is unless shards are
   // read past the page cache.
-  SampleDecoder(DatasetState& dataset, const LoaderOptions& options, const Geometry& geometry,
-                const PixelProgram& program, const SlotLayout& layout, const FollowPlan& follow,
-                DecodedStore* store, DirectFiles* direct);
+  SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
+                const std::vector<ViewProgram>& views, const SlotLayout& layout,
+                const FollowPlan& follow, DecodedStore* store, DirectFiles* direct);
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
@@ -45,17 +47,26 @@ class SampleDecoder {
   template <class Source>
   bool Lost(const Source& source, const BlockView& block, std::uint32_t row) const;
   Defect DecodeImage(const BlockView& block, Slot& slot, std::size_t row);
+  // All views of the image, of which frames_ says what they show.
+  Defect WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row, bool kept);
+  // Where a view lies in the slot.
+  struct ViewRow {
+    const ImageBatch* image;
+    std::uint8_t* data;
+  };
+  ViewRow RowOf(Slot& slot, std::size_t view, std::size_t row) const;
   std::string PlaceOf(const SampleRef& ref) const;
   Error Describe(const SampleRef& ref, const char* defect) const;
   Error Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const;
 
   DatasetState& dataset_;
-  const Geometry& geometry_;
-  const PixelProgram& program_;
+  const std::vector<ViewProgram>& views_;
   const SlotLayout& layout_;
   DirectFiles* direct_;
   PayloadDecoder decoder_;
-  PixelProgram::Scratch scratch_;
+  RowWriter writer_;
+  SharedPart shared_;
+  std::vector<Frame> frames_;  // of the sample in hand, by view
   KeptPictures pictures_;
   FieldReader fields_;
   std::optional<Error> error_;

@@ -34,6 +34,20 @@ void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver>
   slot.samples.resize(layout.batch_size);
 }
 
+void SetStages(Slot& slot, std::vector<std::size_t> stages) {
+  const auto set = [](ImageBatch& image, const Geometry::Extent& extent) {
+    image.width = extent.width;
+    image.height = extent.height;
+  };
+  const SlotLayout& layout = *slot.layout;
+  if (layout.image_field != Schema::kNone) set(slot.image, layout.extents[stages[0]]);
+  for (std::size_t i = 0; i < layout.further_images.size(); ++i) {
+    const SlotLayout::ImageField& further = layout.further_images[i];
+    set(slot.further_images[i].image, further.extents[stages[further.view]]);
+  }
+  slot.stages = std::move(stages);
+}
+
 void CloseGaps(Slot& slot) {
   std::size_t to = 0;
   slot.valid = 0;
@@ -41,10 +55,11 @@ void CloseGaps(Slot& slot) {
     if (slot.flags[from] == kLeftOut) continue;
     if (slot.flags[from] != SampleFlag::kFillsUp) ++slot.valid;
     if (to != from) {
-      MoveRow(slot.memory.data(), slot.layout->image.sample_bytes(), from, to);
+      MoveRow(slot.memory.data(), slot.image.sample_bytes(), from, to);
       for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
         const SlotLayout::ImageField& further = slot.layout->further_images[i];
-        MoveRow(slot.memory.data() + further.offset, further.image.sample_bytes(), from, to);
+        MoveRow(slot.memory.data() + further.offset, slot.further_images[i].image.sample_bytes(),
+                from, to);
         slot.further_images[i].present[to] = slot.further_images[i].present[from];
       }
       for (VariableRows& variable : slot.variables)

@@ -51,6 +51,8 @@ struct Slot {
   bool verify = true;      // compare payloads with their checksums
   bool verify_raw = true;  // raw ones, too
   std::uint64_t draw_seed = 0;
+  std::vector<std::uint64_t> view_seeds;  // of the further views' own draws
+  std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
 
   // Progress, guarded by the loader's mutex.
   std::size_t handed_out = 0;  // rows given to workers
@@ -65,6 +67,9 @@ struct Slot {
   // Set when the consumer has gone on to something else; workers look at it before each sample.
   std::atomic<bool> abandoned{false};
 };
+
+// Gives the images the size that views have in that stage each.
+void SetStages(Slot& slot, std::vector<std::size_t> stages);
 
 // Makes the memory of a slot of that layout, page-locked where a driver is given.
 void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned);

@@ -5,6 +5,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/bytes.h"
+#include "reader/transform/step_kind.h"
 
 namespace sluice {
 
@@ -14,7 +15,7 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), what);
 }
 
-std::string Range(std::uint32_t low, std::uint32_t high) {
+std::string RangeText(std::uint32_t low, std::uint32_t high) {
   return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
 }
 
@@ -36,32 +37,81 @@ std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options
   return images.max_channels;
 }
 
-void CheckSixteenBits(const DatasetState& dataset, const LoaderOptions& options) {
-  for (const Transform& transform : options.transform) {
-    if (IsGeometric(transform) && !std::holds_alternative<HorizontalFlip>(transform)) {
-      Refuse(dataset, "16-bit images can be flipped, and not transformed otherwise");
+void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
+  for (const Transform& step : geometry.steps()) {
+    if (!std::holds_alternative<HorizontalFlip>(step) &&
+        !std::holds_alternative<VerticalFlip>(step) &&
+        !std::holds_alternative<RandomQuarterTurns>(step)) {
+      Refuse(dataset, "16-bit images can be flipped and turned, and not transformed otherwise");
     }
   }
 }
 
 Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& images,
-                          const Geometry& geometry) {
-  if (const auto fixed = geometry.FixedExtent()) return *fixed;
+                          const Geometry& geometry, std::size_t stage) {
+  if (const auto fixed = geometry.FixedExtent(stage)) return *fixed;
   if (images.min_width != images.max_width || images.min_height != images.max_height) {
     Refuse(dataset, "the images of field \"" + images.field + "\" differ in size (width " +
-                        Range(images.min_width, images.max_width) + ", height " +
-                        Range(images.min_height, images.max_height) +
+                        RangeText(images.min_width, images.max_width) + ", height " +
+                        RangeText(images.min_height, images.max_height) +
                         "); add a transform that makes them equal, such as "
                         "RandomResizedCrop(224) or Resize(224), or read them one by one with "
                         "dataset[i].Decode()");
   }
-  const Region region = geometry.RegionFor(images.max_width, images.max_height, 0, 0);
-  return {region.x.target, region.y.target};
+  const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
+  if (geometry.turns() && region.width() != region.height()) {
+    Refuse(dataset, "RandomQuarterTurns needs square images, and those of field \"" + images.field +
+                        "\" come out " + std::to_string(region.width()) + "x" +
+                        std::to_string(region.height()) + "; add a crop or resize to a square");
+  }
+  return {region.width(), region.height()};
+}
+
+std::vector<Geometry::Extent> ExtentsOf(const DatasetState& dataset, const ImageSummary& images,
+                                        const Geometry& geometry) {
+  std::vector<Geometry::Extent> extents;
+  for (std::size_t stage = 0; stage < geometry.stages(); ++stage)
+    extents.push_back(ExtentOf(dataset, images, geometry, stage));
+  return extents;
+}
+
+// Room for the largest.
+void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
+  const auto area = [](const Geometry::Extent& e) { return std::uint64_t{e.width} * e.height; };
+  const Geometry::Extent& largest =
+      *std::max_element(extents.begin(), extents.end(),
+                        [&area](const auto& a, const auto& b) { return area(a) < area(b); });
+  image.width = largest.width;
+  image.height = largest.height;
+}
+
+void SetOutput(const DatasetState& dataset, const PixelProgram& program, const std::string& field,
+               bool plain, const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
+  if (program.empty()) return;
+  if (!plain) {
+    Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" + field +
+                        "\" is a mask or of 16 bits");
+  }
+  for (const Geometry::Extent& extent : extents) {
+    program.CheckSize(extent.width, extent.height, static_cast<std::uint32_t>(image.channels));
+  }
+  if (const auto output = program.output()) {
+    image.type = ElementTypeOf(*output);
+  } else if (program.numbers_type()) {
+    image.layout = Layout::kNHWC;  // as they are decoded; the device does the rest
+  }
+}
+
+void CheckWarp(const DatasetState& dataset, const Geometry& geometry, const ImageBatch& image) {
+  if (geometry.warps() && image.channels != 1 && image.channels != 3) {
+    Refuse(dataset,
+           "RandomAffine needs images of one or three channels; set "
+           "LoaderOptions::channels to 1 or 3");
+  }
 }
 
 void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
-                 const FieldChoice& choice, const Geometry& geometry, const PixelProgram& program,
-                 SlotLayout& layout) {
+                 const FieldChoice& choice, const ViewProgram& view, SlotLayout& layout) {
   layout.image_field = choice.image;
   const Field& field = dataset.manifest.schema.fields[choice.image];
   layout.image_name = field.name;
@@ -69,27 +119,53 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   if (images.present == 0)
     Refuse(dataset, "no sample has an image in field \"" + images.field + "\"");
-  if (images.pixel_type == PixelType::kUint16 && !layout.image_nearest) {
-    CheckSixteenBits(dataset, options);
-  }
-  const Geometry::Extent extent = ExtentOf(dataset, images, geometry);
+  const bool wide = images.pixel_type == PixelType::kUint16;
+  if (wide && !layout.image_nearest) CheckSixteenBits(dataset, view.geometry);
+  layout.extents = ExtentsOf(dataset, images, view.geometry);
   layout.image.samples = options.batch_size;
-  layout.image.width = extent.width;
-  layout.image.height = extent.height;
+  SetExtents(layout.extents, layout.image);
   layout.image.channels = ChannelsOf(dataset, options, images);
   layout.image.layout = options.layout;
   layout.image_pixels = images.pixel_type;
   layout.image.type = ElementOf(images.pixel_type);
-  if (program.empty()) return;
-  if (images.pixel_type == PixelType::kUint16 || layout.image_nearest) {
-    Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" +
-                        layout.image_name + "\" is a mask or of 16 bits");
+  SetOutput(dataset, view.pixels, layout.image_name, !wide && !layout.image_nearest, layout.extents,
+            layout.image);
+  if (!layout.image_nearest) CheckWarp(dataset, view.geometry, layout.image);
+}
+
+void AddImage(SlotLayout::ImageField field, SlotLayout& layout) {
+  field.offset = layout.bytes;
+  layout.bytes += AlignUp(field.image.sample_bytes() * field.image.samples, kPageBytes);
+  layout.further_images.push_back(std::move(field));
+}
+
+void LayOutViews(const DatasetState& dataset, const std::vector<ViewProgram>& views,
+                 SlotLayout& layout) {
+  if (views.size() == 1) return;
+  if (layout.image_field == Schema::kNone)
+    Refuse(dataset, "LoaderOptions::views needs an image to be seen");
+  if (layout.image_nearest || layout.image_pixels == PixelType::kUint16) {
+    Refuse(dataset, "LoaderOptions::views are of 8-bit images, and field \"" + layout.image_name +
+                        "\" is a mask or of 16 bits");
   }
-  program.CheckSize(extent.width, extent.height, static_cast<std::uint32_t>(layout.image.channels));
-  if (const auto output = program.output()) {
-    layout.image.type = ElementTypeOf(*output);
-  } else if (program.numbers_type()) {
-    layout.image.layout = Layout::kNHWC;  // as they are decoded; the device does the rest
+  for (std::size_t v = 1; v < views.size(); ++v) {
+    if (dataset.manifest.schema.Find(views[v].name) != Schema::kNone) {
+      Refuse(dataset, "LoaderOptions::views has a view \"" + views[v].name +
+                          "\", which is a field of the dataset; give it another name");
+    }
+    SlotLayout::ImageField field;
+    field.field = layout.image_field;
+    field.view = v;
+    field.name = views[v].name;
+    field.leader = layout.image_field;
+    field.pixels = layout.image_pixels;
+    field.image = layout.image;
+    field.image.type = ElementType::kUint8;
+    field.extents = ExtentsOf(dataset, dataset.ImagesOf(layout.image_field), views[v].geometry);
+    SetExtents(field.extents, field.image);
+    SetOutput(dataset, views[v].pixels, layout.image_name, true, field.extents, field.image);
+    CheckWarp(dataset, views[v].geometry, field.image);
+    AddImage(std::move(field), layout);
   }
 }
 
@@ -97,11 +173,8 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
 void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& options,
                          const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
-  std::vector<Geometry::Extent> extents(fields.size());
-  if (choice.image != Schema::kNone) {
-    extents[choice.image] = {static_cast<std::uint32_t>(layout.image.width),
-                             static_cast<std::uint32_t>(layout.image.height)};
-  }
+  std::vector<std::vector<Geometry::Extent>> extents(fields.size());
+  if (choice.image != Schema::kNone) extents[choice.image] = layout.extents;
   for (const bool leads : {true, false}) {
     for (std::size_t f = 0; f < fields.size(); ++f) {
       if (fields[f].kind != FieldKind::kImage || !choice.chosen[f] || f == choice.image) continue;
@@ -113,16 +186,17 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       field.leader = choice.leaders[f];
       field.nearest = fields[f].role == Role::kMask;
       if (images.pixel_type == PixelType::kUint16 && !field.nearest) {
-        CheckSixteenBits(dataset, options);
+        CheckSixteenBits(dataset, geometry);
       }
       if (leads) {
-        extents[f] = images.present == 0 ? Geometry::Extent{} : ExtentOf(dataset, images, geometry);
+        extents[f] = images.present == 0 ? std::vector<Geometry::Extent>(geometry.stages())
+                                         : ExtentsOf(dataset, images, geometry);
       }
       field.image = layout.image;
       field.image.samples = options.batch_size;
       field.image.layout = options.layout;
-      field.image.width = extents[field.leader].width;
-      field.image.height = extents[field.leader].height;
+      field.extents = extents[field.leader];
+      SetExtents(field.extents, field.image);
       field.image.channels = images.max_channels;
       if (images.min_channels != images.max_channels) {
         Refuse(dataset, "the images of field \"" + field.name +
@@ -131,9 +205,8 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       }
       field.pixels = images.pixel_type;
       field.image.type = ElementOf(images.pixel_type);
-      field.offset = layout.bytes;
-      layout.bytes += AlignUp(field.image.sample_bytes() * options.batch_size, kPageBytes);
-      layout.further_images.push_back(std::move(field));
+      if (!field.nearest) CheckWarp(dataset, geometry, field.image);
+      AddImage(std::move(field), layout);
     }
   }
 }
@@ -199,8 +272,8 @@ void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
 }  // namespace
 
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
-                          const FieldChoice& choice, const Geometry& geometry,
-                          const PixelProgram& program, const std::optional<Field>& target) {
+                          const FieldChoice& choice, const std::vector<ViewProgram>& views,
+                          const std::optional<Field>& target) {
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
   constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
   if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
@@ -208,10 +281,10 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   }
   SlotLayout layout;
   layout.batch_size = options.batch_size;
-  if (choice.image != Schema::kNone)
-    LayOutImage(dataset, options, choice, geometry, program, layout);
+  if (choice.image != Schema::kNone) LayOutImage(dataset, options, choice, views[0], layout);
   layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
-  LayOutFurtherImages(dataset, options, choice, geometry, layout);
+  LayOutViews(dataset, views, layout);
+  LayOutFurtherImages(dataset, options, choice, views[0].geometry, layout);
   LayOutFields(dataset, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);

@@ -9,8 +9,7 @@
 
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"
-#include "reader/transform/geometry.h"
-#include "reader/transform/pixel_program.h"
+#include "reader/transform/view_program.h"
 
 namespace sluice {
 
@@ -24,14 +23,16 @@ struct SlotLayout {
     std::vector<std::uint32_t> shape;
   };
 
-  // Another image than the first.
+  // Another image than the first, or a further view of that.
   struct ImageField {
     std::size_t field = 0;
+    std::size_t view = 0;  // of the loader's views; 0: what the first one's steps make
     std::string name;
     std::size_t leader = Schema::kNone;    // the field whose region it shows; itself where it leads
     bool nearest = false;                  // a mask: its pixels are never mixed
     PixelType pixels = PixelType::kUint8;  // as stored
     ImageBatch image;                      // as below
+    std::vector<Geometry::Extent> extents;  // as below
     std::size_t offset = 0;
   };
   // A variable or bytes field; a byte counts as an entry.
@@ -50,6 +51,8 @@ struct SlotLayout {
   bool image_nearest = false;                  // the image is a mask
   PixelType image_pixels = PixelType::kUint8;  // as stored
   ImageBatch image;  // of a full batch; its data is unset and lies at the slot's start
+  // By stage (Geometry::stages()); `image` has the largest.
+  std::vector<Geometry::Extent> extents;
   std::vector<ImageField> further_images;  // those that lead others first
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
@@ -59,7 +62,7 @@ struct SlotLayout {
 // `target`: a field more, that the loader makes. Throws Error(kInvalidArgument) for options that do
 // not fit the dataset.
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
-                          const FieldChoice& choice, const Geometry& geometry,
-                          const PixelProgram& program, const std::optional<Field>& target);
+                          const FieldChoice& choice, const std::vector<ViewProgram>& views,
+                          const std::optional<Field>& target);
 
 }  // namespace sluice

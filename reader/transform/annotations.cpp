@@ -38,15 +38,15 @@ double Area(const Box& box) noexcept {
   return std::max(0.0, box.right - box.left) * std::max(0.0, box.bottom - box.top);
 }
 
-Box Moved(const Box& box, const PointMap& map) noexcept {
-  const double x[2] = {map.x_scale * box.left + map.x_offset,
-                       map.x_scale * box.right + map.x_offset};
-  const double y[2] = {map.y_scale * box.top + map.y_offset,
-                       map.y_scale * box.bottom + map.y_offset};
-  // Mirrored axes exchange the corners; a box whose corners were out of order stays empty.
-  const bool turn_x = map.x_scale < 0;
-  const bool turn_y = map.y_scale < 0;
-  return {x[turn_x ? 1 : 0], y[turn_y ? 1 : 0], x[turn_x ? 0 : 1], y[turn_y ? 0 : 1]};
+// The smallest box around where its corners go; one whose corners were out of order stays empty.
+Box Moved(const Box& box, const AffineMap& map) noexcept {
+  if (!(box.left <= box.right && box.top <= box.bottom)) return {0, 0, 0, 0};
+  const double x[4] = {map.X(box.left, box.top), map.X(box.right, box.top),
+                       map.X(box.left, box.bottom), map.X(box.right, box.bottom)};
+  const double y[4] = {map.Y(box.left, box.top), map.Y(box.right, box.top),
+                       map.Y(box.left, box.bottom), map.Y(box.right, box.bottom)};
+  return {*std::min_element(x, x + 4), *std::min_element(y, y + 4), *std::max_element(x, x + 4),
+          *std::max_element(y, y + 4)};
 }
 
 void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, double& low,
@@ -72,13 +72,37 @@ bool TakeSuffix(std::string_view& text, std::string_view suffix) {
 
 }  // namespace
 
-PointMap::PointMap(const Region& region, std::uint32_t picture_width, std::uint32_t picture_height)
-    : width(picture_width),
+PointMap::PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_t picture_height)
+    : warped(frame.warped),
+      width(picture_width),
       height(picture_height),
-      target_width(region.x.target),
-      target_height(region.y.target) {
-  MapAxis(region.x, region.flip, x_scale, x_offset, left, right);
-  MapAxis(region.y, false, y_scale, y_offset, top, bottom);
+      target_width(frame.region.width()),
+      target_height(frame.region.height()) {
+  const Region& region = frame.region;
+  MapAxis(region.x, region.flip, map.xx, map.x0, left, right);
+  MapAxis(region.y, region.flip_y, map.yy, map.y0, top, bottom);
+  if (region.transpose) {
+    map = AffineMap{0, 1, 0, 1, 0, 0} * map;
+    std::swap(left, top);
+    std::swap(right, bottom);
+  }
+  if (!warped) return;
+  before = map;
+  shown_left = left;
+  shown_top = top;
+  shown_right = right;
+  shown_bottom = bottom;
+  map = frame.warp * map;
+  left = top = 0;
+  right = target_width;
+  bottom = target_height;
+}
+
+bool PointMap::Shows(double x, double y) const noexcept {
+  const auto inside = [](double at, double low, double high) { return at >= low && at < high; };
+  if (!inside(map.X(x, y), left, right) || !inside(map.Y(x, y), top, bottom)) return false;
+  return !warped || (inside(before.X(x, y), shown_left, shown_right) &&
+                     inside(before.Y(x, y), shown_top, shown_bottom));
 }
 
 std::optional<Coordinates> Coordinates::OfBoxes(std::string_view text) {
@@ -115,7 +139,7 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
     double values[4];
     for (int v = 0; v < 4; ++v)
       values[v] = double(at[v]) * (!relative ? 1.0 : v % 2 == 0 ? map.width : map.height);
-    const Box whole = Moved(CornersOf(values, coordinates.form), map);
+    const Box whole = Moved(CornersOf(values, coordinates.form), map.map);
     const Box box{std::clamp(whole.left, map.left, map.right),
                   std::clamp(whole.top, map.top, map.bottom),
                   std::clamp(whole.right, map.left, map.right),
@@ -145,12 +169,11 @@ void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates&
   for (std::size_t p = 0; p + shape.values <= entries.size(); p += shape.values) {
     T* const point = &entries[p];
     if (visible_known && point[2] == T{0}) continue;
-    const double x = map.x_scale * (double(point[0]) * in_x) + map.x_offset;
-    const double y = map.y_scale * (double(point[1]) * in_y) + map.y_offset;
-    point[0] = static_cast<T>(x / out_x);
-    point[1] = static_cast<T>(y / out_y);
-    const bool shown = x >= map.left && x < map.right && y >= map.top && y < map.bottom;
-    if (visible_known && !shown) point[2] = T{0};
+    const double x = double(point[0]) * in_x;
+    const double y = double(point[1]) * in_y;
+    point[0] = static_cast<T>(map.map.X(x, y) / out_x);
+    point[1] = static_cast<T>(map.map.Y(x, y) / out_y);
+    if (visible_known && !map.Shows(x, y)) point[2] = T{0};
   }
   if (!map.mirrored() || shape.pairs.empty()) return;
   const std::size_t entry = shape.points * shape.values;

@@ -1,7 +1,8 @@
-// Boxes and key points that follow their picture through a region.
+// Boxes and key points that follow their picture through a frame.
 //
-// A region is an affine map of each axis, and a part of the target that shows the picture (the rest
-// is border). Boxes are cut off where that part ends, and dropped by a rule; points are moved.
+// A frame is an affine map, and a part of the target that shows the picture (the rest is border).
+// Boxes are cut off where that part ends, and dropped by a rule; points are moved. What a warp has
+// turned is bounded by a box anew, and cut off where the target ends.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +14,26 @@
 
 #include <sluice/transform.h>
 
-#include "format/pixels/decode.h"
+#include "reader/transform/frame.h"
 
 namespace sluice {
 
 // Where a picture's points come to lie.
 struct PointMap {
-  // x' = x_scale * x + x_offset, in pixels of picture and target.
-  double x_scale = 1, x_offset = 0, y_scale = 1, y_offset = 0;
+  AffineMap map;                                    // pixels of the picture to those of the target
   double left = 0, top = 0, right = 0, bottom = 0;  // what shows the picture, in the target
-  std::uint32_t width = 0, height = 0;              // of the picture
+  // Of points that a warp moves: what shows the picture before that.
+  bool warped = false;
+  AffineMap before;
+  double shown_left = 0, shown_top = 0, shown_right = 0, shown_bottom = 0;
+  std::uint32_t width = 0, height = 0;  // of the picture
   std::uint32_t target_width = 0, target_height = 0;
 
   PointMap() = default;
-  PointMap(const Region& region, std::uint32_t picture_width, std::uint32_t picture_height);
-  bool mirrored() const noexcept { return x_scale * y_scale < 0; }
+  PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_t picture_height);
+  bool mirrored() const noexcept { return map.Determinant() < 0; }
+  // Whether the target shows that point of the picture.
+  bool Shows(double x, double y) const noexcept;
 };
 
 // What the numbers of a box or point say, by Field::coordinates.

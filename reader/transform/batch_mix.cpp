@@ -1,11 +1,10 @@
 #include "reader/transform/batch_mix.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstring>
 
-#include "reader/transform/pixel_program.h"
+#include "reader/transform/half.h"
 #include "reader/transform/portable_math.h"
 
 namespace sluice {
@@ -131,17 +130,4 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
                  MixValues<float>(own, partner, count, static_cast<float>(lambda), same, same);
                });
 }
-
-float OfHalf(std::uint16_t half) noexcept {
-  const std::uint32_t sign = (half & 0x8000U) << 16;
-  const std::uint32_t exponent = half >> 10 & 0x1FU;
-  const std::uint32_t mantissa = half & 0x3FFU;
-  if (exponent == 0) {  // mantissa x 2^-24
-    const float value = static_cast<float>(mantissa) * 0x1p-24F;
-    return sign != 0 ? -value : value;
-  }
-  const std::uint32_t bits = exponent == 31 ? 0x7F800000U : (exponent + 112) << 23;
-  return std::bit_cast<float>(sign | bits | mantissa << 13);
-}
-
 }  // namespace sluice

@@ -32,7 +32,4 @@ void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& 
 void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lambda,
                 std::vector<std::uint8_t>& saved);
 
-// The number that 16 bits (IEEE 754 binary16) stand for.
-float OfHalf(std::uint16_t half) noexcept;
-
 }  // namespace sluice

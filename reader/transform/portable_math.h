@@ -1,6 +1,6 @@
-// exp and log that give the same bits on every machine: IEEE additions, multiplications and
-// divisions in a fixed order, no library call. For random draws, which must not differ between
-// platforms.
+// exp, log, sine and cosine that give the same bits on every machine: IEEE additions,
+// multiplications and divisions in a fixed order, no library call. For random draws, which must not
+// differ between platforms.
 #pragma once
 
 #include <cmath>
@@ -29,6 +29,23 @@ inline double PortableExp(double x) noexcept {
   for (int n = 18; n >= 1; --n)
     sum = 1 + sum * r / n;
   return std::ldexp(sum, static_cast<int>(k));  // exact
+}
+
+// sin x and cos x for |x| < 100, to about 1e-15: a whole number of half turns off, then the Taylor
+// series of what is left, at most a quarter turn either way.
+inline double PortableSin(double x) noexcept {
+  const double half_turns = std::floor(x * 0.31830988618379067154 + 0.5);
+  // Pi in two parts, of which the first is short, so that its multiples are exact.
+  const double r =
+      (x - half_turns * 3.14159262180328369140625) - half_turns * 3.178650954705639338e-08;
+  double sum = 1;
+  for (int n = 25; n >= 3; n -= 2)
+    sum = 1 - sum * r * r / (n * (n - 1));
+  const double sine = sum * r;
+  return std::fmod(half_turns, 2) == 0 ? sine : -sine;
+}
+inline double PortableCos(double x) noexcept {
+  return PortableSin(x + 1.57079632679489661923);
 }
 
 }  // namespace sluice

@@ -30,7 +30,7 @@ DecodeItem ItemOf(const Pipeline& transform) {
   REQUIRE(packed::ReadCoefficients(jpeg, coefficients, why) == packed::Taken::kYes);
   item.other_form = packed::Pack(coefficients);
   item.packed = {Codec::kPacked, PixelType::kUint8, 3, 160, 128, item.other_form};
-  item.region = Geometry(transform).RegionFor(160, 128, 0, 0);
+  item.region = Geometry(transform).FrameFor(160, 128, 0, 0).region;
   return item;
 }
 

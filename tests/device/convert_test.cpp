@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "format/random.h"
-#include "reader/transform/pixel_program.h"
+#include "reader/transform/half.h"
 #include "tests/catch.h"
 
 using namespace sluice;

@@ -135,7 +135,8 @@ TEST_CASE("Further images, made fields and short batches come to the device, too
     trainer.device->Run(trainer.stream, [=, &rows] {
       for (std::size_t row = 0; row < samples.size(); ++row) {
         const std::uint64_t i = samples[row];
-        rows += image.floats()[row * 45 + 44] == static_cast<float>(double(i) / 255) &&
+        rows += image.floats()[row * 45 + 44] ==
+                            static_cast<float>(i) * static_cast<float>(1 / 255.0) &&
                         mask.data[row * 15 + 14] == 100 + i && target.data[row * 23 + i] == 1
                     ? 1
                     : 0;

@@ -127,7 +127,7 @@ TEST_CASE("A batch that several streams use is kept until the last of them is do
     CHECK(found[b][1919] == expected[b]);
 }
 
-TEST_CASE("Batches that are held stay as they are on the device; one too many is an error") {
+TEST_CASE("Batches that are held stay as they are on the device, one too many is an error") {
   const TemporaryFolder folder;
   Trainer trainer(Unsteady(5));
   LoaderOptions options = DeviceOptions(trainer);

@@ -81,18 +81,26 @@ std::size_t PlaceOf(const Region& region, std::uint32_t x, std::uint32_t y) {
          (region.flip ? region.x.target - 1 - across : across);
 }
 
+Region RegionOf(const Span& x, const Span& y, bool flip, Filter filter) {
+  Region region;
+  region.x = x;
+  region.y = y;
+  region.flip = flip;
+  region.filter = filter;
+  return region;
+}
+
 std::vector<Region> Regions(std::uint32_t width, std::uint32_t height) {
   std::vector<Region> regions;
   for (const Filter filter : {Filter::kTriangle, Filter::kArea}) {
     for (const bool flip : {false, true}) {
-      regions.push_back(
-          {SpanOf(0, width, width, 20, 0, 20), SpanOf(0, height, height, 13, 0, 13), flip, filter});
-      regions.push_back({SpanOf(10.25, 33.5, width, 24, 3, 40),
-                         SpanOf(3.75, 40.2, height, 31, 1, 33), flip, filter});
-      regions.push_back(
-          {SpanOf(5, 20, width, 50, 0, 50), SpanOf(8, 9, height, 41, 0, 41), flip, filter});
-      regions.push_back(
-          {SpanOf(0, width, width, 1, 0, 1), SpanOf(0, height, height, 1, 0, 1), flip, filter});
+      const auto add = [&](const Span& x, const Span& y) {
+        regions.push_back(RegionOf(x, y, flip, filter));
+      };
+      add(SpanOf(0, width, width, 20, 0, 20), SpanOf(0, height, height, 13, 0, 13));
+      add(SpanOf(10.25, 33.5, width, 24, 3, 40), SpanOf(3.75, 40.2, height, 31, 1, 33));
+      add(SpanOf(5, 20, width, 50, 0, 50), SpanOf(8, 9, height, 41, 0, 41));
+      add(SpanOf(0, width, width, 1, 0, 1), SpanOf(0, height, height, 1, 0, 1));
     }
   }
   return regions;
@@ -156,8 +164,8 @@ TEST_CASE("A constant raw image stays what it is, at any scale and with either f
     picture.pixels.assign(50 * 40 * 3, static_cast<std::uint8_t>(value));
     for (const Filter filter : {Filter::kTriangle, Filter::kArea}) {
       for (const std::uint32_t side : {1U, 3U, 17U, 39U, 64U, 200U}) {
-        const Region region{SpanOf(0, 50, 50, side, 0, side), SpanOf(0, 40, 40, side, 0, side),
-                            false, filter};
+        const Region region = RegionOf(SpanOf(0, 50, 50, side, 0, side),
+                                       SpanOf(0, 40, 40, side, 0, side), false, filter);
         const auto pixels = Decode(picture, region, PixelOrder::kInterleaved);
         REQUIRE(std::all_of(pixels.begin(), pixels.end(), [&](int v) { return v == value; }));
       }
@@ -170,8 +178,8 @@ TEST_CASE("Every set of kernels resamples raw pixels to the same bytes") {
   const PixelView view{picture.pixels.data(), 900, 300, 200, 3};
   const kernels::KernelList list = kernels::Available();
   for (const Filter filter : {Filter::kTriangle, Filter::kArea}) {
-    const Region region{SpanOf(20.5, 250.25, 300, 112, 0, 112), SpanOf(3, 190, 200, 96, 0, 96),
-                        true, filter};
+    const Region region = RegionOf(SpanOf(20.5, 250.25, 300, 112, 0, 112),
+                                   SpanOf(3, 190, 200, 96, 0, 96), true, filter);
     std::vector<std::uint8_t> first;
     for (std::size_t s = 0; s < list.count; ++s) {
       std::vector<std::uint8_t> out(112 * 96 * 3);

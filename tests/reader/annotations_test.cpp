@@ -13,7 +13,7 @@ using namespace sluice;
 namespace {
 
 PointMap MapOf(const Pipeline& pipeline, std::uint32_t width, std::uint32_t height) {
-  return PointMap(Geometry(pipeline).RegionFor(width, height, DrawSeed(1, 2), 0), width, height);
+  return PointMap(Geometry(pipeline).FrameFor(width, height, DrawSeed(1, 2), 0), width, height);
 }
 
 struct Mapped {
@@ -123,7 +123,7 @@ TEST_CASE("Pairs of points are read from their text") {
 }
 
 TEST_CASE("A region for a picture of half the size shows the same") {
-  const Region region = Geometry({CenterCrop(10)}).RegionFor(20, 40, 0, 0);
+  const Region region = Geometry({CenterCrop(10)}).FrameFor(20, 40, 0, 0).region;
   const Region half = Scaled(region, 20, 40, 10, 20);
   CHECK((half.x.start == 2.5 && half.x.length == 5 && half.x.out == 10 && half.x.bound == 0 &&
          half.x.bound_length == 10));
@@ -152,7 +152,7 @@ TEST_CASE("Masks of two bytes and channels are cropped, mirrored, padded and put
   // Two pixels of two channels of 16 bits.
   const std::uint16_t values[4] = {0x0102, 0x0304, 0x0506, 0x0708};
   const MaskView mask{reinterpret_cast<const std::uint8_t*>(values), 2, 1, 2, 2};
-  const Region region = Geometry({CenterCrop(4, 1), HorizontalFlip{1}}).RegionFor(2, 1, 0, 0);
+  const Region region = Geometry({CenterCrop(4, 1), HorizontalFlip{1}}).FrameFor(2, 1, 0, 0).region;
   std::uint16_t out[8];
   NearestSampler sampler;
   sampler.Sample(mask, region, PixelOrder::kInterleaved, reinterpret_cast<std::uint8_t*>(out));

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "reader/transform/pixel_program.h"
+#include "reader/transform/half.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 

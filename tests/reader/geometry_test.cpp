@@ -12,7 +12,7 @@ using namespace sluice;
 namespace {
 Region RegionOf(const Pipeline& pipeline, std::uint32_t width, std::uint32_t height,
                 std::uint64_t position = 0) {
-  return Geometry(pipeline).RegionFor(width, height, DrawSeed(1, 2), position);
+  return Geometry(pipeline).FrameFor(width, height, DrawSeed(1, 2), position).region;
 }
 }  // namespace
 
@@ -143,7 +143,7 @@ TEST_CASE("Adding a flip does not move the crops, and positions draw independent
   CHECK(alone.x == with_flip.x);
   CHECK(alone != RegionOf({RandomResizedCrop(64)}, 300, 200, 6));
   const Geometry geometry({RandomResizedCrop(64)});
-  CHECK(alone != geometry.RegionFor(300, 200, DrawSeed(1, 3), 5));
+  CHECK(alone != geometry.FrameFor(300, 200, DrawSeed(1, 3), 5).region);
 }
 
 TEST_CASE("The extent is known where the last step fixes it") {

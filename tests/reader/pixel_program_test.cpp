@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include "reader/transform/geometry.h"
+#include "reader/transform/half.h"
 #include "tests/catch.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -26,7 +27,7 @@ std::vector<std::uint8_t> RunOn(const Pipeline& steps, std::vector<std::uint8_t>
                                 std::uint64_t position = 0) {
   const PixelProgram program(steps);
   program.CheckSize(width, height, channels);
-  PixelProgram::Scratch scratch;
+  StepScratch scratch;
   program.Run({values.data(), width, height, channels}, DrawSeed(1, 2), position, scratch);
   return values;
 }

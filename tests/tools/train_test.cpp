@@ -74,6 +74,28 @@ TEST_CASE("the sample trainer for boxes learns where bright things are") {
   CHECK(Figure(outcome.out, 7, "loss ") < 0.15);
 }
 
+TEST_CASE("the sample trainer for two views learns which of them belong together") {
+  const TemporaryFolder folder;
+  for (std::uint32_t i = 0; i < 64; ++i) {
+    const auto level = [i](std::uint32_t by) {
+      return static_cast<std::uint8_t>(30 + i * by % 190);
+    };
+    WriteJpeg(folder / "source" / (std::to_string(i) + ".jpg"),
+              Paint(40, 40, [&](std::uint32_t, std::uint32_t) {
+                return Colour{level(7), level(31), level(59)};
+              }));
+  }
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  const Outcome outcome = Run(TRAIN_CONTRASTIVE, {data, "10"});
+  INFO(outcome.out << outcome.err);
+  CHECK(outcome.exit_code == 0);
+  // Who guesses finds one pair in 32, at a loss of log 32 = 3.47.
+  CHECK(Figure(outcome.out, 9, "loss ") < 3);
+  CHECK(Figure(outcome.out, 9, "loss ") < Figure(outcome.out, 0, "loss "));
+  CHECK(Figure(outcome.out, 9, ", ") > 12);
+}
+
 TEST_CASE("the sample trainer refuses a dataset without labels") {
   const TemporaryFolder folder;
   WriteJpeg(folder / "source/a.jpg", MakePicture(40, 40));

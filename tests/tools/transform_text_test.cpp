@@ -60,6 +60,56 @@ TEST_CASE("steps that change pixels are read with their numbers") {
   CHECK(std::get<Normalize>(steps[15]).mean[2] == 0.406F);
 }
 
+TEST_CASE("steps that turn, pad and warp are read with their numbers") {
+  const Pipeline steps = ParseTransform(
+      "crc:160:area,crop:32+4:reflect,translate:6,translate:3:reflect,vflip,vflip:0.2,turns,"
+      "flip:0.25,affine:15,affine:30/0.1/0.8/1.2/5");
+  REQUIRE(steps.size() == 10);
+  CHECK(std::get<CenterResizedCrop>(steps[0]).width == 160);
+  CHECK(std::get<CenterResizedCrop>(steps[0]).ratio == 0.875);
+  CHECK(std::get<CenterResizedCrop>(steps[0]).filter == Filter::kArea);
+  CHECK(std::get<RandomCrop>(steps[1]).padding == 4);
+  CHECK(std::get<RandomCrop>(steps[1]).border == Border::kReflect);
+  CHECK(std::get<RandomTranslate>(steps[2]).padding == 6);
+  CHECK(std::get<RandomTranslate>(steps[2]).border == Border::kConstant);
+  CHECK(std::get<RandomTranslate>(steps[3]).border == Border::kReflect);
+  CHECK(std::get<VerticalFlip>(steps[4]).probability == 0.5);
+  CHECK(std::get<VerticalFlip>(steps[5]).probability == 0.2);
+  CHECK(std::get<RandomQuarterTurns>(steps[6]).probability == 0.75);
+  CHECK(std::get<HorizontalFlip>(steps[7]).probability == 0.25);
+  CHECK(std::get<RandomAffine>(steps[8]).min_degrees == -15);
+  const auto affine = std::get<RandomAffine>(steps[9]);
+  CHECK((affine.max_degrees == 30 && affine.translate_y == 0.1 && affine.min_scale == 0.8 &&
+         affine.max_scale == 1.2 && affine.min_shear_x == -5 && affine.max_shear_x == 5));
+}
+
+TEST_CASE("augmentations and steps for batches are read with their numbers") {
+  const Pipeline steps = ParseTransform(
+      "randaug,randaug:3/12,randaug:1/4/10,trivialaug,trivialaug:0.5,onehot,onehot:0.1,mixup,"
+      "mixup:0.4,cutmix:1/0.5");
+  REQUIRE(steps.size() == 10);
+  CHECK(std::get<RandAugment>(steps[0]).magnitude == 9);
+  CHECK(std::get<RandAugment>(steps[1]).operations == 3);
+  CHECK(std::get<RandAugment>(steps[1]).magnitude == 12);
+  CHECK(std::get<RandAugment>(steps[2]).bins == 10);
+  CHECK(std::get<TrivialAugmentWide>(steps[4]).probability == 0.5);
+  CHECK(std::get<OneHot>(steps[5]).smoothing == 0);
+  CHECK(std::get<OneHot>(steps[6]).smoothing == 0.1);
+  CHECK(std::get<MixUp>(steps[7]).alpha == 0.2);
+  CHECK(std::get<MixUp>(steps[8]).alpha == 0.4);
+  CHECK(std::get<CutMix>(steps[9]).probability == 0.5);
+}
+
+TEST_CASE("sizes by epoch are read in their order") {
+  CHECK(bench::ParseSizes("160") == std::vector<OutputSize>{{0, 160, 160}});
+  CHECK(bench::ParseSizes("160x120,192@16") ==
+        std::vector<OutputSize>{{0, 160, 120}, {16, 192, 192}});
+  for (const char* text : {"", "160@2", "160,192", "160,192@0", "160,192@8,224@8", "160,@3", "x"}) {
+    CAPTURE(text);
+    CHECK_THROWS_AS(bench::ParseSizes(text), cli::UsageError);
+  }
+}
+
 TEST_CASE("what is no transform is refused") {
   for (const char* text : {"",
                            "rrc",
@@ -86,7 +136,16 @@ TEST_CASE("what is no transform is refused") {
                            "blur",
                            "posterize:9",
                            "invert:0.5/1",
-                           "normalize:f8"}) {
+                           "normalize:f8",
+                           "crop:32:reflect",
+                           "translate",
+                           "vflip:",
+                           "turns:2",
+                           "affine",
+                           "affine:1/2/3",
+                           "randaug:2",
+                           "mixup:0.2/0.5/1",
+                           "onehot:2"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(ParseTransform(text), cli::UsageError);
   }

@@ -97,7 +97,7 @@ TEST_CASE("every kind of field comes back as it was set") {
   CHECK(data.manifest.images[1].pixel_type == 1);
 }
 
-TEST_CASE("a JPEG set as packed has its pixels; one without a packed form stays a JPEG") {
+TEST_CASE("a JPEG set as packed has its pixels, one without a packed form stays a JPEG") {
   const TemporaryFolder folder;
   const auto jpeg = MakeJpeg(MakePicture(31, 17));
   JpegOptions as_rgb;  // not Y Cb Cr

@@ -17,6 +17,10 @@ namespace sluice::kernels {
 // Bytes that may be read or written behind the end of every buffer handed to a kernel.
 inline constexpr std::size_t kSlack = 64;
 
+// Numbers that Kernels::to_floats has for values in turn: pixels of one and of three channels go
+// into it, and whole vectors.
+inline constexpr std::size_t kFloatRun = 24;
+
 // One component's part in decoding MCUs into its plane. Planes are stored by columns: the sample at
 // (x, y) lies at plane[x * stride + y], so that both passes of resampling run along memory.
 struct ComponentJob {
@@ -110,6 +114,28 @@ struct Kernels {
                     std::uint8_t* b);
   // Interleaved pixels in reverse order. Reads and writes exactly 3 * count.
   void (*mirror_rgb)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
+
+  // What follows changes decoded pixels. Nothing beyond `count` is read or written.
+  // a + factor * (b - a), cut off at 0 and 255, fractions dropped: b is data[i], and a one value,
+  // or from[i].
+  void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
+  void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
+                      float factor);
+  // The same with each interleaved pixel's own grey (GreyOf) for a.
+  void (*saturate_rgb)(std::uint8_t* rgb, std::size_t count, float factor);
+  std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
+  // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.
+  void (*turn_hue_rgb)(std::uint8_t* rgb, std::size_t count, float sixths);
+  // out[i] = (sum over t of line[i + t * step] * weights[t] + 256) >> 9; weights are in 1/65536,
+  // and values those of 8 bits, in 16 so that they need no widening each time.
+  void (*blur_columns)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
+                       std::uint32_t taps, std::size_t count, std::uint16_t* out);
+  // out[i] = (sum over t of line[i + t * step] * weights[t] + 2^22) >> 23, of what that has made.
+  void (*blur_line)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
+                    std::uint32_t taps, std::size_t count, std::uint8_t* out);
+  // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
+  void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
+                    const float* offsets, float* out);
 };
 
 // The best set that this machine has, or the one the environment forces.

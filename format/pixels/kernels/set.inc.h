@@ -12,7 +12,10 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 #include "format/pixels/kernels/entropy.inc.h"
 #include "format/pixels/kernels/packed.inc.h"
 #include "format/pixels/kernels/weights.inc.h"
+#include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, UnpackRow, MakeWeights, SumLines, Transpose,
-                      LineToRgb,       LineToPlanes,  JoinRgb,   SplitRgb,    MirrorRgb};
+const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, UnpackRow,    MakeWeights, SumLines,
+                      Transpose,       LineToRgb,     LineToPlanes, JoinRgb,     SplitRgb,
+                      MirrorRgb,       BlendWith,     BlendLines,   SaturateRgb, SumGreyRgb,
+                      TurnHueRgb,      BlurColumns,   BlurLine,     ToFloats};

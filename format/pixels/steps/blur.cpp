@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "format/pixels/kernels/kernels.h"
+
 namespace sluice {
 
 namespace {
@@ -15,42 +17,34 @@ std::int64_t Mirrored(std::int64_t index, std::int64_t size) noexcept {
 }  // namespace
 
 void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
-  const auto reach = static_cast<std::int64_t>(weights.size() / 2);
-  const std::size_t stride = std::size_t{pixels.width} * pixels.channels;
+  const kernels::Kernels& set = kernels::Chosen();
+  const auto taps = static_cast<std::uint32_t>(weights.size());
+  const std::int64_t reach = taps / 2;
   const std::size_t channels = pixels.channels;
-  // The vertical pass of all rows, then the horizontal one. Fractions are of seven bits between.
-  rows_.resize(stride * pixels.height);
-  std::vector<std::uint32_t> sums(stride);
-  for (std::int64_t y = 0; y < std::int64_t{pixels.height}; ++y) {
-    std::fill(sums.begin(), sums.end(), 1U << 8);
-    for (std::size_t t = 0; t < weights.size(); ++t) {
-      const std::int64_t from = Mirrored(y + static_cast<std::int64_t>(t) - reach, pixels.height);
-      const std::uint8_t* const row = pixels.data + static_cast<std::size_t>(from) * stride;
-      for (std::size_t i = 0; i < stride; ++i)
-        sums[i] += row[i] * weights[t];
-    }
-    std::uint16_t* const out = &rows_[static_cast<std::size_t>(y) * stride];
-    for (std::size_t i = 0; i < stride; ++i)
-      out[i] = static_cast<std::uint16_t>(sums[i] >> 9);
+  const std::size_t stride = pixels.width * channels;
+  // The vertical pass of all rows, over a picture with mirrored ends, then the horizontal one.
+  // Fractions are of seven bits between.
+  wide_.resize(stride * (pixels.height + 2 * static_cast<std::size_t>(reach)));
+  for (std::int64_t y = -reach; y < std::int64_t{pixels.height} + reach; ++y) {
+    const auto from = static_cast<std::size_t>(Mirrored(y, pixels.height));
+    std::copy_n(pixels.data + from * stride, stride,
+                &wide_[static_cast<std::size_t>(y + reach) * stride]);
   }
+  sums_.resize(pixels.bytes());
+  for (std::size_t y = 0; y < pixels.height; ++y)
+    set.blur_columns(&wide_[y * stride], stride, weights.data(), taps, stride, &sums_[y * stride]);
   // A row with its mirrored ends, so that every pixel's taps lie in one run.
-  std::vector<std::uint32_t> line((pixels.width + 2 * static_cast<std::size_t>(reach)) * channels);
-  std::vector<std::uint32_t> totals(stride);
+  const std::size_t end = static_cast<std::size_t>(reach) * channels;
+  line_.resize(stride + 2 * end);
   for (std::uint32_t y = 0; y < pixels.height; ++y) {
-    const std::uint16_t* const row = &rows_[y * stride];
-    for (std::int64_t x = -reach; x < std::int64_t{pixels.width} + reach; ++x) {
-      const auto from = static_cast<std::size_t>(Mirrored(x, pixels.width)) * channels;
-      std::copy_n(row + from, channels, &line[static_cast<std::size_t>(x + reach) * channels]);
+    const std::uint16_t* const row = &sums_[y * stride];
+    std::copy_n(row, stride, &line_[end]);
+    for (std::int64_t x = 1; x <= reach; ++x) {
+      const auto away = static_cast<std::size_t>(x) * channels;
+      std::copy_n(row + away, channels, &line_[end - away]);
+      std::copy_n(row + stride - channels - away, channels, &line_[end + stride - channels + away]);
     }
-    std::fill(totals.begin(), totals.end(), 1U << 22);
-    for (std::size_t t = 0; t < weights.size(); ++t) {
-      const std::uint32_t* const from = &line[t * channels];
-      for (std::size_t i = 0; i < stride; ++i)
-        totals[i] += from[i] * weights[t];
-    }
-    std::uint8_t* const out = pixels.data + y * stride;
-    for (std::size_t i = 0; i < stride; ++i)
-      out[i] = static_cast<std::uint8_t>(totals[i] >> 23);
+    set.blur_line(line_.data(), channels, weights.data(), taps, stride, pixels.data + y * stride);
   }
 }
 
@@ -68,8 +62,7 @@ void Sharpness::Run(const Pixels& pixels, float factor) {
       smooth_[y * stride + i] = static_cast<std::uint8_t>((2 * sum + 13) / 26);
     }
   }
-  for (std::size_t i = 0; i < pixels.bytes(); ++i)
-    pixels.data[i] = Blend(smooth_[i], pixels.data[i], factor);
+  kernels::Chosen().blend_lines(smooth_.data(), pixels.data, pixels.bytes(), factor);
 }
 
 }  // namespace sluice

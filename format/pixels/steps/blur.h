@@ -19,7 +19,9 @@ class Blur {
   void Run(const Pixels& pixels, std::span<const std::uint32_t> weights);
 
  private:
-  std::vector<std::uint16_t> rows_;  // after the vertical pass, in 1/128
+  std::vector<std::uint16_t> wide_;  // the picture, with mirrored rows above and below
+  std::vector<std::uint16_t> sums_;  // after the vertical pass, in 1/128
+  std::vector<std::uint16_t> line_;
 };
 
 class Sharpness {

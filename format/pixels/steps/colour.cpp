@@ -2,20 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
+#include <numeric>
 
 #include "format/pixels/grey.h"
+#include "format/pixels/kernels/kernels.h"
 
 namespace sluice {
 
 namespace {
 
 using Table = std::array<std::uint8_t, 256>;
-
-void Look(const Pixels& pixels, const Table& table) noexcept {
-  for (std::size_t i = 0; i < pixels.bytes(); ++i)
-    pixels.data[i] = table[pixels.data[i]];
-}
 
 // A table for each channel, made from its histogram.
 template <class MakeTable>
@@ -33,93 +29,31 @@ void LookByChannel(const Pixels& pixels, MakeTable make_table) noexcept {
   }
 }
 
-std::uint8_t Lightness(const Pixels& pixels, std::size_t pixel) noexcept {
-  const std::uint8_t* const at = pixels.data + pixel * pixels.channels;
-  return pixels.channels == 3 ? GreyOf(at) : *at;
-}
-
-struct Hsv {
-  float hue, saturation, value;  // hue in sixths of a turn, 0 to 6; the others 0 to 1 and 0 to 255
-};
-
-Hsv ToHsv(const std::uint8_t* rgb) noexcept {
-  const float r = rgb[0], g = rgb[1], b = rgb[2];
-  const float high = std::max({r, g, b});
-  const float range = high - std::min({r, g, b});
-  if (range == 0) return {0, 0, high};
-  float hue = 0;
-  if (high == r) {
-    hue = (g - b) / range;
-  } else if (high == g) {
-    hue = 2 + (b - r) / range;
-  } else {
-    hue = 4 + (r - g) / range;
-  }
-  return {hue < 0 ? hue + 6 : hue, range / high, high};
-}
-
-void FromHsv(const Hsv& hsv, std::uint8_t* rgb) noexcept {
-  const int sector = std::min(static_cast<int>(hsv.hue), 5);
-  const float part = hsv.hue - static_cast<float>(sector);
-  const auto rounded = [](float v) { return static_cast<std::uint8_t>(v + 0.5F); };
-  const std::uint8_t v = rounded(hsv.value);
-  const std::uint8_t p = rounded(hsv.value * (1 - hsv.saturation));
-  const std::uint8_t q = rounded(hsv.value * (1 - hsv.saturation * part));
-  const std::uint8_t t = rounded(hsv.value * (1 - hsv.saturation * (1 - part)));
-  const std::uint8_t by_sector[6][3] = {{v, t, p}, {q, v, p}, {p, v, t},
-                                        {p, q, v}, {t, p, v}, {v, p, q}};
-  std::copy_n(by_sector[sector], 3, rgb);
-}
-
 }  // namespace
 
-std::uint8_t Blend(std::uint8_t a, std::uint8_t b, float factor) noexcept {
-  const float value = static_cast<float>(a) + factor * static_cast<float>(int{b} - int{a});
-  return static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
-}
-
 void AdjustBrightness(const Pixels& pixels, float factor) noexcept {
-  Table table;
-  for (unsigned v = 0; v < 256; ++v)
-    table[v] = Blend(0, static_cast<std::uint8_t>(v), factor);
-  Look(pixels, table);
+  kernels::Chosen().blend_with(pixels.data, pixels.bytes(), 0, factor);
 }
 
 void AdjustContrast(const Pixels& pixels, float factor) noexcept {
   const std::size_t count = std::size_t{pixels.width} * pixels.height;
   if (count == 0) return;
-  std::uint64_t sum = 0;
-  for (std::size_t i = 0; i < count; ++i)
-    sum += Lightness(pixels, i);
+  const kernels::Kernels& set = kernels::Chosen();
+  const std::uint64_t sum =
+      pixels.channels == 3 ? set.sum_grey_rgb(pixels.data, count)
+                           : std::accumulate(pixels.data, pixels.data + count, std::uint64_t{0});
   const auto mean = static_cast<std::uint8_t>((2 * sum + count) / (2 * count));
-  Table table;
-  for (unsigned v = 0; v < 256; ++v)
-    table[v] = Blend(mean, static_cast<std::uint8_t>(v), factor);
-  Look(pixels, table);
+  set.blend_with(pixels.data, pixels.bytes(), mean, factor);
 }
 
 void AdjustSaturation(const Pixels& pixels, float factor) noexcept {
   if (pixels.channels != 3) return;
-  const std::size_t bytes = pixels.bytes();
-  for (std::size_t i = 0; i < bytes; i += 3) {
-    std::uint8_t* const rgb = pixels.data + i;
-    const std::uint8_t grey = GreyOf(rgb);
-    for (int c = 0; c < 3; ++c)
-      rgb[c] = Blend(grey, rgb[c], factor);
-  }
+  kernels::Chosen().saturate_rgb(pixels.data, pixels.bytes() / 3, factor);
 }
 
 void AdjustHue(const Pixels& pixels, float turns) noexcept {
   if (pixels.channels != 3) return;
-  const float sixths = turns * 6;
-  for (std::size_t i = 0; i < pixels.bytes(); i += 3) {
-    Hsv hsv = ToHsv(pixels.data + i);
-    if (hsv.saturation == 0) continue;
-    hsv.hue += sixths;
-    if (hsv.hue < 0) hsv.hue += 6;
-    if (hsv.hue >= 6) hsv.hue -= 6;
-    FromHsv(hsv, pixels.data + i);
-  }
+  kernels::Chosen().turn_hue_rgb(pixels.data, pixels.bytes() / 3, turns * 6);
 }
 
 void MakeGrey(const Pixels& pixels) noexcept {

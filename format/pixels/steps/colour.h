@@ -1,8 +1,9 @@
 // What can be done to the colours of a decoded picture, in place.
 //
 // The definitions are Pillow's (ImageEnhance, ImageOps), which torchvision's transforms of pictures
-// stand on; values are the same to the byte, but for hue, where the two differ among themselves by
-// rounding. Arithmetic is that of IEEE 754 in a fixed order: the same on every machine.
+// stand on (blending is (1 - factor) * a + factor * b, truncated, and cut off at 0 and 255); values
+// are the same to the byte, but for hue, where the two differ among themselves by rounding.
+// Arithmetic is that of IEEE 754 in a fixed order: the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -38,8 +39,5 @@ void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept;
 void EqualizePixels(const Pixels& pixels) noexcept;
 // Each channel's values are stretched to 0 .. 255.
 void StretchContrast(const Pixels& pixels) noexcept;
-
-// (1 - factor) * a + factor * b, as Pillow blends: truncated, and cut off at 0 and 255.
-std::uint8_t Blend(std::uint8_t a, std::uint8_t b, float factor) noexcept;
 
 }  // namespace sluice

@@ -2,8 +2,9 @@
 //
 // OneHot adds a field to batches: float32 of as many numbers as there are classes. MixUp and CutMix
 // mix each sample with the one before it in the batch (the first with the last), pixels and that
-// field alike; what is drawn, is drawn for a batch. So batches of another size, or of other ranks,
-// come out otherwise; threads and resuming change nothing.
+// field alike; what is drawn, is drawn for a batch. That is the rank's own batch: with another
+// batch_size or world_size, the samples are the same and their mixtures others. Threads and
+// resuming change nothing.
 #pragma once
 
 #include <cstddef>

@@ -143,7 +143,8 @@ struct LoaderOptions {
   // Processes that train together, and which this one is, from 0. world_size 0 takes both from the
   // environment (Rank::FromEnvironment()), 1 is a process that trains alone. batch_size is that of
   // one rank. The sequence of global batches (batch_size x world_size samples) is the same for
-  // every world size; quasi-random, a rank reads its own lanes' blocks and no others, but for an
+  // every world size, but for what MixUp, CutMix and a batch_function do to a rank's own part;
+  // quasi-random, a rank reads its own lanes' blocks and no others, but for an
   // epoch's tail, and world_size must divide `lanes`. All ranks get equally many batches, of equal
   // size: where samples do not go round, kKeep fills up as kPad does, by at most one for each rank.
   unsigned rank = 0;
@@ -166,6 +167,13 @@ struct LoaderOptions {
   // What Batch::image() is; empty: the first image field that is chosen and follows no other.
   std::string image;
   Pipeline transform;
+  // What comes out may change in size with the epoch: the first one is for epoch 0 on. Empty: as
+  // `transform` says. Batches lie in memory for the largest; see ProgressiveSizes().
+  std::vector<OutputSize> sizes;
+  // Further views of the same image, for contrastive learning: what Batch::image() is, is the
+  // first. Masks, boxes and key points follow that one alone. Where decoding what all of them show
+  // is cheaper than decoding each for itself, the picture is decoded once.
+  std::vector<View> views;
   // The user's own steps, behind the others: see user_function.h. `made_fields` (arrays, variable
   // and bytes fields) are not in the dataset: batches hold what the functions put there, else zeros
   // and nothing. Batches are mixed, or given another shape, by a made field.
@@ -256,6 +264,9 @@ class Loader {
   // Of the slots: fixed when the loader is made. Variable-length and bytes fields take what the
   // largest batches need beside it.
   std::size_t memory_bytes() const noexcept;
+  // How each step of the transform runs (fused with decoding, in a pass of its own, over the whole
+  // batch), and what comes out: lines of text for people.
+  std::string Describe() const;
   LoaderMemory Memory() const;  // the bound of all that it takes
   // Since the first Epoch(). Any thread, at any time.
   LoaderStats Stats() const;

@@ -13,8 +13,9 @@ struct LoaderMemory {
   // with what the largest batches of them hold.
   std::uint64_t slots = 0;
   // threads x (2 MiB + 24 bytes for each pixel of (largest width + 32) x (largest height + 32) +
-  // the largest payload): what decoding the largest image takes whatever kind of file it is. Most
-  // takes a tenth of that.
+  // the largest payload): what decoding the largest image takes whatever kind of file it is, and
+  // what steps that work beside the batch, several views, masks and mixing need. Most takes a tenth
+  // of that.
   std::uint64_t scratch = 0;
   // The epoch's order, the directories of the shards, the rows of the batches, the list of faults.
   std::uint64_t bookkeeping = 0;

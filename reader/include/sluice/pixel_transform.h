@@ -77,6 +77,27 @@ struct RandomErasing {
   bool noise = false;                             // random values instead
 };
 
+// So many operations, each drawn evenly out of fourteen, all of one magnitude (Cubuk et al. 2020;
+// torchvision's RandAugment, whose table of magnitudes this has). Some move pixels: shears,
+// translations, rotations. So nothing may follow the image: no mask, boxes or key points.
+struct RandAugment {
+  unsigned operations = 2;  // 0 to 16
+  unsigned magnitude = 9;   // below `bins`
+  unsigned bins = 31;       // 2 to 1000
+  bool bilinear = false;    // how moved pixels are made; else the nearest one is taken
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of what they leave empty, by channel
+  double probability = 1;
+};
+
+// One of the same operations, of a magnitude drawn evenly out of a wider range (Mueller and Hutter
+// 2021).
+struct TrivialAugmentWide {
+  unsigned bins = 31;
+  bool bilinear = false;
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};
+  double probability = 1;
+};
+
 enum class FloatType : std::uint8_t { kFloat32, kFloat16, kBFloat16 };
 
 // Batches hold (value / 255 - mean) / deviation, as floating-point numbers. One value each, or one

@@ -1,0 +1,88 @@
+#include "format/pixels/border.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sluice {
+
+namespace {
+
+// The part of an axis that shows the picture.
+struct Shown {
+  std::uint32_t begin = 0, count = 0, target = 0;
+
+  Shown(const Span& span, bool mirrored) noexcept
+      : begin(mirrored ? span.target - span.at - span.out : span.at),
+        count(span.out),
+        target(span.target) {}
+  bool Has(std::uint32_t at) const noexcept { return at >= begin && at - begin < count; }
+  // What a place outside of it mirrors; count > 0.
+  std::uint32_t Mirrored(std::uint32_t at) const noexcept {
+    if (count == 1) return begin;
+    const std::int64_t period = 2 * (std::int64_t{count} - 1);
+    std::int64_t offset = (std::int64_t{at} - begin) % period;
+    if (offset < 0) offset += period;
+    return begin + static_cast<std::uint32_t>(std::min(offset, period - offset));
+  }
+};
+
+// A picture whose pixels are runs of bytes.
+struct Runs {
+  std::uint8_t* data;
+  std::size_t pixel;
+
+  std::uint8_t* At(const Shown& x, std::uint32_t column, std::uint32_t line) const noexcept {
+    return data + (std::size_t{line} * x.target + column) * pixel;
+  }
+};
+
+void Reflect(const Runs& runs, const Shown& x, const Shown& y) noexcept {
+  for (std::uint32_t line = y.begin; line < y.begin + y.count; ++line) {
+    for (std::uint32_t column = 0; column < x.target; ++column) {
+      if (x.Has(column)) continue;
+      std::memcpy(runs.At(x, column, line), runs.At(x, x.Mirrored(column), line), runs.pixel);
+    }
+  }
+  for (std::uint32_t line = 0; line < y.target; ++line) {
+    if (y.Has(line)) continue;
+    std::memcpy(runs.At(x, 0, line), runs.At(x, 0, y.Mirrored(line)), x.target * runs.pixel);
+  }
+}
+
+void Paint(const Runs& runs, const Shown& x, const Shown& y, const std::uint8_t* pixel) noexcept {
+  for (std::uint32_t line = 0; line < y.target; ++line) {
+    for (std::uint32_t column = 0; column < x.target; ++column) {
+      if (y.Has(line) && x.Has(column)) {
+        column = x.begin + x.count - 1;
+      } else {
+        std::memcpy(runs.At(x, column, line), pixel, runs.pixel);
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void FillBorder(const Region& region, const PixelTarget& target, std::size_t value_bytes) noexcept {
+  if (!region.bordered()) return;
+  const bool shows = region.x.out > 0 && region.y.out > 0;
+  const bool black = region.fill == std::array<std::uint8_t, 3>{};
+  if (region.reflect ? !shows : (black || value_bytes != 1)) return;
+  const Shown x(region.x, region.flip);
+  const Shown y(region.y, region.flip_y);
+  const bool planar = target.order == PixelOrder::kPlanar;
+  const std::size_t plane = std::size_t{x.target} * y.target * value_bytes;
+  std::uint8_t colour[256];
+  for (std::size_t c = 0; c < target.channels; ++c)
+    colour[c] = c < 3 ? region.fill[c] : 0;
+  for (std::size_t part = 0; part < (planar ? target.channels : 1); ++part) {
+    const Runs runs{target.data + part * plane, value_bytes * (planar ? 1 : target.channels)};
+    if (region.reflect) {
+      Reflect(runs, x, y);
+    } else {
+      Paint(runs, x, y, colour + part);
+    }
+  }
+}
+
+}  // namespace sluice

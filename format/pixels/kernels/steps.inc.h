@@ -1,0 +1,161 @@
+// Steps that change pixels: loops over runs of values, simple enough for the compiler to make
+// vectors of. IEEE 754 arithmetic in a fixed order, so that every set gives the same bytes.
+
+constexpr std::size_t kRun = 64;  // pixels that are taken apart at a time
+
+SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {
+  const float value = a + factor * (b - a);
+  const float above = value < 0.0F ? 0.0F : value;
+  return static_cast<std::uint8_t>(static_cast<int>(above > 255.0F ? 255.0F : above));
+}
+
+void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
+  const float a = base;
+  for (std::size_t i = 0; i < count; ++i)
+    data[i] = BlendValue(a, data[i], factor);
+}
+
+void BlendLines(const std::uint8_t* from, std::uint8_t* data, std::size_t count, float factor) {
+  for (std::size_t i = 0; i < count; ++i)
+    data[i] = BlendValue(from[i], data[i], factor);
+}
+
+// A run of pixels taken apart.
+struct RgbRun {
+  std::uint8_t r[kRun + kSlack], g[kRun + kSlack], b[kRun + kSlack];
+};
+
+// Has `change(run, count)` change each run of the pixels.
+template <class Change>
+SLUICE_INLINE void ChangeRuns(std::uint8_t* rgb, std::size_t count, const Change& change) {
+  RgbRun run;
+  memset(&run, 0, sizeof(run));
+  while (count > 0) {
+    const std::size_t now = count < kRun ? count : kRun;
+    SplitRgb(rgb, now, run.r, run.g, run.b);
+    change(run);
+    JoinRgb(run.r, run.g, run.b, now, rgb);
+    rgb += now * 3;
+    count -= now;
+  }
+}
+
+void SaturateRgb(std::uint8_t* rgb, std::size_t count, float factor) {
+  ChangeRuns(rgb, count, [factor](RgbRun& run) {
+    for (std::size_t i = 0; i < kRun; ++i) {
+      const std::uint32_t grey =
+          (run.r[i] * 19595U + run.g[i] * 38470U + run.b[i] * 7471U + 32768U) >> 16;
+      const float a = static_cast<float>(static_cast<int>(grey));
+      run.r[i] = BlendValue(a, run.r[i], factor);
+      run.g[i] = BlendValue(a, run.g[i], factor);
+      run.b[i] = BlendValue(a, run.b[i], factor);
+    }
+  });
+}
+
+std::uint64_t SumGreyRgb(const std::uint8_t* rgb, std::size_t count) {
+  RgbRun run;
+  memset(&run, 0, sizeof(run));
+  std::uint64_t sum = 0;
+  while (count > 0) {
+    const std::size_t now = count < kRun ? count : kRun;
+    SplitRgb(rgb, now, run.r, run.g, run.b);
+    std::uint32_t part = 0;
+    for (std::size_t i = 0; i < now; ++i)
+      part += (run.r[i] * 19595U + run.g[i] * 38470U + run.b[i] * 7471U + 32768U) >> 16;
+    sum += part;
+    rgb += now * 3;
+    count -= now;
+  }
+  return sum;
+}
+
+// How far a channel lies below the greatest one, as a share of their range, for a hue in sixths of
+// a turn: nothing within one sixth of the channel's own, all of it beyond two.
+SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float range) {
+  const float sum = hue + own;
+  const float k = sum - (sum >= 6.0F ? 6.0F : 0.0F);
+  const float back = 4.0F - k;
+  const float near = k < back ? k : back;
+  const float above = near > 0.0F ? near : 0.0F;
+  const float share = above < 1.0F ? above : 1.0F;
+  return static_cast<std::uint8_t>(static_cast<int>(high - range * share + 0.5F));
+}
+
+void TurnHueRgb(std::uint8_t* rgb, std::size_t count, float sixths) {
+  ChangeRuns(rgb, count, [sixths](RgbRun& run) {
+    for (std::size_t i = 0; i < kRun; ++i) {
+      const int r = run.r[i], g = run.g[i], b = run.b[i];
+      const int more = r > g ? r : g, less = r > g ? g : r;
+      const int high = more > b ? more : b;
+      const int range = high - (less < b ? less : b);
+      // From the corner of the greatest channel, by the difference of the others. Masks, not
+      // branches, which would not become vectors.
+      const int red = -(high == r), green = -(high == g) & ~red, blue = ~(red | green);
+      const int others = (red & (g - b)) | (green & (b - r)) | (blue & (r - g));
+      const int corner = (green & 2) | (blue & 4);
+      const float part = static_cast<float>(others) / static_cast<float>(range + (range == 0));
+      const float hue = static_cast<float>(corner) + part + sixths;
+      const float up = hue + (hue < 0.0F ? 6.0F : 0.0F);
+      const float turned = up - (up >= 6.0F ? 6.0F : 0.0F);
+      const auto top = static_cast<float>(high), width = static_cast<float>(range);
+      run.r[i] = ChannelAt(turned, 5.0F, top, width);
+      run.g[i] = ChannelAt(turned, 3.0F, top, width);
+      run.b[i] = ChannelAt(turned, 1.0F, top, width);
+    }
+  });
+}
+
+constexpr std::size_t kSums = 32;  // that are made together, in registers
+
+// sums[i] of `count` values of each line, kSums at the most; a constant count becomes vectors.
+SLUICE_INLINE void WeightedSums(const std::uint16_t* lines, std::size_t step,
+                                const std::uint32_t* weights, std::uint32_t taps,
+                                std::uint32_t start, std::size_t count, std::uint32_t* sums) {
+  for (std::size_t i = 0; i < count; ++i)
+    sums[i] = start;
+  for (std::uint32_t t = 0; t < taps; ++t) {
+    const std::uint16_t* const line = lines + t * step;
+    const std::uint32_t weight = weights[t];
+    for (std::size_t i = 0; i < count; ++i)
+      sums[i] += line[i] * weight;
+  }
+}
+
+template <class Out, std::uint32_t kShift>
+SLUICE_INLINE void BlurRun(const std::uint16_t* line, std::size_t step,
+                           const std::uint32_t* weights, std::uint32_t taps, std::size_t count,
+                           Out* out) {
+  constexpr std::uint32_t kHalf = 1U << (kShift - 1);
+  std::uint32_t sums[kSums];
+  std::size_t begin = 0;
+  for (; begin + kSums <= count; begin += kSums) {
+    WeightedSums(line + begin, step, weights, taps, kHalf, kSums, sums);
+    for (std::size_t i = 0; i < kSums; ++i)
+      out[begin + i] = static_cast<Out>(sums[i] >> kShift);
+  }
+  WeightedSums(line + begin, step, weights, taps, kHalf, count - begin, sums);
+  for (std::size_t i = 0; begin + i < count; ++i)
+    out[begin + i] = static_cast<Out>(sums[i] >> kShift);
+}
+
+void BlurColumns(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
+                 std::uint32_t taps, std::size_t count, std::uint16_t* out) {
+  BlurRun<std::uint16_t, 9>(line, step, weights, taps, count, out);
+}
+
+void BlurLine(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
+              std::uint32_t taps, std::size_t count, std::uint8_t* out) {
+  BlurRun<std::uint8_t, 23>(line, step, weights, taps, count, out);
+}
+
+void ToFloats(const std::uint8_t* values, std::size_t count, const float* scales,
+              const float* offsets, float* out) {
+  const std::size_t whole = count / kFloatRun * kFloatRun;
+  for (std::size_t begin = 0; begin < whole; begin += kFloatRun) {
+    for (std::size_t i = 0; i < kFloatRun; ++i)
+      out[begin + i] = static_cast<float>(values[begin + i]) * scales[i] + offsets[i];
+  }
+  for (std::size_t i = whole; i < count; ++i)
+    out[i] = static_cast<float>(values[i]) * scales[i - whole] + offsets[i - whole];
+}

@@ -1,0 +1,140 @@
+// Steps of a pipeline that move pixels: crops, resizes, flips and turns.
+//
+// All but RandomAffine become one region of the picture, which is decoded and resampled once, with
+// the filter of the last resize. RandomAffine resamples once more what comes out of the others.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include <sluice/image.h>
+
+namespace sluice {
+
+// What lies beyond a picture's edge.
+enum class Border : std::uint8_t {
+  kConstant,  // one colour
+  kReflect,   // the picture mirrored at its outermost pixels, without repeating them
+};
+
+// A crop of random area and aspect ratio, resized to width x height (Szegedy et al. 2015; the rule
+// of torchvision's RandomResizedCrop: ten tries, then the largest centred crop of an allowed
+// ratio).
+struct RandomResizedCrop {
+  std::uint32_t width = 224, height = 224;   // pixels
+  double min_scale = 0.08, max_scale = 1.0;  // share of the image's area, 0 < min <= max <= 1
+  double min_ratio = 3.0 / 4, max_ratio = 4.0 / 3;  // width / height
+  Filter filter = Filter::kTriangle;
+  RandomResizedCrop() = default;
+  explicit RandomResizedCrop(std::uint32_t side) : width(side), height(side) {}
+  RandomResizedCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+};
+
+// Resizes to exactly width x height, whatever the aspect ratio.
+struct Resize {
+  std::uint32_t width = 224, height = 224;
+  Filter filter = Filter::kTriangle;
+  Resize() = default;
+  explicit Resize(std::uint32_t side) : width(side), height(side) {}
+  Resize(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+};
+
+// Resizes so that the shorter side has `side` pixels, keeping the aspect ratio (the longer one is
+// rounded down, as torchvision does). Images of different shapes stay of different sizes: a crop
+// must follow.
+struct ResizeShortSide {
+  std::uint32_t side = 256;
+  Filter filter = Filter::kTriangle;
+};
+
+// The central width x height of what comes in. Where that is smaller, the rest is filled with
+// zeros.
+struct CenterCrop {
+  std::uint32_t width = 224, height = 224;
+  CenterCrop() = default;
+  explicit CenterCrop(std::uint32_t side) : width(side), height(side) {}
+  CenterCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+};
+
+// The centre of the largest rectangle of that aspect ratio, of `ratio` times its sides (rounded
+// down), resized to width x height: FFCV's CenterCropRGBImageDecoder. Never leaves the image, where
+// ResizeShortSide and CenterCrop round twice.
+struct CenterResizedCrop {
+  std::uint32_t width = 224, height = 224;
+  double ratio = 224.0 / 256;  // 0 < ratio <= 1
+  Filter filter = Filter::kTriangle;
+  CenterResizedCrop() = default;
+  explicit CenterResizedCrop(std::uint32_t side) : width(side), height(side) {}
+  CenterResizedCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+};
+
+// width x height cut at a random place out of the image with a border of `padding` pixels. Where
+// even that is smaller, the missing part is shared out at random between both ends. With
+// Border::kReflect, twice the padding is less than either side.
+struct RandomCrop {
+  std::uint32_t width = 32, height = 32;
+  std::uint32_t padding = 0;
+  Border border = Border::kConstant;
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of kConstant, by channel; masks get zeros
+  RandomCrop() = default;
+  explicit RandomCrop(std::uint32_t side, std::uint32_t pad = 0)
+      : width(side), height(side), padding(pad) {}
+  RandomCrop(std::uint32_t side, std::uint32_t pad, Border at_edges)
+      : width(side), height(side), padding(pad), border(at_edges) {}
+};
+
+// Moved along each axis by a whole number of pixels, -padding to padding, each as likely: FFCV's
+// RandomTranslate. With Border::kReflect by less than half of the side.
+struct RandomTranslate {
+  std::uint32_t padding = 4;
+  Border border = Border::kConstant;
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};
+};
+
+// Mirrored left to right with this probability.
+struct HorizontalFlip {
+  double probability = 0.5;
+};
+
+// Mirrored top to bottom.
+struct VerticalFlip {
+  double probability = 0.5;
+};
+
+// Turned by one, two or three quarters, each as likely. Batches need square images then.
+struct RandomQuarterTurns {
+  double probability = 0.75;  // so that each of the four is as likely
+};
+
+// Rotated, scaled, sheared and moved about the centre, all drawn uniformly: torchvision's
+// RandomAffine, bilinear (masks by the nearest pixel). Works on what comes out of the steps before
+// it, and keeps its size; only flips and quarter turns may follow.
+struct RandomAffine {
+  double min_degrees = 0, max_degrees = 0;  // clockwise, -360 to 360
+  double translate_x = 0, translate_y = 0;  // at most, as a share of width and height: 0 to 1
+  double min_scale = 1, max_scale = 1;      // 0.01 to 100
+  double min_shear_x = 0, max_shear_x = 0;  // degrees, -80 to 80
+  double min_shear_y = 0, max_shear_y = 0;
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of what lies outside, by channel
+  double probability = 1;
+  RandomAffine() = default;
+  // A rotation alone, by at most that many degrees either way.
+  explicit RandomAffine(double degrees) : min_degrees(-degrees), max_degrees(degrees) {}
+};
+
+// From `epoch` on, the last step that names a width and height has these instead.
+struct OutputSize {
+  std::uint64_t epoch = 0;
+  std::uint32_t width = 0, height = 0;
+  friend bool operator==(const OutputSize&, const OutputSize&) = default;
+};
+
+// Sides that grow linearly from `low`, up to epoch `begin`, to `high`, from epoch `end` on, rounded
+// to a multiple (halves to an even one): the recipe of FFCV's ImageNet training, 160 to 192 in
+// steps of 32. For LoaderOptions::sizes. Throws Error(kInvalidArgument) for begin >= end, or a
+// multiple of 0.
+std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, std::uint64_t begin,
+                                         std::uint64_t end, std::uint32_t multiple = 32);
+
+}  // namespace sluice

@@ -1,0 +1,111 @@
+#include "reader/pipeline/description.h"
+
+#include "reader/cache/kept_pictures.h"
+#include "reader/transform/step_kind.h"
+#include "reader/transform/step_text.h"
+
+namespace sluice {
+
+namespace {
+
+const char* TypeText(ElementType type) {
+  switch (type) {
+    case ElementType::kUint8: return "uint8";
+    case ElementType::kUint16: return "uint16";
+    case ElementType::kFloat32: return "float32";
+    case ElementType::kFloat16: return "float16";
+    case ElementType::kBFloat16: break;
+  }
+  return "bfloat16";
+}
+
+std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Extent>& extents) {
+  std::string sizes;
+  for (const Geometry::Extent& extent : extents) {
+    sizes += (sizes.empty() ? "" : ", later ") + std::to_string(extent.width) + "x" +
+             std::to_string(extent.height);
+  }
+  return sizes + ", " + std::to_string(image.channels) +
+         (image.channels == 1 ? " channel of " : " channels of ") + TypeText(image.type) +
+         (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
+}
+
+bool Reflects(const Transform& step) {
+  const auto* const crop = std::get_if<RandomCrop>(&step);
+  const auto* const translate = std::get_if<RandomTranslate>(&step);
+  return (crop != nullptr && crop->border == Border::kReflect) ||
+         (translate != nullptr && translate->border == Border::kReflect);
+}
+
+// `numbers_later`: on the device, which has Normalize to itself.
+const char* HowItRuns(const Transform& step, bool numbers_later) {
+  if (std::holds_alternative<RandomAffine>(step)) return "a second pass, bilinear";
+  if (std::holds_alternative<RandomQuarterTurns>(step))
+    return "fused with decoding; rows become columns in a second pass where it is a quarter";
+  if (Reflects(step)) return "fused with decoding, the border filled behind it";
+  if (IsGeometric(step)) return "fused with decoding";
+  if (std::holds_alternative<Normalize>(step))
+    return numbers_later ? "on the device" : "while the row is written";
+  if (std::holds_alternative<OneHot>(step)) return "for each sample, beside its label";
+  if (ConcernsBatch(step)) return "over the batch, when its last sample is done";
+  return "a pass over the row's pixels";
+}
+
+void Describe(const std::string& title, const Pipeline& steps, bool numbers_later,
+              std::string& text) {
+  text += title + "\n";
+  std::vector<std::string> names;
+  std::size_t widest = 0;
+  for (const Transform& step : steps) {
+    names.push_back(StepText(step));
+    widest = std::max(widest, names.back().size());
+  }
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    text += "  " + names[s] + std::string(widest - names[s].size() + 2, ' ') +
+            HowItRuns(steps[s], numbers_later) + "\n";
+  }
+}
+
+}  // namespace
+
+std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout,
+                          const std::vector<ViewProgram>& views) {
+  std::string text;
+  if (layout.image_field != Schema::kNone) {
+    const PixelProgram& pixels = views[0].pixels;
+    const bool numbers_later = pixels.numbers_type() && !pixels.output();
+    ImageBatch delivered = layout.image;
+    if (numbers_later) {
+      delivered.type = ElementTypeOf(*pixels.numbers_type());
+      delivered.layout = options.layout;
+    }
+    Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents), options.transform,
+             numbers_later, text);
+  } else {
+    Describe("no image", options.transform, false, text);
+  }
+  for (std::size_t v = 1; v < views.size(); ++v) {
+    const SlotLayout::ImageField& view = layout.further_images[v - 1];
+    Describe(view.name + " (a view of " + layout.image_name +
+                 "): " + ShapeText(view.image, view.extents),
+             options.views[v - 1].transform, false, text);
+  }
+  if (views.size() > 1)
+    text += "A picture is decoded once for all views where that is cheaper than for each.\n";
+  for (std::size_t i = views.size() - 1; i < layout.further_images.size(); ++i) {
+    const SlotLayout::ImageField& image = layout.further_images[i];
+    text += image.name + ": " + ShapeText(image.image, image.extents) + "; the geometric steps" +
+            (image.nearest ? ", by the nearest pixel\n" : "\n");
+  }
+  if (options.cache == Cache::kDecoded) {
+    text +=
+        RowsAreFixed(options)
+            ? "Rows are kept as they are before flips and steps that change pixels.\n"
+            : "Pictures are decoded whole, and kept so; geometric steps take them from there.\n";
+  }
+  if (options.sample_function) text += "sample_function: behind these, for each sample\n";
+  if (options.batch_function) text += "batch_function: behind these, over the batch\n";
+  return text;
+}
+
+}  // namespace sluice

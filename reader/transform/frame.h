@@ -1,0 +1,21 @@
+// What part of a picture a sample shows, and how: what the geometric steps of a pipeline come to.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "format/pixels/decode.h"
+#include "format/pixels/steps/affine.h"
+
+namespace sluice {
+
+struct Frame {
+  Region region;  // decoded and resampled at once
+  // A second pass: where the region's target's points go, in pixels, on a grid of the same size.
+  bool warped = false;
+  AffineMap warp;
+  std::array<std::uint8_t, 3> warp_fill = {0, 0, 0};
+  friend bool operator==(const Frame&, const Frame&) = default;
+};
+
+}  // namespace sluice

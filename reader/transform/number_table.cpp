@@ -1,0 +1,100 @@
+#include "reader/transform/number_table.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <sluice/error.h>
+
+#include "reader/transform/half.h"
+
+namespace sluice {
+
+namespace {
+
+void Check(const Normalize& op) {
+  const auto refuse = [](const char* what) {
+    throw Error(ErrorCode::kInvalidArgument, std::string("transform: Normalize needs ") + what);
+  };
+  const auto fits = [](const std::vector<float>& v) { return v.size() == 1 || v.size() == 3; };
+  if (!fits(op.mean) || !fits(op.deviation))
+    refuse("one mean and deviation, or three of them, one for each channel");
+  for (const float mean : op.mean)
+    if (!std::isfinite(mean)) refuse("finite means");
+  for (const float deviation : op.deviation)
+    if (!(deviation > 0 && std::isfinite(deviation))) refuse("deviations above 0");
+}
+
+void WriteHalves(const Pixels& pixels, PixelOrder order, const std::uint16_t* table,
+                 std::uint16_t* out) {
+  const std::size_t count = std::size_t{pixels.width} * pixels.height;
+  const std::uint32_t channels = pixels.channels;
+  if (order == PixelOrder::kPlanar || channels == 1) {
+    for (std::uint32_t c = 0; c < channels; ++c) {
+      const std::uint16_t* const numbers = table + c * 256;
+      for (std::size_t i = 0; i < count; ++i)
+        *out++ = numbers[pixels.data[i * channels + c]];
+    }
+    return;
+  }
+  for (std::size_t i = 0; i < count * 3; i += 3) {
+    out[i] = table[pixels.data[i]];
+    out[i + 1] = table[256 + pixels.data[i + 1]];
+    out[i + 2] = table[512 + pixels.data[i + 2]];
+  }
+}
+
+}  // namespace
+
+NumberTable::NumberTable(const Normalize& op) : type_(op.type) {
+  Check(op);
+  channels_ = static_cast<std::uint32_t>(std::max(op.mean.size(), op.deviation.size()));
+  for (std::size_t i = 0; i < kernels::kFloatRun; ++i) {
+    const double mean = op.mean[op.mean.size() == 1 ? 0 : i % 3];
+    const double deviation = op.deviation[op.deviation.size() == 1 ? 0 : i % 3];
+    scales_[i] = static_cast<float>(1 / (255 * deviation));
+    offsets_[i] = static_cast<float>(-mean / deviation);
+  }
+  for (std::size_t c = 0; c < 3; ++c) {
+    for (int v = 0; v < 256; ++v) {
+      floats_.push_back(static_cast<float>(v) * scales_[c] + offsets_[c]);
+      halves_.push_back(type_ == FloatType::kBFloat16 ? BFloatOf(floats_.back())
+                                                      : HalfOf(floats_.back()));
+    }
+  }
+}
+
+std::span<const std::byte> NumberTable::bits() const noexcept {
+  if (type_ == FloatType::kFloat32) return std::as_bytes(std::span(floats_));
+  return std::as_bytes(std::span(halves_));
+}
+
+void NumberTable::WriteFloats(const Pixels& pixels, PixelOrder order, float* target) const {
+  const kernels::Kernels& set = kernels::Chosen();
+  if (order == PixelOrder::kInterleaved || pixels.channels == 1) {
+    // A picture of one channel has one mean and deviation, the same in turn.
+    return set.to_floats(pixels.data, pixels.bytes(), scales_.data(), offsets_.data(), target);
+  }
+  constexpr std::size_t kTogether = 1024;  // pixels
+  const std::size_t count = std::size_t{pixels.width} * pixels.height;
+  std::uint8_t planes[3][kTogether + kernels::kSlack];
+  std::array<float, kernels::kFloatRun> scales{}, offsets{};
+  for (std::size_t begin = 0; begin < count; begin += kTogether) {
+    const std::size_t now = std::min(kTogether, count - begin);
+    set.split_rgb(pixels.data + begin * 3, now, planes[0], planes[1], planes[2]);
+    for (std::size_t c = 0; c < 3; ++c) {
+      scales.fill(scales_[c]);
+      offsets.fill(offsets_[c]);
+      set.to_floats(planes[c], now, scales.data(), offsets.data(), target + c * count + begin);
+    }
+  }
+}
+
+void NumberTable::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const {
+  if (type_ == FloatType::kFloat32) {
+    WriteFloats(pixels, order, reinterpret_cast<float*>(target));
+  } else {
+    WriteHalves(pixels, order, halves_.data(), reinterpret_cast<std::uint16_t*>(target));
+  }
+}
+
+}  // namespace sluice

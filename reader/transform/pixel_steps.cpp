@@ -1,0 +1,287 @@
+#include "reader/transform/pixel_steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include <sluice/error.h>
+
+#include "reader/transform/portable_math.h"
+#include "reader/transform/step_parameters.h"
+
+namespace sluice {
+
+namespace {
+
+// Kinds of step, part of every draw's counter: never changed.
+enum class Kind : std::uint8_t {
+  kColorJitter = 1,
+  kRandomGrayscale = 2,
+  kGaussianBlur = 3,
+  kSolarize = 4,
+  kPosterize = 5,
+  kEqualize = 6,
+  kAutoContrast = 7,
+  kInvert = 8,
+  kAdjustSharpness = 9,
+  kRandomErasing = 10,
+  kRandAugment = 11,
+  kTrivialAugmentWide = 12,
+};
+
+Kind KindOf(const ColorJitter&) {
+  return Kind::kColorJitter;
+}
+Kind KindOf(const RandomGrayscale&) {
+  return Kind::kRandomGrayscale;
+}
+Kind KindOf(const GaussianBlur&) {
+  return Kind::kGaussianBlur;
+}
+Kind KindOf(const Solarize&) {
+  return Kind::kSolarize;
+}
+Kind KindOf(const Posterize&) {
+  return Kind::kPosterize;
+}
+Kind KindOf(const Equalize&) {
+  return Kind::kEqualize;
+}
+Kind KindOf(const AutoContrast&) {
+  return Kind::kAutoContrast;
+}
+Kind KindOf(const Invert&) {
+  return Kind::kInvert;
+}
+Kind KindOf(const AdjustSharpness&) {
+  return Kind::kAdjustSharpness;
+}
+Kind KindOf(const RandomErasing&) {
+  return Kind::kRandomErasing;
+}
+
+Kind KindOf(const RandAugment&) {
+  return Kind::kRandAugment;
+}
+Kind KindOf(const TrivialAugmentWide&) {
+  return Kind::kTrivialAugmentWide;
+}
+
+template <class T>
+concept PixelStep = requires(const T& op) {
+  KindOf(op);
+};
+
+void CheckNumbers(const ColorJitter& op) {
+  const auto factor = [](double x) { return x >= 0 && x <= 1e6; };
+  if (!factor(op.brightness) || !factor(op.contrast) || !factor(op.saturation) ||
+      !(op.hue >= 0 && op.hue <= 0.5)) {
+    RefuseTransform(
+        "ColorJitter needs brightness, contrast and saturation from 0 on, and hue 0 to 0.5");
+  }
+}
+void CheckNumbers(const GaussianBlur& op) {
+  if (op.kernel % 2 == 0 || op.kernel < 3 || op.kernel > 255) {
+    RefuseTransform("GaussianBlur needs an odd kernel of 3 to 255 pixels");
+  }
+  if (!(op.min_sigma > 0 && op.min_sigma <= op.max_sigma && op.max_sigma <= 1000)) {
+    RefuseTransform("GaussianBlur needs 0 < min_sigma <= max_sigma <= 1000");
+  }
+}
+void CheckNumbers(const Solarize& op) {
+  if (op.threshold > 256) RefuseTransform("Solarize needs a threshold of 0 to 256");
+}
+void CheckNumbers(const Posterize& op) {
+  if (op.bits < 1 || op.bits > 8) RefuseTransform("Posterize keeps 1 to 8 bits");
+}
+void CheckNumbers(const AdjustSharpness& op) {
+  if (!(op.factor >= 0 && op.factor <= 1e6))
+    RefuseTransform("AdjustSharpness needs a factor from 0 on");
+}
+void CheckNumbers(const RandomErasing& op) {
+  if (!(op.min_scale > 0 && op.min_scale <= op.max_scale && op.max_scale <= 1)) {
+    RefuseTransform("RandomErasing needs 0 < min_scale <= max_scale <= 1");
+  }
+  if (!(op.min_ratio > 1.0 / 256 && op.min_ratio <= op.max_ratio && op.max_ratio < 256)) {
+    RefuseTransform("RandomErasing needs 1/256 < min_ratio <= max_ratio < 256");
+  }
+}
+void CheckBins(unsigned bins) {
+  if (bins < 2 || bins > 1000)
+    RefuseTransform("RandAugment and TrivialAugmentWide need 2 to 1000 bins");
+}
+void CheckNumbers(const RandAugment& op) {
+  CheckBins(op.bins);
+  if (op.magnitude >= op.bins) RefuseTransform("RandAugment's magnitude is less than its bins");
+  if (op.operations > 16) RefuseTransform("RandAugment has at most 16 operations");
+}
+void CheckNumbers(const TrivialAugmentWide& op) {
+  CheckBins(op.bins);
+}
+template <class T>
+void CheckNumbers(const T&) {}
+
+void Apply(const ColorJitter& op, const Pixels& pixels, StepScratch&, RandomStream& draws) {
+  const auto factor = [&draws](double x) {
+    return static_cast<float>(Between(std::max(0.0, 1 - x), 1 + x, draws));
+  };
+  // All four are drawn, whichever are used, so that one does not depend on the others.
+  const float brightness = factor(op.brightness);
+  const float contrast = factor(op.contrast);
+  const float saturation = factor(op.saturation);
+  const auto hue = static_cast<float>(Between(-op.hue, op.hue, draws));
+  int order[4] = {0, 1, 2, 3};
+  for (std::size_t i = 3; i > 0; --i)
+    std::swap(order[i], order[draws.Below(i + 1)]);
+  for (const int which : order) {
+    if (which == 0 && op.brightness > 0) AdjustBrightness(pixels, brightness);
+    if (which == 1 && op.contrast > 0) AdjustContrast(pixels, contrast);
+    if (which == 2 && op.saturation > 0) AdjustSaturation(pixels, saturation);
+    if (which == 3 && op.hue > 0) AdjustHue(pixels, hue);
+  }
+}
+void Apply(const RandomGrayscale&, const Pixels& pixels, StepScratch&, RandomStream&) {
+  MakeGrey(pixels);
+}
+void Apply(const GaussianBlur& op, const Pixels& pixels, StepScratch& scratch,
+           RandomStream& draws) {
+  const double sigma = Between(op.min_sigma, op.max_sigma, draws);
+  std::vector<std::uint32_t>& weights = scratch.weights;
+  weights.resize(op.kernel);
+  const auto at = [&](std::uint32_t i) {
+    const double x = (double(i) - (op.kernel - 1) / 2.0) / sigma;
+    return PortableExp(std::max(-0.5 * x * x, -600.0));
+  };
+  double sum = 0;
+  for (std::uint32_t i = 0; i < op.kernel; ++i)
+    sum += at(i);
+  std::uint32_t rest = 65536;
+  for (std::uint32_t i = 0; i < op.kernel; ++i) {
+    weights[i] = static_cast<std::uint32_t>(at(i) / sum * 65536 + 0.5);
+    rest -= weights[i];
+  }
+  weights[op.kernel / 2] += rest;  // modulo 2^32: it may be a little less
+  scratch.blur.Run(pixels, weights);
+}
+void Apply(const Solarize& op, const Pixels& pixels, StepScratch&, RandomStream&) {
+  SolarizePixels(pixels, op.threshold);
+}
+void Apply(const Posterize& op, const Pixels& pixels, StepScratch&, RandomStream&) {
+  PosterizePixels(pixels, op.bits);
+}
+void Apply(const Equalize&, const Pixels& pixels, StepScratch&, RandomStream&) {
+  EqualizePixels(pixels);
+}
+void Apply(const AutoContrast&, const Pixels& pixels, StepScratch&, RandomStream&) {
+  StretchContrast(pixels);
+}
+void Apply(const Invert&, const Pixels& pixels, StepScratch&, RandomStream&) {
+  InvertPixels(pixels);
+}
+void Apply(const AdjustSharpness& op, const Pixels& pixels, StepScratch& scratch, RandomStream&) {
+  scratch.sharpness.Run(pixels, static_cast<float>(op.factor));
+}
+
+void Apply(const RandomErasing& op, const Pixels& pixels, StepScratch&, RandomStream& draws) {
+  const double area = double(pixels.width) * pixels.height;
+  const double log_min = PortableLog(op.min_ratio);
+  const double log_max = PortableLog(op.max_ratio);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double target = area * Between(op.min_scale, op.max_scale, draws);
+    const double ratio = PortableExp(Between(log_min, log_max, draws));
+    const auto height = static_cast<std::uint64_t>(std::sqrt(target * ratio) + 0.5);
+    const auto width = static_cast<std::uint64_t>(std::sqrt(target / ratio) + 0.5);
+    if (height >= pixels.height || width >= pixels.width) continue;
+    const std::uint64_t top = draws.Below(pixels.height - height + 1);
+    const std::uint64_t left = draws.Below(pixels.width - width + 1);
+    for (std::uint64_t y = top; y < top + height; ++y) {
+      std::uint8_t* at = pixels.data + (y * pixels.width + left) * pixels.channels;
+      for (std::uint64_t i = 0; i < width * pixels.channels; ++i) {
+        *at++ = op.noise ? static_cast<std::uint8_t>(draws.Word() >> 24)
+                         : op.value[i % pixels.channels];
+      }
+    }
+    return;
+  }
+}
+
+AugmentKind DrawKindOf(RandomStream& draws) {
+  return static_cast<AugmentKind>(draws.Below(kAugmentKinds));
+}
+// The sign is always drawn, so that what follows does not depend on the kind.
+double WithSign(AugmentKind kind, double magnitude, RandomStream& draws) {
+  const bool negative = draws.Below(2) == 1;
+  return negative && AugmentHasSign(kind) ? -magnitude : magnitude;
+}
+void Apply(const RandAugment& op, const Pixels& pixels, StepScratch& scratch, RandomStream& draws) {
+  for (unsigned i = 0; i < op.operations; ++i) {
+    const AugmentKind kind = DrawKindOf(draws);
+    const double magnitude =
+        AugmentMagnitude(kind, false, op.magnitude, op.bins, pixels.width, pixels.height);
+    RunAugment(kind, WithSign(kind, magnitude, draws), op.bilinear, op.fill, pixels,
+               scratch.augment);
+  }
+}
+void Apply(const TrivialAugmentWide& op, const Pixels& pixels, StepScratch& scratch,
+           RandomStream& draws) {
+  const AugmentKind kind = DrawKindOf(draws);
+  const auto bin = static_cast<std::uint32_t>(draws.Below(op.bins));
+  const double magnitude = AugmentMagnitude(kind, true, bin, op.bins, pixels.width, pixels.height);
+  RunAugment(kind, WithSign(kind, magnitude, draws), op.bilinear, op.fill, pixels, scratch.augment);
+}
+
+}  // namespace
+
+bool MayMovePixels(const Transform& step) noexcept {
+  return std::holds_alternative<RandAugment>(step) ||
+         std::holds_alternative<TrivialAugmentWide>(step);
+}
+
+bool ChangesPixels(const Transform& step) noexcept {
+  return std::visit([]<class T>(const T&) { return PixelStep<T>; }, step);
+}
+
+std::uint8_t DrawKind(const Transform& step) noexcept {
+  return std::visit(
+      []<class T>(const T& op) {
+        if constexpr (PixelStep<T>) {
+          return static_cast<std::uint8_t>(KindOf(op));
+        } else {
+          return std::uint8_t{0};
+        }
+      },
+      step);
+}
+
+void CheckStep(const Transform& step) {
+  std::visit(
+      []<class T>(const T& op) {
+        if constexpr (PixelStep<T>) {
+          CheckNumbers(op);
+          CheckProbability(op.probability);
+        }
+      },
+      step);
+}
+
+void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height) {
+  const auto* const blur = std::get_if<GaussianBlur>(&step);
+  if (blur != nullptr && blur->kernel / 2 >= std::min(width, height)) {
+    RefuseTransform("GaussianBlur's kernel of " + std::to_string(blur->kernel) +
+                    " pixels is too large for images of " + std::to_string(width) + "x" +
+                    std::to_string(height));
+  }
+}
+
+void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
+             StepScratch& scratch) {
+  std::visit(
+      [&]<class T>(const T& op) {
+        if constexpr (PixelStep<T>) {
+          if (draws.Uniform() < op.probability) Apply(op, pixels, scratch, draws);
+        }
+      },
+      step);
+}
+
+}  // namespace sluice

@@ -1,0 +1,43 @@
+// Each step that changes pixels, on its own: what it is called in draws, which parameters it takes,
+// what it does.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <sluice/transform.h>
+
+#include "format/pixels/steps/blur.h"
+#include "format/pixels/steps/colour.h"
+#include "format/random.h"
+#include "reader/transform/augment.h"
+
+namespace sluice {
+
+// What one thread works in, from picture to picture.
+struct StepScratch {
+  std::vector<std::uint32_t> weights;
+  Blur blur;
+  Sharpness sharpness;
+  AugmentScratch augment;
+};
+
+// Whether a step changes pixels where they are; Normalize, which only writes them otherwise, does
+// not.
+bool ChangesPixels(const Transform& step) noexcept;
+// Whether it may also move them, so that nothing can follow.
+bool MayMovePixels(const Transform& step) noexcept;
+
+// The following are for steps of that kind alone.
+
+// Part of every draw's counter: never changed.
+std::uint8_t DrawKind(const Transform& step) noexcept;
+// Throws Error(kInvalidArgument) for parameters out of range.
+void CheckStep(const Transform& step);
+// Throws Error(kInvalidArgument) where the step does not fit pictures of that size.
+void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
+// Draws whether the step is taken, and takes it.
+void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
+             StepScratch& scratch);
+
+}  // namespace sluice

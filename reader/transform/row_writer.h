@@ -1,0 +1,60 @@
+// A picture's way into its row of a batch: decoded through its frame, warped, changed, written.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "format/pixels/decode.h"
+#include "reader/transform/frame.h"
+#include "reader/transform/pixel_program.h"
+
+namespace sluice {
+
+// Each worker thread has one.
+class RowWriter {
+ public:
+  // What steps draw from.
+  struct Place {
+    std::uint64_t draw_seed = 0;
+    std::uint64_t position = 0;
+  };
+
+  // `decode(region, target)` makes 8-bit pixels and says, as a Defect, what is wrong.
+  template <class Decode>
+  Defect Write(const Decode& decode, const Frame& frame, const PixelProgram& program,
+               const Place& place, const PixelTarget& row) {
+    if (!frame.warped && program.idle()) return decode(frame.region, row);
+    const Pixels pixels = PixelsFor(frame, program, row);
+    const Pixels first = frame.warped ? Unwarped(pixels) : pixels;
+    if (const Defect defect =
+            decode(frame.region, PixelTarget{first.data, row.channels, PixelOrder::kInterleaved})) {
+      return defect;
+    }
+    Finish(first, pixels, frame, program, place, row);
+    return nullptr;
+  }
+
+  // Warps a mask, laid out as the row is, that `sample(region, data)` makes; no pixel is mixed.
+  template <class Sample>
+  void WriteMask(const Sample& sample, const Frame& frame, std::size_t value_bytes,
+                 const PixelTarget& row) {
+    if (!frame.warped) return sample(frame.region, row.data);
+    unwarped_.resize(std::size_t{frame.region.width()} * frame.region.height() * row.channels *
+                     value_bytes);
+    sample(frame.region, unwarped_.data());
+    WarpMask(frame, value_bytes, row);
+  }
+
+ private:
+  // Where the steps work: in the row itself, if that is laid out as they need it.
+  Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
+  Pixels Unwarped(const Pixels& pixels);
+  void Finish(const Pixels& first, const Pixels& pixels, const Frame& frame,
+              const PixelProgram& program, const Place& place, const PixelTarget& row);
+  void WarpMask(const Frame& frame, std::size_t value_bytes, const PixelTarget& row);
+
+  std::vector<std::uint8_t> pixels_, unwarped_;
+  StepScratch scratch_;
+};
+
+}  // namespace sluice

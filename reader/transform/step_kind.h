@@ -1,0 +1,13 @@
+// Which part of the loader takes a step of a pipeline.
+#pragma once
+
+#include <sluice/transform.h>
+
+namespace sluice {
+
+// Moves pixels: Geometry takes it.
+bool IsGeometric(const Transform& step) noexcept;
+// For labels and whole batches: BatchProgram takes it. What is neither is PixelProgram's.
+bool ConcernsBatch(const Transform& step) noexcept;
+
+}  // namespace sluice

@@ -1,0 +1,24 @@
+// What the steps of a pipeline have in common: refusing parameters, and drawing between two.
+#pragma once
+
+#include <string>
+
+#include <sluice/error.h>
+
+#include "format/random.h"
+
+namespace sluice {
+
+[[noreturn]] inline void RefuseTransform(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, "transform: " + what);
+}
+
+inline void CheckProbability(double probability) {
+  if (!(probability >= 0 && probability <= 1)) RefuseTransform("a probability is 0 to 1");
+}
+
+inline double Between(double low, double high, RandomStream& draws) noexcept {
+  return low + draws.Uniform() * (high - low);
+}
+
+}  // namespace sluice

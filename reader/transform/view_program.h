@@ -1,0 +1,25 @@
+// What is made of a sample's image: one of these for LoaderOptions::transform, and one for each
+// further view.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <sluice/loader.h>
+
+#include "reader/transform/geometry.h"
+#include "reader/transform/pixel_program.h"
+
+namespace sluice {
+
+struct ViewProgram {
+  std::string name;  // empty for the first
+  Geometry geometry;
+  PixelProgram pixels;
+};
+
+// The first is LoaderOptions::transform's; with `numbers_later` somebody else makes its numbers.
+// Throws Error(kInvalidArgument).
+std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool numbers_later = false);
+
+}  // namespace sluice

@@ -1,0 +1,174 @@
+// The kernels of steps that change pixels: every set against closed formulas, and against the
+// others.
+#include <cmath>
+#include <vector>
+
+#include "format/pixels/grey.h"
+#include "format/pixels/kernels/kernels.h"
+#include "format/random.h"
+#include "tests/catch.h"
+
+using namespace sluice;
+using kernels::Kernels;
+
+namespace {
+
+constexpr std::size_t kCounts[] = {1, 2, 7, 31, 63, 64, 65, 128, 200, 1000};
+constexpr std::size_t kGuard = 80;  // behind what a kernel may touch
+
+std::vector<const Kernels*> AllSets() {
+  const kernels::KernelList list = kernels::Available();
+  return {list.sets, list.sets + list.count};
+}
+
+std::vector<std::uint8_t> RandomValues(std::size_t count, std::uint64_t seed) {
+  RandomStream random(seed, static_cast<Purpose>(999), 1);
+  std::vector<std::uint8_t> bytes(count);
+  for (std::uint8_t& byte : bytes)
+    byte = static_cast<std::uint8_t>(random.Word());
+  return bytes;
+}
+
+// (1 - factor) * a + factor * b in single precision, as Pillow has it.
+std::uint8_t Blended(std::uint8_t a, std::uint8_t b, float factor) {
+  const float value = static_cast<float>(a) + factor * static_cast<float>(int{b} - int{a});
+  return static_cast<std::uint8_t>(std::min(std::max(value, 0.0F), 255.0F));
+}
+
+// Runs `change(set, data, count)` on interleaved pixels with every set; all give `expected`.
+template <class Change, class Expected>
+void CheckEverySet(Change change, Expected expected) {
+  for (const std::size_t count : kCounts) {
+    const std::vector<std::uint8_t> before = RandomValues(3 * count + kGuard, count);
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint8_t> after = before;
+      change(*set, after.data(), count);
+      for (std::size_t i = 0; i < before.size(); ++i)
+        REQUIRE(int{after[i]} == int{i < 3 * count ? expected(before, i) : before[i]});
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Blending kernels give Pillow's values in every set") {
+  for (const float factor : {0.0F, 0.3F, 1.0F, 1.7F, 40.0F}) {
+    for (const std::uint8_t base : {std::uint8_t{0}, std::uint8_t{131}, std::uint8_t{255}}) {
+      CheckEverySet([&](const Kernels& set, std::uint8_t* data,
+                        std::size_t count) { set.blend_with(data, 3 * count, base, factor); },
+                    [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+                      return Blended(base, before[i], factor);
+                    });
+    }
+    const std::vector<std::uint8_t> from = RandomValues(3000, 77);
+    CheckEverySet([&](const Kernels& set, std::uint8_t* data,
+                      std::size_t count) { set.blend_lines(from.data(), data, 3 * count, factor); },
+                  [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+                    return Blended(from[i], before[i], factor);
+                  });
+    CheckEverySet([&](const Kernels& set, std::uint8_t* data,
+                      std::size_t count) { set.saturate_rgb(data, count, factor); },
+                  [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+                    return Blended(GreyOf(&before[i / 3 * 3]), before[i], factor);
+                  });
+  }
+}
+
+TEST_CASE("The sum of greys is that of each pixel's in every set") {
+  for (const std::size_t count : kCounts) {
+    const std::vector<std::uint8_t> rgb = RandomValues(3 * count, count);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < count; ++i)
+      sum += GreyOf(&rgb[3 * i]);
+    for (const Kernels* set : AllSets())
+      REQUIRE(set->sum_grey_rgb(rgb.data(), count) == sum);
+  }
+}
+
+TEST_CASE("Hues are turned alike in every set, by any turn and of any colour") {
+  // Also colours of two or three equal channels, and black.
+  std::vector<std::uint8_t> colours = RandomValues(3 * 3000, 5);
+  for (const int r : {0, 1, 128, 255})
+    for (const int g : {0, 1, 128, 255})
+      for (const int b : {0, 1, 128, 255})
+        for (const int value : {r, g, b})
+          colours.push_back(static_cast<std::uint8_t>(value));
+  for (const float sixths : {-3.0F, -1.3F, 0.0F, 0.01F, 1.0F, 2.0F, 3.0F}) {
+    std::vector<std::uint8_t> first;
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(set->name, sixths);
+      std::vector<std::uint8_t> after = colours;
+      set->turn_hue_rgb(after.data(), after.size() / 3, sixths);
+      if (first.empty()) first = after;
+      REQUIRE(after == first);
+    }
+    for (std::size_t i = 0; i < colours.size(); i += 3) {
+      // The greatest and the least channel keep their values.
+      const auto [low, high] = std::minmax({colours[i], colours[i + 1], colours[i + 2]});
+      const auto [new_low, new_high] = std::minmax({first[i], first[i + 1], first[i + 2]});
+      REQUIRE((int{new_high} == int{high} && std::abs(int{new_low} - int{low}) <= 1));
+    }
+  }
+}
+
+TEST_CASE("Weighted sums of a blur are exact in every set") {
+  for (const std::uint32_t taps : {3U, 9U, 23U}) {
+    std::vector<std::uint32_t> weights(taps, 65536 / taps);
+    weights[taps / 2] += 65536 - 65536 / taps * taps;
+    for (const std::size_t count : kCounts) {
+      std::vector<std::vector<std::uint16_t>> lines;
+      for (std::uint32_t t = 0; t < taps; ++t) {
+        const std::vector<std::uint8_t> values = RandomValues(count, 100 * taps + t);
+        lines.emplace_back(values.begin(), values.end());
+      }
+      lines[0].assign(count, 255);
+      std::vector<std::uint16_t> rows;
+      for (const auto& line : lines)
+        rows.insert(rows.end(), line.begin(), line.end());
+      std::vector<std::uint16_t> wide(count + 3 * taps, 32640);
+      for (const Kernels* set : AllSets()) {
+        CAPTURE(taps, count, set->name);
+        std::vector<std::uint16_t> sums(count + 1, 7);
+        set->blur_columns(rows.data(), count, weights.data(), taps, count, sums.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          std::uint64_t sum = 256;
+          for (std::uint32_t t = 0; t < taps; ++t)
+            sum += std::uint64_t{lines[t][i]} * weights[t];
+          REQUIRE(sums[i] == sum >> 9);
+          wide[i + 3] = sums[i];
+        }
+        CHECK(sums[count] == 7);
+        std::vector<std::uint8_t> out(count + 1, 9);
+        set->blur_line(wide.data(), 3, weights.data(), taps, count, out.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          std::uint64_t sum = std::uint64_t{1} << 22;
+          for (std::uint32_t t = 0; t < taps; ++t)
+            sum += std::uint64_t{wide[i + 3 * t]} * weights[t];
+          REQUIRE(out[i] == sum >> 23);
+        }
+        CHECK(out[count] == 9);
+      }
+    }
+  }
+}
+
+TEST_CASE("Numbers are value times scale plus offset, rounded twice, in every set") {
+  float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
+  for (std::size_t i = 0; i < kernels::kFloatRun; ++i) {
+    scales[i] = 0.0171F + 0.001F * float(i % 3);
+    offsets[i] = -2.1F + 0.1F * float(i % 3);
+  }
+  for (const std::size_t count : kCounts) {
+    const std::vector<std::uint8_t> values = RandomValues(count, count);
+    for (const Kernels* set : AllSets()) {
+      std::vector<float> out(count + 1, 3);
+      set->to_floats(values.data(), count, scales, offsets, out.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const volatile float product = float(values[i]) * scales[i % 3];  // rounded by itself
+        REQUIRE(out[i] == product + offsets[i % 3]);
+      }
+      CHECK(out[count] == 3);
+    }
+  }
+}

@@ -1,0 +1,197 @@
+// RandAugment and TrivialAugmentWide, held against torchvision (augment_by_torchvision.py).
+#include "reader/transform/augment.h"
+
+#include <map>
+#include <set>
+#include <string>
+
+#include "reader/transform/geometry.h"
+#include "reader/transform/pixel_program.h"
+#include "tests/reader/playing.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::uint32_t kAcross = 40;
+constexpr std::uint32_t kDown = 30;
+
+const char* const kNames[] = {"Identity",  "ShearX",     "ShearY",       "TranslateX", "TranslateY",
+                              "Rotate",    "Brightness", "Color",        "Contrast",   "Sharpness",
+                              "Posterize", "Solarize",   "AutoContrast", "Equalize"};
+
+AugmentKind KindNamed(const std::string& name) {
+  for (std::size_t k = 0; k < kAugmentKinds; ++k)
+    if (name == kNames[k]) return static_cast<AugmentKind>(k);
+  FAIL("no operation " << name);
+  return {};
+}
+
+std::vector<std::uint8_t> MakeValues(int number, std::uint32_t channels) {
+  std::vector<std::uint8_t> values;
+  for (std::uint32_t y = 0; y < kDown; ++y) {
+    for (std::uint32_t x = 0; x < kAcross; ++x) {
+      for (std::uint32_t c = 0; c < channels; ++c) {
+        const std::uint32_t value = number == 0 ? (x * 37 + y * 59 + c * 83 + x * y * (c + 1)) % 256
+                                                : 60 + (x * 3 + y * 2 + c * 11) % 130;
+        values.push_back(static_cast<std::uint8_t>(value));
+      }
+    }
+  }
+  return values;
+}
+
+std::uint32_t Crc32(const std::vector<std::uint8_t>& bytes) {
+  std::uint32_t crc = ~0U;
+  for (const std::uint8_t byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc >> 1 ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0);
+  }
+  return ~crc;
+}
+
+struct Magnitude {
+  bool wide;
+  const char* name;
+  std::uint32_t bins, bin;
+  double value;
+  bool has_sign;
+};
+const Magnitude kMagnitudes[] = {
+#define MAGNITUDES
+#include "tests/reader/augment_by_torchvision.inc"
+#undef MAGNITUDES
+};
+
+struct Outcome {
+  const char* name;
+  double magnitude;
+  int picture;
+  std::uint32_t channels;
+  std::uint32_t checksum;
+};
+const Outcome kOutcomes[] = {
+#include "tests/reader/augment_by_torchvision.inc"
+};
+
+std::vector<std::uint8_t> Run(const Transform& step, std::vector<std::uint8_t> values,
+                              std::uint32_t channels, std::uint64_t position) {
+  const PixelProgram program(Pipeline{step});
+  program.CheckSize(kAcross, kDown, channels);
+  StepScratch scratch;
+  program.Run({values.data(), kAcross, kDown, channels}, DrawSeed(1, 2), position, scratch);
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("Magnitudes and signs are those of torchvision's tables") {
+  std::set<std::string> names;
+  for (const Magnitude& expected : kMagnitudes) {
+    CAPTURE(expected.wide, expected.name, expected.bins, expected.bin);
+    const AugmentKind kind = KindNamed(expected.name);
+    CHECK(AugmentMagnitude(kind, expected.wide, expected.bin, expected.bins, kAcross, kDown) ==
+          Approx(expected.value).epsilon(1e-5).margin(1e-6));  // torch counts in float32
+    CHECK(AugmentHasSign(kind) == expected.has_sign);
+    names.insert(expected.name);
+  }
+  CHECK(names.size() == kAugmentKinds);
+}
+
+TEST_CASE("Augmenting operations give torchvision's pixels to the byte") {
+  for (const Outcome& expected : kOutcomes) {
+    CAPTURE(expected.name, expected.magnitude, expected.picture, expected.channels);
+    std::vector<std::uint8_t> values = MakeValues(expected.picture, expected.channels);
+    AugmentScratch scratch;
+    RunAugment(KindNamed(expected.name), expected.magnitude, false, {0, 0, 0},
+               {values.data(), kAcross, kDown, expected.channels}, scratch);
+    CHECK(Crc32(values) == expected.checksum);
+  }
+}
+
+TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly") {
+  // What each operation, magnitude and sign makes of a picture; several may make the same.
+  const std::vector<std::uint8_t> before = MakeValues(0, 3);
+  constexpr unsigned kBins = 4;
+  std::map<std::vector<std::uint8_t>, double> chance;
+  for (std::size_t k = 0; k < kAugmentKinds; ++k) {
+    for (unsigned bin = 0; bin < kBins; ++bin) {
+      for (const double sign : {1.0, -1.0}) {
+        const auto kind = static_cast<AugmentKind>(k);
+        const double magnitude = AugmentMagnitude(kind, true, bin, kBins, kAcross, kDown);
+        std::vector<std::uint8_t> values = before;
+        AugmentScratch scratch;
+        RunAugment(kind, AugmentHasSign(kind) ? sign * magnitude : magnitude, false, {1, 2, 3},
+                   {values.data(), kAcross, kDown, 3}, scratch);
+        chance[values] += 1.0 / (kAugmentKinds * kBins * 2);
+      }
+    }
+  }
+  CHECK(chance.size() > 50);
+  std::map<std::vector<std::uint8_t>, int> counts;
+  constexpr int kDraws = 6000;
+  for (std::uint64_t p = 0; p < kDraws; ++p) {
+    const auto after = Run(TrivialAugmentWide{kBins, false, {1, 2, 3}}, before, 3, p);
+    REQUIRE(chance.count(after) == 1);
+    ++counts[after];
+  }
+  for (const auto& [values, probability] : chance) {
+    const double mean = probability * kDraws;  // five deviations of a binomial either way
+    CHECK(counts[values] == Approx(mean).margin(5 * std::sqrt(mean)));
+  }
+}
+
+TEST_CASE("RandAugment takes as many operations as it says, one after another") {
+  const std::vector<std::uint8_t> before = MakeValues(1, 3);
+  // All that two operations of that magnitude can make.
+  const auto once = [](const std::vector<std::uint8_t>& of) {
+    std::set<std::vector<std::uint8_t>> made;
+    for (std::size_t k = 0; k < kAugmentKinds; ++k) {
+      for (const double sign : {1.0, -1.0}) {
+        const auto kind = static_cast<AugmentKind>(k);
+        const double magnitude = AugmentMagnitude(kind, false, 9, 31, kAcross, kDown);
+        std::vector<std::uint8_t> values = of;
+        AugmentScratch scratch;
+        RunAugment(kind, AugmentHasSign(kind) ? sign * magnitude : magnitude, true, {0, 0, 0},
+                   {values.data(), kAcross, kDown, 3}, scratch);
+        made.insert(values);
+      }
+    }
+    return made;
+  };
+  const std::set<std::vector<std::uint8_t>> first = once(before);
+  std::set<std::vector<std::uint8_t>> second;
+  for (const auto& values : first)
+    second.merge(once(values));
+  RandAugment one;
+  one.bilinear = true;
+  one.operations = 1;
+  RandAugment two = one;
+  two.operations = 2;
+  RandAugment none = one;
+  none.operations = 0;
+  std::map<std::vector<std::uint8_t>, int> counts;
+  for (std::uint64_t p = 0; p < 400; ++p) {
+    const auto after = Run(one, before, 3, p);
+    REQUIRE(first.count(after) == 1);
+    ++counts[after];
+    REQUIRE(second.count(Run(two, before, 3, p)) == 1);
+    CHECK(Run(none, before, 3, p) == before);
+  }
+  CHECK(counts.size() == first.size());
+}
+
+TEST_CASE("Augmentations out of range are refused") {
+  const auto refusal = [](const Transform& step) {
+    return ErrorText([&step] { const PixelProgram program(Pipeline{step}); },
+                     ErrorCode::kInvalidArgument);
+  };
+  CHECK_THAT(refusal(RandAugment{2, 31}), ContainsSubstring("magnitude"));
+  CHECK_THAT(refusal(RandAugment{2, 0, 1}), ContainsSubstring("bins"));
+  CHECK_THAT(refusal(RandAugment{17}), ContainsSubstring("16"));
+  CHECK_THAT(refusal(TrivialAugmentWide{1}), ContainsSubstring("bins"));
+}

@@ -1,0 +1,253 @@
+// Several views of one sample, and output sizes that change with the epoch.
+#include <cstdlib>
+
+#include <sluice/error.h>
+
+#include "reader/transform/shared_part.h"
+#include "reader/transform/view_program.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+std::vector<std::uint8_t> BytesOf(const ImageBatch& image) {
+  return {image.data, image.data + image.samples * image.sample_bytes()};
+}
+
+// The first view and those named, batch by batch.
+std::vector<std::vector<std::uint8_t>> PlayViews(const Dataset& dataset, LoaderOptions options,
+                                                 std::uint64_t epoch) {
+  Loader loader(dataset, options);
+  std::vector<std::vector<std::uint8_t>> played;
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    played.push_back(BytesOf(batch.image()));
+    for (const View& view : options.views)
+      played.push_back(BytesOf(batch.image(view.name)));
+  }
+  return played;
+}
+
+Pipeline TwoCrops() {
+  return {RandomResizedCrop(32), HorizontalFlip(), ColorJitter{0.4, 0.4}};
+}
+
+}  // namespace
+
+TEST_CASE("Views are drawn each for itself, and the same for any number of threads") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60));
+  LoaderOptions options = OptionsFor(8, 1);
+  options.transform = TwoCrops();
+  const auto alone = PlayViews(dataset, options, 1);
+  options.views = {{"second", TwoCrops(), {}},
+                   {"small", {RandomResizedCrop(16, 12), Normalize{}}, {}}};
+  const auto both = PlayViews(dataset, options, 1);
+  REQUIRE(both.size() == 3 * alone.size());
+  for (std::size_t b = 0; b < alone.size(); ++b) {
+    CHECK(both[3 * b].size() == alone[b].size());
+    CHECK(both[3 * b] != both[3 * b + 1]);
+    CHECK(both[3 * b + 2].size() == alone[b].size() / (32 * 32 * 3) * 16 * 12 * 3 * 4);
+  }
+  options.threads = 3;
+  options.prefetch = 4;
+  CHECK(PlayViews(dataset, options, 1) == both);
+}
+
+TEST_CASE("A view that shows what the first one does is the same") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.transform = {Resize(4)};
+  options.views = {{"again", {Resize(4)}, {}}, {"mirrored", {Resize(4), HorizontalFlip{1}}, {}}};
+  Loader loader(dataset, options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    CHECK(batch.image("again").samples == batch.size());
+    CHECK(BytesOf(batch.image("again")) == BytesOf(batch.image()));
+    CHECK(batch.Has("mirrored", 0));
+  }
+}
+
+TEST_CASE("One decoding for all views shows what each shows for itself, up to rounding") {
+  const Picture picture = MakePicture(180, 140, 3, 5);
+  const std::vector<std::byte> file = MakeJpeg(picture);
+  const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, 180, 140, file};
+  const Geometry crops({RandomResizedCrop(48), HorizontalFlip{}, VerticalFlip{}});
+  const Geometry padded({RandomCrop(60, 200)});
+  PayloadDecoder decoder;
+  SharedPart shared;
+  for (std::uint64_t p = 0; p < 12; ++p) {
+    std::vector<Frame> frames;
+    for (std::uint64_t v = 0; v < 4; ++v)
+      frames.push_back(crops.FrameFor(180, 140, v, p));
+    frames.push_back(padded.FrameFor(180, 140, 1, p));
+    REQUIRE(shared.Decode(decoder, payload, frames, 3) == nullptr);
+    for (const Frame& frame : frames) {
+      const std::size_t bytes = std::size_t{frame.region.width()} * frame.region.height() * 3;
+      std::vector<std::uint8_t> own(bytes), taken(bytes);
+      REQUIRE(decoder.Decode(payload, frame.region, {own.data(), 3, PixelOrder::kInterleaved}) ==
+              nullptr);
+      REQUIRE(shared.Take(decoder, frame.region, {taken.data(), 3, PixelOrder::kInterleaved}) ==
+              nullptr);
+      double squares = 0;
+      for (std::size_t i = 0; i < bytes; ++i)
+        squares += (own[i] - taken[i]) * (own[i] - taken[i]);
+      CHECK(std::sqrt(squares / double(bytes)) < 4);
+    }
+  }
+}
+
+TEST_CASE("One decoding is taken for many views of a JPEG, and for few it is not") {
+  const ImagePayload jpeg{Codec::kJpeg, PixelType::kUint8, 3, 500, 400, {}};
+  const auto frames = [](std::size_t count, const Pipeline& steps) {
+    std::vector<Frame> made;
+    for (std::size_t v = 0; v < count; ++v)
+      made.push_back(Geometry(steps).FrameFor(500, 400, v, 0));
+    return made;
+  };
+  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(1, {Resize(96)})));
+  CHECK_FALSE(SharedPart::Cheaper(jpeg, frames(2, {RandomResizedCrop(224)})));
+  CHECK(SharedPart::Cheaper(jpeg, frames(10, {RandomResizedCrop(96)})));
+  ImagePayload raw = jpeg;
+  raw.codec = Codec::kRaw;
+  CHECK_FALSE(SharedPart::Cheaper(raw, frames(10, {RandomResizedCrop(96)})));
+  ImagePayload packed = jpeg;
+  packed.codec = Codec::kZstd;
+  CHECK(SharedPart::Cheaper(packed, frames(2, {RandomResizedCrop(224)})));
+}
+
+TEST_CASE("Decoded pictures that are kept serve all views") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.transform = {Resize(24)};
+  options.views = {{"second", TwoCrops(), {}}};
+  options.cache = Cache::kDecoded;
+  options.cache_bytes = 64 << 20;
+  options.shuffle = Shuffle::kSequential;
+  Loader loader(dataset, options);
+  std::vector<std::vector<std::uint8_t>> epochs[2];
+  for (std::uint64_t e = 0; e < 2; ++e)
+    for (const Batch& batch : loader.Epoch(e))
+      epochs[e].push_back(BytesOf(batch.image()));
+  CHECK(epochs[0] == epochs[1]);
+  CHECK(loader.Stats().kept_pictures == 24);
+}
+
+TEST_CASE("Kept rows are right where a crop follows a random flip") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.transform = {HorizontalFlip(), CenterCrop(21, 33)};
+  const auto fresh = [&](std::uint64_t epoch) { return PlayViews(dataset, options, epoch); };
+  const auto first = fresh(0), second = fresh(1);
+  options.cache = Cache::kDecoded;
+  options.cache_bytes = 64 << 20;
+  Loader loader(dataset, options);
+  std::vector<std::vector<std::uint8_t>> kept[2];
+  for (std::uint64_t e = 0; e < 2; ++e)
+    for (const Batch& batch : loader.Epoch(e))
+      kept[e].push_back(BytesOf(batch.image()));
+  CHECK(kept[0] == first);
+  CHECK(kept[1] == second);
+}
+
+TEST_CASE("Batches grow with the epoch in a loader that is made once") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.transform = {RandomResizedCrop(64), HorizontalFlip()};
+  options.sizes = {{0, 16, 16}, {2, 24, 20}};
+  options.views = {{"second", {RandomResizedCrop(8)}, {{0, 8, 8}, {1, 12, 12}}}};
+  options.sample_function = [](MutableSample& sample) {
+    if (sample.image().size() != sample.shape().sample_bytes())
+      throw Error(ErrorCode::kState, "of another size");
+  };
+  Loader loader(dataset, options);
+  // Room for the largest of both.
+  CHECK(loader.memory_bytes() >= 4 * 8 * (24 * 20 * 3 + 12 * 12 * 3));
+  std::size_t epochs = 0;
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch, ++epochs) {
+    // What a loader gives that makes this size alone.
+    LoaderOptions own = options;
+    own.sizes = {{0, epoch < 2 ? 16U : 24U, epoch < 2 ? 16U : 20U}};
+    own.views[0].sizes = {{0, epoch < 1 ? 8U : 12U, epoch < 1 ? 8U : 12U}};
+    const auto expected = PlayViews(dataset, own, epoch);
+    std::vector<std::vector<std::uint8_t>> played;
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      REQUIRE(batch.image().width == (epoch < 2 ? 16 : 24));
+      REQUIRE(batch.image("second").height == (epoch < 1 ? 8 : 12));
+      played.push_back(BytesOf(batch.image()));
+      played.push_back(BytesOf(batch.image("second")));
+    }
+    CHECK(played == expected);
+  }
+  CHECK(epochs == 4);
+}
+
+TEST_CASE("A resume in an epoch of another size goes on as it would have") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.transform = {RandomResizedCrop(64), RandomAffine(20), TrivialAugmentWide{}};
+  options.sizes = {{0, 16, 16}, {1, 24, 24}};
+  Loader loader(dataset, options);
+  const std::vector<PlayedBatch> all = PlayBatches(loader, 1);
+  Loader first(dataset, options);
+  CHECK(PlayBatches(first, 1, 2).size() == 2);
+  options.resume_from = first.State();
+  options.threads = 1;
+  Loader second(dataset, options);
+  const std::vector<PlayedBatch> rest = PlayBatches(second, 1);
+  CHECK(rest == std::vector<PlayedBatch>(all.begin() + 2, all.end()));
+}
+
+TEST_CASE("Views that cannot be are refused") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 4));
+  const auto refusal = [&](std::vector<View> views, Pipeline first = {Resize(8)}) {
+    LoaderOptions options = OptionsFor(2, 1);
+    options.transform = std::move(first);
+    options.views = std::move(views);
+    return ErrorText([&] { const Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
+  };
+  CHECK_THAT(refusal({{"", {Resize(8)}, {}}}), ContainsSubstring("name"));
+  CHECK_THAT(refusal({{"a", {Resize(8)}, {}}, {"a", {Resize(8)}, {}}}), ContainsSubstring("\"a\""));
+  CHECK_THAT(refusal({{"label", {Resize(8)}, {}}}), ContainsSubstring("field of the dataset"));
+  CHECK_THAT(refusal({{"a", {HorizontalFlip{}}, {}}}), ContainsSubstring("differ in size"));
+  CHECK_THAT(refusal({{"a", {Resize(8), OneHot{}}, {}}}), ContainsSubstring("first view"));
+  CHECK_THAT(refusal({{"a", {Resize(8)}, {}}}, {Resize(8), OneHot{}, MixUp{}}),
+             ContainsSubstring("one view"));
+  CHECK_THAT(refusal({{"a", {Resize(8), GaussianBlur{23}}, {}}}), ContainsSubstring("kernel"));
+}
+
+TEST_CASE("A loader says how each step runs") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 4));
+  const std::vector<float> mean = {0.5F}, deviation = {0.25F};
+  LoaderOptions options = OptionsFor(2, 1);
+  options.transform = {RandomResizedCrop(24), HorizontalFlip(), ColorJitter(.4, .4, .4),
+                       Normalize(mean, deviation), OneHot{}};
+  options.views = {{"small", {Resize(8), RandomAffine(10)}, {}}};
+  const std::string text = Loader(dataset, options).Describe();
+  CHECK(text ==
+        "image: 24x24, 3 channels of float32, NHWC\n"
+        "  RandomResizedCrop(24, 24, triangle)  fused with decoding\n"
+        "  HorizontalFlip(0.5)                  fused with decoding\n"
+        "  ColorJitter(0.4, 0.4, 0.4, 0)        a pass over the row's pixels\n"
+        "  Normalize(float32)                   while the row is written\n"
+        "  OneHot(0)                            for each sample, beside its label\n"
+        "small (a view of image): 8x8, 3 channels of uint8, NHWC\n"
+        "  Resize(8, 8, triangle)    fused with decoding\n"
+        "  RandomAffine(-10, 10, 1)  a second pass, bilinear\n"
+        "A picture is decoded once for all views where that is cheaper than for each.\n");
+  options.views.clear();
+  options.transform = {CenterCrop(8), RandomCrop(8)};
+  options.cache = Cache::kDecoded;
+  options.cache_bytes = 1 << 20;
+  CHECK_THAT(Loader(dataset, options).Describe(), ContainsSubstring("decoded whole"));
+}
