@@ -53,6 +53,12 @@ double CpuSecondsWithChildren() {
   return UsedBy(RUSAGE_SELF) + UsedBy(RUSAGE_CHILDREN);
 }
 
+double ThreadCpuSeconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 MemoryUse CurrentMemory() {
   MemoryUse use;
   std::ifstream file("/proc/self/status");

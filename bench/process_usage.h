@@ -9,6 +9,9 @@ namespace sluice::bench {
 double CpuSeconds();
 double CpuSecondsWithChildren();  // those that have ended and were waited for
 
+// Of the calling thread alone.
+double ThreadCpuSeconds();
+
 struct MemoryUse {
   std::uint64_t peak_bytes = 0;  // the most that was resident at once, mapped file pages included
   std::uint64_t anonymous_bytes = 0;  // resident now, without pages of files

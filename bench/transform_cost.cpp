@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "bench/process_usage.h"
 #include "bench/transform_text.h"
 #include "format/random.h"
 #include "reader/transform/row_writer.h"
@@ -14,13 +15,6 @@
 namespace sluice::bench {
 
 namespace {
-
-// Of this thread's own time on a CPU: what others do meanwhile counts less.
-double CpuSeconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return double(now.tv_sec) + 1e-9 * double(now.tv_nsec);
-}
 
 std::vector<std::byte> MakePixels(std::uint32_t side) {
   RandomStream draws(1, Purpose::kTransform, 0);
@@ -66,13 +60,13 @@ class StepRunner {
   // Nanoseconds for each pixel that comes out.
   double Measure(double seconds) {
     Take(0);  // makes its memory
-    const double begin = CpuSeconds();
+    const double begin = ThreadCpuSeconds();
     std::uint64_t times = 0;
     double taken = 0;
     do {
       for (int i = 0; i < 8; ++i)
         Take(++times);
-      taken = CpuSeconds() - begin;
+      taken = ThreadCpuSeconds() - begin;
     } while (taken < seconds || taken <= 0);
     return 1e9 * taken / (double(times) * double(pixels_out_));
   }

@@ -72,6 +72,7 @@ Outcome SampleEncoder::Encode(std::size_t source) {
 
 void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {
   ReadImageFile(sources_, source, file_);
+  Reached(EncodeStep::kRead);
   const ImageKind kind = Sniff(file_).kind;
   if (kind == ImageKind::kJpeg) return EncodeFromJpeg(outcome);
   EncodeFromPixels(kind, outcome);
@@ -210,6 +211,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
   FieldValue& value = outcome.sample.fields[kImageField];
   if (options_.keep && geometry.unchanged && rules.transform == nullptr) {
+    Reached(EncodeStep::kDecoded);
     if (std::optional<KeptJpeg> kept = KeepJpeg(file_, options_)) {
       value.bytes = std::move(kept->file);
       value.codec = Codec::kJpeg;
@@ -218,6 +220,7 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
       value.channels = kept->channels;
       outcome.kept = true;
       if (options_.image == ImageCodec::kPacked) PackJpeg(value);
+      Reached(EncodeStep::kEncoded);
       return;
     }
   }
@@ -244,6 +247,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
 
 void SampleEncoder::Store(Picture picture, FieldValue& value) const {
   if (picture.channels == 1 && options_.channels == 3) picture = GreyToRgb(picture);
+  Reached(EncodeStep::kDecoded);
   value.width = picture.width;
   value.height = picture.height;
   value.channels = static_cast<std::uint8_t>(picture.channels);
@@ -251,7 +255,7 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) const {
     value.codec = Codec::kJpeg;
     value.bytes = EncodeJpeg(picture, options_);
     if (options_.image == ImageCodec::kPacked) PackJpeg(value);
-    return;
+    return Reached(EncodeStep::kEncoded);
   }
   if (std::max(picture.width, picture.height) > kMaxImageSide ||
       picture.pixels.size() > kMaxPayloadBytes) {
@@ -263,6 +267,7 @@ void SampleEncoder::Store(Picture picture, FieldValue& value) const {
   value.codec = Codec::kRaw;
   const Bytes pixels = std::as_bytes(std::span(picture.pixels));
   value.bytes.assign(pixels.begin(), pixels.end());
+  Reached(EncodeStep::kEncoded);
 }
 
 }  // namespace sluice

@@ -1,6 +1,7 @@
 // One source to one stored sample: read, decode, fit, encode.
 #pragma once
 
+#include <functional>
 #include <memory>
 
 #include <sluice/convert.h>
@@ -27,6 +28,10 @@ struct Outcome {
 
 inline constexpr std::size_t kMaxReasonBytes = 240;
 
+// What is behind an image on its way to a stored one. A JPEG's planes are resized as they are
+// decoded.
+enum class EncodeStep { kRead, kDecoded, kEncoded };
+
 // Keeps its buffers from source to source. Each worker thread owns one.
 class SampleEncoder {
  public:
@@ -39,7 +44,13 @@ class SampleEncoder {
   // troubles (no memory) are thrown.
   Outcome Encode(std::size_t source);
 
+  // Called behind each step of a source's image, for whoever measures them; empty: nobody.
+  std::function<void(EncodeStep)> on_step;
+
  private:
+  void Reached(EncodeStep step) const {
+    if (on_step) on_step(step);
+  }
   void EncodeImage(std::size_t source, Outcome& outcome);
   void EncodeFromJpeg(Outcome& outcome);
   void EncodeFromPixels(ImageKind kind, Outcome& outcome);
