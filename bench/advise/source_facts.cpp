@@ -1,6 +1,7 @@
 #include "bench/advise/source_facts.h"
 
 #include <algorithm>
+#include <memory>
 #include <random>
 #include <set>
 
@@ -9,7 +10,7 @@
 
 #include "format/disk/file.h"
 #include "format/pixels/decode.h"
-#include "writer/source/png_source.h"
+#include "writer/source/pixel_source.h"
 #include "writer/source/sniff.h"
 #include "writer/source/source_list.h"
 
@@ -87,11 +88,11 @@ std::string KindOf(Bytes content, std::uint32_t& width, std::uint32_t& height) {
     if (!ReadJpegInfo(content, info, why)) return "broken";
     width = info.width;
     height = info.height;
-  } else if (sniffed.kind == ImageKind::kPng) {
+  } else if (sniffed.kind != ImageKind::kNone && WhyNotConverted(sniffed).empty()) {
     try {
-      const PngSource png(content);
-      width = png.width();
-      height = png.height();
+      const std::unique_ptr<PixelSource> source = OpenPixels(sniffed.kind, content);
+      width = source->width();
+      height = source->height();
     } catch (const Error&) {
       return "broken";
     }
@@ -127,8 +128,9 @@ SourceFacts LookAtFolder(const fs::path& root, const LookLimits& limits, std::mt
   }
   if (facts.paths.empty()) {
     throw Error(ErrorCode::kNotFound, root.string(),
-                facts.files == 0 ? "holds no files"
-                                 : "holds no JPEG or PNG among the files that were looked at");
+                facts.files == 0
+                    ? "holds no files"
+                    : "holds no image that is converted among the files that were looked at");
   }
   sizes.Tell(facts);
   const double usable =

@@ -69,6 +69,28 @@ TEST_CASE("a look at a folder counts images by their content and passes over wha
   CHECK(facts.paths.size() == 3);
 }
 
+TEST_CASE("a look at a folder knows every kind of image that is converted") {
+  const TemporaryFolder folder;
+  // 5x3 pixels of 24 bits: 14 bytes of the file's header, 40 of the picture's, rows of 16.
+  std::string bmp = "BM";
+  const auto add = [&bmp](std::uint32_t value, int bytes) {
+    for (; bytes > 0; --bytes, value >>= 8)
+      bmp += static_cast<char>(value & 255);
+  };
+  for (const std::uint32_t value : {54U + 48U, 0U, 54U, 40U, 5U, 3U})
+    add(value, 4);
+  add(1, 2);
+  add(24, 2);
+  for (const std::uint32_t value : {0U, 48U, 0U, 0U, 0U, 0U})
+    add(value, 4);
+  WriteFile(folder / "a.bmp", bmp + std::string(48, '\x40'));
+  const SourceFacts facts = LookAtSource(folder.path(), {}, 0, {});
+  CHECK(facts.images == 1);
+  CHECK(facts.kinds == std::map<std::string, std::uint64_t>{{"BMP", 1}});
+  CHECK(facts.median_width == 5);
+  CHECK(facts.median_height == 3);
+}
+
 TEST_CASE("a look at a large folder is bounded and says what it did not list") {
   const TemporaryFolder folder;
   for (int i = 0; i < 12; ++i)
