@@ -8,6 +8,7 @@
 #include "bench/figures.h"
 #include "bench/measurement.h"
 #include "bench/plot.h"
+#include "tools/cli/html.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
@@ -15,6 +16,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using cli::Format;
+using cli::HtmlEscaped;
 
 constexpr const char* kStyle = R"(
 :root { --text: #1d2430; --dim: #5d6675; --line: #d9dde4; --back: #ffffff; --plain: #b9c1cd; }
@@ -53,7 +55,8 @@ std::string Style() {
 }
 
 std::string Heading(const std::string& title, const std::string& explanation) {
-  return "<h2>" + Escaped(title) + "</h2>\n<p class=\"dim\">" + Escaped(explanation) + "</p>\n";
+  return "<h2>" + HtmlEscaped(title) + "</h2>\n<p class=\"dim\">" + HtmlEscaped(explanation) +
+         "</p>\n";
 }
 
 Bar BarOf(const std::string& label, const std::vector<double>& values, bool own) {
@@ -216,7 +219,7 @@ std::string LoadersTable(const Json& result) {
       "batch, s</th><th>convert, s</th><th>on disk, MB</th><th>PSNR, dB</th><th "
       "class=\"text\">settings</th></tr>\n";
   for (const Json& loader : result["loaders"]) {
-    text += "<tr><td>" + Escaped(loader["name"]) + "</td>";
+    text += "<tr><td>" + HtmlEscaped(loader["name"]) + "</td>";
     const auto cell = [&](const char* key, double scale, const char* format) {
       if (!loader.contains(key)) {
         text += "<td></td>";
@@ -233,7 +236,7 @@ std::string LoadersTable(const Json& result) {
     cell("bytes_on_disk", 1e-6, "%.1f");
     cell("psnr_db", 1, "%.1f");
     text += "<td class=\"text\">" +
-            Escaped(loader.value("missing", loader.value("settings", std::string()))) +
+            HtmlEscaped(loader.value("missing", loader.value("settings", std::string()))) +
             "</td></tr>\n";
   }
   return text + "</table>\n";
@@ -245,10 +248,10 @@ std::string MeasurementsTable(const std::vector<Measurement>& measurements) {
       "<th>values</th><th class=\"text\">unit</th></tr>\n";
   for (const Measurement& one : measurements) {
     const Spread spread = SpreadOf(one.values);
-    text += "<tr><td>" + Escaped(one.name) + "</td>" +
+    text += "<tr><td>" + HtmlEscaped(one.name) + "</td>" +
             Format("<td>%.5g</td><td>%.5g</td><td>%.5g</td><td>%zu</td><td class=\"text\">",
                    spread.median, spread.least, spread.most, one.values.size()) +
-            Escaped(one.unit) + "</td></tr>\n";
+            HtmlEscaped(one.unit) + "</td></tr>\n";
   }
   return text + "</table>\n";
 }
@@ -260,8 +263,9 @@ std::string Facts(const Json& result) {
   std::string text = "<h2>Machine and settings</h2>\n<table>\n";
   const auto row = [&](const std::string& name, const Json& value) {
     if (value.is_structured() || shown.count(name) > 0) return;
-    text += "<tr><td>" + Escaped(name) + "</td><td class=\"text\">" +
-            Escaped(value.is_string() ? value.get<std::string>() : value.dump()) + "</td></tr>\n";
+    text += "<tr><td>" + HtmlEscaped(name) + "</td><td class=\"text\">" +
+            HtmlEscaped(value.is_string() ? value.get<std::string>() : value.dump()) +
+            "</td></tr>\n";
   };
   for (const auto& [name, value] : result["machine"].items())
     row(name, value);
@@ -278,13 +282,13 @@ std::string PageOf(const Json& result, const std::vector<TraceBar>& bars) {
   std::string page =
       "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta "
       "name=\"viewport\" content=\"width=device-width\">\n<title>" +
-      Escaped(title) + "</title>\n<style>" + Style() + "</style>\n<h1>" + Escaped(title) +
+      HtmlEscaped(title) + "</title>\n<style>" + Style() + "</style>\n<h1>" + HtmlEscaped(title) +
       "</h1>\n<p class=\"dim\">" +
-      Escaped(result.value("dataset", result.value("source", std::string()))) + "</p>\n";
+      HtmlEscaped(result.value("dataset", result.value("source", std::string()))) + "</p>\n";
   if (result.contains("verdict"))
-    page += "<p>The epoch is " + Escaped(result["verdict"].get<std::string>()) + ".</p>\n";
+    page += "<p>The epoch is " + HtmlEscaped(result["verdict"].get<std::string>()) + ".</p>\n";
   for (const Json& warning : result["warnings"])
-    page += "<p class=\"warning\">" + Escaped(warning.get<std::string>()) + "</p>\n";
+    page += "<p class=\"warning\">" + HtmlEscaped(warning.get<std::string>()) + "</p>\n";
   page += Loaders(result) + LoadersTable(result) + WarmAndCold(measurements) + Curve(result) +
           Accelerators(result) + Stages(result) + Waits(result) + Timeline(bars);
   return page + MeasurementsTable(measurements) + Facts(result) + "</html>\n";

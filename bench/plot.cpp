@@ -3,18 +3,20 @@
 #include <algorithm>
 #include <cmath>
 
+#include "tools/cli/html.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
 namespace {
 
 using cli::Format;
+using cli::HtmlEscaped;
 
 constexpr double kWidth = 760;
 
 std::string Text(double x, double y, const std::string& anchor, const std::string& text) {
   return Format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor.c_str()) +
-         Escaped(text) + "</text>\n";
+         HtmlEscaped(text) + "</text>\n";
 }
 
 std::string Rule(double x1, double y1, double x2, double y2, const char* kind) {
@@ -51,20 +53,6 @@ std::string Legend(const std::vector<std::string>& kinds, double x, double y) {
 }
 
 }  // namespace
-
-std::string Escaped(const std::string& text) {
-  std::string escaped;
-  for (const char letter : text) {
-    switch (letter) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      default: escaped += letter;
-    }
-  }
-  return escaped;
-}
 
 double AxisStep(double most, int count) {
   if (!(most > 0)) return 1;
@@ -170,7 +158,7 @@ std::string TimelinePlot(const std::vector<Span>& spans) {
         Format("<rect x=\"%.2f\" y=\"%.1f\" width=\"%.2f\" height=\"%.0f\" class=\"c%zu\"><title>",
                kLeft + span.begin * scale, kTop + kRow * static_cast<double>(lane) + 2,
                std::max((span.end - span.begin) * scale - 0.2, 0.2), kRow - 4, colour) +
-        Escaped(span.title) + "</title></rect>\n";
+        HtmlEscaped(span.title) + "</title></rect>\n";
   }
   return Svg(bottom + 24, Legend(kinds, kLeft, 14) + body);
 }

@@ -6,9 +6,6 @@
 
 namespace sluice::bench {
 
-// Text as it may stand in HTML.
-std::string Escaped(const std::string& text);
-
 struct Bar {
   std::string label;
   double value = 0, least = 0, most = 0;  // the whisker; least == most: none

@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/cli/html.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 #include "tools/thumbnail.h"
@@ -40,18 +41,7 @@ std::string Escaped(const std::string& text) {
   const std::string valid =
       Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
           .get<std::string>();
-  std::string escaped;
-  for (const char letter : cli::Printable(valid)) {
-    switch (letter) {
-      case '&': escaped += "&amp;"; break;
-      case '<': escaped += "&lt;"; break;
-      case '>': escaped += "&gt;"; break;
-      case '"': escaped += "&quot;"; break;
-      case '\'': escaped += "&#39;"; break;
-      default: escaped += letter;
-    }
-  }
-  return escaped;
+  return cli::HtmlEscaped(cli::Printable(valid));
 }
 
 struct BarRow {
