@@ -3,25 +3,15 @@
 
     pip install pillow; tests/pixels/steps_by_pillow.py > tests/pixels/steps_by_pillow.inc
 """
+import pathlib
+import sys
 import zlib
 
 import PIL
-from PIL import Image, ImageEnhance, ImageOps
+from PIL import ImageEnhance, ImageOps
 
-WIDTH, HEIGHT = 40, 30
-
-
-def picture(number, channels):
-    """The formula that the test has, too."""
-    values = bytearray()
-    for y in range(HEIGHT):
-        for x in range(WIDTH):
-            for c in range(channels):
-                if number == 0:
-                    values.append((x * 37 + y * 59 + c * 83 + x * y * (c + 1)) % 256)
-                else:
-                    values.append(60 + (x * 3 + y * 2 + c * 11) % 130)
-    return Image.frombytes("RGB" if channels == 3 else "L", (WIDTH, HEIGHT), bytes(values))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from formula_pictures import picture  # noqa: E402
 
 
 def enhanced(kind):

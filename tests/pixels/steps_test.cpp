@@ -7,37 +7,12 @@
 #include "format/pixels/steps/blur.h"
 #include "format/pixels/steps/colour.h"
 #include "tests/catch.h"
+#include "tests/formula_pictures.h"
 
 using namespace sluice;
+using namespace sluice::test;
 
 namespace {
-
-constexpr std::uint32_t kWidth = 40;
-constexpr std::uint32_t kHeight = 30;
-
-std::vector<std::uint8_t> MakeValues(int number, std::uint32_t channels) {
-  std::vector<std::uint8_t> values;
-  for (std::uint32_t y = 0; y < kHeight; ++y) {
-    for (std::uint32_t x = 0; x < kWidth; ++x) {
-      for (std::uint32_t c = 0; c < channels; ++c) {
-        const std::uint32_t value = number == 0 ? (x * 37 + y * 59 + c * 83 + x * y * (c + 1)) % 256
-                                                : 60 + (x * 3 + y * 2 + c * 11) % 130;
-        values.push_back(static_cast<std::uint8_t>(value));
-      }
-    }
-  }
-  return values;
-}
-
-std::uint32_t Crc32(const std::vector<std::uint8_t>& bytes) {
-  std::uint32_t crc = ~0U;
-  for (const std::uint8_t byte : bytes) {
-    crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit)
-      crc = crc >> 1 ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0);
-  }
-  return ~crc;
-}
 
 struct PillowCase {
   const char* step;
@@ -79,8 +54,9 @@ TEST_CASE("Colour steps give Pillow's pixels to the byte") {
   std::map<std::string, int> cases;
   for (const PillowCase& expected : kPillow) {
     CAPTURE(expected.step, expected.parameter, expected.picture, expected.channels);
-    std::vector<std::uint8_t> values = MakeValues(expected.picture, expected.channels);
-    RunStep(expected.step, expected.parameter, {values.data(), kWidth, kHeight, expected.channels});
+    std::vector<std::uint8_t> values = FormulaPicture(expected.picture, expected.channels);
+    RunStep(expected.step, expected.parameter,
+            {values.data(), kFormulaWidth, kFormulaHeight, expected.channels});
     CHECK(Crc32(values) == expected.checksum);
     ++cases[expected.step];
   }
@@ -89,9 +65,9 @@ TEST_CASE("Colour steps give Pillow's pixels to the byte") {
 
 TEST_CASE("Turning the hue agrees with its formula in double precision") {
   for (const double turns : {-0.5, -0.13, 0.0, 0.2, 0.37, 0.5}) {
-    const std::vector<std::uint8_t> before = MakeValues(0, 3);
+    const std::vector<std::uint8_t> before = FormulaPicture(0, 3);
     std::vector<std::uint8_t> after = before;
-    AdjustHue({after.data(), kWidth, kHeight, 3}, static_cast<float>(turns));
+    AdjustHue({after.data(), kFormulaWidth, kFormulaHeight, 3}, static_cast<float>(turns));
     for (std::size_t i = 0; i < before.size(); i += 3) {
       const double r = before[i], g = before[i + 1], b = before[i + 2];
       const double value = std::max({r, g, b});
@@ -124,28 +100,29 @@ TEST_CASE("A blur agrees with the sum over its window in double precision") {
          {std::vector<std::uint32_t>{13500, 38536, 13500},
           {65536, 0, 0, 0, 0},
           {3000, 4000, 10000, 31536, 10000, 4000, 3000}}) {
-      const std::vector<std::uint8_t> before = MakeValues(0, channels);
+      const std::vector<std::uint8_t> before = FormulaPicture(0, channels);
       std::vector<std::uint8_t> after = before;
-      Blur().Run({after.data(), kWidth, kHeight, channels}, weights);
+      Blur().Run({after.data(), kFormulaWidth, kFormulaHeight, channels}, weights);
       const int reach = static_cast<int>(weights.size()) / 2;
       const auto mirrored = [](int i, int size) {
         return i < 0 ? -i : i >= size ? 2 * size - 2 - i : i;
       };
-      for (int y = 0; y < int{kHeight}; ++y) {
-        for (int x = 0; x < int{kWidth}; ++x) {
+      for (int y = 0; y < int{kFormulaHeight}; ++y) {
+        for (int x = 0; x < int{kFormulaWidth}; ++x) {
           for (std::uint32_t c = 0; c < channels; ++c) {
             double sum = 0;
             for (int v = -reach; v <= reach; ++v) {
               for (int u = -reach; u <= reach; ++u) {
-                const auto at = static_cast<std::uint32_t>(mirrored(y + v, kHeight)) * kWidth +
-                                static_cast<std::uint32_t>(mirrored(x + u, kWidth));
+                const auto at =
+                    static_cast<std::uint32_t>(mirrored(y + v, kFormulaHeight)) * kFormulaWidth +
+                    static_cast<std::uint32_t>(mirrored(x + u, kFormulaWidth));
                 sum += before[at * channels + c] *
                        (weights[static_cast<std::size_t>(v + reach)] / 65536.0) *
                        (weights[static_cast<std::size_t>(u + reach)] / 65536.0);
               }
             }
             const auto at =
-                (static_cast<std::uint32_t>(y) * kWidth + static_cast<std::uint32_t>(x));
+                (static_cast<std::uint32_t>(y) * kFormulaWidth + static_cast<std::uint32_t>(x));
             REQUIRE(std::abs(after[at * channels + c] - sum) < 0.52);
           }
         }

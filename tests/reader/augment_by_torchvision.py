@@ -5,27 +5,16 @@ TrivialAugmentWide, and what their operations make of two pictures, as checksums
     pip install torchvision pillow
     tests/reader/augment_by_torchvision.py > tests/reader/augment_by_torchvision.inc
 """
+import pathlib
+import sys
 import zlib
 
 import PIL
 import torchvision
-from PIL import Image
 from torchvision.transforms import InterpolationMode, autoaugment
 
-WIDTH, HEIGHT = 40, 30
-
-
-def picture(number, channels):
-    """The formula that the test has, too."""
-    values = bytearray()
-    for y in range(HEIGHT):
-        for x in range(WIDTH):
-            for c in range(channels):
-                if number == 0:
-                    values.append((x * 37 + y * 59 + c * 83 + x * y * (c + 1)) % 256)
-                else:
-                    values.append(60 + (x * 3 + y * 2 + c * 11) % 130)
-    return Image.frombytes("RGB" if channels == 3 else "L", (WIDTH, HEIGHT), bytes(values))
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from formula_pictures import HEIGHT, WIDTH, picture  # noqa: E402
 
 
 print(f"// Made by augment_by_torchvision.py with torchvision {torchvision.__version__} and Pillow "

@@ -7,6 +7,7 @@
 
 #include "reader/transform/geometry.h"
 #include "reader/transform/pixel_program.h"
+#include "tests/formula_pictures.h"
 #include "tests/reader/playing.h"
 
 using namespace sluice;
@@ -15,9 +16,6 @@ using namespace sluice::test;
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-
-constexpr std::uint32_t kAcross = 40;
-constexpr std::uint32_t kDown = 30;
 
 const char* const kNames[] = {"Identity",  "ShearX",     "ShearY",       "TranslateX", "TranslateY",
                               "Rotate",    "Brightness", "Color",        "Contrast",   "Sharpness",
@@ -28,30 +26,6 @@ AugmentKind KindNamed(const std::string& name) {
     if (name == kNames[k]) return static_cast<AugmentKind>(k);
   FAIL("no operation " << name);
   return {};
-}
-
-std::vector<std::uint8_t> MakeValues(int number, std::uint32_t channels) {
-  std::vector<std::uint8_t> values;
-  for (std::uint32_t y = 0; y < kDown; ++y) {
-    for (std::uint32_t x = 0; x < kAcross; ++x) {
-      for (std::uint32_t c = 0; c < channels; ++c) {
-        const std::uint32_t value = number == 0 ? (x * 37 + y * 59 + c * 83 + x * y * (c + 1)) % 256
-                                                : 60 + (x * 3 + y * 2 + c * 11) % 130;
-        values.push_back(static_cast<std::uint8_t>(value));
-      }
-    }
-  }
-  return values;
-}
-
-std::uint32_t Crc32(const std::vector<std::uint8_t>& bytes) {
-  std::uint32_t crc = ~0U;
-  for (const std::uint8_t byte : bytes) {
-    crc ^= byte;
-    for (int bit = 0; bit < 8; ++bit)
-      crc = crc >> 1 ^ ((crc & 1U) != 0 ? 0xEDB88320U : 0);
-  }
-  return ~crc;
 }
 
 struct Magnitude {
@@ -81,9 +55,10 @@ const Outcome kOutcomes[] = {
 std::vector<std::uint8_t> Run(const Transform& step, std::vector<std::uint8_t> values,
                               std::uint32_t channels, std::uint64_t position) {
   const PixelProgram program(Pipeline{step});
-  program.CheckSize(kAcross, kDown, channels);
+  program.CheckSize(kFormulaWidth, kFormulaHeight, channels);
   StepScratch scratch;
-  program.Run({values.data(), kAcross, kDown, channels}, DrawSeed(1, 2), position, scratch);
+  program.Run({values.data(), kFormulaWidth, kFormulaHeight, channels}, DrawSeed(1, 2), position,
+              scratch);
   return values;
 }
 
@@ -94,7 +69,8 @@ TEST_CASE("Magnitudes and signs are those of torchvision's tables") {
   for (const Magnitude& expected : kMagnitudes) {
     CAPTURE(expected.wide, expected.name, expected.bins, expected.bin);
     const AugmentKind kind = KindNamed(expected.name);
-    CHECK(AugmentMagnitude(kind, expected.wide, expected.bin, expected.bins, kAcross, kDown) ==
+    CHECK(AugmentMagnitude(kind, expected.wide, expected.bin, expected.bins, kFormulaWidth,
+                           kFormulaHeight) ==
           Approx(expected.value).epsilon(1e-5).margin(1e-6));  // torch counts in float32
     CHECK(AugmentHasSign(kind) == expected.has_sign);
     names.insert(expected.name);
@@ -105,28 +81,29 @@ TEST_CASE("Magnitudes and signs are those of torchvision's tables") {
 TEST_CASE("Augmenting operations give torchvision's pixels to the byte") {
   for (const Outcome& expected : kOutcomes) {
     CAPTURE(expected.name, expected.magnitude, expected.picture, expected.channels);
-    std::vector<std::uint8_t> values = MakeValues(expected.picture, expected.channels);
+    std::vector<std::uint8_t> values = FormulaPicture(expected.picture, expected.channels);
     AugmentScratch scratch;
     RunAugment(KindNamed(expected.name), expected.magnitude, false, {0, 0, 0},
-               {values.data(), kAcross, kDown, expected.channels}, scratch);
+               {values.data(), kFormulaWidth, kFormulaHeight, expected.channels}, scratch);
     CHECK(Crc32(values) == expected.checksum);
   }
 }
 
 TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly") {
   // What each operation, magnitude and sign makes of a picture; several may make the same.
-  const std::vector<std::uint8_t> before = MakeValues(0, 3);
+  const std::vector<std::uint8_t> before = FormulaPicture(0, 3);
   constexpr unsigned kBins = 4;
   std::map<std::vector<std::uint8_t>, double> chance;
   for (std::size_t k = 0; k < kAugmentKinds; ++k) {
     for (unsigned bin = 0; bin < kBins; ++bin) {
       for (const double sign : {1.0, -1.0}) {
         const auto kind = static_cast<AugmentKind>(k);
-        const double magnitude = AugmentMagnitude(kind, true, bin, kBins, kAcross, kDown);
+        const double magnitude =
+            AugmentMagnitude(kind, true, bin, kBins, kFormulaWidth, kFormulaHeight);
         std::vector<std::uint8_t> values = before;
         AugmentScratch scratch;
         RunAugment(kind, AugmentHasSign(kind) ? sign * magnitude : magnitude, false, {1, 2, 3},
-                   {values.data(), kAcross, kDown, 3}, scratch);
+                   {values.data(), kFormulaWidth, kFormulaHeight, 3}, scratch);
         chance[values] += 1.0 / (kAugmentKinds * kBins * 2);
       }
     }
@@ -146,18 +123,19 @@ TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly") {
 }
 
 TEST_CASE("RandAugment takes as many operations as it says, one after another") {
-  const std::vector<std::uint8_t> before = MakeValues(1, 3);
+  const std::vector<std::uint8_t> before = FormulaPicture(1, 3);
   // All that two operations of that magnitude can make.
   const auto once = [](const std::vector<std::uint8_t>& of) {
     std::set<std::vector<std::uint8_t>> made;
     for (std::size_t k = 0; k < kAugmentKinds; ++k) {
       for (const double sign : {1.0, -1.0}) {
         const auto kind = static_cast<AugmentKind>(k);
-        const double magnitude = AugmentMagnitude(kind, false, 9, 31, kAcross, kDown);
+        const double magnitude =
+            AugmentMagnitude(kind, false, 9, 31, kFormulaWidth, kFormulaHeight);
         std::vector<std::uint8_t> values = of;
         AugmentScratch scratch;
         RunAugment(kind, AugmentHasSign(kind) ? sign * magnitude : magnitude, true, {0, 0, 0},
-                   {values.data(), kAcross, kDown, 3}, scratch);
+                   {values.data(), kFormulaWidth, kFormulaHeight, 3}, scratch);
         made.insert(values);
       }
     }
