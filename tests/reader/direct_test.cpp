@@ -1,6 +1,5 @@
 // Reading past the page cache: LoaderOptions::direct.
 #include <cstdlib>
-#include <fstream>
 #include <numeric>
 
 #include <unistd.h>
@@ -354,38 +353,6 @@ TEST_CASE("The memory of blocks is in the bound, and the loader stays under it")
   CHECK(MappedBytes(dataset.path().string()) <= 4 * 65536);
 }
 
-TEST_CASE("A shard cut short is the same error where it is read past the page cache") {
-  for (const Verify verify : {Verify::kAlways, Verify::kNever}) {
-    for (const int cut : {0, 1, 2, 3}) {
-      const TemporaryFolder folder;
-      const std::filesystem::path path = WriteRawDataset(folder, 3000);
-      const Dataset dataset = Dataset::Open(path);
-      const std::filesystem::path file = path / dataset.shards()[0].file;
-      const auto bytes = static_cast<off_t>(dataset.shards()[0].bytes);
-      LoaderOptions options = OptionsFor(50, 2);
-      options.verify = verify;
-      options.direct = true;
-      Loader loader(dataset, options);
-      REQUIRE(PlayOn(loader, 0).samples.size() == dataset.size());
-      const off_t left[] = {0, bytes / 8192 * 4096, bytes / 8192 * 4096 + 100, bytes / 3 | 1};
-      REQUIRE(truncate(file.c_str(), left[cut]) == 0);
-      loader.Epoch(7);  // gives up what was read ahead of epoch 1
-      const Played played = PlayOn(loader, 1);
-      REQUIRE_FALSE(played.errors.empty());
-      for (const std::string& error : played.errors) {
-        REQUIRE_THAT(error, ContainsSubstring(dataset.shards()[0].file));
-        REQUIRE_THAT(error, ContainsSubstring("cut short while it was open"));
-      }
-      options.on_fault = OnFault::kSkip;
-      // A loader made now cannot open the shard at all.
-      Loader skipping(dataset, options);
-      const Played rest = PlayOn(skipping, 2);
-      REQUIRE(rest.errors.empty());
-      REQUIRE(rest.samples.size() == dataset.size() - dataset.shards()[0].samples);
-    }
-  }
-}
-
 TEST_CASE("Of a shard that is cut while it is read past the page cache, what is left is played") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 3000);
@@ -402,25 +369,6 @@ TEST_CASE("Of a shard that is cut while it is read past the page cache, what is 
   const std::size_t left = PlayOn(loader, 1).samples.size();
   CHECK(left < 3000);
   CHECK(left > 3000 - dataset.shards()[0].samples);
-}
-
-TEST_CASE("A shard that is deleted or replaced while it is read directly is read as it was") {
-  const TemporaryFolder folder;
-  const std::filesystem::path path = WriteRawDataset(folder, 3000);
-  const Dataset dataset = Dataset::Open(path);
-  const std::filesystem::path file = path / dataset.shards()[0].file;
-  LoaderOptions options = OptionsFor(50, 2);
-  options.verify = Verify::kNever;
-  options.direct = true;
-  Loader loader(dataset, options);
-  PlayOn(loader, 0);
-  std::ofstream(folder / "other") << "something else";
-  std::filesystem::rename(folder / "other", file);
-  REQUIRE(PlayOn(loader, 1).samples.size() == dataset.size());
-  std::filesystem::remove(file);
-  const Played played = PlayOn(loader, 2);
-  REQUIRE(played.samples.size() == dataset.size());
-  REQUIRE(played.errors.empty());
 }
 
 TEST_CASE("Reads that no thread could be had for are carried out by whoever submits them") {
@@ -454,62 +402,6 @@ TEST_CASE("Substitutes are the same where they are read past the page cache") {
   CHECK(played.flags == expected.flags);
   CHECK(played.errors.empty());
   CHECK(std::count(played.flags.begin(), played.flags.end(), SampleFlag::kSubstitute) == 6);
-}
-
-TEST_CASE("A missing shard costs its own samples where others are read past the page cache") {
-  const TemporaryFolder folder;
-  const std::filesystem::path path = WriteRawDataset(folder, 12'000);
-  const Dataset dataset = Dataset::Open(path);
-  std::filesystem::remove(path / dataset.shards()[1].file);
-  LoaderOptions options = OptionsFor(250, 2);
-  options.on_fault = OnFault::kSkip;
-  options.direct = true;
-  Loader loader(dataset, options);
-  CHECK(PlayOn(loader, 0).samples.size() == 12'000 - dataset.shards()[1].samples);
-  CHECK_THAT(loader.Faults().at(0).reason, ContainsSubstring("No such file"));
-}
-
-TEST_CASE("A disk that cannot read part of a shard costs no more past the page cache") {
-  const std::string script = SLUICE_EIO_FS;
-  if (std::system(("/usr/bin/python3 '" + script + "' --can > /dev/null 2>&1").c_str()) != 0) {
-    WARN("skipped: FUSE or its Python module (fuse3, python3-fusepy) is not here");
-    return;
-  }
-  const TemporaryFolder folder;
-  const std::filesystem::path path = WriteRawDataset(folder, 3000);
-  const std::filesystem::path mount = folder / "mount";
-  std::filesystem::create_directory(mount);
-  const std::string file = Dataset::Open(path).shards()[0].file;
-  const std::string start = "/usr/bin/python3 '" + script + "' '" + path.string() + "' '" +
-                            mount.string() + "' '" + file + "' 200000 240000";
-  REQUIRE(std::system(start.c_str()) == 0);
-  const auto unmount = [&] {
-    return std::system(("fusermount3 -u '" + mount.string() + "'").c_str());
-  };
-  try {
-    const Dataset dataset = Dataset::Open(mount);
-    LoaderOptions options = OptionsFor(50, 2);
-    options.verify = Verify::kNever;
-    options.direct = true;
-    Loader failing(dataset, options);
-    const Played failed = PlayOn(failing, 0);
-    CHECK_FALSE(failed.errors.empty());
-    for (const std::string& error : failed.errors) {
-      CHECK_THAT(error, ContainsSubstring(file));
-      CHECK_THAT(error, ContainsSubstring("cannot be read"));
-    }
-    options.on_fault = OnFault::kSkip;
-    Loader skipping(dataset, options);
-    const Played played = PlayOn(skipping, 0);
-    CHECK(played.errors.empty());
-    // 40,000 bytes hold some 170 samples.
-    CHECK(played.samples.size() < 2900);
-    CHECK(played.samples.size() > 1500);
-  } catch (...) {
-    unmount();
-    throw;
-  }
-  CHECK(unmount() == 0);
 }
 
 TEST_CASE("What contradicts reading past the page cache is refused") {
