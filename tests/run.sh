@@ -12,7 +12,7 @@ esac
 cd "$(dirname "$0")/.."
 
 tools/setup.sh test
-cmake --preset release -DSLUICE_BUILD_TESTS=ON -DSLUICE_UNITY_TESTS=ON
+cmake --preset release -DSLUICE_BUILD_TESTS=ON
 cmake --build build/release
 jobs=$(nproc)
 if [ $slow = yes ]; then
