@@ -65,6 +65,7 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   };
   AppendSummary summary;
   try {
+    arguments.options.direct = arguments.output.direct;
     summary = AppendToDataset(dataset, source, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
@@ -127,6 +128,7 @@ int RunAppend(AppendArguments& arguments) {
     summary = std::move(*appended);
   }
   if (arguments.repack && !RunRepack(arguments, dataset, summary.made)) return cli::kInterrupted;
+  PrintWarnings(arguments.output, summary.made);
   PrintAppend(arguments, dataset, summary, adds);
   return summary.converted.skipped.empty() ? cli::kDone : cli::kSomeLeftOut;
 }
@@ -155,6 +157,7 @@ cli::Command AddAppendCommand(CLI::App& program) {
                    arguments->seed = cli::ParseInteger(text, 0, UINT64_MAX);
                  })
       ->needs("--repack");
+  AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kAppendExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunAppend(*arguments); }};

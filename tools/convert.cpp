@@ -18,6 +18,7 @@
 #include "tools/convert_parts.h"
 #include "tools/convert_report.h"
 #include "tools/convert_source.h"
+#include "tools/edit_command.h"
 #include "tools/piped_archive.h"
 
 namespace sluice {
@@ -259,6 +260,7 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
       "--find-duplicates", options.find_duplicates,
       "look for sources that hold the same bytes and list\nthem in DATASET/duplicates.tsv; "
       "none is left out");
+  AddDirectOption(app, options.direct);
   app.add_flag("--dry-run", options.dry_run, "look, plan and count; write nothing");
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no\nprogress");
@@ -337,6 +339,7 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
     const std::optional<ConvertAccount> account = ConvertOne(arguments, part, interrupt);
     if (!account) return cli::kInterrupted;
     if (!account->summary.skipped.empty()) exit_code = cli::kSomeLeftOut;
+    if (account->summary.direct_refused) arguments.options.direct = false;  // said once
     if (several) {
       json["parts"][part.name] = ConvertJson(*account);
     } else {

@@ -20,12 +20,19 @@ void AddOutputOptions(CLI::App& app, EditOutput& output) {
   app.add_flag("--quiet", output.quiet, "print errors only");
 }
 
+void AddDirectOption(CLI::App& app, bool& direct) {
+  app.add_flag("--direct", direct,
+               "write shards past the page cache (O_DIRECT), which\nstays with what others keep in "
+               "it; changes no byte");
+}
+
 bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,
              const std::function<void(const EditHooks&)>& work) {
   const cli::Interrupt interrupt;
   cli::Progress progress(cli::ProgressStyleFor(output.json || output.quiet), activity, title);
   EditHooks hooks;
   hooks.stop = interrupt.token();
+  hooks.direct = output.direct;
   hooks.on_progress = [&progress](std::uint64_t done, std::uint64_t total) {
     progress.Update(done, total);
   };
@@ -39,6 +46,13 @@ bool RunEdit(const EditOutput& output, const std::string& activity, const std::s
   }
   progress.Erase();
   return true;
+}
+
+void PrintWarnings(const EditOutput& output, const EditSummary& summary) {
+  if (output.json || output.quiet) return;
+  for (const std::string& warning : summary.warnings) {
+    std::fprintf(stderr, "sluice: warning: %s\n", cli::Printable(warning).c_str());
+  }
 }
 
 std::string MadeLine(const std::string& dataset, const EditSummary& summary) {
@@ -60,7 +74,8 @@ nlohmann::ordered_json MadeJson(const std::string& dataset, const EditSummary& s
           {"classes", summary.classes},
           {"shards", summary.shards},
           {"shards_linked", summary.shards_linked},
-          {"bytes", summary.bytes}};
+          {"bytes", summary.bytes},
+          {"warnings", summary.warnings}};
 }
 
 }  // namespace sluice

@@ -37,6 +37,7 @@ int RunMerge(MergeArguments& arguments) {
       RunEdit(arguments.output, "merging", "merging into " + cli::Printable(out),
               [&](const EditHooks& hooks) { summary = MergeDatasets(inputs, out, hooks); });
   if (!done) return cli::kInterrupted;
+  PrintWarnings(arguments.output, summary);
   if (arguments.output.json) {
     cli::PrintJson(MadeJson(out, summary));
   } else if (!arguments.output.quiet) {
@@ -53,6 +54,7 @@ cli::Command AddMergeCommand(CLI::App& program) {
   app->add_option("DATASET", arguments->places, "datasets to merge; then NEW, a folder to create")
       ->required()
       ->type_name("... NEW");
+  AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kMergeExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunMerge(*arguments); }};

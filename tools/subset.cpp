@@ -63,6 +63,7 @@ int RunSubset(SubsetArguments& arguments) {
         summary = SubsetDataset(arguments.dataset, arguments.out, arguments.selection, hooks);
       });
   if (!done) return cli::kInterrupted;
+  PrintWarnings(arguments.output, summary);
   if (arguments.output.json) {
     cli::PrintJson(MadeJson(arguments.out, summary));
   } else if (!arguments.output.quiet) {
@@ -98,6 +99,7 @@ cli::Command AddSubsetCommand(CLI::App& program) {
                  [&selection](const std::string& text) {
                    selection.seed = cli::ParseInteger(text, 0, UINT64_MAX);
                  });
+  AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kSubsetExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunSubset(*arguments); }};

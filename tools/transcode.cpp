@@ -53,6 +53,7 @@ int RunTranscode(const CLI::App& app, TranscodeArguments& arguments) {
         summary = TranscodeDataset(arguments.dataset, arguments.out, arguments.options, hooks);
       });
   if (!done) return cli::kInterrupted;
+  PrintWarnings(arguments.output, summary.made);
   if (arguments.output.json) {
     nlohmann::ordered_json json = MadeJson(arguments.out, summary.made);
     json["images"] = summary.images;
@@ -110,6 +111,7 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
                  [&options](const std::string& text) {
                    options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
+  AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kTranscodeExamples) + cli::kExitCodeHelp);
   return {app, [app, arguments] { return RunTranscode(*app, *arguments); }};

@@ -68,9 +68,14 @@ void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLay
   }
 }
 
+std::string DirectRefusal(const std::filesystem::path& folder) {
+  return "the file system of " + folder.string() +
+         " takes no writes past the page cache (O_DIRECT); shards went through it";
+}
+
 ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& folder,
                          std::string file_name, Id128 id, std::uint32_t block_samples,
-                         std::uint64_t reserve_bytes)
+                         std::uint64_t reserve_bytes, DirectBuffer* direct)
     : schema_(schema),
       layout_(schema),
       column_fields_(ColumnFields(schema)),
@@ -83,7 +88,7 @@ ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& fold
   finished_.shard.file = std::move(file_name);
   finished_.shard.id = id;
   finished_.shard.block_samples = block_samples;
-  file_ = std::make_unique<AtomicFile>(folder / finished_.shard.file);
+  file_ = std::make_unique<AtomicFile>(folder / finished_.shard.file, direct);
   file_->Write(header);
 }
 

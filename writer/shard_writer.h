@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <memory>
 
+#include "format/disk/direct_buffer.h"
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
 #include "format/disk/shard.h"
@@ -27,12 +28,17 @@ Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
 void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
 
+// What a user is told where a DirectBuffer was refused.
+std::string DirectRefusal(const std::filesystem::path& folder);
+
 class ShardWriter {
  public:
   // `schema` is valid and outlives the writer. `reserve_bytes` are kept free, in the sense of
-  // Fits(), for the origin that Finish() will be given.
+  // Fits(), for the origin that Finish() will be given. `direct`: as of AtomicFile; a shard is a
+  // whole number of pages.
   ShardWriter(const Schema& schema, const std::filesystem::path& folder, std::string file_name,
-              Id128 id, std::uint32_t block_samples, std::uint64_t reserve_bytes = 0);
+              Id128 id, std::uint32_t block_samples, std::uint64_t reserve_bytes = 0,
+              DirectBuffer* direct = nullptr);
   ~ShardWriter();
 
   // Whether the finished file would have at most `limit` bytes if this sample were its last.

@@ -1,5 +1,6 @@
 #include "format/disk/file.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <system_error>
 
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #include <sluice/error.h>
+
+#include "format/disk/direct_buffer.h"
 
 namespace sluice {
 
@@ -112,10 +115,15 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), temporary_(path_) {
+AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct)
+    : path_(std::move(path)), temporary_(path_), direct_(direct) {
   temporary_ += kTemporarySuffix;
   file_ = FileHandle(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file_) ThrowIo(temporary_, "cannot be created", errno);
+  if (direct_ == nullptr || direct_->refused()) return;
+  // Not when it is opened: some file systems create the file first and refuse then.
+  past_cache_ = fcntl(file_.get(), F_SETFL, O_DIRECT) == 0;
+  if (!past_cache_) direct_->Refuse();
 }
 
 AtomicFile::~AtomicFile() {
@@ -123,16 +131,47 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::Write(Bytes bytes) {
+  size_ += bytes.size();
+  if (direct_ == nullptr) return Put(bytes);
+  const std::span<std::byte> memory = direct_->memory();
   while (!bytes.empty()) {
-    const ssize_t put = write(file_.get(), bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) ThrowIo(path_, "cannot be written", errno);
-    bytes = bytes.subspan(static_cast<std::size_t>(put));
-    size_ += static_cast<std::uint64_t>(put);
+    const std::size_t part = std::min(bytes.size(), memory.size() - waiting_);
+    std::copy_n(bytes.begin(), part, memory.begin() + static_cast<std::ptrdiff_t>(waiting_));
+    bytes = bytes.subspan(part);
+    waiting_ += part;
+    if (waiting_ < memory.size()) continue;
+    Put(memory);
+    waiting_ = 0;
   }
 }
 
+void AtomicFile::Put(Bytes bytes) {
+  constexpr std::size_t kAlignment = DirectBuffer::kAlignment;
+  while (!bytes.empty()) {
+    // The end of a file that has no whole number of pages, and what a write has left that took only
+    // a part of its bytes, cannot go past the cache.
+    const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment == 0;
+    if (past_cache_ && (!aligned || bytes.size() < kAlignment)) GoThroughCache();
+    const std::size_t part = past_cache_ ? bytes.size() / kAlignment * kAlignment : bytes.size();
+    const ssize_t put = write(file_.get(), bytes.data(), part);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0 && errno == EINVAL && past_cache_) {  // taken when it was asked for, but not really
+      direct_->Refuse();
+      GoThroughCache();
+      continue;
+    }
+    if (put < 0) ThrowIo(path_, "cannot be written", errno);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+void AtomicFile::GoThroughCache() {
+  past_cache_ = false;
+  if (fcntl(file_.get(), F_SETFL, 0) != 0) ThrowIo(path_, "cannot be written", errno);
+}
+
 void AtomicFile::Commit() {
+  if (direct_ != nullptr) Put(direct_->memory().first(waiting_));
   if (fsync(file_.get()) != 0) ThrowIo(path_, "cannot be synced to disk", errno);
   const int fd = file_.Release();
   if (close(fd) != 0) {
@@ -148,8 +187,8 @@ void AtomicFile::Commit() {
   SyncFolder(path_.parent_path());
 }
 
-void WriteFile(const std::filesystem::path& path, Bytes content) {
-  AtomicFile file(path);
+void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct) {
+  AtomicFile file(path, direct);
   file.Write(content);
   file.Commit();
 }

@@ -11,6 +11,8 @@
 
 namespace sluice {
 
+class DirectBuffer;
+
 // An open file descriptor.
 class FileHandle {
  public:
@@ -76,26 +78,36 @@ class MappedFile {
 // Without Commit() the temporary file is removed.
 class AtomicFile {
  public:
-  explicit AtomicFile(std::filesystem::path path);
+  // With `direct`, everything goes past the page cache, in pieces of that memory's size; it
+  // outlives the file and serves one at a time. What a file system does not take that way goes
+  // through its cache: see DirectBuffer::refused().
+  explicit AtomicFile(std::filesystem::path path, DirectBuffer* direct = nullptr);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
   void Write(Bytes bytes);
   void Commit();
+  // Bytes given to Write().
   std::uint64_t size() const noexcept { return size_; }
 
  private:
+  void Put(Bytes bytes);
+  void GoThroughCache();
+
   std::filesystem::path path_;
   std::filesystem::path temporary_;
   FileHandle file_;
   std::uint64_t size_ = 0;
+  DirectBuffer* direct_;
+  std::size_t waiting_ = 0;  // bytes in its memory
+  bool past_cache_ = false;  // the file takes aligned writes only
 };
 
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 
-// Writes a whole small file atomically.
-void WriteFile(const std::filesystem::path& path, Bytes content);
+// Writes a whole file atomically; `direct` as above.
+void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct = nullptr);
 
 // Creates a folder (its parent exists) if it is not there, and makes that durable.
 void CreateFolder(const std::filesystem::path& path);

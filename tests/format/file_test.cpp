@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "format/disk/direct_buffer.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
@@ -99,6 +100,29 @@ TEST_CASE("a file in a folder that does not exist cannot be made") {
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kNotFound);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("none/a.tmp"));
+}
+
+TEST_CASE("what is written past the page cache is what was given, whatever its size") {
+  const test::TemporaryFolder folder;
+  DirectBuffer memory;
+  for (const std::size_t size :
+       {std::size_t{0}, std::size_t{1}, std::size_t{4096}, DirectBuffer::kBytes - 1,
+        DirectBuffer::kBytes, DirectBuffer::kBytes + 1, 2 * DirectBuffer::kBytes + 5000}) {
+    std::string content(size, ' ');
+    for (std::size_t i = 0; i < size; ++i)
+      content[i] = static_cast<char>(i * 31 + i / 4096 + size);
+    AtomicFile file(folder / "a", &memory);
+    for (std::size_t at = 0; at < size; at += 300'001)
+      file.Write(AsBytes(content).subspan(at, std::min<std::size_t>(300'001, size - at)));
+    CHECK(file.size() == size);
+    file.Commit();
+    CHECK(Content(folder / "a") == content);
+  }
+  {
+    AtomicFile file(folder / "b", &memory);
+    file.Write(std::vector<std::byte>(2 * DirectBuffer::kBytes));
+  }
+  CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("a write that fails is an error with the file's name and the reason") {

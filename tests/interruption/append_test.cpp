@@ -26,7 +26,8 @@ using Clock = std::chrono::steady_clock;
 // A dataset of one shard, and pictures that make `shards` more.
 class Addition {
  public:
-  explicit Addition(int shards) {
+  // `direct`: shards are added past the page cache, but not those of after().
+  Addition(int shards, bool direct) {
     WriteClasses(folder_ / "first", 2, 60, 50);
     WriteClasses(folder_ / "second", (shards * 8 + 2) / 3, 50, 60);
     REQUIRE(Sluice({"convert", (folder_ / "first").string(), (folder_ / "before").string(),
@@ -38,11 +39,13 @@ class Addition {
     after_ = ContentsOf(data);
     all_ = Dataset::Open(data).size();
     REQUIRE(after_.size() >= before_.size() + 1 + static_cast<std::size_t>(shards));
+    direct_ = direct;
   }
 
   const TemporaryFolder& folder() const { return folder_; }
   const Contents& before() const { return before_; }
   const Contents& after() const { return after_; }
+  bool direct() const { return direct_; }
   std::filesystem::path source() const { return folder_ / "second"; }
 
   // The dataset as it was, in a folder of its own, where what is made beside it lies as well.
@@ -58,7 +61,9 @@ class Addition {
   }
 
   Words Command(const std::filesystem::path& data) const {
-    return {"append", source().string(), data.string(), "--threads", "2"};
+    Words words = {"append", source().string(), data.string(), "--threads", "2"};
+    if (direct_) words.emplace_back("--direct");
+    return words;
   }
   Outcome Run(const std::filesystem::path& data, const std::string& action = {},
               const std::filesystem::path& record = {}) const {
@@ -89,12 +94,13 @@ class Addition {
 
  private:
   TemporaryFolder folder_;
+  bool direct_ = false;
   Contents before_, after_;
   std::uint64_t all_ = 0;  // samples
 };
 
-void KillBeforeCalls(int shards, std::size_t first, std::size_t step) {
-  const Addition addition(shards);
+void KillBeforeCalls(int shards, bool direct, std::size_t first, std::size_t step) {
+  const Addition addition(shards, direct);
   const auto record = addition.folder() / "record";
   REQUIRE(addition.Run(addition.Fresh(), "", record).exit_code == 0);
   const std::size_t calls = ReadRecord(record).size();
@@ -108,8 +114,8 @@ void KillBeforeCalls(int shards, std::size_t first, std::size_t step) {
   }
 }
 
-void KillAdditions(int kills) {
-  const Addition addition(3);
+void KillAdditions(int kills, bool direct) {
+  const Addition addition(3, direct);
   const Clock::time_point start = Clock::now();
   REQUIRE(addition.Run(addition.Fresh()).exit_code == 0);
   const double whole = std::chrono::duration<double>(Clock::now() - start).count();
@@ -190,6 +196,7 @@ class AppendReplay {
     addition_.CheckWhole(path);
     ConvertOptions options;
     options.threads = 2;
+    options.direct = addition_.direct();
     try {
       AppendToDataset(path, addition_.source(), options);
     } catch (const Error& error) {
@@ -208,28 +215,28 @@ class AppendReplay {
 }  // namespace
 
 TEST_CASE("an addition killed before some of its file calls leaves a whole dataset and goes on") {
-  KillBeforeCalls(2, 4, 9);
+  KillBeforeCalls(2, GENERATE(false, true), 4, 17);
 }
 
 TEST_CASE("an addition killed before any of its file calls goes on", "[slow]") {
-  KillBeforeCalls(3, 0, 1);
+  KillBeforeCalls(3, GENERATE(false, true), 0, 1);
 }
 
 TEST_CASE("an addition killed at a random time goes on") {
-  KillAdditions(3);
+  KillAdditions(2, GENERATE(false, true));
 }
 
 TEST_CASE("additions killed 100 times at random go on", "[slow]") {
-  KillAdditions(100);
+  KillAdditions(50, GENERATE(false, true));
 }
 
 TEST_CASE("a power loss at any moment of an addition leaves a whole dataset that goes on") {
-  const Addition addition(1);
-  AppendReplay(addition, 11).Run();
+  const Addition addition(1, GENERATE(false, true));
+  AppendReplay(addition, 19).Run();
 }
 
 TEST_CASE("each state a disk may hold after an addition lost power goes on", "[slow]") {
-  const Addition addition(2);
+  const Addition addition(2, GENERATE(false, true));
   AppendReplay(addition, 1).Run();
 }
 

@@ -14,7 +14,7 @@ namespace {
 constexpr int kSamplesOfShard = 8;  // of raw 200x160 pictures, in a megabyte
 }
 
-Conversion::Conversion(int shards) {
+Conversion::Conversion(int shards, bool direct) {
   WriteClasses(source(), (shards * kSamplesOfShard + 2) / 3, 60, 50);
   WriteBytes(source() / "cat/broken.jpg", TruncatedJpeg());
   WriteBytes(source() / "owl/broken.jpg", TruncatedJpeg());
@@ -23,11 +23,14 @@ Conversion::Conversion(int shards) {
   REQUIRE(outcome.exit_code == 3);
   expected_ = ContentsOf(folder_ / "expected");
   REQUIRE(expected_.size() >= static_cast<std::size_t>(shards) + 3);
+  direct_ = direct;
 }
 
 Words Conversion::Command(const std::filesystem::path& data) const {
-  return {"convert", source().string(), data.string(), "--size",    "200x160", "--image",
-          "raw",     "--shard-size",    "1MB",         "--threads", "2"};
+  Words words = {"convert", source().string(), data.string(), "--size",    "200x160", "--image",
+                 "raw",     "--shard-size",    "1MB",         "--threads", "2"};
+  if (direct_) words.emplace_back("--direct");
+  return words;
 }
 
 RunOptions Conversion::WithSeam(const std::filesystem::path& data, const std::string& action,

@@ -12,13 +12,15 @@ using Contents = std::map<std::string, std::string>;  // file name -> content
 
 class Conversion {
  public:
-  // At least `shards` shards of eight raw pictures each; two sources are broken.
-  explicit Conversion(int shards);
+  // At least `shards` shards of eight raw pictures each; two sources are broken. `direct`: shards
+  // are written past the page cache, but not those of expected().
+  explicit Conversion(int shards, bool direct = false);
 
   const TemporaryFolder& folder() const noexcept { return folder_; }
   std::filesystem::path source() const { return folder_ / "source"; }
   // What an uninterrupted run leaves in its folder.
   const Contents& expected() const noexcept { return expected_; }
+  bool direct() const noexcept { return direct_; }
 
   Words Command(const std::filesystem::path& data) const;
   // Runs the command. `action`: for the seam (file_record.h), empty for none; `record`: likewise.
@@ -35,6 +37,7 @@ class Conversion {
 
  private:
   TemporaryFolder folder_;
+  bool direct_ = false;
   Contents expected_;
 };
 

@@ -9,7 +9,10 @@
 //                       "fail:N:ERRNO": call N fails with that number, "fail-all:N:ERRNO": that and
 //                       all later ones that write, create, rename or sync;
 //                       "short:N": call N, if it is a write, takes half of its bytes;
-//                       "space:BYTES": writes beyond so many bytes fail with ENOSPC
+//                       "space:BYTES": writes beyond so many bytes fail with ENOSPC;
+//                       "no-direct:0": no file can be written past the page cache (O_DIRECT);
+//                       "no-direct:1": it seems so, but no write is taken
+// Past the page cache a part of a write is whole pages, as on a disk.
 #pragma once
 
 #include <cstdint>

@@ -145,6 +145,22 @@ int Open(int at, const char* path, int flags, mode_t mode) {
   return fd;
 }
 
+int Control(int fd, int command, long argument) {
+  Prepare();
+  const bool refused =
+      command == F_SETFL && (argument & O_DIRECT) != 0 && Is("no-direct") && seam.number == 0;
+  return refused ? Fail(EINVAL) : static_cast<int>(syscall(SYS_fcntl, fd, command, argument));
+}
+
+bool GoesPastTheCache(int fd) {
+  return (syscall(SYS_fcntl, fd, F_GETFL, 0) & O_DIRECT) != 0;
+}
+
+// What a write takes that does not take all of it.
+std::size_t PartOf(std::size_t size, bool past_the_cache) {
+  return past_the_cache ? size / 4096 * 4096 : size;
+}
+
 OpenFile* Find(int fd) {
   return fd >= 0 && fd < kMaxFiles && seam.files[fd].open ? &seam.files[fd] : nullptr;
 }
@@ -157,12 +173,17 @@ ssize_t Write(int fd, const void* data, std::size_t size, long long offset) {
   if (Find(fd) == nullptr) return real(size);
   const std::lock_guard lock(seam.mutex);
   const long long number = seam.calls;
+  const bool direct = GoesPastTheCache(fd);
   if (const int error = Before(true)) return Fail(error);
-  if (Is("short") && number == seam.number && size > 1) size /= 2;
+  if (Is("no-direct") && direct) return Fail(EINVAL);
+  if (Is("short") && number == seam.number && size > 1 && PartOf(size / 2, direct) > 0) {
+    size = PartOf(size / 2, direct);
+  }
   if (Is("space")) {
     const long long left = seam.number - seam.written;
     if (left <= 0) return Fail(ENOSPC);
-    if (static_cast<long long>(size) > left) size = static_cast<std::size_t>(left);
+    if (static_cast<long long>(size) > left) size = PartOf(static_cast<std::size_t>(left), direct);
+    if (size == 0) return Fail(ENOSPC);
   }
   const long long from = offset < 0 ? syscall(SYS_lseek, fd, 0, SEEK_CUR) : offset;
   const ssize_t put = real(size);
@@ -240,6 +261,20 @@ int openat(int at, const char* path, int flags, ...) {
   const mode_t mode = (flags & O_CREAT) != 0 ? va_arg(rest, mode_t) : 0;
   va_end(rest);
   return Open(at, path, flags, mode);
+}
+int fcntl(int fd, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  const long argument = va_arg(rest, long);
+  va_end(rest);
+  return Control(fd, command, argument);
+}
+int fcntl64(int fd, int command, ...) {
+  va_list rest;
+  va_start(rest, command);
+  const long argument = va_arg(rest, long);
+  va_end(rest);
+  return Control(fd, command, argument);
 }
 ssize_t write(int fd, const void* data, std::size_t size) {
   return Write(fd, data, size, -1);

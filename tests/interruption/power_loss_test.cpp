@@ -25,6 +25,7 @@ void Resume(const Conversion& conversion, const std::filesystem::path& data) {
   options.image = ImageCodec::kRaw;
   options.shard_bytes = 1'000'000;
   options.threads = 2;
+  options.direct = conversion.direct();
   Convert(conversion.source(), data, options);
 }
 
@@ -103,8 +104,8 @@ class Replay {
 };
 
 // An uninterrupted run, and one that was killed before call `kill` and gone on with.
-void ReplayConversions(int shards, std::size_t every, const std::vector<int>& kills) {
-  const Conversion conversion(shards);
+void ReplayConversions(int shards, bool direct, std::size_t every, const std::vector<int>& kills) {
+  const Conversion conversion(shards, direct);
   Replay replay(conversion, every);
   const auto data = conversion.folder() / "recorded";
   const auto record = conversion.folder() / "record";
@@ -124,14 +125,14 @@ void ReplayConversions(int shards, std::size_t every, const std::vector<int>& ki
 }  // namespace
 
 TEST_CASE("a power loss at any moment leaves a folder that a conversion goes on from") {
-  ReplayConversions(2, 9, {20});
+  ReplayConversions(2, GENERATE(false, true), 17, {20});
 }
 
 TEST_CASE("each state a disk may hold after a power loss is gone on from", "[slow]") {
   std::vector<int> kills;
   for (int call = 1; call < 60; ++call)
     kills.push_back(call);
-  ReplayConversions(3, 1, kills);
+  ReplayConversions(3, GENERATE(false, true), 1, kills);
 }
 
 }  // namespace sluice::test

@@ -37,6 +37,7 @@ Conversion::Conversion(const DatasetFolder& dataset, const SourceList& sources,
       hooks_(hooks),
       made_(plan.shards()) {
   progress_.samples_total = plan.samples;
+  if (options.direct) direct_.emplace();
 }
 
 void Conversion::FailOn(std::uint64_t position, const std::string& reason) const {
@@ -98,7 +99,9 @@ void Conversion::Run(unsigned threads) {
 void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   const auto shard = static_cast<std::uint32_t>(position / plan_.shard_samples);
   const std::uint64_t within = position % plan_.shard_samples;
-  if (within == 0) writing_.emplace(plan_, schema_, dataset_.path(), shard);
+  if (within == 0) {
+    writing_.emplace(plan_, schema_, dataset_.path(), shard, direct_ ? &*direct_ : nullptr);
+  }
   const Source& source = sources_.sources[order_[position]];
   if (outcome.reason.empty()) {
     writing_->Add(std::move(outcome), source.bytes);
@@ -153,6 +156,8 @@ void Conversion::Finish(ConvertSummary& summary) {
   summary.class_counts = manifest.class_counts;
   summary.shards = manifest.shards.size();
   AddSuspicions(options_, summary);
+  summary.direct_refused = direct_ && direct_->refused();
+  if (summary.direct_refused) summary.warnings.push_back(DirectRefusal(dataset_.path()));
   dataset_.Write(kSkippedName, SkippedTable(summary.skipped, summary.passed_over));
   if (options_.find_duplicates) {
     dataset_.Write(kDuplicatesName, DuplicatesTable(summary.duplicates));

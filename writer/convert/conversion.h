@@ -42,6 +42,7 @@ class Conversion {
   const ConvertHooks& hooks_;
 
   std::vector<std::optional<MadeShard>> made_;  // by planned shard
+  std::optional<DirectBuffer> direct_;          // where shards go past the page cache
   std::optional<PlannedShardWriter> writing_;   // the shard in hand
   ConvertProgress progress_;
   std::uint64_t finished_bytes_ = 0;  // of finished shards

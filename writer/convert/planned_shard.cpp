@@ -15,8 +15,9 @@ Bytes Identity(const Plan& plan) noexcept {
 }  // namespace
 
 PlannedShardWriter::PlannedShardWriter(const Plan& plan, const Schema& schema,
-                                       const std::filesystem::path& folder, std::uint32_t shard)
-    : plan_(plan), schema_(schema), folder_(folder) {
+                                       const std::filesystem::path& folder, std::uint32_t shard,
+                                       DirectBuffer* direct)
+    : plan_(plan), schema_(schema), folder_(folder), direct_(direct) {
   made_.origin.shard = shard;
 }
 
@@ -24,7 +25,7 @@ void PlannedShardWriter::BeginPart() {
   const Origin& origin = made_.origin;
   part_.emplace(schema_, folder_, ShardFileName(origin.shard, origin.part),
                 ShardId(Identity(plan_), origin.shard, origin.part), plan_.block_samples,
-                OriginBound(plan_.SamplesOf(origin.shard)));
+                OriginBound(plan_.SamplesOf(origin.shard)), direct_);
 }
 
 void PlannedShardWriter::Add(Outcome outcome, std::uint64_t source_bytes) {

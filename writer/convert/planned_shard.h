@@ -22,9 +22,9 @@ struct MadeShard {
 
 class PlannedShardWriter {
  public:
-  // Everything given outlives the writer.
+  // Everything given outlives the writer; `direct`: as of AtomicFile, or nullptr.
   PlannedShardWriter(const Plan& plan, const Schema& schema, const std::filesystem::path& folder,
-                     std::uint32_t shard);
+                     std::uint32_t shard, DirectBuffer* direct);
 
   // An outcome without a reason.
   void Add(Outcome outcome, std::uint64_t source_bytes);
@@ -39,6 +39,7 @@ class PlannedShardWriter {
   const Plan& plan_;
   const Schema& schema_;
   const std::filesystem::path& folder_;
+  DirectBuffer* direct_;
   MadeShard made_;
   std::uint64_t finished_bytes_ = 0;
   std::optional<ShardWriter> part_;

@@ -21,6 +21,7 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given) 
   options.threads = given.threads;
   options.on_error = given.on_error;
   options.max_pixels = given.max_pixels;
+  options.direct = given.direct;
   return options;
 }
 
@@ -43,8 +44,8 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
 }
 
 // The dataset as it will be, held against what was converted.
-NewManifest BeginAdding(const std::filesystem::path& folder, const Manifest& added) {
-  NewManifest adding(folder, true);
+NewManifest BeginAdding(const std::filesystem::path& folder, const Manifest& added, bool direct) {
+  NewManifest adding(folder, true, direct);
   if (adding.manifest().schema != added.schema) {
     throw Error(ErrorCode::kInvalidArgument, folder.string(),
                 "what was converted has other fields than the dataset; `sluice merge` reconciles "
@@ -80,12 +81,13 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
       throw Error(ErrorCode::kInvalidArgument, folder.string(),
                   "holds these samples already (" + file + ")");
     }
-    NewManifest adding = BeginAdding(folder, added.manifest);
+    NewManifest adding = BeginAdding(folder, added.manifest, options.direct);
     for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {
       const std::string& file = added.manifest.shards[s].file;
       adding.Take(staging / file, SurveyShard(added.Open(s), file));
     }
     summary.made = adding.Finish();
+    if (summary.converted.direct_refused) summary.made.warnings.push_back(DirectRefusal(folder));
   }
   RemoveConversion(staging);
   return summary;

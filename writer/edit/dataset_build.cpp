@@ -18,6 +18,7 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
       manifest_(BeginManifest(name, schema)),
       schema_(schema),
       total_(total) {
+  if (hooks.direct) direct_.emplace();
   CreateFolder(folder);
   if (!std::filesystem::is_empty(folder)) {
     throw Error(ErrorCode::kExists, folder.string(),
@@ -53,7 +54,7 @@ void DatasetBuild::Append(FinishedShard finished) {
 
 void DatasetBuild::Link(const std::filesystem::path& shard, FinishedShard survey) {
   survey.shard.file = NextName();
-  LinkOrCopy(shard, folder_ / survey.shard.file);
+  LinkOrCopy(shard, folder_ / survey.shard.file, direct_ ? &*direct_ : nullptr);
   const std::uint64_t samples = survey.shard.samples;
   Append(std::move(survey));
   ++linked_;
@@ -73,7 +74,8 @@ void DatasetBuild::Add(EncodedSample sample) {
   }
   if (!shard_) {
     shard_.emplace(schema_, folder_, NextName(),
-                   ShardId(std::as_bytes(std::span(id_.bytes)), 0, part_), block_samples_);
+                   ShardId(std::as_bytes(std::span(id_.bytes)), 0, part_), block_samples_, 0,
+                   direct_ ? &*direct_ : nullptr);
     ++part_;
   }
   shard_->Add(std::move(sample));
@@ -96,6 +98,7 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   summary.samples = manifest_.samples;
   summary.shards = manifest_.shards.size();
   summary.shards_linked = linked_;
+  if (direct_ && direct_->refused()) summary.warnings.push_back(DirectRefusal(folder_));
   for (const ManifestShard& shard : manifest_.shards)
     summary.bytes += shard.bytes;
   const std::size_t label = ClassField(schema_);
@@ -103,12 +106,13 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   return summary;
 }
 
-void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to) {
+void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
+                DirectBuffer* direct) {
   std::error_code error;
   std::filesystem::create_hard_link(from, to, error);
   if (!error) return;
   const MappedFile file(from);
-  WriteFile(to, file.bytes());
+  WriteFile(to, file.bytes(), direct);
 }
 
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs) {

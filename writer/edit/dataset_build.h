@@ -45,7 +45,8 @@ class DatasetBuild {
   const EditHooks& hooks_;
   Manifest manifest_;
   Schema schema_;
-  Id128 id_;  // of the planned shard in hand
+  std::optional<DirectBuffer> direct_;  // where shards go past the page cache
+  Id128 id_;                            // of the planned shard in hand
   std::uint32_t block_samples_ = 0;
   std::uint32_t part_ = 0;
   std::optional<ShardWriter> shard_;
@@ -54,8 +55,10 @@ class DatasetBuild {
   std::uint64_t linked_ = 0;
 };
 
-// Gives a file a second name, or where that cannot be a copy that is on disk when this returns.
-void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to);
+// Gives a file a second name, or where that cannot be a copy that is on disk when this returns;
+// `direct` as of AtomicFile.
+void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
+                DirectBuffer* direct);
 
 // "merge" and the like, with the ids of the datasets it was made from.
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs);

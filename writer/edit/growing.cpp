@@ -35,8 +35,9 @@ std::set<std::string> NamesInUse(const std::filesystem::path& folder) {
 
 }  // namespace
 
-NewManifest::NewManifest(const std::filesystem::path& folder, bool with_shards)
+NewManifest::NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct)
     : folder_(folder), manifest_(ReadManifest(folder, old_id_)), used_(NamesInUse(folder)) {
+  if (direct) direct_.emplace();
   next_ = static_cast<std::uint32_t>(manifest_.shards.size());
   if (with_shards) return;
   Manifest empty = BeginManifest(manifest_.name, manifest_.schema);
@@ -59,7 +60,7 @@ void NewManifest::Take(const std::filesystem::path& from, FinishedShard survey) 
   // A call that was killed may have left a file of that name that no manifest knows.
   const std::filesystem::path to = folder_ / survey.shard.file;
   std::filesystem::remove(to);
-  LinkOrCopy(from, to);
+  LinkOrCopy(from, to, direct_ ? &*direct_ : nullptr);
   AddShard(survey, manifest_);
 }
 

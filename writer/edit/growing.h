@@ -4,6 +4,7 @@
 // shard that it names.
 #pragma once
 
+#include <optional>
 #include <set>
 
 #include <sluice/dataset_edit.h>
@@ -15,8 +16,9 @@ namespace sluice {
 
 class NewManifest {
  public:
-  // Begins with the shards of `folder`'s manifest, or with none of them.
-  NewManifest(const std::filesystem::path& folder, bool with_shards);
+  // Begins with the shards of `folder`'s manifest, or with none of them. `direct`: shards that
+  // cannot be linked are copied past the page cache.
+  NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct);
 
   const Manifest& manifest() const noexcept { return manifest_; }
   void SetMade(std::string made) { manifest_.made = std::move(made); }
@@ -36,6 +38,7 @@ class NewManifest {
   Manifest manifest_;
   std::set<std::string> used_;  // names of shards that a manifest of the folder knows
   std::uint32_t next_ = 0;
+  std::optional<DirectBuffer> direct_;
 };
 
 EditSummary Summarize(const Manifest& manifest);

@@ -114,8 +114,8 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
                        stored.manifest.samples, hooks);
     WriteShards(stored, seed, build);
     const std::string made = MadeByRepack(stored.manifest.made, stored.id, seed);
-    build.Finish(made);
-    NewManifest manifest(folder, false);
+    std::vector<std::string> warnings = build.Finish(made).warnings;
+    NewManifest manifest(folder, false, hooks.direct);
     manifest.SetMade(made);
     const StoredDataset fresh(staging);
     for (std::size_t s = 0; s < fresh.manifest.shards.size(); ++s) {
@@ -123,6 +123,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
       manifest.Take(staging / file, SurveyShard(fresh.Open(s), file));
     }
     summary = manifest.Finish();
+    summary.warnings = std::move(warnings);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove_all(staging, ignored);

@@ -76,6 +76,9 @@ struct ConvertOptions {
   std::uint64_t max_pixels = 178'000'000;  // a larger source is refused before memory is taken
   bool dry_run = false;                    // look, plan and count; write nothing
   bool find_duplicates = false;  // look for sources that hold the same bytes; none is left out
+  // Writes shards past the page cache (O_DIRECT) and leaves that to what others keep in it. Changes
+  // no byte. On a file system that refuses they go through the cache, which a warning says.
+  bool direct = false;
 };
 
 struct ConvertProgress {
@@ -117,6 +120,7 @@ struct ConvertSummary {
   std::uint64_t smaller = 0;
   // `find_duplicates`: groups of sources that hold the same bytes, also listed in duplicates.tsv.
   std::vector<std::vector<Duplicate>> duplicates;
+  bool direct_refused = false;  // `direct`, and the file system would not; also a warning
   std::vector<std::string> warnings;
   std::uint32_t block_samples = 0;
   std::uint64_t shard_samples = 0;  // planned samples in a shard
@@ -153,7 +157,8 @@ struct ConvertHooks {
 // left out.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 64 MiB of finished samples
-// + one block, twice), about 100 bytes for each source, and the values of a table.
+// + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a
+// MiB.
 //
 // Errors: kInvalidArgument (an option, the folder's layout, a column that is not there, `dataset`
 // inside `source`), kNotFound (no such source, no image in it), kExists, kState (stopped, or

@@ -25,6 +25,7 @@ struct EditHooks {
   // Samples done and in all; called on the thread that called.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
   std::stop_token stop;  // ends the work with Error(kState)
+  bool direct = false;   // as ConvertOptions::direct, of shards that are not linked
 };
 
 struct EditSummary {
@@ -34,6 +35,7 @@ struct EditSummary {
   std::uint64_t shards_linked = 0;  // taken over as they are, without a copy (or with, on another
                                     // file system)
   std::vector<std::string> classes;
+  std::vector<std::string> warnings;
 };
 
 // All samples of `inputs` (at least one), in that order. Fields must agree in everything but the
@@ -111,8 +113,8 @@ struct AppendSummary {
 // manifest is replaced by one that names all of them, the old one stays as manifest-ID.json, and
 // whoever has the dataset open goes on undisturbed. Classes must be among the dataset's. The
 // conversion is made in `dataset` + ".append", which goes at the end; an interrupted call goes on
-// from there. `threads`, `on_error` and `max_pixels` are taken from `options`, and of a dataset
-// that was not converted everything.
+// from there. `threads`, `on_error`, `max_pixels` and `direct` are taken from `options`, and of a
+// dataset that was not converted everything.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 

@@ -1,0 +1,112 @@
+// Shards that are written past the page cache.
+#include <algorithm>
+#include <memory>
+#include <optional>
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <sluice/convert.h>
+#include <sluice/dataset_edit.h>
+
+#include "format/disk/direct_buffer.h"
+#include "format/disk/file.h"
+#include "tests/catch.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+namespace {
+
+// Forty samples of 96 kB, in shards of a megabyte.
+void WriteRawSources(const std::filesystem::path& folder) {
+  for (std::uint64_t i = 0; i < 40; ++i)
+    WriteSource(folder / (std::to_string(i) + ".png"), MakePng(MakePicture(200, 160, 3, i)));
+}
+
+ConvertOptions RawShards(bool direct) {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.image = ImageCodec::kRaw;
+  options.shard_bytes = 1'000'000;
+  options.threads = 2;
+  options.direct = direct;
+  return options;
+}
+
+// Pages of the file that the page cache holds.
+std::size_t CachedPages(const std::filesystem::path& path) {
+  const FileHandle file = OpenForReading(path);
+  const std::size_t size = std::filesystem::file_size(path);
+  void* const memory = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
+  REQUIRE(memory != MAP_FAILED);
+  std::vector<unsigned char> pages((size + 4095) / 4096);
+  const int asked = mincore(memory, size, pages.data());
+  munmap(memory, size);
+  REQUIRE(asked == 0);
+  return static_cast<std::size_t>(
+      std::count_if(pages.begin(), pages.end(), [](unsigned char page) { return page & 1; }));
+}
+
+std::size_t CachedPagesOfShards(const std::filesystem::path& dataset) {
+  std::size_t pages = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(dataset)) {
+    if (entry.path().extension() == ".sluice") pages += CachedPages(entry.path());
+  }
+  return pages;
+}
+
+// Whether a file of this test's own making stays out of the page cache here.
+bool StaysOutOfTheCache(const std::filesystem::path& path) {
+  const DirectBuffer memory;
+  std::fill(memory.memory().begin(), memory.memory().end(), std::byte{7});
+  const FileHandle file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_DIRECT, 0666));
+  if (!file) return false;
+  const ssize_t put = write(file.get(), memory.memory().data(), memory.memory().size());
+  return put == static_cast<ssize_t>(memory.memory().size()) && fsync(file.get()) == 0 &&
+         CachedPages(path) == 0;
+}
+
+}  // namespace
+
+TEST_CASE("option direct changes no byte, and what was begun without it is gone on with") {
+  const TemporaryFolder folder;
+  WriteRawSources(folder / "source");
+  const ConvertSummary plain = Convert(folder / "source", folder / "plain", RawShards(false));
+  REQUIRE(plain.shards > 3);
+  Convert(folder / "source", folder / "direct", RawShards(true));
+  const auto expected = ContentsOf(folder / "plain");
+  CHECK(ContentsOf(folder / "direct") == expected);
+  std::filesystem::remove(folder / "plain" / "manifest.json");
+  std::filesystem::remove(folder / "plain" / "shard-00001.sluice");
+  Convert(folder / "source", folder / "plain", RawShards(true));
+  CHECK(ContentsOf(folder / "plain") == expected);
+}
+
+TEST_CASE("shards written directly are not in the page cache") {
+  const TemporaryFolder folder;
+  if (!StaysOutOfTheCache(folder / "probe")) {
+    WARN("skipped: this file system writes nothing past the page cache");
+    return;
+  }
+  WriteRawSources(folder / "source");
+  const ConvertSummary summary = Convert(folder / "source", folder / "direct", RawShards(true));
+  CHECK_FALSE(summary.direct_refused);
+  CHECK(summary.warnings.empty());
+  CHECK(CachedPagesOfShards(folder / "direct") == 0);
+  // As they are without the option, unless memory was scarce.
+  Convert(folder / "source", folder / "plain", RawShards(false));
+  if (CachedPagesOfShards(folder / "plain") == 0) WARN("nothing stays in the page cache here");
+  // Nor are those of a dataset made of this one.
+  EditHooks hooks;
+  hooks.direct = true;
+  Selection selection;
+  selection.count = 30;
+  SubsetDataset(folder / "direct", folder / "subset", selection, hooks);
+  CHECK(CachedPagesOfShards(folder / "subset") == 0);
+}
+
+}  // namespace sluice::test
