@@ -17,6 +17,7 @@
 #include "tools/cli/progress.h"
 #include "tools/convert_parts.h"
 #include "tools/convert_report.h"
+#include "tools/convert_shared.h"
 #include "tools/convert_source.h"
 #include "tools/edit_command.h"
 #include "tools/piped_archive.h"
@@ -258,8 +259,8 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
             });
   app.add_flag(
       "--find-duplicates", options.find_duplicates,
-      "look for sources that hold the same bytes and list\nthem in DATASET/duplicates.tsv; "
-      "none is left out");
+      "look for sources that hold the same bytes and list\nthem in DATASET/duplicates.tsv, also "
+      "those that several\nparts have; none is left out");
   AddDirectOption(app, options.direct);
   app.add_flag("--dry-run", options.dry_run, "look, plan and count; write nothing");
   app.add_flag("--json", arguments.json,
@@ -322,6 +323,27 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
   return account;
 }
 
+// Says which pictures the parts share; false if it was interrupted, which has been said then.
+bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertPart>& parts,
+                   const cli::Interrupt& interrupt, nlohmann::ordered_json& json) {
+  const std::string& folder = arguments.source.places.back();
+  SharedImages shared;
+  try {
+    shared = LookForSharedImages(parts, folder, arguments.options, interrupt.token());
+  } catch (const Error& error) {
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
+    std::fprintf(stderr,
+                 "sluice: interrupted while looking for duplicates among the parts, which "
+                 "are done\n");
+    return false;
+  }
+  json["shared"] = SharedJson(shared);
+  json["warnings"] = nlohmann::ordered_json::array();
+  if (!shared.empty()) json["warnings"].push_back(SharedWarning(shared));
+  if (!arguments.json && !arguments.quiet) PrintShared(shared, folder, arguments.options.dry_run);
+  return true;
+}
+
 int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   Complete(app, arguments);
   const cli::Interrupt interrupt;
@@ -345,6 +367,10 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
     } else {
       json = ConvertJson(*account);
     }
+  }
+  if (several && arguments.options.find_duplicates &&
+      !LookForShared(arguments, parts, interrupt, json)) {
+    return cli::kInterrupted;
   }
   if (arguments.json) cli::PrintJson(json);
   return exit_code;

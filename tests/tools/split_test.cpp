@@ -1,4 +1,5 @@
 // sluice convert --split, and several folders at once.
+#include <fstream>
 #include <set>
 
 #include <sluice/dataset.h>
@@ -70,6 +71,80 @@ TEST_CASE("several folders become a dataset each, and number their classes alike
   CHECK(Dataset::Open(folder / "data/train").class_counts() == Counts{1, 0, 1});
   CHECK(Dataset::Open(folder / "data/val").class_counts() == Counts{0, 1, 1});
   CHECK(Sluice({"convert", at("train"), at("val"), at("data2"), "--split", "a=1"}).exit_code == 2);
+}
+
+TEST_CASE("pictures that lie in several parts of a split are named with both sides") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  WriteClasses(at("source"), 10, 20, 16);
+  // Each part has some of these, whichever way they fall.
+  for (int i = 0; i < 8; ++i)
+    WriteJpeg(folder / ("source/owl/same" + std::to_string(i) + ".jpg"), MakePicture(24, 24));
+  const Words words = {"convert", at("source"),        at("data"),
+                       "--split", "train=0.5,val=0.5", "--find-duplicates"};
+  const Outcome outcome = Sluice(words);
+  CHECK(outcome.exit_code == 0);
+  std::string trained;
+  std::string tested;
+  for (const auto& [part, key] : {std::pair("train", &trained), std::pair("val", &tested)}) {
+    for (const std::string& one : KeysOf(folder / "data" / part)) {
+      if (key->empty() && one.starts_with("owl/same")) *key = part + (": " + one);
+    }
+  }
+  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring(
+                              "1 picture lies in more than one part with the same bytes, such as " +
+                              trained + " and " + tested));
+  std::ifstream list(folder / "data/duplicates.tsv");
+  std::string line;
+  std::getline(list, line);
+  CHECK(line == "group\tpart\tpath\tclass");
+  std::set<std::string> parts;
+  std::size_t lines = 0;
+  for (; std::getline(list, line); ++lines) {
+    CHECK(line.starts_with("0\t"));
+    CHECK(line.ends_with("\towl"));
+    parts.insert(line.substr(2, line.find('\t', 2) - 2));
+  }
+  CHECK(lines == 8);
+  CHECK(parts == std::set<std::string>{"train", "val"});
+  // A dry run says the same and writes nothing.
+  const Outcome dry = Sluice({"convert", at("source"), at("dry"), "--split", "train=0.5,val=0.5",
+                              "--find-duplicates", "--dry-run", "--json"});
+  CHECK(JsonOf(dry)["shared"].size() == 1);
+  CHECK(JsonOf(dry)["shared"][0].size() == 8);
+  CHECK_FALSE(std::filesystem::exists(folder / "dry"));
+}
+
+TEST_CASE("pictures that several folders share are found, others of the same size are not") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  const auto picture = [](char value) {  // a BMP of one pixel, so that all have one size
+    std::string bmp("BM\x3A\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\1\0\0\0\1\0\0\0\1\0\x18\0", 30);
+    bmp.resize(54);
+    return bmp + std::string(3, value) + '\0';
+  };
+  WriteBytes(folder / "train/cat/1.bmp", picture('a'));
+  WriteBytes(folder / "train/cat/2.bmp", picture('b'));
+  WriteBytes(folder / "train/owl/2.bmp", picture('b'));  // twice, but in one part
+  WriteBytes(folder / "val/owl/9.bmp", picture('a'));
+  WriteBytes(folder / "val/owl/8.bmp", picture('c'));
+  const Outcome outcome =
+      Sluice({"convert", at("train"), at("val"), at("data"), "--find-duplicates", "--json"});
+  CHECK(outcome.exit_code == 0);
+  const nlohmann::json answer = JsonOf(outcome);
+  CHECK(answer["shared"] ==
+        nlohmann::json::parse(R"([[{"part":"train","path":"cat/1.bmp","class":"cat"},
+                                   {"part":"val","path":"owl/9.bmp","class":"owl"}]])"));
+  CHECK(answer["warnings"][0] ==
+        "1 picture lies in more than one part with the same bytes, such as train: cat/1.bmp and "
+        "val: owl/9.bmp");
+  CHECK(answer["parts"]["train"]["duplicates"].size() == 1);
+  std::filesystem::remove(folder / "val/owl/9.bmp");
+  const Outcome apart =
+      Sluice({"convert", at("train"), at("val"), at("data2"), "--find-duplicates"});
+  CHECK(apart.exit_code == 0);
+  CHECK_THAT(apart.out,
+             Catch::Matchers::ContainsSubstring("no picture lies in more than one part"));
 }
 
 }  // namespace sluice::test

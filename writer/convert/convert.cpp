@@ -147,6 +147,27 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
   return summary;
 }
 
+std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,
+                                                       const std::filesystem::path& list,
+                                                       unsigned threads,
+                                                       const std::stop_token& stop) {
+  if (threads == 0) threads = AvailableCpus();
+  std::vector<SourceList> sources;
+  for (const SourcePart& part : parts) {
+    CheckSource(part.source);
+    sources.push_back(OpenSource(WithPaths(part.source, part.dataset), threads, stop));
+  }
+  std::vector<std::vector<SharedImage>> groups;
+  for (const std::vector<ListedSource>& group : FindShared(sources, threads, stop)) {
+    groups.emplace_back();
+    for (const ListedSource& one : group) {
+      groups.back().push_back({parts[one.list].name, NameDuplicate(sources[one.list], one.source)});
+    }
+  }
+  if (!list.empty()) WriteFile(list, AsBytes(SharedTable(groups)));
+  return groups;
+}
+
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads,
                                      const std::stop_token& stop) {
   CheckSource(source);

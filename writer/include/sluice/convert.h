@@ -175,4 +175,27 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});
 
+// One of several conversions that belong together, such as of what is trained and tested on.
+struct SourcePart {
+  std::string name;
+  ConvertSource source;
+  std::filesystem::path dataset;  // that it is converted into; looked at only for a list of paths
+                                  // that is kept there
+};
+
+// A source that holds the same bytes as one of another part.
+struct SharedImage {
+  std::string part;  // its name
+  Duplicate file;
+};
+
+// Groups of sources that hold the same bytes and are not all of one part: what is tested on was
+// trained on. They are also listed in the file `list` (group, part, path, class, separated by
+// tabs), unless that is empty. Only files that another part has one of the same size of are read.
+// Errors as of Convert().
+std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,
+                                                       const std::filesystem::path& list = {},
+                                                       unsigned threads = 0,
+                                                       const std::stop_token& stop = {});
+
 }  // namespace sluice
