@@ -1,7 +1,6 @@
 // What the parts of one conversion have in common: pictures that are trained and tested on.
 #pragma once
 
-#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>

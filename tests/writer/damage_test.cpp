@@ -96,7 +96,7 @@ void DecodeDamaged(const FileBytes& whole, std::uint64_t seed) {
       file[random.Below(reach)] = static_cast<std::byte>(random.Below(256));
     }
     try {
-      const std::unique_ptr<PixelSource> source = OpenPixels(kind, file);
+      const std::unique_ptr<PixelSource> source = OpenPixels(kind, file, round % 2 == 0);
       source->Profile();
       const std::uint64_t pixels = std::uint64_t{source->width()} * source->height();
       if (pixels == 0 || pixels > kMostPixels) continue;
@@ -115,6 +115,15 @@ TEST_CASE("damaged BMPs give a picture or an error") {
   DecodeDamaged(SomeBmp(8, 0), 2);
   DecodeDamaged(SomeBmp(32, 0), 3);
   DecodeDamaged(SomeBmp(8, 1), 4);
+}
+
+TEST_CASE("damaged PNGs give a picture or an error, with a profile as well") {
+  DecodeDamaged(MakePng(MakePicture(24, 16)), 6);
+  FileBytes png = MakePng(MakePicture(24, 16));
+  ByteWriter chunk;  // of a profile that cannot be inflated
+  chunk.Values({0, 0, 0, 8}).Text("iCCPname").Values({0, 0, 7, 7, 1, 2, 3, 4});
+  png.insert(png.begin() + 33, chunk.bytes().begin(), chunk.bytes().end());
+  DecodeDamaged(png, 7);
 }
 
 #ifdef SLUICE_HAS_GIF

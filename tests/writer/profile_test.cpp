@@ -2,6 +2,8 @@
 // that change places, curves and inks with a formula.
 #include <cmath>
 
+#include <zlib.h>
+
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
@@ -33,6 +35,29 @@ FileBytes WithProfile(const FileBytes& jpeg, const FileBytes& profile, std::size
   return file;
 }
 
+// The PNG with an iCCP chunk of that content, be it a profile or not.
+FileBytes WithProfileChunk(const FileBytes& png, const FileBytes& content) {
+  uLongf size = compressBound(content.size());
+  FileBytes packed(size);
+  REQUIRE(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+                   reinterpret_cast<const Bytef*>(content.data()), content.size()) == Z_OK);
+  packed.resize(size);
+  const auto big_endian = [](ByteWriter& out, std::size_t value) {
+    for (int shift = 24; shift >= 0; shift -= 8)
+      out.U8(static_cast<unsigned>(value >> shift & 255));
+  };
+  ByteWriter named;
+  named.Text("iCCPname").U8(0).U8(0).Add(packed);
+  ByteWriter chunk;
+  big_endian(chunk, named.bytes().size() - 4);
+  chunk.Add(named.bytes());
+  big_endian(chunk, crc32(0, reinterpret_cast<const Bytef*>(named.bytes().data()),
+                          static_cast<uInt>(named.bytes().size())));
+  FileBytes file = png;
+  file.insert(file.begin() + 33, chunk.bytes().begin(), chunk.bytes().end());  // behind IHDR
+  return file;
+}
+
 ConvertOptions Converting(unsigned channels = 3) {
   ConvertOptions options = AsTheyAre(channels);
   options.icc = IccProfiles::kConvert;
@@ -48,6 +73,35 @@ TEST_CASE("a profile is dropped by default, which the summary counts") {
   CHECK(converted.summary.profiles_dropped == 1);
   CHECK(converted.summary.profiles_converted == 0);
   CHECK(ConvertOne(plain).summary.profiles_dropped == 0);
+}
+
+TEST_CASE("a PNG's profile stays unread where it is dropped, whatever it is") {
+  const Picture picture = MakePicture(20, 10);
+  PngOptions options;
+  for (const bool interlaced : {false, true}) {
+    options.interlaced = interlaced;
+    const FileBytes plain = MakePng(20, 10, picture.pixels, options);
+    // The last one inflates to more than is taken of anybody.
+    for (const std::size_t bytes : {std::size_t{300}, std::size_t{40'000}, std::size_t{20} << 20}) {
+      const Converted converted = ConvertOne(WithProfileChunk(plain, FileBytes(bytes)));
+      CHECK(converted.reason.empty());
+      CHECK(Difference(converted.picture, picture) == 0);
+      CHECK(converted.summary.profiles_dropped == 1);
+    }
+  }
+  const FileBytes large = WithProfileChunk(MakePng(picture), FileBytes(std::size_t{20} << 20));
+  CHECK_THAT(ConvertOne(Truncated(large, large.size() - 20)).reason,
+             Catch::Matchers::ContainsSubstring("broken PNG"));
+  CHECK_THAT(ConvertOne(Truncated(large, 60)).reason,
+             Catch::Matchers::ContainsSubstring("broken PNG"));
+#ifdef SLUICE_HAS_LCMS
+  CHECK_THAT(ConvertOne(large, Converting()).reason,
+             Catch::Matchers::ContainsSubstring("broken PNG"));
+  const Converted broken =
+      ConvertOne(WithProfileChunk(MakePng(picture), FileBytes(300)), Converting());
+  CHECK(Difference(broken.picture, picture) == 0);
+  CHECK(broken.summary.profiles_dropped == 1);
+#endif
 }
 
 #ifndef SLUICE_HAS_LCMS

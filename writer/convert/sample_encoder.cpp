@@ -228,13 +228,14 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
 }
 
 void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
-  const std::unique_ptr<PixelSource> source = OpenPixels(kind, file_);
+  const bool convert = options_.icc == IccProfiles::kConvert;
+  const std::unique_ptr<PixelSource> source = OpenPixels(kind, file_, convert);
   const std::uint32_t width = source->width();
   const std::uint32_t height = source->height();
   CheckPixels(width, height);
-  const Bytes profile = source->Profile();
+  const Bytes profile = convert ? source->Profile() : Bytes();
   const ColorRules rules =
-      RulesFor(!profile.empty(), profile,
+      RulesFor(source->has_profile(), profile,
                source->grey() ? ProfileColors::kGrey : ProfileColors::kRgb, outcome);
   Picture picture = source->Decode(rules);
   const Orientation orientation = source->orientation();

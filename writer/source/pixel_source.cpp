@@ -60,9 +60,9 @@ constexpr std::array<FileKind, 6> kKinds = {{
 
 }  // namespace
 
-std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file) {
+std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_profile) {
   switch (kind) {
-    case ImageKind::kPng: return std::make_unique<PngSource>(file);
+    case ImageKind::kPng: return std::make_unique<PngSource>(file, with_profile);
     case ImageKind::kBmp: return std::make_unique<BmpSource>(file);
 #ifdef SLUICE_HAS_WEBP
     case ImageKind::kWebp: return std::make_unique<WebpSource>(file);

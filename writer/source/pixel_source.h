@@ -31,7 +31,9 @@ class PixelSource {
   // Whether the file has nothing but grey values.
   bool grey() const noexcept { return grey_; }
 
-  // The embedded ICC profile that its values are to be understood by; empty if there is none.
+  // Whether it embeds an ICC profile that its values are to be understood by.
+  bool has_profile() const noexcept { return has_profile_; }
+  // That profile; empty if it is broken, or was not wanted when this was made.
   virtual Bytes Profile() { return {}; }
   // The pixels as they are stored, of PictureChannels() channels. Can be called once.
   virtual Picture Decode(const ColorRules& rules) = 0;
@@ -51,11 +53,13 @@ class PixelSource {
   std::uint32_t width_ = 0;
   std::uint32_t height_ = 0;
   bool grey_ = false;
+  bool has_profile_ = false;
   Orientation orientation_;
 };
 
-// Of a kind that this build decodes. Throws Error(kUnsupported) for others.
-std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file);
+// Of a kind that this build decodes. Throws Error(kUnsupported) for others. `with_profile`: whether
+// Profile() will be asked for, which can take time and memory.
+std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_profile = false);
 
 // Why a file of a kind is left out whatever it holds; empty where it is converted.
 std::string WhyNotConverted(const Sniffed& sniffed);

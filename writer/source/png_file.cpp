@@ -1,5 +1,6 @@
 #include "writer/source/png_file.h"
 
+#include <algorithm>
 #include <new>
 #include <string>
 
@@ -15,14 +16,61 @@ namespace {
 constexpr std::size_t kMaxChunkBytes = 8 << 20;
 constexpr std::size_t kMaxChunksBytes = 32 << 20;
 
+constexpr std::size_t kSignatureBytes = 8;
+constexpr std::size_t kChunkBytes = 12;  // beside its content: size, name, checksum
+
+// The runs between the profiles that stand before the pixels. A file that is no PNG, or damaged, is
+// one run from there on.
+std::vector<Bytes> WithoutProfiles(Bytes file) {
+  std::vector<Bytes> runs;
+  std::size_t begin = 0;
+  std::size_t at = kSignatureBytes;
+  while (at <= file.size() && file.size() - at >= kChunkBytes) {
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < 4; ++i)
+      size = size << 8 | std::to_integer<std::size_t>(file[at + i]);
+    const std::string_view name = AsText(file.subspan(at + 4, 4));
+    if (name == "IDAT" || size > file.size() - at - kChunkBytes) break;
+    const std::size_t end = at + kChunkBytes + size;
+    if (name == "iCCP") {
+      runs.push_back(file.subspan(begin, at - begin));
+      begin = end;
+    }
+    at = end;
+  }
+  runs.push_back(file.subspan(begin));
+  return runs;
+}
+
 }  // namespace
 
-PngFile::PngFile(Bytes file, const char* what)
+int PngFile::Pieces::Read(spng_ctx*, void* self, void* to, std::size_t bytes) {
+  std::vector<Bytes>& left = static_cast<Pieces*>(self)->left;
+  auto* out = static_cast<std::byte*>(to);
+  while (bytes > 0) {
+    if (left.empty()) return SPNG_IO_EOF;
+    const std::size_t part = std::min(bytes, left.front().size());
+    out = std::copy_n(left.front().begin(), part, out);
+    bytes -= part;
+    left.front() = left.front().subspan(part);
+    if (left.front().empty()) left.erase(left.begin());
+  }
+  return 0;
+}
+
+PngFile::PngFile(Bytes file, const char* what, bool with_profile)
     : context_(spng_ctx_new(0), &spng_ctx_free), what_(what) {
   if (!context_) throw std::bad_alloc();
   Check(spng_set_crc_action(get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR));
   Check(spng_set_chunk_limits(get(), kMaxChunkBytes, kMaxChunksBytes));
-  Check(spng_set_png_buffer(get(), file.data(), file.size()));
+  std::vector<Bytes> runs = WithoutProfiles(file);
+  has_profile_ = runs.size() > 1;
+  if (with_profile || !has_profile_) {
+    Check(spng_set_png_buffer(get(), file.data(), file.size()));
+  } else {
+    pieces_ = std::make_unique<Pieces>(Pieces{std::move(runs)});
+    Check(spng_set_png_stream(get(), &Pieces::Read, pieces_.get()));
+  }
 }
 
 spng_ihdr PngFile::Header() const {

@@ -27,7 +27,8 @@ bool FitsInPlace(int format, std::uint32_t channels) noexcept {
 
 }  // namespace
 
-PngSource::PngSource(Bytes file) : png_(file, "broken PNG") {
+PngSource::PngSource(Bytes file, bool with_profile) : png_(file, "broken PNG", with_profile) {
+  has_profile_ = png_.has_profile();
   const spng_ihdr header = png_.Header();
   width_ = header.width;
   height_ = header.height;

@@ -11,7 +11,7 @@ namespace sluice {
 
 class PngSource : public PixelSource {
  public:
-  explicit PngSource(Bytes file);
+  PngSource(Bytes file, bool with_profile);
 
   Bytes Profile() override;
   Picture Decode(const ColorRules& rules) override;

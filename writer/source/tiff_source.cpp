@@ -55,6 +55,7 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   std::uint16_t orientation = 1;
   TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_ORIENTATION, &orientation);
   orientation_ = OrientationOf(orientation);
+  has_profile_ = !TiffSource::Profile().empty();
 }
 
 void TiffSource::Open() {

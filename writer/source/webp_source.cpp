@@ -39,6 +39,7 @@ WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
   width_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_WIDTH);
   height_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_HEIGHT);
   profile_ = Chunk("ICCP");
+  has_profile_ = !profile_.empty();
   orientation_ = OrientationOf(ReadExifOrientation(Chunk("EXIF")));
 }
 
