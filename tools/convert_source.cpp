@@ -40,6 +40,11 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
+bool IsTableName(const std::string& name) {
+  const std::string ending = std::filesystem::path(name).extension().string();
+  return ending == ".csv" || ending == ".tsv" || ending == ".jsonl";
+}
+
 BoxFormat ParseBoxes(const std::string& text, bool& relative) {
   std::string form = text;
   relative = form.ends_with("-relative");
@@ -183,6 +188,8 @@ ConvertSource MakeSource(const SourceArguments& arguments) {
     } else {
       source = ConvertSource::Paths(LinesOf(ReadAll(arguments.paths)), root.empty() ? "." : root);
     }
+  } else if (IsTableName(places[0]) && std::filesystem::is_regular_file(places[0])) {
+    throw UsageError("\"" + places[0] + "\" is a table: say --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
     source = ConvertSource::Archives({places.begin(), places.end()});
   } else {

@@ -315,6 +315,36 @@ TEST_CASE("a source that changes between planning and reading is that source's f
   CHECK(summary.skipped[1].path == "cow/0.jpg");
 }
 
+TEST_CASE("a source folder that goes away ends the conversion, which goes on once it is back") {
+  const TemporaryFolder folder;
+  for (std::uint64_t i = 0; i < 60; ++i) {
+    WriteSource(folder / "source" / (std::to_string(i) + ".png"),
+                MakePng(MakePicture(200, 160, 3, i)));
+  }
+  ConvertOptions options;
+  options.max_side.reset();
+  options.image = ImageCodec::kRaw;
+  options.shard_bytes = 1'000'000;
+  options.threads = 1;
+  Convert(folder / "source", folder / "expected", options);
+  ConvertHooks hooks;
+  hooks.on_progress = [&](const ConvertProgress& progress) {
+    if (progress.samples_done == 0 || !std::filesystem::exists(folder / "source")) return;
+    std::filesystem::rename(folder / "source", folder / "elsewhere");
+    // An unmounted disk leaves an empty folder behind.
+    std::filesystem::create_directory(folder / "source");
+  };
+  const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options, hooks); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kIo);
+  CHECK(error->file() == (folder / "source").string());
+  CHECK_FALSE(std::filesystem::exists(folder / "data" / "manifest.json"));
+  std::filesystem::remove(folder / "source");
+  std::filesystem::rename(folder / "elsewhere", folder / "source");
+  CHECK(Convert(folder / "source", folder / "data", options).skipped.empty());
+  CHECK(ContentsOf(folder / "data") == ContentsOf(folder / "expected"));
+}
+
 TEST_CASE("a planned shard that turns out too large is split") {
   const TemporaryFolder folder;
   WriteTinyThenLarge(folder / "source", 5);

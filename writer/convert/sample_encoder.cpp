@@ -64,6 +64,8 @@ Outcome SampleEncoder::Encode(std::size_t source) {
     EncodeFields(source, outcome);
     CheckLimits(outcome.sample, schema_, layout_, header_bytes_, reserve_bytes_);
   } catch (const Error& error) {
+    const bool unreadable = error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo;
+    if (unreadable) sources_.RequirePlaces();
     outcome = Outcome{};
     outcome.reason = ToReason(error.sentence());
   }

@@ -1,5 +1,6 @@
 #include "writer/source/source_list.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -47,6 +48,10 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
   }
 }
 
+bool IsThere(const std::filesystem::path& path) {
+  return access(path.c_str(), F_OK) == 0;
+}
+
 }  // namespace
 
 void SourceValues::Add(std::optional<Bytes> value) {
@@ -73,6 +78,34 @@ std::span<std::byte> SourceValues::Mutable(std::size_t source, std::size_t field
 
 std::pair<Bytes, Bytes> SourceValues::Memory() const {
   return {std::as_bytes(std::span(ends_)), Bytes(bytes_)};
+}
+
+void SourceList::RequirePlaces() const {
+  constexpr std::size_t kLookedFor = 16;  // files, all over the list
+  const auto require = [](bool there, const std::filesystem::path& place) {
+    if (there) return;
+    throw Error(ErrorCode::kIo, place.string(), "is gone since the conversion began");
+  };
+  for (const std::filesystem::path& archive : archives)
+    require(IsThere(archive), archive);
+  if (!archives.empty()) return;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    std::size_t asked = 0;
+    std::size_t there = 0;
+    for (std::size_t i = 0; i < std::min(kLookedFor, sources.size()); ++i) {
+      const std::size_t source = i * sources.size() / std::min(kLookedFor, sources.size());
+      std::filesystem::path file;
+      if (fields[f].feed == Feed::kImage) file = root / sources[source].key;
+      if (fields[f].feed == Feed::kMask) {
+        const std::optional<Bytes> mask = Value(source, f);
+        if (mask) file = fields[f].folder / MaskFileOf(*mask).path;
+      }
+      if (file.empty()) continue;
+      ++asked;
+      there += IsThere(file) ? 1 : 0;
+    }
+    require(asked == 0 || there > 0, fields[f].feed == Feed::kImage ? root : fields[f].folder);
+  }
 }
 
 Schema SourceList::MakeSchema() const {

@@ -85,6 +85,10 @@ struct SourceList {
     return values.Get(source, field, fields.size());
   }
   Extent ExtentOf(std::size_t source, std::size_t field) const;
+  // To be asked where a source cannot be read. Throws Error(kIo) if what it lies in is gone (an
+  // archive, or all of some files that are looked for), so that the source is not left out for a
+  // fault that is not its own.
+  void RequirePlaces() const;
   // For messages: the file's path, or the archive and the key.
   std::string NameOf(std::size_t source) const;
   // For the list of what was left out: the key, with the archive's name where there are several.

@@ -298,7 +298,9 @@ class TableScan {
                                            " numbers, and not " + std::to_string(expected) +
                                            (shape.empty() ? "" : " as in the rows before"));
     }
-    std::vector<float> narrow(numbers.begin(), numbers.end());
+    std::vector<float> narrow;
+    for (const double number : numbers)
+      narrow.push_back(NarrowNumber(number));
     return ToBytes<float>(narrow);
   }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <cmath>
+#include <limits>
 
 #include <sluice/error.h>
 
@@ -96,6 +97,13 @@ std::int64_t IntegerOf(const Cell& cell) {
     Fail(Shown(text) + " is no whole number of 64 bits");
   }
   return number;
+}
+
+float NarrowNumber(double number) {
+  if (std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max()) {
+    Fail(Cell(number).dump() + " is beyond the numbers of 32 bits");
+  }
+  return static_cast<float>(number);
 }
 
 std::vector<double> NumbersOf(const Cell& cell) {

@@ -26,6 +26,9 @@ std::int64_t IntegerOf(const Cell& cell);
 // stands between them.
 std::vector<double> NumbersOf(const Cell& cell);
 
+// As float32; what is too large for one is refused, not made infinite.
+float NarrowNumber(double number);
+
 // Four numbers a box, as corners: left, top, right, bottom.
 std::vector<double> CornersOf(const Cell& cell, BoxFormat format);
 

@@ -154,7 +154,8 @@ struct ConvertHooks {
 // JPEG, PNG and BMP files are converted and, where the build found their libraries, WebP, GIF and
 // TIFF; known by their content. Of several frames or pages the first is taken. Orientation is
 // applied, 16-bit values are rounded to 8. A file that ends early or is damaged in its pixels is
-// left out.
+// left out, and so is one that goes away meanwhile; where its whole folder or archive does, the
+// conversion ends with Error(kIo), and goes on once that is back.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 64 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a
