@@ -344,12 +344,7 @@ bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertP
   return true;
 }
 
-int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
-  Complete(app, arguments);
-  const cli::Interrupt interrupt;
-  arguments.name = NameOf(arguments.source);
-  std::optional<PipedArchive> piped;
-  if (!PutPipeAside(arguments.source, interrupt, piped)) return cli::kInterrupted;
+int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
   const std::vector<ConvertPart> parts =
       MakeParts(arguments.source, arguments.split, arguments.split_seed, arguments.options.threads,
                 interrupt.token());
@@ -374,6 +369,21 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   }
   if (arguments.json) cli::PrintJson(json);
   return exit_code;
+}
+
+int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
+  Complete(app, arguments);
+  const cli::Interrupt interrupt;
+  arguments.name = NameOf(arguments.source);
+  std::optional<PipedArchive> piped;
+  if (!PutPipeAside(arguments.source, interrupt, piped)) return cli::kInterrupted;
+  try {
+    return ConvertParts(arguments, interrupt);
+  } catch (const Error& error) {
+    // Where it was put aside is of no use to anybody.
+    if (!piped || error.file() != piped->path().string()) throw;
+    throw Error(error.code(), arguments.name, error.place(), error.sentence());
+  }
 }
 
 }  // namespace

@@ -103,7 +103,14 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
 }
 
 void CreatePartsFolder(const std::string& folder) {
-  std::filesystem::create_directory(folder);
+  std::error_code error;
+  std::filesystem::create_directory(folder, error);
+  if (error) throw Error(ErrorCode::kIo, folder, "cannot be created: " + error.message());
+  for (const char* name : {"plan.json", "manifest.json"}) {
+    if (!std::filesystem::exists(std::filesystem::path(folder) / name)) continue;
+    throw Error(ErrorCode::kExists, folder,
+                "is a dataset itself, and its parts would lie in it; name another folder");
+  }
   std::filesystem::path full = std::filesystem::absolute(folder).lexically_normal();
   if (!full.has_filename()) full = full.parent_path();
   const int fd = open(full.parent_path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -51,8 +51,8 @@ void PrintShared(const SharedImages& shared, const std::string& folder, bool dry
   std::uint64_t files = 0;
   for (const std::vector<SharedImage>& group : shared)
     files += group.size();
-  std::string text = CountText(files, "source", "sources") + " of several parts, " +
-                     CountText(shared.size(), "picture", "pictures") + "; none was left out";
+  std::string text = CountText(shared.size(), "picture", "pictures") + " in several parts (" +
+                     CountText(files, "source", "sources") + "), none left out";
   if (!dry_run) {
     text += "; see " + Printable((std::filesystem::path(folder) / kListName).string());
   }

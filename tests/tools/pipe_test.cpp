@@ -39,6 +39,16 @@ RunOptions From(const std::filesystem::path& file) {
 
 }  // namespace
 
+TEST_CASE("a broken archive from standard input is called by that name") {
+  const TemporaryFolder folder;
+  WriteBytes(folder / "cut.tar", "no archive");
+  const Outcome outcome =
+      Sluice({"convert", "-", (folder / "data").string()}, From(folder / "cut.tar"));
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("sluice: standard input: byte 0: "));
+  CHECK_FALSE(std::filesystem::exists(folder / "data.spool"));
+}
+
 TEST_CASE("an archive from standard input gives the bytes that its file gives") {
   const Archive archive(9);
   const Outcome file = Sluice({"convert", archive.At("in.tar"), archive.At("file"), "--json"});

@@ -71,6 +71,15 @@ TEST_CASE("several folders become a dataset each, and number their classes alike
   CHECK(Dataset::Open(folder / "data/train").class_counts() == Counts{1, 0, 1});
   CHECK(Dataset::Open(folder / "data/val").class_counts() == Counts{0, 1, 1});
   CHECK(Sluice({"convert", at("train"), at("val"), at("data2"), "--split", "a=1"}).exit_code == 2);
+  // Parts do not go into a dataset, nor into a file.
+  const Outcome inside =
+      Sluice({"convert", at("train"), at("data") + "/train", "--split", "a=0.5,b=0.5"});
+  CHECK(inside.exit_code == 1);
+  CHECK_THAT(inside.err, Catch::Matchers::ContainsSubstring("is a dataset itself"));
+  CHECK_FALSE(std::filesystem::exists(folder / "data/train/a"));
+  const Outcome file = Sluice({"convert", at("train"), at("val/dog/1.jpg"), "--split", "a=1"});
+  CHECK(file.exit_code == 1);
+  CHECK_THAT(file.err, Catch::Matchers::ContainsSubstring("1.jpg: cannot be created"));
 }
 
 TEST_CASE("pictures that lie in several parts of a split are named with both sides") {

@@ -72,7 +72,8 @@ bool TableReader::Next() {
   }
   if (!NextCells(cells_)) return false;
   if (cells_.size() != headings_.size()) {
-    Fail("the row has " + std::to_string(cells_.size()) + " cells, but there are " +
+    Fail("the row has " + std::to_string(cells_.size()) +
+         (cells_.size() == 1 ? " cell" : " cells") + ", but there are " +
          std::to_string(headings_.size()) + " headings");
   }
   return true;
