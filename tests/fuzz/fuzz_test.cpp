@@ -86,6 +86,12 @@ TEST_CASE("origins of any content are read or refused") {
 TEST_CASE("sources of any content are converted or left out") {
   RunAll(TargetNamed("source"));
 }
+TEST_CASE("tables of any content are read or refused") {
+  RunAll(TargetNamed("table"));
+}
+TEST_CASE("tar archives of any content are read or refused") {
+  RunAll(TargetNamed("tar"));
+}
 
 // Without this a decoder that refused everything would pass.
 TEST_CASE(

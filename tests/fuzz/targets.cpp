@@ -19,6 +19,8 @@ std::span<const Target> Targets() {
       {"plan", RunPlan, PlanSeeds, 1000},
       {"origin", RunOrigin, OriginSeeds, 1000},
       {"source", RunSource, SourceSeeds, 80},
+      {"table", RunTable, TableSeeds, 150},
+      {"tar", RunTar, TarSeeds, 400},
   };
   return kTargets;
 }

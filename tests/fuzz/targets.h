@@ -42,6 +42,8 @@ void RunPacked(Bytes input);
 void RunPlan(Bytes input);
 void RunOrigin(Bytes input);
 void RunSource(Bytes input);
+void RunTable(Bytes input);
+void RunTar(Bytes input);
 
 std::vector<Input> ManifestSeeds();
 std::vector<Input> SchemaSeeds();
@@ -53,6 +55,8 @@ std::vector<Input> PackedSeeds();
 std::vector<Input> PlanSeeds();
 std::vector<Input> OriginSeeds();
 std::vector<Input> SourceSeeds();
+std::vector<Input> TableSeeds();
+std::vector<Input> TarSeeds();
 
 // Whether the input was a packed image without a fault, and was held against its JPEG.
 bool ComparePacked(Bytes input);

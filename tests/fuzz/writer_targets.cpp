@@ -10,6 +10,7 @@
 #include "writer/convert/origin.h"
 #include "writer/convert/plan.h"
 #include "writer/convert/sample_encoder.h"
+#include "writer/source/color_profile.h"
 
 namespace sluice::fuzz {
 
@@ -64,6 +65,9 @@ void RunSource(Bytes input) {
   options.image = (choice & 32) != 0 ? ImageCodec::kRaw : ImageCodec::kJpeg;
   options.keep = (choice & 64) != 0;
   options.subsampling = (choice & 128) != 0 ? Subsampling::k444 : Subsampling::k420;
+  if (choice % 4 == 0 && side % 2 == 1 && CanConvertProfiles()) {
+    options.icc = IccProfiles::kConvert;
+  }
 
   const ScratchFile file(reader.rest());
   SourceList sources;
@@ -89,6 +93,43 @@ void RunSource(Bytes input) {
   Promise(defect == nullptr, "what the converter stored can be decoded");
 }
 
+namespace {
+
+// A BMP, a GIF, WebPs with and without loss, and a TIFF, as small as they come.
+std::vector<Input> OtherKinds() {
+  const auto input = [](std::initializer_list<unsigned> values, std::size_t zeros = 0) {
+    Input bytes;
+    for (const unsigned value : values)
+      bytes.push_back(static_cast<std::byte>(value));
+    bytes.resize(bytes.size() + zeros);
+    return bytes;
+  };
+  return {
+      input({'B', 'M', 62, 0, 0, 0, 0, 0, 0, 0,  54, 0, 0, 0, 40, 0, 0, 0, 2,
+             0,   0,   0,  1, 0, 0, 0, 1, 0, 24, 0,  0, 0, 0, 0,  8, 0, 0, 0},
+            24),
+      input({'G', 'I', 'F', '8', '9', 'a', 4, 0, 4,    0,    0x81, 0,   0, 255, 0, 0, 0,
+             255, 0,   0,   0,   255, 9,   8, 7, 0x21, 0xF9, 4,    1,   0, 0,   2, 0, 0x2C,
+             0,   0,   0,   0,   4,   0,   4, 0, 0,    7,    18,   128, 0, 1,   2, 3, 0,
+             1,   2,   3,   0,   1,   2,   3, 0, 1,    2,    3,    129, 0, 0x3B}),
+      input({'R', 'I', 'F', 'F',  26, 0, 0, 0,    'W', 'E',  'B',  'P',  'V',  'P',  '8',  'L', 13,
+             0,   0,   0,   0x2F, 0,  0, 0, 0x10, 7,   0x10, 0x11, 0x11, 0x88, 0x88, 0xFE, 7,   0}),
+      input({'R', 'I', 'F', 'F', 34,   0,    0,    0,    'W',  'E', 'B',  'P', 'V',
+             'P', '8', ' ', 22,  0,    0,    0,    0x30, 1,    0,   0x9D, 1,   0x2A,
+             1,   0,   1,   0,   0x0E, 0xC0, 0xFE, 0x25, 0xA4, 0,   3,    0x70},
+            4),
+      // Width, height, bits, compression, photometric, where the strip is, samples, rows, bytes.
+      input({'I', 'I', 42, 0, 8,  0, 0,  0, 9, 0, 0, 1, 3,   0,  1,  0,  0,  0,  4,  0, 0, 0,
+             1,   1,   3,  0, 1,  0, 0,  0, 2, 0, 0, 0, 2,   1,  3,  0,  1,  0,  0,  0, 8, 0,
+             0,   0,   3,  1, 3,  0, 1,  0, 0, 0, 1, 0, 0,   0,  6,  1,  3,  0,  1,  0, 0, 0,
+             1,   0,   0,  0, 17, 1, 4,  0, 1, 0, 0, 0, 122, 0,  0,  0,  21, 1,  3,  0, 1, 0,
+             0,   0,   1,  0, 0,  0, 22, 1, 3, 0, 1, 0, 0,   0,  2,  0,  0,  0,  23, 1, 4, 0,
+             1,   0,   0,  0, 8,  0, 0,  0, 0, 0, 0, 0, 10,  20, 30, 40, 50, 60, 70, 80}),
+  };
+}
+
+}  // namespace
+
 std::vector<Input> SourceSeeds() {
   // 4 x 2 pixels of 8-bit RGB, and 3 x 3 of a palette with transparency.
   static constexpr char kRgbPng[] =
@@ -111,6 +152,10 @@ std::vector<Input> SourceSeeds() {
   add(2, 10, test::MakeJpeg(test::MakePicture(40, 30, 4)));
   add(32, 0, test::MakeJpeg(test::MakePicture(40, 30, 1)));
   add(0, 0, AsBytes({kRgbPng, sizeof(kRgbPng) - 1}));
+  for (const Input& file : OtherKinds()) {
+    add(32, 1, file);
+    add(3, 77, file);
+  }
   return seeds;
 }
 
