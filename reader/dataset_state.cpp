@@ -135,4 +135,12 @@ const ImageSummary& DatasetState::ImagesOf(std::size_t field) const {
   return images[before];
 }
 
+std::uint64_t DatasetState::RawImageBytes(std::size_t field) const {
+  if (field == Schema::kNone) return 0;
+  const ImageSummary& summary = ImagesOf(field);
+  const std::uint64_t bytes = std::uint64_t{summary.max_width} * summary.max_height *
+                              summary.max_channels * SizeOf(summary.pixel_type);
+  return summary.uniform() && summary.payload_bytes == summary.present * bytes ? bytes : 0;
+}
+
 }  // namespace sluice

@@ -26,6 +26,10 @@ struct DatasetState {
 
   // The shard, mapped on first use. Throws Error. Thread-safe, and lock-free once it is mapped.
   const ShardFile& Shard(std::uint32_t shard);
+  // The shard if it is open already, else null.
+  const ShardFile* OpenShard(std::uint32_t shard) const noexcept {
+    return open_[shard].load(std::memory_order_acquire);
+  }
   // From now on the shard is read from that copy of it, which is checked as the shard itself would
   // be: throws Error, and changes nothing. What was mapped before stays so. Thread-safe.
   void ReadFrom(std::uint32_t shard, const std::filesystem::path& copy);
@@ -36,6 +40,8 @@ struct DatasetState {
   std::size_t ImageField(std::string_view name) const;
   // What the manifest says of that image field.
   const ImageSummary& ImagesOf(std::size_t field) const;
+  // What each of its images takes, if all are raw and of one size; else 0, as for Schema::kNone.
+  std::uint64_t RawImageBytes(std::size_t field) const;
 
   std::filesystem::path folder;
   std::string id;

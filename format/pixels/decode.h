@@ -75,6 +75,8 @@ struct PixelTarget {
   std::uint8_t* data = nullptr;  // the region's width x height x channels values, packed
   std::uint32_t channels = 0;    // 1 or 3: converted to that; or the payload's own count
   PixelOrder order = PixelOrder::kInterleaved;
+  // By the time that somebody reads it, no cache holds it any more: it need not go through them.
+  bool read_later = false;
 };
 
 // What a decoder gives up for speed. The default is a reader's; a converter, whose pictures are

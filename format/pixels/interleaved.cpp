@@ -5,6 +5,7 @@
 
 #include "format/disk/bytes.h"
 #include "format/pixels/border.h"
+#include "format/pixels/stream_copy.h"
 
 namespace sluice {
 
@@ -42,6 +43,20 @@ void SumExactly(const kernels::Kernels& set, const kernels::LineSum& sum, std::s
 std::size_t PixelAt(const Region& region, std::uint32_t y) noexcept {
   const std::uint32_t at = region.flip ? region.x.target - region.x.at - region.x.out : region.x.at;
   return std::size_t{LineOf(region, y)} * region.x.target + at;
+}
+
+// Rows that stay as they are and in their order: all at once where nothing lies between them.
+void CopyRows(const std::uint8_t* rows, std::size_t stride, const Region& region,
+              const PixelTarget& target) {
+  const std::size_t bytes = std::size_t{region.x.out} * target.channels;
+  const std::size_t out_stride = std::size_t{region.x.target} * target.channels;
+  std::uint8_t* out = target.data + PixelAt(region, 0) * target.channels;
+  const bool together = bytes == stride && bytes == out_stride;
+  const std::size_t line = together ? bytes * region.y.out : bytes;
+  std::size_t count = together ? 1 : region.y.out;
+  if (target.read_later) return StreamLines(rows, stride, line, count, out, out_stride);
+  for (; count > 0; --count, rows += stride, out += out_stride)
+    std::memcpy(out, rows, line);
 }
 
 void MirrorRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,
@@ -109,6 +124,10 @@ void InterleavedResampler::WriteRow(const std::uint8_t* const* rows, std::uint32
 void InterleavedResampler::Copy(const PixelView& view, std::uint32_t left, std::uint32_t top,
                                 const Region& region, const PixelTarget& target) {
   const std::uint8_t* row = view.data + top * view.stride + std::size_t{left} * view.channels;
+  const bool interleaved = target.order == PixelOrder::kInterleaved || target.channels == 1;
+  if (interleaved && !region.flip && !region.flip_y) {
+    return CopyRows(row, view.stride, region, target);
+  }
   for (std::uint32_t y = 0; y < region.y.out; ++y, row += view.stride)
     WriteRow(row, y, region, target);
 }

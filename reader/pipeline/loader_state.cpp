@@ -12,14 +12,18 @@ namespace sluice {
 namespace {
 
 // Small samples are taken many at a time, so that the mutex is not what the threads spend their
-// time on: about 64 KiB of payload, which takes some ten microseconds to copy and more to decode.
+// time on: about 64 KiB of payload to decode, or 1 MiB to copy; each takes some hundred
+// microseconds.
 std::size_t RowsAtOnce(const DatasetState& dataset, const SlotLayout& layout) {
-  constexpr std::uint64_t kRunBytes = 65536;
+  constexpr std::uint64_t kDecodedBytes = 65536;
+  constexpr std::uint64_t kCopiedBytes = std::uint64_t{1} << 20;
   constexpr std::uint64_t kMostRows = 64;
   if (layout.image_field == Schema::kNone) return kMostRows;
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
-  const std::uint64_t mean = images.payload_bytes / images.present;
-  return std::clamp<std::uint64_t>(kRunBytes / std::max<std::uint64_t>(mean, 1), 1, kMostRows);
+  const std::uint64_t mean =
+      std::max<std::uint64_t>(images.payload_bytes / std::max<std::uint64_t>(images.present, 1), 1);
+  const bool raw = dataset.RawImageBytes(layout.image_field) != 0;
+  return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMostRows);
 }
 
 // What mixes numbers or is the user's own works on them, and on the host.

@@ -16,6 +16,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
   Outcome outcome;
   for (std::size_t row = begin; row < end; ++row) {
     if (slot.abandoned.load(std::memory_order_relaxed)) return outcome;
+    if (row + 1 < end) decoder_.Prefetch(slot, row + 1);
     if (!Fill(slot, row) && !Settle(slot, row, outcome)) return outcome;
     if (!slot.blocks.empty()) slot.blocks[row].reset();  // makes room for the next one
   }

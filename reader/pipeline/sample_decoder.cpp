@@ -15,6 +15,16 @@ Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
   return shard.bytes().subspan(block.offset, block.bytes);
 }
 
+// What a processor fetches at a time; as much of an image as is worth fetching before it is read
+// (behind that, the processor has seen for itself what is going on); and the images for which that
+// is a share worth having.
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kFetchedBytes = 1024;
+constexpr std::size_t kFetchedImages = 16384;
+
+// Images of batches that take more than this are in no core's own cache when a batch is done.
+constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
+
 PixelOrder OrderOf(const ImageBatch& image) {
   return image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
 }
@@ -29,7 +39,27 @@ SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options
       layout_(layout),
       direct_(direct),
       pictures_(store, options),
-      fields_(dataset, layout, follow, views[0].geometry, options.boxes) {}
+      fields_(dataset, layout, follow, views[0].geometry, options.boxes),
+      raw_bytes_(dataset.RawImageBytes(layout.image_field)),
+      read_later_(!options.sample_function &&
+                  options.batch_size * layout.image.sample_bytes() > kCachedBytes) {}
+
+void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
+  if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || direct_ != nullptr) return;
+  const SampleRef& ref = slot.refs[row];
+  const ShardFile* const shard = dataset_.OpenShard(ref.shard);
+  if (shard == nullptr) return;
+  const BlockEntry& entry = shard->block_entry(ref.block);
+  const std::byte* const block = shard->bytes().data() + entry.offset;
+  const std::size_t row_bytes = dataset_.layout.row_bytes();
+  __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
+  // The first payload field's, most often: if it is not, this fetches for nothing.
+  const std::byte* const payload =
+      block + AlignUp(sizeof(BlockHeader) + entry.count * row_bytes, kPayloadAlignment) +
+      ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
+  for (std::size_t at = 0; at < std::min(raw_bytes_, kFetchedBytes); at += kLineBytes)
+    __builtin_prefetch(payload + at);
+}
 
 bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
@@ -187,9 +217,9 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
       return shared ? shared_.Take(decoder_, region, target)
                     : pictures_.Decode(decoder_, payload, region, target);
     };
-    if (const Defect defect = writer_.Write(decode, frames_[v], views_[v].pixels,
-                                            {slot.view_seeds[v], slot.positions[row]},
-                                            {view.data, channels, OrderOf(*view.image)})) {
+    if (const Defect defect = writer_.Write(
+            decode, frames_[v], views_[v].pixels, {slot.view_seeds[v], slot.positions[row]},
+            {view.data, channels, OrderOf(*view.image), read_later_})) {
       return defect;
     }
   }

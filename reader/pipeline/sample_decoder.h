@@ -23,6 +23,8 @@ class SampleDecoder {
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
+  // Has the processor fetch what Decode() of that row will read, where that is known beforehand.
+  void Prefetch(const Slot& slot, std::size_t row) const noexcept;
 
   // Taken, not copied: copies of an exception share their text, and this one goes to another
   // thread.
@@ -73,6 +75,8 @@ class SampleDecoder {
   Bytes payload_;                         // of the sample in hand
   std::vector<std::uint32_t> looked_at_;  // shards that were whole
   std::uint64_t payload_bytes_ = 0;
+  std::size_t raw_bytes_;  // of each image, where all are raw and of one size; else 0
+  bool read_later_;        // rows: when they are read, they are in no cache
   bool met_raw_ = false;  // a raw payload; some epochs check the others only
 };
 

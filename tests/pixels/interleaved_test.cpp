@@ -158,6 +158,29 @@ TEST_CASE("Raw pixels taken as they are, mirrored or not, are the source's, with
   }
 }
 
+TEST_CASE("Raw pixels written past the caches are the same, whole rows and parts, at any address") {
+  const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
+  const Picture picture = MakePicture(61, 47, channels, channels);
+  const std::vector<Region> regions = {
+      {SpanOf(0, 61, 61, 61, 0, 61), SpanOf(0, 47, 47, 47, 0, 47)},
+      {SpanOf(0, 61, 61, 61, 0, 61), SpanOf(11, 20, 47, 20, 2, 30)},
+      {SpanOf(7, 30, 61, 30, 2, 40), SpanOf(5, 40, 47, 40, 1, 44)},
+      {SpanOf(9, 1, 61, 1, 0, 1), SpanOf(5, 40, 47, 40, 0, 40)}};
+  PayloadDecoder decoder;
+  for (const Region& region : regions) {
+    const auto expected = Decode(picture, region, PixelOrder::kInterleaved);
+    for (const std::size_t begin : {0, 1, 15, 16, 17}) {
+      std::vector<std::uint8_t> out(begin + expected.size() + 32, 77);
+      const PixelTarget target{out.data() + begin, channels, PixelOrder::kInterleaved, true};
+      REQUIRE(decoder.Decode(Raw(picture), region, target) == nullptr);
+      CHECK(std::equal(expected.begin(), expected.end(), target.data));
+      const auto untouched = [](int value) { return value == 77; };
+      CHECK(std::all_of(out.data(), target.data, untouched));
+      CHECK(std::all_of(target.data + expected.size(), out.data() + out.size(), untouched));
+    }
+  }
+}
+
 TEST_CASE("A constant raw image stays what it is, at any scale and with either filter") {
   for (const int value : {0, 1, 127, 254, 255}) {
     Picture picture{50, 40, 3, {}};
