@@ -12,6 +12,7 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 #include "format/pixels/kernels/entropy.inc.h"
 #include "format/pixels/kernels/packed.inc.h"
 #include "format/pixels/kernels/weights.inc.h"
+#include "format/pixels/kernels/pixel.inc.h"
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 

@@ -3,12 +3,6 @@
 
 constexpr std::size_t kRun = 64;  // pixels that are taken apart at a time
 
-SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {
-  const float value = a + factor * (b - a);
-  const float above = value < 0.0F ? 0.0F : value;
-  return static_cast<std::uint8_t>(static_cast<int>(above > 255.0F ? 255.0F : above));
-}
-
 void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
   const float a = base;
   for (std::size_t i = 0; i < count; ++i)
@@ -43,8 +37,7 @@ SLUICE_INLINE void ChangeRuns(std::uint8_t* rgb, std::size_t count, const Change
 void SaturateRgb(std::uint8_t* rgb, std::size_t count, float factor) {
   ChangeRuns(rgb, count, [factor](RgbRun& run) {
     for (std::size_t i = 0; i < kRun; ++i) {
-      const std::uint32_t grey =
-          (run.r[i] * 19595U + run.g[i] * 38470U + run.b[i] * 7471U + 32768U) >> 16;
+      const std::uint32_t grey = GreyValue(run.r[i], run.g[i], run.b[i]);
       const float a = static_cast<float>(static_cast<int>(grey));
       run.r[i] = BlendValue(a, run.r[i], factor);
       run.g[i] = BlendValue(a, run.g[i], factor);
@@ -62,7 +55,7 @@ std::uint64_t SumGreyRgb(const std::uint8_t* rgb, std::size_t count) {
     SplitRgb(rgb, now, run.r, run.g, run.b);
     std::uint32_t part = 0;
     for (std::size_t i = 0; i < now; ++i)
-      part += (run.r[i] * 19595U + run.g[i] * 38470U + run.b[i] * 7471U + 32768U) >> 16;
+      part += GreyValue(run.r[i], run.g[i], run.b[i]);
     sum += part;
     rgb += now * 3;
     count -= now;
@@ -70,38 +63,16 @@ std::uint64_t SumGreyRgb(const std::uint8_t* rgb, std::size_t count) {
   return sum;
 }
 
-// How far a channel lies below the greatest one, as a share of their range, for a hue in sixths of
-// a turn: nothing within one sixth of the channel's own, all of it beyond two.
-SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float range) {
-  const float sum = hue + own;
-  const float k = sum - (sum >= 6.0F ? 6.0F : 0.0F);
-  const float back = 4.0F - k;
-  const float near = k < back ? k : back;
-  const float above = near > 0.0F ? near : 0.0F;
-  const float share = above < 1.0F ? above : 1.0F;
-  return static_cast<std::uint8_t>(static_cast<int>(high - range * share + 0.5F));
-}
-
 void TurnHueRgb(std::uint8_t* rgb, std::size_t count, float sixths) {
   ChangeRuns(rgb, count, [sixths](RgbRun& run) {
     for (std::size_t i = 0; i < kRun; ++i) {
       const int r = run.r[i], g = run.g[i], b = run.b[i];
-      const int more = r > g ? r : g, less = r > g ? g : r;
-      const int high = more > b ? more : b;
-      const int range = high - (less < b ? less : b);
-      // From the corner of the greatest channel, by the difference of the others. Masks, not
-      // branches, which would not become vectors.
-      const int red = -(high == r), green = -(high == g) & ~red, blue = ~(red | green);
-      const int others = (red & (g - b)) | (green & (b - r)) | (blue & (r - g));
-      const int corner = (green & 2) | (blue & 4);
-      const float part = static_cast<float>(others) / static_cast<float>(range + (range == 0));
-      const float hue = static_cast<float>(corner) + part + sixths;
-      const float up = hue + (hue < 0.0F ? 6.0F : 0.0F);
-      const float turned = up - (up >= 6.0F ? 6.0F : 0.0F);
+      const int high = Greatest(r, g, b), range = high - Least(r, g, b);
+      const float hue = TurnedHue(r, g, b, high, range, sixths);
       const auto top = static_cast<float>(high), width = static_cast<float>(range);
-      run.r[i] = ChannelAt(turned, 5.0F, top, width);
-      run.g[i] = ChannelAt(turned, 3.0F, top, width);
-      run.b[i] = ChannelAt(turned, 1.0F, top, width);
+      run.r[i] = ChannelAt(hue, kRedAt, top, width);
+      run.g[i] = ChannelAt(hue, kGreenAt, top, width);
+      run.b[i] = ChannelAt(hue, kBlueAt, top, width);
     }
   });
 }

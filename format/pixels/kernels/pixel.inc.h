@@ -1,0 +1,53 @@
+// What steps do to the colours of one pixel. Included inside a namespace, with SLUICE_INLINE saying
+// what kind of functions these are: once for each instruction set, whose loops (steps.inc.h) the
+// compiler makes vectors of, and once for devices (reader/device/change.h). IEEE 754 arithmetic in
+// a fixed order, without fused steps, so that all of them give the same bytes.
+
+SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {
+  const float value = a + factor * (b - a);
+  const float above = value < 0.0F ? 0.0F : value;
+  return static_cast<std::uint8_t>(static_cast<int>(above > 255.0F ? 255.0F : above));
+}
+
+// As GreyOf().
+SLUICE_INLINE std::uint32_t GreyValue(std::uint32_t r, std::uint32_t g, std::uint32_t b) {
+  return (r * 19595U + g * 38470U + b * 7471U + 32768U) >> 16;
+}
+
+SLUICE_INLINE int Greatest(int r, int g, int b) {
+  const int more = r > g ? r : g;
+  return more > b ? more : b;
+}
+SLUICE_INLINE int Least(int r, int g, int b) {
+  const int less = r > g ? g : r;
+  return less < b ? less : b;
+}
+
+// The hue of a pixel, turned, in sixths of a turn from 0 to 6. `high` is its greatest value and
+// `range` how far the least lies below that.
+SLUICE_INLINE float TurnedHue(int r, int g, int b, int high, int range, float sixths) {
+  // From the corner of the greatest channel, by the difference of the others. Masks, not branches,
+  // which would not become vectors.
+  const int red = -(high == r), green = -(high == g) & ~red, blue = ~(red | green);
+  const int others = (red & (g - b)) | (green & (b - r)) | (blue & (r - g));
+  const int corner = (green & 2) | (blue & 4);
+  const float part = static_cast<float>(others) / static_cast<float>(range + (range == 0));
+  const float hue = static_cast<float>(corner) + part + sixths;
+  const float up = hue + (hue < 0.0F ? 6.0F : 0.0F);
+  return up - (up >= 6.0F ? 6.0F : 0.0F);
+}
+
+// How far a channel lies below the greatest one, as a share of their range, for a hue in sixths of
+// a turn: nothing within one sixth of the channel's own, all of it beyond two.
+SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float range) {
+  const float sum = hue + own;
+  const float k = sum - (sum >= 6.0F ? 6.0F : 0.0F);
+  const float back = 4.0F - k;
+  const float near = k < back ? k : back;
+  const float above = near > 0.0F ? near : 0.0F;
+  const float share = above < 1.0F ? above : 1.0F;
+  return static_cast<std::uint8_t>(static_cast<int>(high - range * share + 0.5F));
+}
+
+// What ChannelAt() calls `own`.
+constexpr float kRedAt = 5.0F, kGreenAt = 3.0F, kBlueAt = 1.0F;
