@@ -147,6 +147,11 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
                   cuda ? Device::Cuda(static_cast<int>(ParseInteger(text.substr(5), 0, 1023)))
                        : Device();
             });
+  AddOption(app, "--device-steps", "WHERE",
+            "where steps that change pixels run: device (default;\nthose that can), or host",
+            [&loader](const std::string& text) {
+              loader.device_steps = ParseChoice<bool>(text, {{"device", true}, {"host", false}});
+            });
   AddStorageOptions(app, loader);
   AddOption(app, "--verify", "WHEN",
             "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "

@@ -53,6 +53,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"seed", options.loader.seed},
                {"layout", options.loader.layout == Layout::kNHWC ? "nhwc" : "nchw"},
                {"device", options.loader.device.name()},
+               {"device_steps", options.loader.device_steps},
                {"verify", NameOf(options.loader.verify)},
                {"repeat", options.repeat},
                {"most_batches", options.most_batches},

@@ -1,11 +1,13 @@
 #include "bench/upload.h"
 
+#include <array>
 #include <chrono>
 #include <cstring>
 
 #include "format/disk/bytes.h"
 #include "reader/device/uploader.h"
 #include "reader/pipeline/slot.h"
+#include "reader/transform/pixel_steps.h"
 
 namespace sluice::bench {
 
@@ -19,8 +21,22 @@ double UploadRateOf(std::uint64_t bytes, UploadClock::time_point begin) {
   return double(bytes) / std::chrono::duration<double>(UploadClock::now() - begin).count();
 }
 
-// Images and a label, as a slot has them.
-SlotLayout UploadLayoutOf(const UploadShape& shape) {
+PixelProgram UploadProgramOf(const UploadShape& shape) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, what);
+  };
+  Pipeline steps = shape.steps;
+  for (const Transform& step : steps)
+    if (!ChangesPixels(step)) refuse("upload takes steps that change pixels, and no others");
+  if (shape.type) steps.push_back(Normalize{{0.5F}, {0.25F}, *shape.type});
+  PixelProgram program(steps, DevicePart::kSteps);
+  if (program.steps_here() > 0)
+    refuse("a step of the transform is done on the host, and upload measures a device");
+  return program;
+}
+
+// Images and a label, as a slot has them, and what the device is told.
+SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program) {
   SlotLayout layout;
   layout.batch_size = shape.batch_size;
   layout.image_field = 0;
@@ -29,22 +45,19 @@ SlotLayout UploadLayoutOf(const UploadShape& shape) {
   layout.image.channels = 3;
   layout.bytes = AlignUp(layout.image.sample_bytes() * shape.batch_size, kPageBytes);
   layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
-  layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPageBytes);
+  layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPayloadAlignment);
+  layout.ops = {program.device_ops(), layout.bytes};
+  layout.bytes = AlignUp(layout.bytes + layout.ops.row_bytes() * shape.batch_size, kPageBytes);
   return layout;
-}
-
-PixelProgram UploadProgramOf(const UploadShape& shape) {
-  if (!shape.type) return PixelProgram({});
-  return PixelProgram({Normalize{{0.5F}, {0.25F}, *shape.type}}, true);
 }
 
 class UploadRun {
  public:
   UploadRun(const Device& device, std::shared_ptr<DeviceDriver> driver, const UploadShape& shape)
       : driver_(std::move(driver)),
-        layout_(UploadLayoutOf(shape)),
         program_(UploadProgramOf(shape)),
-        uploader_(device, driver_, layout_, program_, shape.layout),
+        layout_(UploadLayoutOf(shape, program_)),
+        uploader_(device, driver_, layout_, std::array{&program_}, shape.layout),
         trainer_(*driver_),
         done_(*driver_),
         target_(*driver_, layout_.bytes) {
@@ -54,6 +67,7 @@ class UploadRun {
       slot.device = uploader_.NewSlot();
       slot.rows = slot.size = slot.image.samples = shape.batch_size;
       std::memset(slot.memory.data(), int(50 * i), slot.memory.size());
+      DrawOps(slot);
     }
   }
   UploadRun(const UploadRun&) = delete;
@@ -62,6 +76,15 @@ class UploadRun {
     uploader_.Finish();
     for (const std::unique_ptr<Slot>& slot : slots_)
       slot->device->Finish();
+  }
+
+  void DrawOps(const Slot& slot) const {
+    auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + layout_.ops.offset);
+    const auto side = static_cast<std::uint32_t>(layout_.image.width);
+    for (std::size_t row = 0; row < layout_.batch_size && layout_.ops.each > 0; ++row) {
+      program_.DrawOps({nullptr, side, side, 3}, 1, row,
+                       {first + row * layout_.ops.each, layout_.ops.each});
+    }
   }
 
   std::uint64_t batch_bytes() const noexcept {
@@ -97,8 +120,8 @@ class UploadRun {
 
  private:
   const std::shared_ptr<DeviceDriver> driver_;
-  const SlotLayout layout_;
   const PixelProgram program_;
+  const SlotLayout layout_;
   Uploader uploader_;
   OwnStream trainer_;
   OwnEvent done_;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <sluice/batch.h>
+#include <sluice/transform.h>
 
 #include "reader/device/device_driver.h"
 
@@ -16,8 +17,9 @@ namespace sluice::bench {
 struct UploadShape {
   std::size_t batch_size = 256;
   std::size_t side = 224;         // of square images of three channels, uint8
-  std::optional<FloatType> type;  // what they become on the device; nothing: they stay
-  Layout layout = Layout::kNHWC;  // of those
+  Pipeline steps;                 // that change them on the device
+  std::optional<FloatType> type;  // what they become there; nothing: they stay
+  Layout layout = Layout::kNHWC;  // of what the device makes
 };
 
 struct UploadRates {
@@ -28,7 +30,8 @@ struct UploadRates {
 };
 
 struct UploadInterrupted {};
-// Each round takes `batches` batches over in either way. Throws Error, UploadInterrupted.
+// Each round takes `batches` batches over in either way. Throws Error(kInvalidArgument) for steps
+// that are not done on a device; Error, UploadInterrupted.
 UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
                           const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
                           const std::stop_token& stop);

@@ -10,6 +10,7 @@
 #include "bench/figures.h"
 #include "bench/machine.h"
 #include "bench/measurement.h"
+#include "bench/transform_text.h"
 #include "bench/upload.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
@@ -32,13 +33,14 @@ constexpr const char* kUploadExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench upload\n"
-    "  sluice-bench upload --normalize bf16 --layout nchw --batch 512 --json-file upload.json\n\n";
+    "  sluice-bench upload --normalize bf16 --layout nchw --batch 512 --json-file upload.json\n"
+    "  sluice-bench upload --transform jitter:0.4/0.4/0.4/0.1,gray:0.2 --normalize bf16\n\n";
 
 struct UploadArguments {
   int device = 0;
   UploadShape shape;
   std::uint64_t batches = 100, rounds = 5;
-  std::string normalize = "none", json_file;
+  std::string transform = "none", normalize = "none", json_file;
   bool json = false;
 };
 
@@ -101,6 +103,7 @@ int RunUpload(const UploadArguments& arguments) {
                  {"side", arguments.shape.side},
                  {"batch_bytes", rates.batch_bytes},
                  {"batches", arguments.batches},
+                 {"transform", arguments.transform},
                  {"normalize", arguments.normalize},
                  {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"}});
   if (arguments.json) {
@@ -133,10 +136,18 @@ cli::Command AddUploadCommand(CLI::App& program) {
          [arguments](std::uint64_t n) { arguments->batches = n; });
   number("--rounds", "rounds to measure (default 5)", 1, 10'000,
          [arguments](std::uint64_t n) { arguments->rounds = n; });
+  AddOption(
+      *app, "--transform", "STEPS",
+      "what changes pixels on the GPU, as `sluice-bench epoch`\ntakes it: jitter, gray, solarize, "
+      "posterize, invert, erase\n(default none)",
+      [arguments](const std::string& text) {
+        arguments->transform = text;
+        arguments->shape.steps = ParseTransform(text);
+      });
   AddOption(*app, "--normalize", "TYPE",
             "what pixels become on the GPU: none, f32, f16 or\nbf16 (default none)",
             [arguments](const std::string& text) { SetUploadType(*arguments, text); });
-  AddOption(*app, "--layout", "LAYOUT", "of those numbers: nhwc or nchw (default nhwc)",
+  AddOption(*app, "--layout", "LAYOUT", "of what the GPU makes: nhwc or nchw (default nhwc)",
             [arguments](const std::string& text) { SetUploadLayout(*arguments, text); });
   app->add_option("--json-file", arguments->json_file, "also write the result to a file")
       ->type_name("FILE");

@@ -44,7 +44,7 @@ std::uint64_t Batch::index() const noexcept {
   return slot_->index;
 }
 const ImageBatch& Batch::image() const noexcept {
-  return slot_->device != nullptr ? slot_->device->image : slot_->image;
+  return slot_->device != nullptr ? slot_->device->images[0] : slot_->image;
 }
 std::span<const SampleFlag> Batch::flags() const noexcept {
   return std::span(slot_->flags).first(slot_->size);
@@ -58,7 +58,7 @@ const ImageBatch& Batch::image(std::string_view field) const {
   if (layout.image_field != Schema::kNone && layout.image_name == field) return image();
   const std::size_t further = Find(layout.further_images, field);
   if (further == Schema::kNone) RefuseAs(field, "image");
-  if (slot_->device != nullptr) return slot_->device->further_images[further];
+  if (slot_->device != nullptr) return slot_->device->images[1 + further];
   return slot_->further_images[further].image;
 }
 

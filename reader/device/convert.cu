@@ -1,5 +1,6 @@
 #include <cuda_runtime_api.h>
 
+#include "reader/device/change.h"
 #include "reader/device/convert_kernel.h"
 
 namespace sluice {
@@ -9,37 +10,76 @@ namespace {
 constexpr unsigned kThreads = 256;  // of a block
 constexpr unsigned kMostBlocks =
     2048;  // some for each multiprocessor; each goes on through the batch
+// Operations: of a block that has a sample to itself; and how many fours of pixels a thread takes
+// where several share one.
+constexpr unsigned kThreadsAlone = ChangeScratch::kMostThreads;
+constexpr unsigned kFoursEach = 8;
 
+// Looked up by all threads at random, which shared memory is made for.
 template <class Number>
-__global__ void Convert(Conversion job) {
-  // Looked up by all threads at random, which shared memory is made for.
-  __shared__ Number table[3 * 256];
+__device__ void LoadTable(const Conversion& job, Number* table) {
   for (unsigned i = threadIdx.x; i < job.channels * 256; i += blockDim.x)
     table[i] = static_cast<const Number*>(job.table)[i];
   __syncthreads();
+}
+
+template <class Number>
+__global__ void Convert(Conversion job) {
+  __shared__ Number table[3 * 256];
+  LoadTable(job, table);
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
   ConvertShare(job, table, thread, std::uint64_t{gridDim.x} * blockDim.x);
 }
 
+template <class Number>
+__global__ void Change(Conversion job) {
+  __shared__ Number table[3 * 256];
+  __shared__ ChangeScratch scratch;
+  LoadTable(job, table);
+  ChangeThread at;
+  at.blocks = gridDim.x / static_cast<unsigned>(job.samples);
+  at.sample = blockIdx.x / at.blocks;
+  at.block = blockIdx.x % at.blocks;
+  at.thread = threadIdx.x;
+  at.threads = blockDim.x;
+  const std::uint32_t phases = CountPhases(job, at.sample);
+  for (std::uint32_t phase = 0; phase < phases; ++phase) {
+    ChangePhase(job, table, phase, at, scratch);
+    __syncthreads();
+  }
+}
+
 // By the function, not by <<<>>>: its result is of this start alone.
-cudaError_t Start(void (*kernel)(Conversion), unsigned grid, Conversion job, cudaStream_t stream) {
+cudaError_t Start(void (*kernel)(Conversion), std::uint64_t grid, unsigned threads, Conversion job,
+                  cudaStream_t stream) {
   void* arguments[] = {&job};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(grid), dim3(kThreads),
-                          arguments, 0, stream);
+  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(grid)),
+                          dim3(threads), arguments, 0, stream);
+}
+
+template <class Number>
+cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
+  const std::uint64_t items = InFours(job) ? job.pixels / 4 : job.pixels;
+  if (job.ops == nullptr) {
+    const std::uint64_t blocks = (job.samples * items + kThreads - 1) / kThreads;
+    return Start(Convert<Number>, blocks < kMostBlocks ? blocks : kMostBlocks, kThreads, job,
+                 stream);
+  }
+  if (job.sums) return Start(Change<Number>, job.samples, kThreadsAlone, job, stream);
+  const std::uint64_t each = (items + kThreads * kFoursEach - 1) / (kThreads * kFoursEach);
+  const std::uint64_t most = 0x7FFFFFFFU / job.samples;  // that a grid has
+  return Start(Change<Number>, job.samples * (each < most ? each : most), kThreads, job, stream);
 }
 
 }  // namespace
 
 int StartConvertKernel(const Conversion& job, CUstream_st* stream) noexcept {
-  const std::uint64_t pixels = job.samples * job.pixels;
-  if (pixels == 0) return cudaSuccess;
-  const std::uint64_t items = InFours(job) ? pixels / 4 : pixels;
-  const std::uint64_t blocks = (items + kThreads - 1) / kThreads;
-  const auto grid = static_cast<unsigned>(blocks < kMostBlocks ? blocks : kMostBlocks);
-  if (job.number_bytes == 4) {
-    return Start(Convert<std::uint32_t>, grid, job, stream);
+  if (job.samples * job.pixels == 0) return cudaSuccess;
+  switch (job.number_bytes) {
+    case 4: return StartWith<std::uint32_t>(job, stream);
+    case 2: return StartWith<std::uint16_t>(job, stream);
+    default: return StartWith<std::uint8_t>(job, stream);
   }
-  return Start(Convert<std::uint16_t>, grid, job, stream);
 }
 
 }  // namespace sluice

@@ -1,5 +1,6 @@
 // Pixels as they are shipped (uint8, channels last) made into a batch's numbers, on a device:
 // looked up in a table of the numbers of all 256 values, so that they are the host's to the bit.
+// Where there are operations on them, too, see change.h.
 //
 // What one thread of the device does, written once for a GPU (convert.cu) and for the processor
 // (simulated_device.cpp). C++17: nvcc compiles this.
@@ -8,11 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#if defined(__CUDACC__)
-#define SLUICE_ON_DEVICE __host__ __device__
-#else
-#define SLUICE_ON_DEVICE
-#endif
+#include "reader/device/on_device.h"
+#include "reader/transform/pixel_op.h"
 
 namespace sluice {
 
@@ -21,10 +19,16 @@ struct Conversion {
   void* to = nullptr;                  // as many numbers, 16-byte aligned
   const void* table = nullptr;         // channels x 256 numbers; of the device's memory
   std::uint64_t samples = 0;
-  std::uint64_t pixels = 0;        // of a sample
+  std::uint64_t pixels = 0;        // of a sample; below 2^32
   std::uint32_t channels = 3;      // 1 or 3
-  std::uint32_t number_bytes = 4;  // 2 or 4
+  std::uint32_t number_bytes = 4;  // 1, 2 or 4
   bool planar = false;             // channel after channel, instead of pixel after pixel
+  // What is done to the pixels before: for each sample so many operations, in order, or as many as
+  // come before a kEnd. Null: nothing.
+  const PixelOp* ops = nullptr;
+  std::uint32_t ops_each = 0;
+  std::uint32_t width = 1;  // of a sample, in pixels
+  bool sums = false;        // there may be a kContrast
 };
 
 // Four numbers, which a GPU reads or writes in one go.
@@ -36,26 +40,29 @@ struct alignas(4) FourPixels {
   std::uint8_t at[12];  // of three channels; of one, the first four are used
 };
 
-// Converts pixels 4 * group .. 4 * group + 3 of all samples' pixels in a row. The number of pixels
-// of a sample must be a multiple of 4 where the planes of several channels come out.
+// Writes the numbers of four pixels of three channels, from pixel `first` of a sample on. `first`
+// and the number of pixels of a sample are multiples of 4.
 template <class Number, bool kPlanar>
-SLUICE_ON_DEVICE inline void ConvertFourRgb(const Conversion& job, const Number* table,
-                                            std::uint64_t group) {
-  const FourPixels in = reinterpret_cast<const FourPixels*>(job.from)[group];
+SLUICE_ON_DEVICE inline void StoreFour(const Conversion& job, const Number* table,
+                                       std::uint64_t sample, std::uint64_t first,
+                                       const FourPixels& in) {
   if (kPlanar) {
-    const std::uint64_t sample = 4 * group / job.pixels;
-    const std::uint64_t first = 4 * group - sample * job.pixels;  // in its sample
     Number* const to = static_cast<Number*>(job.to) + sample * job.pixels * 3 + first;
+    SLUICE_UNROLL
     for (std::uint32_t c = 0; c < 3; ++c) {
       FourNumbers<Number> out;
+      SLUICE_UNROLL
       for (std::uint32_t i = 0; i < 4; ++i)
         out.at[i] = table[c * 256 + in.at[3 * i + c]];
       *reinterpret_cast<FourNumbers<Number>*>(to + c * job.pixels) = out;
     }
   } else {
-    auto* const to = static_cast<FourNumbers<Number>*>(job.to) + 3 * group;
+    auto* const to =
+        static_cast<FourNumbers<Number>*>(job.to) + 3 * ((sample * job.pixels + first) / 4);
+    SLUICE_UNROLL
     for (std::uint32_t k = 0; k < 3; ++k) {
       FourNumbers<Number> out;
+      SLUICE_UNROLL
       for (std::uint32_t i = 0; i < 4; ++i)
         out.at[i] = table[(4 * k + i) % 3 * 256 + in.at[4 * k + i]];
       to[k] = out;
@@ -63,17 +70,17 @@ SLUICE_ON_DEVICE inline void ConvertFourRgb(const Conversion& job, const Number*
   }
 }
 
-// Converts one pixel, whatever there are.
+// Writes the numbers of one pixel, whatever there are.
 template <class Number>
-SLUICE_ON_DEVICE inline void ConvertPixel(const Conversion& job, const Number* table,
-                                          std::uint64_t pixel) {
-  const std::uint64_t sample = pixel / job.pixels;
-  const std::uint64_t within = pixel - sample * job.pixels;
-  const std::uint8_t* const from = job.from + pixel * job.channels;
-  for (std::uint32_t c = 0; c < job.channels; ++c) {
-    const std::uint64_t at =
-        job.planar ? (sample * job.channels + c) * job.pixels + within : pixel * job.channels + c;
-    static_cast<Number*>(job.to)[at] = table[c * 256 + from[c]];
+SLUICE_ON_DEVICE inline void StorePixel(const Conversion& job, const Number* table,
+                                        std::uint64_t sample, std::uint64_t pixel,
+                                        const std::uint8_t* in) {
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    if (c >= job.channels) return;
+    const std::uint64_t at = job.planar ? (sample * job.channels + c) * job.pixels + pixel
+                                        : (sample * job.pixels + pixel) * job.channels + c;
+    static_cast<Number*>(job.to)[at] = table[c * 256 + in[c]];
   }
 }
 
@@ -82,23 +89,30 @@ SLUICE_ON_DEVICE inline bool InFours(const Conversion& job) {
   return job.channels == 3 && job.pixels % 4 == 0;
 }
 
-// One thread's share: of `threads`, number `thread`.
+template <class Number, bool kPlanar>
+SLUICE_ON_DEVICE inline void ConvertFours(const Conversion& job, const Number* table,
+                                          std::uint64_t thread, std::uint64_t threads) {
+  for (std::uint64_t g = thread; g < job.samples * job.pixels / 4; g += threads) {
+    const FourPixels in = reinterpret_cast<const FourPixels*>(job.from)[g];
+    const std::uint64_t sample = kPlanar ? 4 * g / job.pixels : 0;
+    StoreFour<Number, kPlanar>(job, table, sample, 4 * g - sample * job.pixels, in);
+  }
+}
+
+// One thread's share where there are no operations: of `threads`, number `thread`.
 template <class Number>
 SLUICE_ON_DEVICE inline void ConvertShare(const Conversion& job, const Number* table,
                                           std::uint64_t thread, std::uint64_t threads) {
-  const std::uint64_t pixels = job.samples * job.pixels;
   if (!InFours(job)) {
-    for (std::uint64_t p = thread; p < pixels; p += threads)
-      ConvertPixel(job, table, p);
+    for (std::uint64_t p = thread; p < job.samples * job.pixels; p += threads) {
+      const std::uint64_t sample = p / job.pixels;
+      StorePixel(job, table, sample, p - sample * job.pixels, job.from + p * job.channels);
+    }
   } else if (job.planar) {
-    for (std::uint64_t g = thread; g < pixels / 4; g += threads)
-      ConvertFourRgb<Number, true>(job, table, g);
+    ConvertFours<Number, true>(job, table, thread, threads);
   } else {
-    for (std::uint64_t g = thread; g < pixels / 4; g += threads)
-      ConvertFourRgb<Number, false>(job, table, g);
+    ConvertFours<Number, false>(job, table, thread, threads);
   }
 }
 
 }  // namespace sluice
-
-#undef SLUICE_ON_DEVICE

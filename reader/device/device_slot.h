@@ -23,7 +23,7 @@ class DeviceSlot {
   DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t bytes, bool converts);
 
   const Device& device() const noexcept { return device_; }
-  // Where what lies in a slot's host memory at that offset, behind its image, is here.
+  // Where what lies in a slot's host memory at that offset, behind its images, is here.
   const std::byte* At(std::size_t offset) const noexcept {
     return memory.data() + (offset - shift);
   }
@@ -42,9 +42,8 @@ class DeviceSlot {
   void Finish() noexcept;
 
   DeviceBuffer memory;
-  std::size_t shift = 0;  // of At()
-  ImageBatch image;
-  std::vector<ImageBatch> further_images;
+  std::size_t shift = 0;           // of At()
+  std::vector<ImageBatch> images;  // the first, then the slot's further ones
 
   // The uploader's. Makes the stream wait for those who had the memory before.
   void WaitForTrainer(DeviceDriver::Stream stream);

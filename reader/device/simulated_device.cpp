@@ -11,6 +11,8 @@
 
 #include <sluice/error.h>
 
+#include "reader/device/change.h"
+
 namespace sluice {
 
 namespace {
@@ -41,6 +43,30 @@ class Moment {
   bool reached_ = false;
   Clock::time_point at_;
 };
+
+// A kernel's threads, one after another.
+template <class Number>
+void PlayKernel(const Conversion& job) {
+  constexpr std::uint32_t kThreads = 5;  // shares that do not come out even
+  const auto* const table = static_cast<const Number*>(job.table);
+  if (job.ops == nullptr) {
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread)
+      ConvertShare(job, table, thread, kThreads);
+    return;
+  }
+  ChangeThread at;
+  at.threads = kThreads;
+  at.blocks = job.sums ? 1 : 3;
+  for (at.sample = 0; at.sample < job.samples; ++at.sample) {
+    for (at.block = 0; at.block < at.blocks; ++at.block) {
+      ChangeScratch scratch;
+      const std::uint32_t phases = CountPhases(job, at.sample);
+      for (std::uint32_t phase = 0; phase < phases; ++phase)
+        for (at.thread = 0; at.thread < kThreads; ++at.thread)
+          ChangePhase(job, table, phase, at, scratch);
+    }
+  }
+}
 
 }  // namespace
 
@@ -192,14 +218,13 @@ void SimulatedDevice::Convert(Stream stream, const Conversion& job) {
   RequireInside(device_, job.from, values);
   RequireInside(device_, job.to, values * job.number_bytes);
   RequireInside(device_, job.table, std::size_t{256} * job.channels * job.number_bytes);
+  if (job.ops != nullptr)
+    RequireInside(device_, job.ops, job.samples * job.ops_each * sizeof(PixelOp));
   Give(stream, Work::kConvert, [job] {
-    constexpr std::uint64_t kThreads = 5;  // shares that do not come out even
-    for (std::uint64_t thread = 0; thread < kThreads; ++thread) {
-      if (job.number_bytes == 4) {
-        ConvertShare(job, static_cast<const std::uint32_t*>(job.table), thread, kThreads);
-      } else {
-        ConvertShare(job, static_cast<const std::uint16_t*>(job.table), thread, kThreads);
-      }
+    switch (job.number_bytes) {
+      case 4: return PlayKernel<std::uint32_t>(job);
+      case 2: return PlayKernel<std::uint16_t>(job);
+      default: return PlayKernel<std::uint8_t>(job);
     }
   });
 }

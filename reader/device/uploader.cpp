@@ -3,52 +3,103 @@
 #include <cstring>
 
 #include "format/disk/bytes.h"
+#include "reader/device/change.h"
 #include "reader/pipeline/slot.h"
 
 namespace sluice {
 
+static_assert(PixelProgram::kMostDeviceOps <= ChangeScratch::kMostOps);
+
+namespace {
+
+std::size_t ImageBytes(const ImageBatch& image) {
+  return AlignUp(image.sample_bytes() * image.samples, kPageBytes);
+}
+
+// As Uploader's pictures are counted.
+const ImageBatch& ShippedImage(const Slot& slot, std::size_t picture) {
+  return picture == 0 ? slot.image : slot.further_images[picture - 1].image;
+}
+
+}  // namespace
+
+ImageBatch DeliveredImage(const ImageBatch& shipped, const PixelProgram& program, Layout layout) {
+  ImageBatch image = shipped;
+  if (!program.goes_on()) return image;
+  image.type = program.type();
+  image.layout = layout;
+  return image;
+}
+
 Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
-                   const SlotLayout& shipped, const PixelProgram& program, Layout layout)
+                   const SlotLayout& shipped, std::span<const PixelProgram* const> programs,
+                   Layout layout)
     : device_(device),
       driver_(std::move(driver)),
       shipped_(shipped),
-      delivered_(shipped.image),
-      rest_(AlignUp(shipped.image.sample_bytes() * shipped.batch_size, kPageBytes)),
+      rest_(ImageBytes(shipped.image)),
       copy_stream_(*driver_) {
-  const bool converts = program.numbers_type() && !program.output() && rest_ > 0;
-  if (converts) {
-    delivered_.type = ElementTypeOf(*program.numbers_type());
-    delivered_.layout = layout;
-    const std::span<const std::byte> numbers = program.numbers();
-    host_table_ = HostBuffer(numbers.size(), driver_);
-    std::memcpy(host_table_.data(), numbers.data(), numbers.size());
-    table_ = DeviceBuffer(*driver_, numbers.size());
-    driver_->Copy(copy_stream_.get(), table_.data(), host_table_.data(), numbers.size());
-    for (Staging& staging : staging_)
-      staging = {DeviceBuffer(*driver_, rest_), OwnEvent(*driver_)};
-    convert_stream_ = OwnStream(*driver_);
+  AddPicture(shipped.image, 0, shipped.ops, programs[0], layout);
+  for (const SlotLayout::ImageField& field : shipped.further_images) {
+    AddPicture(field.image, field.offset, field.ops,
+               field.view > 0 ? programs[field.view] : nullptr, layout);
+    rest_ = field.offset + ImageBytes(field.image);
   }
-  image_bytes_ = AlignUp(delivered_.sample_bytes() * shipped.batch_size, kPageBytes);
+  if (staging_bytes_ == 0) return;
+  CopyTables(programs);
+  for (Staging& staging : staging_)
+    staging = {DeviceBuffer(*driver_, staging_bytes_), OwnEvent(*driver_)};
+  convert_stream_ = OwnStream(*driver_);
+}
+
+void Uploader::AddPicture(const ImageBatch& shipped, std::size_t from,
+                          const SlotLayout::DeviceOps& ops, const PixelProgram* program,
+                          Layout layout) {
+  Picture picture{from, rest_there_, shipped, false, false, 0, 0, ops};
+  if (program != nullptr && program->goes_on() && shipped.sample_bytes() > 0) {
+    picture.delivered = DeliveredImage(shipped, *program, layout);
+    picture.converts = true;
+    picture.sums = program->has_sums();
+    picture.staged = staging_bytes_;
+    picture.table = table_bytes_;
+    staging_bytes_ += ImageBytes(shipped);
+    table_bytes_ += program->numbers().size();
+  }
+  rest_there_ += ImageBytes(picture.delivered);
+  pictures_.push_back(picture);
+}
+
+void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
+  host_table_ = HostBuffer(table_bytes_, driver_);
+  table_ = DeviceBuffer(*driver_, table_bytes_);
+  std::size_t at = 0;
+  for (std::size_t v = 0; v < programs.size(); ++v) {  // views are the first pictures
+    if (!pictures_[v].converts) continue;
+    const std::span<const std::byte> numbers = programs[v]->numbers();
+    std::memcpy(host_table_.data() + at, numbers.data(), numbers.size());
+    at += numbers.size();
+  }
+  driver_->Copy(copy_stream_.get(), table_.data(), host_table_.data(), table_bytes_);
 }
 
 std::unique_ptr<DeviceSlot> Uploader::NewSlot() {
-  auto slot =
-      std::make_unique<DeviceSlot>(device_, *driver_, slot_bytes(), table_.data() != nullptr);
-  slot->shift = rest_ - image_bytes_;  // modulo 2^64: the image may grow
-  slot->image = delivered_;
-  slot->image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data());
-  for (const SlotLayout::ImageField& further : shipped_.further_images) {
-    ImageBatch& image = slot->further_images.emplace_back(further.image);
-    image.data = reinterpret_cast<const std::uint8_t*>(slot->At(further.offset));
+  auto slot = std::make_unique<DeviceSlot>(device_, *driver_, slot_bytes(), staging_bytes_ > 0);
+  slot->shift = rest_ - rest_there_;  // modulo 2^64: images may grow
+  for (const Picture& picture : pictures_) {
+    ImageBatch& image = slot->images.emplace_back(picture.delivered);
+    image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data() + picture.to);
   }
   return slot;
 }
 
 std::optional<Error> Uploader::Upload(Slot& slot) {
   DeviceSlot& place = *slot.device;
-  place.image.samples = slot.image.samples;
-  for (std::size_t i = 0; i < slot.further_images.size(); ++i)
-    place.further_images[i].samples = slot.further_images[i].image.samples;
+  for (std::size_t i = 0; i < pictures_.size(); ++i) {
+    const ImageBatch& image = ShippedImage(slot, i);
+    place.images[i].samples = image.samples;
+    place.images[i].height = image.height;
+    place.images[i].width = image.width;
+  }
   try {
     const std::lock_guard lock(mutex_);
     Start(slot, place);
@@ -64,42 +115,62 @@ std::optional<Error> Uploader::Upload(Slot& slot) {
 
 void Uploader::Start(const Slot& slot, DeviceSlot& place) {
   DeviceDriver::Stream const stream = copy_stream_.get();
-  const bool converts = table_.data() != nullptr;
+  const bool converts = staging_bytes_ > 0;
   Staging& staging = staging_[turn_++ % 2];
   place.WaitForTrainer(stream);
-  if (converts) driver_->Wait(stream, staging.read.get());
+  if (converts) {
+    driver_->Wait(stream, staging.read.get());
+    driver_->Wait(stream, place.converted.get());  // which reads what it is told from the place
+  }
   driver_->Record(place.copy_begins.get(), stream);
-  const std::size_t image_bytes = slot.image.samples * shipped_.image.sample_bytes();
-  if (image_bytes > 0) {
-    driver_->Copy(stream, converts ? staging.memory.data() : place.memory.data(),
-                  slot.memory.data(), image_bytes);
+  std::uint64_t bytes = 0;
+  const auto copy = [&](std::byte* to, std::size_t from, std::size_t count) {
+    if (count == 0) return;
+    driver_->Copy(stream, to, slot.memory.data() + from, count);
+    bytes += count;
+  };
+  for (std::size_t i = 0; i < pictures_.size(); ++i) {
+    const Picture& picture = pictures_[i];
+    const ImageBatch& image = ShippedImage(slot, i);
+    copy(picture.converts ? staging.memory.data() + picture.staged
+                          : place.memory.data() + picture.to,
+         picture.from, image.samples * image.sample_bytes());
   }
-  const std::size_t rest_bytes = shipped_.bytes - rest_;
-  if (rest_bytes > 0) {
-    driver_->Copy(stream, place.memory.data() + image_bytes_, slot.memory.data() + rest_,
-                  rest_bytes);
-  }
+  copy(place.memory.data() + rest_there_, rest_, shipped_.bytes - rest_);
   driver_->Record(place.copied.get(), stream);
   place.under_way = true;
-  uploaded_bytes_ += image_bytes + rest_bytes;
-  if (converts) StartConversion(slot, place, staging);
+  uploaded_bytes_ += bytes;
+  if (converts) StartConversions(place, staging);
 }
 
-void Uploader::StartConversion(const Slot& slot, DeviceSlot& place, Staging& staging) {
+void Uploader::StartConversions(DeviceSlot& place, Staging& staging) {
   DeviceDriver::Stream const stream = convert_stream_.get();
-  Conversion job;
-  job.from = reinterpret_cast<const std::uint8_t*>(staging.memory.data());
-  job.to = place.memory.data();
-  job.table = table_.data();
-  job.samples = slot.image.samples;
-  job.pixels = delivered_.height * delivered_.width;
-  job.channels = static_cast<std::uint32_t>(delivered_.channels);
-  job.number_bytes = static_cast<std::uint32_t>(SizeOf(delivered_.type));
-  job.planar = delivered_.layout == Layout::kNCHW;
   driver_->Wait(stream, place.copied.get());
-  if (job.samples > 0) driver_->Convert(stream, job);
+  for (std::size_t i = 0; i < pictures_.size(); ++i) {
+    if (!pictures_[i].converts || place.images[i].samples == 0) continue;
+    driver_->Convert(stream, ConversionOf(pictures_[i], place.images[i], place, staging));
+  }
   driver_->Record(staging.read.get(), stream);
   driver_->Record(place.converted.get(), stream);
+}
+
+Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& image,
+                                  const DeviceSlot& place, const Staging& staging) const {
+  Conversion job;
+  job.from = reinterpret_cast<const std::uint8_t*>(staging.memory.data() + picture.staged);
+  job.to = place.memory.data() + picture.to;
+  job.table = table_.data() + picture.table;
+  job.samples = image.samples;
+  job.pixels = image.height * image.width;
+  job.channels = static_cast<std::uint32_t>(image.channels);
+  job.number_bytes = static_cast<std::uint32_t>(SizeOf(image.type));
+  job.planar = image.layout == Layout::kNCHW;
+  if (picture.ops.each == 0) return job;
+  job.ops = reinterpret_cast<const PixelOp*>(place.At(picture.ops.offset));
+  job.ops_each = static_cast<std::uint32_t>(picture.ops.each);
+  job.width = static_cast<std::uint32_t>(image.width);
+  job.sums = picture.sums;
+  return job;
 }
 
 void Uploader::Finish() noexcept {

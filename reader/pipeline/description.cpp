@@ -1,6 +1,8 @@
 #include "reader/pipeline/description.h"
 
 #include "reader/cache/kept_pictures.h"
+#include "reader/device/uploader.h"
+#include "reader/transform/pixel_steps.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_text.h"
 
@@ -37,21 +39,19 @@ bool Reflects(const Transform& step) {
          (translate != nullptr && translate->border == Border::kReflect);
 }
 
-// `numbers_later`: on the device, which has Normalize to itself.
-const char* HowItRuns(const Transform& step, bool numbers_later) {
+const char* HowItRuns(const Transform& step) {
   if (std::holds_alternative<RandomAffine>(step)) return "a second pass, bilinear";
   if (std::holds_alternative<RandomQuarterTurns>(step))
     return "fused with decoding; rows become columns in a second pass where it is a quarter";
   if (Reflects(step)) return "fused with decoding, the border filled behind it";
   if (IsGeometric(step)) return "fused with decoding";
-  if (std::holds_alternative<Normalize>(step))
-    return numbers_later ? "on the device" : "while the row is written";
+  if (std::holds_alternative<Normalize>(step)) return "while the row is written";
   if (std::holds_alternative<OneHot>(step)) return "for each sample, beside its label";
   if (ConcernsBatch(step)) return "over the batch, when its last sample is done";
   return "a pass over the row's pixels";
 }
 
-void Describe(const std::string& title, const Pipeline& steps, bool numbers_later,
+void Describe(const std::string& title, const Pipeline& steps, const PixelProgram& program,
               std::string& text) {
   text += title + "\n";
   std::vector<std::string> names;
@@ -60,9 +60,14 @@ void Describe(const std::string& title, const Pipeline& steps, bool numbers_late
     names.push_back(StepText(step));
     widest = std::max(widest, names.back().size());
   }
+  std::size_t pixel_steps = 0;
   for (std::size_t s = 0; s < steps.size(); ++s) {
+    const bool on_device =
+        program.goes_on() && (std::holds_alternative<Normalize>(steps[s]) ||
+                              (ChangesPixels(steps[s]) && pixel_steps >= program.steps_here()));
+    pixel_steps += ChangesPixels(steps[s]) ? 1 : 0;
     text += "  " + names[s] + std::string(widest - names[s].size() + 2, ' ') +
-            HowItRuns(steps[s], numbers_later) + "\n";
+            (on_device ? "on the device" : HowItRuns(steps[s])) + "\n";
   }
 }
 
@@ -73,22 +78,18 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
   std::string text;
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
-    const bool numbers_later = pixels.numbers_type() && !pixels.output();
-    ImageBatch delivered = layout.image;
-    if (numbers_later) {
-      delivered.type = ElementTypeOf(*pixels.numbers_type());
-      delivered.layout = options.layout;
-    }
+    const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.layout);
     Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents), options.transform,
-             numbers_later, text);
+             pixels, text);
   } else {
-    Describe("no image", options.transform, false, text);
+    Describe("no image", options.transform, views[0].pixels, text);
   }
   for (std::size_t v = 1; v < views.size(); ++v) {
     const SlotLayout::ImageField& view = layout.further_images[v - 1];
-    Describe(view.name + " (a view of " + layout.image_name +
-                 "): " + ShapeText(view.image, view.extents),
-             options.views[v - 1].transform, false, text);
+    const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.layout);
+    Describe(
+        view.name + " (a view of " + layout.image_name + "): " + ShapeText(delivered, view.extents),
+        options.views[v - 1].transform, views[v].pixels, text);
   }
   if (views.size() > 1)
     text += "A picture is decoded once for all views where that is cheaper than for each.\n";

@@ -26,12 +26,11 @@ std::size_t RowsAtOnce(const DatasetState& dataset, const SlotLayout& layout) {
   return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMostRows);
 }
 
-// What mixes numbers or is the user's own works on them, and on the host.
-bool MakesNumbersOnDevice(const LoaderOptions& options) {
-  return !options.device.is_host() && !options.sample_function && !options.batch_function &&
-         std::none_of(
-             options.transform.begin(), options.transform.end(),
-             [](const Transform& transform) { return std::holds_alternative<MixUp>(transform); });
+std::vector<const PixelProgram*> ProgramsOf(const std::vector<ViewProgram>& views) {
+  std::vector<const PixelProgram*> programs;
+  for (const ViewProgram& view : views)
+    programs.push_back(&view.pixels);
+  return programs;
 }
 
 // Masks are not resampled, and 16-bit images are stored raw.
@@ -46,7 +45,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(WithOwnShards(dataset, options)),
       tuning_(TuningFor(options)),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
-      views_(ViewsOf(options_, MakesNumbersOnDevice(options_))),
+      views_(ViewsOf(options_)),
       choice_(FieldChoice::Of(*dataset_.state(), options_)),
       batch_program_(*dataset_.state(), options_, choice_),
       layout_(
@@ -80,7 +79,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   }
   driver_ = DeviceAccess::Open(options_.device);
   if (driver_ != nullptr) {
-    uploader_ = std::make_unique<Uploader>(options_.device, driver_, layout_, views_[0].pixels,
+    uploader_ = std::make_unique<Uploader>(options_.device, driver_, layout_, ProgramsOf(views_),
                                            options_.layout);
   } else if (options_.pinned) {
     driver_ = OpenCuda(-1);

@@ -199,9 +199,10 @@ void LoaderState::RunWorker(unsigned thread) {
 void LoaderState::Record(TraceEvent::Kind kind, unsigned thread, const Slot& slot,
                          std::size_t begin_row, std::size_t end_row, Clock::time_point begin,
                          Clock::time_point end) {
+  // What the consumer finds in Batch::image().
+  const ImageBatch& image = slot.device != nullptr ? slot.device->images[0] : slot.image;
   options_.trace->Add({kind, thread, slot.epoch, slot.index, static_cast<std::uint32_t>(begin_row),
-                       static_cast<std::uint32_t>(end_row - begin_row), slot.image.data, begin,
-                       end});
+                       static_cast<std::uint32_t>(end_row - begin_row), image.data, begin, end});
 }
 
 void LoaderState::FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,

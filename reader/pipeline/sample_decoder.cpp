@@ -197,10 +197,16 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
 
 SampleDecoder::ViewRow SampleDecoder::RowOf(Slot& slot, std::size_t view, std::size_t row) const {
   auto* const memory = reinterpret_cast<std::uint8_t*>(slot.memory.data());
-  if (view == 0) return {&slot.image, memory + row * slot.image.sample_bytes()};
+  const auto row_of = [&](const ImageBatch& image, std::size_t offset,
+                          const SlotLayout::DeviceOps& ops) -> ViewRow {
+    auto* const first = reinterpret_cast<PixelOp*>(memory + ops.offset);
+    return {&image, memory + offset + row * image.sample_bytes(),
+            std::span(first + row * ops.each, ops.each)};
+  };
+  if (view == 0) return row_of(slot.image, 0, layout_.ops);
   // The further views are the first of the further images.
-  const ImageBatch& image = slot.further_images[view - 1].image;
-  return {&image, memory + layout_.further_images[view - 1].offset + row * image.sample_bytes()};
+  const SlotLayout::ImageField& field = layout_.further_images[view - 1];
+  return row_of(slot.further_images[view - 1].image, field.offset, field.ops);
 }
 
 Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row,
@@ -222,6 +228,10 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
             {view.data, channels, OrderOf(*view.image), read_later_})) {
       return defect;
     }
+    if (view.ops.empty()) continue;
+    const Region& region = frames_[v].region;
+    views_[v].pixels.DrawOps({nullptr, region.width(), region.height(), channels},
+                             slot.view_seeds[v], slot.positions[row], view.ops);
   }
   return nullptr;
 }

@@ -55,6 +55,7 @@ class SampleDecoder {
   struct ViewRow {
     const ImageBatch* image;
     std::uint8_t* data;
+    std::span<PixelOp> ops;  // what a device is to do
   };
   ViewRow RowOf(Slot& slot, std::size_t view, std::size_t row) const;
   std::string PlaceOf(const SampleRef& ref) const;

@@ -55,11 +55,14 @@ void CloseGaps(Slot& slot) {
     if (slot.flags[from] == kLeftOut) continue;
     if (slot.flags[from] != SampleFlag::kFillsUp) ++slot.valid;
     if (to != from) {
+      const SlotLayout::DeviceOps& ops = slot.layout->ops;
       MoveRow(slot.memory.data(), slot.image.sample_bytes(), from, to);
+      MoveRow(slot.memory.data() + ops.offset, ops.row_bytes(), from, to);
       for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
         const SlotLayout::ImageField& further = slot.layout->further_images[i];
         MoveRow(slot.memory.data() + further.offset, slot.further_images[i].image.sample_bytes(),
                 from, to);
+        MoveRow(slot.memory.data() + further.ops.offset, further.ops.row_bytes(), from, to);
         slot.further_images[i].present[to] = slot.further_images[i].present[from];
       }
       for (VariableRows& variable : slot.variables)

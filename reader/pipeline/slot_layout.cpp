@@ -97,7 +97,7 @@ void SetOutput(const DatasetState& dataset, const PixelProgram& program, const s
   }
   if (const auto output = program.output()) {
     image.type = ElementTypeOf(*output);
-  } else if (program.numbers_type()) {
+  } else if (program.goes_on()) {
     image.layout = Layout::kNHWC;  // as they are decoded; the device does the rest
   }
 }
@@ -139,8 +139,8 @@ void AddImage(SlotLayout::ImageField field, SlotLayout& layout) {
   layout.further_images.push_back(std::move(field));
 }
 
-void LayOutViews(const DatasetState& dataset, const std::vector<ViewProgram>& views,
-                 SlotLayout& layout) {
+void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
+                 const std::vector<ViewProgram>& views, SlotLayout& layout) {
   if (views.size() == 1) return;
   if (layout.image_field == Schema::kNone)
     Refuse(dataset, "LoaderOptions::views needs an image to be seen");
@@ -160,6 +160,7 @@ void LayOutViews(const DatasetState& dataset, const std::vector<ViewProgram>& vi
     field.leader = layout.image_field;
     field.pixels = layout.image_pixels;
     field.image = layout.image;
+    field.image.layout = options.layout;
     field.image.type = ElementType::kUint8;
     field.extents = ExtentsOf(dataset, dataset.ImagesOf(layout.image_field), views[v].geometry);
     SetExtents(field.extents, field.image);
@@ -269,6 +270,14 @@ void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
   }
 }
 
+void LayOutDeviceOps(const std::vector<ViewProgram>& views, SlotLayout& layout) {
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    SlotLayout::DeviceOps& ops = v == 0 ? layout.ops : layout.further_images[v - 1].ops;
+    ops = {views[v].pixels.device_ops(), layout.bytes};
+    layout.bytes += AlignUp(ops.row_bytes() * layout.batch_size, kPayloadAlignment);
+  }
+}
+
 }  // namespace
 
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
@@ -283,10 +292,11 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   layout.batch_size = options.batch_size;
   if (choice.image != Schema::kNone) LayOutImage(dataset, options, choice, views[0], layout);
   layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
-  LayOutViews(dataset, views, layout);
+  LayOutViews(dataset, options, views, layout);
   LayOutFurtherImages(dataset, options, choice, views[0].geometry, layout);
   LayOutFields(dataset, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);
+  LayOutDeviceOps(views, layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
   if (layout.bytes > kMaxSlotBytes) {
     Refuse(dataset, "a batch of this size takes more than 1 TiB; make batch_size smaller");

@@ -1,4 +1,5 @@
-// What a batch looks like in memory, worked out once from the dataset and the options.
+// What a batch looks like in the host's memory, worked out once from the dataset and the options:
+// images first, then arrays, then what a device is told.
 #pragma once
 
 #include <optional>
@@ -23,6 +24,13 @@ struct SlotLayout {
     std::vector<std::uint32_t> shape;
   };
 
+  // What a device is to do to the rows of an image: so many operations each, behind all else.
+  struct DeviceOps {
+    std::size_t each = 0;  // 0: there are none
+    std::size_t offset = 0;
+    std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
+  };
+
   // Another image than the first, or a further view of that.
   struct ImageField {
     std::size_t field = 0;
@@ -34,6 +42,7 @@ struct SlotLayout {
     ImageBatch image;                      // as below
     std::vector<Geometry::Extent> extents;  // as below
     std::size_t offset = 0;
+    DeviceOps ops;
   };
   // A variable or bytes field; a byte counts as an entry.
   struct VariableField {
@@ -53,7 +62,8 @@ struct SlotLayout {
   ImageBatch image;  // of a full batch; its data is unset and lies at the slot's start
   // By stage (Geometry::stages()); `image` has the largest.
   std::vector<Geometry::Extent> extents;
-  std::vector<ImageField> further_images;  // those that lead others first
+  DeviceOps ops;
+  std::vector<ImageField> further_images;  // views, then those that lead others, then the others
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
   std::size_t bytes = 0;  // of a slot

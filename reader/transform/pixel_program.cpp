@@ -1,6 +1,7 @@
 #include "reader/transform/pixel_program.h"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 #include <string>
 
@@ -12,8 +13,19 @@
 
 namespace sluice {
 
-PixelProgram::PixelProgram(const Pipeline& pipeline, bool numbers_later)
-    : numbers_later_(numbers_later) {
+namespace {
+
+// Of pixels that stay as they are: each value stands for itself, in three channels.
+constexpr std::array<std::byte, 768> kOwnValues = [] {
+  std::array<std::byte, 768> values{};
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<std::byte>(i % 256);
+  return values;
+}();
+
+}  // namespace
+
+PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(part) {
   std::uint16_t uses[256] = {};
   bool batch_steps = false;
   for (const Transform& step : pipeline) {
@@ -38,6 +50,24 @@ PixelProgram::PixelProgram(const Pipeline& pipeline, bool numbers_later)
           "move them (crops, resizes, flips); put these first");
     }
   }
+  steps_here_ = steps_.size();
+  if (part_ == DevicePart::kSteps) LeaveSteps();
+}
+
+void PixelProgram::LeaveSteps() {
+  while (steps_here_ > 0) {
+    const Transform& last = steps_[steps_here_ - 1].transform;
+    const std::size_t ops = MostOps(last);
+    if (ops == 0 || device_ops_ + ops > kMostDeviceOps) return;
+    device_ops_ += ops;
+    const auto* const jitter = std::get_if<ColorJitter>(&last);
+    has_sums_ = has_sums_ || (jitter != nullptr && jitter->contrast > 0);
+    --steps_here_;
+  }
+}
+
+std::span<const std::byte> PixelProgram::numbers() const noexcept {
+  return numbers_ ? numbers_->bits() : std::span<const std::byte>(kOwnValues);
 }
 
 bool PixelProgram::moves() const noexcept {
@@ -62,10 +92,23 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height,
 
 void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
                        StepScratch& scratch) const {
-  for (const Step& step : steps_) {
-    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, step.stream);
-    RunStep(step.transform, pixels, draws, scratch);
+  for (std::size_t s = 0; s < steps_here_; ++s) {
+    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps_[s].stream);
+    RunStep(steps_[s].transform, pixels, draws, scratch);
   }
+}
+
+void PixelProgram::DrawOps(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
+                           std::span<PixelOp> ops) const {
+  std::size_t count = 0;
+  for (std::size_t s = steps_here_; s < steps_.size(); ++s) {
+    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps_[s].stream);
+    PixelOps drawn;
+    DrawStep(steps_[s].transform, shape, draws, drawn);
+    std::copy_n(drawn.at, drawn.count, ops.begin() + static_cast<std::ptrdiff_t>(count));
+    count += drawn.count;
+  }
+  if (count < ops.size()) ops[count].kind = PixelOpKind::kEnd;
 }
 
 void PixelProgram::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const {

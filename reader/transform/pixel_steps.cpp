@@ -7,6 +7,7 @@
 #include <sluice/error.h>
 
 #include "reader/transform/portable_math.h"
+#include "reader/transform/run_pixel_op.h"
 #include "reader/transform/step_parameters.h"
 
 namespace sluice {
@@ -121,7 +122,16 @@ void CheckNumbers(const TrivialAugmentWide& op) {
 template <class T>
 void CheckNumbers(const T&) {}
 
-void Apply(const ColorJitter& op, const Pixels& pixels, StepScratch&, RandomStream& draws) {
+// Steps that are nothing but operations, once they are drawn.
+
+PixelOp OpOf(PixelOpKind kind, float factor = 0) {
+  PixelOp op;
+  op.kind = kind;
+  op.factor = factor;
+  return op;
+}
+
+void DrawOps(const ColorJitter& op, const Pixels&, RandomStream& draws, PixelOps& ops) {
   const auto factor = [&draws](double x) {
     return static_cast<float>(Between(std::max(0.0, 1 - x), 1 + x, draws));
   };
@@ -134,15 +144,64 @@ void Apply(const ColorJitter& op, const Pixels& pixels, StepScratch&, RandomStre
   for (std::size_t i = 3; i > 0; --i)
     std::swap(order[i], order[draws.Below(i + 1)]);
   for (const int which : order) {
-    if (which == 0 && op.brightness > 0) AdjustBrightness(pixels, brightness);
-    if (which == 1 && op.contrast > 0) AdjustContrast(pixels, contrast);
-    if (which == 2 && op.saturation > 0) AdjustSaturation(pixels, saturation);
-    if (which == 3 && op.hue > 0) AdjustHue(pixels, hue);
+    if (which == 0 && op.brightness > 0) ops.Add(OpOf(PixelOpKind::kBrightness, brightness));
+    if (which == 1 && op.contrast > 0) ops.Add(OpOf(PixelOpKind::kContrast, contrast));
+    if (which == 2 && op.saturation > 0) ops.Add(OpOf(PixelOpKind::kSaturation, saturation));
+    if (which == 3 && op.hue > 0) ops.Add(OpOf(PixelOpKind::kHue, hue));
   }
 }
-void Apply(const RandomGrayscale&, const Pixels& pixels, StepScratch&, RandomStream&) {
-  MakeGrey(pixels);
+void DrawOps(const RandomGrayscale&, const Pixels&, RandomStream&, PixelOps& ops) {
+  ops.Add(OpOf(PixelOpKind::kGrey));
 }
+void DrawOps(const Solarize& op, const Pixels&, RandomStream&, PixelOps& ops) {
+  PixelOp solarize = OpOf(PixelOpKind::kSolarize);
+  solarize.number = op.threshold;
+  ops.Add(solarize);
+}
+void DrawOps(const Posterize& op, const Pixels&, RandomStream&, PixelOps& ops) {
+  PixelOp posterize = OpOf(PixelOpKind::kPosterize);
+  posterize.number = op.bits;
+  ops.Add(posterize);
+}
+void DrawOps(const Invert&, const Pixels&, RandomStream&, PixelOps& ops) {
+  ops.Add(OpOf(PixelOpKind::kInvert));
+}
+// None in ten tries: nothing.
+void DrawOps(const RandomErasing& op, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
+  const double area = double(shape.width) * shape.height;
+  const double log_min = PortableLog(op.min_ratio);
+  const double log_max = PortableLog(op.max_ratio);
+  for (int attempt = 0; attempt < 10; ++attempt) {
+    const double target = area * Between(op.min_scale, op.max_scale, draws);
+    const double ratio = PortableExp(Between(log_min, log_max, draws));
+    const auto height = static_cast<std::uint64_t>(std::sqrt(target * ratio) + 0.5);
+    const auto width = static_cast<std::uint64_t>(std::sqrt(target / ratio) + 0.5);
+    if (height >= shape.height || width >= shape.width) continue;
+    PixelOp erase = OpOf(PixelOpKind::kErase);
+    erase.top = static_cast<std::uint16_t>(draws.Below(shape.height - height + 1));
+    erase.left = static_cast<std::uint16_t>(draws.Below(shape.width - width + 1));
+    erase.height = static_cast<std::uint16_t>(height);
+    erase.width = static_cast<std::uint16_t>(width);
+    std::copy(op.value.begin(), op.value.end(), erase.value);
+    ops.Add(erase);
+    return;
+  }
+}
+template <class T>
+concept DrawsOps = requires(const T& op, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
+  DrawOps(op, shape, draws, ops);
+};
+// Noise is drawn pixel by pixel.
+template <class T>
+bool IsOps(const T&) {
+  return DrawsOps<T>;
+}
+bool IsOps(const RandomErasing& op) {
+  return !op.noise;
+}
+
+// Steps that look at the pixels.
+
 void Apply(const GaussianBlur& op, const Pixels& pixels, StepScratch& scratch,
            RandomStream& draws) {
   const double sigma = Between(op.min_sigma, op.max_sigma, draws);
@@ -163,45 +222,25 @@ void Apply(const GaussianBlur& op, const Pixels& pixels, StepScratch& scratch,
   weights[op.kernel / 2] += rest;  // modulo 2^32: it may be a little less
   scratch.blur.Run(pixels, weights);
 }
-void Apply(const Solarize& op, const Pixels& pixels, StepScratch&, RandomStream&) {
-  SolarizePixels(pixels, op.threshold);
-}
-void Apply(const Posterize& op, const Pixels& pixels, StepScratch&, RandomStream&) {
-  PosterizePixels(pixels, op.bits);
-}
 void Apply(const Equalize&, const Pixels& pixels, StepScratch&, RandomStream&) {
   EqualizePixels(pixels);
 }
 void Apply(const AutoContrast&, const Pixels& pixels, StepScratch&, RandomStream&) {
   StretchContrast(pixels);
 }
-void Apply(const Invert&, const Pixels& pixels, StepScratch&, RandomStream&) {
-  InvertPixels(pixels);
-}
 void Apply(const AdjustSharpness& op, const Pixels& pixels, StepScratch& scratch, RandomStream&) {
   scratch.sharpness.Run(pixels, static_cast<float>(op.factor));
 }
 
 void Apply(const RandomErasing& op, const Pixels& pixels, StepScratch&, RandomStream& draws) {
-  const double area = double(pixels.width) * pixels.height;
-  const double log_min = PortableLog(op.min_ratio);
-  const double log_max = PortableLog(op.max_ratio);
-  for (int attempt = 0; attempt < 10; ++attempt) {
-    const double target = area * Between(op.min_scale, op.max_scale, draws);
-    const double ratio = PortableExp(Between(log_min, log_max, draws));
-    const auto height = static_cast<std::uint64_t>(std::sqrt(target * ratio) + 0.5);
-    const auto width = static_cast<std::uint64_t>(std::sqrt(target / ratio) + 0.5);
-    if (height >= pixels.height || width >= pixels.width) continue;
-    const std::uint64_t top = draws.Below(pixels.height - height + 1);
-    const std::uint64_t left = draws.Below(pixels.width - width + 1);
-    for (std::uint64_t y = top; y < top + height; ++y) {
-      std::uint8_t* at = pixels.data + (y * pixels.width + left) * pixels.channels;
-      for (std::uint64_t i = 0; i < width * pixels.channels; ++i) {
-        *at++ = op.noise ? static_cast<std::uint8_t>(draws.Word() >> 24)
-                         : op.value[i % pixels.channels];
-      }
-    }
-    return;
+  PixelOps ops;
+  DrawOps(op, pixels, draws, ops);
+  if (ops.count == 0) return;
+  const PixelOp& erase = ops.at[0];
+  for (std::size_t y = erase.top; y < std::size_t{erase.top} + erase.height; ++y) {
+    std::uint8_t* at = pixels.data + (y * pixels.width + erase.left) * pixels.channels;
+    for (std::size_t i = 0; i < std::size_t{erase.width} * pixels.channels; ++i)
+      *at++ = static_cast<std::uint8_t>(draws.Word() >> 24);
   }
 }
 
@@ -229,6 +268,11 @@ void Apply(const TrivialAugmentWide& op, const Pixels& pixels, StepScratch& scra
   const double magnitude = AugmentMagnitude(kind, true, bin, op.bins, pixels.width, pixels.height);
   RunAugment(kind, WithSign(kind, magnitude, draws), op.bilinear, op.fill, pixels, scratch.augment);
 }
+template <class T>
+concept LooksAtPixels = requires(const T& op, const Pixels& pixels, StepScratch& scratch,
+                                 RandomStream& draws) {
+  Apply(op, pixels, scratch, draws);
+};
 
 }  // namespace
 
@@ -273,11 +317,39 @@ void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t hei
   }
 }
 
-void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
-             StepScratch& scratch) {
+std::size_t MostOps(const Transform& step) noexcept {
+  return std::visit(
+      []<class T>(const T& op) -> std::size_t {
+        if constexpr (DrawsOps<T>) {
+          if (IsOps(op)) return std::is_same_v<T, ColorJitter> ? 4 : 1;
+        }
+        return 0;
+      },
+      step);
+}
+
+void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
   std::visit(
       [&]<class T>(const T& op) {
-        if constexpr (PixelStep<T>) {
+        if constexpr (DrawsOps<T>) {
+          if (draws.Uniform() < op.probability) DrawOps(op, shape, draws, ops);
+        }
+      },
+      step);
+}
+
+void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
+             StepScratch& scratch) {
+  if (MostOps(step) > 0) {
+    PixelOps ops;
+    DrawStep(step, pixels, draws, ops);
+    for (std::size_t i = 0; i < ops.count; ++i)
+      RunPixelOp(ops.at[i], pixels);
+    return;
+  }
+  std::visit(
+      [&]<class T>(const T& op) {
+        if constexpr (LooksAtPixels<T>) {
           if (draws.Uniform() < op.probability) Apply(op, pixels, scratch, draws);
         }
       },

@@ -11,6 +11,7 @@
 #include "format/pixels/steps/colour.h"
 #include "format/random.h"
 #include "reader/transform/augment.h"
+#include "reader/transform/pixel_op.h"
 
 namespace sluice {
 
@@ -36,6 +37,12 @@ std::uint8_t DrawKind(const Transform& step) noexcept;
 void CheckStep(const Transform& step);
 // Throws Error(kInvalidArgument) where the step does not fit pictures of that size.
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
+// How many operations the step comes to at most, where its random numbers tell them all: they can
+// be run elsewhere. 0: it needs the pixels.
+std::size_t MostOps(const Transform& step) noexcept;
+// Draws whether such a step is taken, and what it does to a picture of that shape, whose data are
+// not looked at.
+void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops);
 // Draws whether the step is taken, and takes it.
 void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
              StepScratch& scratch);

@@ -8,24 +8,38 @@
 
 namespace sluice {
 
-std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool numbers_later) {
+namespace {
+
+template <class T>
+bool HasStep(const Pipeline& steps) noexcept {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const Transform& step) { return std::holds_alternative<T>(step); });
+}
+
+}  // namespace
+
+DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
+  // What mixes numbers or is the user's own works on them, and on the host.
+  if (options.device.is_host() || options.sample_function || options.batch_function ||
+      HasStep<MixUp>(options.transform)) {
+    return DevicePart::kNone;
+  }
+  // CutMix works on any values, but on those of changed pictures.
+  if (!options.device_steps || HasStep<CutMix>(options.transform)) return DevicePart::kNumbers;
+  return DevicePart::kSteps;
+}
+
+std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
   constexpr std::size_t kMostViews = 64;
   const auto refuse = [](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, "LoaderOptions::views: " + what);
   };
-  if (!options.device.is_host() && !(options.views.empty() && options.sizes.empty())) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "LoaderOptions::device takes images of one size, one for each sample; leave views "
-                "and sizes empty, or device at the host");
-  }
+  const DevicePart part = DevicePartOf(options);
   std::vector<ViewProgram> views;
-  views.push_back({"", Geometry(options.transform, options.sizes),
-                   PixelProgram(options.transform, numbers_later)});
-  const auto mixes = [](const Transform& step) {
-    return std::holds_alternative<MixUp>(step) || std::holds_alternative<CutMix>(step);
-  };
+  views.push_back(
+      {"", Geometry(options.transform, options.sizes), PixelProgram(options.transform, part)});
   if (!options.views.empty() &&
-      std::any_of(options.transform.begin(), options.transform.end(), mixes)) {
+      (HasStep<MixUp>(options.transform) || HasStep<CutMix>(options.transform))) {
     refuse("MixUp and CutMix mix samples of one view");
   }
   if (options.views.size() > kMostViews) refuse("there are at most 64 of them");
@@ -39,7 +53,7 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool numbers_late
       refuse("OneHot, MixUp and CutMix are for the first view, LoaderOptions::transform");
     }
     views.push_back(
-        {view.name, Geometry(view.transform, view.sizes), PixelProgram(view.transform)});
+        {view.name, Geometry(view.transform, view.sizes), PixelProgram(view.transform, part)});
   }
   return views;
 }

@@ -18,8 +18,10 @@ struct ViewProgram {
   PixelProgram pixels;
 };
 
-// The first is LoaderOptions::transform's; with `numbers_later` somebody else makes its numbers.
-// Throws Error(kInvalidArgument).
-std::vector<ViewProgram> ViewsOf(const LoaderOptions& options, bool numbers_later = false);
+// What LoaderOptions::device does of the steps: of every view the same.
+DevicePart DevicePartOf(const LoaderOptions& options) noexcept;
+
+// The first is LoaderOptions::transform's. Throws Error(kInvalidArgument).
+std::vector<ViewProgram> ViewsOf(const LoaderOptions& options);
 
 }  // namespace sluice

@@ -1,5 +1,7 @@
 #include "bench/upload.h"
 
+#include <sluice/error.h>
+
 #include "reader/device/simulated_device.h"
 #include "tests/catch.h"
 
@@ -22,6 +24,16 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
       CHECK((rates.limit[round] > 0 && rates.uploads[round] > 0));
   }
   CHECK(driver->Alive() == 0);
+  // Steps travel as operations beside the labels: 4 and 1 of 20 bytes for each of 6 samples.
+  shape.steps = {ColorJitter{.4, .4, .4, .1}, RandomGrayscale{}};
+  const UploadRates steps = MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {});
+  CHECK(steps.batch_bytes == 6 * 10 * 10 * 3 + 4096);
+  CHECK(steps.uploads.size() == 1);
+  for (const Transform& step : {Transform(GaussianBlur{3}), Transform(HorizontalFlip())}) {
+    shape.steps = {step};
+    CHECK_THROWS_AS(MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {}), Error);
+  }
+  shape.steps.clear();
   std::stop_source stop;
   stop.request_stop();
   CHECK_THROWS_AS(

@@ -81,6 +81,65 @@ TEST_CASE("On a card, batches are the host's to the bit") {
   }
 }
 
+TEST_CASE("On a card, pixels are changed to the host's bytes") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 100));
+  LoaderOptions options = OptionsFor(16, 4);
+  const Pipeline jitter = {ColorJitter{.4, .4, .4, .1}, ColorJitter{0, 0.9, 0, 0.5, 0.5}};
+  const Pipeline others = {RandomGrayscale{0.3}, Solarize{100, 0.5}, Posterize{3, 0.5}, Invert{0.5},
+                           RandomErasing{0.7}};
+  for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
+    for (const std::uint32_t width : {64U, 33U}) {
+      for (const unsigned channels : {3U, 1U}) {
+        for (const bool jitters : {true, false}) {
+          CAPTURE(layout == Layout::kNCHW, width, channels, jitters);
+          options.layout = layout;
+          options.channels = channels;
+          options.transform = {RandomResizedCrop(width, 31), HorizontalFlip()};
+          if (jitters)
+            options.transform.insert(options.transform.end(), jitter.begin(), jitter.end());
+          options.transform.insert(options.transform.end(), others.begin(), others.end());
+          Loader host(dataset, options);
+          REQUIRE(PlayOnCard(dataset, options, 2) == PlayBatches(host, 2));
+          options.transform.push_back(Normalize{{0.5F}, {0.25F}, FloatType::kBFloat16});
+          Loader numbers(dataset, options);
+          REQUIRE(PlayOnCard(dataset, options, 2) == PlayBatches(numbers, 2));
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("On a card, sizes change with the epoch, and further views are whole") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60));
+  LoaderOptions options = OptionsFor(16, 4);
+  options.layout = Layout::kNCHW;
+  options.transform = {RandomResizedCrop(32), ColorJitter{.4, .4, .4, .1},
+                       Normalize{{0.5F}, {0.25F}, FloatType::kFloat16}};
+  options.sizes = {{0, 16, 16}, {1, 40, 40}};
+  options.views = {{"small", {RandomResizedCrop(12), Invert{0.5}}, {}}};
+  for (const std::uint64_t epoch : {0, 1}) {
+    Loader host(dataset, options);
+    REQUIRE(PlayOnCard(dataset, options, epoch) == PlayBatches(host, epoch));
+  }
+  Loader host(dataset, options);
+  options.device = Device::Cuda(0);
+  Loader loader(dataset, options);
+  EpochIterator of_host = host.Epoch(1).begin();
+  for (const Batch& batch : loader.Epoch(1)) {
+    batch.Synchronize();
+    const ImageBatch small = batch.image("small");
+    std::vector<std::uint8_t> pixels(small.samples * small.sample_bytes());
+    Check(cudaMemcpy(pixels.data(), small.data, pixels.size(), cudaMemcpyDeviceToHost));
+    const ImageBatch expected = of_host->image("small");
+    REQUIRE(pixels == std::vector<std::uint8_t>(expected.data, expected.data + pixels.size()));
+    ++of_host;
+  }
+}
+
 TEST_CASE("On a card, places are used again only when the trainer's stream is done with them") {
   if (NoCard()) return;
   const TemporaryFolder folder;

@@ -1,4 +1,6 @@
 // What comes to a device: the host's batches, to the bit.
+#include <map>
+
 #include "tests/device/trainer.h"
 
 using namespace sluice;
@@ -163,6 +165,24 @@ TEST_CASE("What a loader takes on a device and ships to it is what it says") {
   const LoaderStats stats = loader.Stats();
   CHECK(stats.upload_bytes >= 3 * 100 * (192 + 4));
   CHECK(stats.upload_seconds > 0);
+}
+
+TEST_CASE("A trace names places of the ring by what batches on a device have") {
+  const TemporaryFolder folder;
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 10);
+  options.trace = std::make_shared<LoaderTrace>();
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 40)), options);
+  std::map<std::uint64_t, const void*> places;
+  for (const Batch& batch : loader.Epoch(0))
+    places[batch.index()] = batch.image().data;
+  std::size_t found = 0;
+  for (const TraceEvent& event : options.trace->Take()) {
+    if (event.epoch > 0) continue;
+    REQUIRE(event.slot == places.at(event.batch));
+    ++found;
+  }
+  CHECK(found >= 8);  // each of four batches was read and decoded
 }
 
 TEST_CASE("A loader whose places are waited for is bound by copies, or by the trainer's device") {

@@ -36,8 +36,9 @@ TEST_CASE("sluice-bench epoch takes a GPU, and says where there is none") {
 }
 
 TEST_CASE("wrong usage of sluice-bench upload ends with 2 and names the option") {
-  for (const Words& words : {Words{"--normalize", "f64"}, Words{"--layout", "chwn"},
-                             Words{"--batch", "0"}, Words{"--rounds", "-1"}}) {
+  for (const Words& words :
+       {Words{"--normalize", "f64"}, Words{"--layout", "chwn"}, Words{"--batch", "0"},
+        Words{"--rounds", "-1"}, Words{"--transform", "jiggle:1"}}) {
     Words all = {"upload"};
     all.insert(all.end(), words.begin(), words.end());
     const Outcome outcome = Bench(all);

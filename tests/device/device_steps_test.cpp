@@ -1,0 +1,178 @@
+// Steps that change pixels, done on a device: the host's batches, to the bit.
+#include <stdexcept>
+
+#include "tests/device/trainer.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::uint64_t kStepsEpoch = 2;
+
+// The steps behind a crop; a line of Describe() for each of them must say where it is done.
+void CheckSteps(const Dataset& dataset, LoaderOptions options, const Pipeline& steps,
+                std::size_t on_device) {
+  options.transform = {RandomResizedCrop(17, 12), HorizontalFlip()};
+  options.transform.insert(options.transform.end(), steps.begin(), steps.end());
+  LoaderOptions host = options;
+  host.device = Device();
+  Loader host_loader(dataset, host);
+  Loader loader(dataset, options);
+  const std::string text = loader.Describe();
+  INFO(text);
+  std::size_t lines = 0;
+  for (std::size_t at = text.find("on the device"); at != std::string::npos;
+       at = text.find("on the device", at + 1))
+    ++lines;
+  REQUIRE(lines == on_device);
+  const std::vector<PlayedBatch> expected = PlayBatches(host_loader, kStepsEpoch);
+  std::size_t batches = 0;
+  for (const Batch& batch : loader.Epoch(kStepsEpoch)) {
+    batch.Synchronize();  // a simulated device's memory is as good as any
+    REQUIRE(Keep(batch) == expected.at(batches++));
+  }
+  REQUIRE(batches == expected.size());
+}
+
+Pipeline Everything() {
+  RandomErasing erasing{0.7};
+  erasing.value = {9, 80, 200};
+  return {ColorJitter{.4, .4, .4, .1},
+          RandomGrayscale{0.3},
+          Solarize{100, 0.5},
+          Posterize{3, 0.5},
+          Invert{0.5},
+          ColorJitter{0, 0.5, 0, 0, 0.8},
+          erasing};
+}
+
+}  // namespace
+
+TEST_CASE("Each step that a device can take gives the host's bytes there") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 6);
+  RandomErasing erasing{1};
+  const std::vector<Transform> steps = {ColorJitter{.6},
+                                        ColorJitter{0, .6},
+                                        ColorJitter{0, 0, .6},
+                                        ColorJitter{0, 0, 0, .5},
+                                        ColorJitter{.4, .4, .4, .1, 0.6},
+                                        RandomGrayscale{0.5},
+                                        Solarize{90, 0.5},
+                                        Posterize{2, 0.5},
+                                        Invert{0.5},
+                                        erasing};
+  for (const unsigned channels : {3U, 1U}) {
+    options.channels = channels;
+    for (const Transform& step : steps) {
+      CAPTURE(channels, step.index());
+      CheckSteps(dataset, options, {step}, 1);
+    }
+  }
+}
+
+TEST_CASE("Steps in a row give the host's bytes, in every layout and type and for any threads") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 22));
+  Trainer trainer;
+  for (const unsigned threads : {1U, 2U, 4U}) {
+    LoaderOptions options = DeviceOptions(trainer, 6, threads);
+    for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
+      options.layout = layout;
+      CAPTURE(threads, layout == Layout::kNCHW);
+      CheckSteps(dataset, options, Everything(), 7);
+      for (const FloatType type :
+           {FloatType::kFloat32, FloatType::kFloat16, FloatType::kBFloat16}) {
+        Pipeline steps = Everything();
+        steps.push_back(Normalize{{0.4F, 0.5F, 0.6F}, {0.2F, 0.3F, 0.25F}, type});
+        CheckSteps(dataset, options, steps, 8);
+      }
+    }
+  }
+}
+
+TEST_CASE("A device goes on behind the last step that must be done on the host") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 6);
+  RandomErasing noise{1};
+  noise.noise = true;
+  const Pipeline last_ones = {ColorJitter{.4, .4}, Invert{0.5}, Normalize{{0.5F}, {0.25F}}};
+  const std::vector<Transform> host_steps = {GaussianBlur{3},
+                                             Equalize{0.5},
+                                             AutoContrast{0.5},
+                                             AdjustSharpness{2, 0.5},
+                                             RandAugment{},
+                                             TrivialAugmentWide{},
+                                             noise};
+  for (const Transform& step : host_steps) {
+    CAPTURE(step.index());
+    Pipeline steps = {Solarize{60, 0.5}, step};
+    CheckSteps(dataset, options, steps, 0);
+    steps.insert(steps.end(), last_ones.begin(), last_ones.end());
+    CheckSteps(dataset, options, steps, 3);
+  }
+  // Cut and mixed from pixels that are as they will be; OneHot is for labels alone.
+  CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}}, 2);
+  CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, CutMix{}}, 1);
+  CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, MixUp{}}, 0);
+  // More than a device takes: the last 64 of them are done there.
+  CheckSteps(dataset, options, Pipeline(70, ColorJitter{0.05, 0.05, 0, 0, 0.5}), 64);
+}
+
+TEST_CASE("Steps stay on the host where that is asked for") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 6);
+  options.device_steps = false;
+  Pipeline steps = Everything();
+  CheckSteps(dataset, options, steps, 0);
+  steps.push_back(Normalize{{0.5F}, {0.25F}});
+  CheckSteps(dataset, options, steps, 1);
+}
+
+TEST_CASE("What a device changes is the same after a resume, and where samples are left out") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 6);
+  options.transform = {RandomResizedCrop(16)};
+  for (const Transform& step : Everything())
+    options.transform.push_back(step);
+  LoaderOptions host = options;
+  host.device = Device();
+  Loader host_loader(dataset, host);
+  const std::vector<PlayedBatch> expected = PlayBatches(host_loader, 1);
+  Loader loader(dataset, options);
+  const auto play = [](Loader& from, std::size_t first, std::size_t end,
+                       const std::vector<PlayedBatch>& as) {
+    for (const Batch& batch : from.Epoch(1)) {
+      batch.Synchronize();
+      REQUIRE(Keep(batch) == as.at(first));
+      if (++first == end) break;
+    }
+    REQUIRE(first == end);
+  };
+  play(loader, 0, 2, expected);
+  options.resume_from = loader.State();
+  Loader resumed(dataset, options);
+  play(resumed, 2, expected.size(), expected);
+
+  // Rows move together, and with them what the device is to do to each.
+  options.resume_from.reset();
+  host.transform.push_back(OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2: some are none of its classes
+  options.transform.push_back(OneHot{2, 0, {}, "target"});
+  host.on_fault = options.on_fault = OnFault::kSkip;
+  Loader host_skipping(dataset, host), skipping(dataset, options);
+  const std::vector<PlayedBatch> fewer = PlayBatches(host_skipping, 1);
+  REQUIRE(SamplesOf(fewer).size() == 20);
+  play(skipping, 0, fewer.size(), fewer);
+  CHECK_THAT(skipping.Describe(), ContainsSubstring("on the device"));
+}
