@@ -1,6 +1,7 @@
 #include "writer/convert/conversion.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <sluice/error.h>
 
@@ -63,7 +64,7 @@ void Conversion::Resume() {
   }
 }
 
-void Conversion::Run(unsigned threads) {
+void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probed) {
   std::vector<std::uint32_t> open;  // planned shards still to be made
   std::uint64_t samples = 0;
   for (std::uint32_t shard = 0; shard < made_.size(); ++shard) {
@@ -87,7 +88,11 @@ void Conversion::Run(unsigned threads) {
     RunInOrder(
         threads, samples, hooks_.stop,
         [&](unsigned worker, std::uint64_t index) {
-          return encoders[worker].Encode(order_[position_of(index)]);
+          const std::uint64_t position = position_of(index);
+          if (position < probed.size() && probed[position]) {
+            return encoders[worker].Checked(*std::exchange(probed[position], std::nullopt));
+          }
+          return encoders[worker].Encode(order_[position]);
         },
         [&](std::uint64_t index, Outcome&& outcome) {
           Consume(position_of(index), std::move(outcome));

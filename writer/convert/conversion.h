@@ -21,8 +21,9 @@ class Conversion {
 
   // Finds the planned shards that an earlier run has finished.
   void Resume();
-  // Makes the others, on `threads` threads.
-  void Run(unsigned threads);
+  // Makes the others, on `threads` threads. `probed`: of the order's first samples, what some have
+  // become already.
+  void Run(unsigned threads, std::vector<std::optional<Outcome>> probed);
   // Writes skipped.tsv and the manifest; adds to `summary` what came of the samples.
   void Finish(ConvertSummary& summary);
 

@@ -88,16 +88,17 @@ class Stages {
 
   ConvertSummary Run(const std::filesystem::path& dataset) {
     const DatasetFolder folder(dataset);
+    Probe probe;
     if (folder.plan()) {
       ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
     } else {
-      Settle();
+      probe = Settle();
     }
     folder.RemoveLeftovers();
     if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
     Conversion conversion(folder, sources_, schema_, plan_, order_, options_, hooks_);
     if (folder.plan()) conversion.Resume();
-    conversion.Run(threads_);
+    conversion.Run(threads_, std::move(probe.outcomes));
     LookForDuplicates();
     conversion.Finish(summary_);
     return Summary();

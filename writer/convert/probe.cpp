@@ -1,6 +1,7 @@
 #include "writer/convert/probe.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "writer/parallel.h"
 
@@ -10,6 +11,7 @@ namespace {
 
 constexpr std::size_t kProbedSamples = 64;
 constexpr std::uint64_t kGuessedBytes = 65'536;
+constexpr std::uint64_t kKeptBytes = 64 << 20;
 // Beside its block bytes and its key: the entry in the directory's column and in the keys' table.
 constexpr std::uint64_t kEntryBytes = 8;
 
@@ -24,6 +26,9 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
   encoders.reserve(threads);
   for (unsigned i = 0; i < threads; ++i)
     encoders.emplace_back(sources, options, schema, 0, 0);
+  Probe probe;
+  probe.outcomes.resize(count);
+  std::atomic<std::uint64_t> kept{0};
   std::vector<std::uint64_t> bytes(count);
   std::vector<std::string> reasons(count);
   ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
@@ -32,10 +37,10 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
     if (!reasons[i].empty()) return;
     bytes[i] =
         BlockBytesOf(outcome.sample, schema, layout) + outcome.sample.key.size() + kEntryBytes;
+    if (kept.fetch_add(bytes[i]) + bytes[i] <= kKeptBytes) probe.outcomes[i] = std::move(outcome);
   });
   if (stop.stop_requested()) ThrowStopped();
 
-  Probe probe;
   std::uint64_t sum = 0;
   for (std::size_t i = 0; i < count; ++i) {
     if (!reasons[i].empty()) {

@@ -43,6 +43,12 @@ std::string ToReason(const std::string& sentence) {
   return reason;
 }
 
+Outcome LeftOutFor(const Error& error) {
+  Outcome outcome;
+  outcome.reason = ToReason(error.sentence());
+  return outcome;
+}
+
 }  // namespace
 
 SampleEncoder::SampleEncoder(const SourceList& sources, const ConvertOptions& options,
@@ -62,14 +68,21 @@ Outcome SampleEncoder::Encode(std::size_t source) {
     outcome.sample.fields.resize(schema_.fields.size());
     EncodeImage(source, outcome);
     EncodeFields(source, outcome);
-    CheckLimits(outcome.sample, schema_, layout_, header_bytes_, reserve_bytes_);
+    return Checked(std::move(outcome));
   } catch (const Error& error) {
     const bool unreadable = error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo;
     if (unreadable) sources_.RequirePlaces();
-    outcome = Outcome{};
-    outcome.reason = ToReason(error.sentence());
+    return LeftOutFor(error);
   }
-  return outcome;
+}
+
+Outcome SampleEncoder::Checked(Outcome outcome) const {
+  try {
+    CheckLimits(outcome.sample, schema_, layout_, header_bytes_, reserve_bytes_);
+    return outcome;
+  } catch (const Error& error) {
+    return LeftOutFor(error);
+  }
 }
 
 void SampleEncoder::EncodeImage(std::size_t source, Outcome& outcome) {

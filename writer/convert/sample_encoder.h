@@ -43,6 +43,8 @@ class SampleEncoder {
   // Of the list's source of that index. What is wrong with it is the outcome's reason; other
   // troubles (no memory) are thrown.
   Outcome Encode(std::size_t source);
+  // What another encoder of the same list made, held against this one's limits.
+  Outcome Checked(Outcome outcome) const;
 
   // Called behind each step of a source's image, for whoever measures them; empty: nobody.
   std::function<void(EncodeStep)> on_step;
