@@ -201,7 +201,9 @@ class AppendReplay {
       AppendToDataset(path, addition_.source(), options);
     } catch (const Error& error) {
       CHECK(error.code() == ErrorCode::kInvalidArgument);
-      CHECK(data == DiskState(addition_.after()));
+      // All was there; a temporary name may have outlived its file's own, and is gone now.
+      for (const auto& [name, content] : addition_.after())
+        CHECK(data.value().at(name) == content);
     }
     CHECK(ContentsOf(path) == addition_.after());
     CHECK_FALSE(std::filesystem::exists(Addition::Staging(path)));

@@ -94,7 +94,7 @@ class Stages {
     } else {
       probe = Settle();
     }
-    folder.RemoveLeftovers();
+    RemoveLeftovers(dataset);
     if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
     Conversion conversion(folder, sources_, schema_, plan_, order_, options_, hooks_);
     if (folder.plan()) conversion.Resume();

@@ -24,7 +24,8 @@ bool IsLeftover(const std::string& name) {
   if (!EndsWith(name, kTemporarySuffix)) return false;
   const std::string whole = name.substr(0, name.size() - kTemporarySuffix.size());
   return whole == kPlanName || whole == kManifestName || whole == kSkippedName ||
-         whole == kDuplicatesName || (whole.starts_with("shard-") && EndsWith(whole, ".sluice"));
+         whole == kDuplicatesName || (whole.starts_with("shard-") && EndsWith(whole, ".sluice")) ||
+         (whole.starts_with("manifest-") && EndsWith(whole, ".json"));
 }
 
 bool HoldsForeignFiles(const std::filesystem::path& folder) {
@@ -72,8 +73,8 @@ FileHandle LockFolder(const std::filesystem::path& folder) {
   return lock;
 }
 
-void DatasetFolder::RemoveLeftovers() const {
-  for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+void RemoveLeftovers(const std::filesystem::path& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (IsLeftover(entry.path().filename().string())) std::filesystem::remove(entry.path());
   }
 }

@@ -24,9 +24,6 @@ class DatasetFolder {
   // The text of the plan that an earlier run left, or nullopt.
   const std::optional<std::string>& plan() const noexcept { return plan_; }
 
-  // Removes files of this format's names that were not finished.
-  void RemoveLeftovers() const;
-
   // Writes a file whole, unless it has that content already.
   void Write(const std::string& name, std::string_view content) const;
 
@@ -35,6 +32,10 @@ class DatasetFolder {
   FileHandle lock_;
   std::optional<std::string> plan_;
 };
+
+// Removes files of this format's names that were not finished, or were and kept that name as well
+// when power was lost. Whoever calls it has the folder's lock.
+void RemoveLeftovers(const std::filesystem::path& folder);
 
 // Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
 // another one has it. File systems that cannot lock a folder go without.

@@ -62,6 +62,7 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
   const StoredDataset before(folder);
   const FileHandle lock = LockFolder(folder);  // nobody else appends meanwhile
+  RemoveLeftovers(folder);
   std::filesystem::path staging = folder;
   staging += ".append";
   const bool goes_on = std::filesystem::exists(staging);

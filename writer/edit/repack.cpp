@@ -105,6 +105,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
   const StoredDataset stored(folder);
   const FileHandle lock = LockFolder(folder);
+  RemoveLeftovers(folder);
   std::filesystem::path staging = folder;
   staging += ".repack";
   std::filesystem::remove_all(staging);  // of a call that was killed
