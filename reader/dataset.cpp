@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include <sluice/dataset.h>
@@ -74,6 +75,16 @@ std::string Sample::place() const {
 
 namespace {
 
+// The values of a scalar field, which the directory repeats: no block need be read for one of them.
+Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) {
+  const auto is_scalar = [](const Field& one) {
+    return one.kind == FieldKind::kArray && one.shape.empty();
+  };
+  const auto begin = schema.fields.begin();
+  return shard.Column(static_cast<std::size_t>(
+      std::count_if(begin, begin + static_cast<std::ptrdiff_t>(field), is_scalar)));
+}
+
 [[noreturn]] void Corrupt(const DatasetState& dataset, std::uint32_t shard, std::uint32_t block,
                           std::uint32_t row, const std::string& what) {
   throw Error(ErrorCode::kCorrupt, (dataset.folder / dataset.shards[shard].file).string(),
@@ -89,6 +100,12 @@ std::span<const std::byte> Sample::Elements(std::string_view name, DType type) c
   if ((!array && field.kind != FieldKind::kVariable) || field.dtype != type) {
     throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
                 "field \"" + field.name + "\" is no array of " + std::string(NameOf(type)));
+  }
+  if (array && field.shape.empty()) {
+    const ShardFile& shard = dataset_->Shard(shard_);
+    const std::size_t at = std::size_t{block_} * shard.block_samples() + row_;
+    return ColumnOf(shard, dataset_->manifest.schema, index)
+        .subspan(at * SizeOf(type), SizeOf(type));
   }
   if (array) {
     return dataset_->Shard(shard_).Block(block_).Elements(dataset_->layout, row_, index);
@@ -185,14 +202,26 @@ bool Sample::Has(std::string_view name) const {
   return payload.entry.codec != static_cast<std::uint16_t>(Codec::kAbsent);
 }
 
-ImagePayload Sample::Payload(std::string_view name) const {
+ImagePayload Sample::EntryOf(std::string_view name, std::uint64_t& checksum) const {
   const std::size_t index = dataset_->ImageField(name);
   const BlockView block = dataset_->Shard(shard_).Block(block_);
   ImagePayload payload;
-  std::uint64_t checksum = 0;
   if (const Defect defect = block.GetImage(dataset_->layout, row_, index, payload, checksum)) {
     Corrupt(*dataset_, shard_, block_, row_, defect);
   }
+  return payload;
+}
+
+ImagePayload Sample::Shape(std::string_view field) const {
+  std::uint64_t checksum = 0;
+  ImagePayload payload = EntryOf(field, checksum);
+  payload.bytes = {};
+  return payload;
+}
+
+ImagePayload Sample::Payload(std::string_view field) const {
+  std::uint64_t checksum = 0;
+  const ImagePayload payload = EntryOf(field, checksum);
   if (payload.codec != Codec::kAbsent && Hash64(payload.bytes) != checksum) {
     Corrupt(*dataset_, shard_, block_, row_, "the image's checksum does not match");
   }

@@ -9,6 +9,7 @@
 
 #include "format/disk/checksum.h"
 #include "reader/dataset_state.h"
+#include "reader/sample_filter.h"
 #include "reader/sample_list_state.h"
 
 namespace sluice {
@@ -139,6 +140,14 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
     draw.classes.push_back(std::move(members));
   }
   return SampleList(Make(std::move(draw), digest, 0, values.size()));
+}
+
+SampleList SampleList::Where(const Dataset& dataset, const SampleFilter& keep,
+                             const FilterOptions& options) {
+  std::vector<std::uint64_t> samples = KeptSamples(dataset, keep, options);
+  // The same list as Of() makes: it is played alike.
+  const ListDigest digest = ListDigest({1}).Add(samples);
+  return SampleList(Make(FixedDraw{std::move(samples)}, digest, 0, dataset.size()));
 }
 
 std::uint64_t SampleList::size() const noexcept {

@@ -44,12 +44,15 @@ class Sample {
 
   bool Has(std::string_view field) const;  // false where the sample has no value in that field
   ImagePayload Payload(std::string_view field = {}) const;  // {}: the first image field
-  Image Decode(std::string_view field = {}) const;          // the whole image, full size
+  // The same without the bytes: nothing of the payload is read.
+  ImagePayload Shape(std::string_view field = {}) const;
+  Image Decode(std::string_view field = {}) const;  // the whole image, full size
 
  private:
   friend class Dataset;
   Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index);
   std::span<const std::byte> Elements(std::string_view field, DType type) const;
+  ImagePayload EntryOf(std::string_view field, std::uint64_t& checksum) const;
 
   std::shared_ptr<DatasetState> dataset_;
   std::uint64_t index_ = 0;

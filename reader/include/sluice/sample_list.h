@@ -6,7 +6,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -15,6 +17,21 @@
 namespace sluice {
 
 struct SampleListState;  // private
+
+// Whether a sample is kept. Called once for each sample, by several threads at once. It must depend
+// on the sample alone: ranks and resumed processes ask anew.
+using SampleFilter = std::function<bool(const Sample&)>;
+
+struct FilterOptions {
+  // Bytes and variable-length fields, and arrays of more than one element, that the filter looks
+  // at: they are read in large pieces before it does. Keys and scalars need no naming: they come
+  // from the shards' ends, and no block is read for them. What is not named is read when touched.
+  std::vector<std::string> fields;
+  unsigned threads = 0;  // 0: one for each CPU this process may use
+  // Called by one thread at a time with (samples asked about, samples in all); must not throw.
+  std::function<void(std::uint64_t, std::uint64_t)> on_progress;
+  std::stop_token stop;  // ends the work with Error(kState)
+};
 
 // A cheap, immutable handle.
 class SampleList {
@@ -37,6 +54,20 @@ class SampleList {
   // more has some drawn. Classes without samples are left out. Reads the directories of all shards.
   static SampleList ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
                                   const std::string& field = {});
+
+  // The samples that `keep` says yes to, by number. It sees key and fields, before anything is
+  // decoded, and is done with when this returns: what is left is a list like those of Of(), so that
+  // batches are full, every rank has as many of them, and a resume finds its place without looking
+  // at a sample before it. The order is that of the list: Shuffle::kQuasiRandom permutes the blocks
+  // that have a sample left in them, deals those to lanes, and mixes what is left in the open ones
+  // (as many blocks, so fewer samples the fewer are kept). Shuffle::kSequential plays them as
+  // stored. Where few are kept of each block, whole blocks are still read for them: a dataset of
+  // their own (`sluice subset`) reads less.
+  // Takes a bit for each sample and 8 bytes for each that is kept. What `keep` throws, and a sample
+  // that it cannot read, end this with an Error that names the sample: the first such one, whatever
+  // the number of threads. (A filter may catch that itself, and say what is to become of it.)
+  static SampleList Where(const Dataset& dataset, const SampleFilter& keep,
+                          const FilterOptions& options = {});
 
   bool all() const noexcept { return state_ == nullptr; }
   // Samples in an epoch; 0 for all().
