@@ -2,6 +2,8 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/value_totals.h"
+
 namespace sluice {
 
 std::size_t ClassField(const Schema& schema) noexcept {
@@ -35,6 +37,7 @@ FinishedShard EmptyTotals(const Schema& schema) {
   for (const Field& field : schema.fields) {
     if (field.kind == FieldKind::kImage) totals.images.emplace_back();
   }
+  totals.values = NoValues(schema);
   const std::size_t classes = ClassField(schema);
   if (classes != Schema::kNone) totals.class_counts.resize(schema.fields[classes].classes.size());
   return totals;
@@ -46,6 +49,7 @@ Manifest BeginManifest(const std::string& name, const Schema& schema) {
   manifest.name = name;
   manifest.schema = schema;
   manifest.images = std::move(totals.images);
+  manifest.values = std::move(totals.values);
   manifest.class_counts = std::move(totals.class_counts);
   return manifest;
 }
@@ -55,6 +59,9 @@ void AddShard(const FinishedShard& finished, Manifest& manifest) {
   for (std::size_t i = 0; i < manifest.images.size(); ++i) {
     manifest.images[i].Add(finished.images[i]);
   }
+  // None where an older manifest grows that has none.
+  for (std::size_t i = 0; i < manifest.values.size(); ++i)
+    manifest.values[i].Add(finished.values[i]);
   for (std::size_t i = 0; i < manifest.class_counts.size(); ++i) {
     manifest.class_counts[i] += finished.class_counts[i];
   }
@@ -68,8 +75,12 @@ FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) 
                     shard.samples(),     shard.blocks(), shard.block_samples(),
                     shard.bytes().size()};
   const std::size_t class_field = ClassField(schema);
+  const ReadGuard guard = shard.Guard();
   for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
     const BlockView block = shard.Block(b);
+    if (const Defect defect = AddValues(block, shard.layout(), schema, finished.values)) {
+      throw Error(ErrorCode::kCorrupt, shard.name(), "block " + std::to_string(b), defect);
+    }
     for (std::uint32_t row = 0; row < block.count(); ++row) {
       std::size_t image_field = 0;
       for (std::size_t f = 0; f < schema.fields.size(); ++f) {
@@ -93,6 +104,7 @@ FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) 
       }
     }
   }
+  if (shard.Lost(shard.bytes())) throw shard.Unreadable({});
   return finished;
 }
 

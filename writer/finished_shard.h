@@ -14,6 +14,7 @@ namespace sluice {
 struct FinishedShard {
   ManifestShard shard;
   std::vector<ManifestImages> images;       // one for each image field, in the schema's order
+  std::vector<ManifestValues> values;       // one for each field that HasValues()
   std::vector<std::uint64_t> class_counts;  // of the field that ClassField() names
 };
 

@@ -6,6 +6,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
+#include "format/disk/value_totals.h"
 
 namespace sluice {
 
@@ -118,8 +119,12 @@ void ShardWriter::Add(EncodedSample sample) {
 
 void ShardWriter::Count(const EncodedSample& sample) {
   std::size_t image_field = 0;
+  std::size_t value_field = 0;
   for (std::size_t f = 0; f < schema_.fields.size(); ++f) {
     const FieldValue& value = sample.fields[f];
+    if (HasValues(schema_.fields[f])) {
+      AddValue(value.codec, value.bytes, finished_.values[value_field++]);
+    }
     if (f == class_field_) {
       const std::int64_t number = ClassNumber(schema_.fields[f], value.bytes);
       ++finished_.class_counts.at(static_cast<std::size_t>(number));

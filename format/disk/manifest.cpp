@@ -35,6 +35,10 @@ json ImagesToJson(const ManifestImages& images) {
           {"pixel_type", images.pixel_type == 0 ? "uint8" : "uint16"}};
 }
 
+json ValuesToJson(const ManifestValues& values) {
+  return {{"present", values.present}, {"bytes", values.bytes}, {"max_bytes", values.max_bytes}};
+}
+
 // A non-negative integer member; anything else is malformed.
 std::uint64_t Unsigned(const json& value, std::uint64_t limit) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > limit) {
@@ -68,6 +72,11 @@ ManifestImages ImagesFromJson(const json& in) {
   if (type != "uint8" && type != "uint16") throw std::out_of_range("an unknown pixel type");
   images.pixel_type = type == "uint8" ? 0 : 1;
   return images;
+}
+
+ManifestValues ValuesFromJson(const json& in) {
+  return {Unsigned(in.at("present"), kMaxSamples), Unsigned(in.at("bytes"), UINT64_MAX),
+          Unsigned(in.at("max_bytes"), kMaxInflatedBytes)};
 }
 
 json ShardToJson(const ManifestShard& shard) {
@@ -130,6 +139,10 @@ Manifest FromJson(const json& in, const std::string& file) {
   manifest.samples = Unsigned(in.at("samples"), kMaxSamples);
   for (const json& images : List(in, "images"))
     manifest.images.push_back(ImagesFromJson(images));
+  if (in.contains("values")) {
+    for (const json& values : List(in, "values"))
+      manifest.values.push_back(ValuesFromJson(values));
+  }
   for (const json& count : List(in, "class_counts")) {
     manifest.class_counts.push_back(Unsigned(count, kMaxSamples));
   }
@@ -147,8 +160,11 @@ Manifest FromJson(const json& in, const std::string& file) {
   const auto image_fields =
       std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(),
                     [](const Field& field) { return field.kind == FieldKind::kImage; });
+  const auto value_fields =
+      std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(), HasValues);
   if (samples != manifest.samples ||
-      manifest.images.size() != static_cast<std::size_t>(image_fields)) {
+      manifest.images.size() != static_cast<std::size_t>(image_fields) ||
+      (in.contains("values") && manifest.values.size() != static_cast<std::size_t>(value_fields))) {
     throw Error(ErrorCode::kCorrupt, file, "its counts do not add up");
   }
   return manifest;
@@ -179,6 +195,12 @@ void ManifestImages::Add(const ManifestImages& other) noexcept {
   pixel_type = std::max(pixel_type, other.pixel_type);
 }
 
+void ManifestValues::Add(const ManifestValues& other) noexcept {
+  present += other.present;
+  bytes += other.bytes;
+  max_bytes = std::max(max_bytes, other.max_bytes);
+}
+
 std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   // Members are put together by hand so that `id` comes first and each shard has a line of its own.
   json images = json::array();
@@ -191,6 +213,12 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id) {
   rest += ",\n\"samples\":" + std::to_string(manifest.samples) + ",\n";
   rest += "\"schema\":" + SchemaToJson(manifest.schema) + ",\n";
   rest += "\"images\":" + images.dump() + ",\n";
+  if (!manifest.values.empty()) {
+    json values = json::array();
+    for (const ManifestValues& field : manifest.values)
+      values.push_back(ValuesToJson(field));
+    rest += "\"values\":" + values.dump() + ",\n";
+  }
   rest += "\"class_counts\":" + json(manifest.class_counts).dump() + ",\n";
   rest += "\"made\":" + manifest.made + ",\n\"shards\":[";
   for (std::size_t i = 0; i < manifest.shards.size(); ++i) {

@@ -40,11 +40,29 @@ struct ManifestImages {
   friend bool operator==(const ManifestImages&, const ManifestImages&) = default;
 };
 
+// What all values of a bytes or variable-length field have in common. Bytes as they are read, that
+// is, decompressed.
+struct ManifestValues {
+  std::uint64_t present = 0;    // samples with a value
+  std::uint64_t bytes = 0;      // of all of them together
+  std::uint64_t max_bytes = 0;  // of the largest
+
+  void Add(const ManifestValues& other) noexcept;
+  friend bool operator==(const ManifestValues&, const ManifestValues&) = default;
+};
+
+// Whether the manifest has ManifestValues of a field.
+constexpr bool HasValues(const Field& field) noexcept {
+  return field.kind == FieldKind::kBytes || field.kind == FieldKind::kVariable;
+}
+
 struct Manifest {
   std::string name;
   Schema schema;
   std::uint64_t samples = 0;
-  std::vector<ManifestImages> images;       // one for each image field, in the schema's order
+  std::vector<ManifestImages> images;  // one for each image field, in the schema's order
+  // One for each field that HasValues(); empty where the writer did not know.
+  std::vector<ManifestValues> values;
   std::vector<std::uint64_t> class_counts;  // of the first label field with classes
   std::string made = "{}";                  // how it was made: a JSON object, for people
   std::vector<ManifestShard> shards;

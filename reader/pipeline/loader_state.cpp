@@ -75,7 +75,8 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     stage_ = std::make_unique<ShardStage>(*dataset_.state(), options_.stage, options_.stage_bytes);
   }
   if (options_.direct) {
-    direct_ = std::make_unique<DirectFiles>(std::make_shared<BlockMemory>(Memory().blocks));
+    direct_ = std::make_unique<DirectFiles>(
+        std::make_shared<BlockMemory>(MemoryBound(*dataset_.state(), options_, layout_).blocks));
   }
   driver_ = DeviceAccess::Open(options_.device);
   if (driver_ != nullptr) {
@@ -289,6 +290,7 @@ ResumePoint LoaderState::State() {
 
 LoaderMemory LoaderState::Memory() const {
   LoaderMemory memory = MemoryBound(*dataset_.state(), options_, layout_);
+  memory.variable = VariableBound(*dataset_.state(), options_, layout_);
   if (uploader_ != nullptr) {
     memory.device = uploader_->device_bytes() +
                     (1 + options_.prefetch + options_.hold) * uploader_->slot_bytes();

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include <sluice/error.h>
+
+#include "format/disk/value_totals.h"
 #include "reader/cache/decoded_store.h"
 #include "reader/order/division.h"
 #include "reader/pipeline/checked_options.h"
@@ -105,7 +108,44 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
   return (1 + options.threads) * order + shards + rows + 64 * window.blocks + kFaults;
 }
 
+// What cannot be read is no value that a batch could hold.
+std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
+  const Schema& schema = dataset.manifest.schema;
+  std::vector<ManifestValues> values = NoValues(schema);
+  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
+    try {
+      const ShardFile& shard = dataset.Shard(s);
+      const ReadGuard guard = shard.Guard();
+      for (std::uint32_t block = 0; block < shard.blocks(); ++block)
+        AddValues(shard.Block(block), dataset.layout, schema, values);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return values;
+}
+
 }  // namespace
+
+std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
+                            const SlotLayout& layout) {
+  constexpr std::uint64_t kRowBytes = 128;  // what keeps track of it, and the allocator's share
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  const auto of_dataset = [](const SlotLayout::VariableField& field) {
+    return field.field != Schema::kNone;
+  };
+  if (std::none_of(layout.variables.begin(), layout.variables.end(), of_dataset)) return 0;
+  const std::vector<ManifestValues> values =
+      dataset.manifest.values.empty() ? SurveyValues(dataset) : dataset.manifest.values;
+  std::uint64_t row = 0;
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (!of_dataset(field)) continue;
+    const auto before = std::count_if(
+        fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field.field), HasValues);
+    row += 2 * values[static_cast<std::size_t>(before)].max_bytes + kRowBytes;
+  }
+  return (1 + options.prefetch + options.hold) * options.batch_size * row;
+}
 
 LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
                          const SlotLayout& layout) {

@@ -8,8 +8,12 @@
 
 namespace sluice {
 
-// `options` are checked ones.
+// `options` are checked ones. All of it but LoaderMemory::variable and what is on a device.
 LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
                          const SlotLayout& layout);
+
+// LoaderMemory::variable. Reads every table where the manifest does not know the values' sizes.
+std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
+                            const SlotLayout& layout);
 
 }  // namespace sluice

@@ -10,10 +10,14 @@ constexpr std::size_t kMostKept = 16384;
 }  // namespace
 
 void VariableRows::Join(std::size_t count, std::size_t entry_bytes) {
-  values.clear();
-  values.reserve(std::accumulate(
+  const std::size_t bytes = std::accumulate(
       rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), std::size_t{0},
-      [](std::size_t sum, const std::vector<std::byte>& row) { return sum + row.size(); }));
+      [](std::size_t sum, const std::vector<std::byte>& row) { return sum + row.size(); });
+  values.clear();
+  if (bytes > values.capacity()) {
+    values = {};  // first, so that there are never two of them
+    values.reserve(bytes);
+  }
   offsets[0] = 0;
   for (std::size_t row = 0; row < count; ++row) {
     values.insert(values.end(), rows[row].begin(), rows[row].end());

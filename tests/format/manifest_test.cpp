@@ -81,6 +81,9 @@ TEST_CASE("a manifest survives its text form") {
   Manifest manifest = dataset.manifest;
   manifest.made = R"({"options":{"quality":90}})";
   manifest.class_counts = {5, 0, 18};
+  for (const Field& field : manifest.schema.fields)
+    if (HasValues(field)) manifest.values.push_back({3 + manifest.values.size(), 1'000, 900});
+  REQUIRE_FALSE(manifest.values.empty());
   Id128 written, read;
   const Manifest back = ManifestFromJson(ManifestToJson(manifest, written), "m", read);
   CHECK(read == written);
@@ -88,6 +91,7 @@ TEST_CASE("a manifest survives its text form") {
   CHECK(back.schema == manifest.schema);
   CHECK(back.samples == manifest.samples);
   CHECK(back.images == manifest.images);
+  CHECK(back.values == manifest.values);
   CHECK(back.class_counts == manifest.class_counts);
   CHECK(back.made == manifest.made);
   CHECK(back.shards == manifest.shards);
@@ -176,6 +180,27 @@ TEST_CASE("counts that do not fit each other are refused") {
   CHECK(CodeWith(R"("width":[3,4])", R"("width":[3,65536])") == ErrorCode::kCorrupt);
   CHECK(CodeWith(R"("kind":"image")", R"("kind":"bytes")") ==
         ErrorCode::kCorrupt);  // images: 0 != 1
+}
+
+TEST_CASE("what values have in common is read where it is said, and one for each such field") {
+  const std::string from = R"({"kind":"image","name":"image"}]},)";
+  const auto with = [&](const std::string& values) {
+    return TextWith(
+        from, R"({"kind":"image","name":"image"},{"kind":"bytes","name":"text"}]},"values":)" +
+                  values + ",");
+  };
+  Id128 id;
+  const Manifest manifest =
+      ManifestFromJson(with(R"([{"bytes":12,"max_bytes":7,"present":2}])"), "manifest.json", id);
+  CHECK(manifest.values == std::vector<ManifestValues>{{2, 12, 7}});
+  CHECK(ManifestFromJson(TextWith(), "manifest.json", id).values.empty());
+  for (const char* values : {"[]", "{}", "null", R"([{"bytes":12,"max_bytes":7}])",
+                             R"([{"bytes":12,"max_bytes":1073741825,"present":2}])",
+                             R"([{"bytes":1,"max_bytes":1,"present":1},)"
+                             R"({"bytes":1,"max_bytes":1,"present":1}])"}) {
+    INFO(values);
+    CHECK(ManifestRefusal(with(values))->code() == ErrorCode::kCorrupt);
+  }
 }
 
 TEST_CASE("members of the wrong kind are refused") {

@@ -28,9 +28,9 @@ void ReadManifestText(std::string_view text) {
   const Manifest second = ManifestFromJson(back, "manifest.json", again);
   Promise(again == written, "a manifest that was written has the id that was told");
   Promise(second.schema == manifest.schema && second.shards == manifest.shards &&
-              second.images == manifest.images && second.made == manifest.made &&
-              second.name == manifest.name && second.class_counts == manifest.class_counts &&
-              second.samples == manifest.samples,
+              second.images == manifest.images && second.values == manifest.values &&
+              second.made == manifest.made && second.name == manifest.name &&
+              second.class_counts == manifest.class_counts && second.samples == manifest.samples,
           "a manifest survives its text form");
 }
 

@@ -8,6 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "format/disk/file.h"
+#include "format/disk/manifest.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/process_memory.h"
@@ -146,6 +148,82 @@ TEST_CASE("The loader's own memory stays under the bound, whatever kind of file 
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
     for (const Batch& batch : loader.Epoch(epoch)) {
       REQUIRE(batch.size() == 4);
+      most = std::max(most, AnonymousBytes());
+    }
+  }
+  if (!kSanitized) CHECK(most <= before + loader.Memory().own());
+}
+
+namespace {
+
+// Number i has (i % 7)^4 x 16 bytes of boxes, and a text of 20 kB for every i % 5, of which every
+// second one is compressed; no picture.
+std::filesystem::path WriteValues(const TemporaryFolder& folder, int count) {
+  const std::filesystem::path path = folder / "values";
+  DatasetWriter writer(path,
+                       {{Field::Variable("boxes", DType::kFloat32, {4}), Field::Bytes("text")}},
+                       {"values", 4'000'000, 8});
+  for (int i = 0; i < count; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    const int n = i % 7;
+    sample.SetArray<float>("boxes",
+                           std::vector<float>(static_cast<std::size_t>(4 * n * n * n * n)));
+    std::string text(static_cast<std::size_t>(i % 5) * 20'000, 'a');
+    for (std::size_t at = 0; at < text.size(); at += 3)
+      text[at] = static_cast<char>('a' + (at * at + static_cast<std::size_t>(i)) % 26);
+    sample.SetText("text", text, i % 2 == 0);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return path;
+}
+
+// Takes out what the manifest says of values, as if it had been written before that was thought of.
+void ForgetValues(const std::filesystem::path& path) {
+  Id128 id;
+  Manifest manifest = ReadManifest(path, id);
+  REQUIRE(manifest.values.size() == 2);
+  manifest.values.clear();
+  WriteFile(path / kManifestName, AsBytes(ManifestToJson(manifest, id)));
+}
+
+}  // namespace
+
+TEST_CASE("Fields of variable size count twice their largest value for each row") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteValues(folder, 100);
+  LoaderOptions options = OptionsFor(5, 1);
+  options.prefetch = 3;
+  options.hold = 2;
+  const std::uint64_t boxes = 2 * 16 * 6 * 6 * 6 * 6 + 128;
+  const std::uint64_t text = 2 * 80'000 + 128;
+  for (const bool known : {true, false}) {
+    if (!known) ForgetValues(path);
+    const Dataset dataset = Dataset::Open(path);
+    options.fields = {};
+    const LoaderMemory memory = Loader(dataset, options).Memory();
+    CHECK(memory.variable == 6 * 5 * (boxes + text));
+    CHECK(memory.own() == memory.slots + memory.variable + memory.scratch + memory.bookkeeping);
+    options.fields = {"boxes"};
+    CHECK(Loader(dataset, options).Memory().variable == 6 * 5 * boxes);
+  }
+}
+
+TEST_CASE("Memory for values of very different size stays under the bound") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteValues(folder, 420));
+  const LoaderOptions options = OptionsFor(12, 3);
+  const std::uint64_t before = AnonymousBytes();
+  Loader loader(dataset, options);
+  std::uint64_t most = 0;
+  for (std::uint64_t epoch = 0; epoch < 6; ++epoch) {
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      const auto boxes = batch.Variable<float>("boxes");
+      for (std::size_t row = 0; row < batch.size(); ++row) {
+        const std::uint64_t n = batch.samples()[row] % 7;
+        REQUIRE(boxes[row].size() == 4 * n * n * n * n);
+        REQUIRE(batch.Text("text", row).size() == batch.samples()[row] % 5 * 20'000);
+      }
       most = std::max(most, AnonymousBytes());
     }
   }

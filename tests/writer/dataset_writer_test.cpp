@@ -1,6 +1,7 @@
 // sluice::DatasetWriter, read back through format/.
 #include <cstring>
 
+#include <sluice/dataset_edit.h>
 #include <sluice/dataset_writer.h>
 
 #include "format/disk/checksum.h"
@@ -95,6 +96,8 @@ TEST_CASE("every kind of field comes back as it was set") {
   CHECK(data.manifest.images[0].present == 1);
   CHECK(data.manifest.images[0].payload_bytes == jpeg.size());
   CHECK(data.manifest.images[1].pixel_type == 1);
+  // "boxes" and "caption".
+  CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 16, 16}, {1, 5, 5}});
 }
 
 TEST_CASE("a JPEG set as packed has its pixels, one without a packed form stays a JPEG") {
@@ -151,6 +154,7 @@ TEST_CASE("fields left alone are absent, and Reset() forgets what was set") {
   CHECK(data.samples[0].fields[1].codec == Codec::kRaw);
   CHECK(data.samples[1].fields[1].codec == Codec::kAbsent);
   CHECK(data.manifest.images[0].present == 0);
+  CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 9, 9}});
 }
 
 TEST_CASE("compress stores a zstd frame of the same bytes") {
@@ -170,6 +174,47 @@ TEST_CASE("compress stores a zstd frame of the same bytes") {
     REQUIRE(ZstdDecompress(field.bytes, content));
     CHECK(content == AsFile(text));
   }
+  CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 5000, 5000}});
+}
+
+TEST_CASE("what the manifest says of values is found again in the shards by every edit") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "data";
+  ManifestValues numbers, texts;
+  {
+    DatasetWriter writer(path,
+                         {{Field::Variable("numbers", DType::kInt16, {}),
+                           Field::Label("label", {"cat", "dog"}), Field::Bytes("text")}},
+                         {"data", 1'000'000, 4});
+    for (std::size_t i = 0; i < 30; ++i) {
+      SampleBuilder sample = writer.NewSample(std::to_string(i));
+      sample.Set<std::int32_t>("label", 0);
+      if (i % 3 != 0) {
+        sample.SetArray<std::int16_t>("numbers", std::vector<std::int16_t>(i % 7));
+        numbers.Add({1, 2 * (i % 7), 2 * (i % 7)});
+      }
+      sample.SetText("text", std::string(100 * i, 'a'), i % 2 == 1);
+      texts.Add({1, 100 * i, 100 * i});
+      writer.Add(sample);
+    }
+    writer.Finish();
+  }
+  const std::vector<ManifestValues> expected = {{20, numbers.bytes, 12}, {30, 43'500, 2900}};
+  REQUIRE((numbers == expected[0] && texts == expected[1]));
+  const auto values = [](const std::filesystem::path& dataset) {
+    Id128 id;
+    return ReadManifest(dataset, id).values;
+  };
+  CHECK(values(path) == expected);
+  MergeDatasets({path}, folder / "merged");
+  CHECK(values(folder / "merged") == expected);
+  SubsetDataset(path, folder / "part", {.samples = {0, 7, 28}});
+  CHECK(values(folder / "part") == std::vector<ManifestValues>{{2, 0, 0}, {3, 3500, 2800}});
+  std::filesystem::remove(path / kManifestName);
+  CHECK(RepairDataset(path, {}).manifest_rebuilt);
+  CHECK(values(path) == expected);
+  RepackDataset(path, 5);
+  CHECK(values(path) == expected);
 }
 
 TEST_CASE("a shard's id is XXH3-128 of the dataset's name and the shard's number and part") {

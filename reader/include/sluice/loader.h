@@ -268,8 +268,8 @@ class Loader {
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;
   unsigned threads() const noexcept;
-  // Of the slots: fixed when the loader is made. Variable-length and bytes fields take what the
-  // largest batches need beside it.
+  // Of the slots: fixed when the loader is made. Variable-length and bytes fields lie beside it:
+  // see Memory().
   std::size_t memory_bytes() const noexcept;
   // How each step of the transform runs (fused with decoding, in a pass of its own, over the whole
   // batch), and what comes out: lines of text for people.

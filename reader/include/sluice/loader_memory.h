@@ -9,9 +9,13 @@ namespace sluice {
 // under it. The window is pages of mapped shards, which belong to the page cache: the kernel takes
 // them back when it needs them, and several processes share them.
 struct LoaderMemory {
-  // (1 + prefetch + hold) batches, without variable-length and bytes fields: those come on top,
-  // with what the largest batches of them hold.
+  // (1 + prefetch + hold) batches, without variable-length and bytes fields.
   std::uint64_t slots = 0;
+  // Those: of each field that is chosen (1 + prefetch + hold) x batch_size x (twice the field's
+  // largest value + 128 bytes); a row on its own, and joined with the others. The manifest knows
+  // the largest values; of a dataset that was made before it did, the shards' tables are read for
+  // them. What the user's functions put there is not counted.
+  std::uint64_t variable = 0;
   // threads x (2 MiB + 24 bytes for each pixel of (largest width + 32) x (largest height + 32) +
   // the largest payload): what decoding the largest image takes whatever kind of file it is, and
   // what steps that work beside the batch, several views, masks and mixing need. Most takes a tenth
@@ -27,7 +31,9 @@ struct LoaderMemory {
   // LoaderOptions::direct: the blocks that are open and those of the batches in the ring, as
   // `mapped` says, and one for each thread, each an eighth larger than the mean block.
   std::uint64_t blocks = 0;
-  std::uint64_t own() const noexcept { return slots + scratch + bookkeeping + kept + blocks; }
+  std::uint64_t own() const noexcept {
+    return slots + variable + scratch + bookkeeping + kept + blocks;
+  }
 
   // The blocks that are open for shuffling at once on this rank; for Shuffle::kSequential one block
   // and for Shuffle::kRandom the dataset.
