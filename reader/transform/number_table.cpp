@@ -24,23 +24,9 @@ void Check(const Normalize& op) {
     if (!(deviation > 0 && std::isfinite(deviation))) refuse("deviations above 0");
 }
 
-void WriteHalves(const Pixels& pixels, PixelOrder order, const std::uint16_t* table,
-                 std::uint16_t* out) {
-  const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  const std::uint32_t channels = pixels.channels;
-  if (order == PixelOrder::kPlanar || channels == 1) {
-    for (std::uint32_t c = 0; c < channels; ++c) {
-      const std::uint16_t* const numbers = table + c * 256;
-      for (std::size_t i = 0; i < count; ++i)
-        *out++ = numbers[pixels.data[i * channels + c]];
-    }
-    return;
-  }
-  for (std::size_t i = 0; i < count * 3; i += 3) {
-    out[i] = table[pixels.data[i]];
-    out[i + 1] = table[256 + pixels.data[i + 1]];
-    out[i + 2] = table[512 + pixels.data[i + 2]];
-  }
+bool Finite(const std::vector<float>& numbers) {
+  return std::all_of(numbers.begin(), numbers.end(),
+                     [](float number) { return std::isfinite(number); });
 }
 
 }  // namespace
@@ -61,6 +47,7 @@ NumberTable::NumberTable(const Normalize& op) : type_(op.type) {
                                                       : HalfOf(floats_.back()));
     }
   }
+  finite_ = Finite(floats_);
 }
 
 std::span<const std::byte> NumberTable::bits() const noexcept {
@@ -68,11 +55,12 @@ std::span<const std::byte> NumberTable::bits() const noexcept {
   return std::as_bytes(std::span(halves_));
 }
 
-void NumberTable::WriteFloats(const Pixels& pixels, PixelOrder order, float* target) const {
-  const kernels::Kernels& set = kernels::Chosen();
+// By `make`, one of the kernels.
+template <class Number, class Make>
+void NumberTable::WriteBy(Make make, const Pixels& pixels, PixelOrder order, Number* target) const {
   if (order == PixelOrder::kInterleaved || pixels.channels == 1) {
     // A picture of one channel has one mean and deviation, the same in turn.
-    return set.to_floats(pixels.data, pixels.bytes(), scales_.data(), offsets_.data(), target);
+    return make(pixels.data, pixels.bytes(), scales_.data(), offsets_.data(), target);
   }
   constexpr std::size_t kTogether = 1024;  // pixels
   const std::size_t count = std::size_t{pixels.width} * pixels.height;
@@ -80,20 +68,36 @@ void NumberTable::WriteFloats(const Pixels& pixels, PixelOrder order, float* tar
   std::array<float, kernels::kFloatRun> scales{}, offsets{};
   for (std::size_t begin = 0; begin < count; begin += kTogether) {
     const std::size_t now = std::min(kTogether, count - begin);
-    set.split_rgb(pixels.data + begin * 3, now, planes[0], planes[1], planes[2]);
+    kernels::Chosen().split_rgb(pixels.data + begin * 3, now, planes[0], planes[1], planes[2]);
     for (std::size_t c = 0; c < 3; ++c) {
       scales.fill(scales_[c]);
       offsets.fill(offsets_[c]);
-      set.to_floats(planes[c], now, scales.data(), offsets.data(), target + c * count + begin);
+      make(planes[c], now, scales.data(), offsets.data(), target + c * count + begin);
+    }
+  }
+}
+
+void NumberTable::WriteFromTable(const Pixels& pixels, PixelOrder order,
+                                 std::uint16_t* target) const {
+  const std::size_t count = std::size_t{pixels.width} * pixels.height;
+  const bool planar = order == PixelOrder::kPlanar;
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::uint32_t c = 0; c < pixels.channels; ++c) {
+      target[planar ? c * count + i : i * pixels.channels + c] =
+          halves_[c * 256 + pixels.data[i * pixels.channels + c]];
     }
   }
 }
 
 void NumberTable::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const {
+  const kernels::Kernels& set = kernels::Chosen();
+  auto* const halves = reinterpret_cast<std::uint16_t*>(target);
   if (type_ == FloatType::kFloat32) {
-    WriteFloats(pixels, order, reinterpret_cast<float*>(target));
+    WriteBy(set.to_floats, pixels, order, reinterpret_cast<float*>(target));
+  } else if (!finite_) {
+    WriteFromTable(pixels, order, halves);
   } else {
-    WriteHalves(pixels, order, halves_.data(), reinterpret_cast<std::uint16_t*>(target));
+    WriteBy(type_ == FloatType::kBFloat16 ? set.to_bfloats : set.to_halves, pixels, order, halves);
   }
 }
 

@@ -1,5 +1,5 @@
 // Normalize, ready to run: value * scale + offset in single precision, each step rounded; numbers
-// of 16 bits are those rounded once more, and come from a table.
+// of 16 bits are those rounded once more.
 #pragma once
 
 #include <array>
@@ -29,8 +29,11 @@ class NumberTable {
   void Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const;
 
  private:
-  void WriteFloats(const Pixels& pixels, PixelOrder order, float* target) const;
+  template <class Number, class Make>
+  void WriteBy(Make make, const Pixels& pixels, PixelOrder order, Number* target) const;
+  void WriteFromTable(const Pixels& pixels, PixelOrder order, std::uint16_t* target) const;
   FloatType type_;
+  bool finite_ = true;      // all the numbers; deviations next to nothing make others
   std::uint32_t channels_;  // that mean or deviation tell apart
   // By channel, in turn as interleaved pixels have them.
   std::array<float, kernels::kFloatRun> scales_{}, offsets_{};

@@ -1,6 +1,8 @@
 // The kernels of steps that change pixels: every set against closed formulas, and against the
 // others.
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "format/pixels/grey.h"
@@ -149,6 +151,100 @@ TEST_CASE("Weighted sums of a blur are exact in every set") {
         }
         CHECK(out[count] == 9);
       }
+    }
+  }
+}
+
+namespace {
+
+// A number's sign, and its magnitude rounded to `bits` of precision and a last place of 2^least at
+// the lowest, halves to even: by the definition of these formats, in double precision.
+double NearestOf(double number, int bits, int least) {
+  if (number == 0) return number;
+  const int place = std::max(std::ilogb(number) - (bits - 1), least);
+  return std::ldexp(std::nearbyint(std::ldexp(number, -place)), place);
+}
+
+// What 16 bits of such a format stand for.
+double NumberOf(std::uint16_t half, int exponent_bits) {
+  const int mantissa_bits = 15 - exponent_bits;
+  const int bias = (1 << (exponent_bits - 1)) - 1;
+  const int exponent = half >> mantissa_bits & ((1 << exponent_bits) - 1);
+  const int mantissa = half & ((1 << mantissa_bits) - 1);
+  const double sign = (half & 0x8000) != 0 ? -1 : 1;
+  if (exponent == (1 << exponent_bits) - 1) {
+    return mantissa != 0 ? std::nan("") : sign * std::numeric_limits<double>::infinity();
+  }
+  if (exponent == 0) return sign * std::ldexp(mantissa, 1 - bias - mantissa_bits);
+  return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
+}
+
+// Floats of all magnitudes; and those where the format's rounding changes its mind, with their
+// neighbours.
+std::vector<float> OddFloats() {
+  std::vector<float> floats = {0.0F,     -0.0F,    1.0F,     65504.0F,   65519.996F,   65520.0F,
+                               0x1p-14F, 0x1p-24F, 0x1p-25F, 0x1.8p-24F, 3.3895314e38F};
+  RandomStream random(3, static_cast<Purpose>(999), 1);
+  for (int i = 0; i < 20'000; ++i) {
+    const auto exponent = static_cast<int>(random.Below(60)) - 35;
+    const auto mantissa = static_cast<float>(1024 + random.Below(2048));
+    floats.push_back(std::ldexp(mantissa, exponent - 11));  // halves between two of binary16
+    floats.push_back(std::ldexp(static_cast<float>(random.Uniform()), exponent));
+  }
+  for (std::size_t i = 0; i < 10'000; ++i) {
+    floats.push_back(std::nextafter(floats[i], 0.0F));
+    floats.push_back(-std::nextafter(floats[i], 1e30F));
+  }
+  floats.resize(floats.size() / kernels::kFloatRun * kernels::kFloatRun);
+  return floats;
+}
+
+}  // namespace
+
+TEST_CASE("Numbers of 16 bits are the nearest, halves to even, in every set") {
+  const std::vector<float> floats = OddFloats();
+  const std::vector<float> scales(kernels::kFloatRun, 1.0F);
+  const std::vector<std::uint8_t> zeros(kernels::kFloatRun, 0);  // 0 x 1 + the number
+  std::vector<std::uint16_t> halves(kernels::kFloatRun), bfloats(kernels::kFloatRun);
+  for (const Kernels* set : AllSets()) {
+    CAPTURE(set->name);
+    for (std::size_t begin = 0; begin < floats.size(); begin += kernels::kFloatRun) {
+      const float* const numbers = floats.data() + begin;
+      set->to_halves(zeros.data(), halves.size(), scales.data(), numbers, halves.data());
+      set->to_bfloats(zeros.data(), bfloats.size(), scales.data(), numbers, bfloats.data());
+      for (std::size_t i = 0; i < halves.size(); ++i) {
+        const double half = NearestOf(numbers[i], 11, -24);
+        const double made = NumberOf(halves[i], 5);
+        const bool same =
+            std::abs(half) >= 65536 ? std::isinf(made) && (made < 0) == (half < 0) : made == half;
+        if (!same) FAIL(numbers[i] << " became " << made << ", not " << half);
+        const double bfloat = NumberOf(bfloats[i], 8);
+        if (bfloat != NearestOf(numbers[i], 8, -133)) FAIL(numbers[i] << " became " << bfloat);
+      }
+    }
+  }
+}
+
+TEST_CASE("Numbers of 16 bits are made of the same products, for any count, in every set") {
+  float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
+  for (std::size_t i = 0; i < kernels::kFloatRun; ++i) {
+    scales[i] = 0.0171F + 0.001F * float(i % 3);
+    offsets[i] = -2.1F + 0.1F * float(i % 3);
+  }
+  for (const std::size_t count : kCounts) {
+    const std::vector<std::uint8_t> values = RandomValues(count, count);
+    for (const Kernels* set : AllSets()) {
+      CAPTURE(count, set->name);
+      std::vector<std::uint16_t> halves(count + 1, 77), bfloats(count + 1, 77);
+      set->to_halves(values.data(), count, scales, offsets, halves.data());
+      set->to_bfloats(values.data(), count, scales, offsets, bfloats.data());
+      for (std::size_t i = 0; i < count; ++i) {
+        const volatile float product = float(values[i]) * scales[i % 3];  // rounded by itself
+        const float number = product + offsets[i % 3];
+        REQUIRE(NumberOf(halves[i], 5) == NearestOf(number, 11, -24));
+        REQUIRE(NumberOf(bfloats[i], 8) == NearestOf(number, 8, -133));
+      }
+      CHECK((halves[count] == 77 && bfloats[count] == 77));
     }
   }
 }

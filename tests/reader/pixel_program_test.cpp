@@ -220,8 +220,11 @@ TEST_CASE("Normalised batches hold the numbers of the formula, in either layout 
     Loader loader(dataset, options);
     std::get<Normalize>(options.transform.back()).type = FloatType::kFloat16;
     Loader halves(dataset, options);
+    std::get<Normalize>(options.transform.back()).type = FloatType::kBFloat16;
+    Loader bfloats(dataset, options);
     const Batch batch = *loader.Epoch(1).begin();
     const Batch half = *halves.Epoch(1).begin();
+    const Batch bfloat = *bfloats.Epoch(1).begin();
     REQUIRE(batch.image().type == ElementType::kFloat32);
     REQUIRE(batch.image().sample_bytes() == 20 * 10 * 3 * 4);
     REQUIRE(half.image().type == ElementType::kFloat16);
@@ -233,6 +236,32 @@ TEST_CASE("Normalised batches hold the numbers of the formula, in either layout 
       REQUIRE(batch.image().floats()[at] == Approx(expected).margin(1e-6));
       const auto bits = reinterpret_cast<const std::uint16_t*>(half.image().data)[at];
       REQUIRE(bits == HalfOf(batch.image().floats()[at]));
+      const auto upper = reinterpret_cast<const std::uint16_t*>(bfloat.image().data)[at];
+      REQUIRE(upper == BFloatOf(batch.image().floats()[at]));
+    }
+  }
+}
+
+TEST_CASE("Deviations next to nothing make infinities, in 16 bits as in 32") {
+  const std::vector<std::uint8_t> values = {0, 1, 127, 128, 200, 255};
+  Normalize normalize{{0.5F}, {1e-40F}};
+  std::vector<float> floats(values.size());
+  std::vector<std::uint16_t> halves(values.size());
+  std::vector<std::uint8_t> data = values;
+  const Pixels pixels{data.data(), 2, 3, 1};
+  NumberTable(normalize).Write(pixels, PixelOrder::kInterleaved,
+                               reinterpret_cast<std::uint8_t*>(floats.data()));
+  for (const FloatType type : {FloatType::kFloat16, FloatType::kBFloat16}) {
+    normalize.type = type;
+    NumberTable(normalize).Write(pixels, PixelOrder::kPlanar,
+                                 reinterpret_cast<std::uint8_t*>(halves.data()));
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float made = type == FloatType::kFloat16 ? OfHalf(halves[i]) : OfBFloat(halves[i]);
+      if (std::isnan(floats[i])) {
+        CHECK(std::isnan(made));
+      } else {
+        CHECK(made == floats[i]);
+      }
     }
   }
 }

@@ -1,6 +1,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#ifdef SLUICE_HAVE_AVX2
+#include <cpuid.h>
+#endif
+
 #include "format/pixels/kernels/kernels.h"
 
 namespace sluice::kernels {
@@ -13,10 +17,20 @@ const Kernels& Avx2Kernels() noexcept;
 const Kernels& NeonKernels() noexcept;
 #endif
 
+#ifdef SLUICE_HAVE_AVX2
+namespace {
+// Not every compiler that we know lets one ask for half-precision conversion by its name.
+bool HasF16c() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+}  // namespace
+#endif
+
 KernelList Available() noexcept {
   KernelList list{{&PlainKernels()}, 1};
 #ifdef SLUICE_HAVE_AVX2
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2")) {
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && HasF16c()) {
     list.sets[list.count++] = &Avx2Kernels();
   }
 #endif

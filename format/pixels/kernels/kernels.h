@@ -17,8 +17,8 @@ namespace sluice::kernels {
 // Bytes that may be read or written behind the end of every buffer handed to a kernel.
 inline constexpr std::size_t kSlack = 64;
 
-// Numbers that Kernels::to_floats has for values in turn: pixels of one and of three channels go
-// into it, and whole vectors.
+// Numbers that Kernels::to_floats and its like have for values in turn: pixels of one and of three
+// channels go into it, and whole vectors.
 inline constexpr std::size_t kFloatRun = 24;
 
 // One component's part in decoding MCUs into its plane. Planes are stored by columns: the sample at
@@ -136,6 +136,11 @@ struct Kernels {
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
   void (*to_floats)(const std::uint8_t* values, std::size_t count, const float* scales,
                     const float* offsets, float* out);
+  // The same numbers, rounded once more to 16 bits: the nearest, halves to even. None may be NaN.
+  void (*to_halves)(const std::uint8_t* values, std::size_t count, const float* scales,
+                    const float* offsets, std::uint16_t* out);  // IEEE 754 binary16
+  void (*to_bfloats)(const std::uint8_t* values, std::size_t count, const float* scales,
+                     const float* offsets, std::uint16_t* out);
 };
 
 // The best set that this machine has, or the one the environment forces.

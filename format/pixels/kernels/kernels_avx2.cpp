@@ -1,5 +1,5 @@
-// The kernels for AVX2, BMI2 and MOVBE. This file alone is compiled for those instructions, so it
-// uses nothing of the standard library that the linker could then take for the whole program.
+// The kernels for AVX2, F16C, BMI2 and MOVBE. This file alone is compiled for those instructions,
+// so it uses nothing of the standard library that the linker could then take for the whole program.
 #include <cstring>
 
 #include <immintrin.h>

@@ -257,3 +257,18 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
   for (; left > 0; --left, out += 3)
     std::memcpy(out, in + 3 * (left - 1), 3);
 }
+
+SLUICE_INLINE void HalvesOf(const float* numbers, std::uint16_t* out) {
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                   _mm256_cvtps_ph(_mm256_loadu_ps(numbers), _MM_FROUND_TO_NEAREST_INT));
+}
+
+SLUICE_INLINE void BFloatsOf(const float* numbers, std::uint16_t* out) {
+  const __m256i bits = _mm256_castps_si256(_mm256_loadu_ps(numbers));
+  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+  const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
+  const __m256i high = _mm256_srli_epi32(up, 16);
+  _mm_storeu_si128(
+      reinterpret_cast<__m128i*>(out),
+      _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1)));
+}

@@ -200,3 +200,17 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
   for (; left > 0; --left, out += 3)
     std::memcpy(out, in + 3 * (left - 1), 3);
 }
+
+SLUICE_INLINE void HalvesOf(const float* numbers, std::uint16_t* out) {
+  const float16x4_t low = vcvt_f16_f32(vld1q_f32(numbers));
+  const float16x8_t both = vcvt_high_f16_f32(low, vld1q_f32(numbers + 4));
+  vst1q_u16(out, vreinterpretq_u16_f16(both));
+}
+
+SLUICE_INLINE void BFloatsOf(const float* numbers, std::uint16_t* out) {
+  for (int i = 0; i < 8; i += 4) {
+    const uint32x4_t bits = vreinterpretq_u32_f32(vld1q_f32(numbers + i));
+    const uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+    vst1_u16(out + i, vshrn_n_u32(vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7FFF)), odd), 16));
+  }
+}

@@ -130,3 +130,35 @@ void ToFloats(const std::uint8_t* values, std::size_t count, const float* scales
   for (std::size_t i = whole; i < count; ++i)
     out[i] = static_cast<float>(values[i]) * scales[i - whole] + offsets[i - whole];
 }
+
+// The same numbers, of which `convert(numbers, out)` makes eight at a time 16 bits.
+template <class Convert>
+SLUICE_INLINE void To16Bits(const std::uint8_t* values, std::size_t count, const float* scales,
+                            const float* offsets, std::uint16_t* out, const Convert& convert) {
+  const auto make = [&](std::size_t now, std::uint16_t* target) {
+    float run[kFloatRun];
+    for (std::size_t i = 0; i < now; ++i)
+      run[i] = static_cast<float>(values[i]) * scales[i] + offsets[i];
+    for (std::size_t i = now; i < kFloatRun; ++i)
+      run[i] = 0;
+    for (std::size_t i = 0; i < kFloatRun; i += 8)
+      convert(run + i, target + i);
+  };
+  for (; count >= kFloatRun; count -= kFloatRun, values += kFloatRun, out += kFloatRun)
+    make(kFloatRun, out);
+  std::uint16_t last[kFloatRun];
+  make(count, last);
+  std::memcpy(out, last, 2 * count);
+}
+
+void ToHalves(const std::uint8_t* values, std::size_t count, const float* scales,
+              const float* offsets, std::uint16_t* out) {
+  To16Bits(values, count, scales, offsets, out,
+           [](const float* numbers, std::uint16_t* halves) { HalvesOf(numbers, halves); });
+}
+
+void ToBFloats(const std::uint8_t* values, std::size_t count, const float* scales,
+               const float* offsets, std::uint16_t* out) {
+  To16Bits(values, count, scales, offsets, out,
+           [](const float* numbers, std::uint16_t* bfloats) { BFloatsOf(numbers, bfloats); });
+}
