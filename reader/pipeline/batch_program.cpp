@@ -66,6 +66,8 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
   }
   if (!mixes_.empty() && choice.image == Schema::kNone)
     RefuseTransform("there is no image to be mixed");
+  if (!mixes_.empty() && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
+    RefuseTransform("MixUp and CutMix are for pictures, and LoaderOptions::image is a mask");
 }
 
 void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {

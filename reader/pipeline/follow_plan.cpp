@@ -11,8 +11,9 @@ class Planner {
   Planner(const DatasetState& dataset, const FieldChoice& choice, const SlotLayout& layout)
       : dataset_(dataset), choice_(choice), layout_(layout) {}
 
-  void RefuseFollowers() const {
-    const auto check = [this](std::size_t field) {
+  // `why`: what becomes of the image, and what to do instead.
+  void RefuseFollowers(const std::string& why) const {
+    const auto check = [this, &why](std::size_t field) {
       if (field == Schema::kNone || field == choice_.image) return;
       const Role role = FieldAt(field).role;
       if (choice_.leaders[field] != choice_.image ||
@@ -20,10 +21,7 @@ class Planner {
         return;
       }
       throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(),
-                  "field \"" + FieldAt(field).name +
-                      "\" follows its image, which RandAugment and TrivialAugmentWide move alone; "
-                      "leave it out of LoaderOptions::fields, or use RandomAffine and steps that "
-                      "change colours");
+                  "field \"" + FieldAt(field).name + "\" follows its image, which " + why);
     };
     for (const SlotLayout::ImageField& image : layout_.further_images)
       if (image.view == 0) check(image.field);
@@ -116,9 +114,18 @@ class Planner {
 }  // namespace
 
 FollowPlan FollowPlan::Of(const DatasetState& dataset, const FieldChoice& choice,
-                          const SlotLayout& layout, const ViewProgram& view) {
+                          const SlotLayout& layout, const ViewProgram& view, bool mixes) {
   Planner planner(dataset, choice, layout);
-  if (view.pixels.moves()) planner.RefuseFollowers();
+  if (view.pixels.moves()) {
+    planner.RefuseFollowers(
+        "RandAugment and TrivialAugmentWide move alone; leave it out of LoaderOptions::fields, or "
+        "use RandomAffine and steps that change colours");
+  }
+  if (mixes) {
+    planner.RefuseFollowers(
+        "MixUp and CutMix mix with another sample's, and it would not be; leave it out of "
+        "LoaderOptions::fields, or mix in a batch_function");
+  }
   if (view.geometry.empty()) return {};
   return planner.Plan();
 }

@@ -32,9 +32,10 @@ struct FollowPlan {
 
   // Throws Error(kInvalidArgument) for fields that cannot be moved: of integers, or with
   // coordinates this build does not know; or masks, too, behind steps that move pixels and nothing
-  // else. Empty where the geometric steps of `view` do nothing.
+  // else, and where samples of a batch are mixed. Empty where the geometric steps of `view` do
+  // nothing.
   static FollowPlan Of(const DatasetState& dataset, const FieldChoice& choice,
-                       const SlotLayout& layout, const ViewProgram& view);
+                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };
 
 }  // namespace sluice

@@ -50,7 +50,8 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
       batch_program_(*dataset_.state(), options_, choice_),
       layout_(
           MakeSlotLayout(*dataset_.state(), options_, choice_, views_, batch_program_.target())),
-      follow_(FollowPlan::Of(*dataset_.state(), choice_, layout_, views_[0])),
+      follow_(
+          FollowPlan::Of(*dataset_.state(), choice_, layout_, views_[0], batch_program_.mixes())),
       deal_(dataset_.state()->shape, DealOptionsOf(options_)),
       rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
       start_(StartOf(*dataset_.state(), options_)) {

@@ -368,6 +368,27 @@ TEST_CASE("Choices of fields that make no sense are refused with what to do") {
   CHECK_THAT(refusal(options), ContainsSubstring("leaves out"));
 }
 
+TEST_CASE("Samples are not mixed where masks, boxes or points would no longer fit") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
+  const auto refusal = [&](std::vector<std::string> fields, const Pipeline& steps) {
+    LoaderOptions options = OptionsFor(4, 1);
+    options.fields = std::move(fields);
+    options.transform = steps;
+    return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
+  };
+  const Pipeline mix = {Resize(8), OneHot{10, 0, "label", "target"}, MixUp{}};
+  CHECK_THAT(refusal({"image", "label", "mask"}, mix), ContainsSubstring("field \"mask\""));
+  CHECK_THAT(refusal({"image", "label", "boxes"}, mix), ContainsSubstring("field \"boxes\""));
+  CHECK_THAT(refusal({"image", "label", "boxes"}, {OneHot{10, 0, "label", "target"}, CutMix{}}),
+             ContainsSubstring("another sample's"));
+  LoaderOptions options = OptionsFor(4, 1);
+  options.fields = {"image", "label"};
+  options.transform = mix;
+  Loader loader(dataset, options);
+  CHECK((*loader.Epoch(0).begin()).size() == 4);
+}
+
 TEST_CASE("Fields that cannot follow a transform are refused, and come as stored without one") {
   const TemporaryFolder folder;
   Field boxes = Field::Variable("boxes", DType::kInt32, {4});

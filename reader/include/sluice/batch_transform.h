@@ -4,7 +4,8 @@
 // mix each sample with the one before it in the batch (the first with the last), pixels and that
 // field alike; what is drawn, is drawn for a batch. That is the rank's own batch: with another
 // batch_size or world_size, the samples are the same and their mixtures others. Threads and
-// resuming change nothing.
+// resuming change nothing. Masks, boxes and key points of the image would no longer fit it: with
+// them, and with several views, mixing is refused.
 #pragma once
 
 #include <cstddef>
