@@ -64,6 +64,15 @@ std::span<std::uint8_t> MutableRows::image(std::string_view field) {
   return {first, count_ * image.sample_bytes()};
 }
 
+std::span<float> MutableRows::floats(std::string_view field) {
+  if (shape(field).type != ElementType::kFloat32) {
+    RefuseField(field.empty() ? slot_.layout->image_name : field,
+                "does not come as float32; it does behind Normalize. image() has it as bytes");
+  }
+  const std::span<std::uint8_t> bytes = image(field);
+  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+}
+
 std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) {
   const SlotLayout& layout = *slot_.layout;
   const SlotLayout::ArrayField& array =

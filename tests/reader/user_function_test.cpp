@@ -76,6 +76,25 @@ TEST_CASE("A sample function changes pixels in place and makes fields of its own
         std::vector<double>(alone.drawn.begin() + 24, alone.drawn.end()));
 }
 
+TEST_CASE("A sample function behind Normalize has the numbers in place") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
+  LoaderOptions options = OptionsFor(8, 2);
+  options.transform = {Normalize{{0}, {1}}};
+  options.sample_function = [](MutableSample& sample) {
+    if (sample.floats().size() != 192) throw std::runtime_error("too many");
+    for (float& number : sample.floats())
+      number = -number;
+  };
+  Loader loader(dataset, options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      const double pixel = double(batch.samples()[row] % 251);
+      REQUIRE(batch.image().floats()[row * 192 + 191] == Approx(-pixel / 255));
+    }
+  }
+}
+
 TEST_CASE("What a sample function throws is the sample's fault, with its key") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 40));
@@ -108,6 +127,7 @@ TEST_CASE("A sample function that asks for what is not there is told so") {
       {[](MutableSample& sample) { sample.Field<float>("label"); }, "holds int32"},
       {[](MutableSample& sample) { sample.Field<float>("lable"); }, "no fixed-shape array"},
       {[](MutableSample& sample) { sample.image("mask"); }, "no image"},
+      {[](MutableSample& sample) { sample.floats(); }, "\"image\" does not come as float32"},
       {[](MutableSample& sample) { sample.Variable<float>("label"); }, "no variable-length"},
       {[](MutableSample& sample) {
          const float values[3] = {};

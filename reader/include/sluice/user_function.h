@@ -62,6 +62,8 @@ class MutableRows {
   }
   // The images as bytes, in the batch's layout and type ({}: what Batch::image() is).
   std::span<std::uint8_t> image(std::string_view field = {});
+  // The same where Normalize has made them float32.
+  std::span<float> floats(std::string_view field = {});
 
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for whatever; it keeps its size and content from call to call.
