@@ -28,6 +28,15 @@ std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     Refuse(dataset, "LoaderOptions::channels is 0, 1 or 3");
   }
+  const auto is_picture = [](std::uint8_t channels) { return channels == 1 || channels == 3; };
+  if (options.channels != 0 &&
+      !(is_picture(images.min_channels) && is_picture(images.max_channels))) {
+    Refuse(dataset, "some images of field \"" + images.field + "\" have " +
+                        std::to_string(is_picture(images.min_channels) ? images.max_channels
+                                                                       : images.min_channels) +
+                        " channels, which can be had as they are stored only; leave "
+                        "LoaderOptions::channels at 0");
+  }
   if (options.channels != 0) return options.channels;
   if (images.min_channels != images.max_channels) {
     Refuse(dataset, "some images have " + std::to_string(images.min_channels) + " and some " +
@@ -104,9 +113,8 @@ void SetOutput(const DatasetState& dataset, const PixelProgram& program, const s
 
 void CheckWarp(const DatasetState& dataset, const Geometry& geometry, const ImageBatch& image) {
   if (geometry.warps() && image.channels != 1 && image.channels != 3) {
-    Refuse(dataset,
-           "RandomAffine needs images of one or three channels; set "
-           "LoaderOptions::channels to 1 or 3");
+    Refuse(dataset, "RandomAffine is for images of one or three channels, and these have " +
+                        std::to_string(image.channels));
   }
 }
 

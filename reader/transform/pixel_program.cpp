@@ -80,8 +80,8 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height,
   if (empty()) return;
   if (channels != 1 && channels != 3) {
     RefuseTransform(
-        "steps that change pixels need images of one or three channels; set "
-        "LoaderOptions::channels to 1 or 3");
+        "steps that change pixels are for images of one or three channels, and these have " +
+        std::to_string(channels));
   }
   if (numbers_ && !numbers_->Fits(channels)) {
     RefuseTransform("Normalize has three means or deviations, and the images one channel");

@@ -242,6 +242,38 @@ TEST_CASE("Normalised batches hold the numbers of the formula, in either layout 
   }
 }
 
+TEST_CASE("Images of two or four channels are cropped, resized and mirrored, and not converted") {
+  const TemporaryFolder folder;
+  for (const std::uint8_t channels : {std::uint8_t{2}, std::uint8_t{4}}) {
+    const std::filesystem::path path = folder / std::to_string(channels);
+    DatasetWriter writer(path, {{Field::Image()}});
+    SampleBuilder sample = writer.NewSample("a");
+    std::vector<std::uint8_t> pixels;
+    for (std::uint32_t i = 0; i < 6U * channels; ++i)
+      pixels.push_back(static_cast<std::uint8_t>(i));
+    sample.SetPixels("image", 3, 2, channels, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+    writer.Add(sample);
+    writer.Finish();
+    const Dataset dataset = Dataset::Open(path);
+    LoaderOptions options = OptionsFor(1, 1);
+    options.transform = {CenterCrop(1, 2), HorizontalFlip{1}};
+    const std::vector<std::uint8_t> middle = PlayJpegs(dataset, options)[0].pixels;
+    REQUIRE(middle.size() == 2U * channels);
+    for (std::uint32_t i = 0; i < 2U * channels; ++i)
+      CHECK(middle[i] == pixels[(i < channels ? channels : 3U * channels) + i]);
+    const auto refusal = [&](const Pipeline& steps, unsigned asked) {
+      options.transform = steps;
+      options.channels = asked;
+      return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
+    };
+    const std::string have = "have " + std::to_string(channels);
+    CHECK_THAT(refusal({RandomErasing{}}, 0), ContainsSubstring(have));
+    CHECK_THAT(refusal({RandomAffine(5)}, 0), ContainsSubstring(have));
+    CHECK_THAT(refusal({}, 3), ContainsSubstring(have) && ContainsSubstring("at 0"));
+    CHECK_THAT(refusal({}, 1), ContainsSubstring(have));
+  }
+}
+
 TEST_CASE("Deviations next to nothing make infinities, in 16 bits as in 32") {
   const std::vector<std::uint8_t> values = {0, 1, 127, 128, 200, 255};
   Normalize normalize{{0.5F}, {1e-40F}};

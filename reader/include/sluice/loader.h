@@ -190,7 +190,9 @@ struct LoaderOptions {
   // Masks, boxes and key points follow their image (Field::follows) through its geometric steps.
   BoxRule boxes;
   Layout layout = Layout::kNHWC;
-  unsigned channels = 0;  // 1 or 3: converted to that; 0: as stored, where all images agree
+  // 1 or 3: grey or RGB converted to that; 0: as stored, where all images agree. Raw images of two
+  // or four channels come as they are stored, and go through geometric steps alone.
+  unsigned channels = 0;
   Verify verify = Verify::kAuto;
   OnFault on_fault = OnFault::kError;
 
