@@ -64,7 +64,7 @@ TEST_CASE("the line of a row counts the lines inside of cells") {
 }
 
 TEST_CASE("a damaged table is an error with its line") {
-  CHECK(FaultOf("a,b\n1,2\n3\n") == "line 3: the row has 1 cells, but there are 2 headings");
+  CHECK(FaultOf("a,b\n1,2\n3\n") == "line 3: the row has 1 cell, but there are 2 headings");
   CHECK(FaultOf("a,b\n1,\"2\n").starts_with("line 2: a quotation mark is opened"));
   CHECK(FaultOf("a\n\"1\"2\n").starts_with("line 2: something stands behind"));
   CHECK(FaultOf("a,a\n").starts_with("line 1: the heading \"a\" stands there twice"));
