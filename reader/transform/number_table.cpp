@@ -80,12 +80,20 @@ void NumberTable::WriteBy(Make make, const Pixels& pixels, PixelOrder order, Num
 void NumberTable::WriteFromTable(const Pixels& pixels, PixelOrder order,
                                  std::uint16_t* target) const {
   const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  const bool planar = order == PixelOrder::kPlanar;
-  for (std::size_t i = 0; i < count; ++i) {
-    for (std::uint32_t c = 0; c < pixels.channels; ++c) {
-      target[planar ? c * count + i : i * pixels.channels + c] =
-          halves_[c * 256 + pixels.data[i * pixels.channels + c]];
+  const std::uint32_t channels = pixels.channels;
+  if (order == PixelOrder::kPlanar || channels == 1) {
+    for (std::uint32_t c = 0; c < channels; ++c) {
+      const std::uint16_t* const numbers = halves_.data() + c * 256;
+      for (std::size_t i = 0; i < count; ++i)
+        *target++ = numbers[pixels.data[i * channels + c]];
     }
+    return;
+  }
+  const std::uint16_t* const table = halves_.data();
+  for (std::size_t i = 0; i < count * 3; i += 3) {
+    target[i] = table[pixels.data[i]];
+    target[i + 1] = table[256 + pixels.data[i + 1]];
+    target[i + 2] = table[512 + pixels.data[i + 2]];
   }
 }
 
@@ -94,7 +102,7 @@ void NumberTable::Write(const Pixels& pixels, PixelOrder order, std::uint8_t* ta
   auto* const halves = reinterpret_cast<std::uint16_t*>(target);
   if (type_ == FloatType::kFloat32) {
     WriteBy(set.to_floats, pixels, order, reinterpret_cast<float*>(target));
-  } else if (!finite_) {
+  } else if (!finite_ || !set.rounds_fast) {
     WriteFromTable(pixels, order, halves);
   } else {
     WriteBy(type_ == FloatType::kBFloat16 ? set.to_bfloats : set.to_halves, pixels, order, halves);

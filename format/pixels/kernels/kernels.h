@@ -141,6 +141,8 @@ struct Kernels {
                     const float* offsets, std::uint16_t* out);  // IEEE 754 binary16
   void (*to_bfloats)(const std::uint8_t* values, std::size_t count, const float* scales,
                      const float* offsets, std::uint16_t* out);
+  // Whether these two are faster than looking each value's number up.
+  bool rounds_fast;
 };
 
 // The best set that this machine has, or the one the environment forces.

@@ -258,17 +258,29 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
     std::memcpy(out, in + 3 * (left - 1), 3);
 }
 
-SLUICE_INLINE void HalvesOf(const float* numbers, std::uint16_t* out) {
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
-                   _mm256_cvtps_ph(_mm256_loadu_ps(numbers), _MM_FROUND_TO_NEAREST_INT));
-}
+constexpr bool kRoundsFast = true;
 
-SLUICE_INLINE void BFloatsOf(const float* numbers, std::uint16_t* out) {
-  const __m256i bits = _mm256_castps_si256(_mm256_loadu_ps(numbers));
-  const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
-  const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
-  const __m256i high = _mm256_srli_epi32(up, 16);
-  _mm_storeu_si128(
-      reinterpret_cast<__m128i*>(out),
-      _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1)));
-}
+struct Numbers8 {
+  __m256 v;
+  static SLUICE_INLINE Numbers8 Of(const std::uint8_t* values, const float* scales,
+                                   const float* offsets) noexcept {
+    const __m256i wide =
+        _mm256_cvtepu8_epi32(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(values)));
+    const __m256 products = _mm256_mul_ps(_mm256_cvtepi32_ps(wide), _mm256_loadu_ps(scales));
+    return {_mm256_add_ps(products, _mm256_loadu_ps(offsets))};
+  }
+  SLUICE_INLINE void Store(float* out) const noexcept { _mm256_storeu_ps(out, v); }
+  SLUICE_INLINE void StoreHalves(std::uint16_t* out) const noexcept {
+    _mm_storeu_si128(reinterpret_cast<__m128i*>(out),
+                     _mm256_cvtps_ph(v, _MM_FROUND_TO_NEAREST_INT));
+  }
+  SLUICE_INLINE void StoreBFloats(std::uint16_t* out) const noexcept {
+    const __m256i bits = _mm256_castps_si256(v);
+    const __m256i odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_add_epi32(_mm256_add_epi32(bits, _mm256_set1_epi32(0x7FFF)), odd);
+    const __m256i high = _mm256_srli_epi32(up, 16);
+    _mm_storeu_si128(
+        reinterpret_cast<__m128i*>(out),
+        _mm_packus_epi32(_mm256_castsi256_si128(high), _mm256_extracti128_si256(high, 1)));
+  }
+};

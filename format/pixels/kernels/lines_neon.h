@@ -201,16 +201,31 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
     std::memcpy(out, in + 3 * (left - 1), 3);
 }
 
-SLUICE_INLINE void HalvesOf(const float* numbers, std::uint16_t* out) {
-  const float16x4_t low = vcvt_f16_f32(vld1q_f32(numbers));
-  const float16x8_t both = vcvt_high_f16_f32(low, vld1q_f32(numbers + 4));
-  vst1q_u16(out, vreinterpretq_u16_f16(both));
-}
+constexpr bool kRoundsFast = true;
 
-SLUICE_INLINE void BFloatsOf(const float* numbers, std::uint16_t* out) {
-  for (int i = 0; i < 8; i += 4) {
-    const uint32x4_t bits = vreinterpretq_u32_f32(vld1q_f32(numbers + i));
-    const uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
-    vst1_u16(out + i, vshrn_n_u32(vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7FFF)), odd), 16));
+struct Numbers8 {
+  float32x4_t low, high;
+  static SLUICE_INLINE Numbers8 Of(const std::uint8_t* values, const float* scales,
+                                   const float* offsets) noexcept {
+    const uint16x8_t wide = vmovl_u8(vld1_u8(values));
+    const float32x4_t a = vcvtq_f32_u32(vmovl_u16(vget_low_u16(wide)));
+    const float32x4_t b = vcvtq_f32_u32(vmovl_high_u16(wide));
+    return {vaddq_f32(vmulq_f32(a, vld1q_f32(scales)), vld1q_f32(offsets)),
+            vaddq_f32(vmulq_f32(b, vld1q_f32(scales + 4)), vld1q_f32(offsets + 4))};
   }
-}
+  SLUICE_INLINE void Store(float* out) const noexcept {
+    vst1q_f32(out, low);
+    vst1q_f32(out + 4, high);
+  }
+  SLUICE_INLINE void StoreHalves(std::uint16_t* out) const noexcept {
+    vst1q_u16(out, vreinterpretq_u16_f16(vcvt_high_f16_f32(vcvt_f16_f32(low), high)));
+  }
+  SLUICE_INLINE void StoreBFloats(std::uint16_t* out) const noexcept {
+    const auto rounded = [](float32x4_t numbers) {
+      const uint32x4_t bits = vreinterpretq_u32_f32(numbers);
+      const uint32x4_t odd = vandq_u32(vshrq_n_u32(bits, 16), vdupq_n_u32(1));
+      return vshrn_n_u32(vaddq_u32(vaddq_u32(bits, vdupq_n_u32(0x7FFF)), odd), 16);
+    };
+    vst1q_u16(out, vcombine_u16(rounded(low), rounded(high)));
+  }
+};

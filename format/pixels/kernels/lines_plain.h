@@ -84,31 +84,49 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
     std::memcpy(out + 3 * i, in + 3 * (count - 1 - i), 3);
 }
 
-// Eight numbers as the nearest ones of 16 bits (IEEE 754 binary16), halves to even. No NaN.
-inline void HalvesOf(const float* numbers, std::uint16_t* out) {
-  constexpr std::uint32_t kHalf = 0x3F000000;      // 0.5, whose last bit is worth 2^-24
-  constexpr std::uint32_t kNormal = 0x38800000;    // 2^-14: below it the exponent stays the same
-  constexpr std::uint32_t kInfinite = 0x477FF000;  // 65520, the first that is rounded to infinity
-  for (int i = 0; i < 8; ++i) {
-    std::uint32_t bits, small;
-    std::memcpy(&bits, numbers + i, 4);
-    const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
-    float number;
-    std::memcpy(&number, &magnitude, 4);
-    number += 0.5F;  // rounds to a multiple of 2^-24
-    std::memcpy(&small, &number, 4);
-    const std::uint32_t usual = (magnitude + 0xFFFU + (magnitude >> 13 & 1U) - (112U << 23)) >> 13;
-    const std::uint32_t finite = magnitude < kNormal ? small - kHalf : usual;
-    const std::uint32_t half = magnitude < kInfinite ? finite : 0x7C00U;
-    out[i] = static_cast<std::uint16_t>((bits >> 16 & 0x8000U) | half);
-  }
-}
+// Whether Numbers8 are a vector: faster than a loop over a whole run, and numbers of 16 bits faster
+// than a table of 256 of them.
+constexpr bool kRoundsFast = false;
 
-// The same of bfloat16: the upper half of a float.
-inline void BFloatsOf(const float* numbers, std::uint16_t* out) {
-  for (int i = 0; i < 8; ++i) {
-    std::uint32_t bits;
-    std::memcpy(&bits, numbers + i, 4);
-    out[i] = static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+// Eight values as numbers, value * scale + offset, each rounded.
+struct Numbers8 {
+  float lane[8];
+  static SLUICE_INLINE Numbers8 Of(const std::uint8_t* values, const float* scales,
+                                   const float* offsets) noexcept {
+    Numbers8 r;
+    for (int i = 0; i < 8; ++i)
+      r.lane[i] = static_cast<float>(values[i]) * scales[i] + offsets[i];
+    return r;
   }
-}
+  SLUICE_INLINE void Store(float* out) const noexcept { std::memcpy(out, lane, sizeof(lane)); }
+
+  // As the nearest ones of 16 bits (IEEE 754 binary16), halves to even. No NaN.
+  SLUICE_INLINE void StoreHalves(std::uint16_t* out) const noexcept {
+    constexpr std::uint32_t kHalf = 0x3F000000;      // 0.5, whose last bit is worth 2^-24
+    constexpr std::uint32_t kNormal = 0x38800000;    // 2^-14: below it the exponent stays the same
+    constexpr std::uint32_t kInfinite = 0x477FF000;  // 65520, the first that becomes infinity
+    for (int i = 0; i < 8; ++i) {
+      std::uint32_t bits, small;
+      std::memcpy(&bits, lane + i, 4);
+      const std::uint32_t magnitude = bits & 0x7FFFFFFFU;
+      float number;
+      std::memcpy(&number, &magnitude, 4);
+      number += 0.5F;  // rounds to a multiple of 2^-24
+      std::memcpy(&small, &number, 4);
+      const std::uint32_t usual =
+          (magnitude + 0xFFFU + (magnitude >> 13 & 1U) - (112U << 23)) >> 13;
+      const std::uint32_t finite = magnitude < kNormal ? small - kHalf : usual;
+      const std::uint32_t half = magnitude < kInfinite ? finite : 0x7C00U;
+      out[i] = static_cast<std::uint16_t>((bits >> 16 & 0x8000U) | half);
+    }
+  }
+
+  // The same of bfloat16: the upper half of a float.
+  SLUICE_INLINE void StoreBFloats(std::uint16_t* out) const noexcept {
+    for (int i = 0; i < 8; ++i) {
+      std::uint32_t bits;
+      std::memcpy(&bits, lane + i, 4);
+      out[i] = static_cast<std::uint16_t>((bits + 0x7FFFU + (bits >> 16 & 1U)) >> 16);
+    }
+  }
+};

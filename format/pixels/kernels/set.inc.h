@@ -16,7 +16,8 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-const Kernels kSet = {
-    SLUICE_SET_NAME, DecodeSegment, UnpackRow,   MakeWeights, SumLines,  Transpose,  LineToRgb,
-    LineToPlanes,    JoinRgb,       SplitRgb,    MirrorRgb,   BlendWith, BlendLines, SaturateRgb,
-    SumGreyRgb,      TurnHueRgb,    BlurColumns, BlurLine,    ToFloats,  ToHalves,   ToBFloats};
+const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, UnpackRow,    MakeWeights, SumLines,
+                      Transpose,       LineToRgb,     LineToPlanes, JoinRgb,     SplitRgb,
+                      MirrorRgb,       BlendWith,     BlendLines,   SaturateRgb, SumGreyRgb,
+                      TurnHueRgb,      BlurColumns,   BlurLine,     ToFloats,    ToHalves,
+                      ToBFloats,       kRoundsFast};

@@ -120,45 +120,45 @@ void BlurLine(const std::uint16_t* line, std::size_t step, const std::uint32_t* 
   BlurRun<std::uint8_t, 23>(line, step, weights, taps, count, out);
 }
 
-void ToFloats(const std::uint8_t* values, std::size_t count, const float* scales,
-              const float* offsets, float* out) {
-  const std::size_t whole = count / kFloatRun * kFloatRun;
-  for (std::size_t begin = 0; begin < whole; begin += kFloatRun) {
-    for (std::size_t i = 0; i < kFloatRun; ++i)
-      out[begin + i] = static_cast<float>(values[begin + i]) * scales[i] + offsets[i];
-  }
-  for (std::size_t i = whole; i < count; ++i)
-    out[i] = static_cast<float>(values[i]) * scales[i - whole] + offsets[i - whole];
-}
-
-// The same numbers, of which `convert(numbers, out)` makes eight at a time 16 bits.
-template <class Convert>
-SLUICE_INLINE void To16Bits(const std::uint8_t* values, std::size_t count, const float* scales,
-                            const float* offsets, std::uint16_t* out, const Convert& convert) {
-  const auto make = [&](std::size_t now, std::uint16_t* target) {
-    float run[kFloatRun];
-    for (std::size_t i = 0; i < now; ++i)
-      run[i] = static_cast<float>(values[i]) * scales[i] + offsets[i];
-    for (std::size_t i = now; i < kFloatRun; ++i)
-      run[i] = 0;
+// Has `store(numbers, out)` put the numbers of eight values at a time where they belong.
+template <class Number, class Store>
+SLUICE_INLINE void ToNumbers(const std::uint8_t* values, std::size_t count, const float* scales,
+                             const float* offsets, Number* out, const Store& store) {
+  static_assert(kFloatRun % 8 == 0);
+  const auto make = [&](const std::uint8_t* run, Number* target) {
     for (std::size_t i = 0; i < kFloatRun; i += 8)
-      convert(run + i, target + i);
+      store(Numbers8::Of(run + i, scales + i, offsets + i), target + i);
   };
   for (; count >= kFloatRun; count -= kFloatRun, values += kFloatRun, out += kFloatRun)
-    make(kFloatRun, out);
-  std::uint16_t last[kFloatRun];
-  make(count, last);
-  std::memcpy(out, last, 2 * count);
+    make(values, out);
+  if (count == 0) return;
+  std::uint8_t rest[kFloatRun] = {};
+  std::memcpy(rest, values, count);
+  Number last[kFloatRun];
+  make(rest, last);
+  std::memcpy(out, last, count * sizeof(Number));
+}
+
+void ToFloats(const std::uint8_t* values, std::size_t count, const float* scales,
+              const float* offsets, float* out) {
+  if constexpr (!kRoundsFast) {
+    for (; count >= kFloatRun; count -= kFloatRun, values += kFloatRun, out += kFloatRun) {
+      for (std::size_t i = 0; i < kFloatRun; ++i)
+        out[i] = static_cast<float>(values[i]) * scales[i] + offsets[i];
+    }
+  }
+  ToNumbers(values, count, scales, offsets, out,
+            [](const Numbers8& numbers, float* target) { numbers.Store(target); });
 }
 
 void ToHalves(const std::uint8_t* values, std::size_t count, const float* scales,
               const float* offsets, std::uint16_t* out) {
-  To16Bits(values, count, scales, offsets, out,
-           [](const float* numbers, std::uint16_t* halves) { HalvesOf(numbers, halves); });
+  ToNumbers(values, count, scales, offsets, out,
+            [](const Numbers8& numbers, std::uint16_t* target) { numbers.StoreHalves(target); });
 }
 
 void ToBFloats(const std::uint8_t* values, std::size_t count, const float* scales,
                const float* offsets, std::uint16_t* out) {
-  To16Bits(values, count, scales, offsets, out,
-           [](const float* numbers, std::uint16_t* bfloats) { BFloatsOf(numbers, bfloats); });
+  ToNumbers(values, count, scales, offsets, out,
+            [](const Numbers8& numbers, std::uint16_t* target) { numbers.StoreBFloats(target); });
 }
