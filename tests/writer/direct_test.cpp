@@ -65,9 +65,10 @@ bool StaysOutOfTheCache(const std::filesystem::path& path) {
   std::fill(memory.memory().begin(), memory.memory().end(), std::byte{7});
   const FileHandle file(open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_DIRECT, 0666));
   if (!file) return false;
-  const ssize_t put = write(file.get(), memory.memory().data(), memory.memory().size());
-  return put == static_cast<ssize_t>(memory.memory().size()) && fsync(file.get()) == 0 &&
-         CachedPages(path) == 0;
+  for (const std::size_t size : {DirectBuffer::kBytes, DirectBuffer::kAlignment}) {
+    if (write(file.get(), memory.memory().data(), size) != static_cast<ssize_t>(size)) return false;
+  }
+  return fsync(file.get()) == 0 && CachedPages(path) == 0;
 }
 
 }  // namespace

@@ -297,9 +297,12 @@ TEST_CASE("two conversions into one folder exclude each other") {
 
 TEST_CASE("a source that changes between planning and reading is that source's fault") {
   const TemporaryFolder folder;
-  WriteClasses(folder / "source", 2);
-  const auto victim = folder / "source" / "bee" / "1.jpg";
-  const auto gone = folder / "source" / "cow" / "0.jpg";
+  WriteClasses(folder / "source", 30);
+  // Behind the first 64, which are read to plan the shards.
+  const auto victim = folder / "source" / "cow" / "7.jpg";
+  const auto gone = folder / "source" / "cow" / "9.jpg";
+  ConvertOptions options;
+  options.keep_order = true;
   ConvertHooks hooks;
   hooks.on_progress = [&](const ConvertProgress& progress) {
     // The first report comes between planning and making.
@@ -307,17 +310,17 @@ TEST_CASE("a source that changes between planning and reading is that source's f
     WriteSource(victim, std::string("\xff\xd8\xff of another size"));
     std::filesystem::remove(gone);
   };
-  const ConvertSummary summary = Convert(folder / "source", folder / "data", {}, hooks);
-  CHECK(summary.samples == 4);
+  const ConvertSummary summary = Convert(folder / "source", folder / "data", options, hooks);
+  CHECK(summary.samples == 88);
   REQUIRE(summary.skipped.size() == 2);
-  CHECK(summary.skipped[0].path == "bee/1.jpg");
+  CHECK(summary.skipped[0].path == "cow/7.jpg");
   CHECK(summary.skipped[0].reason.find("changed its size") != std::string::npos);
-  CHECK(summary.skipped[1].path == "cow/0.jpg");
+  CHECK(summary.skipped[1].path == "cow/9.jpg");
 }
 
 TEST_CASE("a source folder that goes away ends the conversion, which goes on once it is back") {
   const TemporaryFolder folder;
-  for (std::uint64_t i = 0; i < 60; ++i) {
+  for (std::uint64_t i = 0; i < 80; ++i) {  // the first 64 are read to plan the shards
     WriteSource(folder / "source" / (std::to_string(i) + ".png"),
                 MakePng(MakePicture(200, 160, 3, i)));
   }
@@ -329,7 +332,7 @@ TEST_CASE("a source folder that goes away ends the conversion, which goes on onc
   Convert(folder / "source", folder / "expected", options);
   ConvertHooks hooks;
   hooks.on_progress = [&](const ConvertProgress& progress) {
-    if (progress.samples_done == 0 || !std::filesystem::exists(folder / "source")) return;
+    if (progress.samples_done == 0 || std::filesystem::exists(folder / "elsewhere")) return;
     std::filesystem::rename(folder / "source", folder / "elsewhere");
     // An unmounted disk leaves an empty folder behind.
     std::filesystem::create_directory(folder / "source");
