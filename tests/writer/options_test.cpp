@@ -1,4 +1,6 @@
 // Each option of ConvertOptions: what is different because of it.
+#include "writer/convert/options.h"
+
 #include <algorithm>
 #include <cmath>
 
@@ -371,6 +373,22 @@ TEST_CASE("options out of range, or two that exclude each other, are refused") {
   refused([](ConvertOptions& o) { o.threads = 1025; });
   refused([](ConvertOptions& o) { o.max_pixels = 0; });
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
+}
+
+TEST_CASE("numbers of a foreign manifest's options that no option has leave the defaults") {
+  const ConvertOptions usual;
+  const ConvertOptions options = OptionsFromJson(nlohmann::json::parse(
+      R"({"quality":1e300,"restart_rows":-3,"channels":4294967297,"seed":2.5,"max_pixels":"9",)"
+      R"("keep":1,"size":["a",7],"short_side":1e10,"shard_bytes":2000000})"));
+  CHECK(options.quality == usual.quality);
+  CHECK(options.restart_rows == usual.restart_rows);
+  CHECK(options.channels == usual.channels);
+  CHECK(options.seed == usual.seed);
+  CHECK(options.max_pixels == usual.max_pixels);
+  CHECK(options.keep == usual.keep);
+  CHECK_FALSE(options.size);
+  CHECK_FALSE(options.short_side);
+  CHECK(options.shard_bytes == 2'000'000);
 }
 
 }  // namespace sluice::test

@@ -1,7 +1,9 @@
 #include "writer/convert/options.h"
 
 #include <algorithm>
+#include <limits>
 #include <string>
+#include <type_traits>
 
 #include <sluice/error.h>
 
@@ -93,17 +95,28 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
 
 namespace {
 
+// A whole number that T has, and no other that would be rounded or cut.
+template <class T>
+bool FitsIn(const nlohmann::json& value) {
+  return value.is_number_unsigned() &&
+         value.get<std::uint64_t>() <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+}
+
 template <class T>
 void Take(const nlohmann::json& json, const char* name, T& value) {
   const auto member = json.find(name);
-  if (member == json.end() || !(member->is_number() || member->is_boolean())) return;
-  value = member->get<T>();
+  if (member == json.end()) return;
+  if constexpr (std::is_same_v<T, bool>) {
+    if (member->is_boolean()) value = member->get<bool>();
+  } else if (FitsIn<T>(*member)) {
+    value = member->get<T>();
+  }
 }
 
 void Take(const nlohmann::json& json, const char* name, std::optional<std::uint32_t>& value) {
   const auto member = json.find(name);
   value.reset();
-  if (member != json.end() && member->is_number_unsigned()) value = member->get<std::uint32_t>();
+  if (member != json.end() && FitsIn<std::uint32_t>(*member)) value = member->get<std::uint32_t>();
 }
 
 }  // namespace
@@ -114,7 +127,8 @@ ConvertOptions OptionsFromJson(const nlohmann::json& json) {
   Take(json, "max_side", options.max_side);
   Take(json, "short_side", options.short_side);
   const nlohmann::json size = json.value("size", nlohmann::json());
-  if (size.is_array() && size.size() == 2) {
+  if (size.is_array() && size.size() == 2 && FitsIn<std::uint32_t>(size[0]) &&
+      FitsIn<std::uint32_t>(size[1])) {
     options.size = Size{size[0].get<std::uint32_t>(), size[1].get<std::uint32_t>()};
   }
   const auto is = [&json](const char* name, const char* text) {

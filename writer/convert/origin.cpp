@@ -1,5 +1,7 @@
 #include "writer/convert/origin.h"
 
+#include <limits>
+
 #include <nlohmann/json.hpp>
 
 #include "format/disk/json_depth.h"
@@ -26,29 +28,59 @@ std::string OriginToJson(const Origin& origin) {
   return out.dump();
 }
 
+namespace {
+
+// A whole number that fits; others would be rounded, cut, or not be defined at all.
+template <class T>
+bool TakeNumber(const json& value, T& number) {
+  if (!value.is_number_unsigned()) return false;
+  if (value.get<std::uint64_t>() > std::numeric_limits<T>::max()) return false;
+  number = value.get<T>();
+  return true;
+}
+
+bool TakeLeftOut(const json& list, Origin& origin) {
+  if (!list.is_array()) return false;
+  for (const json& one : list) {
+    std::uint64_t position = 0;
+    if (!one.is_array() || one.size() != 2 || !TakeNumber(one[0], position) ||
+        !one[1].is_string()) {
+      return false;
+    }
+    origin.left_out.emplace_back(position, one[1].get<std::string>());
+  }
+  return true;
+}
+
+}  // namespace
+
 std::optional<Origin> OriginFromJson(std::string_view text) {
   if (NestsDeeperThan(text, kMaxJsonDepth)) return std::nullopt;
   const json in = json::parse(text, nullptr, false);
   if (!in.is_object()) return std::nullopt;
-  try {
-    Origin origin;
-    origin.shard = in.at("shard").get<std::uint32_t>();
-    origin.part = in.at("part").get<std::uint32_t>();
-    origin.last = in.at("last").get<bool>();
-    if (origin.last) {
-      in.at("left_out").get_to(origin.left_out);
-      origin.kept = in.at("kept").get<std::uint64_t>();
-      origin.bytes_in = in.at("bytes_in").get<std::uint64_t>();
-      const auto count = [&in](const char* name) { return in.value(name, std::uint64_t{0}); };
-      origin.boxes_dropped = count("boxes_dropped");
-      origin.profiles_dropped = count("profiles_dropped");
-      origin.profiles_converted = count("profiles_converted");
-      origin.smaller = count("smaller");
-    }
-    return origin;
-  } catch (const json::exception&) {
+  const json none;
+  const auto member = [&in, &none](const char* name) -> const json& {
+    const auto found = in.find(name);
+    return found == in.end() ? none : *found;
+  };
+  const auto count = [&member](const char* name, std::uint64_t& number) {
+    return member(name).is_null() || TakeNumber(member(name), number);
+  };
+  Origin origin;
+  if (!TakeNumber(member("shard"), origin.shard) || !TakeNumber(member("part"), origin.part) ||
+      !member("last").is_boolean()) {
     return std::nullopt;
   }
+  origin.last = member("last").get<bool>();
+  if (!origin.last) return origin;
+  const bool whole =
+      TakeLeftOut(member("left_out"), origin) && TakeNumber(member("kept"), origin.kept) &&
+      TakeNumber(member("bytes_in"), origin.bytes_in) &&
+      count("boxes_dropped", origin.boxes_dropped) &&
+      count("profiles_dropped", origin.profiles_dropped) &&
+      count("profiles_converted", origin.profiles_converted) && count("smaller", origin.smaller);
+  if (!whole) return std::nullopt;
+  return origin;
 }
 
 }  // namespace sluice
