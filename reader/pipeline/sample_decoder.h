@@ -78,7 +78,7 @@ class SampleDecoder {
   std::uint64_t payload_bytes_ = 0;
   std::size_t raw_bytes_;  // of each image, where all are raw and of one size; else 0
   bool read_later_;        // rows: when they are read, they are in no cache
-  bool met_raw_ = false;  // a raw payload; some epochs check the others only
+  bool met_raw_ = false;   // a raw payload; some epochs check the others only
 };
 
 }  // namespace sluice

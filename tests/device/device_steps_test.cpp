@@ -167,7 +167,8 @@ TEST_CASE("What a device changes is the same after a resume, and where samples a
 
   // Rows move together, and with them what the device is to do to each.
   options.resume_from.reset();
-  host.transform.push_back(OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2: some are none of its classes
+  host.transform.push_back(
+      OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2: some are none of its classes
   options.transform.push_back(OneHot{2, 0, {}, "target"});
   host.on_fault = options.on_fault = OnFault::kSkip;
   Loader host_skipping(dataset, host), skipping(dataset, options);
