@@ -37,9 +37,9 @@ constexpr const char* kStyle =
 
 // Text for a page: what is no UTF-8 replaced, control characters written out, HTML's own escaped.
 std::string Escaped(const std::string& text) {
-  using Json = nlohmann::json;
+  using Value = nlohmann::json;
   const std::string valid =
-      Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
+      Value::parse(Value(text).dump(-1, ' ', false, Value::error_handler_t::replace))
           .get<std::string>();
   return cli::HtmlEscaped(cli::Printable(valid));
 }

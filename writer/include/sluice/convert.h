@@ -157,7 +157,7 @@ struct ConvertHooks {
 // left out, and so is one that goes away meanwhile; where its whole folder or archive does, the
 // conversion ends with Error(kIo), and goes on once that is back.
 //
-// Memory: at most (threads x (the largest source, decoded four times) + 64 MiB of finished samples
+// Memory: at most (threads x (the largest source, decoded four times) + 128 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a
 // MiB.
 //
