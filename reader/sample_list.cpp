@@ -100,8 +100,10 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
 }  // namespace
 
 SampleList SampleList::Of(std::vector<std::uint64_t> samples) {
-  const std::uint64_t needs =
-      samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end()) + 1;
+  // The number after the largest; that of the largest there is has none, and no dataset has either.
+  const std::uint64_t largest =
+      samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
+  const std::uint64_t needs = samples.empty() ? 0 : std::max(largest + 1, largest);
   const ListDigest digest = ListDigest({1}).Add(samples);
   return SampleList(Make(FixedDraw{std::move(samples)}, digest, needs, 0));
 }
@@ -160,7 +162,12 @@ std::string SampleList::digest() const {
 
 void CheckList(const SampleList& list, std::uint64_t samples) {
   if (list.all()) return;
+  constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 40;
   const SampleListState& state = *list.state();
+  if (list.size() > kMostSamples) {
+    RefuseList("LoaderOptions::samples has " + std::to_string(list.size()) +
+               " samples in an epoch; at most 2^40 are allowed");
+  }
   if (state.needs > samples) {
     RefuseList("LoaderOptions::samples has sample number " + std::to_string(state.needs - 1) +
                ", and the dataset has " + std::to_string(samples));

@@ -76,6 +76,18 @@ void InstallHandler() noexcept {
   });
 }
 
+// A thread that blocks it, as those of programs with a thread for signals do, would be killed by it
+// instead. Nobody else waits for one that comes of a fault.
+void LetFaultsThrough() noexcept {
+  thread_local bool done = false;
+  if (done) return;
+  done = true;
+  sigset_t faults;
+  sigemptyset(&faults);
+  sigaddset(&faults, SIGBUS);
+  pthread_sigmask(SIG_UNBLOCK, &faults, nullptr);
+}
+
 }  // namespace
 
 bool LostPages::Touch(Bytes range) const noexcept {
@@ -102,6 +114,7 @@ void LostPages::Add(std::uintptr_t page) noexcept {
 ReadGuard::ReadGuard(Bytes mapping, LostPages& lost) noexcept
     : mapping_(mapping), lost_(lost), outer_(innermost) {
   InstallHandler();
+  LetFaultsThrough();
   innermost = this;
   std::atomic_signal_fence(std::memory_order_seq_cst);
 }

@@ -40,6 +40,46 @@ void MakeFolder(const fs::path& path) {
   }
 }
 
+bool IsCopy(const fs::path& file) {
+  const fs::path name = file.filename();
+  return (name.extension() == kTemporarySuffix ? name.stem() : name).extension() == ".sluice";
+}
+
+// Whether a folder beside the lock is one that a stage has made: named by an id, and with nothing
+// in it but copies and their lock. Users keep other things on fast disks, too.
+bool IsStaged(const fs::directory_entry& entry) {
+  const std::string name = entry.path().filename().string();
+  std::error_code error;
+  if (name.size() != 32 || name.find_first_not_of("0123456789abcdef") != std::string::npos ||
+      entry.is_symlink(error) || !entry.is_directory(error)) {
+    return false;
+  }
+  bool locked = false;
+  for (const fs::directory_entry& file : fs::directory_iterator(entry.path(), error)) {
+    const bool lock = file.path().filename() == "lock";
+    if (!file.is_regular_file(error) || (!lock && !IsCopy(file.path()))) return false;
+    locked = locked || lock;
+  }
+  return locked && !error;
+}
+
+// Takes away what a stage has made, and nothing that came there since.
+void RemoveStaged(const fs::path& folder) {
+  std::error_code ignored;
+  for (const fs::directory_entry& file : fs::directory_iterator(folder, ignored)) {
+    if (IsCopy(file.path())) fs::remove(file.path(), ignored);
+  }
+  fs::remove(folder / "lock", ignored);
+  fs::remove(folder, ignored);  // where it is empty
+}
+
+// Whether `inner` is the folder `outer` or lies in it.
+bool LiesIn(const fs::path& inner, const fs::path& outer) {
+  const fs::path there = fs::weakly_canonical(inner);
+  const fs::path whole = fs::weakly_canonical(outer);
+  return std::mismatch(whole.begin(), whole.end(), there.begin(), there.end()).first == whole.end();
+}
+
 // Of the copies in a dataset's folder, finished or not.
 std::uint64_t BytesIn(const fs::path& folder) {
   std::uint64_t bytes = 0;
@@ -61,7 +101,7 @@ std::vector<Staged> DatasetsIn(const fs::path& root) {
   std::vector<Staged> found;
   std::error_code ignored;
   for (const fs::directory_entry& entry : fs::directory_iterator(root, ignored)) {
-    if (!entry.is_directory(ignored)) continue;
+    if (!IsStaged(entry)) continue;
     found.push_back({entry.path(), fs::last_write_time(entry.path() / "lock", ignored)});
   }
   std::sort(found.begin(), found.end(),
@@ -96,6 +136,10 @@ ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint6
       folder_(folder / dataset.id),
       budget_(budget),
       wanted_(dataset.shards.size()) {
+  if (LiesIn(root_, dataset.folder)) {
+    throw Error(ErrorCode::kInvalidArgument, root_.string(),
+                "LoaderOptions::stage is the dataset's own folder, or in it; name another one");
+  }
   MakeFolder(root_);
   const FileHandle root = Locked(root_ / "lock", LOCK_EX, true);
   MakeFolder(folder_);
@@ -152,8 +196,7 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
     // Whoever reads from there, this loader included, holds its lock.
     if (!Locked(staged.folder / "lock", LOCK_EX, false)) continue;
     used -= BytesIn(staged.folder);
-    std::error_code ignored;
-    fs::remove_all(staged.folder, ignored);
+    RemoveStaged(staged.folder);
   }
   return used + bytes <= budget_;
 }

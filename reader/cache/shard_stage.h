@@ -12,7 +12,8 @@
 // Locks are flock's: the kernel lets go of them when a process dies, so that what it left is taken
 // over or cleaned away. A copy gets its name when it has reached the disk. Where the budget has no
 // room, copies of datasets that nobody reads are removed, the longest unused dataset first; then no
-// more is copied. What goes wrong here is never an error: the shard is read where it lies.
+// more is copied. A folder that is not of that form, or has anything else in it, is never touched.
+// What goes wrong here is never an error: the shard is read where it lies.
 #pragma once
 
 #include <condition_variable>

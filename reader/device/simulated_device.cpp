@@ -15,10 +15,6 @@
 
 namespace sluice {
 
-namespace {
-
-constexpr std::align_val_t kAlignment{256};  // of cudaMalloc
-
 // A moment of a stream that an event was recorded at.
 class Moment {
  public:
@@ -43,6 +39,10 @@ class Moment {
   bool reached_ = false;
   Clock::time_point at_;
 };
+
+namespace {
+
+constexpr std::align_val_t kAlignment{256};  // of cudaMalloc
 
 // A kernel's threads, one after another.
 template <class Number>

@@ -6,9 +6,14 @@
 
 namespace sluice {
 
+namespace {
+// More than any dataset has for each lane, and little enough for arithmetic with it.
+constexpr std::uint64_t kMostWindowBlocks = std::uint64_t{1} << 46;
+}  // namespace
+
 LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std::uint64_t epoch)
     : shape_(shape),
-      window_blocks_(std::max<std::uint64_t>(options.window_blocks, 1)),
+      window_blocks_(std::clamp<std::uint64_t>(options.window_blocks, 1, kMostWindowBlocks)),
       window_key_(RandomStream(options.seed, Purpose::kWindowOrder, epoch).Word64()),
       blocks_(shape.blocks(), RandomStream(options.seed, Purpose::kBlockOrder, epoch).Word64()),
       lanes_(options.lanes) {

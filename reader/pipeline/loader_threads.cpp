@@ -117,7 +117,7 @@ LoaderState::Asked LoaderState::PlanNext(BatchPlanner& planner,
   if (options_.trace) asked.since = Clock::now();
   try {
     asked.plan = planner.Plan(epoch, batch, slot);
-  } catch (const std::bad_alloc&) {
+  } catch (const std::exception&) {  // bad_alloc, or more than a vector may ever hold
     slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
   }
   lock.lock();

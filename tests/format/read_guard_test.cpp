@@ -2,6 +2,7 @@
 
 #include <csignal>
 #include <fstream>
+#include <thread>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -48,6 +49,23 @@ TEST_CASE(
   REQUIRE_FALSE(file.Lost(file.bytes().first(4096)));
   REQUIRE_FALSE(file.Lost(file.bytes().subspan(8192, 10)));  // not read, and so not lost yet
   REQUIRE(file.BytesLeft() == 4096);
+}
+
+TEST_CASE("A thread that blocks every signal is guarded like any other") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path path = WritePages(folder);
+  const MappedFile file(path);
+  REQUIRE(truncate(path.c_str(), 4096) == 0);
+  int sum = -1;
+  std::thread([&] {
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    const ReadGuard guard = file.Guard();
+    sum = Sum(file.bytes().subspan(5000, 10));
+  }).join();
+  CHECK(sum == 0);
+  CHECK(file.Lost(file.bytes()));
 }
 
 TEST_CASE("Guards nest, and each covers its own file") {

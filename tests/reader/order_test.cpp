@@ -1,6 +1,7 @@
 #include "reader/order/order.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <vector>
@@ -61,6 +62,17 @@ TEST_CASE("Every order plays every sample exactly once an epoch") {
             REQUIRE(samples[i] == i);
         }
       }
+    }
+  }
+}
+
+TEST_CASE("Windows may be as large as numbers go") {
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
+  for (const DatasetShape& shape : Shapes()) {
+    for (const std::uint32_t lanes : {1U, 192U, 65'536U}) {
+      const auto whole = Play(shape, {Shuffle::kQuasiRandom, 9, lanes, 0, 1'000'000'000}, 2);
+      CHECK(Play(shape, {Shuffle::kQuasiRandom, 9, lanes, 0, kLargest}, 2) == whole);
+      CHECK(Play(shape, {Shuffle::kQuasiRandom, 9, lanes, kLargest, 0}, 2) == whole);
     }
   }
 }

@@ -212,6 +212,11 @@ TEST_CASE("Lists that make no sense, or belong to another dataset, are refused")
                ContainsSubstring(words));
   };
   refused(SampleList::Of({3, 100}), "number 100");
+  refused(SampleList::Of({std::numeric_limits<std::uint64_t>::max()}), "number 184467440737095516");
+  for (const std::uint64_t count : {(std::uint64_t{1} << 40) + 1, std::uint64_t{1} << 61,
+                                    std::numeric_limits<std::uint64_t>::max()}) {
+    refused(SampleList::Weighted(std::vector(100, 1.0), count, true), "2^40");
+  }
   refused(SampleList::Weighted(std::vector(99, 1.0), 5, true), "99 samples");
   const auto nonsense = [](const std::vector<double>& weights, std::uint64_t count, bool again) {
     ErrorText([&] { SampleList::Weighted(weights, count, again); }, ErrorCode::kInvalidArgument);

@@ -144,3 +144,48 @@ TEST_CASE("A stage that cannot be written to is refused when the loader is made"
   // A loader that ends in the middle of copying ends.
   Loader(dataset, Staging(folder / "stage", 100'000)).Epoch(0);
 }
+
+TEST_CASE("A stage without room takes nothing away that is not a stage's") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  const std::string id(32, 'a');
+  const std::vector<std::string> others = {
+      "thesis/chapter/1.txt",           // another folder
+      id + "/shard-00000.sluice",       // copies without a lock
+      std::string(32, 'b') + "/lock",   // copies and a lock, and something else
+      std::string(32, 'b') + "/notes",  //
+      std::string(32, 'c') + "/deep/shard-00000.sluice",
+      "file"};
+  for (const std::string& other : others) {
+    std::filesystem::create_directories((folder / "stage" / other).parent_path());
+    std::ofstream(folder / "stage" / other) << std::string(1000, 'x');
+  }
+  // What it may take away, and does.
+  const std::filesystem::path old = folder / "stage" / std::string(32, 'd');
+  std::filesystem::create_directories(old);
+  std::ofstream(old / "lock") << "";
+  std::ofstream(old / "shard-00007.sluice") << std::string(1000, 'x');
+  const std::uint64_t first = dataset.shards()[0].bytes;
+  {
+    Loader loader(dataset, Staging(folder / "stage", first + 500));
+    PlayUntilStaged(loader, 1);
+  }
+  CHECK_FALSE(std::filesystem::exists(old));
+  for (const std::string& other : others)
+    CHECK(std::filesystem::exists(folder / "stage" / other));
+}
+
+TEST_CASE("A stage cannot be the dataset's own folder, or lie in it") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
+  for (const char* inside : {"", "stage", "../"}) {
+    const std::filesystem::path stage = dataset.path() / inside;
+    if (std::string(inside) == "../") {  // beside it is where it may be
+      CHECK_NOTHROW(Loader(dataset, Staging(stage / "stage", 1'000'000)));
+      continue;
+    }
+    CHECK_THAT(
+        ErrorText([&] { Loader(dataset, Staging(stage, 1'000'000)); }, ErrorCode::kInvalidArgument),
+        ContainsSubstring("own folder"));
+  }
+}
