@@ -84,8 +84,7 @@ std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
 }
 
 const ShardFile& DatasetState::Shard(std::uint32_t shard) {
-  // Pairs with the release below: whoever sees the pointer sees the shard that it points to.
-  if (const ShardFile* open = open_[shard].load(std::memory_order_acquire)) return *open;
+  if (const ShardFile* const open = OpenShard(shard)) return *open;
   const std::lock_guard lock(open_mutex_);
   if (owned_[shard] == nullptr) {
     owned_[shard] = Open(shard, folder / manifest.shards[shard].file);

@@ -28,6 +28,7 @@ struct DatasetState {
   const ShardFile& Shard(std::uint32_t shard);
   // The shard if it is open already, else null.
   const ShardFile* OpenShard(std::uint32_t shard) const noexcept {
+    // Pairs with the release in Shard(): who sees the pointer sees the shard that it points to.
     return open_[shard].load(std::memory_order_acquire);
   }
   // From now on the shard is read from that copy of it, which is checked as the shard itself would

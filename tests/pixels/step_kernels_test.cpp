@@ -52,6 +52,17 @@ void CheckEverySet(Change change, Expected expected) {
   }
 }
 
+// What three channels are multiplied with and moved by.
+struct Terms {
+  float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
+  Terms() {
+    for (std::size_t i = 0; i < kernels::kFloatRun; ++i) {
+      scales[i] = 0.0171F + 0.001F * float(i % 3);
+      offsets[i] = -2.1F + 0.1F * float(i % 3);
+    }
+  }
+};
+
 }  // namespace
 
 TEST_CASE("Blending kernels give Pillow's values in every set") {
@@ -226,21 +237,17 @@ TEST_CASE("Numbers of 16 bits are the nearest, halves to even, in every set") {
 }
 
 TEST_CASE("Numbers of 16 bits are made of the same products, for any count, in every set") {
-  float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
-  for (std::size_t i = 0; i < kernels::kFloatRun; ++i) {
-    scales[i] = 0.0171F + 0.001F * float(i % 3);
-    offsets[i] = -2.1F + 0.1F * float(i % 3);
-  }
+  const Terms terms;
   for (const std::size_t count : kCounts) {
     const std::vector<std::uint8_t> values = RandomValues(count, count);
     for (const Kernels* set : AllSets()) {
       CAPTURE(count, set->name);
       std::vector<std::uint16_t> halves(count + 1, 77), bfloats(count + 1, 77);
-      set->to_halves(values.data(), count, scales, offsets, halves.data());
-      set->to_bfloats(values.data(), count, scales, offsets, bfloats.data());
+      set->to_halves(values.data(), count, terms.scales, terms.offsets, halves.data());
+      set->to_bfloats(values.data(), count, terms.scales, terms.offsets, bfloats.data());
       for (std::size_t i = 0; i < count; ++i) {
-        const volatile float product = float(values[i]) * scales[i % 3];  // rounded by itself
-        const float number = product + offsets[i % 3];
+        const volatile float product = float(values[i]) * terms.scales[i % 3];  // rounded by itself
+        const float number = product + terms.offsets[i % 3];
         REQUIRE(NumberOf(halves[i], 5) == NearestOf(number, 11, -24));
         REQUIRE(NumberOf(bfloats[i], 8) == NearestOf(number, 8, -133));
       }
@@ -250,19 +257,15 @@ TEST_CASE("Numbers of 16 bits are made of the same products, for any count, in e
 }
 
 TEST_CASE("Numbers are value times scale plus offset, rounded twice, in every set") {
-  float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
-  for (std::size_t i = 0; i < kernels::kFloatRun; ++i) {
-    scales[i] = 0.0171F + 0.001F * float(i % 3);
-    offsets[i] = -2.1F + 0.1F * float(i % 3);
-  }
+  const Terms terms;
   for (const std::size_t count : kCounts) {
     const std::vector<std::uint8_t> values = RandomValues(count, count);
     for (const Kernels* set : AllSets()) {
       std::vector<float> out(count + 1, 3);
-      set->to_floats(values.data(), count, scales, offsets, out.data());
+      set->to_floats(values.data(), count, terms.scales, terms.offsets, out.data());
       for (std::size_t i = 0; i < count; ++i) {
-        const volatile float product = float(values[i]) * scales[i % 3];  // rounded by itself
-        REQUIRE(out[i] == product + offsets[i % 3]);
+        const volatile float product = float(values[i]) * terms.scales[i % 3];  // rounded by itself
+        REQUIRE(out[i] == product + terms.offsets[i % 3]);
       }
       CHECK(out[count] == 3);
     }

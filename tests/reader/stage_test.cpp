@@ -178,14 +178,10 @@ TEST_CASE("A stage without room takes nothing away that is not a stage's") {
 TEST_CASE("A stage cannot be the dataset's own folder, or lie in it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
-  for (const char* inside : {"", "stage", "../"}) {
-    const std::filesystem::path stage = dataset.path() / inside;
-    if (std::string(inside) == "../") {  // beside it is where it may be
-      CHECK_NOTHROW(Loader(dataset, Staging(stage / "stage", 1'000'000)));
-      continue;
-    }
-    CHECK_THAT(
-        ErrorText([&] { Loader(dataset, Staging(stage, 1'000'000)); }, ErrorCode::kInvalidArgument),
-        ContainsSubstring("own folder"));
+  for (const char* inside : {"", "stage"}) {
+    CHECK_THAT(ErrorText([&] { Loader(dataset, Staging(dataset.path() / inside, 1'000'000)); },
+                         ErrorCode::kInvalidArgument),
+               ContainsSubstring("own folder"));
   }
+  CHECK_NOTHROW(Loader(dataset, Staging(folder / "stage", 1'000'000)));  // beside it
 }
