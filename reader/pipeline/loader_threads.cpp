@@ -135,7 +135,11 @@ void LoaderState::Publish(const Asked& asked) {
     if (handing_out_ == planned_.size()) ++handing_out_;
   }
   planned_.push_back(&slot);
-  work_.notify_all();
+  if (slot.rows > rows_at_once_) {
+    work_.notify_all();
+  } else {
+    work_.notify_one();  // one of them takes it whole
+  }
   if (planned_.front() == &slot && slot.done == slot.rows) ready_.notify_one();
 }
 

@@ -107,10 +107,11 @@ void MappedReadAhead::Begin() {
     queue_.pop_front();
     ++begun_;
     const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, block);
-    std::vector<Bytes> parts = WantedOf(dataset_, kept ? others_ : choice_, block);
-    for (const Bytes part : parts) {
-      AskFor(part);
-      bytes_in_flight_ += part.size();
+    std::vector<Part> parts;
+    for (const Bytes bytes : WantedOf(dataset_, kept ? others_ : choice_, block)) {
+      parts.push_back({bytes, page_map_.HasAll(bytes)});
+      if (!parts.back().there) AskFor(bytes);
+      bytes_in_flight_ += bytes.size();
     }
     in_flight_.push_back(std::move(parts));
   }
@@ -124,12 +125,12 @@ void MappedReadAhead::Await(std::uint64_t count) {
 }
 
 void MappedReadAhead::FinishFront() {
-  for (const Bytes part : in_flight_.front()) {
+  for (const Part& part : in_flight_.front()) {
     if (!give_up_.load(std::memory_order_relaxed)) {
-      WaitFor(part);
-      bytes_read_ += part.size();
+      if (!part.there) WaitFor(part.bytes);
+      bytes_read_ += part.bytes.size();
     }
-    bytes_in_flight_ -= part.size();
+    bytes_in_flight_ -= part.bytes.size();
     // The next ones are asked for as soon as there is room.
     Begin();
   }

@@ -8,6 +8,7 @@
 #include "reader/cache/decoded_store.h"
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"
+#include "reader/pipeline/page_map.h"
 #include "reader/pipeline/read_ahead.h"
 
 namespace sluice {
@@ -26,6 +27,12 @@ class MappedReadAhead : public ReadAhead {
   void Cancel() override;
 
  private:
+  // A part of a block that is wanted; `there`: in this process's page tables already, which holds
+  // for most of what an earlier epoch has read, where it fits memory.
+  struct Part {
+    Bytes bytes;
+    bool there = false;
+  };
   void FinishFront();
 
   DatasetState& dataset_;
@@ -34,7 +41,8 @@ class MappedReadAhead : public ReadAhead {
   const DecodedStore* store_;
   const std::atomic<bool>& give_up_;
   std::deque<std::uint64_t> queue_;
-  std::deque<std::vector<Bytes>> in_flight_;  // the wanted parts, by block
+  std::deque<std::vector<Part>> in_flight_;  // by block
+  PageMap page_map_;
 };
 
 // Takes a block out of this process's page tables, and where `drop` says so out of the page cache.

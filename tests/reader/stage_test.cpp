@@ -9,6 +9,7 @@
 
 using namespace sluice;
 using namespace sluice::test;
+using Catch::Matchers::ContainsSubstring;
 
 namespace {
 

@@ -1,0 +1,66 @@
+// Which pages are in the page tables.
+#include "reader/pipeline/page_map.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "tests/catch.h"
+
+using namespace sluice;
+
+namespace {
+
+constexpr std::size_t kPages = 700;  // more than are read at once
+
+std::size_t PageBytes() {
+  return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// Fresh anonymous pages, none of which is there before it is written to; never huge ones.
+struct FreshPages {
+  std::byte* data;
+
+  FreshPages()
+      : data(static_cast<std::byte*>(mmap(nullptr, kPages * PageBytes(), PROT_READ | PROT_WRITE,
+                                          MAP_PRIVATE | MAP_ANONYMOUS, -1, 0))) {
+    REQUIRE(data != MAP_FAILED);
+    madvise(data, kPages * PageBytes(), MADV_NOHUGEPAGE);
+  }
+  FreshPages(const FreshPages&) = delete;
+  FreshPages& operator=(const FreshPages&) = delete;
+  ~FreshPages() { munmap(data, kPages * PageBytes()); }
+
+  void Touch(std::size_t begin, std::size_t end) const {
+    for (std::size_t page = begin; page < end; ++page)
+      data[page * PageBytes()] = std::byte{1};
+  }
+  Bytes Range(std::size_t begin, std::size_t end) const {
+    return {data + begin * PageBytes(), (end - begin) * PageBytes()};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("Pages that were touched are there, a range with one that was not is not") {
+  const bool by_range = GENERATE(true, false);
+  CAPTURE(by_range);
+  PageMap map(by_range);
+  const FreshPages pages;
+  CHECK_FALSE(map.HasAll(pages.Range(0, kPages)));
+  pages.Touch(0, kPages - 1);
+  if (!map.HasAll(pages.Range(0, 1))) {
+    WARN("skipped: the kernel does not tell, or has taken the pages back");
+    return;
+  }
+  CHECK(map.HasAll(pages.Range(0, kPages - 1)));
+  CHECK_FALSE(map.HasAll(pages.Range(0, kPages)));
+  CHECK_FALSE(map.HasAll(pages.Range(kPages - 1, kPages)));
+  // Parts of pages count as the pages.
+  const Bytes within = pages.Range(3, 5).subspan(PageBytes() - 1, 2);
+  CHECK(map.HasAll(within));
+  const Bytes across = pages.Range(kPages - 2, kPages).subspan(PageBytes() - 1, 2);
+  CHECK_FALSE(map.HasAll(across));
+  madvise(pages.data + 5 * PageBytes(), PageBytes(), MADV_DONTNEED);
+  CHECK_FALSE(map.HasAll(pages.Range(0, 10)));
+  CHECK(map.HasAll(pages.Range(6, 10)));
+}
