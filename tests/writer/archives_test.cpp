@@ -17,7 +17,8 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // A ustar header and the content behind it.
-std::string Member(const std::string& name, const std::string& content, char type = '0') {
+std::string Member(const std::string& name, const std::string& content, char type = '0',
+                   const std::string& linked = {}) {
   std::string header(512, '\0');
   header.replace(0, name.size(), name);
   header.replace(100, 7, "0000644");
@@ -25,6 +26,7 @@ std::string Member(const std::string& name, const std::string& content, char typ
   std::snprintf(size, sizeof size, "%011zo", content.size());
   header.replace(124, 11, size);
   header[156] = type;
+  header.replace(157, linked.size(), linked);
   header.replace(257, 6, std::string("ustar\0", 6));
   header.replace(148, 8, "        ");
   unsigned sum = 0;
@@ -110,6 +112,20 @@ TEST_CASE("samples that lack an image or a class are left out and named") {
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is no JSON"));
 }
 
+TEST_CASE("members that lie apart make no sample, which is told") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("a.jpg", Jpeg()) + Member("b.jpg", Jpeg()) + Member("a.cls", "1") +
+                       Member("c.jpg", Jpeg()) + Member("c.cls", "1") + kEnd});
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.skipped.size() == 3);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring("where others have one; members of its name lie elsewhere"));
+  CHECK_THAT(summary.skipped[1].reason,
+             ContainsSubstring("has no image; members of its name lie elsewhere"));
+  CHECK(summary.skipped[2].reason == "has no .cls, where others have one");
+}
+
 TEST_CASE("an archive that is damaged, cut short or compressed is refused with the place") {
   const Folders folders;
   const auto refusal = [&](const std::string& archive, ErrorCode code) {
@@ -131,7 +147,54 @@ TEST_CASE("an archive that is damaged, cut short or compressed is refused with t
              ContainsSubstring("byte " + std::to_string(second) + ": "));
   CHECK_THAT(refusal("\x1f\x8b..", ErrorCode::kUnsupported), ContainsSubstring("gzip"));
   CHECK_THAT(refusal("", ErrorCode::kCorrupt), ContainsSubstring("no tar archive"));
-  CHECK(folders.Convert({whole}).samples == 2);  // the blocks of zeros at the end may be missing
+}
+
+TEST_CASE("archives that were put one behind the other are read to the last, and odd ends told") {
+  const Folders folders;
+  const auto warnings = [](const ConvertSummary& summary) {
+    return summary.warnings.empty() ? std::string() : summary.warnings[0];
+  };
+  const std::string one = Member("a.jpg", Jpeg(1)) + kEnd + std::string(8192, '\0');
+  const std::string two = Member("b.jpg", Jpeg(2));
+  SECTION("as `cat *.tar` does") {
+    const ConvertSummary summary = folders.Convert({one + two + kEnd});
+    CHECK(folders.Data().Keys() == std::vector<std::string>{"a", "b"});
+    CHECK(warnings(summary).empty());
+  }
+  SECTION("without the blocks of zeros") {
+    const ConvertSummary summary = folders.Convert({one + two, one});
+    CHECK(summary.samples == 3);
+    CHECK_THAT(warnings(summary), ContainsSubstring("part0.tar: ends without the mark"));
+  }
+  SECTION("with something else behind the end") {
+    std::string damaged = one + two + kEnd;
+    damaged[one.size() + 3] ^= 1;  // the second one's first header
+    const ConvertSummary summary = folders.Convert({damaged, damaged});
+    CHECK(summary.samples == 2);
+    CHECK_THAT(warnings(summary), ContainsSubstring("2 archives have something behind their end") &&
+                                      ContainsSubstring("such as part0.tar"));
+  }
+}
+
+TEST_CASE("a hard link in an archive is the file that it links to, under another name") {
+  const Folders folders;
+  std::string archive = Member("a.jpg", Jpeg(1)) + Member("a.cls", "cat") +
+                        Member("b.jpg", "", '1', "a.jpg") + Member("b.cls", "", '1', "a.cls") +
+                        Member("c.cls", "owl") + Member("c.jpg", "", '1', "elsewhere.jpg");
+  const std::string target = std::string(150, 'd') + "/e.jpg";  // too long for the header
+  archive += Member("././@LongLink", target + '\0', 'L') + Member("d", Jpeg(2)) +
+             Member(std::string(150, 'd').substr(0, 90) + ".cls", "owl");
+  archive += Member("././@LongLink", target + '\0', 'K') +
+             Member("f.jpg", "", '1', target.substr(0, 99)) + Member("f.cls", "owl") + kEnd;
+  const ConvertSummary summary = folders.Convert({archive});
+  const StoredDataset data = folders.Data();
+  CHECK(data.Keys() == std::vector<std::string>{"a", "b", "f"});
+  CHECK(data.samples[0].fields[0].bytes == data.samples[1].fields[0].bytes);
+  CHECK(data.samples[1].Label() == 0);
+  CHECK(data.samples[2].fields[0].bytes != data.samples[0].fields[0].bytes);
+  REQUIRE(summary.passed_over.size() == 1);
+  CHECK_THAT(summary.passed_over[0].path, ContainsSubstring("c.jpg"));
+  CHECK_THAT(summary.passed_over[0].reason, ContainsSubstring("does not hold"));
 }
 
 TEST_CASE("long names and large sizes of tar's extensions are read") {

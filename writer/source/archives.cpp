@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <map>
 
 #include <unistd.h>
 
@@ -34,7 +35,31 @@ struct Grouped {
 struct Scanned {
   std::vector<Grouped> samples;
   std::vector<LeftOut> passed_over;
+  TarEnd end;
 };
+
+// Knows, of an archive, the keys whose members lie in several places; counts them when it is asked
+// for the first time.
+class PartedKeys {
+ public:
+  explicit PartedKeys(const Scanned& archive) : archive_(archive) {}
+  bool Has(std::string_view key) {
+    if (counts_.empty()) {
+      for (const Grouped& sample : archive_.samples)
+        ++counts_[sample.key];
+    }
+    return counts_.at(key) > 1;
+  }
+
+ private:
+  const Scanned& archive_;
+  std::map<std::string_view, std::size_t> counts_;
+};
+
+constexpr const char* kLiesApart =
+    "; members of its name lie elsewhere in the archive, and only those that follow each other "
+    "make a "
+    "sample";
 
 std::optional<Part> PartOf(std::string ending) {
   std::transform(ending.begin(), ending.end(), ending.begin(),
@@ -56,14 +81,27 @@ class ArchiveScan {
       : path_(path), number_(number), stop_(stop), file_(OpenForReading(path)) {}
 
   Scanned Run() {
-    ForEachTarMember(
-        path_.string(),
-        [this](std::uint64_t offset, std::span<std::byte> to) { return Read(offset, to); },
-        [this](const TarMember& member) { Take(member); });
+    scanned_.end = Walk([this](const TarMember& member) { Take(member); });
+    if (targets_.empty()) return std::move(scanned_);
+    // Most archives have no hard links: where the files lie that they stand for is only looked for
+    // in those that do.
+    Walk([this](const TarMember& member) {
+      const auto target = targets_.find(member.name);
+      if (member.regular && target != targets_.end()) target->second = member;
+    });
+    resolving_ = true;
+    scanned_ = {};
+    scanned_.end = Walk([this](const TarMember& member) { Take(member); });
     return std::move(scanned_);
   }
 
  private:
+  TarEnd Walk(const std::function<void(const TarMember&)>& visit) const {
+    return ForEachTarMember(
+        path_.string(),
+        [this](std::uint64_t offset, std::span<std::byte> to) { return Read(offset, to); }, visit);
+  }
+
   std::size_t Read(std::uint64_t offset, std::span<std::byte> to) const {
     std::size_t done = 0;
     while (done < to.size()) {
@@ -85,10 +123,26 @@ class ArchiveScan {
 
   void Take(const TarMember& member) {
     if (stop_.stop_requested()) ThrowStopped();
+    if (!member.linked.empty()) return TakeLink(member);
     if (!member.regular) {
       if (!member.name.ends_with('/')) PassOver(member, "no regular file");
       return;
     }
+    TakeFile(member);
+  }
+
+  // A hard link, which tar makes of files that have the same content: one under another name.
+  void TakeLink(const TarMember& member) {
+    if (!resolving_) {
+      targets_[member.linked];
+      return;
+    }
+    const TarMember& target = targets_[member.linked];
+    if (!target.regular) return PassOver(member, "links to a file that the archive does not hold");
+    TakeFile({member.name, true, target.offset, target.bytes});
+  }
+
+  void TakeFile(const TarMember& member) {
     std::string_view name = member.name;
     while (name.starts_with("./"))
       name.remove_prefix(2);
@@ -132,6 +186,8 @@ class ArchiveScan {
   const std::stop_token& stop_;
   FileHandle file_;
   Scanned scanned_;
+  std::map<std::string, TarMember, std::less<>> targets_;  // of hard links, by name
+  bool resolving_ = false;                                 // they are known
 };
 
 // The fields that at least one sample has, and the part that each is made of.
@@ -179,11 +235,13 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
   ClassNames names(source.classes);
   for (std::size_t a = 0; a < archives.size(); ++a) {
     const std::string place = source.archives[a].filename().string() + ": ";
+    PartedKeys parted(archives[a]);
     for (const Grouped& sample : archives[a].samples) {
       Source taken;
       taken.key = sample.key;
-      const std::string trouble = TroubleOf(sample, list.labelled, names, taken.label);
+      std::string trouble = TroubleOf(sample, list.labelled, names, taken.label);
       if (!trouble.empty()) {
+        if (parted.Has(sample.key)) trouble += kLiesApart;
         list.broken.push_back({place + sample.key, trouble});
         continue;
       }
@@ -211,6 +269,26 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
     taken.label = names.NumberOf(taken.label);
 }
 
+// What makes archives look as if something of them were missing.
+void AddEndWarnings(const std::vector<Scanned>& archives, const ConvertSource& source,
+                    SourceList& list) {
+  const auto warn = [&](const auto& is_odd, const char* one, const char* several) {
+    const auto first = std::find_if(archives.begin(), archives.end(), is_odd);
+    if (first == archives.end()) return;
+    const auto count = std::count_if(first, archives.end(), is_odd);
+    const auto number = static_cast<std::size_t>(first - archives.begin());
+    const std::string name = ToUtf8(source.archives[number].filename().string());
+    list.warnings.push_back(count == 1 ? name + one
+                                       : std::to_string(count) + several + ", such as " + name);
+  };
+  warn([](const Scanned& archive) { return archive.end.unread; },
+       ": what lies behind the archive's end is no archive and was not read",
+       " archives have something behind their end that is no archive and was not read");
+  warn([](const Scanned& archive) { return !archive.end.marked; },
+       ": ends without the mark of an archive's end; the rest may be missing",
+       " archives end without the mark of an archive's end, the rest may be missing");
+}
+
 }  // namespace
 
 SourceList ReadArchives(const ConvertSource& source, unsigned threads,
@@ -228,6 +306,7 @@ SourceList ReadArchives(const ConvertSource& source, unsigned threads,
     std::move(archive.passed_over.begin(), archive.passed_over.end(),
               std::back_inserter(list.passed_over));
   }
+  AddEndWarnings(archives, source, list);
   AddSamples(archives, source, list);
   RequireImages(source.archives.empty() ? "the list of archives" : source.archives.front(), list);
   return list;

@@ -54,9 +54,19 @@ bool HasGoodChecksum(const Header& header) {
   return NumberOf(header, kAt, kSize) == sum;
 }
 
+bool IsZero(const Header& header) {
+  return std::all_of(header.begin(), header.end(), [](std::byte b) { return b == std::byte{}; });
+}
+
+// What extended headers say of the member to come.
+struct Extended {
+  std::optional<std::string> path;
+  std::optional<std::string> linked;
+  std::optional<std::uint64_t> bytes;
+};
+
 // The records "SIZE NAME=VALUE\n" of an extended header that matter here. False if it is damaged.
-bool ReadRecords(std::string_view text, std::optional<std::string>& path,
-                 std::optional<std::uint64_t>& bytes) {
+bool ReadRecords(std::string_view text, Extended& extended) {
   while (!text.empty()) {
     std::size_t size = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), size);
@@ -70,12 +80,13 @@ bool ReadRecords(std::string_view text, std::optional<std::string>& path,
     const std::size_t equals = record.find('=');
     if (equals == std::string_view::npos) return false;
     const std::string_view value = record.substr(equals + 1);
-    if (record.substr(0, equals) == "path") path = value;
+    if (record.substr(0, equals) == "path") extended.path = value;
+    if (record.substr(0, equals) == "linkpath") extended.linked = value;
     if (record.substr(0, equals) == "size") {
       std::uint64_t number = 0;
       const auto parsed = std::from_chars(value.data(), value.data() + value.size(), number);
       if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) return false;
-      bytes = number;
+      extended.bytes = number;
     }
   }
   return true;
@@ -98,9 +109,10 @@ class TarWalk {
           const std::function<void(const TarMember&)>& visit)
       : name_(name), read_(read), visit_(visit) {}
 
-  void Run() {
+  TarEnd Run() {
     while (NextHeader())
       Take();
+    return end_;
   }
 
  private:
@@ -108,7 +120,8 @@ class TarWalk {
     throw Error(ErrorCode::kCorrupt, name_, "byte " + std::to_string(at_), sentence);
   }
 
-  // False at the archive's end: a block of zeros, or the end of the file.
+  // False at the end of the last archive: behind a block of zeros comes no other, or the file is
+  // over.
   bool NextHeader() {
     const std::size_t got = read_(at_, header_);
     if (at_ == 0) {
@@ -119,11 +132,27 @@ class TarWalk {
     }
     if (got == 0 && at_ != 0) return false;
     if (got != kTarBlock) Fail("is no tar archive, or was cut short");
-    if (std::all_of(header_.begin(), header_.end(), [](std::byte b) { return b == std::byte{}; })) {
-      return false;
-    }
+    if (IsZero(header_)) return NextArchive();
     if (!HasGoodChecksum(header_)) Fail("is no tar archive, or is damaged here");
     return true;
+  }
+
+  // Whether another archive begins behind the zeros that the one in hand ends with.
+  bool NextArchive() {
+    end_.marked = true;
+    std::size_t got = kTarBlock;
+    while (got == kTarBlock && IsZero(header_)) {
+      at_ += kTarBlock;
+      got = read_(at_, header_);
+    }
+    if (got == kTarBlock && HasGoodChecksum(header_)) {
+      end_.marked = false;
+      return true;
+    }
+    const Bytes rest = Bytes(header_).first(got);
+    end_.unread =
+        std::any_of(rest.begin(), rest.end(), [](std::byte b) { return b != std::byte{}; });
+    return false;
   }
 
   void Take() {
@@ -131,7 +160,7 @@ class TarWalk {
     if (!bytes) Fail("a member's size cannot be read");
     const char type = static_cast<char>(header_[156]);
     const bool extended = type == 'x' || type == 'g' || type == 'L' || type == 'K';
-    if (!extended && bytes_) bytes = bytes_;
+    if (!extended && extended_.bytes) bytes = extended_.bytes;
     const std::uint64_t content = at_ + kTarBlock;
     if (*bytes > (std::uint64_t{1} << 60) || !Reaches(content + *bytes)) {
       Fail("the archive ends inside of a member");
@@ -140,13 +169,16 @@ class TarWalk {
       ReadExtended(type, content, *bytes);
     } else {
       TarMember member;
-      member.name = path_ ? *path_ : NameOf();
+      member.name = extended_.path ? *extended_.path : NameOf();
+      if (type == '1') {
+        member.linked =
+            extended_.linked ? *extended_.linked : std::string(FieldOf(header_, 157, 100));
+      }
       member.regular = (type == '0' || type == 0 || type == '7') && !member.name.ends_with('/');
       member.offset = content;
       member.bytes = *bytes;
       visit_(member);
-      path_.reset();
-      bytes_.reset();
+      extended_ = {};
     }
     at_ = AlignUp(content + *bytes, kTarBlock);
   }
@@ -157,14 +189,15 @@ class TarWalk {
   }
 
   void ReadExtended(char type, std::uint64_t content, std::uint64_t bytes) {
-    if (type == 'g' || type == 'K') return;  // of all members, of links: nothing that matters here
+    if (type == 'g') return;  // of all members: nothing that matters here
     if (bytes > kMaxExtendedBytes) Fail("an extended header is too large");
     std::vector<std::byte> text(bytes);
     if (read_(content, text) != bytes) Fail("the archive ends inside of a header");
-    if (type == 'L') {
+    if (type == 'L' || type == 'K') {
       const std::string_view name = AsText(text);
-      path_ = name.substr(0, std::min(name.find('\0'), name.size()));
-    } else if (!ReadRecords(AsText(text), path_, bytes_)) {
+      (type == 'L' ? extended_.path : extended_.linked) =
+          name.substr(0, std::min(name.find('\0'), name.size()));
+    } else if (!ReadRecords(AsText(text), extended_)) {
       Fail("an extended header is damaged");
     }
   }
@@ -181,16 +214,15 @@ class TarWalk {
   const std::function<void(const TarMember&)>& visit_;
   std::uint64_t at_ = 0;  // of the header in hand
   Header header_{};
-  // What extended headers say of the member to come.
-  std::optional<std::string> path_;
-  std::optional<std::uint64_t> bytes_;
+  Extended extended_;
+  TarEnd end_;
 };
 
 }  // namespace
 
-void ForEachTarMember(const std::string& name, const TarRead& read,
-                      const std::function<void(const TarMember&)>& visit) {
-  TarWalk(name, read, visit).Run();
+TarEnd ForEachTarMember(const std::string& name, const TarRead& read,
+                        const std::function<void(const TarMember&)>& visit) {
+  return TarWalk(name, read, visit).Run();
 }
 
 }  // namespace sluice
