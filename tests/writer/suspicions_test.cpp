@@ -86,6 +86,19 @@ TEST_CASE("classes that differ tenfold in size are warned of") {
               "very uneven: class 0 (few) has 1 sample, class 1 (many) 10"));
 }
 
+TEST_CASE("a few empty classes are named, many are counted") {
+  const TemporaryFolder folder;
+  WriteClass(folder / "source" / "a", 1, 1);
+  ConvertSource source(folder / "source");
+  source.classes = {"a", "b"};
+  CHECK(Warns(Convert(source, folder / "few"), "class 1 (b) has no sample; it keeps its number"));
+  for (int i = 0; i < 500; ++i)
+    source.classes.push_back("x" + std::to_string(i));
+  const ConvertSummary many = Convert(source, folder / "many");
+  CHECK(many.warnings.size() == 1);
+  CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); they keep their numbers"));
+}
+
 TEST_CASE("images smaller than the size that was asked for are counted and warned of") {
   const TemporaryFolder folder;
   for (const auto& [name, width, height] : {std::tuple{"a", 60, 40}, std::tuple{"b", 40, 60},

@@ -78,6 +78,8 @@ TEST_CASE("a damaged table is an error with its line") {
 TEST_CASE("JSON lines give values of any kind, and members may be missing") {
   CHECK(RowsOf("{\"a\":\"x\",\"b\":[1,2]}\n{\"b\":null}\n{\"a\":7}\n", ".jsonl") ==
         Rows{{"x", "[1,2]"}, {"", ""}, {"7", ""}});
+  CHECK(RowsOf("{}\n{\"a\":1}\n{\"b\":2,\"a\":3}\n", ".jsonl") ==
+        Rows{{"", ""}, {"1", ""}, {"3", "2"}});
 }
 
 TEST_CASE("a table is known by its ending") {

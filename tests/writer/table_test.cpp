@@ -66,6 +66,28 @@ TEST_CASE("a table's rows become samples, with the usual columns when none is na
   CHECK(data.manifest.class_counts == std::vector<std::uint64_t>{1, 1});
 }
 
+TEST_CASE("what only later objects of a .jsonl file have is taken as well") {
+  const TableFolder folders;
+  const ConvertSummary summary =
+      folders.Convert(folders.Table("t.jsonl", R"({"path":"a.jpg"})"
+                                               "\n"
+                                               R"({"path":"b.jpg","label":"cat","caption":"a cat"})"
+                                               "\n"));
+  REQUIRE(summary.samples == 1);
+  CHECK(summary.skipped.at(0).reason == "t.jsonl, line 1: column label: has no value");
+  CHECK(TextOf(folders.Data().samples[0].fields.at(1)) == "a cat");  // before "label"
+}
+
+TEST_CASE("an image that several rows name becomes several samples, which is told") {
+  const TableFolder folders;
+  const ConvertSummary summary =
+      folders.Convert(folders.Table("t.csv", "path,text\na.jpg,one\nb.jpg,two\n./a.jpg,three\n"));
+  CHECK(summary.samples == 3);
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] ==
+        "an image is named more than once, such as a.jpg; each time makes a sample of its own");
+}
+
 TEST_CASE("classes that are whole numbers stay what they are") {
   const TableFolder folders;
   const ConvertSummary summary =

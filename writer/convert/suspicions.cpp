@@ -13,15 +13,29 @@ std::string ClassText(const ConvertSummary& summary, std::size_t number) {
   return "class " + std::to_string(number) + " (" + summary.classes[number] + ")";
 }
 
+// Numbers as classes may leave thousands out.
+void AddEmptyClasses(ConvertSummary& summary) {
+  constexpr std::size_t kMostNamed = 8;
+  std::vector<std::size_t> empty;
+  for (std::size_t c = 0; c < summary.class_counts.size(); ++c) {
+    if (summary.class_counts[c] == 0) empty.push_back(c);
+  }
+  if (empty.size() > kMostNamed) {
+    summary.warnings.push_back(std::to_string(empty.size()) + " classes have no sample, such as " +
+                               ClassText(summary, empty[0]) + "; they keep their numbers");
+    return;
+  }
+  for (const std::size_t c : empty)
+    summary.warnings.push_back(ClassText(summary, c) + " has no sample; it keeps its number");
+}
+
 void AddClasses(ConvertSummary& summary) {
+  AddEmptyClasses(summary);
   std::size_t least = summary.class_counts.size();
   std::size_t most = least;
   for (std::size_t c = 0; c < summary.class_counts.size(); ++c) {
     const std::uint64_t count = summary.class_counts[c];
-    if (count == 0) {
-      summary.warnings.push_back(ClassText(summary, c) + " has no sample; it keeps its number");
-      continue;
-    }
+    if (count == 0) continue;
     if (least == summary.class_counts.size() || count < summary.class_counts[least]) least = c;
     if (most == summary.class_counts.size() || count > summary.class_counts[most]) most = c;
   }

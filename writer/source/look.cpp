@@ -1,5 +1,6 @@
 #include "writer/source/look.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 
@@ -8,6 +9,7 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/checksum.h"
 #include "format/disk/file.h"
 #include "writer/source/pixel_source.h"
 #include "writer/text.h"
@@ -69,6 +71,28 @@ void RequireImages(const std::filesystem::path& place, const SourceList& list) {
         "; " + std::to_string(list.passed_over.size()) + " files that are no images were found";
   }
   throw Error(ErrorCode::kNotFound, place.string(), sentence);
+}
+
+void WarnOfRepeats(SourceList& list) {
+  std::vector<std::uint64_t> hashes;  // keys themselves would take much more memory to sort
+  hashes.reserve(list.sources.size());
+  for (const Source& source : list.sources)
+    hashes.push_back(Hash64(AsBytes(source.key)));
+  std::sort(hashes.begin(), hashes.end());
+  std::uint64_t images = 0;
+  std::uint64_t repeated = 0;
+  for (auto begin = hashes.begin(); begin != hashes.end();) {
+    const auto end = std::upper_bound(begin, hashes.end(), *begin);
+    if (end - begin > 1 && images++ == 0) repeated = *begin;
+    begin = end;
+  }
+  if (images == 0) return;
+  const auto first = std::find_if(
+      list.sources.begin(), list.sources.end(),
+      [repeated](const Source& source) { return Hash64(AsBytes(source.key)) == repeated; });
+  list.warnings.push_back((images == 1 ? "an image is" : std::to_string(images) + " images are") +
+                          std::string(" named more than once, such as ") + ToUtf8(first->key) +
+                          "; each time makes a sample of its own");
 }
 
 }  // namespace sluice

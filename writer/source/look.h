@@ -27,4 +27,7 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 // Throws Error(kNotFound) if there is nothing to convert: `place` is where it was looked for.
 void RequireImages(const std::filesystem::path& place, const SourceList& list);
 
+// Adds a warning where a list or a table names an image more than once.
+void WarnOfRepeats(SourceList& list);
+
 }  // namespace sluice

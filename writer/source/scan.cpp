@@ -240,7 +240,9 @@ SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>
     const std::size_t slash = file.key.find('/');
     if (slash != std::string::npos) file.label = classes.at(file.key.substr(0, slash));
   }
-  return ListOf(source, std::move(found), threads, stop);
+  SourceList list = ListOf(source, std::move(found), threads, stop);
+  WarnOfRepeats(list);
+  return list;
 }
 
 }  // namespace sluice

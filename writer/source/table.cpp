@@ -49,8 +49,7 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
                                   const std::vector<std::string>& headings, SourceList& list) {
   if (!source.columns.empty()) {
     for (const Column& column : source.columns) {
-      // Later objects of a .jsonl file may have members that the first lacks.
-      if (Has(headings, column.column) || source.table.extension() == ".jsonl") continue;
+      if (Has(headings, column.column)) continue;
       Refuse(source, "has no column \"" + column.column + "\"; it has: " + Listed(headings));
     }
     return source.columns;
@@ -145,6 +144,7 @@ class TableScan {
     SettleClasses();
     LookAtFiles();
     RequireImages(source_.table, list_);
+    WarnOfRepeats(list_);
     if (list_.fields.size() == 1 || (list_.fields.size() == 2 && list_.labelled)) {
       list_.values = {};  // nothing in it
     }

@@ -1,6 +1,7 @@
 #include "writer/source/table_reader.h"
 
 #include <algorithm>
+#include <set>
 
 #include <sluice/error.h>
 
@@ -48,14 +49,22 @@ std::string TableReader::Place() const {
   return std::filesystem::path(name_).filename().string() + ", line " + std::to_string(row_line_);
 }
 
-void TableReader::ReadHeadings() {
-  if (separator_ == 0) {
-    pending_ = NextObject();
-    if (!pending_) Fail("the table has no row");
-    for (const auto& [name, value] : object_.items())
-      headings_.push_back(name);
-    return;
+// Which members the objects have is only known when all have been seen.
+void TableReader::ReadMembers() {
+  const std::string_view begin = rest_;
+  std::set<std::string> seen;
+  while (NextObject()) {
+    for (const auto& [name, value] : object_.items()) {
+      if (seen.insert(name).second) headings_.push_back(name);
+    }
   }
+  if (headings_.empty()) Fail("the table has no row");
+  rest_ = begin;
+  line_ = 1;
+}
+
+void TableReader::ReadHeadings() {
+  if (separator_ == 0) return ReadMembers();
   if (!NextCells(headings_)) Fail("the table is empty; its first line must hold the headings");
   for (std::size_t i = 0; i < headings_.size(); ++i) {
     if (std::count(headings_.begin(), headings_.end(), headings_[i]) > 1) {
@@ -65,11 +74,7 @@ void TableReader::ReadHeadings() {
 }
 
 bool TableReader::Next() {
-  if (separator_ == 0) {
-    if (!pending_) return NextObject();
-    pending_ = false;
-    return true;
-  }
+  if (separator_ == 0) return NextObject();
   if (!NextCells(cells_)) return false;
   if (cells_.size() != headings_.size()) {
     Fail("the row has " + std::to_string(cells_.size()) +

@@ -21,7 +21,7 @@ class TableReader {
   // The same for a text in memory; `ending` is ".csv", ".tsv" or ".jsonl".
   TableReader(std::string name, std::string_view ending, std::vector<std::byte> text);
 
-  // The headings, or of a .jsonl file the members of the first object.
+  // The headings, or of a .jsonl file the members that any object has.
   const std::vector<std::string>& headings() const noexcept { return headings_; }
 
   // Whether values are text, and not JSON.
@@ -31,8 +31,7 @@ class TableReader {
   bool Next();
   // The line that the row in hand begins in, from 1.
   std::uint64_t line() const noexcept { return row_line_; }
-  // The row's value under that heading, as it lies in headings(); null for none and for empty
-  // cells. Members that only later objects have are found by their names.
+  // The row's value under that heading, one of headings(); null for none and for empty cells.
   nlohmann::json Get(const std::string& heading) const;
 
   // "labels.csv, line 17"
@@ -40,6 +39,7 @@ class TableReader {
 
  private:
   void ReadHeadings();
+  void ReadMembers();
   bool NextCells(std::vector<std::string>& cells);
   bool NextObject();
   std::string QuotedCell();
@@ -54,7 +54,6 @@ class TableReader {
   std::vector<std::string> headings_;
   std::vector<std::string> cells_;
   nlohmann::json object_;
-  bool pending_ = false;  // the first object was read for its members
 };
 
 }  // namespace sluice

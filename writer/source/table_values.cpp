@@ -78,6 +78,10 @@ std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces) {
     return names;
   }
   const std::string text = TextOf(cell);
+  if (text.starts_with('[') && !NestsDeeperThan(text, kMaxJsonDepth)) {
+    const Cell list = Cell::parse(text, nullptr, false);
+    if (list.is_array()) return NamesOf(list, at_spaces);
+  }
   for (const std::string_view piece : Pieces(text, at_spaces ? ",;| \t" : ",;|")) {
     std::string name = Trimmed(piece);
     if (!name.empty()) names.push_back(std::move(name));

@@ -17,7 +17,8 @@ using Cell = nlohmann::json;
 // A text, or what a number or a truth value is written as.
 std::string TextOf(const Cell& cell);
 
-// The names in a list, or in a text at commas, semicolons and bars (and spaces), trimmed.
+// The names in a list (which may be the JSON that a text holds), or in a text at commas, semicolons
+// and bars (and spaces), trimmed.
 std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces);
 
 std::int64_t IntegerOf(const Cell& cell);
