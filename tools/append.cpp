@@ -54,7 +54,6 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   const cli::Interrupt interrupt;
   std::optional<PipedArchive> piped;
   if (!PutPipeAside(arguments.source, interrupt, piped)) return std::nullopt;
-  const ConvertSource source = MakeSource(arguments.source);
   cli::Progress progress(cli::ProgressStyleFor(arguments.output.json || arguments.output.quiet),
                          "converting",
                          "appending " + cli::Printable(name) + " to " + cli::Printable(dataset));
@@ -66,10 +65,13 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
   AppendSummary summary;
   try {
     arguments.options.direct = arguments.output.direct;
+    const ConvertSource source = MakeSource(arguments.source, interrupt.token());
     summary = AppendToDataset(dataset, source, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
-    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) {
+      throw NamedAsInput(error, piped);
+    }
     std::fprintf(stderr, "sluice: interrupted; %s is as it was, and the same command goes on\n",
                  cli::Printable(dataset).c_str());
     return std::nullopt;

@@ -380,9 +380,11 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
   try {
     return ConvertParts(arguments, interrupt);
   } catch (const Error& error) {
-    // Where it was put aside is of no use to anybody.
-    if (!piped || error.file() != piped->path().string()) throw;
-    throw Error(error.code(), arguments.name, error.place(), error.sentence());
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) {
+      throw NamedAsInput(error, piped);
+    }
+    std::fputs("sluice: interrupted while the sources were looked at; nothing was done\n", stderr);
+    return cli::kInterrupted;
   }
 }
 

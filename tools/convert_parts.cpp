@@ -34,7 +34,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
     one.places = {arguments.places[i], arguments.places.back()};
     std::filesystem::path path = std::filesystem::path(arguments.places[i]).lexically_normal();
     if (!path.has_filename()) path = path.parent_path();
-    ConvertPart part{path.filename().string(), MakeSource(one)};
+    ConvertPart part{path.filename().string(), MakeSource(one, stop)};
     CheckName(part.name, arguments.places[i]);
     if (!names.insert(part.name).second) {
       throw UsageError("\"" + arguments.places[i] +
@@ -86,7 +86,7 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
     if (!split.empty()) throw UsageError("--split is for one source, not for several folders");
     return FoldersApart(arguments, threads, stop);
   }
-  const ConvertSource source = MakeSource(arguments);
+  const ConvertSource source = MakeSource(arguments, stop);
   if (split.empty()) return {{"", source}};
   std::vector<ConvertPart> parts;
   double begin = 0;

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iostream>
 #include <iterator>
 
 #include <sluice/error.h>
 
+#include "tools/cli/input.h"
 #include "tools/cli/option.h"
 
 namespace sluice {
@@ -16,13 +16,23 @@ using cli::UsageError;
 
 namespace {
 
-// A whole text file, or standard input for "-".
-std::string ReadAll(const std::string& file) {
-  if (file == "-") return {std::istreambuf_iterator<char>(std::cin), {}};
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
-  std::string text{std::istreambuf_iterator<char>(stream), {}};
-  if (stream.bad()) throw Error(ErrorCode::kIo, file, "cannot be read");
+// A whole text file, or standard input for "-"; without the mark that some editors begin it with.
+std::string ReadAll(const std::string& file, const std::stop_token& stop) {
+  std::string text;
+  if (file == "-") {
+    cli::ReadStandardInput(stop, [&text](std::string_view piece) { text += piece; });
+  } else {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(file, ignored)) {
+      throw Error(ErrorCode::kInvalidArgument, file, "is a folder; a file with a list is wanted");
+    }
+    std::ifstream stream(file, std::ios::binary);
+    if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
+    text.assign(std::istreambuf_iterator<char>(stream), {});
+    if (stream.bad()) throw Error(ErrorCode::kIo, file, "cannot be read");
+  }
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (text.starts_with(kByteOrderMark)) text.erase(0, kByteOrderMark.size());
   return text;
 }
 
@@ -129,7 +139,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       app.add_option(
              "--field", arguments.fields,
              "a column to take, as COLUMN=TYPE[,name=FIELD]; can be\ngiven several times. "
-             "Types: class, classes (at , ; |),\nclasses:space, int, float, floats, "
+             "Types: class, classes (at , ; | or a JSON list),\nclasses:space, int, float, floats, "
              "boxes:FORM, where\nFORM is xyxy (default), xywh or cxcywh, with -relative\n"
              "for fractions of the sides; box-classes, text, json,\nmask (a path). Default: "
              "label or class as class, text\nor caption as text")
@@ -158,7 +168,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   }
 }
 
-ConvertSource MakeSource(const SourceArguments& arguments) {
+ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop) {
   // The last place is the dataset.
   const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
   const bool listed = !arguments.table.empty() || !arguments.paths.empty();
@@ -186,20 +196,24 @@ ConvertSource MakeSource(const SourceArguments& arguments) {
         }
       }
     } else {
-      source = ConvertSource::Paths(LinesOf(ReadAll(arguments.paths)), root.empty() ? "." : root);
+      source =
+          ConvertSource::Paths(LinesOf(ReadAll(arguments.paths, stop)), root.empty() ? "." : root);
     }
   } else if (IsTableName(places[0]) && std::filesystem::is_regular_file(places[0])) {
     throw UsageError("\"" + places[0] + "\" is a table: say --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
     source = ConvertSource::Archives({places.begin(), places.end()});
   } else {
+    if (places.size() > 1 && std::filesystem::exists(places[0])) {
+      throw UsageError("\"" + places[0] + "\": only one folder can be added at a time");
+    }
     if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "there is no such source");
     source = ConvertSource(places[0]);
   }
   source.mask_folder = arguments.mask_folder;
   source.upright = arguments.upright;
   if (!arguments.classes.empty()) {
-    source.classes = LinesOf(ReadAll(arguments.classes));
+    source.classes = LinesOf(ReadAll(arguments.classes, stop));
     if (source.classes.empty()) throw UsageError("--classes: the file names no class");
   }
   return source;

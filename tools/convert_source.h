@@ -1,6 +1,7 @@
 // What `sluice convert` is to read: its arguments, as a ConvertSource.
 #pragma once
 
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
 Column ParseColumn(const std::string& text);
 
 // Reads what is named (lists of paths and classes) and says what is to be converted. Throws
-// UsageError and Error.
-ConvertSource MakeSource(const SourceArguments& arguments);
+// UsageError and Error, kState where a stop was requested while a list came from standard input.
+ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop);
 
 // The source in words, for messages.
 std::string NameOf(const SourceArguments& arguments);

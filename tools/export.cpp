@@ -1,5 +1,6 @@
 #include "tools/export.h"
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -30,9 +31,10 @@ constexpr const char* kExportDescription =
     "images go to folders of their fields' names, and so do bytes that are neither text nor JSON.\n"
     "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other "
     "field,\n"
-    "classes by name; `sluice convert --table` reads it. Samples that are damaged are left out "
-    "and\n"
-    "named.\n";
+    "classes by name; FOLDER/classes.txt has the classes in the order of their numbers.\n"
+    "`sluice convert --table labels.csv --classes classes.txt` reads both. Samples that are "
+    "damaged\n"
+    "are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
@@ -56,6 +58,7 @@ class Export {
     std::filesystem::create_directories(folder);
     table_.open(folder / "labels.csv", std::ios::binary);
     WriteHeadings();
+    WriteClasses();
   }
 
   void Add(std::uint64_t index) {
@@ -99,6 +102,26 @@ class Export {
     CheckTable();
   }
 
+  // Of the first field that has any, as `sluice convert --classes` takes them: one a line or, where
+  // a name has lines itself, between zero bytes.
+  void WriteClasses() {
+    for (const Field& field : dataset_.schema().fields) {
+      if (field.role != Role::kLabel || field.classes.empty()) continue;
+      const bool lines = std::none_of(
+          field.classes.begin(), field.classes.end(),
+          [](const std::string& name) { return name.find_first_of("\r\n") != std::string::npos; });
+      std::string text;
+      for (const std::string& name : field.classes)
+        text += name + (lines ? '\n' : '\0');
+      const std::filesystem::path path = folder_ / "classes.txt";
+      std::ofstream file(path, std::ios::binary);
+      file << text;
+      file.close();
+      if (!file) throw Error(ErrorCode::kIo, path.string(), "cannot be written");
+      return;
+    }
+  }
+
   void CheckTable() {
     if (!table_)
       throw Error(ErrorCode::kIo, (folder_ / "labels.csv").string(), "cannot be written");
@@ -122,14 +145,14 @@ class Export {
                  ? values[0].dump()
                  : Rows(values, field).dump();
     }
-    std::string names;
+    std::vector<std::string> names;
     for (const auto& value : values) {
       const auto number = value.is_number_integer() ? value.get<std::int64_t>() : -1;
       const bool known = number >= 0 && static_cast<std::size_t>(number) < field.classes.size();
-      names += (names.empty() ? "" : "|") +
-               (known ? field.classes[static_cast<std::size_t>(number)] : value.dump());
+      names.push_back(known ? field.classes[static_cast<std::size_t>(number)] : value.dump());
     }
-    return names;
+    const bool one = field.kind == FieldKind::kArray && field.shape.empty();
+    return one ? names.at(0) : NamesCell(names);
   }
 
   // Boxes and the like as a list of rows.

@@ -1,9 +1,11 @@
 #include "tools/export_files.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <memory>
 
+#include <nlohmann/json.hpp>
 #include <spng.h>
 
 #include <sluice/error.h>
@@ -36,7 +38,12 @@ std::string Safe(const std::string& key) {
 }  // namespace
 
 std::string ExportNames::NameFor(const std::string& key, const std::string& ending) {
-  const std::filesystem::path path = Safe(key);
+  std::filesystem::path path = Safe(key);
+  if (LiesInFile(path)) {  // then it cannot be a folder for this one
+    std::string flat = path.native();
+    std::replace(flat.begin(), flat.end(), '/', '_');
+    path = flat;
+  }
   const std::string stem = (path.parent_path() / path.stem()).native();
   // ".jpeg" and ".JPG" are as good as ".jpg": such names stay.
   std::string own = path.extension().native();
@@ -44,11 +51,21 @@ std::string ExportNames::NameFor(const std::string& key, const std::string& endi
     letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
   const bool same = own == ending || (ending == ".jpg" && (own == ".jpeg" || own == ".jpe"));
   std::string name = same ? path.native() : stem + ending;
-  for (int number = 1; !taken_.insert(name).second; ++number) {
+  for (int number = 1; folders_.count(name) > 0 || !taken_.insert(name).second; ++number) {
     name = stem;
     name.append("-").append(std::to_string(number)).append(ending);
   }
+  for (path = path.parent_path(); !path.empty(); path = path.parent_path())
+    folders_.insert(path.native());
   return name;
+}
+
+bool ExportNames::LiesInFile(std::filesystem::path path) const {
+  while (path.has_parent_path()) {
+    path = path.parent_path();
+    if (taken_.count(path.native()) > 0) return true;
+  }
+  return false;
 }
 
 std::vector<char> EncodePng(const Image& image) {
@@ -83,6 +100,22 @@ std::string CsvCell(const std::string& text) {
     cell += letter;
   }
   return cell + '"';
+}
+
+std::string NamesCell(const std::vector<std::string>& names) {
+  const auto is_plain = [](const std::string& name) {
+    constexpr const char* kBlank = " \t\r\n";
+    return !name.empty() && name.find_first_of(",;|") == std::string::npos && name[0] != '[' &&
+           name.find_first_of(kBlank) != 0 && name.find_last_of(kBlank) != name.size() - 1;
+  };
+  // An empty cell would be none at all, and not an empty list.
+  if (names.empty() || !std::all_of(names.begin(), names.end(), is_plain)) {
+    return nlohmann::json(names).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  }
+  std::string text;
+  for (const std::string& name : names)
+    text += (text.empty() ? "" : "|") + name;
+  return text;
 }
 
 }  // namespace sluice

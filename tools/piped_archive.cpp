@@ -5,23 +5,17 @@
 #include <cstdio>
 #include <cstring>
 #include <string>
-#include <vector>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/file.h>
 #include <unistd.h>
 
 #include <sluice/error.h>
 
+#include "tools/cli/input.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice {
-
-namespace {
-constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr int kLookMilliseconds = 100;  // for a stop request, while nothing comes
-}  // namespace
 
 PipedArchive::PipedArchive(const std::filesystem::path& dataset, const std::stop_token& stop) {
   folder_ = std::filesystem::absolute(dataset).lexically_normal();
@@ -45,16 +39,16 @@ PipedArchive::PipedArchive(const std::filesystem::path& dataset, const std::stop
     if (ftruncate(file_, 0) != 0) Fail("cannot be emptied");
     Copy(stop);
   } catch (...) {
-    close(file_);
     std::filesystem::remove_all(folder_, error);
+    close(file_);
     throw;
   }
 }
 
 PipedArchive::~PipedArchive() {
-  close(file_);
   std::error_code ignored;
   std::filesystem::remove_all(folder_, ignored);
+  close(file_);
 }
 
 void PipedArchive::Fail(const char* what) const {
@@ -62,27 +56,19 @@ void PipedArchive::Fail(const char* what) const {
 }
 
 void PipedArchive::Copy(const std::stop_token& stop) {
-  std::vector<char> piece(kPieceBytes);
-  for (;;) {
-    if (stop.stop_requested()) throw Error(ErrorCode::kState, "the conversion was stopped");
-    pollfd input{STDIN_FILENO, POLLIN, 0};
-    const int ready = poll(&input, 1, kLookMilliseconds);
-    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
-    const ssize_t got = read(STDIN_FILENO, piece.data(), piece.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) {
-      throw Error(ErrorCode::kIo, "standard input",
-                  std::string("cannot be read: ") + std::strerror(errno));
-    }
-    if (got == 0) return;
-    for (ssize_t done = 0; done < got;) {
-      const ssize_t written =
-          write(file_, piece.data() + done, static_cast<std::size_t>(got - done));
+  cli::ReadStandardInput(stop, [this](std::string_view piece) {
+    while (!piece.empty()) {
+      const ssize_t written = write(file_, piece.data(), piece.size());
       if (written < 0 && errno == EINTR) continue;
       if (written < 0) Fail("standard input cannot be put aside");
-      done += written;
+      piece.remove_prefix(static_cast<std::size_t>(written));
     }
-  }
+  });
+}
+
+Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped) {
+  if (!piped || error.file() != piped->path().string()) return error;
+  return {error.code(), "standard input", error.place(), error.sentence()};
 }
 
 bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,

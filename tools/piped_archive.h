@@ -6,6 +6,8 @@
 #include <optional>
 #include <stop_token>
 
+#include <sluice/error.h>
+
 #include "tools/cli/interrupt.h"
 #include "tools/convert_source.h"
 
@@ -32,6 +34,10 @@ class PipedArchive {
   std::filesystem::path path_;
   int file_ = -1;
 };
+
+// The error as one of standard input, where it is about the file that this was put aside in, which
+// is of no use to anybody.
+Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped);
 
 // Where the source is "-", puts it aside in `piped` and names that as the source. False if it was
 // interrupted meanwhile, which has been said then. Throws Error and UsageError.

@@ -265,6 +265,7 @@ cli::Command AddStatsCommand(CLI::App& program) {
                    arguments->threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
   AddOutputOptions(*app, arguments->output);
+  app->get_option("--quiet")->description("show no progress");
   app->footer(std::string(kStatsExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunStats(*arguments); }};
 }

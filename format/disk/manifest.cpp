@@ -257,8 +257,12 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
 
 Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
   const std::filesystem::path path = folder / kManifestName;
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) {
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) {
+    if (error) {  // it may well be there
+      throw Error(ErrorCode::kIo, path.string(), "cannot be looked at: " + error.message());
+    }
+    std::error_code ignored;
     if (std::filesystem::exists(folder / kPlanName, ignored)) {
       throw Error(
           ErrorCode::kUnfinished, folder.string(),

@@ -73,7 +73,9 @@ TEST_CASE("a damaged table ends with 1 and names its line, a column that is not 
 
 TEST_CASE("option --paths reads a list from standard input or a file, by lines or zero bytes") {
   const ClassFolders folders;
-  WriteBytes(folders.folder / "lines", "cat/0.jpg\r\n\ndog/1.jpg\n");
+  WriteBytes(folders.folder / "lines",
+             "\xef\xbb\xbf"
+             "cat/0.jpg\r\n\ndog/1.jpg\n");
   WriteBytes(folders.folder / "zeros", std::string("cat/0.jpg\0dog/1.jpg\0owl/2.jpg\0", 30));
   RunOptions options;
   options.in_file = folders.folder / "lines";
@@ -86,6 +88,9 @@ TEST_CASE("option --paths reads a list from standard input or a file, by lines o
   CHECK(Sluice({"convert", "--paths", (folders.folder / "zeros").string(), folders.source, other})
             .exit_code == 0);
   CHECK(Dataset::Open(other).size() == 3);
+  const Outcome no_list = Sluice({"convert", "--paths", folders.source, folders.source, other});
+  CHECK(no_list.exit_code == 2);
+  CHECK_THAT(no_list.err, ContainsSubstring(folders.source + ": is a folder"));
 }
 
 TEST_CASE("option --classes numbers the classes") {

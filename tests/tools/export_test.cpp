@@ -1,5 +1,6 @@
 // sluice export.
 #include <cstdio>
+#include <set>
 
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
@@ -49,6 +50,40 @@ TEST_CASE(
   CHECK(Sluice({"export", at("data"), at("out")}).exit_code == 1);  // is not empty
 }
 
+TEST_CASE("classes come back with the numbers they had, empty ones and odd names included") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  const std::vector<std::string> classes = {"dog", "cat, wild", "ant", "owl"};  // no ant, no owl
+  Field tags = Field::Variable("tags", DType::kInt32, {});
+  tags.role = Role::kLabel;
+  tags.classes = {"a, b", "c"};
+  DatasetWriter writer(at("data"), Schema{{Field::Image(), Field::Label("label", classes), tags}});
+  const std::vector<std::uint8_t> pixels(64 * 3, 9);
+  const std::vector<std::vector<std::int32_t>> of_sample = {{1, 0}, {}, {1}};
+  for (std::int32_t i = 0; i < 3; ++i) {
+    SampleBuilder sample = writer.NewSample("s" + std::to_string(i));
+    sample.SetPixels("image", 8, 8, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+    sample.Set<std::int32_t>("label", i % 2);
+    sample.SetArray<std::int32_t>("tags", of_sample[static_cast<std::size_t>(i)]);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  REQUIRE(Sluice({"export", at("data"), at("out")}).exit_code == 0);
+  CHECK(ReadBytes(folder / "out/classes.txt") == "dog\ncat, wild\nant\nowl\n");
+  REQUIRE(Sluice({"convert", "--table", at("out/labels.csv"), "--classes", at("out/classes.txt"),
+                  "--field", "label=class", "--field", "tags=classes", at("again"), "--keep-order"})
+              .exit_code == 0);
+  const Dataset again = Dataset::Open(at("again"));
+  CHECK(again.schema().fields[1].classes == classes);
+  CHECK(again.schema().fields[2].classes == tags.classes);
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(again[i].Integer("label") == static_cast<std::int64_t>(i % 2));
+    REQUIRE(again[i].Has("tags"));
+    const auto values = again[i].Array<std::int32_t>("tags");
+    CHECK(std::vector<std::int32_t>(values.begin(), values.end()) == of_sample[i]);
+  }
+}
+
 TEST_CASE("export writes fields of every kind, and no name leads out of its folder") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
@@ -79,6 +114,49 @@ TEST_CASE("export writes fields of every kind, and no name leads out of its fold
   CHECK_THAT(ReadBytes(folder / "deep/er/out/labels.csv"),
              ContainsSubstring("images/a/x.png,a/x.png,mask/a/x.png,\"[[0.0,0.5,1.0,2.0],[3.0,4.0,"
                                "5.0,6.0]]\",\"one, \"\"two\"\"\nthree\",sound/a/x.bin,-5\n"));
+}
+
+TEST_CASE("keys of which one would be a file and another one's folder are both written") {
+  const TemporaryFolder folder;
+  const auto at = [&](const std::string& name) { return (folder / name).string(); };
+  const std::vector<std::uint8_t> pixels(3, 9);
+  const auto files = [&](const std::string& name, const std::vector<std::string>& keys) {
+    DatasetWriter writer(at(name), Schema{{Field::Image()}});
+    for (const std::string& key : keys) {
+      SampleBuilder sample = writer.NewSample(key);
+      sample.SetPixels("image", 1, 1, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+      writer.Add(sample);
+    }
+    writer.Finish();
+    CHECK(Sluice({"export", at(name), at(name + "-out")}).exit_code == 0);
+    std::set<std::string> found;
+    const std::filesystem::path images = folder / (name + "-out/images");
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(images)) {
+      if (entry.is_regular_file()) found.insert(entry.path().lexically_relative(images).native());
+    }
+    return found;
+  };
+  CHECK(files("a", {"x.png", "x.png/y/z"}) == std::set<std::string>{"x.png", "x.png_y_z.png"});
+  CHECK(files("b", {"x.png/y/z", "x.png", "x.png/y.png"}) ==
+        std::set<std::string>{"x.png/y/z.png", "x-1.png", "x.png/y.png"});
+}
+
+TEST_CASE("nothing that is said goes into a file where a standard stream is closed") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  WriteClasses(at("source"), 2);
+  REQUIRE(Sluice({"convert", at("source"), at("data")}).exit_code == 0);
+  REQUIRE(Sluice({"export", at("data"), at("out")}).exit_code == 0);
+  const auto export_with = [&](const std::string& closed) {
+    std::filesystem::remove_all(at("closed"));
+    const std::string line = "exec \"$0\" export \"$1\" \"$2\" " + closed;
+    const Outcome outcome = Run("/bin/sh", {"-c", line, SLUICE_COMMAND, at("data"), at("closed")});
+    CHECK(ReadBytes(folder / "closed/labels.csv") == ReadBytes(folder / "out/labels.csv"));
+    return outcome.exit_code;
+  };
+  CHECK(export_with("2>&-") == 0);
+  CHECK(export_with("<&- 2>&-") == 0);
+  CHECK(export_with("<&- >&- 2>&-") == 1);  // it could not say what it did
 }
 
 TEST_CASE("export leaves a damaged sample out and names it") {

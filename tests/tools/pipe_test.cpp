@@ -1,5 +1,10 @@
 // sluice convert - and sluice append -: a tar archive on standard input.
+#include <csignal>
 #include <cstdlib>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <sluice/dataset.h>
 
@@ -47,6 +52,44 @@ TEST_CASE("a broken archive from standard input is called by that name") {
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("sluice: standard input: byte 0: "));
   CHECK_FALSE(std::filesystem::exists(folder / "data.spool"));
+}
+
+TEST_CASE("append calls a broken archive from standard input by that name, too") {
+  const TemporaryFolder folder;
+  const std::string data = (folder / "data").string();
+  WriteClasses(folder / "source", 1);
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  WriteBytes(folder / "cut.tar", "no archive");
+  const Outcome outcome = Sluice({"append", "-", data}, From(folder / "cut.tar"));
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("sluice: standard input: byte 0: "));
+}
+
+TEST_CASE("an interrupt ends the wait for what standard input is to bring") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder / "source");
+  REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  const int writer = open((folder / "pipe").c_str(), O_RDWR | O_CLOEXEC);  // and never writes
+  REQUIRE(writer >= 0);
+  const std::string source = (folder / "source").string();
+  const std::string data = (folder / "data").string();
+  for (const Words& command :
+       {Words{"convert", "--paths", "-", source, data},
+        Words{"convert", source, data, "--classes", "-"}, Words{"convert", "-", data}}) {
+    Running running(SLUICE_COMMAND, command, From(folder / "pipe"));
+    bool sent = false;
+    const Outcome outcome = running.Wait([&](const Outcome&) {
+      if (sent || !running.WaitsForInterrupts()) return;
+      running.Signal(SIGINT);
+      sent = true;
+    });
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 130);
+    CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("nothing was done"));
+    CHECK_FALSE(std::filesystem::exists(data));
+    CHECK_FALSE(std::filesystem::exists(data + ".spool"));
+  }
+  close(writer);
 }
 
 TEST_CASE("an archive from standard input gives the bytes that its file gives") {

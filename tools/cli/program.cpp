@@ -1,9 +1,13 @@
 #include "tools/cli/program.h"
 
+#include <cerrno>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <sluice/error.h>
 
@@ -61,6 +65,16 @@ int WrongUsage(const CLI::App& program, const Command* command, const std::strin
   return kWrongUsage;
 }
 
+// A file that is opened while one of these is closed would take its number, and what is printed
+// would go into it. In the wrong direction each, so that using them stays an error.
+void FillStandardStreams() {
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
+    const int opened = open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+    if (opened >= 0 && opened != stream) close(opened);
+  }
+}
+
 const Command* Chosen(const std::vector<Command>& commands) {
   for (const Command& command : commands) {
     if (command.app->parsed()) return &command;
@@ -105,6 +119,7 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
 }  // namespace
 
 int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv) {
+  FillStandardStreams();
   PrepareHelp(program);
   for (const Command& command : commands)
     PrepareHelp(*command.app);
@@ -119,6 +134,8 @@ int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc
       return WrongUsage(program, Chosen(commands), error.what());
     }
     Complain(program, error.what());
+  } catch (const std::filesystem::filesystem_error& error) {
+    Complain(program, error.path1().string() + ": " + error.code().message());
   } catch (const std::bad_alloc&) {
     Complain(program, "out of memory");
   } catch (const std::exception& error) {

@@ -1,0 +1,15 @@
+// Standard input, read so that an interruption ends the waiting for it.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string_view>
+
+namespace sluice::cli {
+
+// Calls `take` with each piece that comes, until the end. Throws Error: kIo, or kState when a stop
+// was requested.
+void ReadStandardInput(const std::stop_token& stop,
+                       const std::function<void(std::string_view piece)>& take);
+
+}  // namespace sluice::cli
