@@ -8,6 +8,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "writer/block_size.h"
+#include "writer/convert/dataset_folder.h"
 #include "writer/sample_builder.h"
 #include "writer/shard_writer.h"
 
@@ -59,6 +60,7 @@ struct DatasetWriter::State {
   void CloseShard();
 
   std::filesystem::path folder;
+  FileHandle lock;  // against another process that writes there
   std::shared_ptr<const Schema> schema;
   RowLayout layout;
   std::uint64_t header_bytes;
@@ -147,6 +149,7 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
       BeginManifest(options.name.empty() ? FolderName(dataset) : options.name, schema);
   state_->manifest.made = MadeJson(options);
   CreateFolder(dataset);
+  state_->lock = LockFolder(dataset);
   if (!std::filesystem::is_empty(dataset)) {
     throw Error(ErrorCode::kExists, dataset.string(),
                 "is not empty; name a folder that does not exist yet, or empty this one");
@@ -187,6 +190,7 @@ void DatasetWriter::Finish() {
   Id128 id;
   const std::string text = ManifestToJson(state_->manifest, id);
   WriteFile(state_->folder / kManifestName, AsBytes(text));
+  state_->lock = FileHandle();
 }
 
 std::uint64_t DatasetWriter::samples() const noexcept {

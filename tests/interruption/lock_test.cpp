@@ -21,7 +21,7 @@ TEST_CASE("a second conversion into a folder is refused until the first is dead"
     const Contents before = ContentsIfAny(data);
     const Outcome second = conversion.Run(data);
     CHECK(second.exit_code == 1);
-    CHECK_THAT(second.err, ContainsSubstring("another conversion into this folder is running"));
+    CHECK_THAT(second.err, ContainsSubstring("another command is writing into this folder"));
     CHECK_THAT(second.err, ContainsSubstring(data.string()));
     CHECK(ContentsIfAny(data) == before);
     refused = true;

@@ -1,7 +1,10 @@
 // sluice merge, subset and append.
 #include <map>
+#include <set>
 
 #include <sluice/dataset.h>
+#include <sluice/dataset_writer.h>
+#include <sluice/error.h>
 
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
@@ -169,6 +172,132 @@ TEST_CASE("append adds shards converted like the others and keeps the old manife
   CHECK_THAT(refused.err, ContainsSubstring("emu"));
 }
 
+TEST_CASE(
+    "append goes by the conversion that a dataset's samples come from, whatever was done since") {
+  const Datasets folders;
+  folders.Make("more", {"cat"}, 1, 900);
+  const std::string source = folders.At("a.src");
+  folders.Make("a", {"cat", "dog"}, 2, 100);
+  const std::string raw = folders.At("raw");
+  REQUIRE(Sluice({"convert", source, raw, "--image", "raw", "--size", "16"}).exit_code == 0);
+  const std::string other = folders.At("other");
+  REQUIRE(Sluice({"convert", folders.At("more.src"), other, "--image", "raw", "--size", "16",
+                  "--seed", "7"})
+              .exit_code == 0);
+  const auto append = [&](const std::string& made) {
+    const Outcome outcome = Sluice({"append", folders.At("more.src"), made});
+    INFO(outcome.err);
+    REQUIRE(outcome.exit_code == 0);
+    CHECK_THAT(outcome.err, !ContainsSubstring("does not say"));
+    return Dataset::Open(made);
+  };
+  REQUIRE(Sluice({"subset", raw, folders.At("part"), "--class", "cat"}).exit_code == 0);
+  const Dataset part = append(folders.At("part"));
+  CHECK(part.size() == 3);
+  CHECK(part[2].Payload().codec == Codec::kRaw);
+  CHECK(part[2].Payload().width == 16);
+  REQUIRE(Sluice({"merge", raw, other, folders.At("both")}).exit_code == 0);
+  std::filesystem::rename(folders.At("more.src/cat/more0.jpg"), folders.At("more.src/cat/m.jpg"));
+  CHECK(append(folders.At("both"))[5].Payload().codec == Codec::kRaw);
+  REQUIRE(Sluice({"transcode", raw, folders.At("packed"), "--image", "packed"}).exit_code == 0);
+  const Dataset packed = append(folders.At("packed"));
+  CHECK(packed[4].Payload().codec == Codec::kPacked);
+  CHECK(packed[4].Payload().height == 16);
+  // Where datasets were made differently nothing tells.
+  REQUIRE(Sluice({"merge", raw, folders.At("a"), folders.At("mixed")}).exit_code == 0);
+  const Outcome mixed = Sluice({"append", folders.At("more.src"), folders.At("mixed")});
+  CHECK(mixed.exit_code == 0);
+  CHECK_THAT(mixed.err, ContainsSubstring("does not say what options it was converted with") &&
+                            ContainsSubstring("JPEGs of at most 500 pixels"));
+}
+
+TEST_CASE("append refuses samples of other fields before it converts them, and says what differs") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
+  WriteJpeg(folders.folder / "flat/x.jpg", MakePicture(60, 30));
+  const Outcome flat = Sluice({"append", folders.At("flat"), a});
+  CHECK(flat.exit_code == 2);
+  CHECK_THAT(flat.err,
+             ContainsSubstring("of the fields image, and the dataset's have image, label"));
+  WriteBytes(folders.folder / "flat/t.csv", "path,label,text\nx.jpg,cat,hello\n");
+  const Outcome table = Sluice({"append", "--table", folders.At("flat/t.csv"), a});
+  CHECK(table.exit_code == 2);
+  CHECK_THAT(table.err, ContainsSubstring("image, label, text"));
+  // Nothing is left that would stand in the way of the right source.
+  WriteBytes(folders.folder / "flat/t.csv", "path,label\nx.jpg,cat\n");
+  CHECK(Sluice({"append", "--table", folders.At("flat/t.csv"), a}).exit_code == 0);
+  CHECK(Dataset::Open(a).size() == 5);
+}
+
+TEST_CASE("append says what to do about another addition that was begun and not finished") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
+  folders.Make("more", {"cat"}, 1, 900);
+  std::filesystem::create_directory(a + ".append");
+  std::filesystem::copy(folders.At("more/plan.json"), a + ".append/plan.json");
+  const Outcome outcome = Sluice({"append", folders.At("more.src"), a});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("an addition that was begun and not finished") &&
+                              ContainsSubstring("remove this folder to give it up"));
+  CHECK(Dataset::Open(a).size() == 4);
+}
+
+TEST_CASE("convert does not write its shards over those of a dataset that was changed since") {
+  const Datasets folders;
+  for (int i = 0; i < 30; ++i) {
+    WriteJpeg(folders.folder / "source/cat" / (std::to_string(i) + ".jpg"),
+              MakePicture(60, 40, 3, static_cast<std::uint64_t>(i)));
+  }
+  WriteJpeg(folders.folder / "more/cat/x.jpg", MakePicture(60, 40, 3, 900));
+  const std::string data = folders.At("data");
+  const Words convert = {"convert", folders.At("source"), data, "--image", "raw", "--size",
+                         "200x160", "--shard-size",       "1MB"};
+  REQUIRE(Sluice(convert).exit_code == 0);
+  const std::size_t planned = Dataset::Open(data).shards().size();
+  REQUIRE(planned >= 3);
+  REQUIRE(Sluice({"append", "--repack", data}).exit_code == 0);
+  // Nobody needs the old order any more, and its names become free.
+  std::set<std::string> used = {"manifest.json", "plan.json", "skipped.tsv"};
+  for (const ShardSummary& shard : Dataset::Open(data).shards())
+    used.insert(shard.file);
+  for (const auto& entry : std::filesystem::directory_iterator(data)) {
+    if (used.count(entry.path().filename().string()) == 0) std::filesystem::remove(entry.path());
+  }
+  REQUIRE(Sluice({"append", folders.At("more"), data}).exit_code == 0);
+  const auto before = SamplesOf(data);
+  CHECK(before.size() == 31);
+  const Outcome outcome = Sluice(convert);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("was changed since"));
+  CHECK(SamplesOf(data) == before);
+}
+
+TEST_CASE("two commands do not write into one new folder at a time") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 2, 100);
+  const DatasetWriter writer(folders.folder / "new", Schema{{Field::Image()}});
+  for (const Words& command :
+       {Words{"merge", a, folders.At("new")}, Words{"subset", a, folders.At("new"), "--count", "1"},
+        Words{"transcode", a, folders.At("new"), "--image", "raw"}}) {
+    const Outcome outcome = Sluice(command);
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, ContainsSubstring("another command is writing into this folder"));
+  }
+  CHECK_THROWS_AS(DatasetWriter(folders.folder / "new", Schema{{Field::Image()}}), Error);
+  CHECK(std::filesystem::is_empty(folders.folder / "new"));
+}
+
+TEST_CASE("append passes on what the conversion of the new samples warns of") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
+  WriteJpeg(folders.folder / "x/x.jpg", MakePicture(60, 30));
+  WriteBytes(folders.folder / "x/t.csv", "path,label,width\nx.jpg,cat,60\n");
+  const Outcome outcome = Sluice({"append", "--table", folders.At("x/t.csv"), a});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.err,
+             ContainsSubstring("in what was added: columns that were not taken: width"));
+}
+
 TEST_CASE("append --repack puts old and new samples in one random order and changes none") {
   const Datasets folders;
   const std::string data = folders.Make("data", {"cat", "dog"}, 30, 100);
@@ -243,6 +372,14 @@ TEST_CASE("option --seed of append is for --repack") {
   const std::string data = folders.Make("data", {"cat"}, 2, 100);
   CHECK(Sluice({"append", folders.At("data.src"), data, "--seed", "1"}).exit_code == 2);
   CHECK(Sluice({"append", data}).exit_code == 2);
+}
+
+TEST_CASE("append takes one folder at a time, and says so") {
+  const Datasets folders;
+  const std::string data = folders.Make("data", {"cat"}, 2, 100);
+  const Outcome outcome = Sluice({"append", folders.At("data.src"), folders.At("data.src"), data});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("only one folder can be added at a time"));
 }
 
 }  // namespace sluice::test

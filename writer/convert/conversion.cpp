@@ -47,6 +47,10 @@ void Conversion::FailOn(std::uint64_t position, const std::string& reason) const
 }
 
 void Conversion::Resume() {
+  // Before anything is written: its shards may lie under the names of planned ones.
+  Id128 id;
+  const std::optional<Manifest> manifest = FindManifest(id);
+  if (manifest && !IsOfPlan(*manifest, plan_)) RefuseChanged();
   for (std::uint32_t shard = 0; shard < made_.size(); ++shard) {
     if (hooks_.stop.stop_requested()) ThrowStopped();
     made_[shard] = FindMadeShard(plan_, schema_, dataset_.path(), shard);
@@ -178,20 +182,27 @@ void Conversion::Finish(ConvertSummary& summary) {
 
 // A manifest that is there and good, but another one, is of a dataset that something was done to
 // since.
-void Conversion::WriteManifest(const Manifest& manifest) const {
-  Id128 id;
-  const std::string text = ManifestToJson(manifest, id);
-  try {
-    Id128 there;
-    ReadManifest(dataset_.path(), there);
-    if (there == id) return;
-  } catch (const Error& error) {
-    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnfinished) throw;
-    return dataset_.Write(kManifestName, text);
-  }
+void Conversion::RefuseChanged() const {
   throw Error(ErrorCode::kExists, dataset_.path().string(),
               "holds a dataset that this conversion began and that was changed since; choose "
               "another folder");
+}
+
+void Conversion::WriteManifest(const Manifest& manifest) const {
+  Id128 id;
+  const std::string text = ManifestToJson(manifest, id);
+  Id128 there;
+  if (!FindManifest(there)) return dataset_.Write(kManifestName, text);
+  if (there != id) RefuseChanged();
+}
+
+std::optional<Manifest> Conversion::FindManifest(Id128& id) const {
+  try {
+    return ReadManifest(dataset_.path(), id);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnfinished) throw;
+    return std::nullopt;
+  }
 }
 
 }  // namespace sluice

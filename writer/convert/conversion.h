@@ -19,7 +19,8 @@ class Conversion {
              const Plan& plan, const std::vector<std::uint32_t>& order,
              const ConvertOptions& options, const ConvertHooks& hooks);
 
-  // Finds the planned shards that an earlier run has finished.
+  // Finds the planned shards that an earlier run has finished. Throws Error(kExists) if the dataset
+  // holds others by now.
   void Resume();
   // Makes the others, on `threads` threads. `probed`: of the order's first samples, what some have
   // become already.
@@ -29,10 +30,12 @@ class Conversion {
 
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
-  void FinishShard();
   void Report(bool now);
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
+  // nullopt where there is none that can be read.
+  std::optional<Manifest> FindManifest(Id128& id) const;
+  [[noreturn]] void RefuseChanged() const;
 
   const DatasetFolder& dataset_;
   const SourceList& sources_;

@@ -7,6 +7,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/conversion.h"
+#include "writer/convert/convert_to.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
 #include "writer/convert/probe.h"
@@ -49,6 +50,35 @@ ConvertSource WithPaths(const ConvertSource& source, const std::filesystem::path
               "is empty, and no earlier run has left one in " + dataset.string());
 }
 
+std::string FieldNames(const Schema& schema) {
+  std::string names;
+  for (const Field& field : schema.fields)
+    names += (names.empty() ? "" : ", ") + field.name;
+  return names;
+}
+
+// Otherwise says what differs.
+void RequireSame(const Schema& schema, const Schema& wanted) {
+  if (schema == wanted) return;
+  const auto refuse = [](const std::string& sentence) {
+    throw Error(ErrorCode::kInvalidArgument, sentence);
+  };
+  if (FieldNames(schema) != FieldNames(wanted)) {
+    refuse("the source makes samples of the fields " + FieldNames(schema) +
+           ", and the dataset's have " + FieldNames(wanted));
+  }
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    Field same = schema.fields[f];
+    same.classes = wanted.fields[f].classes;
+    if (same != wanted.fields[f]) {
+      refuse("the source makes another kind of field \"" + same.name + "\" than the dataset has");
+    }
+  }
+  refuse(
+      "the source has other classes than the dataset; convert it apart, and `sluice merge` "
+      "reconciles them");
+}
+
 // A dry run's account: what is planned, and what the probed samples let expect.
 void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& probe,
                    ConvertSummary& summary) {
@@ -65,7 +95,8 @@ void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& pro
 
 class Stages {
  public:
-  Stages(const ConvertSource& source, const ConvertOptions& options, const ConvertHooks& hooks)
+  Stages(const Schema* wanted, const ConvertSource& source, const ConvertOptions& options,
+         const ConvertHooks& hooks)
       : source_(source),
         options_(options),
         hooks_(hooks),
@@ -76,6 +107,7 @@ class Stages {
         order_(ConvertOrder(plan_.samples, options)),
         summary_(BeginSummary(sources_)) {
     schema_.Validate();
+    if (wanted != nullptr) RequireSame(schema_, *wanted);
     FailOnBroken(sources_, options);
   }
 
@@ -133,19 +165,31 @@ class Stages {
   ConvertSummary summary_;
 };
 
-}  // namespace
-
-ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
-                       const ConvertOptions& options, const ConvertHooks& hooks) {
+ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
+                              const std::filesystem::path& dataset, const ConvertOptions& options,
+                              const ConvertHooks& hooks) {
   const auto start = std::chrono::steady_clock::now();
   CheckOptions(options);
   CheckSource(source);
   CheckFoldersApart(source, dataset);
   const ConvertSource whole = WithPaths(source, dataset);
-  Stages stages(whole, options, hooks);
+  Stages stages(wanted, whole, options, hooks);
   ConvertSummary summary = options.dry_run ? stages.DryRun() : stages.Run(dataset);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
+}
+
+}  // namespace
+
+ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
+                       const ConvertOptions& options, const ConvertHooks& hooks) {
+  return ConvertSources(nullptr, source, dataset, options, hooks);
+}
+
+ConvertSummary ConvertTo(const Schema& wanted, const ConvertSource& source,
+                         const std::filesystem::path& dataset, const ConvertOptions& options,
+                         const ConvertHooks& hooks) {
+  return ConvertSources(&wanted, source, dataset, options, hooks);
 }
 
 std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourcePart>& parts,

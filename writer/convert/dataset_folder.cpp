@@ -68,7 +68,7 @@ FileHandle LockFolder(const std::filesystem::path& folder) {
   }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error(ErrorCode::kState, folder.string(),
-                "another conversion into this folder is running; wait for its end");
+                "another command is writing into this folder; wait for its end");
   }
   return lock;
 }

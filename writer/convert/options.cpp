@@ -7,6 +7,7 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
 #include "writer/encode/jpeg.h"
 #include "writer/source/color_profile.h"
@@ -159,6 +160,14 @@ ConvertOptions OptionsFromJson(const nlohmann::json& json) {
   Take(json, "seed", options.seed);
   Take(json, "max_pixels", options.max_pixels);
   return options;
+}
+
+nlohmann::json OptionsOfMade(const std::string& made) {
+  if (NestsDeeperThan(made, kMaxJsonDepth)) return {};
+  const nlohmann::json json = nlohmann::json::parse(made, nullptr, false);
+  if (!json.is_object()) return {};
+  const auto options = json.find("options");
+  return options == json.end() || !options->is_object() ? nlohmann::json() : *options;
 }
 
 }  // namespace sluice

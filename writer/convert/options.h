@@ -17,4 +17,8 @@ nlohmann::json OptionsToJson(const ConvertOptions& options);
 // The options whose text that is; what is missing or of no sense keeps its default.
 ConvertOptions OptionsFromJson(const nlohmann::json& json);
 
+// The text of the options in what a manifest says of how its dataset was made; null if it says
+// nothing of any.
+nlohmann::json OptionsOfMade(const std::string& made);
+
 }  // namespace sluice

@@ -1,5 +1,7 @@
 #include "writer/convert/planned_shard.h"
 
+#include <algorithm>
+
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
@@ -85,6 +87,22 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
       return std::nullopt;
     }
   }
+}
+
+bool IsOfPlan(const Manifest& manifest, const Plan& plan) {
+  std::uint32_t shard = 0;
+  std::uint32_t part = 0;
+  return std::all_of(manifest.shards.begin(), manifest.shards.end(),
+                     [&](const ManifestShard& entry) {
+                       // A planned shard may have no part, when all of its sources were left out.
+                       for (; shard < plan.shards(); ++shard, part = 0) {
+                         if (entry.id == ShardId(Identity(plan), shard, part)) {
+                           ++part;
+                           return true;
+                         }
+                       }
+                       return false;
+                     });
 }
 
 }  // namespace sluice

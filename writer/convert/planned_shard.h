@@ -50,4 +50,8 @@ class PlannedShardWriter {
 std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard);
 
+// Whether all shards that a manifest names are of this plan. Others were added or put in their
+// place since, and lie where the plan's own would be written.
+bool IsOfPlan(const Manifest& manifest, const Plan& plan);
+
 }  // namespace sluice

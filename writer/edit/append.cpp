@@ -5,6 +5,7 @@
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
+#include "writer/convert/convert_to.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
 #include "writer/edit/growing.h"
@@ -13,16 +14,53 @@ namespace sluice {
 
 namespace {
 
-// The options that the dataset was converted with; what does not change the result from `given`.
-ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given) {
-  const nlohmann::json made = nlohmann::json::parse(manifest.made, nullptr, false);
-  if (!made.is_object() || !made.contains("options")) return given;
-  ConvertOptions options = OptionsFromJson(made["options"]);
+// "JPEGs of at most 500 pixels a side"
+std::string FormText(const ConvertOptions& options) {
+  std::string text = options.image == ImageCodec::kJpeg  ? "JPEGs"
+                     : options.image == ImageCodec::kRaw ? "raw pixels"
+                                                         : "packed images";
+  if (options.max_side) {
+    text += " of at most " + std::to_string(*options.max_side) + " pixels a side";
+  } else if (options.short_side) {
+    text += " of at most " + std::to_string(*options.short_side) + " pixels on the shorter side";
+  } else if (options.size) {
+    text += " of " + std::to_string(options.size->width) + "x" +
+            std::to_string(options.size->height) + " pixels";
+  }
+  return text;
+}
+
+// The options that the dataset was converted with; what does not change the result from `given`,
+// and everything where nothing tells, which becomes a warning.
+ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
+                         std::vector<std::string>& warnings) {
+  const nlohmann::json made = OptionsOfMade(manifest.made);
+  if (!made.is_object()) {
+    warnings.push_back(
+        "the dataset does not say what options it was converted with; images were added as " +
+        FormText(given));
+    return given;
+  }
+  ConvertOptions options = OptionsFromJson(made);
   options.threads = given.threads;
   options.on_error = given.on_error;
-  options.max_pixels = given.max_pixels;
   options.direct = given.direct;
   return options;
+}
+
+// As ConvertTo(), with what to do about an addition that an earlier call began.
+ConvertSummary ConvertAddition(const Schema& schema, const ConvertSource& source,
+                               const std::filesystem::path& staging, const ConvertOptions& options,
+                               const ConvertHooks& hooks) {
+  try {
+    return ConvertTo(schema, source, staging, options, hooks);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kExists) throw;
+    throw Error(ErrorCode::kExists, error.file(),
+                error.sentence() + "; " + staging.string() +
+                    " is an addition that was begun and not finished: repeat that one, or remove "
+                    "this folder to give it up");
+  }
 }
 
 bool HasAll(const Manifest& manifest, const Manifest& added) {
@@ -43,17 +81,6 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
   return false;
 }
 
-// The dataset as it will be, held against what was converted.
-NewManifest BeginAdding(const std::filesystem::path& folder, const Manifest& added, bool direct) {
-  NewManifest adding(folder, true, direct);
-  if (adding.manifest().schema != added.schema) {
-    throw Error(ErrorCode::kInvalidArgument, folder.string(),
-                "what was converted has other fields than the dataset; `sluice merge` reconciles "
-                "classes");
-  }
-  return adding;
-}
-
 }  // namespace
 
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
@@ -69,12 +96,19 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   ConvertSource with_classes = source;
   if (with_classes.classes.empty()) with_classes.classes = ClassesOf(before.manifest.schema);
   AppendSummary summary;
-  summary.converted = Convert(with_classes, staging, OptionsOf(before.manifest, options), hooks);
+  std::vector<std::string> warnings;
+  const ConvertOptions own = OptionsOf(before.manifest, options, warnings);
+  summary.converted = ConvertAddition(before.manifest.schema, with_classes, staging, own, hooks);
+  for (const std::string& warning : summary.converted.warnings) {
+    if (warning != DirectRefusal(staging)) warnings.push_back("in what was added: " + warning);
+  }
+  if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
   {
     const StoredDataset added(staging);
     if (goes_on && HasAll(before.manifest, added.manifest)) {  // killed at the very end
       RemoveConversion(staging);
       summary.made = Summarize(before.manifest);
+      summary.made.warnings = std::move(warnings);
       return summary;
     }
     if (std::string file; HoldsAny(before.manifest, added.manifest, file)) {
@@ -82,14 +116,14 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
       throw Error(ErrorCode::kInvalidArgument, folder.string(),
                   "holds these samples already (" + file + ")");
     }
-    NewManifest adding = BeginAdding(folder, added.manifest, options.direct);
+    NewManifest adding(folder, true, options.direct);
     for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {
       const std::string& file = added.manifest.shards[s].file;
       adding.Take(staging / file, SurveyShard(added.Open(s), file));
     }
     summary.made = adding.Finish();
-    if (summary.converted.direct_refused) summary.made.warnings.push_back(DirectRefusal(folder));
   }
+  summary.made.warnings = std::move(warnings);
   RemoveConversion(staging);
   return summary;
 }

@@ -8,6 +8,7 @@
 #include <sluice/version.h>
 
 #include "format/disk/limits.h"
+#include "writer/convert/dataset_folder.h"
 
 namespace sluice {
 
@@ -20,6 +21,7 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
       total_(total) {
   if (hooks.direct) direct_.emplace();
   CreateFolder(folder);
+  lock_ = LockFolder(folder);
   if (!std::filesystem::is_empty(folder)) {
     throw Error(ErrorCode::kExists, folder.string(),
                 "is not empty; name a folder that does not exist yet, or empty this one");
@@ -115,12 +117,14 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
   WriteFile(to, file.bytes(), direct);
 }
 
-std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs) {
+std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
+                       const nlohmann::json& options) {
   nlohmann::json made = {{"by", std::string("sluice ") + command},
                          {"libraries", {{"sluice", kLibraryVersion}}},
                          {"from", nlohmann::json::array()}};
   for (const Id128& id : inputs)
     made["from"].push_back(ToHex(id));
+  if (!options.is_null()) made["options"] = options;
   return made.dump();
 }
 

@@ -3,8 +3,11 @@
 
 #include <optional>
 
+#include <nlohmann/json.hpp>
+
 #include <sluice/dataset_edit.h>
 
+#include "format/disk/file.h"
 #include "writer/edit/stored_dataset.h"
 #include "writer/shard_writer.h"
 
@@ -15,8 +18,9 @@ inline constexpr std::uint64_t kShardBytes = 64'000'000;
 
 class DatasetBuild {
  public:
-  // `folder` is created; Error(kExists) where it holds anything. `total`: samples to come, for the
-  // hooks. Everything given outlives the build.
+  // `folder` is created, and locked until the build goes; Error(kExists) where it holds anything,
+  // kState where another process writes into it. `total`: samples to come, for the hooks.
+  // Everything given outlives the build.
   DatasetBuild(const std::filesystem::path& folder, const std::string& name, const Schema& schema,
                std::uint64_t total, const EditHooks& hooks);
 
@@ -43,6 +47,7 @@ class DatasetBuild {
 
   const std::filesystem::path& folder_;
   const EditHooks& hooks_;
+  FileHandle lock_;
   Manifest manifest_;
   Schema schema_;
   std::optional<DirectBuffer> direct_;  // where shards go past the page cache
@@ -60,7 +65,9 @@ class DatasetBuild {
 void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
                 DirectBuffer* direct);
 
-// "merge" and the like, with the ids of the datasets it was made from.
-std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs);
+// How a dataset was made: "merge" and the like, with the ids of those it was made from and, unless
+// they are null, the options of a conversion that would make such samples, which additions go by.
+std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
+                       const nlohmann::json& options);
 
 }  // namespace sluice

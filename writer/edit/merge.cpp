@@ -1,8 +1,11 @@
+#include <algorithm>
+
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
 #include "format/disk/schema_json.h"
+#include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/label_maps.h"
 
@@ -14,6 +17,22 @@ namespace {
 Id128 MergedId(Id128 id, const Schema& schema) {
   const std::string text = SchemaToJson(schema);
   return Hash128({std::as_bytes(std::span(id.bytes)), AsBytes(text)});
+}
+
+// The first one's options, where the images of all were made alike; else null.
+nlohmann::json CommonOptions(const std::vector<StoredDataset>& datasets) {
+  const auto of_images = [](const StoredDataset& dataset) {
+    nlohmann::json options = OptionsOfMade(dataset.manifest.made);
+    for (const char* other : {"seed", "keep_order", "shard_bytes", "block_samples", "max_pixels"}) {
+      if (options.is_object()) options.erase(other);
+    }
+    return options;
+  };
+  const nlohmann::json first = of_images(datasets[0]);
+  const bool alike =
+      std::all_of(datasets.begin(), datasets.end(),
+                  [&](const StoredDataset& dataset) { return of_images(dataset) == first; });
+  return alike ? OptionsOfMade(datasets[0].manifest.made) : nlohmann::json();
 }
 
 }  // namespace
@@ -54,7 +73,7 @@ EditSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
       build.EndShard();
     }
   }
-  return build.Finish(MadeByEdit("merge", ids));
+  return build.Finish(MadeByEdit("merge", ids, CommonOptions(datasets)));
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/salvage.h"
 
@@ -36,6 +37,14 @@ std::vector<std::string> ShardFiles(const std::filesystem::path& folder) {
     return stem(a) < stem(b);
   });
   return files;
+}
+
+bool HoldsOldManifest(const std::filesystem::path& folder) {
+  const std::filesystem::directory_iterator entries(folder);
+  return std::any_of(begin(entries), end(entries), [](const auto& entry) {
+    const std::string name = entry.path().filename().string();
+    return name.starts_with("manifest-") && name.ends_with(".json");
+  });
 }
 
 Damaged LookAt(const std::filesystem::path& folder) {
@@ -96,6 +105,11 @@ class Repair {
   Repair(const std::filesystem::path& folder, const EditHooks& hooks)
       : folder_(folder), hooks_(hooks), damaged_(LookAt(folder)) {
     report_.manifest_rebuilt = !damaged_.manifest;
+    if (damaged_.manifest || !HoldsOldManifest(folder)) return;
+    report_.made.warnings.emplace_back(
+        "the dataset was added to or repacked (manifest-ID.json lies beside it), and all of its "
+        "shards were taken: those that `sluice append --repack` had replaced hold the same samples "
+        "again");
   }
 
   RepairReport Into(const std::filesystem::path& out) {
@@ -105,7 +119,10 @@ class Repair {
                        damaged_.manifest ? damaged_.manifest->samples : 0, hooks_);
     for (std::size_t s = 0; s < damaged_.files.size(); ++s)
       Mend(s, build);
-    report_.made = build.Finish(MadeByEdit("repair", damaged_.ids));
+    EditSummary made = build.Finish(MadeByEdit("repair", damaged_.ids, Options()));
+    made.warnings.insert(made.warnings.end(), report_.made.warnings.begin(),
+                         report_.made.warnings.end());
+    report_.made = std::move(made);
     return std::move(report_);
   }
 
@@ -124,7 +141,7 @@ class Repair {
       }
       AddShard(SurveyShard(shard, file), manifest);
     }
-    manifest.made = MadeByEdit("repair", damaged_.ids);
+    manifest.made = MadeByEdit("repair", damaged_.ids, Options());
     Id128 id;
     const std::string text = ManifestToJson(manifest, id);
     WriteFile(folder_ / kManifestName, AsBytes(text));
@@ -156,6 +173,11 @@ class Repair {
         return build.Skip(planned.value_or(0));
       }
     }
+    if (const std::string* own = OtherOf(s)) {
+      report_.lost.push_back(
+          {damaged_.files[s], -1, {}, "its samples: what lies there is a copy of " + *own});
+      return build.Skip(*planned);
+    }
     const MappedFile file(path);
     bool begun = false;
     const std::size_t before = report_.lost.size();
@@ -173,6 +195,33 @@ class Repair {
     build.EndShard();
     build.Skip(report_.lost.size() - before);  // samples, but for a line about them all
     ++report_.shards_mended;
+  }
+
+  // The file, itself in its place, that shard `s` is a copy of; nullptr if it is none. (Two that
+  // changed places are saved under each other's names.)
+  const std::string* OtherOf(std::size_t s) const {
+    if (!damaged_.manifest) return nullptr;
+    const std::vector<ManifestShard>& shards = damaged_.manifest->shards;
+    const std::optional<Id128> id = IdOf(s);
+    if (!id || *id == shards[s].id) return nullptr;
+    for (std::size_t other = 0; other < shards.size(); ++other) {
+      if (other != s && shards[other].id == *id && IdOf(other) == id) return &damaged_.files[other];
+    }
+    return nullptr;
+  }
+
+  // What a shard says its id is, where that can be read.
+  std::optional<Id128> IdOf(std::size_t s) const {
+    try {
+      return ShardFile(folder_ / damaged_.files[s], damaged_.schema).id();
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  }
+
+  // Of the conversion, as far as the manifest is there.
+  nlohmann::json Options() const {
+    return damaged_.manifest ? OptionsOfMade(damaged_.manifest->made) : nlohmann::json();
   }
 
   // What can be read of damaged keys is kept, but it need not be right: they have one checksum.

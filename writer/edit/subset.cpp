@@ -7,6 +7,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/random.h"
+#include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 
 namespace sluice {
@@ -130,7 +131,7 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
     }
     first = end;
   }
-  return build.Finish(MadeByEdit("subset", {stored.id}));
+  return build.Finish(MadeByEdit("subset", {stored.id}, OptionsOfMade(stored.manifest.made)));
 }
 
 }  // namespace sluice

@@ -9,6 +9,7 @@
 #include "format/disk/limits.h"
 #include "format/pixels/decode.h"
 #include "writer/block_size.h"
+#include "writer/convert/options.h"
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/encode/jpeg.h"
@@ -145,13 +146,28 @@ class Transcoding {
       }
     }
     TranscodeSummary summary;
-    summary.made = build.Finish(MadeByEdit("transcode", {stored_.id}));
+    summary.made = build.Finish(MadeByEdit("transcode", {stored_.id}, Options()));
     summary.images = images_;
     summary.left_as_they_were = left_;
     return summary;
   }
 
  private:
+  // The conversion's, with the new form.
+  nlohmann::json Options() const {
+    const nlohmann::json made = OptionsOfMade(stored_.manifest.made);
+    if (made.is_null()) return made;
+    ConvertOptions options = OptionsFromJson(made);
+    if (options.image == ImageCodec::kRaw) {
+      options.quality = options_.quality;
+      options.restart_rows = options_.restart_rows;
+      options.subsampling = options_.subsampling;
+    }
+    options.image = options_.image;
+    options.keep = options.keep && options.image != ImageCodec::kRaw;
+    return OptionsToJson(options);
+  }
+
   Outcome Change(const ShardFile& shard, std::uint64_t index, unsigned worker) {
     Outcome outcome;
     outcome.sample = CopySample(shard, index);

@@ -109,12 +109,13 @@ struct AppendSummary {
   EditSummary made;          // of the dataset as it is now
 };
 
-// Converts `source` with the options that the dataset was converted with, and adds its shards: the
-// manifest is replaced by one that names all of them, the old one stays as manifest-ID.json, and
-// whoever has the dataset open goes on undisturbed. Classes must be among the dataset's. The
-// conversion is made in `dataset` + ".append", which goes at the end; an interrupted call goes on
-// from there. `threads`, `on_error`, `max_pixels` and `direct` are taken from `options`, and of a
-// dataset that was not converted everything.
+// Converts `source` with the options that the dataset was converted with (or the datasets it was
+// made from), and adds its shards: the manifest is replaced by one that names all of them, the old
+// one stays as manifest-ID.json, and whoever has the dataset open goes on undisturbed. Classes must
+// be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
+// converted. The conversion is made in `dataset` + ".append", which goes at the end; an interrupted
+// call goes on from there. `threads`, `on_error` and `direct` are taken from `options`, and where
+// nothing tells how the dataset was converted everything, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
