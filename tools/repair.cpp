@@ -75,6 +75,7 @@ int RunRepair(RepairArguments& arguments) {
                 report = RepairDataset(arguments.dataset, arguments.out, hooks);
               });
   if (!done) return cli::kInterrupted;
+  PrintWarnings(arguments.output, report.made);
   PrintReport(arguments, report);
   return report.lost.empty() ? cli::kDone : cli::kSomeLeftOut;
 }

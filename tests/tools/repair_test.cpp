@@ -135,12 +135,65 @@ TEST_CASE("a shard without its end, its header or its table loses no more than i
     CHECK(lost > 0);
     CHECK(lost < animals.keys.size());
   }
+  SECTION("the end of a file, from the middle of a payload in its only block on") {
+    const TemporaryFolder folder;
+    WriteClasses(folder / "source", 3, 80, 60);
+    const std::string data = (folder / "data").string();
+    REQUIRE(Sluice({"convert", (folder / "source").string(), data, "--image", "raw"}).exit_code ==
+            0);
+    std::vector<std::string> payloads;
+    {
+      const Dataset dataset = Dataset::Open(data);
+      REQUIRE(dataset.shards()[0].blocks == 1);
+      for (std::uint64_t i = 0; i < dataset.size(); ++i)
+        payloads.push_back(DamagedAnimals::PixelsOf(dataset[i]));
+    }
+    const std::string shard = data + "/shard-00000.sluice";
+    std::filesystem::resize_file(shard,
+                                 ReadBytes(shard).find(payloads[5]) + payloads[5].size() / 2);
+    const nlohmann::json answer =
+        JsonOf(Sluice({"repair", data, (folder / "mended").string(), "--json"}));
+    CHECK(answer["samples"] == 5);
+    CHECK(answer["lost"].size() == 4);
+    const Dataset mended = Dataset::Open(folder / "mended");
+    for (std::uint64_t i = 0; i < 5; ++i)
+      CHECK(DamagedAnimals::PixelsOf(mended[i]) == payloads[i]);
+  }
   SECTION("a whole shard") {
     std::filesystem::remove(animals.Shard(0));
     const Outcome outcome = Sluice({"repair", animals.data, animals.mended});
     CHECK(outcome.exit_code == 3);
     CHECK(Dataset::Open(animals.mended).size() == Dataset::Open(animals.data).shards()[1].samples);
   }
+}
+
+TEST_CASE(
+    "a shard that another one was copied over is lost, and two that changed places are saved") {
+  DamagedAnimals animals;
+  const std::string first = ReadBytes(animals.Shard(0));
+  const std::string second = ReadBytes(animals.Shard(1));
+  SECTION("a copy of the second") {
+    WriteBytes(animals.Shard(0), second);
+    const Outcome outcome = Sluice({"repair", animals.data, animals.mended});
+    CHECK(outcome.exit_code == 3);
+    CHECK(outcome.out.find("what lies there is a copy of shard-00001.sluice") != std::string::npos);
+    CHECK(Dataset::Open(animals.mended).size() == Dataset::Open(animals.data).shards()[1].samples);
+  }
+  SECTION("each in the other's place") {
+    WriteBytes(animals.Shard(0), second);
+    WriteBytes(animals.Shard(1), first);
+    CHECK(Sluice({"repair", animals.data, animals.mended}).exit_code == 0);
+    CHECK(Dataset::Open(animals.mended).size() == animals.keys.size());
+  }
+}
+
+TEST_CASE("a dataset that was repacked and lost its manifest is mended with a warning") {
+  DamagedAnimals animals;
+  REQUIRE(Sluice({"append", "--repack", animals.data}).exit_code == 0);
+  WriteBytes(animals.data + "/manifest.json", "{");
+  const Outcome outcome = Sluice({"repair", animals.data, animals.mended});
+  CHECK(outcome.exit_code == 0);
+  CHECK(outcome.err.find("hold the same samples again") != std::string::npos);
 }
 
 TEST_CASE("1000 random damages cost no sample that is whole", "[slow]") {

@@ -1,7 +1,9 @@
 #include "writer/edit/salvage.h"
 
 #include <algorithm>
+#include <cstddef>
 
+#include "format/disk/checksum.h"
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
 #include "writer/edit/stored_dataset.h"
@@ -13,16 +15,36 @@ namespace {
 struct FoundBlock {
   std::uint64_t offset = 0;
   BlockHeader header;
+  Bytes bytes;
   bool whole_table = false;
 };
 
-// The blocks of the shard that most blocks belong to, in their order.
-std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
+// The block that begins there and that the file ends inside of, with zeros for what is missing;
+// empty if there is none.
+std::vector<std::byte> CutBlock(Bytes rest) {
+  if (rest.size() < sizeof(BlockHeader)) return {};
+  const auto header = LoadAt<BlockHeader>(rest, 0);
+  const std::uint64_t checksum = Hash64(rest.first(offsetof(BlockHeader, header_checksum)));
+  if (header.magic != BlockHeader::kMagic || header.header_checksum != checksum ||
+      header.bytes <= rest.size() || header.bytes > kMaxShardBytes) {
+    return {};
+  }
+  std::vector<std::byte> block(rest.begin(), rest.end());
+  block.resize(header.bytes);
+  return block;
+}
+
+// The blocks of the shard that most blocks belong to, in their order. `cut` becomes the memory of
+// the last one, where the file ends inside of it.
+std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout,
+                                   std::vector<std::byte>& cut) {
   std::vector<FoundBlock> blocks;
-  for (std::uint64_t at = 0; at + kPageBytes <= file.size(); at += kPageBytes) {
+  for (std::uint64_t at = 0; at < file.size(); at += kPageBytes) {
     FoundBlock found;
     found.offset = at;
-    const Bytes rest = file.subspan(at);
+    Bytes rest = file.subspan(at);
+    std::vector<std::byte> padded = CutBlock(rest);
+    if (!padded.empty()) rest = padded;
     if (BlockView::ParseHeader(rest, found.header) != nullptr) continue;
     const BlockHeader& header = found.header;
     if (header.row_bytes != layout.row_bytes() || header.bytes > rest.size() ||
@@ -34,7 +56,9 @@ std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
                             header.number <= blocks.back().header.number)) {
       continue;
     }
+    found.bytes = rest.first(header.bytes);
     found.whole_table = BlockView(rest, header).VerifyTable() == nullptr;
+    if (!padded.empty()) cut = std::move(padded);  // which stays where it is
     blocks.push_back(found);
     // A block may hold what looks like one; one whose table is damaged is still as long as it says.
     at += AlignUp(header.bytes, kPageBytes) - kPageBytes;
@@ -73,7 +97,8 @@ Salvage SalvageShard(Bytes file, const std::string& name, const Schema& schema,
                      const std::function<void(const Salvage&, EncodedSample&&)>& take,
                      std::vector<LostSample>& lost) {
   const RowLayout layout(schema);
-  const std::vector<FoundBlock> blocks = FindBlocks(file, layout);
+  std::vector<std::byte> cut;
+  const std::vector<FoundBlock> blocks = FindBlocks(file, layout, cut);
   Salvage salvage;
   if (blocks.empty()) {
     lost.push_back({name, -1, {}, "no block can be found in it"});
@@ -99,7 +124,7 @@ Salvage SalvageShard(Bytes file, const std::string& name, const Schema& schema,
       lose_until(std::min(next + block.header.count, samples), "the table of its block is damaged");
       continue;
     }
-    const BlockView view(file.subspan(block.offset), block.header);
+    const BlockView view(block.bytes, block.header);
     for (std::uint32_t row = 0; row < view.count(); ++row, ++next) {
       EncodedSample sample;
       sample.key = key_of(next);
