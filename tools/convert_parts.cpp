@@ -90,7 +90,13 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
   if (split.empty()) return {{"", source}};
   std::vector<ConvertPart> parts;
   double begin = 0;
+  double least = 1;
+  std::size_t smallest = 0;
   for (const auto& [name, fraction] : ParseSplit(split)) {
+    if (fraction < least) {
+      least = fraction;
+      smallest = parts.size();
+    }
     ConvertPart part{name, source};
     part.source.split_begin = begin;
     begin += fraction;
@@ -98,6 +104,11 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
     part.source.split_end = begin;
     part.source.split_seed = seed;
     parts.push_back(std::move(part));
+  }
+  // One that gets nothing is found now, and not when the others have been converted. (A list that
+  // an earlier run has left is read later; that run has got beyond this.)
+  if (!source.paths.empty() || source.kind != ConvertSource::Kind::kPaths) {
+    FindClasses(parts[smallest].source, threads, stop);
   }
   return parts;
 }

@@ -32,6 +32,8 @@ std::string Safe(const std::string& key) {
     if (name.size() > kMostBytes) name.resize(kMostBytes);
     safe /= name == ".." ? "__" : name;
   }
+  constexpr std::size_t kMostPathBytes = 1500;  // the folder's own path comes before it
+  if (safe.native().size() > kMostPathBytes) safe = safe.filename();
   return safe.empty() ? "sample" : safe.native();
 }
 
@@ -39,23 +41,22 @@ std::string Safe(const std::string& key) {
 
 std::string ExportNames::NameFor(const std::string& key, const std::string& ending) {
   std::filesystem::path path = Safe(key);
-  if (LiesInFile(path)) {  // then it cannot be a folder for this one
-    std::string flat = path.native();
-    std::replace(flat.begin(), flat.end(), '/', '_');
-    path = flat;
-  }
-  const std::string stem = (path.parent_path() / path.stem()).native();
+  std::string stem = (path.parent_path() / path.stem()).native();
   // ".jpeg" and ".JPG" are as good as ".jpg": such names stay.
   std::string own = path.extension().native();
   for (char& letter : own)
     letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
   const bool same = own == ending || (ending == ".jpg" && (own == ".jpeg" || own == ".jpe"));
   std::string name = same ? path.native() : stem + ending;
+  if (LiesInFile(path)) {  // then that cannot be a folder for this one
+    for (std::string* one : {&stem, &name})
+      std::replace(one->begin(), one->end(), '/', '_');
+  }
   for (int number = 1; folders_.count(name) > 0 || !taken_.insert(name).second; ++number) {
     name = stem;
     name.append("-").append(std::to_string(number)).append(ending);
   }
-  for (path = path.parent_path(); !path.empty(); path = path.parent_path())
+  for (path = std::filesystem::path(name).parent_path(); !path.empty(); path = path.parent_path())
     folders_.insert(path.native());
   return name;
 }

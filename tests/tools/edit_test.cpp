@@ -258,7 +258,8 @@ TEST_CASE("convert does not write its shards over those of a dataset that was ch
   REQUIRE(Sluice({"append", "--repack", data}).exit_code == 0);
   // Nobody needs the old order any more, and its names become free.
   std::set<std::string> used = {"manifest.json", "plan.json", "skipped.tsv"};
-  for (const ShardSummary& shard : Dataset::Open(data).shards())
+  const Dataset repacked = Dataset::Open(data);
+  for (const ShardSummary& shard : repacked.shards())
     used.insert(shard.file);
   for (const auto& entry : std::filesystem::directory_iterator(data)) {
     if (used.count(entry.path().filename().string()) == 0) std::filesystem::remove(entry.path());

@@ -116,7 +116,9 @@ TEST_CASE("export writes fields of every kind, and no name leads out of its fold
                                "5.0,6.0]]\",\"one, \"\"two\"\"\nthree\",sound/a/x.bin,-5\n"));
 }
 
-TEST_CASE("keys of which one would be a file and another one's folder are both written") {
+TEST_CASE(
+    "keys of which one would be a file and another one's folder, and very long ones, are all "
+    "written") {
   const TemporaryFolder folder;
   const auto at = [&](const std::string& name) { return (folder / name).string(); };
   const std::vector<std::uint8_t> pixels(3, 9);
@@ -137,6 +139,10 @@ TEST_CASE("keys of which one would be a file and another one's folder are both w
     return found;
   };
   CHECK(files("a", {"x.png", "x.png/y/z"}) == std::set<std::string>{"x.png", "x.png_y_z.png"});
+  std::string deep = "end.png";
+  for (int i = 0; i < 30; ++i)
+    deep = std::string(150, 'd') + "/" + deep;
+  CHECK(files("c", {deep, "end"}) == std::set<std::string>{"end.png", "end-1.png"});
   CHECK(files("b", {"x.png/y/z", "x.png", "x.png/y.png"}) ==
         std::set<std::string>{"x.png/y/z.png", "x-1.png", "x.png/y.png"});
 }

@@ -57,6 +57,17 @@ TEST_CASE("a split gives each part its share of every class, all together everyt
   CHECK(KeysOf(folder / "other/val") != KeysOf(folder / "data/val"));
 }
 
+TEST_CASE("a part that would get no image is found before the others are converted") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  WriteClasses(at("source"), 3, 20, 16);
+  const Outcome outcome =
+      Sluice({"convert", at("source"), at("data"), "--split", "train=0.95,val=0.05"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("too few images for a part"));
+  CHECK_FALSE(std::filesystem::exists(folder / "data"));
+}
+
 TEST_CASE("several folders become a dataset each, and number their classes alike") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
