@@ -47,7 +47,7 @@ bool IsSound(const std::filesystem::path& path, const Schema& schema) {
 
 }  // namespace
 
-TEST_CASE("a change of any single byte of a shard is noticed") {
+TEST_CASE("a change of any single byte of a shard is noticed", "[no-tsan]") {
   const test::ExampleDataset dataset = test::VariedExample();
   const std::size_t which = GENERATE(std::size_t{1}, std::size_t{2});
   const std::vector<std::byte>& bytes = dataset.shards[which].bytes;

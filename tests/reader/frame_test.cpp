@@ -131,7 +131,7 @@ TEST_CASE("sine and cosine agree with the C library") {
   }
 }
 
-TEST_CASE("Flips and quarter turns are those of the picture, in any order") {
+TEST_CASE("Flips and quarter turns are those of the picture, in any order", "[no-tsan]") {
   const Grid picture = Numbered(7, 4, 3);
   CHECK(Seen(FrameOf({VerticalFlip{1}}, picture, 0), picture) == Mirrored(picture, false));
   CHECK(Seen(FrameOf({VerticalFlip{1}, HorizontalFlip{1}}, picture, 0), picture) ==
@@ -182,7 +182,8 @@ TEST_CASE("Planes and masks are turned as interleaved pixels are") {
   }
 }
 
-TEST_CASE("A random crop's border reflects the picture or has its colour, at every offset alike") {
+TEST_CASE("A random crop's border reflects the picture or has its colour, at every offset alike",
+          "[no-tsan]") {
   const Grid picture = Numbered(9, 8);
   for (const bool reflect : {true, false}) {
     RandomCrop crop(8, 3, reflect ? Border::kReflect : Border::kConstant);
@@ -219,7 +220,8 @@ TEST_CASE("Reflection goes on where the picture is smaller than its border") {
         std::vector<std::uint8_t>(25, 0));
 }
 
-TEST_CASE("A random translation moves by every number of pixels as often, and keeps the size") {
+TEST_CASE("A random translation moves by every number of pixels as often, and keeps the size",
+          "[no-tsan]") {
   const Grid picture = Numbered(8, 6);
   int counts[9] = {};
   for (std::uint64_t p = 0; p < 3600; ++p) {

@@ -135,7 +135,8 @@ TEST_CASE("Blocks that are dropped leave the page cache") {
   CHECK(CachedBytes(dataset) <= dataset.shards()[0].bytes / 2);
 }
 
-TEST_CASE("The loader's own memory stays under the bound, whatever kind of file it meets") {
+TEST_CASE("The loader's own memory stays under the bound, whatever kind of file it meets",
+          "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "kinds";
   {

@@ -117,7 +117,7 @@ TEST_CASE("Consecutive epochs have nothing to do with each other") {
   }
 }
 
-TEST_CASE("With equal blocks, every sample is equally likely at every position") {
+TEST_CASE("With equal blocks, every sample is equally likely at every position", "[no-tsan]") {
   // 12 blocks of 3 samples in 3 lanes.
   const DatasetShape shape({{18, 6, 3, 1800}, {18, 6, 3, 1800}});
   constexpr std::size_t kN = 36;

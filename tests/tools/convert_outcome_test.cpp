@@ -4,6 +4,7 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
+#include "tests/instrumented.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
@@ -226,7 +227,7 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
   // again, with twice the work.
   for (int pictures = 40;; pictures *= 2) {
     const Folders folders;
-    WriteJpeg(folders / "0.jpg", MakePicture(450, 450));
+    WriteJpeg(folders / "0.jpg", kInstrumented ? MakePicture(90, 90) : MakePicture(450, 450));
     for (int i = 1; i < pictures; ++i)
       std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
     const Words words = {"convert", folders.source, folders.data, "--threads",    "1",  "--image",
@@ -265,7 +266,8 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
 TEST_CASE("a second interrupt ends a conversion at once") {
   const Folders folders;
   // A picture is finished before a stop is looked at, so each takes long: no detail, many pixels.
-  Picture grey{3000, 3000, 1, {}};
+  const std::uint32_t side = kInstrumented ? 1500 : 3000;
+  Picture grey{side, side, 1, {}};
   grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);
   WriteJpeg(folders / "0.jpg", grey);
   for (int i = 1; i < 6; ++i)
@@ -275,7 +277,7 @@ TEST_CASE("a second interrupt ends a conversion at once") {
   for (int attempt = 0; attempt < 5 && outcome.signal == 0; ++attempt) {
     const std::string data = folders.data + std::to_string(attempt);
     Running running(SLUICE_COMMAND, {"convert", folders.source, data, "--threads", "1", "--image",
-                                     "raw", "--size", "6000"});
+                                     "raw", "--size", std::to_string(2 * side)});
     bool sent = false;
     outcome = running.Wait([&](const Outcome&) {
       if (!sent && !std::filesystem::exists(data + "/plan.json")) return;

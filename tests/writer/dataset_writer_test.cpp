@@ -305,7 +305,7 @@ TEST_CASE("what does not fit the schema is refused, and the writer goes on") {
   CHECK(ReadDataset(folder / "data").samples.size() == 1);
 }
 
-TEST_CASE("keys and payloads beyond the limits are refused, and the writer goes on") {
+TEST_CASE("keys and payloads beyond the limits are refused, and the writer goes on", "[no-tsan]") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", BytesOnly(), {"x", 1'000'000, 1});
   SampleBuilder sample = writer.NewSample(std::string(65'536, 'k'));
@@ -332,7 +332,7 @@ TEST_CASE("an image of more pixels than a reader takes is refused, however few i
         }) == ErrorCode::kLimit);
 }
 
-TEST_CASE("fields that together pass a shard's maximum are refused") {
+TEST_CASE("fields that together pass a shard's maximum are refused", "[no-tsan]") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", {{Field::Bytes("a"), Field::Bytes("b")}});
   SampleBuilder sample = writer.NewSample("both");

@@ -166,7 +166,7 @@ TEST_CASE("fit decides what becomes of another aspect ratio") {
   CHECK(pad.at(45, 30)[1] > 200);
 }
 
-TEST_CASE("downscaling is anti-aliased at every scale") {
+TEST_CASE("downscaling is anti-aliased at every scale", "[no-tsan]") {
   const Picture smooth = Smooth(960, 640);
   for (const std::uint32_t k : {2U, 3U, 4U, 5U, 8U, 16U, 20U}) {
     INFO("by " << k);
@@ -232,7 +232,7 @@ TEST_CASE("channels 1 stores grey JPEGs") {
   CHECK(HeaderOf(image.bytes).components == 1);
 }
 
-TEST_CASE("shard_bytes sets the size that shards are planned for") {
+TEST_CASE("shard_bytes sets the size that shards are planned for", "[no-tsan]") {
   const TemporaryFolder folder;
   for (int i = 0; i < 40; ++i) {
     WriteSource(folder / "source" / std::to_string(i),
@@ -250,7 +250,8 @@ TEST_CASE("shard_bytes sets the size that shards are planned for") {
   CHECK(Convert(folder / "source", folder / "large", options).shards == 1);
 }
 
-TEST_CASE("block_samples sets the samples in a block, 0 a power of two for about 512 KiB") {
+TEST_CASE("block_samples sets the samples in a block, 0 a power of two for about 512 KiB",
+          "[no-tsan]") {
   const TemporaryFolder folder;
   for (int i = 0; i < 40; ++i) {
     WriteSource(folder / "source" / std::to_string(i),

@@ -93,7 +93,7 @@ TEST_CASE("the same bytes for 1, 2 and 7 threads") {
   CHECK(Convert(folder / "source", folder / "1", options).bytes_out == bytes);
 }
 
-TEST_CASE("sources and dataset may lie anywhere") {
+TEST_CASE("sources and dataset may lie anywhere", "[no-tsan]") {
   const TemporaryFolder folder;
   WriteMixed(folder / "source");
   Convert(folder / "source", folder / "data", SmallShards());
@@ -348,7 +348,7 @@ TEST_CASE("a source folder that goes away ends the conversion, which goes on onc
   CHECK(ContentsOf(folder / "data") == ContentsOf(folder / "expected"));
 }
 
-TEST_CASE("a planned shard that turns out too large is split") {
+TEST_CASE("a planned shard that turns out too large is split", "[no-tsan]") {
   const TemporaryFolder folder;
   WriteTinyThenLarge(folder / "source", 5);
   const ConvertSummary summary = Convert(folder / "source", folder / "data", RawInOrder());

@@ -132,7 +132,8 @@ Picture Rings(std::uint32_t width, std::uint32_t height, std::uint32_t channels 
 
 }  // namespace
 
-TEST_CASE("a resized JPEG is within 42 dB of an accurate decode and a triangle filter") {
+TEST_CASE("a resized JPEG is within 42 dB of an accurate decode and a triangle filter",
+          "[no-tsan]") {
   for (const auto& [width, height] : {std::pair{640U, 480U}, {517U, 389U}, {251U, 600U}}) {
     const Picture picture = Rings(width, height);
     for (const bool subsample : {false, true}) {
@@ -167,7 +168,7 @@ TEST_CASE("the same holds for other samplings, codings and colours") {
   CHECK(PsnrOf(MakeJpeg(picture), Resized(picture, 90, 67), 1) >= kLeastPsnr);
 }
 
-TEST_CASE("the same holds for crop, stretch and pad, however the axes differ") {
+TEST_CASE("the same holds for crop, stretch and pad, however the axes differ", "[no-tsan]") {
   const Picture picture = Rings(601, 399);
   const FileBytes file = MakeJpeg(picture);
   for (const Fit fit : {Fit::kCrop, Fit::kStretch, Fit::kPad}) {
