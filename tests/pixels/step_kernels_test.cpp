@@ -88,6 +88,30 @@ TEST_CASE("Blending kernels give Pillow's values in every set") {
   }
 }
 
+TEST_CASE("Greys, inverted values and masked bits are those of each value in every set") {
+  CheckEverySet(
+      [](const Kernels& set, std::uint8_t* data, std::size_t count) { set.grey_rgb(data, count); },
+      [](const std::vector<std::uint8_t>& before, std::size_t i) {
+        return GreyOf(&before[i / 3 * 3]);
+      });
+  for (const int least : {0, 1, 100, 128, 255}) {
+    CheckEverySet(
+        [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
+          set.invert_from(data, 3 * count, static_cast<std::uint8_t>(least));
+        },
+        [&](const std::vector<std::uint8_t>& before, std::size_t i) {
+          return before[i] < least ? int{before[i]} : 255 - before[i];
+        });
+  }
+  for (const int mask : {0x80, 0xF0, 0xFF}) {
+    CheckEverySet(
+        [&](const Kernels& set, std::uint8_t* data, std::size_t count) {
+          set.mask_bits(data, 3 * count, static_cast<std::uint8_t>(mask));
+        },
+        [&](const std::vector<std::uint8_t>& before, std::size_t i) { return before[i] & mask; });
+  }
+}
+
 TEST_CASE("The sum of greys is that of each pixel's in every set") {
   for (const std::size_t count : kCounts) {
     const std::vector<std::uint8_t> rgb = RandomValues(3 * count, count);

@@ -126,6 +126,12 @@ struct Kernels {
   std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
   // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.
   void (*turn_hue_rgb)(std::uint8_t* rgb, std::size_t count, float sixths);
+  // Interleaved pixels become their greys (GreyOf).
+  void (*grey_rgb)(std::uint8_t* rgb, std::size_t count);
+  // Values from `least` on become 255 less themselves.
+  void (*invert_from)(std::uint8_t* data, std::size_t count, std::uint8_t least);
+  // Of each value the bits that the mask has.
+  void (*mask_bits)(std::uint8_t* data, std::size_t count, std::uint8_t mask);
   // out[i] = (sum over t of line[i + t * step] * weights[t] + 256) >> 9; weights are in 1/65536,
   // and values those of 8 bits, in 16 so that they need no widening each time.
   void (*blur_columns)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,

@@ -19,5 +19,5 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, UnpackRow,    MakeWeights, SumLines,
                       Transpose,       LineToRgb,     LineToPlanes, JoinRgb,     SplitRgb,
                       MirrorRgb,       BlendWith,     BlendLines,   SaturateRgb, SumGreyRgb,
-                      TurnHueRgb,      BlurColumns,   BlurLine,     ToFloats,    ToHalves,
-                      ToBFloats,       kRoundsFast};
+                      TurnHueRgb,      GreyRgb,       InvertFrom,   MaskBits,    BlurColumns,
+                      BlurLine,        ToFloats,      ToHalves,     ToBFloats,   kRoundsFast};

@@ -77,6 +77,27 @@ void TurnHueRgb(std::uint8_t* rgb, std::size_t count, float sixths) {
   });
 }
 
+void GreyRgb(std::uint8_t* rgb, std::size_t count) {
+  ChangeRuns(rgb, count, [](RgbRun& run) {
+    for (std::size_t i = 0; i < kRun; ++i) {
+      const auto grey = static_cast<std::uint8_t>(GreyValue(run.r[i], run.g[i], run.b[i]));
+      run.r[i] = run.g[i] = run.b[i] = grey;
+    }
+  });
+}
+
+void InvertFrom(std::uint8_t* data, std::size_t count, std::uint8_t least) {
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint8_t turned = data[i] >= least ? 255 : 0;
+    data[i] = data[i] ^ turned;
+  }
+}
+
+void MaskBits(std::uint8_t* data, std::size_t count, std::uint8_t mask) {
+  for (std::size_t i = 0; i < count; ++i)
+    data[i] = data[i] & mask;
+}
+
 constexpr std::size_t kSums = 32;  // that are made together, in registers
 
 // sums[i] of `count` values of each line, kSums at the most; a constant count becomes vectors.

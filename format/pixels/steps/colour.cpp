@@ -4,7 +4,6 @@
 #include <array>
 #include <numeric>
 
-#include "format/pixels/grey.h"
 #include "format/pixels/kernels/kernels.h"
 
 namespace sluice {
@@ -58,26 +57,21 @@ void AdjustHue(const Pixels& pixels, float turns) noexcept {
 
 void MakeGrey(const Pixels& pixels) noexcept {
   if (pixels.channels != 3) return;
-  for (std::size_t i = 0; i < pixels.bytes(); i += 3)
-    std::fill_n(pixels.data + i, 3, GreyOf(pixels.data + i));
+  kernels::Chosen().grey_rgb(pixels.data, pixels.bytes() / 3);
 }
 
 void InvertPixels(const Pixels& pixels) noexcept {
-  for (std::size_t i = 0; i < pixels.bytes(); ++i)
-    pixels.data[i] = static_cast<std::uint8_t>(255 - pixels.data[i]);
+  kernels::Chosen().invert_from(pixels.data, pixels.bytes(), 0);
 }
 
 void SolarizePixels(const Pixels& pixels, unsigned threshold) noexcept {
-  for (std::size_t i = 0; i < pixels.bytes(); ++i) {
-    const std::uint8_t v = pixels.data[i];
-    pixels.data[i] = v < threshold ? v : static_cast<std::uint8_t>(255 - v);
-  }
+  if (threshold > 255) return;
+  kernels::Chosen().invert_from(pixels.data, pixels.bytes(), static_cast<std::uint8_t>(threshold));
 }
 
 void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept {
-  const auto mask = static_cast<std::uint8_t>(0xFF00U >> bits);
-  for (std::size_t i = 0; i < pixels.bytes(); ++i)
-    pixels.data[i] = pixels.data[i] & mask;
+  kernels::Chosen().mask_bits(pixels.data, pixels.bytes(),
+                              static_cast<std::uint8_t>(0xFF00U >> bits));
 }
 
 void EqualizePixels(const Pixels& pixels) noexcept {
