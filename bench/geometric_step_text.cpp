@@ -30,6 +30,24 @@ Step Sized(std::string value) {
   return step;
 }
 
+// "S", "S/LOW/HIGH" (shares of the area), "S/LOW/HIGH/LOW/HIGH" (and ratios), with ":area".
+Transform RandomResized(const std::string& name, std::string value) {
+  const bool area = TakeWord(value, "area");
+  const std::size_t slash = value.find('/');
+  auto step = Sized<RandomResizedCrop>(value.substr(0, slash));
+  if (area) step.filter = Filter::kArea;
+  if (slash == std::string::npos) return step;
+  const std::vector<double> numbers = StepNumbers(name, value.substr(slash + 1), 2, 4, 256);
+  if (numbers.size() == 3) throw UsageError("\"rrc\" takes a least and a largest ratio");
+  step.min_scale = numbers[0];
+  step.max_scale = numbers[1];
+  if (numbers.size() > 2) {
+    step.min_ratio = numbers[2];
+    step.max_ratio = numbers[3];
+  }
+  return step;
+}
+
 Transform ShortSide(std::string value) {
   ResizeShortSide step;
   if (TakeWord(value, "area")) step.filter = Filter::kArea;
@@ -82,7 +100,7 @@ Transform Affine(const std::string& name, const std::string& value) {
 }  // namespace
 
 std::optional<Transform> ParseGeometricStep(const std::string& name, const std::string& value) {
-  if (name == "rrc") return Sized<RandomResizedCrop>(value);
+  if (name == "rrc") return RandomResized(name, value);
   if (name == "resize") return Sized<Resize>(value);
   if (name == "crc") return Sized<CenterResizedCrop>(value);
   if (name == "short") return ShortSide(value);

@@ -20,7 +20,7 @@ Transform Jitter(const std::string& name, const std::string& value) {
 Transform Blur(const std::string& name, const std::string& value) {
   const std::vector<double> numbers = StepNumbers(name, value, 1, 3, 1000);
   GaussianBlur blur;
-  blur.kernel = static_cast<std::uint32_t>(numbers[0]);
+  blur.kernel = WholeNumber(name, numbers[0]);
   if (numbers.size() > 1) blur.min_sigma = blur.max_sigma = numbers[1];
   if (numbers.size() > 2) blur.max_sigma = numbers[2];
   return blur;
@@ -32,10 +32,23 @@ Transform Augment(const std::string& name, const std::string& value) {
   if (numbers.size() == 1) throw UsageError("\"randaug\" takes operations and their magnitude");
   RandAugment step;
   if (numbers.size() > 1) {
-    step.operations = static_cast<unsigned>(numbers[0]);
-    step.magnitude = static_cast<unsigned>(numbers[1]);
+    step.operations = WholeNumber(name, numbers[0]);
+    step.magnitude = WholeNumber(name, numbers[1]);
   }
-  if (numbers.size() > 2) step.bins = static_cast<unsigned>(numbers[2]);
+  if (numbers.size() > 2) step.bins = WholeNumber(name, numbers[2]);
+  return step;
+}
+
+// "erase", "erase:P" or "erase:P/LOW/HIGH", shares of the area.
+Transform Erase(const std::string& name, const std::string& value) {
+  const std::vector<double> numbers = StepNumbers(name, value, 0, 3, 1);
+  if (numbers.size() == 2) throw UsageError("\"erase\" takes a least and a largest share");
+  RandomErasing step;
+  if (!numbers.empty()) step.probability = numbers[0];
+  if (numbers.size() > 2) {
+    step.min_scale = numbers[1];
+    step.max_scale = numbers[2];
+  }
   return step;
 }
 
@@ -68,7 +81,7 @@ std::optional<Transform> ParsePixelStep(const std::string& name, const std::stri
   if (name == "autocontrast") return StepWithChance<AutoContrast>(name, value);
   if (name == "invert") return StepWithChance<Invert>(name, value);
   if (name == "sharpness") return AdjustSharpness{StepNumbers(name, value, 1, 1, 1000)[0]};
-  if (name == "erase") return StepWithChance<RandomErasing>(name, value);
+  if (name == "erase") return Erase(name, value);
   if (name == "randaug") return Augment(name, value);
   if (name == "trivialaug") return StepWithChance<TrivialAugmentWide>(name, value);
   if (name == "normalize") return Normalized(value);

@@ -1,6 +1,7 @@
 #include "bench/step_numbers.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tools/cli/quantity.h"
 
@@ -23,6 +24,14 @@ std::vector<double> StepNumbers(const std::string& name, const std::string& valu
                           std::to_string(most) + " numbers, separated by /");
   }
   return numbers;
+}
+
+unsigned WholeNumber(const std::string& name, double number) {
+  if (number != std::floor(number)) {
+    throw cli::UsageError("\"" + name + "\" takes a whole number, and " +
+                          cli::Format("%g", number) + " is none");
+  }
+  return static_cast<unsigned>(number);
 }
 
 }  // namespace sluice::bench

@@ -12,6 +12,9 @@ namespace sluice::bench {
 std::vector<double> StepNumbers(const std::string& name, const std::string& value,
                                 std::size_t least, std::size_t most, double high, double low = 0);
 
+// One of them that counts something. Throws where it is not whole.
+unsigned WholeNumber(const std::string& name, double number);
+
 // The same of a step with nothing but a probability, "name" or "name:P".
 template <class Step>
 Step StepWithChance(const std::string& name, const std::string& value) {

@@ -12,18 +12,41 @@ namespace sluice::bench {
 using cli::UsageError;
 
 const char* const kTransformHelp =
-    "steps joined by commas, or none. Geometry: rrc:S\n(random-resized-crop), resize:S, short:N "
-    "(shorter\nside), crc:S (centred crop of 224/256, resized; :area\nbehind a resize: by that "
-    "filter), center:S, crop:S+P\n(random crop, P pixels of padding; :reflect),\ntranslate:P "
-    "(:reflect), flip, vflip, turns (by\nquarters), affine:DEG/SHIFT/SCALE/SCALE/SHEAR; S is\nN or "
-    "WxH. Pixels: jitter:B/C/S/H, gray:P, blur:K/S,\nsolarize:T, posterize:B, equalize, "
-    "autocontrast,\ninvert, sharpness:F, randaug:N/M, trivialaug, erase:P,\nnormalize, "
-    "normalize:f16 or :bf16 (ImageNet's mean\nand deviation). Batches: onehot:SMOOTHING, "
-    "mixup:ALPHA,\ncutmix:ALPHA. Default: none where all images have one\nsize, else rrc:224";
+    "steps joined by commas, or none. Geometry: rrc:S\n(random-resized-crop; rrc:S/LOW/HIGH: of "
+    "such "
+    "shares of\nthe area), resize:S, short:N (shorter side), crc:S\n(centred crop of 224/256, "
+    "resized; :area behind a\nresize: by that filter), center:S, crop:S+P (random\ncrop, P pixels "
+    "of "
+    "padding; :reflect), translate:P\n(:reflect), flip, vflip, turns (by quarters),\n"
+    "affine:DEG/SHIFT/SCALE/SCALE/SHEAR; S is N or WxH.\nPixels: jitter:B/C/S/H, gray:P, blur:K/S, "
+    "solarize:T,\nposterize:B, equalize, autocontrast, invert,\nsharpness:F, randaug:N/M, "
+    "trivialaug, "
+    "erase:P/LOW/HIGH,\nnormalize, normalize:f16 or :bf16 (ImageNet's mean and\ndeviation). "
+    "Batches: "
+    "onehot:SMOOTHING, mixup:ALPHA,\ncutmix:ALPHA. @P behind a step takes it with probability\nP: "
+    "blur:23/0.1/2@0.5. Default: none where all images\nhave one size, else rrc:224";
 
 namespace {
 
+void SetProbability(const std::string& step, const std::string& text, Transform& transform) {
+  const double probability = cli::ParseNumber(text, 1);
+  std::visit(
+      [&]<class T>(T& op) {
+        if constexpr (requires { op.probability; }) {
+          op.probability = probability;
+        } else {
+          throw UsageError("\"" + step + "\" has no probability, so that no @ can follow it");
+        }
+      },
+      transform);
+}
+
 Transform ParseStep(const std::string& step) {
+  if (const std::size_t at = step.find('@'); at != std::string::npos) {
+    Transform transform = ParseStep(step.substr(0, at));
+    SetProbability(step.substr(0, at), step.substr(at + 1), transform);
+    return transform;
+  }
   const std::size_t colon = step.find(':');
   const std::string name = step.substr(0, colon);
   const std::string value = colon == std::string::npos ? "" : step.substr(colon + 1);

@@ -100,6 +100,28 @@ TEST_CASE("augmentations and steps for batches are read with their numbers") {
   CHECK(std::get<CutMix>(steps[9]).probability == 0.5);
 }
 
+TEST_CASE("a step's probability is read behind it, and shares and ratios of crops") {
+  const Pipeline steps = ParseTransform(
+      "rrc:224/0.2/0.9,rrc:64x32/0.25/1/0.5/2:area,jitter:0.4/0.4/0.2/0.1@0.8,blur:23/0.1/2@0.5,"
+      "solarize:100@0.2,flip@0.3,erase:0.5/0.1/0.2,mixup:0.8@0.25");
+  REQUIRE(steps.size() == 8);
+  const auto first = std::get<RandomResizedCrop>(steps[0]);
+  CHECK((first.width == 224 && first.min_scale == 0.2 && first.max_scale == 0.9 &&
+         first.min_ratio == 3.0 / 4 && first.filter == Filter::kTriangle));
+  const auto second = std::get<RandomResizedCrop>(steps[1]);
+  CHECK((second.height == 32 && second.max_scale == 1 && second.min_ratio == 0.5 &&
+         second.max_ratio == 2 && second.filter == Filter::kArea));
+  CHECK(std::get<ColorJitter>(steps[2]).probability == 0.8);
+  CHECK(std::get<ColorJitter>(steps[2]).hue == 0.1);
+  CHECK(std::get<GaussianBlur>(steps[3]).probability == 0.5);
+  CHECK(std::get<GaussianBlur>(steps[3]).max_sigma == 2);
+  CHECK(std::get<Solarize>(steps[4]).probability == 0.2);
+  CHECK(std::get<Solarize>(steps[4]).threshold == 100);
+  CHECK(std::get<HorizontalFlip>(steps[5]).probability == 0.3);
+  CHECK(std::get<RandomErasing>(steps[6]).max_scale == 0.2);
+  CHECK(std::get<MixUp>(steps[7]).probability == 0.25);
+}
+
 TEST_CASE("sizes by epoch are read in their order") {
   CHECK(bench::ParseSizes("160") == std::vector<OutputSize>{{0, 160, 160}});
   CHECK(bench::ParseSizes("160x120,192@16") ==
@@ -145,7 +167,19 @@ TEST_CASE("what is no transform is refused") {
                            "affine:1/2/3",
                            "randaug:2",
                            "mixup:0.2/0.5/1",
-                           "onehot:2"}) {
+                           "onehot:2",
+                           "blur:23.5",
+                           "randaug:2.7/9",
+                           "randaug:2/9.5",
+                           "rrc:224@0.5",
+                           "flip@",
+                           "flip@2",
+                           "flip@0.5@0.5",
+                           "@0.5",
+                           "rrc:224/0.2",
+                           "rrc:224/0.2/1/0.5",
+                           "rrc:224/",
+                           "erase:0.5/0.2"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(ParseTransform(text), cli::UsageError);
   }
