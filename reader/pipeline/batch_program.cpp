@@ -6,6 +6,7 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/limits.h"
 #include "reader/pipeline/slot.h"
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/step_parameters.h"
@@ -99,6 +100,8 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
   }
   if (classes_ > kMostClasses) RefuseTransform("OneHot makes at most 65536 numbers");
   if (!(op.smoothing >= 0 && op.smoothing <= 1)) RefuseTransform("OneHot's smoothing is 0 to 1");
+  if (op.field.empty() || op.field.size() > kMaxNameBytes)
+    RefuseTransform("OneHot's field needs a name of 1 to 255 bytes");
   if (schema.Find(op.field) != Schema::kNone) {
     RefuseTransform("OneHot's field \"" + op.field +
                     "\" is one of the dataset's; call it otherwise");
@@ -112,8 +115,8 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
 void BatchProgram::AddMix(const MixStep& step) {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
   if (!(step.alpha > 0 && step.alpha <= 100))
-    RefuseTransform("MixUp and CutMix need 0 < alpha <= 100");
-  if (!(step.probability >= 0 && step.probability <= 1)) RefuseTransform("a probability is 0 to 1");
+    RefuseTransform(std::string(step.cut ? "CutMix" : "MixUp") + " needs 0 < alpha <= 100");
+  CheckProbability(step.cut ? "CutMix" : "MixUp", step.probability);
   mixes_.push_back(step);
 }
 

@@ -71,10 +71,35 @@ void Describe(const std::string& title, const Pipeline& steps, const PixelProgra
   }
 }
 
+const std::string& FollowerName(const FollowPlan::Numbers& numbers, const SlotLayout& layout) {
+  return numbers.variable ? layout.variables[numbers.index].name
+                          : layout.arrays[numbers.index].name;
+}
+
+std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout,
+                          const FollowPlan& follow) {
+  std::string text;
+  for (const FollowPlan::Boxes& boxes : follow.boxes) {
+    text += FollowerName(boxes, layout) +
+            ": boxes, moved and cut off with their image; dropped where a side is less than " +
+            NumberText(options.boxes.min_side) + " px";
+    if (options.boxes.min_visible > 0)
+      text += " or where less than " + NumberText(options.boxes.min_visible) + " of them is seen";
+    for (std::size_t c = 0; c < boxes.companions.size(); ++c) {
+      text += (c == 0 ? ", and with them their entries in " : ", ") +
+              layout.variables[boxes.companions[c]].name;
+    }
+    text += "\n";
+  }
+  for (const FollowPlan::Points& points : follow.points)
+    text += FollowerName(points, layout) + ": key points, moved with their image\n";
+  return text;
+}
+
 }  // namespace
 
 std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout,
-                          const std::vector<ViewProgram>& views) {
+                          const std::vector<ViewProgram>& views, const FollowPlan& follow) {
   std::string text;
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
@@ -98,6 +123,7 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
     text += image.name + ": " + ShapeText(image.image, image.extents) + "; the geometric steps" +
             (image.nearest ? ", by the nearest pixel\n" : "\n");
   }
+  text += FollowersText(options, layout, follow);
   if (options.cache == Cache::kDecoded) {
     text +=
         RowsAreFixed(options)

@@ -5,13 +5,15 @@
 
 #include <sluice/loader.h>
 
+#include "reader/pipeline/follow_plan.h"
 #include "reader/pipeline/slot_layout.h"
 #include "reader/transform/view_program.h"
 
 namespace sluice {
 
-// `options` are checked ones. A line for each view and each step, with a newline at its end.
+// `options` are checked ones. A line for each view, each step and each field that moves with an
+// image, with a newline at its end.
 std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout,
-                          const std::vector<ViewProgram>& views);
+                          const std::vector<ViewProgram>& views, const FollowPlan& follow);
 
 }  // namespace sluice

@@ -67,7 +67,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
     return (1 + options_.prefetch + options_.hold) * layout_.bytes;
   }
   LoaderMemory Memory() const;
-  std::string Describe() const { return DescriptionOf(options_, layout_, views_); }
+  std::string Describe() const { return DescriptionOf(options_, layout_, views_, follow_); }
 
  private:
   static Dataset WithOwnShards(const Dataset& dataset, const LoaderOptions& options);

@@ -8,10 +8,6 @@ namespace sluice {
 
 namespace {
 
-struct Box {
-  double left, top, right, bottom;
-};
-
 Box CornersOf(const double (&v)[4], Coordinates::Form form) noexcept {
   switch (form) {
     case Coordinates::Form::kCornerSize: return {v[0], v[1], v[0] + v[2], v[1] + v[3]};
@@ -49,12 +45,26 @@ Box Moved(const Box& box, const AffineMap& map) noexcept {
           *std::max_element(y, y + 4)};
 }
 
+Box CutOff(const Box& box, const Box& at) noexcept {
+  return {std::clamp(box.left, at.left, at.right), std::clamp(box.top, at.top, at.bottom),
+          std::clamp(box.right, at.left, at.right), std::clamp(box.bottom, at.top, at.bottom)};
+}
+
+// What the target shows of a box.
+Box Seen(const Box& box, const PointMap& map) noexcept {
+  const Box seen = CutOff(Moved(box, map.before), map.shown);
+  // A warp makes a box of a line, too.
+  if (!map.warped || !(Area(seen) > 0)) return seen;
+  return CutOff(Moved(seen, map.warp), {0, 0, double(map.target_width), double(map.target_height)});
+}
+
 void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, double& low,
              double& high) noexcept {
   low = span.at;
   high = double(span.at) + span.out;
+  // Where nothing is shown, all of the picture lies outside.
   scale = span.out > 0 ? span.out / span.length : 0;
-  offset = span.at - span.start * scale;
+  offset = span.out > 0 ? span.at - span.start * scale : -1;
   if (!mirrored) return;
   scale = -scale;
   offset = span.target - offset;
@@ -79,30 +89,27 @@ PointMap::PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_
       target_width(frame.region.width()),
       target_height(frame.region.height()) {
   const Region& region = frame.region;
-  MapAxis(region.x, region.flip, map.xx, map.x0, left, right);
-  MapAxis(region.y, region.flip_y, map.yy, map.y0, top, bottom);
+  MapAxis(region.x, region.flip, before.xx, before.x0, shown.left, shown.right);
+  MapAxis(region.y, region.flip_y, before.yy, before.y0, shown.top, shown.bottom);
   if (region.transpose) {
-    map = AffineMap{0, 1, 0, 1, 0, 0} * map;
-    std::swap(left, top);
-    std::swap(right, bottom);
+    before = AffineMap{0, 1, 0, 1, 0, 0} * before;
+    std::swap(shown.left, shown.top);
+    std::swap(shown.right, shown.bottom);
   }
-  if (!warped) return;
-  before = map;
-  shown_left = left;
-  shown_top = top;
-  shown_right = right;
-  shown_bottom = bottom;
-  map = frame.warp * map;
-  left = top = 0;
-  right = target_width;
-  bottom = target_height;
+  if (warped) warp = frame.warp;
+  map = warped ? warp * before : before;
 }
 
 bool PointMap::Shows(double x, double y) const noexcept {
-  const auto inside = [](double at, double low, double high) { return at >= low && at < high; };
-  if (!inside(map.X(x, y), left, right) || !inside(map.Y(x, y), top, bottom)) return false;
-  return !warped || (inside(before.X(x, y), shown_left, shown_right) &&
-                     inside(before.Y(x, y), shown_top, shown_bottom));
+  const auto inside = [](double at, double low, double high) {
+    constexpr double kRounding = 1e-6;  // of what was computed, in pixels
+    return high > low && at >= low - kRounding && at <= high + kRounding;
+  };
+  if (!inside(before.X(x, y), shown.left, shown.right) ||
+      !inside(before.Y(x, y), shown.top, shown.bottom)) {
+    return false;
+  }
+  return !warped || (inside(map.X(x, y), 0, target_width) && inside(map.Y(x, y), 0, target_height));
 }
 
 std::optional<Coordinates> Coordinates::OfBoxes(std::string_view text) {
@@ -139,11 +146,9 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
     double values[4];
     for (int v = 0; v < 4; ++v)
       values[v] = double(at[v]) * (!relative ? 1.0 : v % 2 == 0 ? map.width : map.height);
-    const Box whole = Moved(CornersOf(values, coordinates.form), map.map);
-    const Box box{std::clamp(whole.left, map.left, map.right),
-                  std::clamp(whole.top, map.top, map.bottom),
-                  std::clamp(whole.right, map.left, map.right),
-                  std::clamp(whole.bottom, map.top, map.bottom)};
+    const Box corners = CornersOf(values, coordinates.form);
+    const Box whole = Moved(corners, map.map);
+    const Box box = Seen(corners, map);
     // Written so that a box of numbers that are none is dropped.
     const bool keep = box.right - box.left >= rule.min_side &&
                       box.bottom - box.top >= rule.min_side && Area(box) > 0 &&

@@ -1,8 +1,8 @@
 // Boxes and key points that follow their picture through a frame.
 //
 // A frame is an affine map, and a part of the target that shows the picture (the rest is border).
-// Boxes are cut off where that part ends, and dropped by a rule; points are moved. What a warp has
-// turned is bounded by a box anew, and cut off where the target ends.
+// Boxes are cut off where that part ends, and dropped by a rule; points are moved. What a warp
+// turns is cut off before it, bounded by a box anew behind it, and cut off where the target ends.
 #pragma once
 
 #include <cstdint>
@@ -18,21 +18,24 @@
 
 namespace sluice {
 
+struct Box {
+  double left = 0, top = 0, right = 0, bottom = 0;
+};
+
 // Where a picture's points come to lie.
 struct PointMap {
-  AffineMap map;                                    // pixels of the picture to those of the target
-  double left = 0, top = 0, right = 0, bottom = 0;  // what shows the picture, in the target
-  // Of points that a warp moves: what shows the picture before that.
+  AffineMap map;  // pixels of the picture to those of the target
+  Box shown;      // what shows the picture, in the target; before a warp, if there is one
   bool warped = false;
-  AffineMap before;
-  double shown_left = 0, shown_top = 0, shown_right = 0, shown_bottom = 0;
+  AffineMap before, warp;               // the two parts of `map`
   std::uint32_t width = 0, height = 0;  // of the picture
   std::uint32_t target_width = 0, target_height = 0;
 
   PointMap() = default;
   PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_t picture_height);
   bool mirrored() const noexcept { return map.Determinant() < 0; }
-  // Whether the target shows that point of the picture.
+  // Whether the target shows that point of the picture. Edges are part of what is shown, so that a
+  // flip hides nothing.
   bool Shows(double x, double y) const noexcept;
 };
 

@@ -52,10 +52,11 @@ double DrawBeta(double alpha, RandomStream& draws) noexcept {
     }
   }
   for (;;) {  // Joehnk 1964, in logarithms, as the powers may be too small for numbers
-    const double x = PortableLog(Positive(draws)) / alpha;
-    const double y = PortableLog(Positive(draws)) / alpha;
+    const double log_x = PortableLog(Positive(draws)), log_y = PortableLog(Positive(draws));
+    const double x = log_x / alpha, y = log_y / alpha;
     if (Exp(x) + Exp(y) > 1) continue;
     const double most = std::max(x, y);
+    if (std::isinf(most)) return log_x > log_y ? 1 : 0;  // nothing lies between, for such an alpha
     return Exp(x - most) / (Exp(x - most) + Exp(y - most));
   }
 }

@@ -135,19 +135,20 @@ void Check(const CenterResizedCrop& op) {
   if (!(op.ratio > 0 && op.ratio <= 1)) RefuseTransform("CenterResizedCrop needs 0 < ratio <= 1");
 }
 void Check(const RandomTranslate& op) {
-  if (op.padding > kMaxImageSide) RefuseTransform("RandomTranslate needs at most 65535 pixels");
+  if (op.padding > kMaxImageSide)
+    RefuseTransform("RandomTranslate needs a padding of at most 65535 pixels");
 }
 void Check(const HorizontalFlip& op) {
-  CheckProbability(op.probability);
+  CheckProbability("HorizontalFlip", op.probability);
 }
 void Check(const VerticalFlip& op) {
-  CheckProbability(op.probability);
+  CheckProbability("VerticalFlip", op.probability);
 }
 void Check(const RandomQuarterTurns& op) {
-  CheckProbability(op.probability);
+  CheckProbability("RandomQuarterTurns", op.probability);
 }
 void Check(const RandomAffine& op) {
-  CheckProbability(op.probability);
+  CheckProbability("RandomAffine", op.probability);
   const auto within = [](double low, double high, double least, double most) {
     return low >= least && low <= high && high <= most;
   };

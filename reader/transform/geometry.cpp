@@ -11,6 +11,7 @@
 #include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_parameters.h"
+#include "reader/transform/step_text.h"
 
 namespace sluice {
 
@@ -38,15 +39,20 @@ class OrderCheck {
  public:
   template <class T>
   void Follow(const T& op) {
-    if (warped_ && !kTurns<T>)
-      RefuseTransform("only flips and quarter turns can follow RandomAffine");
+    if (warped_ && std::is_same_v<T, RandomAffine>) {
+      RefuseTransform("RandomAffine can be there once; make one of the two, with wider ranges");
+    }
+    if (warped_ && !kTurns<T>) {
+      RefuseTransform("only flips and quarter turns can follow RandomAffine; put " + StepName(op) +
+                      " before it");
+    }
     if (reflected_ && !kTurns<T> && !std::is_same_v<T, RandomAffine>) {
-      RefuseTransform("nothing that crops or resizes can follow a step with Border::kReflect");
+      RefuseTransform("nothing that crops or resizes can follow " + bordering_ +
+                      " with Border::kReflect; put " + StepName(op) + " before it");
     }
     if (kResizes<T> && border_) {
-      RefuseTransform(
-          "a resize cannot follow CenterCrop, RandomCrop or RandomTranslate where they may add a "
-          "border; put it before them");
+      RefuseTransform(StepName(op) + " cannot follow " + bordering_ +
+                      ", which may add a border; put it before");
     }
     if constexpr (std::is_same_v<T, RandomQuarterTurns>) {
       if (known_ && known_->width != known_->height) {
@@ -93,15 +99,18 @@ class OrderCheck {
     if constexpr (HasBorder<T>) kind = {op.border, op.fill};
     if (kind.border == Border::kReflect) kind.fill = {};
     if (border_ && (*border_ != kind || kind.border == Border::kReflect)) {
-      RefuseTransform(
-          "two steps may add borders of different kinds, of which one image can have one alone");
+      RefuseTransform(bordering_ + " and " + StepName(op) +
+                      " may add borders of different kinds, of which one image can have one alone; "
+                      "make them alike, or crop to what is surely there before");
     }
     border_ = kind;
+    bordering_ = StepName(op);
     reflected_ = kind.border == Border::kReflect;
   }
 
   std::optional<Geometry::Extent> known_;  // what comes out, whatever comes in
   std::optional<Kind> border_;
+  std::string bordering_;  // the step that may add it
   bool reflected_ = false;
   bool warped_ = false;
 };
@@ -181,15 +190,28 @@ std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, 
     throw Error(ErrorCode::kInvalidArgument,
                 "ProgressiveSizes needs begin < end and a multiple of 1 or more");
   }
-  std::vector<OutputSize> sizes;
-  for (std::uint64_t epoch = 0; epoch <= end; ++epoch) {
+  if (std::min(low, high) == 0 || std::max(low, high) > kMaxImageSide) {
+    throw Error(ErrorCode::kInvalidArgument, "ProgressiveSizes needs sides of 1 to 65535 pixels");
+  }
+  const auto side_of = [&](std::uint64_t epoch) {
     const double share = epoch <= begin ? 0 : double(epoch - begin) / double(end - begin);
     const double units = (low + share * (double(high) - low)) / multiple;
     auto whole = static_cast<std::uint32_t>(units);
     const double rest = units - whole;
     if (rest > 0.5 || (rest == 0.5 && whole % 2 == 1)) ++whole;
-    const std::uint32_t side = whole * multiple;
-    if (sizes.empty() || sizes.back().width != side) sizes.push_back({epoch, side, side});
+    return whole * multiple;
+  };
+  // From each change to the next, which lies where the side, which only grows or only shrinks, is
+  // another for the first time.
+  std::vector<OutputSize> sizes = {{0, side_of(0), side_of(0)}};
+  while (sizes.back().width != side_of(end)) {
+    const std::uint32_t side = sizes.back().width;
+    std::uint64_t same = sizes.back().epoch, other = end;
+    while (other - same > 1) {
+      const std::uint64_t middle = same + (other - same) / 2;
+      (side_of(middle) == side ? same : other) = middle;
+    }
+    sizes.push_back({other, side_of(other), side_of(other)});
   }
   return sizes;
 }

@@ -10,6 +10,7 @@
 #include "format/random.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_parameters.h"
+#include "reader/transform/step_text.h"
 
 namespace sluice {
 
@@ -33,10 +34,12 @@ PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(pa
       batch_steps = true;
       continue;
     }
-    if (batch_steps) RefuseTransform("OneHot, MixUp and CutMix come last, behind all others");
+    if (batch_steps) {
+      RefuseTransform("OneHot, MixUp and CutMix come last; put " + StepName(step) + " before them");
+    }
     if (numbers_) {
-      RefuseTransform(
-          "Normalize is the last step but for OneHot, MixUp and CutMix; put it behind the others");
+      RefuseTransform("Normalize is the last step but for OneHot, MixUp and CutMix; put " +
+                      StepName(step) + " before it");
     }
     if (ChangesPixels(step)) {
       CheckStep(step);
@@ -45,9 +48,8 @@ PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(pa
     } else if (const auto* const normalize = std::get_if<Normalize>(&step)) {
       numbers_.emplace(*normalize);
     } else if (!steps_.empty()) {
-      RefuseTransform(
-          "steps that change pixels (ColorJitter, Normalize and so on) come behind those that "
-          "move them (crops, resizes, flips); put these first");
+      RefuseTransform("steps that change pixels come behind those that move them; put " +
+                      StepName(step) + " before " + StepName(steps_.front().transform));
     }
   }
   steps_here_ = steps_.size();

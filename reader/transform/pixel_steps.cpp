@@ -9,6 +9,7 @@
 #include "reader/transform/portable_math.h"
 #include "reader/transform/run_pixel_op.h"
 #include "reader/transform/step_parameters.h"
+#include "reader/transform/step_text.h"
 
 namespace sluice {
 
@@ -107,17 +108,17 @@ void CheckNumbers(const RandomErasing& op) {
     RefuseTransform("RandomErasing needs 1/256 < min_ratio <= max_ratio < 256");
   }
 }
-void CheckBins(unsigned bins) {
-  if (bins < 2 || bins > 1000)
-    RefuseTransform("RandAugment and TrivialAugmentWide need 2 to 1000 bins");
+void CheckBins(const char* step, unsigned bins) {
+  if (bins < 2 || bins > 1000) RefuseTransform(std::string(step) + " needs 2 to 1000 bins");
 }
 void CheckNumbers(const RandAugment& op) {
-  CheckBins(op.bins);
-  if (op.magnitude >= op.bins) RefuseTransform("RandAugment's magnitude is less than its bins");
-  if (op.operations > 16) RefuseTransform("RandAugment has at most 16 operations");
+  CheckBins("RandAugment", op.bins);
+  if (op.magnitude >= op.bins)
+    RefuseTransform("RandAugment needs a magnitude that is less than its bins");
+  if (op.operations > 16) RefuseTransform("RandAugment needs at most 16 operations");
 }
 void CheckNumbers(const TrivialAugmentWide& op) {
-  CheckBins(op.bins);
+  CheckBins("TrivialAugmentWide", op.bins);
 }
 template <class T>
 void CheckNumbers(const T&) {}
@@ -299,10 +300,10 @@ std::uint8_t DrawKind(const Transform& step) noexcept {
 
 void CheckStep(const Transform& step) {
   std::visit(
-      []<class T>(const T& op) {
+      [&step]<class T>(const T& op) {
         if constexpr (PixelStep<T>) {
           CheckNumbers(op);
-          CheckProbability(op.probability);
+          CheckProbability(StepName(step), op.probability);
         }
       },
       step);

@@ -2,127 +2,218 @@
 
 #include <array>
 #include <charconv>
-#include <initializer_list>
+#include <type_traits>
 
 namespace sluice {
 
 namespace {
 
-std::string NumberText(double value) {
+template <class Number>
+std::string TextOf(Number value) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
 }
 
-std::string Call(const char* name, std::initializer_list<double> numbers,
-                 const std::string& more = {}) {
-  std::string text = std::string(name) + "(";
-  for (const double number : numbers)
-    text += (text.back() == '(' ? "" : ", ") + NumberText(number);
-  if (!more.empty()) text += (text.back() == '(' ? "" : ", ") + more;
-  return text + ")";
-}
+// "Name(24, 0.5, words)".
+class Call {
+ public:
+  explicit Call(const char* name) : text_(std::string(name) + "(") {}
 
-const char* FilterText(Filter filter) {
+  Call& Add(const std::string& what) {
+    text_ += (text_.back() == '(' ? "" : ", ") + what;
+    return *this;
+  }
+  template <class... Numbers>
+  Call& Add(Numbers... numbers) requires(std::is_arithmetic_v<Numbers>&&...) {
+    (Add(TextOf(numbers)), ...);
+    return *this;
+  }
+  // What is as it is by default stays away.
+  Call& AddRange(const char* name, double low, double high, double usual_low, double usual_high) {
+    if (low == usual_low && high == usual_high) return *this;
+    return Add(name + (" " + TextOf(low)) + " to " + TextOf(high));
+  }
+  Call& AddShift(double x, double y) {
+    if (x == 0 && y == 0) return *this;
+    return Add("shift " + TextOf(x) + " by " + TextOf(y));
+  }
+  Call& AddChance(double probability) {
+    return probability == 1 ? *this : Add("probability " + TextOf(probability));
+  }
+  Call& AddColour(const char* name, const std::array<std::uint8_t, 3>& colour) {
+    if (colour == std::array<std::uint8_t, 3>{}) return *this;
+    return Add(name + (" " + TextOf(int{colour[0]})) + "/" + TextOf(int{colour[1]}) + "/" +
+               TextOf(int{colour[2]}));
+  }
+  Call& AddWord(bool said, const char* word) { return said ? Add(std::string(word)) : *this; }
+  std::string Text() const { return text_ + ")"; }
+
+ private:
+  std::string text_;
+};
+
+std::string FilterText(Filter filter) {
   return filter == Filter::kArea ? "area" : "triangle";
 }
-const char* BorderText(Border border) {
+std::string BorderText(Border border) {
   return border == Border::kReflect ? "reflected border" : "border of one colour";
+}
+// One of them, or one for each channel.
+std::string ChannelsText(const std::vector<float>& numbers) {
+  std::string text;
+  for (const float number : numbers)
+    text += (text.empty() ? "" : "/") + TextOf(number);
+  return text;
 }
 
 std::string Text(const RandomResizedCrop& op) {
-  return Call("RandomResizedCrop", {double(op.width), double(op.height)}, FilterText(op.filter));
+  const RandomResizedCrop usual;
+  return Call("RandomResizedCrop")
+      .Add(op.width, op.height)
+      .Add(FilterText(op.filter))
+      .AddRange("scale", op.min_scale, op.max_scale, usual.min_scale, usual.max_scale)
+      .AddRange("ratio", op.min_ratio, op.max_ratio, usual.min_ratio, usual.max_ratio)
+      .Text();
 }
 std::string Text(const Resize& op) {
-  return Call("Resize", {double(op.width), double(op.height)}, FilterText(op.filter));
+  return Call("Resize").Add(op.width, op.height).Add(FilterText(op.filter)).Text();
 }
 std::string Text(const ResizeShortSide& op) {
-  return Call("ResizeShortSide", {double(op.side)}, FilterText(op.filter));
+  return Call("ResizeShortSide").Add(op.side).Add(FilterText(op.filter)).Text();
 }
 std::string Text(const CenterCrop& op) {
-  return Call("CenterCrop", {double(op.width), double(op.height)});
+  return Call("CenterCrop").Add(op.width, op.height).Text();
 }
 std::string Text(const CenterResizedCrop& op) {
-  return Call("CenterResizedCrop", {double(op.width), double(op.height), op.ratio},
-              FilterText(op.filter));
+  return Call("CenterResizedCrop")
+      .Add(op.width, op.height, op.ratio)
+      .Add(FilterText(op.filter))
+      .Text();
 }
 std::string Text(const RandomCrop& op) {
-  return Call("RandomCrop", {double(op.width), double(op.height), double(op.padding)},
-              op.padding > 0 ? BorderText(op.border) : "");
+  Call call("RandomCrop");
+  call.Add(op.width, op.height, op.padding);
+  if (op.padding > 0) call.Add(BorderText(op.border));
+  return call.AddColour("fill", op.fill).Text();
 }
 std::string Text(const RandomTranslate& op) {
-  return Call("RandomTranslate", {double(op.padding)}, BorderText(op.border));
+  return Call("RandomTranslate")
+      .Add(op.padding)
+      .Add(BorderText(op.border))
+      .AddColour("fill", op.fill)
+      .Text();
 }
 std::string Text(const HorizontalFlip& op) {
-  return Call("HorizontalFlip", {op.probability});
+  return Call("HorizontalFlip").Add(op.probability).Text();
 }
 std::string Text(const VerticalFlip& op) {
-  return Call("VerticalFlip", {op.probability});
+  return Call("VerticalFlip").Add(op.probability).Text();
 }
 std::string Text(const RandomQuarterTurns& op) {
-  return Call("RandomQuarterTurns", {op.probability});
+  return Call("RandomQuarterTurns").Add(op.probability).Text();
 }
 std::string Text(const RandomAffine& op) {
-  return Call("RandomAffine", {op.min_degrees, op.max_degrees, op.probability});
+  return Call("RandomAffine")
+      .Add(op.min_degrees, op.max_degrees, op.probability)
+      .AddShift(op.translate_x, op.translate_y)
+      .AddRange("scale", op.min_scale, op.max_scale, 1, 1)
+      .AddRange("shear", op.min_shear_x, op.max_shear_x, 0, 0)
+      .AddRange("vertical shear", op.min_shear_y, op.max_shear_y, 0, 0)
+      .AddColour("fill", op.fill)
+      .Text();
 }
 std::string Text(const ColorJitter& op) {
-  return Call("ColorJitter", {op.brightness, op.contrast, op.saturation, op.hue});
+  return Call("ColorJitter")
+      .Add(op.brightness, op.contrast, op.saturation, op.hue)
+      .AddChance(op.probability)
+      .Text();
 }
 std::string Text(const RandomGrayscale& op) {
-  return Call("RandomGrayscale", {op.probability});
+  return Call("RandomGrayscale").Add(op.probability).Text();
 }
 std::string Text(const GaussianBlur& op) {
-  return Call("GaussianBlur", {double(op.kernel), op.min_sigma, op.max_sigma, op.probability});
+  return Call("GaussianBlur").Add(op.kernel, op.min_sigma, op.max_sigma, op.probability).Text();
 }
 std::string Text(const Solarize& op) {
-  return Call("Solarize", {double(op.threshold), op.probability});
+  return Call("Solarize").Add(op.threshold, op.probability).Text();
 }
 std::string Text(const Posterize& op) {
-  return Call("Posterize", {double(op.bits), op.probability});
+  return Call("Posterize").Add(op.bits, op.probability).Text();
 }
 std::string Text(const Equalize& op) {
-  return Call("Equalize", {op.probability});
+  return Call("Equalize").Add(op.probability).Text();
 }
 std::string Text(const AutoContrast& op) {
-  return Call("AutoContrast", {op.probability});
+  return Call("AutoContrast").Add(op.probability).Text();
 }
 std::string Text(const Invert& op) {
-  return Call("Invert", {op.probability});
+  return Call("Invert").Add(op.probability).Text();
 }
 std::string Text(const AdjustSharpness& op) {
-  return Call("AdjustSharpness", {op.factor, op.probability});
+  return Call("AdjustSharpness").Add(op.factor, op.probability).Text();
 }
 std::string Text(const RandomErasing& op) {
-  return Call("RandomErasing", {op.probability, op.min_scale, op.max_scale});
+  const RandomErasing usual;
+  Call call("RandomErasing");
+  call.Add(op.probability, op.min_scale, op.max_scale)
+      .AddRange("ratio", op.min_ratio, op.max_ratio, usual.min_ratio, usual.max_ratio);
+  if (!op.noise) call.AddColour("value", op.value);
+  return call.AddWord(op.noise, "noise").Text();
 }
 std::string Text(const RandAugment& op) {
-  return Call("RandAugment", {double(op.operations), double(op.magnitude), double(op.bins)});
+  return Call("RandAugment")
+      .Add(op.operations, op.magnitude, op.bins)
+      .AddWord(op.bilinear, "bilinear")
+      .AddColour("fill", op.fill)
+      .AddChance(op.probability)
+      .Text();
 }
 std::string Text(const TrivialAugmentWide& op) {
-  return Call("TrivialAugmentWide", {double(op.bins)});
+  return Call("TrivialAugmentWide")
+      .Add(op.bins)
+      .AddWord(op.bilinear, "bilinear")
+      .AddColour("fill", op.fill)
+      .AddChance(op.probability)
+      .Text();
 }
 std::string Text(const Normalize& op) {
-  switch (op.type) {
-    case FloatType::kFloat32: return Call("Normalize", {}, "float32");
-    case FloatType::kFloat16: return Call("Normalize", {}, "float16");
-    case FloatType::kBFloat16: break;
-  }
-  return Call("Normalize", {}, "bfloat16");
+  const char* const type = op.type == FloatType::kFloat32   ? "float32"
+                           : op.type == FloatType::kFloat16 ? "float16"
+                                                            : "bfloat16";
+  return Call("Normalize")
+      .Add(ChannelsText(op.mean))
+      .Add(ChannelsText(op.deviation))
+      .Add(std::string(type))
+      .Text();
 }
 std::string Text(const OneHot& op) {
-  return Call("OneHot", {op.smoothing});
+  Call call("OneHot");
+  if (op.classes != 0) call.Add(op.classes);
+  call.Add("smoothing " + TextOf(op.smoothing));
+  if (!op.label.empty()) call.Add("of \"" + op.label + "\"");
+  return call.Add("as \"" + op.field + "\"").Text();
 }
 std::string Text(const MixUp& op) {
-  return Call("MixUp", {op.alpha, op.probability});
+  return Call("MixUp").Add(op.alpha, op.probability).Text();
 }
 std::string Text(const CutMix& op) {
-  return Call("CutMix", {op.alpha, op.probability});
+  return Call("CutMix").Add(op.alpha, op.probability).Text();
 }
 
 }  // namespace
 
+std::string NumberText(double value) {
+  return TextOf(value);
+}
+
 std::string StepText(const Transform& step) {
   return std::visit([](const auto& op) { return Text(op); }, step);
+}
+
+std::string StepName(const Transform& step) {
+  const std::string text = StepText(step);
+  return text.substr(0, text.find('('));
 }
 
 }  // namespace sluice

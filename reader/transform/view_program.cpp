@@ -52,8 +52,12 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
     if (std::any_of(view.transform.begin(), view.transform.end(), ConcernsBatch)) {
       refuse("OneHot, MixUp and CutMix are for the first view, LoaderOptions::transform");
     }
-    views.push_back(
-        {view.name, Geometry(view.transform, view.sizes), PixelProgram(view.transform, part)});
+    try {
+      views.push_back(
+          {view.name, Geometry(view.transform, view.sizes), PixelProgram(view.transform, part)});
+    } catch (const Error& error) {
+      throw Error(error.code(), "LoaderOptions::views, \"" + view.name + "\"", error.sentence());
+    }
   }
   return views;
 }

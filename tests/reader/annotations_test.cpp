@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "format/pixels/nearest.h"
+#include "reader/transform/geometric_steps.h"
 #include "reader/transform/geometry.h"
 #include "tests/catch.h"
 
@@ -109,6 +110,64 @@ TEST_CASE("Key points move, lose their visibility outside, and change sides with
             MapOf({CenterCrop(10)}, 20, 20));
   CHECK(pair[0] == Approx(0.5));  // 10 of 20 -> 5 of 10
   CHECK(pair[1] == Approx(0.0).margin(1e-9));
+}
+
+TEST_CASE("Key points on an edge of what is shown are part of it, mirrored or not") {
+  for (const double mirrored : {0.0, 1.0}) {
+    // The corners of 500 x 375, and points right beyond two of them.
+    std::vector<double> points = {0,   0,   2, 500,    0, 2, 0, 375,   2,
+                                  500, 375, 2, 500.01, 9, 2, 9, -0.01, 2};
+    MapPoints(std::span<double>(points), PointShape{1, 3, {}}, {},
+              MapOf({Resize(224), HorizontalFlip{mirrored}, VerticalFlip{mirrored}}, 500, 375));
+    for (std::size_t p = 0; p < 6; ++p)
+      CHECK(points[3 * p + 2] == (p < 4 ? 2 : 0));
+    CHECK(points[3] == Approx(mirrored > 0 ? 0 : 224).margin(1e-9));
+  }
+}
+
+TEST_CASE("Where a crop shows nothing of the picture, no point is inside") {
+  std::vector<double> points = {3, 4, 2, 7, 0, 2};
+  RandomTranslate far{1000, Border::kConstant, {0, 0, 0}};
+  bool outside = false;
+  for (std::uint64_t p = 0; p < 20; ++p) {
+    const Frame frame = Geometry({far}).FrameFor(8, 8, 1, p);
+    if (frame.region.x.out > 0 && frame.region.y.out > 0) continue;
+    outside = true;
+    std::vector<double> moved = points;
+    MapPoints(std::span<double>(moved), PointShape{1, 3, {}}, {}, PointMap(frame, 8, 8));
+    for (std::size_t i = 0; i < moved.size(); i += 3) {
+      CHECK(moved[i + 2] == 0);
+      CHECK((moved[i] < 0 || moved[i] > 8 || moved[i + 1] < 0 || moved[i + 1] > 8));
+    }
+  }
+  CHECK(outside);
+}
+
+TEST_CASE("What a crop has cut off does not come back when the rest is rotated") {
+  // The left half of 200 x 100 is cut off; a quarter turn about the middle of what is left then
+  // takes (x, y) to (100 - y, x). The last box, all of the picture, becomes what is shown.
+  const AffineMap quarter = AffineAbout(100, 100, 90, 0, 0, 1, 0, 0);
+  Frame frame = Geometry({CenterCrop(100)}).FrameFor(200, 100, 0, 0);
+  frame.region.x.start = 100;  // the right half
+  frame.warped = true;
+  frame.warp = quarter;
+  const PointMap map(frame, 200, 100);
+  const Mapped mapped = Boxes({10, 40, 90, 60, 90, 40, 110, 60, 0, 0, 200, 100}, map);
+  CHECK(mapped.kept == std::vector<std::uint8_t>{0, 1, 1});
+  CheckNear(mapped.boxes, {0, 0, 0, 0, 40, 0, 60, 10, 0, 0, 100, 100});
+  // Half of the second box and of the third is visible.
+  CHECK(Boxes({90, 40, 110, 60, 0, 0, 200, 100}, map, {1, 0.51}).kept ==
+        std::vector<std::uint8_t>{0, 0});
+  CHECK(Boxes({90, 40, 110, 60, 0, 0, 200, 100}, map, {1, 0.49}).kept ==
+        std::vector<std::uint8_t>{1, 1});
+  // Turned by an eighth, the corners show `fill`: (-5, 50) of what was cropped lies there.
+  frame.warp = AffineAbout(100, 100, 45, 0, 0, 1, 0, 0);
+  const PointMap eighth(frame, 200, 100);
+  CHECK(Boxes({90, 45, 98, 55}, eighth).kept == std::vector<std::uint8_t>{0});
+  CHECK(eighth.map.X(95, 50) > 0);
+  CHECK(eighth.map.Y(95, 50) > 0);
+  // A box of no width stays none.
+  CHECK(Boxes({150, 40, 150, 60}, eighth, {0, 0}).kept == std::vector<std::uint8_t>{0});
 }
 
 TEST_CASE("Pairs of points are read from their text") {

@@ -63,6 +63,17 @@ TEST_CASE("Shares from Beta(a, a) have its mean and variance") {
   }
 }
 
+TEST_CASE("A share for an alpha next to nothing is one end or the other") {
+  int ones = 0;
+  for (std::uint64_t i = 0; i < 400; ++i) {
+    RandomStream draws = StreamOf(i);
+    const double share = DrawBeta(5e-324, draws);
+    REQUIRE((share == 0 || share == 1));
+    ones += share == 1 ? 1 : 0;
+  }
+  CHECK(ones == Approx(200).margin(60));
+}
+
 TEST_CASE("A cut lies inside and takes its share where no edge cuts it off") {
   for (std::uint64_t i = 0; i < 2000; ++i) {
     RandomStream draws = StreamOf(i);

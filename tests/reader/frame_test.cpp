@@ -340,8 +340,10 @@ TEST_CASE("Masks, boxes and points stay with their picture through every geometr
         const double* const point = &points[i * 3];
         const double* const box = &boxes[i * 4];
         if (kept[i] != 0) {
-          REQUIRE((box[0] >= map.left && box[1] >= map.top && box[2] <= map.right &&
-                   box[3] <= map.bottom));
+          const Box whole{0, 0, double(map.target_width), double(map.target_height)};
+          const Box& ends = map.warped ? whole : map.shown;
+          REQUIRE((box[0] >= ends.left && box[1] >= ends.top && box[2] <= ends.right &&
+                   box[3] <= ends.bottom));
         }
         if (point[2] == 0) continue;
         ++shown;
@@ -382,6 +384,15 @@ TEST_CASE("Sizes that grow by epoch are those of FFCV's recipe") {
   CHECK(ProgressiveSizes(128, 192, 0, 4) ==
         std::vector<OutputSize>{{0, 128, 128}, {2, 160, 160}, {3, 192, 192}});
   CHECK_THROWS_AS(ProgressiveSizes(160, 192, 8, 8), Error);
+  // As many steps as there are, however long they last: rounded at 1.5, 2.5 (to 2) and 3.5 units.
+  const std::vector<OutputSize> slow = ProgressiveSizes(32, 128, 0, std::uint64_t{3} << 60);
+  REQUIRE(slow.size() == 4);
+  CHECK((slow[1].width == 64 && double(slow[1].epoch) == Approx(0x1p59)));
+  CHECK((slow[3].width == 128 && double(slow[3].epoch) == Approx(5 * 0x1p59)));
+  CHECK(ProgressiveSizes(192, 128, 0, 4) ==
+        std::vector<OutputSize>{{0, 192, 192}, {2, 160, 160}, {3, 128, 128}});
+  CHECK_THROWS_AS(ProgressiveSizes(0, 192, 0, 8), Error);
+  CHECK_THROWS_AS(ProgressiveSizes(160, 70000, 0, 8), Error);
   const Geometry geometry({RandomResizedCrop(224), HorizontalFlip{}}, sizes);
   CHECK((geometry.stages() == 2 && geometry.StageOf(11) == 0 && geometry.StageOf(99) == 1));
   const Frame late = geometry.FrameFor(300, 200, 1, 2, 1);
@@ -405,7 +416,8 @@ TEST_CASE("Geometric steps that cannot be combined are refused") {
   RandomAffine shear;
   shear.max_shear_x = 85;
   CHECK_THAT(PipelineRefusal({shear}), ContainsSubstring("80"));
-  CHECK_THAT(PipelineRefusal({VerticalFlip{2}}), ContainsSubstring("probability"));
+  CHECK_THAT(PipelineRefusal({VerticalFlip{2}}), ContainsSubstring("VerticalFlip needs a prob"));
+  CHECK_THAT(PipelineRefusal({HorizontalFlip{std::nan("")}}), ContainsSubstring("HorizontalFlip"));
   CHECK_THAT(PipelineRefusal({HorizontalFlip{}}, {{0, 8, 8}}), ContainsSubstring("names width"));
   CHECK_THAT(PipelineRefusal({Resize(8)}, {{1, 8, 8}}), ContainsSubstring("epoch 0"));
   CHECK_THAT(PipelineRefusal({Resize(8)}, {{0, 8, 8}, {0, 9, 9}}), ContainsSubstring("in order"));

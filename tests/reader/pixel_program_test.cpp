@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <set>
 
 #include <sluice/error.h>
@@ -99,6 +100,24 @@ TEST_CASE("A jitter applies its parts in either order equally often") {
   }
   CHECK(brightness_first == Approx(4000 / 8).margin(90));
   CHECK(contrast_first == Approx(4000 / 8).margin(90));
+}
+
+TEST_CASE("A jitter's four parts come in each of their 24 orders equally often") {
+  std::map<std::vector<int>, int> orders;
+  for (std::uint64_t p = 0; p < 12'000; ++p) {
+    RandomStream draws(1, Purpose::kPixelTransform, p);
+    PixelOps ops;
+    DrawStep(ColorJitter{.1, .1, .1, .1}, {nullptr, 2, 2, 3}, draws, ops);
+    std::vector<int> order;
+    for (std::size_t i = 0; i < ops.count; ++i)
+      order.push_back(static_cast<int>(ops.at[i].kind));
+    ++orders[order];
+  }
+  CHECK(orders.size() == 24);
+  for (const auto& [order, times] : orders) {
+    CHECK(std::set<int>(order.begin(), order.end()).size() == 4);
+    CHECK(times == Approx(500).margin(110));  // five standard deviations
+  }
 }
 
 TEST_CASE("Steps happen as often as they say") {
@@ -342,7 +361,8 @@ TEST_CASE("Steps out of range, out of order, or on images that they are not for 
         Pipeline{AdjustSharpness{-1}}, Pipeline{ColorJitter{std::nan("")}}}) {
     CHECK_THAT(Refusal(bad), ContainsSubstring("transform: "));
   }
-  CHECK_THAT(Refusal({Invert{}, HorizontalFlip{}}), ContainsSubstring("put these first"));
+  CHECK_THAT(Refusal({Invert{}, HorizontalFlip{}}),
+             ContainsSubstring("put HorizontalFlip before Invert"));
   CHECK_THAT(Refusal({Normalize{}, Invert{}}), ContainsSubstring("the last step"));
   CHECK_THAT(Refusal({GaussianBlur{23}}), ContainsSubstring("20x10"));
   const TemporaryFolder folder;

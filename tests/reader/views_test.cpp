@@ -223,6 +223,8 @@ TEST_CASE("Views that cannot be are refused") {
   CHECK_THAT(refusal({{"a", {Resize(8)}, {}}}, {Resize(8), OneHot{}, MixUp{}}),
              ContainsSubstring("one view"));
   CHECK_THAT(refusal({{"a", {Resize(8), GaussianBlur{23}}, {}}}), ContainsSubstring("kernel"));
+  CHECK_THAT(refusal({{"a", {Resize(8), Invert{2}}, {}}}),
+             ContainsSubstring("\"a\"") && ContainsSubstring("Invert needs a probability"));
 }
 
 TEST_CASE("A loader says how each step runs") {
@@ -239,13 +241,35 @@ TEST_CASE("A loader says how each step runs") {
         "  RandomResizedCrop(24, 24, triangle)  fused with decoding\n"
         "  HorizontalFlip(0.5)                  fused with decoding\n"
         "  ColorJitter(0.4, 0.4, 0.4, 0)        a pass over the row's pixels\n"
-        "  Normalize(float32)                   while the row is written\n"
-        "  OneHot(0)                            for each sample, beside its label\n"
+        "  Normalize(0.5, 0.25, float32)        while the row is written\n"
+        "  OneHot(smoothing 0, as \"target\")     for each sample, beside its label\n"
         "small (a view of image): 8x8, 3 channels of uint8, NHWC\n"
         "  Resize(8, 8, triangle)    fused with decoding\n"
         "  RandomAffine(-10, 10, 1)  a second pass, bilinear\n"
         "A picture is decoded once for all views where that is cheaper than for each.\n");
   options.views.clear();
+  // What tells a step from others of its kind.
+  RandomResizedCrop crop(24, 16);
+  crop.min_scale = 0.25;
+  RandomAffine affine(5);
+  affine.max_scale = 1.5;
+  affine.translate_y = 0.1;
+  RandomErasing erasing{0.5, 0.02, 0.1, 0.5, 2, {1, 2, 3}, false};
+  ColorJitter jitter{.4, 0, 0, .1, .8};
+  options.transform = {crop,
+                       affine,
+                       jitter,
+                       erasing,
+                       RandAugment{2, 9, 31, true, {9, 0, 0}, .5},
+                       Normalize{{.5F, .25F, 0}, {1, 1, 2}, FloatType::kBFloat16}};
+  const std::string special = Loader(dataset, options).Describe();
+  for (const char* step : {"RandomResizedCrop(24, 16, triangle, scale 0.25 to 1) ",
+                           "RandomAffine(-5, 5, 1, shift 0 by 0.1, scale 1 to 1.5) ",
+                           "ColorJitter(0.4, 0, 0, 0.1, probability 0.8) ",
+                           "RandomErasing(0.5, 0.02, 0.1, ratio 0.5 to 2, value 1/2/3) ",
+                           "RandAugment(2, 9, 31, bilinear, fill 9/0/0, probability 0.5) ",
+                           "Normalize(0.5/0.25/0, 1/1/2, bfloat16) "})
+    CHECK_THAT(special, ContainsSubstring(step));
   options.transform = {CenterCrop(8), RandomCrop(8)};
   options.cache = Cache::kDecoded;
   options.cache_bytes = 1 << 20;

@@ -132,8 +132,8 @@ struct OutputSize {
 
 // Sides that grow linearly from `low`, up to epoch `begin`, to `high`, from epoch `end` on, rounded
 // to a multiple (halves to an even one): the recipe of FFCV's ImageNet training, 160 to 192 in
-// steps of 32. For LoaderOptions::sizes. Throws Error(kInvalidArgument) for begin >= end, or a
-// multiple of 0.
+// steps of 32. For LoaderOptions::sizes. Throws Error(kInvalidArgument) for begin >= end, sides of
+// 0 or more than 65535, or a multiple of 0.
 std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, std::uint64_t begin,
                                          std::uint64_t end, std::uint32_t multiple = 32);
 
