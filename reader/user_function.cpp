@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
 #include <sluice/error.h>
 #include <sluice/user_function.h>
 
@@ -50,6 +54,11 @@ const ImageBatch& MutableRows::shape(std::string_view field) const {
   if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name)) {
     return slot_.image;
   }
+  if (field.empty()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "this batch has no image: the dataset has none, or LoaderOptions::fields leaves it "
+                "out");
+  }
   return slot_.further_images[Find(layout.further_images, field, "image")].image;
 }
 
@@ -99,8 +108,42 @@ void MutableSample::SetVariableBytes(std::string_view name, int type,
   if (bytes.size() % slot_.layout->variables[v].entry_bytes != 0) {
     RefuseField(name, "is set to a number of elements that makes no whole entries");
   }
-  slot_.variables[v].rows[first_].assign(bytes.begin(), bytes.end());
+  std::vector<std::byte>& row = slot_.variables[v].rows[first_];
+  const auto after = [&row](const std::byte* at) { return std::less_equal<>()(row.data(), at); };
+  if (!bytes.empty() && after(bytes.data()) &&
+      std::less<>()(bytes.data(), row.data() + row.size())) {  // a part of the value itself
+    std::memmove(row.data(), bytes.data(), bytes.size());
+    row.resize(bytes.size());
+  } else {
+    row.assign(bytes.begin(), bytes.end());
+  }
   slot_.variables[v].present[first_] = 1;
+}
+
+bool MutableRows::HasInRow(std::string_view field, std::size_t row) const {
+  const SlotLayout& layout = *slot_.layout;
+  const auto find = [field](const auto& fields) {
+    return static_cast<std::size_t>(
+        std::find_if(fields.begin(), fields.end(),
+                     [field](const auto& of) { return of.name == field; }) -
+        fields.begin());
+  };
+  if (row >= count_) {
+    RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(count_));
+  }
+  if (layout.image_field != Schema::kNone && layout.image_name == field) return true;
+  if (find(layout.arrays) < layout.arrays.size()) return true;
+  if (const std::size_t v = find(layout.variables); v < layout.variables.size())
+    return slot_.variables[v].present[first_ + row] != 0;
+  const std::size_t i = Find(layout.further_images, field, "field");
+  return slot_.further_images[i].present[first_ + row] != 0;
+}
+
+bool MutableSample::Has(std::string_view field) const {
+  return HasInRow(field, 0);
+}
+bool MutableBatch::Has(std::string_view field, std::size_t row) const {
+  return HasInRow(field, row);
 }
 
 std::uint64_t MutableBatch::index() const noexcept {
@@ -110,8 +153,8 @@ std::span<const std::uint64_t> MutableBatch::samples() const noexcept {
   return {slot_.samples.data(), count_};
 }
 
-VariableValues<std::byte> MutableBatch::VariableBytes(std::string_view name, DType type) const {
-  const std::size_t v = FindVariable(*slot_.layout, name, static_cast<int>(type));
+VariableValues<std::byte> MutableBatch::VariableBytes(std::string_view name, int type) const {
+  const std::size_t v = FindVariable(*slot_.layout, name, type);
   const VariableRows& rows = slot_.variables[v];
   return {rows.values, std::span(rows.offsets).first(count_ + 1), slot_.layout->variables[v].entry};
 }

@@ -4,6 +4,7 @@
 #include <sluice/rank.h>
 
 #include "format/cpu.h"
+#include "format/disk/limits.h"
 #include "reader/sample_list_state.h"
 
 namespace sluice {
@@ -75,6 +76,13 @@ void CheckCache(const LoaderOptions& options) {
   }
 }
 
+void CheckBoxes(const BoxRule& rule) {
+  if (!(rule.min_side >= 0 && rule.min_side <= kMaxImageSide))
+    Refuse("LoaderOptions::boxes needs a min_side of 0 to 65535 pixels");
+  if (!(rule.min_visible >= 0 && rule.min_visible <= 1))
+    Refuse("LoaderOptions::boxes needs a min_visible of 0 to 1: a share of the box");
+}
+
 }  // namespace
 
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
@@ -106,6 +114,7 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   }
   CheckRank(dataset, options);
   CheckCache(options);
+  CheckBoxes(options.boxes);
   return options;
 }
 

@@ -185,6 +185,8 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   }
   if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, frames_[0]);
   if (layout_.image_nearest) {
+    if (payload.channels != channels)
+      return "the mask has another number of channels than the rest of the field";
     return fields_.DecodeMask(payload, frames_[0], OrderOf(layout_.image), RowOf(slot, 0, row).data,
                               decoder_);
   }

@@ -5,6 +5,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/bytes.h"
+#include "reader/pipeline/made_fields.h"
 #include "reader/transform/step_kind.h"
 
 namespace sluice {
@@ -23,12 +24,19 @@ ElementType ElementOf(PixelType type) {
   return type == PixelType::kUint8 ? ElementType::kUint8 : ElementType::kUint16;
 }
 
+// `as_stored`: of a mask, or 16 bits, whose channels are not converted.
 std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options,
-                       const ImageSummary& images) {
+                       const ImageSummary& images, bool as_stored) {
   if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
     Refuse(dataset, "LoaderOptions::channels is 0, 1 or 3");
   }
   const auto is_picture = [](std::uint8_t channels) { return channels == 1 || channels == 3; };
+  if (options.channels != 0 && as_stored &&
+      (images.min_channels != options.channels || images.max_channels != options.channels)) {
+    Refuse(dataset, "field \"" + images.field +
+                        "\" is a mask or of 16 bits, and comes in as many "
+                        "channels as it is stored with; leave LoaderOptions::channels at 0");
+  }
   if (options.channels != 0 &&
       !(is_picture(images.min_channels) && is_picture(images.max_channels))) {
     Refuse(dataset, "some images of field \"" + images.field + "\" have " +
@@ -51,7 +59,9 @@ void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
     if (!std::holds_alternative<HorizontalFlip>(step) &&
         !std::holds_alternative<VerticalFlip>(step) &&
         !std::holds_alternative<RandomQuarterTurns>(step)) {
-      Refuse(dataset, "16-bit images can be flipped and turned, and not transformed otherwise");
+      Refuse(dataset,
+             "16-bit images can be flipped and turned, and not transformed otherwise; do it in a "
+             "sample_function, or before they are converted");
     }
   }
 }
@@ -132,7 +142,7 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   layout.extents = ExtentsOf(dataset, images, view.geometry);
   layout.image.samples = options.batch_size;
   SetExtents(layout.extents, layout.image);
-  layout.image.channels = ChannelsOf(dataset, options, images);
+  layout.image.channels = ChannelsOf(dataset, options, images, wide || layout.image_nearest);
   layout.image.layout = options.layout;
   layout.image_pixels = images.pixel_type;
   layout.image.type = ElementOf(images.pixel_type);
@@ -206,7 +216,8 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       field.image.layout = options.layout;
       field.extents = extents[field.leader];
       SetExtents(field.extents, field.image);
-      field.image.channels = images.max_channels;
+      // Where no sample has one, there are zeros to look at.
+      field.image.channels = std::max<std::size_t>(images.max_channels, 1);
       if (images.min_channels != images.max_channels) {
         Refuse(dataset, "the images of field \"" + field.name +
                             "\" differ in their number of channels; leave it out of "
@@ -253,23 +264,13 @@ void LayOutFields(const DatasetState& dataset, const FieldChoice& choice, SlotLa
 
 void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
                       const std::optional<Field>& target, SlotLayout& layout) {
+  CheckMadeFields(dataset, options.made_fields, target);
   if (target) AddArray(*target, Schema::kNone, layout);
   if (options.made_fields.empty()) return;
   if (!options.sample_function && !options.batch_function) {
     Refuse(dataset, "LoaderOptions::made_fields needs a sample_function or batch_function");
   }
-  Schema made{options.made_fields};
-  if (target) made.fields.push_back(*target);
-  made.Validate();
   for (const Field& field : options.made_fields) {
-    if (dataset.manifest.schema.Find(field.name) != Schema::kNone) {
-      Refuse(dataset, "LoaderOptions::made_fields has a field \"" + field.name +
-                          "\", which the dataset has, too; give it another name");
-    }
-    if (field.kind == FieldKind::kImage) {
-      Refuse(dataset, "LoaderOptions::made_fields has an image \"" + field.name +
-                          "\"; make it an array of shape {height, width, channels}");
-    }
     if (field.kind == FieldKind::kArray) {
       AddArray(field, Schema::kNone, layout);
     } else {

@@ -1,4 +1,6 @@
 // Fields in batches: chosen, of every kind, following their image.
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -346,6 +348,91 @@ TEST_CASE("Images that lead nothing and follow nothing come when they are named"
   for (const Batch& batch : masks.Epoch(0)) {
     for (std::size_t row = 0; row < batch.size(); ++row)
       CHECK(batch.image().data[row * 64 + 1] == PixelAt(batch.samples()[row], 3, 0));
+  }
+}
+
+TEST_CASE("Masks and images of 16 bits are never given other channels than they have") {
+  const TemporaryFolder folder;
+  const std::vector<std::uint8_t> bytes(16 * 16 * 3 * 2, 7);
+  const auto write = [&](const char* name, std::uint8_t channels, PixelType type) {
+    DatasetWriter writer(folder / name, {{Field::Image(), Field::Mask("mask", "image")}});
+    for (int i = 0; i < 4; ++i) {
+      SampleBuilder sample = writer.NewSample(std::to_string(i));
+      const std::size_t size = std::size_t{16} * 16 * channels;
+      sample.SetPixels("image", 16, 16, channels, type,
+                       std::as_bytes(std::span(bytes)).first(size * SizeOf(type)));
+      sample.SetPixels("mask", 16, 16, channels, PixelType::kUint8,
+                       std::as_bytes(std::span(bytes)).first(size));
+      writer.Add(sample);
+    }
+    writer.Finish();
+    return Dataset::Open(folder / name);
+  };
+  LoaderOptions options = OptionsFor(2, 1);
+  const auto refusal = [&](const Dataset& dataset) {
+    return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
+  };
+  const Dataset colour = write("colour", 3, PixelType::kUint8);
+  const Dataset grey = write("grey", 1, PixelType::kUint16);
+  options.fields = {"mask"};
+  options.channels = 1;  // a third of the room that three channels take
+  CHECK_THAT(refusal(colour), ContainsSubstring("\"mask\"") && ContainsSubstring("at 0"));
+  options.channels = 3;
+  CHECK_THAT(refusal(grey), ContainsSubstring("\"mask\""));
+  Loader masks(colour, options);
+  for (const Batch& batch : masks.Epoch(0))
+    CHECK((batch.image().channels == 3 && batch.image().data[2 * 768 - 1] == 7));
+  options.fields = {"image"};
+  CHECK_THAT(refusal(grey), ContainsSubstring("16 bits"));
+  options.channels = 1;
+  Loader wide(grey, options);
+  for (const Batch& batch : wide.Epoch(0))
+    CHECK(batch.image().type == ElementType::kUint16);
+}
+
+TEST_CASE("A mask that no sample has comes as zeros of one channel") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "d", {{Field::Image(), Field::Mask("mask", "image")}});
+  SampleBuilder sample = writer.NewSample("a");
+  const std::vector<std::uint8_t> pixels(48, 9);
+  sample.SetPixels("image", 4, 4, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+  writer.Add(sample);
+  writer.Finish();
+  LoaderOptions options = OptionsFor(1, 1);
+  options.transform = {Resize(6)};
+  Loader loader(Dataset::Open(folder / "d"), options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    const ImageBatch& mask = batch.image("mask");
+    CHECK((mask.width == 6 && mask.channels == 1 && !batch.Has("mask", 0)));
+    CHECK(std::count(mask.data, mask.data + 36, 0) == 36);
+  }
+}
+
+TEST_CASE("A loader says what moves with an image") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(2, 1);
+  options.transform = {Resize(8)};
+  options.boxes.min_visible = 0.25;
+  Loader loader(Dataset::Open(WriteStreet(folder, 4)), options);
+  CHECK_THAT(
+      loader.Describe(),
+      ContainsSubstring("mask: 8x8, 1 channel of uint8, NHWC; the geometric steps, by the "
+                        "nearest pixel\n") &&
+          ContainsSubstring("boxes: boxes, moved and cut off with their image; dropped where a "
+                            "side is less than 1 px or where less than 0.25 of them is seen, and "
+                            "with them their entries in classes\n") &&
+          ContainsSubstring("points: key points, moved with their image\n"));
+}
+
+TEST_CASE("A rule for boxes that is none is refused") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteStreet(folder, 4));
+  LoaderOptions options = OptionsFor(2, 1);
+  for (const BoxRule rule : {BoxRule{std::nan(""), 0}, BoxRule{-1, 0}, BoxRule{1, 1.5},
+                             BoxRule{1, std::nan("")}, BoxRule{HUGE_VAL, 0}}) {
+    options.boxes = rule;
+    CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring("LoaderOptions::boxes needs a min_"));
   }
 }
 

@@ -205,6 +205,89 @@ TEST_CASE("What a batch function throws fails its batch, and the next one comes"
   CHECK(it->index() == 2);
 }
 
+TEST_CASE("A value may be set to a part of itself, and what is absent is told from what is empty") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "d",
+                       {{Field::Image(), Field::Mask("mask", "image"),
+                         Field::Variable("pairs", DType::kInt32, {2}), Field::Bytes("text")}});
+  for (int i = 0; i < 24; ++i) {
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+    const std::vector<std::uint8_t> pixels(12, 3);
+    sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+    if (i % 2 == 0) {
+      sample.SetPixels("mask", 2, 2, 1, PixelType::kUint8,
+                       std::as_bytes(std::span(pixels).first(4)));
+    }
+    std::vector<std::int32_t> pairs(static_cast<std::size_t>(2 * i));
+    std::iota(pairs.begin(), pairs.end(), i);
+    sample.SetArray<std::int32_t>("pairs", pairs);
+    if (i % 3 != 0) sample.SetText("text", i % 3 == 1 ? "" : "words");
+    writer.Add(sample);
+  }
+  writer.Finish();
+  LoaderOptions options = OptionsFor(8, 3);
+  options.made_fields = {Field::Variable("seen", DType::kInt32, {}),
+                         Field::Array("words", DType::kInt32, {})};
+  options.sample_function = [](MutableSample& sample) {
+    const auto number = static_cast<std::int32_t>(sample.index());
+    // All but the first pair and the last one.
+    const auto pairs = sample.Variable<std::int32_t>("pairs");
+    if (pairs.size() >= 4)
+      sample.SetVariable<std::int32_t>("pairs", pairs.subspan(2, pairs.size() - 4));
+    if (sample.Has("text") != (number % 3 != 0) || sample.Has("mask") != (number % 2 == 0) ||
+        !sample.Has("image") || sample.Has("seen")) {
+      throw std::runtime_error("what it has");
+    }
+    sample.SetVariable<std::int32_t>("seen", std::span(&number, 1));
+    if (!sample.Has("seen")) throw std::runtime_error("what is set");
+  };
+  options.batch_function = [](MutableBatch& batch) {
+    const auto text = batch.Variable<std::byte>("text");
+    const std::span<std::int32_t> words = batch.Field<std::int32_t>("words");
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      words[row] = batch.Has("text", row) ? static_cast<std::int32_t>(text[row].size()) : -1;
+    batch.Has("mask", batch.size() - 1);
+  };
+  const Dataset dataset = Dataset::Open(folder / "d");
+  Loader loader(dataset, options);
+  std::size_t seen = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    const auto pairs = batch.Variable<std::int32_t>("pairs");
+    for (std::size_t row = 0; row < batch.size(); ++row, ++seen) {
+      const auto i = static_cast<std::int32_t>(batch.samples()[row]);
+      const std::size_t count = static_cast<std::size_t>(i < 2 ? 2 * i : 2 * i - 4);
+      REQUIRE(pairs[row].size() == count);
+      for (std::size_t k = 0; k < count; ++k)
+        REQUIRE(pairs[row][k] == i + static_cast<std::int32_t>(k) + (i < 2 ? 0 : 2));
+      REQUIRE(batch.Field<std::int32_t>("words")[row] == (i % 3 == 0 ? -1 : i % 3 == 1 ? 0 : 5));
+    }
+  }
+  CHECK(seen == 24);
+  options.batch_function = [](MutableBatch& batch) { batch.Has("txt", 0); };
+  Loader failing(dataset, options);
+  CHECK_THAT(ErrorText([&] { PlayBatches(failing, 0); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("\"txt\""));
+}
+
+TEST_CASE("A made field gives pictures another shape, however large that is") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 6));
+  LoaderOptions options = OptionsFor(3, 2);
+  options.made_fields = {Field::Array("large", DType::kUint8, {160, 160, 3})};
+  options.sample_function = [](MutableSample& sample) {
+    const std::span<std::uint8_t> large = sample.Field<std::uint8_t>("large");
+    for (std::size_t i = 0; i < large.size(); ++i)
+      large[i] = static_cast<std::uint8_t>(sample.image()[0] + i % 3);
+  };
+  Loader loader(dataset, options);
+  for (const Batch& batch : loader.Epoch(0)) {
+    const auto large = batch.Field<std::uint8_t>("large");
+    REQUIRE(large.size() == batch.size() * 160 * 160 * 3);
+    CHECK(large[160 * 160 * 3 + 5] == batch.samples()[1] + 2);
+    CHECK(batch.DeviceArray("large").shape[1] == 160);
+  }
+}
+
 TEST_CASE("Made fields that cannot be are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
@@ -218,4 +301,8 @@ TEST_CASE("Made fields that cannot be are refused") {
   CHECK_THAT(refusal(Field::Image("view"), true), ContainsSubstring("array of shape"));
   CHECK_THAT(refusal(Field::Array("x", DType::kInt8, {2}), false),
              ContainsSubstring("needs a sample_function"));
+  CHECK_THAT(refusal(Field::Array("x", DType::kInt8, {1 << 15, 1 << 15}), true),
+             ContainsSubstring("268435456"));
+  CHECK_THAT(refusal(Field::Array("x", DType::kInt8, {3, 0}), true), ContainsSubstring("of 0"));
+  CHECK_THAT(refusal(Field::Array("", DType::kInt8, {3}), true), ContainsSubstring("name"));
 }

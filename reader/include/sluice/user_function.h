@@ -8,7 +8,8 @@
 //   options.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
 //
 // They run on the decoding threads, several at once, behind the transform's steps: what they share
-// must be safe for that. What they throw is the sample's fault, dealt with as
+// must be safe for that. The spans that they are given are theirs until they return, those of a
+// variable-length field until it is set. What they throw is the sample's fault, dealt with as
 // LoaderOptions::on_fault says, or the batch's error. They should depend on what they are given and
 // on draws() alone; then batches stay the same for any number of threads and after a resume.
 #pragma once
@@ -19,6 +20,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <sluice/batch.h>
@@ -71,10 +73,20 @@ class MutableRows {
 
  protected:
   friend class RowWorker;
+  // Of an element of a variable-length field: -1 for the bytes of a bytes field.
+  template <class T>
+  static constexpr int TypeOf() noexcept {
+    if constexpr (std::is_same_v<T, std::byte>) {
+      return -1;
+    } else {
+      return static_cast<int>(DTypeOf<T>());
+    }
+  }
   MutableRows(Slot& slot, std::size_t first, std::size_t count, Draws draws,
               std::vector<std::byte>& scratch)
       : slot_(slot), first_(first), count_(count), draws_(draws), scratch_(&scratch) {}
   std::span<std::byte> FieldBytes(std::string_view name, DType type);
+  bool HasInRow(std::string_view field, std::size_t row) const;
 
   Slot& slot_;
   std::size_t first_, count_;  // rows
@@ -93,7 +105,10 @@ class MutableSample : public MutableRows {
     const std::vector<std::byte>& bytes = VariableBytes(name, TypeOf<T>());
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  // Another value, of any number of whole entries.
+  // Whether the sample has a value in that field: see Batch::Has(). Made variable-length and bytes
+  // fields have one as soon as it is set.
+  bool Has(std::string_view field) const;
+  // Another value, of any number of whole entries; it may be a part of the one that is there.
   template <class T>
   void SetVariable(std::string_view name, std::span<const T> values) {
     SetVariableBytes(name, TypeOf<T>(), std::as_bytes(values));
@@ -102,15 +117,6 @@ class MutableSample : public MutableRows {
  private:
   friend class RowWorker;
   using MutableRows::MutableRows;
-  // Of an element: -1 for the bytes of a bytes field.
-  template <class T>
-  static constexpr int TypeOf() noexcept {
-    if constexpr (std::is_same_v<T, std::byte>) {
-      return -1;
-    } else {
-      return static_cast<int>(DTypeOf<T>());
-    }
-  }
   std::vector<std::byte>& VariableBytes(std::string_view name, int type) const;
   void SetVariableBytes(std::string_view name, int type, std::span<const std::byte> bytes);
 };
@@ -121,19 +127,20 @@ class MutableBatch : public MutableRows {
   std::size_t size() const noexcept { return count_; }  // samples
   std::uint64_t index() const noexcept;                 // of the batch in its epoch
   std::span<const std::uint64_t> samples() const noexcept;
-  // Variable-length and bytes fields, to be read.
+  // Variable-length and bytes fields (T is std::byte), to be read.
   template <class T>
   VariableValues<T> Variable(std::string_view name) const {
-    const VariableValues<std::byte> bytes = VariableBytes(name, DTypeOf<T>());
+    const VariableValues<std::byte> bytes = VariableBytes(name, TypeOf<T>());
     return {{reinterpret_cast<const T*>(bytes.values.data()), bytes.values.size() / sizeof(T)},
             bytes.offsets,
             bytes.entry};
   }
+  bool Has(std::string_view field, std::size_t row) const;
 
  private:
   friend class RowWorker;
   using MutableRows::MutableRows;
-  VariableValues<std::byte> VariableBytes(std::string_view name, DType type) const;
+  VariableValues<std::byte> VariableBytes(std::string_view name, int type) const;
 };
 
 using SampleFunction = std::function<void(MutableSample&)>;
