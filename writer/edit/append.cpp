@@ -87,8 +87,9 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
                               const ConvertOptions& options, const ConvertHooks& hooks) {
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  const StoredDataset before(folder);
-  const FileHandle lock = LockFolder(folder);  // nobody else appends meanwhile
+  StoredDataset before(folder);  // or there is none, which is said first
+  const FileHandle lock = LockFolder(folder);
+  before = StoredDataset(folder);  // nobody else changes it from here on
   RemoveLeftovers(folder);
   std::filesystem::path staging = folder;
   staging += ".append";

@@ -65,8 +65,9 @@ EditSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
         continue;
       }
       build.BeginShard(MergedId(shard.id(), schema), shard.block_samples());
+      KeyChunk keys;
       for (std::uint64_t i = 0; i < shard.samples(); ++i) {
-        EncodedSample sample = CopySample(shard, i);
+        EncodedSample sample = CopySample(shard, i, keys);
         MapLabels(schema, maps[d], sample);
         build.Add(std::move(sample));
       }

@@ -103,8 +103,9 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
                           const EditHooks& hooks) {
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  const StoredDataset stored(folder);
+  StoredDataset stored(folder);  // or there is none, which is said first
   const FileHandle lock = LockFolder(folder);
+  stored = StoredDataset(folder);  // nobody else changes it from here on
   RemoveLeftovers(folder);
   std::filesystem::path staging = folder;
   staging += ".repack";

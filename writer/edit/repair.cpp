@@ -90,8 +90,9 @@ bool IsWhole(const ShardFile& shard) {
     for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
       if (shard.Block(b).VerifyPlacement(shard.schema(), shard.layout()) != nullptr) return false;
     }
+    KeyChunk keys;
     for (std::uint64_t i = 0; i < shard.samples(); ++i)
-      CopySample(shard, i);
+      CopySample(shard, i, keys);
     for (const SectionEntry& section : shard.sections())
       shard.Section(section.number);
     return true;
@@ -173,10 +174,16 @@ class Repair {
         return build.Skip(planned.value_or(0));
       }
     }
-    if (const std::string* own = OtherOf(s)) {
-      report_.lost.push_back(
-          {damaged_.files[s], -1, {}, "its samples: what lies there is a copy of " + *own});
-      return build.Skip(*planned);
+    if (const std::optional<std::size_t> other = OtherIn(s)) {
+      if (IdOf(*other) == IdOf(s)) {
+        report_.lost.push_back(
+            {damaged_.files[s],
+             -1,
+             {},
+             "its samples: what lies there is a copy of " + damaged_.files[*other]});
+        return build.Skip(*planned);
+      }
+      planned = damaged_.manifest->shards[*other].samples;  // they changed places: it is saved here
     }
     const MappedFile file(path);
     bool begun = false;
@@ -197,17 +204,16 @@ class Repair {
     ++report_.shards_mended;
   }
 
-  // The file, itself in its place, that shard `s` is a copy of; nullptr if it is none. (Two that
-  // changed places are saved under each other's names.)
-  const std::string* OtherOf(std::size_t s) const {
-    if (!damaged_.manifest) return nullptr;
+  // The number of the shard that really lies in shard `s`'s place, if it is another one.
+  std::optional<std::size_t> OtherIn(std::size_t s) const {
+    if (!damaged_.manifest) return std::nullopt;
     const std::vector<ManifestShard>& shards = damaged_.manifest->shards;
     const std::optional<Id128> id = IdOf(s);
-    if (!id || *id == shards[s].id) return nullptr;
-    for (std::size_t other = 0; other < shards.size(); ++other) {
-      if (other != s && shards[other].id == *id && IdOf(other) == id) return &damaged_.files[other];
-    }
-    return nullptr;
+    if (!id || *id == shards[s].id) return std::nullopt;
+    const auto other = std::find_if(shards.begin(), shards.end(),
+                                    [&id](const ManifestShard& shard) { return shard.id == *id; });
+    if (other == shards.end()) return std::nullopt;
+    return static_cast<std::size_t>(other - shards.begin());
   }
 
   // What a shard says its id is, where that can be read.

@@ -43,13 +43,27 @@ Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& b
 }
 
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index) {
+  KeyChunk keys;
+  return CopySample(shard, index, keys);
+}
+
+EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys) {
   const BlockView block = shard.Block(static_cast<std::uint32_t>(index / shard.block_samples()));
   EncodedSample sample;
   const auto row = static_cast<std::uint32_t>(index % shard.block_samples());
   if (const Defect defect = CopyRow(shard.schema(), shard.layout(), block, row, sample)) {
     throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
   }
-  sample.key = shard.Key(index);
+  if (index < keys.first || index - keys.first >= keys.count) {
+    keys.count = 0;  // until all is well
+    KeyChunk chunk;
+    if (const Defect defect =
+            ReadKeyChunk(shard.Section(kSectionKeys), shard.samples(), index, chunk)) {
+      throw Error(ErrorCode::kCorrupt, shard.name(), "keys", defect);
+    }
+    keys = std::move(chunk);
+  }
+  sample.key = keys.Key(index);
   return sample;
 }
 

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "format/disk/keys.h"
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
 
@@ -28,5 +29,8 @@ Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& b
 
 // Sample number `index` of a shard, with its key. Throws Error(kCorrupt) with the place.
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index);
+// The same for whoever copies many in order: `keys`, one for each shard and thread, keeps what was
+// decompressed for the one before.
+EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 
 }  // namespace sluice

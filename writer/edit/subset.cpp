@@ -117,6 +117,7 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
     const std::uint64_t end = first + stored.manifest.shards[s].samples;
     if (*next < end) {
       const ShardFile shard = stored.Open(s);
+      KeyChunk keys;
       for (; next != samples.end() && *next < end; ++next) {
         if (bytes == 0 || bytes > kShardBytes) {
           build.EndShard();
@@ -124,7 +125,7 @@ EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::files
                            shard.block_samples());
           bytes = 0;
         }
-        EncodedSample sample = CopySample(shard, *next - first);
+        EncodedSample sample = CopySample(shard, *next - first, keys);
         bytes += BlockBytesOf(sample, shard.schema(), shard.layout());
         build.Add(std::move(sample));
       }

@@ -124,8 +124,9 @@ class Transcoding {
     std::uint32_t number = 0;
     for (std::size_t s = 0; s < manifest.shards.size(); ++s) {
       const ShardFile shard = stored_.Open(s);
+      std::vector<KeyChunk> keys(transcoders_.size());
       const auto change = [&](unsigned worker, std::uint64_t index) {
-        return Change(shard, index, worker);
+        return Change(shard, index, worker, keys[worker]);
       };
       const auto add = [&](std::uint64_t, Outcome&& outcome) {
         if (bytes == 0 || bytes > kShardBytes) {
@@ -168,9 +169,9 @@ class Transcoding {
     return OptionsToJson(options);
   }
 
-  Outcome Change(const ShardFile& shard, std::uint64_t index, unsigned worker) {
+  Outcome Change(const ShardFile& shard, std::uint64_t index, unsigned worker, KeyChunk& keys) {
     Outcome outcome;
-    outcome.sample = CopySample(shard, index);
+    outcome.sample = CopySample(shard, index, keys);
     try {
       ChangeImages(shard.schema(), outcome.sample, transcoders_[worker]);
       CheckLimits(outcome.sample, shard.schema(), shard.layout(), header_bytes_);
@@ -211,8 +212,9 @@ class Transcoding {
         continue;
       }
       const ShardFile shard = stored_.Open(s);
+      KeyChunk keys;
       for (; probe < probes && probe * samples / probes < end; ++probe) {
-        const Outcome outcome = Change(shard, probe * samples / probes - first, 0);
+        const Outcome outcome = Change(shard, probe * samples / probes - first, 0, keys);
         bytes += BlockBytesOf(outcome.sample, shard.schema(), shard.layout());
       }
       first = end;
