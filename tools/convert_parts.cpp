@@ -115,7 +115,7 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
 
 void CreatePartsFolder(const std::string& folder) {
   std::error_code error;
-  std::filesystem::create_directory(folder, error);
+  std::filesystem::create_directories(folder, error);
   if (error) throw Error(ErrorCode::kIo, folder, "cannot be created: " + error.message());
   for (const char* name : {"plan.json", "manifest.json"}) {
     if (!std::filesystem::exists(std::filesystem::path(folder) / name)) continue;

@@ -23,7 +23,7 @@ PipedArchive::PipedArchive(const std::filesystem::path& dataset, const std::stop
   folder_ += ".spool";
   path_ = folder_ / "standard-input.tar";
   std::error_code error;
-  std::filesystem::create_directory(folder_, error);
+  std::filesystem::create_directories(folder_, error);
   if (error) {
     throw Error(ErrorCode::kIo, folder_.string(),
                 "standard input cannot be put aside here: " + error.message());

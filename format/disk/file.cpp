@@ -194,7 +194,11 @@ void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* d
 }
 
 void CreateFolder(const std::filesystem::path& path) {
-  const bool made = mkdir(path.c_str(), 0777) == 0;
+  bool made = mkdir(path.c_str(), 0777) == 0;
+  if (!made && errno == ENOENT && path.has_parent_path() && path.parent_path() != path) {
+    CreateFolder(path.parent_path());
+    made = mkdir(path.c_str(), 0777) == 0;
+  }
   const int error_number = errno;
   std::error_code ignored;
   if (!made && (error_number != EEXIST || !std::filesystem::is_directory(path, ignored))) {

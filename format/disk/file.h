@@ -109,7 +109,7 @@ inline constexpr std::string_view kTemporarySuffix = ".tmp";
 // Writes a whole file atomically; `direct` as above.
 void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct = nullptr);
 
-// Creates a folder (its parent exists) if it is not there, and makes that durable.
+// Creates a folder, and those it lies in, where they are not there, and makes that durable.
 void CreateFolder(const std::filesystem::path& path);
 
 void SyncFolder(const std::filesystem::path& path);

@@ -211,7 +211,18 @@ TEST_CASE("a folder is made once and then left as it is") {
   REQUIRE(error.has_value());
   CHECK(error->code() == ErrorCode::kIo);
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("File exists"));
-  CHECK(test::CodeOf([&] { CreateFolder(folder / "a" / "b"); }) == ErrorCode::kNotFound);
+}
+
+TEST_CASE("a folder is made with those it lies in") {
+  const test::TemporaryFolder folder;
+  CreateFolder(folder / "a/b/c");
+  CreateFolder((folder / "d/e").string() + "/");
+  CHECK(std::filesystem::is_directory(folder / "a/b/c"));
+  CHECK(std::filesystem::is_directory(folder / "d/e"));
+  WriteFile(folder / "file", {});
+  const auto error = test::ErrorOf([&] { CreateFolder(folder / "file/a/b"); });
+  REQUIRE(error.has_value());
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("Not a directory"));
 }
 
 }  // namespace sluice

@@ -204,6 +204,18 @@ TEST_CASE("a conversion that is done already is left as it is, and said to be") 
   CHECK(std::filesystem::last_write_time(folders.data + "/shard-00000.sluice") == time);
 }
 
+TEST_CASE("a dataset is made with the folders that it lies in") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  CHECK(Sluice({"convert", at("source"), at("data/new/set")}).exit_code == 0);
+  CHECK(Sluice({"subset", at("data/new/set"), at("some/other"), "--count", "2"}).exit_code == 0);
+  CHECK(Sluice({"convert", at("source"), at("parts/of/it"), "--split", "a=0.5,b=0.5"}).exit_code ==
+        0);
+  for (const char* made : {"data/new/set", "some/other", "parts/of/it/a"})
+    CHECK(std::filesystem::exists(folder / made / "manifest.json"));
+}
+
 TEST_CASE("a source that is not there is an error with its name") {
   const Folders folders;
   const Outcome outcome = folders.Convert();
