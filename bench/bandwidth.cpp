@@ -157,7 +157,7 @@ void MeasureRound(const BandwidthOptions& options, const Arena& arena,
 }  // namespace
 
 BandwidthFigures MeasureBandwidth(const std::vector<DecodeItem>& all,
-                                  const BandwidthOptions& options) {
+                                  const BandwidthOptions& options, const std::stop_token& stop) {
   std::vector<const DecodeItem*> items;
   for (const DecodeItem& item : all) {
     if (item.packed.codec == Codec::kPacked) items.push_back(&item);
@@ -181,6 +181,7 @@ BandwidthFigures MeasureBandwidth(const std::vector<DecodeItem>& all,
   // The round before the first one is not counted.
   for (std::uint64_t round = 0; round <= options.rounds; ++round) {
     for (BandwidthPoint& point : figures.points) {
+      ThrowIfStopped(stop);
       MeasureRound(options, arena, items, workers, copies, point);
       if (round > 0) continue;
       point = {point.threads, {}, {}, {}};

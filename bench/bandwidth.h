@@ -9,6 +9,7 @@
 #include <nlohmann/json_fwd.hpp>
 
 #include "bench/decode_task.h"
+#include "bench/interrupted.h"
 
 namespace sluice::bench {
 
@@ -38,9 +39,9 @@ struct BandwidthOptions {
 };
 
 // One thread and `threads`, in turn, round after round. Pictures without a packed form are left
-// out; Error(kUnsupported) where there are no others.
+// out; Error(kUnsupported) where there are no others. Throws Interrupted.
 BandwidthFigures MeasureBandwidth(const std::vector<DecodeItem>& items,
-                                  const BandwidthOptions& options);
+                                  const BandwidthOptions& options, const std::stop_token& stop);
 
 // Of a plain copy's rate: the share that packed images take.
 double ShareOfCopy(const BandwidthFigures& figures, const BandwidthPoint& point);

@@ -11,6 +11,7 @@
 #include "bench/compare_quality.h"
 #include "bench/figures.h"
 #include "bench/machine.h"
+#include "bench/work_folder.h"
 #include "format/cpu.h"
 #include "tools/cli/quantity.h"
 
@@ -120,7 +121,7 @@ class Runner {
 
  private:
   void Step(const std::string& activity) {
-    if (hooks_.stop.stop_requested()) throw CompareInterrupted();
+    ThrowIfStopped(hooks_.stop);
     if (hooks_.on_step) hooks_.on_step(activity, steps_done_, steps_);
     ++steps_done_;
   }
@@ -128,7 +129,7 @@ class Runner {
   // The dataset, its images as files, and the lists of them.
   void Prepare() {
     Step("converting");
-    fs::create_directories(options_.work);
+    ClaimWorkFolder(options_.work);
     FindDataset();
     const Dataset dataset = Dataset::Open(dataset_path_);
     comparison_.raw = HoldsRaw(dataset);
@@ -139,6 +140,8 @@ class Runner {
     }
     steps_ = 1 + AllContenders(options_, comparison_.raw).size() * (options_.rounds + 2);
     comparison_.pictures = dataset.size();
+    if (dataset.size() == 0)
+      throw Error(ErrorCode::kNotFound, dataset_path_.string(), "holds no pictures");
     comparison_.threads = options_.threads;
     const ImageFiles files(options_.work / (comparison_.raw ? "pixels" : "jpegs"), comparison_.raw);
     std::vector<std::uint64_t> all(dataset.size());
@@ -163,18 +166,17 @@ class Runner {
     files.WriteList(options_.work / "quality", quality_, 1);
   }
 
-  // Converts the source, unless it is a dataset or was converted before.
+  // Converts the source, unless it is a dataset.
   void FindDataset() {
     dataset_path_ = options_.source;
     if (fs::exists(options_.source / "manifest.json")) return;
     dataset_path_ = options_.work / "dataset";
+    fs::remove_all(dataset_path_);  // an earlier run's, perhaps of another source
     ConvertHooks hooks;
     hooks.stop = hooks_.stop;
     ConvertOptions convert;
     convert.threads = options_.threads;
-    const bool there = fs::exists(dataset_path_ / "manifest.json");
-    const ConvertSummary summary = Convert(options_.source, dataset_path_, convert, hooks);
-    if (!there) convert_seconds_ = summary.seconds;
+    convert_seconds_ = Convert(options_.source, dataset_path_, convert, hooks).seconds;
   }
 
   fs::path FolderOf(const Contender& contender) const {
@@ -186,8 +188,11 @@ class Runner {
     ContenderRun run =
         RunContender(one.contender, arguments, options_.work / (one.contender.name + ".log"),
                      std::chrono::seconds(options_.limit_seconds), hooks_.stop);
-    if (hooks_.stop.stop_requested()) throw CompareInterrupted();
+    ThrowIfStopped(hooks_.stop);
     if (!run.error.empty()) one.missing = arguments.front() + " failed: " + run.error;
+    // Others that fail are a line in the table; this one is what they are compared with.
+    if (!one.missing.empty() && &one == &comparison_.loaders.front())
+      throw Error(ErrorCode::kState, one.contender.name, one.missing);
     return run;
   }
 

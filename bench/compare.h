@@ -14,13 +14,14 @@
 #include <sluice/dataset.h>
 
 #include "bench/contender.h"
+#include "bench/interrupted.h"
 #include "bench/measurement.h"
 
 namespace sluice::bench {
 
 struct CompareOptions {
   std::filesystem::path source;   // a folder of pictures, or a dataset (of JPEGs, or raw images)
-  std::filesystem::path work;     // kept from run to run
+  std::filesystem::path work;     // see ClaimWorkFolder()
   std::filesystem::path peers;    // what bench/peers/setup.sh made; empty: none
   std::vector<std::string> only;  // empty: all
   unsigned threads = 0;
@@ -65,7 +66,6 @@ struct CompareHooks {
   std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
   std::stop_token stop;
 };
-struct CompareInterrupted {};
 Comparison CompareLoaders(CompareOptions options, const CompareHooks& hooks);
 
 std::string TextOf(const Comparison& comparison, const CompareOptions& options);

@@ -1,18 +1,15 @@
 #include "bench/compare_command.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "bench/compare.h"
-#include "bench/page.h"
+#include "bench/measuring_command.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
 
 namespace sluice::bench {
 namespace {
@@ -22,10 +19,8 @@ using cli::ParseInteger;
 
 constexpr const char* kCompareDescription =
     "Plays the same pictures through this loader and others.\n\n"
-    "SOURCE is a folder of pictures, or a dataset. A folder is converted once (with the "
-    "defaults\n"
-    "of sluice convert); the dataset's JPEGs are written out, so that every loader starts from "
-    "the\n"
+    "SOURCE is a folder of pictures, or a dataset. A folder is converted (with the defaults of\n"
+    "sluice convert); the dataset's JPEGs are written out, so that every loader starts from the\n"
     "same bytes, and each packs them into its own format. Then they take turns, each in a process\n"
     "of its own, over several rounds: random-resized-crop and flip, whole epochs, after one that "
     "is\n"
@@ -45,8 +40,8 @@ constexpr const char* kCompareExamples =
 
 struct CompareArguments {
   CompareOptions options;
-  std::string source, work = "sluice-compare", peers, json_file, html_file;
-  bool json = false, quiet = false;
+  std::string source, work = "sluice-compare", peers;
+  ResultOptions output;
 };
 
 std::vector<std::string> Names(const std::string& text) {
@@ -59,37 +54,19 @@ std::vector<std::string> Names(const std::string& text) {
   return names;
 }
 
-int RunCompare(CompareArguments& arguments) {
+Answer CompareAnswer(CompareArguments& arguments, const std::stop_token& stop,
+                     cli::Progress& progress) {
   arguments.options.source = arguments.source;
   arguments.options.work = arguments.work;
   arguments.options.peers = arguments.peers;
-  CheckNames(arguments.options);  // before anything is done
-  const cli::Interrupt interrupt;
-  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "comparing",
-                         "comparing with " + cli::Printable(arguments.source));
   CompareHooks hooks;
-  hooks.stop = interrupt.token();
+  hooks.stop = stop;
   hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
     progress.SetActivity(activity);
     progress.Update(done, all);
   };
-  try {
-    const Comparison comparison = CompareLoaders(arguments.options, hooks);
-    progress.Erase();
-    const auto result = JsonOf(comparison, arguments.options);
-    if (arguments.json) {
-      cli::PrintJson(result);
-    } else {
-      cli::PrintOut(TextOf(comparison, arguments.options));
-    }
-    if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-    if (!arguments.html_file.empty()) WriteTextFile(arguments.html_file, PageOf(result, {}));
-  } catch (const CompareInterrupted&) {
-    progress.Erase();
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
-  }
-  return cli::kDone;
+  const Comparison comparison = CompareLoaders(arguments.options, hooks);
+  return {TextOf(comparison, arguments.options), JsonOf(comparison, arguments.options), {}};
 }
 
 void AddOptions(CLI::App& app, CompareArguments& arguments) {
@@ -100,9 +77,10 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
             "these and sluice: sluice-packed, plain, ffcv, dali,\ntfdata, torchvision, webdataset, "
             "mds, litdata, spdl;\nof raw images copies, ffcv",
             [&options](const std::string& text) { options.only = Names(text); });
-  app.add_option("--work", arguments.work,
-                 "where the formats are kept (default\nsluice-compare); what is there is written "
-                 "over")
+  app.add_option(
+         "--work", arguments.work,
+         "a folder of its own where the formats are kept (default\nsluice-compare); what is "
+         "there is written over")
       ->type_name("FOLDER");
   AddOption(app, "--threads", "N", "threads or processes of each (default: all CPUs)",
             [&options](const std::string& text) {
@@ -142,14 +120,17 @@ cli::Command AddCompareCommand(CLI::App& program) {
       ->required()
       ->type_name("");
   AddOptions(*app, *arguments);
-  app->add_option("--html", arguments->html_file, "also write a page with plots")
-      ->type_name("FILE");
-  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
-      ->type_name("FILE");
-  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
+  AddPageOption(*app, arguments->output);
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kCompareExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunCompare(*arguments); }};
+  return {app, [arguments] {
+            CheckNames(arguments->options);  // before anything is done
+            return RunMeasuring(arguments->output, "comparing",
+                                "comparing with " + cli::Printable(arguments->source),
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return CompareAnswer(*arguments, stop, progress);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

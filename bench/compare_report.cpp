@@ -75,14 +75,15 @@ std::string TextOf(const Comparison& comparison, const CompareOptions& options) 
                             : "random-resized-crop to %u and flip",
              comparison.size);
   text += cli::Wrapped(
-              Format("%llu pictures, each %llu times an epoch; %s; "
-                     "batches of %zu; %u threads or processes; %llu rounds in turns, at least %g s "
+              Format("%s, each %s an epoch; %s; batches of %zu; %s; %s in turns, at least %g s "
                      "of whole epochs each after one that is not counted. Packing is from the "
                      "images as files, sluice's from the source; PSNR %s",
-                     static_cast<unsigned long long>(comparison.pictures),
-                     static_cast<unsigned long long>(options.repeat), transform.c_str(),
-                     options.batch_size, comparison.threads,
-                     static_cast<unsigned long long>(options.rounds), options.seconds,
+                     cli::CountText(comparison.pictures, "picture", "pictures").c_str(),
+                     cli::CountText(options.repeat, "time", "times").c_str(), transform.c_str(),
+                     options.batch_size,
+                     cli::CountText(comparison.threads, "thread or process", "threads or processes")
+                         .c_str(),
+                     cli::CountText(options.rounds, "round", "rounds").c_str(), options.seconds,
                      comparison.raw ? "of what is shown, against what is stored (99: the same)"
                                     : "of whole frames resized, against the nearer of two "
                                       "references (triangle, area)"),

@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -32,8 +33,12 @@ class Child {
     for (const std::string& word : words)
       arguments.push_back(const_cast<char*>(word.c_str()));  // execvp does not change them
     arguments.push_back(nullptr);
+    const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
+      // Nobody reads what it says when this process has been killed.
+      prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (getppid() != parent) _exit(127);
       setpgid(0, 0);
       sigset_t none;
       sigemptyset(&none);

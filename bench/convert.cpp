@@ -1,6 +1,7 @@
 #include "bench/convert.h"
 
 #include <chrono>
+#include <optional>
 #include <set>
 
 #include <sluice/error.h>
@@ -9,6 +10,7 @@
 #include "bench/machine.h"
 #include "bench/measurement.h"
 #include "bench/process_usage.h"
+#include "bench/scratch_folder.h"
 #include "format/cpu.h"
 #include "writer/source/open.h"
 
@@ -18,25 +20,26 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// A folder that goes with the object, unless it was there before.
+// The folder named, which goes with the object unless it was there before or holds something else;
+// and one in it for all that is written.
 class WorkFolder {
  public:
   explicit WorkFolder(fs::path path)
-      : path_(std::move(path)), own_(fs::create_directories(path_)) {}
+      : path_(std::move(path)), own_(fs::create_directories(path_)), scratch_(path_) {}
   ~WorkFolder() {
     std::error_code ignored;
-    fs::remove_all(path_ / "sluice", ignored);
-    fs::remove(path_ / "samples.beton", ignored);
-    fs::remove(path_ / "paths.txt", ignored);
-    fs::remove(path_ / "ffcv.log", ignored);
+    scratch_.reset();
     if (own_) fs::remove(path_, ignored);
   }
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
+  const fs::path& path() const noexcept { return scratch_->path(); }
+
  private:
   fs::path path_;
   bool own_;
+  std::optional<ScratchFolder> scratch_;
 };
 
 class Turns {
@@ -68,7 +71,7 @@ class Turns {
     Step("stages", steps - 1, steps);
     measured_.stages = MeasureStages(ConvertSource(options_.source), options_.convert,
                                      options_.stage_images, hooks_.stop);
-    if (hooks_.stop.stop_requested()) throw ConvertInterrupted();
+    ThrowIfStopped(hooks_.stop);
     Finish();
     measured_.other_cpus = others.OtherCpus();
     WarnOfLoad(measured_.other_cpus, measured_.warnings);
@@ -77,7 +80,7 @@ class Turns {
 
  private:
   void Step(const char* writer, std::uint64_t done, std::uint64_t all) {
-    if (hooks_.stop.stop_requested()) throw ConvertInterrupted();
+    ThrowIfStopped(hooks_.stop);
     if (hooks_.on_step) hooks_.on_step(writer, done, all);
   }
 
@@ -101,15 +104,8 @@ class Turns {
     hooks.stop = hooks_.stop;
     const double cpu = CpuSeconds();
     const Clock::time_point begin = Clock::now();
-    ConvertSummary summary;
-    try {
-      summary = Convert(ConvertSource(options_.source), data, options_.convert, hooks);
-    } catch (const Error& error) {
-      if (hooks_.stop.stop_requested() && error.code() == ErrorCode::kState) {
-        throw ConvertInterrupted();
-      }
-      throw;
-    }
+    const ConvertSummary summary =
+        Convert(ConvertSource(options_.source), data, options_.convert, hooks);
     const std::chrono::duration<double> seconds = Clock::now() - begin;
     const auto images = static_cast<double>(summary.samples);
     turns.images_per_second.push_back(images / seconds.count());
@@ -154,7 +150,7 @@ class Turns {
     const ContenderRun run =
         RunContender(contender_, arguments, options_.work / "ffcv.log",
                      std::chrono::seconds(options_.limit_seconds), hooks_.stop);
-    if (hooks_.stop.stop_requested()) throw ConvertInterrupted();
+    ThrowIfStopped(hooks_.stop);
     if (!run.error.empty()) {
       contender_.missing = turns.missing = run.error;
       return;
@@ -190,6 +186,7 @@ class Turns {
 ConvertMeasured MeasureConversion(ConvertBenchOptions options, const ConvertBenchHooks& hooks) {
   if (options.convert.threads == 0) options.convert.threads = AvailableCpus();
   const WorkFolder folder(options.work);
+  options.work = folder.path();
   return Turns(options, hooks).Run();
 }
 

@@ -12,12 +12,13 @@
 
 #include "bench/contender.h"
 #include "bench/convert_stages.h"
+#include "bench/interrupted.h"
 
 namespace sluice::bench {
 
 struct ConvertBenchOptions {
   std::filesystem::path source;  // a folder of pictures
-  std::filesystem::path work;    // what is written goes there, and goes with the end of the run
+  std::filesystem::path work;    // what is written goes into a folder in it, which goes at the end
   std::filesystem::path peers;   // what bench/peers/setup.sh made; empty: none
   ConvertOptions convert;
   std::uint64_t rounds = 5;
@@ -50,10 +51,9 @@ struct ConvertBenchHooks {
   std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
   std::stop_token stop;
 };
-struct ConvertInterrupted {};
 
 // Converts the source anew in each round, and has FFCV write the same pictures with as many
-// workers, in turns whose order changes with the round. Throws ConvertInterrupted, and Error.
+// workers, in turns whose order changes with the round. Throws Interrupted, and Error.
 ConvertMeasured MeasureConversion(ConvertBenchOptions options, const ConvertBenchHooks& hooks);
 
 std::string TextOf(const ConvertMeasured& measured);

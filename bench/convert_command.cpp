@@ -1,17 +1,14 @@
 #include "bench/convert_command.h"
 
-#include <cstdio>
 #include <memory>
 
 #include <nlohmann/json.hpp>
 
 #include "bench/convert.h"
-#include "bench/measurement.h"
+#include "bench/measuring_command.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
 
 namespace sluice::bench {
 namespace {
@@ -40,48 +37,32 @@ constexpr const char* kConvertExamples =
 
 struct ConvertArguments {
   ConvertBenchOptions options;
-  std::string source, work = "sluice-convert", peers, json_file;
-  bool json = false, quiet = false;
+  std::string source, work = "sluice-convert", peers;
+  ResultOptions output;
 };
 
-int RunConvert(ConvertArguments& arguments) {
+Answer ConvertAnswer(ConvertArguments& arguments, const std::stop_token& stop,
+                     cli::Progress& progress) {
   arguments.options.source = arguments.source;
   arguments.options.work = arguments.work;
   arguments.options.peers = arguments.peers;
-  const cli::Interrupt interrupt;
-  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
-                         "converting " + cli::Printable(arguments.source));
   ConvertBenchHooks hooks;
-  hooks.stop = interrupt.token();
+  hooks.stop = stop;
   hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
     progress.SetActivity(activity);
     progress.Update(done, all);
   };
-  try {
-    const ConvertMeasured measured = MeasureConversion(arguments.options, hooks);
-    progress.Erase();
-    const auto result = JsonOf(measured, arguments.options);
-    if (arguments.json) {
-      cli::PrintJson(result);
-    } else {
-      cli::PrintOut(TextOf(measured));
-    }
-    if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-  } catch (const ConvertInterrupted&) {
-    progress.Erase();
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
-  }
-  return cli::kDone;
+  const ConvertMeasured measured = MeasureConversion(arguments.options, hooks);
+  return {TextOf(measured), JsonOf(measured, arguments.options), {}};
 }
 
 void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertBenchOptions& options = arguments.options;
   app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
       ->type_name("FOLDER");
-  app.add_option(
-         "--work", arguments.work,
-         "where both write (default sluice-convert); what\nthey wrote is removed at the end")
+  app.add_option("--work", arguments.work,
+                 "where both write, in a folder of their own that is\nremoved at the end (default "
+                 "sluice-convert)")
       ->type_name("FOLDER");
   AddOption(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
             [&options](const std::string& text) {
@@ -116,12 +97,15 @@ cli::Command AddConvertCommand(CLI::App& program) {
   const auto arguments = std::make_shared<ConvertArguments>();
   app->add_option("SOURCE", arguments->source, "folder of pictures")->required()->type_name("");
   AddConvertOptions(*app, *arguments);
-  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
-      ->type_name("FILE");
-  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kConvertExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunConvert(*arguments); }};
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "converting",
+                                "converting " + cli::Printable(arguments->source),
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return ConvertAnswer(*arguments, stop, progress);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

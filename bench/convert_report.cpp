@@ -38,8 +38,8 @@ double SumOf(const std::vector<RunPart>& parts) {
 }  // namespace
 
 std::string TextOf(const ConvertMeasured& measured) {
-  std::string text = Format("%llu images, %u %s", static_cast<unsigned long long>(measured.images),
-                            measured.threads, measured.threads == 1 ? "worker" : "workers");
+  std::string text = cli::CountText(measured.images, "image", "images") + ", " +
+                     cli::CountText(measured.threads, "worker", "workers");
   if (measured.left_out > 0) {
     text += "; " + cli::CountText(measured.left_out, "source was", "sources were") + " left out";
   }
@@ -61,8 +61,8 @@ std::string TextOf(const ConvertMeasured& measured) {
   }
   const std::vector<RunPart> parts = PartsOf(measured);
   const double sum = SumOf(parts);
-  text += Format("\n%-20s %14s %7s   (over %llu images on one thread)\n", "stage", "CPU ms/image",
-                 "share", static_cast<unsigned long long>(measured.stages.images));
+  text += Format("\n%-20s %14s %7s   (over %s on one thread)\n", "stage", "CPU ms/image", "share",
+                 cli::CountText(measured.stages.images, "image", "images").c_str());
   for (const RunPart& part : parts) {
     text += Format("%-20s %14.3f %6.1f%%\n", part.name, part.milliseconds,
                    sum > 0 ? 100 * part.milliseconds / sum : 0);

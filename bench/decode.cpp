@@ -1,7 +1,6 @@
 #include "bench/decode.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 #include <optional>
 
@@ -12,7 +11,9 @@
 #include "bench/bandwidth.h"
 #include "bench/decode_measure.h"
 #include "bench/figures.h"
+#include "bench/machine.h"
 #include "bench/measurement.h"
+#include "bench/measuring_command.h"
 #include "bench/transform_text.h"
 #include "format/cpu.h"
 #include "reader/transform/step_kind.h"
@@ -44,6 +45,10 @@ constexpr const char* kDecodeExamples =
     "  sluice-bench decode data/photos --transform short:256,center:224 --rounds 9\n"
     "  sluice-bench decode data/photos --stages --bandwidth\n\n";
 
+constexpr const char* kDecodeTransformHelp =
+    "the steps of `sluice-bench epoch --transform` that crop,\nresize and flip left to right, "
+    "joined by commas\n(default rrc:224; half of all pictures are flipped)";
+
 struct DecodeArguments {
   std::string dataset;
   std::string transform_text = "rrc:224";
@@ -56,13 +61,13 @@ struct DecodeArguments {
   bool stages = false;
   bool bandwidth = false;
   unsigned threads = AvailableCpus();
-  bool json = false;
+  ResultOptions output;
 };
 
-// What a run measured.
-struct Answer {
+struct DecodeMeasured {
   std::vector<DecodeFigures> ways, stages, packed_stages;
   std::optional<BandwidthFigures> bandwidth;
+  std::vector<std::string> warnings;
 };
 
 void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<DecodeItem>& items,
@@ -106,8 +111,8 @@ struct FormBytes {
   double jpeg = 0, packed = 0;
 };
 
-void PrintTable(const DecodeArguments& arguments, const std::vector<DecodeItem>& items,
-                const std::vector<DecodeFigures>& figures) {
+std::string TableOf(const DecodeArguments& arguments, const std::vector<DecodeItem>& items,
+                    const std::vector<DecodeFigures>& figures) {
   const FormBytes bytes(items);
   std::string out = cli::Format("%-12s %10s %10s %7s %8s  %s\n", "way", "ms/image", "fastest",
                                 "ratio", "PSNR dB", "what it is");
@@ -123,10 +128,10 @@ void PrintTable(const DecodeArguments& arguments, const std::vector<DecodeItem>&
       "rounds\n",
       items.size(), bytes.jpeg, bytes.packed, arguments.transform_text.c_str(),
       static_cast<unsigned long long>(arguments.rounds));
-  cli::PrintOut(out);
+  return out;
 }
 
-void PrintStages(const char* of, const std::vector<DecodeFigures>& stages) {
+std::string StageTableOf(const char* of, const std::vector<DecodeFigures>& stages) {
   const std::vector<double> added = AddedByStage(stages);
   const double whole = Median(stages.back().milliseconds);
   std::string out = cli::Format("\n%-10s %10s %7s  %s\n", of, "ms/image", "share", "what it is");
@@ -134,7 +139,7 @@ void PrintStages(const char* of, const std::vector<DecodeFigures>& stages) {
     out += cli::Format("%-10s %10.4f %6.1f%%  %s\n", stages[s].name.c_str(), added[s],
                        100 * added[s] / whole, stages[s].description.c_str());
   }
-  cli::PrintOut(out);
+  return out;
 }
 
 nlohmann::ordered_json StagesJson(const std::vector<DecodeFigures>& stages) {
@@ -148,8 +153,9 @@ nlohmann::ordered_json StagesJson(const std::vector<DecodeFigures>& stages) {
   return list;
 }
 
-void PrintJson(const DecodeArguments& arguments, const std::vector<DecodeItem>& items,
-               const Answer& measured) {
+nlohmann::ordered_json JsonOf(const DecodeArguments& arguments,
+                              const std::vector<DecodeItem>& items,
+                              const DecodeMeasured& measured) {
   const std::vector<DecodeFigures>& figures = measured.ways;
   nlohmann::ordered_json ways = nlohmann::ordered_json::array();
   for (const DecodeFigures& f : figures) {
@@ -164,9 +170,12 @@ void PrintJson(const DecodeArguments& arguments, const std::vector<DecodeItem>& 
   std::vector<Measurement> measurements;
   for (const DecodeFigures& f : figures)
     measurements.push_back({"milliseconds_per_image." + f.name, "ms", false, f.milliseconds});
-  nlohmann::ordered_json answer = ResultOf("decode", measurements, {});
+  nlohmann::ordered_json answer = ResultOf("decode", measurements, measured.warnings);
   const FormBytes bytes(items);
-  answer.update({{"images", items.size()},
+  answer.update({{"dataset", arguments.dataset},
+                 {"rounds", arguments.rounds},
+                 {"seed", arguments.seed},
+                 {"images", items.size()},
                  {"jpeg_bytes_per_image", bytes.jpeg},
                  {"packed_bytes_per_image", bytes.packed},
                  {"transform", arguments.transform_text + ",flip"},
@@ -176,10 +185,10 @@ void PrintJson(const DecodeArguments& arguments, const std::vector<DecodeItem>& 
     answer["packed_stages"] = StagesJson(measured.packed_stages);
   }
   if (measured.bandwidth) answer["bandwidth"] = JsonOf(*measured.bandwidth);
-  cli::PrintJson(answer);
+  return answer;
 }
 
-int RunDecode(const DecodeArguments& arguments) {
+Answer DecodeAnswer(const DecodeArguments& arguments, const std::stop_token& stop) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
   const std::vector<DecodeItem> items =
       ChooseDecodeItems(dataset, arguments.transform, arguments.images, arguments.seed, true);
@@ -188,28 +197,26 @@ int RunDecode(const DecodeArguments& arguments) {
     std::erase_if(variants, [&](const NamedVariant& v) { return v.name != arguments.only; });
     if (variants.empty()) throw cli::UsageError("--only: there is no way of this name here");
   }
-  Answer measured;
-  measured.ways = MeasureDecoding(variants, items, arguments.rounds);
+  const LoadWatch others;
+  DecodeMeasured measured;
+  measured.ways = MeasureDecoding(variants, items, arguments.rounds, stop);
   MeasureQuality(variants, items, arguments.quality_images, measured.ways);
   if (arguments.stages) {
     std::vector<NamedVariant> parts = DecodeStages(false), packed_parts = DecodeStages(true);
-    measured.stages = MeasureDecoding(parts, items, arguments.rounds);
-    measured.packed_stages = MeasureDecoding(packed_parts, items, arguments.rounds);
+    measured.stages = MeasureDecoding(parts, items, arguments.rounds, stop);
+    measured.packed_stages = MeasureDecoding(packed_parts, items, arguments.rounds, stop);
   }
-  if (arguments.bandwidth)
+  if (arguments.bandwidth) {
     measured.bandwidth =
-        MeasureBandwidth(items, {.threads = arguments.threads, .rounds = arguments.rounds});
-  if (arguments.json) {
-    PrintJson(arguments, items, measured);
-    return cli::kDone;
+        MeasureBandwidth(items, {.threads = arguments.threads, .rounds = arguments.rounds}, stop);
   }
-  PrintTable(arguments, items, measured.ways);
+  WarnOfLoad(others.OtherCpus(), measured.warnings);
+  std::string text = TableOf(arguments, items, measured.ways);
   if (arguments.stages) {
-    PrintStages("JPEG", measured.stages);
-    PrintStages("packed", measured.packed_stages);
+    text += StageTableOf("JPEG", measured.stages) + StageTableOf("packed", measured.packed_stages);
   }
-  if (measured.bandwidth) cli::PrintOut(TextOf(*measured.bandwidth));
-  return cli::kDone;
+  if (measured.bandwidth) text += TextOf(*measured.bandwidth);
+  return {text + WarningsText(measured.warnings), JsonOf(arguments, items, measured), {}};
 }
 
 }  // namespace
@@ -220,13 +227,14 @@ cli::Command AddDecodeCommand(CLI::App& program) {
   app->add_option("DATASET", arguments->dataset, "folder of a dataset of JPEGs or packed images")
       ->required()
       ->type_name("");
-  AddOption(*app, "--transform", "STEPS", kTransformHelp, [arguments](const std::string& text) {
-    arguments->transform = ParseTransform(text);
-    if (!std::all_of(arguments->transform.begin(), arguments->transform.end(), IsGeometric)) {
-      throw cli::UsageError("decoding has steps that crop, resize and flip, and no others");
-    }
-    arguments->transform_text = text;
-  });
+  AddOption(
+      *app, "--transform", "STEPS", kDecodeTransformHelp, [arguments](const std::string& text) {
+        arguments->transform = ParseTransform(text);
+        if (!std::all_of(arguments->transform.begin(), arguments->transform.end(), IsGeometric)) {
+          throw cli::UsageError("decoding has steps that crop, resize and flip, and no others");
+        }
+        arguments->transform_text = text;
+      });
   AddOption(*app, "--images", "N", "pictures to decode (default 200)",
             [arguments](const std::string& text) {
               arguments->images = ParseInteger(text, 1, 1'000'000);
@@ -245,16 +253,24 @@ cli::Command AddDecodeCommand(CLI::App& program) {
   AddOption(*app, "--only", "WAY", "this way alone, for a profiler",
             [arguments](const std::string& text) { arguments->only = text; });
   app->add_flag("--stages", arguments->stages, "also what each stage of our decoders costs");
-  app->add_flag("--bandwidth", arguments->bandwidth,
-                "also what packed images take of memory's bandwidth,\nbeside a copy's rate");
+  CLI::Option* const bandwidth =
+      app->add_flag("--bandwidth", arguments->bandwidth,
+                    "also what packed images take of memory's bandwidth,\nbeside a copy's rate");
   AddOption(*app, "--threads", "N",
             "of --bandwidth, which measures one and so many\n(default: one for each CPU)",
             [arguments](const std::string& text) {
               arguments->threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
-            });
-  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+            })
+      ->needs(bandwidth);
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunDecode(*arguments); }};
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "decoding",
+                                "decoding pictures of " + cli::Printable(arguments->dataset),
+                                [&](const std::stop_token& stop, cli::Progress&) {
+                                  return DecodeAnswer(*arguments, stop);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

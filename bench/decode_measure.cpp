@@ -74,7 +74,7 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
 
 std::vector<DecodeFigures> MeasureDecoding(std::vector<NamedVariant>& variants,
                                            const std::vector<DecodeItem>& items,
-                                           std::uint64_t rounds) {
+                                           std::uint64_t rounds, const std::stop_token& stop) {
   std::vector<DecodeFigures> figures;
   for (const NamedVariant& v : variants)
     figures.push_back({v.name, v.description, {}, 0});
@@ -82,6 +82,7 @@ std::vector<DecodeFigures> MeasureDecoding(std::vector<NamedVariant>& variants,
   // The round before the first warms caches and memory and is not counted.
   for (std::uint64_t round = 0; round <= rounds; ++round) {
     for (std::size_t v = 0; v < variants.size(); ++v) {
+      ThrowIfStopped(stop);
       const auto start = std::chrono::steady_clock::now();
       for (const DecodeItem& item : items)
         variants[v].variant->Decode(item, rgb.data());

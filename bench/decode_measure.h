@@ -4,6 +4,7 @@
 #include <sluice/transform.h>
 
 #include "bench/decode_task.h"
+#include "bench/interrupted.h"
 
 namespace sluice::bench {
 
@@ -21,10 +22,10 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
                                           std::uint64_t count, std::uint64_t seed,
                                           bool both_forms = false);
 
-// All ways in turn, on this thread, after a round that is not counted.
+// All ways in turn, on this thread, after a round that is not counted. Throws Interrupted.
 std::vector<DecodeFigures> MeasureDecoding(std::vector<NamedVariant>& variants,
                                            const std::vector<DecodeItem>& items,
-                                           std::uint64_t rounds);
+                                           std::uint64_t rounds, const std::stop_token& stop);
 
 // What each stage (DecodeStages()) adds to the one before it, in milliseconds a picture: medians
 // over rounds.

@@ -153,8 +153,7 @@ std::vector<NamedVariant> DecodeVariants() {
     variants.push_back({std::move(name), std::move(description), std::move(variant)});
   };
 #ifdef SLUICE_HAVE_OPENCV
-  add("ffcv", "FFCV's way: whole frame, fast transform, INTER_AREA",
-      std::make_unique<WholeThenArea>());
+  add("ffcv", "FFCV's way: whole frame, fast DCT, INTER_AREA", std::make_unique<WholeThenArea>());
 #endif
   add("libjpeg", "libjpeg-turbo in part, our resize of RGB", std::make_unique<LibjpegPartial>());
   add("planes", "libjpeg-turbo to planes, our resize", std::make_unique<LibjpegPlanes>());

@@ -8,6 +8,9 @@
 #include <random>
 #include <thread>
 
+#include <linux/magic.h>
+#include <sys/vfs.h>
+
 #include <sluice/error.h>
 
 #include "bench/direct_read.h"
@@ -25,6 +28,12 @@ struct Piece {
   std::uint32_t file = 0;
   std::uint64_t offset = 0;
 };
+
+bool LiesInMemory(const std::filesystem::path& path) {
+  struct statfs about {};
+  return statfs(path.c_str(), &about) == 0 &&
+         (about.f_type == TMPFS_MAGIC || about.f_type == RAMFS_MAGIC);
+}
 
 }  // namespace
 
@@ -76,6 +85,7 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
+  rate.in_memory = !files.empty() && LiesInMemory(files.front());
   rate.bytes = bytes;
   rate.direct = all_direct;
   rate.bytes_per_second = static_cast<double>(rate.bytes) / std::max(passed(), 1e-9);

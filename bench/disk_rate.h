@@ -12,6 +12,7 @@ struct DiskRate {
   double bytes_per_second = 0;
   std::uint64_t bytes = 0;  // read for it
   bool direct = true;       // past the page cache; false: the file system has no such reads
+  bool in_memory = false;   // the files lie in a file system in memory: this is no disk's rate
 };
 
 // Reads pieces of 1 MiB of the files in random order, with eight readers, past the page cache (or,

@@ -1,11 +1,10 @@
 #include "bench/epoch.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <functional>
 #include <memory>
 
-#include <nlohmann/json.hpp>
+#include <sluice/error.h>
 
 #include "bench/accelerators.h"
 #include "bench/epoch_report.h"
@@ -13,17 +12,15 @@
 #include "bench/epoch_trace.h"
 #include "bench/machine.h"
 #include "bench/measurement.h"
-#include "bench/page.h"
+#include "bench/measuring_command.h"
 #include "bench/stop_time.h"
 #include "bench/storage_options.h"
 #include "bench/thread_curve.h"
 #include "bench/transform_text.h"
 #include "reader/transform/step_kind.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
 
 namespace sluice::bench {
 namespace {
@@ -60,15 +57,12 @@ struct EpochArguments {
   std::optional<Profile> profile;
   bool own_batch_size = false;
   bool find_accelerators = false;
-  std::string json_file;
-  std::string html_file;
+  ResultOptions output;
   std::string trace_file;
   std::string dataset;
   std::optional<Pipeline> transform;
   std::string transform_text;
   bool flip = false;
-  bool json = false;
-  bool quiet = false;
 };
 
 // "1,2,4"
@@ -164,7 +158,9 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             });
 }
 
-void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
+// `set_by_search`: what --find-accelerators chooses itself, or does not measure.
+void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
+                        std::vector<CLI::Option*>& set_by_search) {
   EpochOptions& options = arguments.options;
   AddOption(app, "--step-ms", "X",
             "a pretend training step: sleep X milliseconds with\neach batch in hand (default 0)",
@@ -173,67 +169,74 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments) {
             });
   app.add_flag("--step-busy", options.step.busy,
                "keep a CPU busy for that long instead of sleeping");
-  AddOption(app, "--accelerators", "N",
-            "so many accelerators work in step, each with a batch\nof its own (default 1)",
-            [&options](const std::string& text) {
-              options.batches_per_step = ParseInteger(text, 1, 1000);
-            });
+  set_by_search.push_back(
+      AddOption(app, "--accelerators", "N",
+                "so many accelerators work in step, each with a batch\nof its own (default 1)",
+                [&options](const std::string& text) {
+                  options.batches_per_step = ParseInteger(text, 1, 1000);
+                }));
   AddOption(app, "--profile", "NAME",
             "mlperf-resnet50-h100: MLPerf Storage's, with batches\nof 400 and steps of 224 ms, of "
             "whose time 90% must be\ncomputing",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
-  app.add_flag("--find-accelerators", arguments.find_accelerators,
-               "look for the largest number of accelerators that are\nfed for 90% of the time or "
-               "more");
+  CLI::Option* const search =
+      app.add_flag("--find-accelerators", arguments.find_accelerators,
+                   "look for the largest number of accelerators that are\nfed for 90% of the time "
+                   "or more; it chooses epochs and\nbatches itself");
+  for (CLI::Option* const option : set_by_search)
+    search->excludes(option);
 }
 
-void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
-  EpochOptions& options = arguments.options;
-  AddOption(
+// How long epochs are and how many of them there are.
+std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options) {
+  CLI::Option* const epochs = AddOption(
       app, "--epochs", "N", "epochs to measure (default 3)",
       [&options](const std::string& text) { options.epochs = ParseInteger(text, 1, 1'000'000); });
   CLI::Option* const warm_up = AddOption(
       app, "--warm-up", "N", "epochs played before those (default 1; 0 with --cold)",
       [&options](const std::string& text) { options.warm_up = ParseInteger(text, 0, 1'000'000); });
-  AddOption(
+  CLI::Option* const repeat = AddOption(
       app, "--repeat", "N", "each sample N times an epoch, to make it long enough\n(default 1)",
       [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 1'000'000); });
-  AddOption(app, "--batches", "N", "end an epoch after N batches (default: all)",
-            [&options](const std::string& text) {
-              options.most_batches = ParseInteger(text, 1, UINT64_MAX);
-            });
-  AddTrainingOptions(app, arguments);
+  CLI::Option* const batches =
+      AddOption(app, "--batches", "N", "end an epoch after N batches (default: all)",
+                [&options](const std::string& text) {
+                  options.most_batches = ParseInteger(text, 1, UINT64_MAX);
+                });
+  CLI::Option* const also_cold =
+      AddOption(app, "--also-cold", "N",
+                "after the measured epochs, N with a cold cache, to\ncompare with (default 0)",
+                [&options](const std::string& text) {
+                  options.also_cold = ParseInteger(text, 0, 1'000'000);
+                });
   app.add_flag("--cold", options.cold,
                "before each epoch, close the dataset and drop its\nfiles from the page cache; "
                "opening it again counts\nas part of the epoch")
-      ->excludes(warm_up);
-  AddOption(app, "--also-cold", "N",
-            "after the measured epochs, N with a cold cache, to\ncompare with (default 0)",
-            [&options](const std::string& text) {
-              options.also_cold = ParseInteger(text, 0, 1'000'000);
-            });
-  app.add_flag(
+      ->excludes(warm_up)
+      ->excludes(also_cold);
+  return {epochs, warm_up, repeat, batches, also_cold};
+}
+
+void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
+  EpochOptions& options = arguments.options;
+  std::vector<CLI::Option*> set_by_search = AddLengthOptions(app, options);
+  set_by_search.push_back(app.add_flag(
       "--floor", options.floor,
       "afterwards, a bare loop of the same decoding\n(of raw images: of copies) on as many "
-      "threads");
-  AddOption(
+      "threads"));
+  set_by_search.push_back(AddOption(
       app, "--stops", "N",
       "afterwards, drop N loaders in the middle of an epoch\nand time how long they take to "
       "stop (default 0)",
-      [&options](const std::string& text) { options.stops = ParseInteger(text, 0, 100'000); });
-  app.add_flag("--json", arguments.json,
-               "print one JSON object to standard output, and no\nprogress");
-  app.add_option("--json-file", arguments.json_file,
-                 "also write that object to a file, for `sluice-bench\ngate` and for keeping")
-      ->type_name("FILE");
-  app.add_option("--html", arguments.html_file,
-                 "also write a page with plots, which needs no network")
-      ->type_name("FILE");
-  app.add_option("--trace", arguments.trace_file,
-                 "write what every thread did in the last measured\nepoch, for chrome://tracing or "
-                 "ui.perfetto.dev")
-      ->type_name("FILE");
-  app.add_flag("--quiet", arguments.quiet, "no progress on standard error");
+      [&options](const std::string& text) { options.stops = ParseInteger(text, 0, 100'000); }));
+  set_by_search.push_back(
+      app.add_option("--trace", arguments.trace_file,
+                     "write what every thread did in the last measured\nepoch, for "
+                     "chrome://tracing or ui.perfetto.dev")
+          ->type_name("FILE"));
+  AddTrainingOptions(app, arguments, set_by_search);
+  AddPageOption(app, arguments.output);
+  AddResultOptions(app, arguments.output);
 }
 
 // Behind the geometric steps, which is where it may stand.
@@ -270,12 +273,12 @@ void Complete(EpochArguments& arguments) {
   if (options.floor && (!loader.views.empty() || !loader.sizes.empty())) {
     throw cli::UsageError("--floor is of one view and one size: not with --view or --sizes");
   }
-  const bool plain = !arguments.find_accelerators && arguments.threads.size() <= 1;
-  if (!arguments.trace_file.empty() && !plain) {
-    throw cli::UsageError("--trace takes one count of --threads, and no --find-accelerators");
-  }
-  if (arguments.find_accelerators && arguments.threads.size() > 1) {
-    throw cli::UsageError("--find-accelerators takes one count of --threads");
+  if (arguments.threads.size() > 1 &&
+      (arguments.find_accelerators || !arguments.trace_file.empty() || options.floor ||
+       options.also_cold > 0 || options.stops > 0)) {
+    throw cli::UsageError(
+        "--find-accelerators, --trace, --floor, --also-cold and --stops take one count of "
+        "--threads");
   }
   // What is decoded during a step are the batches of the next one.
   if (options.loader.prefetch > 0 || options.batches_per_step > 1) {
@@ -283,6 +286,8 @@ void Complete(EpochArguments& arguments) {
         std::max<std::size_t>(options.loader.prefetch, options.batches_per_step);
   }
   const Dataset dataset = Dataset::Open(options.dataset);
+  if (dataset.size() == 0)
+    throw Error(ErrorCode::kNotFound, options.dataset.string(), "holds no samples to play");
   if (!arguments.transform) {
     arguments.transform = DefaultTransform(dataset);
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";
@@ -299,30 +304,18 @@ std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {
          std::to_string(options.epochs);
 }
 
-// Prints a result as it was asked for.
-void Deliver(const EpochArguments& arguments, const std::string& text,
-             const nlohmann::ordered_json& result, const std::vector<TraceBar>& bars = {}) {
-  if (arguments.json) {
-    cli::PrintJson(result);
-  } else {
-    cli::PrintOut(text);
-  }
-  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-  if (!arguments.html_file.empty()) WriteTextFile(arguments.html_file, PageOf(result, bars));
-}
-
-void PlayCurve(const EpochArguments& arguments, const EpochHooks& hooks, cli::Progress& progress) {
+Answer PlayCurve(const EpochArguments& arguments, const EpochHooks& hooks) {
   const LoadWatch others;
   const ThreadCurve curve = MeasureThreadCurve(arguments.options, arguments.threads, hooks);
-  progress.Erase();
   std::vector<std::string> warnings;
   WarnOfLoad(others.OtherCpus(), warnings);
-  Deliver(arguments, TextOf(curve) + WarningsText(warnings),
-          JsonOf(curve, arguments.options, arguments.transform_text, warnings));
+  return {TextOf(curve) + WarningsText(warnings),
+          JsonOf(curve, arguments.options, arguments.transform_text, warnings),
+          {}};
 }
 
-void PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks,
-                      cli::Progress& progress) {
+Answer PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks,
+                        cli::Progress& progress) {
   constexpr double kWantedUsually = 0.9;
   const double wanted = arguments.profile ? arguments.profile->utilisation : kWantedUsually;
   const std::string profile = arguments.profile ? arguments.profile->name : "";
@@ -331,27 +324,27 @@ void PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks,
   const AcceleratorSearch search =
       FindAccelerators(arguments.options, wanted, hooks, [&](const AcceleratorTrial& trial) {
         progress.Erase();
-        if (!arguments.json) cli::PrintOut(RowOf(trial, first, wanted));
+        if (!arguments.output.json) cli::PrintOut(RowOf(trial, first, wanted));
         first = false;
       });
-  progress.Erase();
   std::vector<std::string> warnings;
   WarnOfLoad(others.OtherCpus(), warnings);
-  Deliver(arguments, TextOf(search, arguments.options, profile) + WarningsText(warnings),
-          JsonOf(search, arguments.options, arguments.transform_text, profile, warnings));
+  return {TextOf(search, arguments.options, profile) + WarningsText(warnings),
+          JsonOf(search, arguments.options, arguments.transform_text, profile, warnings),
+          {}};
 }
 
-void PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progress& progress) {
+Answer PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progress& progress) {
   EpochOptions options = arguments.options;
   EpochTrace trace(options.warm_up + options.epochs - 1);
-  const bool traced = !arguments.trace_file.empty() || !arguments.html_file.empty();
+  const bool traced = !arguments.trace_file.empty() || !arguments.output.html_file.empty();
   if (traced) options.loader.trace = trace.recorder();
   if (traced) hooks.on_span = [&](const ConsumerSpan& span) { trace.OnSpan(span); };
   EpochTable table(options);
   hooks.on_epoch = [&](const EpochFigures& figures) {
     progress.Erase();
     trace.Collect();
-    if (!arguments.json) table.PrintRow(figures);
+    if (!arguments.output.json) table.PrintRow(figures);
     if (figures.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
   };
   EpochReport report{options, arguments.transform_text, RunEpochs(options, hooks), {}, 0, {}, {},
@@ -360,7 +353,7 @@ void PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progress
   trace.Collect();
   options.loader.trace.reset();
   if (options.stops > 0) report.stop_seconds = MeasureStops(options, options.stops, hooks.stop);
-  report.stages = StagesOf(options, report.run);
+  report.stages = StagesOf(options, report.run, hooks.stop);
   report.warnings = WarningsOf(options, report.run);
   if (arguments.profile) report.wanted_utilisation = arguments.profile->utilisation;
   if (options.step.milliseconds > 0) {
@@ -368,35 +361,20 @@ void PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progress
   }
   const std::vector<TraceBar> bars = traced ? BarsOf(trace) : std::vector<TraceBar>();
   if (!arguments.trace_file.empty()) WriteTraceFile(arguments.trace_file, bars);
-  Deliver(arguments, TextOf(report), JsonOf(report), bars);
+  return {TextOf(report), JsonOf(report), bars};
 }
 
-int RunEpoch(EpochArguments& arguments) {
-  Complete(arguments);
-  const EpochOptions& options = arguments.options;
-  const cli::Interrupt interrupt;
-  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "playing",
-                         "playing " + cli::Printable(arguments.dataset));
+Answer EpochAnswer(const EpochArguments& arguments, const std::stop_token& stop,
+                   cli::Progress& progress) {
   EpochHooks hooks;
-  hooks.stop = interrupt.token();
+  hooks.stop = stop;
   hooks.on_batch = [&](std::uint64_t epoch, std::uint64_t images, std::uint64_t images_in_all) {
-    progress.SetActivity(ProgressTitle(options, epoch));
+    progress.SetActivity(ProgressTitle(arguments.options, epoch));
     progress.Update(images, images_in_all);
   };
-  try {
-    if (arguments.find_accelerators) {
-      PlayAccelerators(arguments, hooks, progress);
-    } else if (arguments.threads.size() > 1) {
-      PlayCurve(arguments, hooks, progress);
-    } else {
-      PlayEpochs(arguments, hooks, progress);
-    }
-  } catch (const Interrupted&) {
-    progress.Erase();
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
-  }
-  return cli::kDone;
+  if (arguments.find_accelerators) return PlayAccelerators(arguments, hooks, progress);
+  if (arguments.threads.size() > 1) return PlayCurve(arguments, hooks);
+  return PlayEpochs(arguments, hooks, progress);
 }
 
 }  // namespace
@@ -410,7 +388,15 @@ cli::Command AddEpochCommand(CLI::App& program) {
   AddLoaderOptions(*app, *arguments);
   AddMeasuringOptions(*app, *arguments);
   app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunEpoch(*arguments); }};
+  return {app, [arguments] {
+            Complete(*arguments);
+            CheckWritable(arguments->trace_file);
+            return RunMeasuring(arguments->output, "playing",
+                                "playing " + cli::Printable(arguments->dataset),
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return EpochAnswer(*arguments, stop, progress);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

@@ -7,9 +7,11 @@
 
 #include "bench/epoch_report.h"
 #include "bench/figures.h"
+#include "bench/machine.h"
 #include "bench/measurement.h"
 #include "bench/option_names.h"
 #include "bench/storage_options.h"
+#include "format/cpu.h"
 
 namespace sluice::bench {
 namespace {
@@ -62,6 +64,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"batches_per_step", options.batches_per_step},
                {"cold", options.cold},
                {"version", kLibraryVersion}});
+  if (!options.loader.device.is_host()) json["gpus"] = GpuNames();
   AddStorage(json, options.loader);
 }
 
@@ -211,6 +214,7 @@ Json JsonOf(const AcceleratorSearch& search, const EpochOptions& options,
                           {"wanted_utilisation", search.wanted},
                           {"fed", search.fed},
                           {"trials", trials}};
+  json["threads"] = options.loader.threads > 0 ? options.loader.threads : AvailableCpus();
   AddSettings(json, options, transform);
   return json;
 }

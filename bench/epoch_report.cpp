@@ -175,11 +175,13 @@ std::string TextOf(const EpochReport& report) {
   const EpochsRun& run = report.run;
   const EpochOptions& options = report.options;
   std::string text = MediansText(report);
-  text += Format("%llu samples, %s; batches of %zu x %zux%zux%zu on %u %s; transform %s\n",
-                 static_cast<unsigned long long>(run.samples),
-                 cli::BytesText(run.dataset_bytes).c_str(), options.loader.batch_size, run.height,
-                 run.width, run.channels, run.threads, run.threads == 1 ? "thread" : "threads",
-                 report.transform.c_str());
+  text += cli::Wrapped(Format("%s, %s; batches of %zu x %zux%zux%zu on %u %s; transform %s",
+                              cli::CountText(run.samples, "sample", "samples").c_str(),
+                              cli::BytesText(run.dataset_bytes).c_str(), options.loader.batch_size,
+                              run.height, run.width, run.channels, run.threads,
+                              run.threads == 1 ? "thread" : "threads", report.transform.c_str()),
+                       100) +
+          "\n";
   text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
                  static_cast<unsigned long long>(run.stats.prefetch),
                  cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.shuffle),

@@ -132,7 +132,7 @@ class EpochRunner {
         ++figures.steps;
         if (!first_step_end) first_step_end = Clock::now();
       }
-      if (hooks_.stop.stop_requested()) throw Interrupted();
+      ThrowIfStopped(hooks_.stop);
       if (hooks_.on_batch) hooks_.on_batch(epoch, figures.images, images_in_all);
       if (hooks_.on_span) {
         hooks_.on_span({epoch, batch.index(), batch.image().data, asked, got, Clock::now()});
@@ -165,7 +165,7 @@ class EpochRunner {
     floor.Round();  // touches every page once
     std::vector<double> rates;
     for (std::uint64_t round = 0; round < options_.epochs; ++round) {
-      if (hooks_.stop.stop_requested()) throw Interrupted();
+      ThrowIfStopped(hooks_.stop);
       rates.push_back(floor.Round());
     }
     run_.floor = {floor.work(), Median(rates)};

@@ -13,6 +13,7 @@
 
 #include <sluice/loader.h>
 
+#include "bench/interrupted.h"
 #include "bench/training_step.h"
 
 namespace sluice::bench {
@@ -109,7 +110,6 @@ struct EpochHooks {
 Pipeline DefaultTransform(const Dataset& dataset);
 
 // Throws Error, and Interrupted where the stop token asked for it.
-struct Interrupted {};
 EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks);
 
 }  // namespace sluice::bench

@@ -81,14 +81,15 @@ int RunGate(const GateArguments& arguments) {
       text += "\n  " + difference;
     throw cli::UsageError(text + "\n--anyway compares them all the same");
   }
-  std::vector<Measurement> chosen = MeasurementsOf(before);
+  std::vector<Measurement> chosen = MeasurementsOf(before, arguments.before);
   std::erase_if(chosen,
                 [&](const Measurement& one) { return !one.name.starts_with(arguments.only); });
   if (chosen.empty()) {
     throw cli::UsageError("the baseline has no measurement whose name begins with \"" +
                           arguments.only + "\"");
   }
-  const std::vector<GateLine> lines = Judge(chosen, MeasurementsOf(after), arguments.rule);
+  const std::vector<GateLine> lines =
+      Judge(chosen, MeasurementsOf(after, arguments.after), arguments.rule);
   const bool worse = std::any_of(lines.begin(), lines.end(), [](const GateLine& line) {
     return line.judgement == Judgement::kWorse || line.judgement == Judgement::kMissing;
   });

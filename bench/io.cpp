@@ -1,19 +1,14 @@
 #include "bench/io.h"
 
-#include <cstdio>
 #include <memory>
-
-#include <nlohmann/json.hpp>
-
-#include <sluice/error.h>
 
 #include "bench/figures.h"
 #include "bench/machine.h"
 #include "bench/measurement.h"
+#include "bench/measuring_command.h"
 #include "bench/shard_read.h"
 #include "format/cpu.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 
@@ -37,10 +32,10 @@ constexpr const char* kIoExamples =
     "  sluice-bench io data/photos --threads 4 --rounds 5 --json-file io.json\n\n";
 
 struct IoArguments {
-  std::string dataset, json_file;
+  std::string dataset;
   unsigned threads = AvailableCpus();
   std::uint64_t rounds = 3;
-  bool json = false;
+  ResultOptions output;
 };
 
 std::string TextOf(const ReadRates& rates, const IoArguments& arguments) {
@@ -59,17 +54,10 @@ std::string TextOf(const ReadRates& rates, const IoArguments& arguments) {
                        arguments.threads == 1 ? "thread" : "threads");
 }
 
-int RunIo(const IoArguments& arguments) {
-  const cli::Interrupt interrupt;
+Answer MeasureIo(const IoArguments& arguments, const std::stop_token& stop) {
   const LoadWatch others;
-  ReadRates rates;
-  try {
-    rates =
-        MeasureReading(arguments.dataset, arguments.threads, arguments.rounds, interrupt.token());
-  } catch (const ReadInterrupted&) {
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
-  }
+  const ReadRates rates =
+      MeasureReading(arguments.dataset, arguments.threads, arguments.rounds, stop);
   std::vector<std::string> warnings;
   WarnOfLoad(others.OtherCpus(), warnings);
   if (rates.left_in_cache_bytes > 0) {
@@ -86,16 +74,11 @@ int RunIo(const IoArguments& arguments) {
   result.update({{"dataset", arguments.dataset},
                  {"dataset_bytes", rates.bytes},
                  {"threads", arguments.threads},
+                 {"rounds", arguments.rounds},
                  {"direct", rates.direct},
                  {"direct_by", rates.uring ? "io_uring" : "threads"},
                  {"left_in_cache_bytes", rates.left_in_cache_bytes}});
-  if (arguments.json) {
-    cli::PrintJson(result);
-  } else {
-    cli::PrintOut(TextOf(rates, arguments) + WarningsText(warnings));
-  }
-  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-  return cli::kDone;
+  return {TextOf(rates, arguments) + WarningsText(warnings), std::move(result), {}};
 }
 
 }  // namespace
@@ -114,11 +97,15 @@ cli::Command AddIoCommand(CLI::App& program) {
             [arguments](const std::string& text) {
               arguments->rounds = cli::ParseInteger(text, 1, 10'000);
             });
-  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
-      ->type_name("FILE");
-  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kIoExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunIo(*arguments); }};
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "reading",
+                                "reading " + cli::Printable(arguments->dataset),
+                                [&](const std::stop_token& stop, cli::Progress&) {
+                                  return MeasureIo(*arguments, stop);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

@@ -59,6 +59,23 @@ Machine ThisMachine() {
   return machine;
 }
 
+std::vector<std::string> GpuNames(const std::filesystem::path& folder) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const auto& card : std::filesystem::directory_iterator(folder, error)) {
+    std::ifstream file(card.path() / "information");
+    std::string line, name = "unknown";
+    while (std::getline(file, line)) {
+      if (!line.starts_with("Model:")) continue;
+      const std::size_t begin = line.find_first_not_of(" \t", 6);
+      if (begin != std::string::npos) name = line.substr(begin);
+    }
+    names.push_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 double BusySeconds(const std::string& proc_stat, double ticks_per_second) {
   // cpu user nice system idle iowait irq softirq steal guest guest_nice; guest time is in user
   // already.
@@ -78,9 +95,12 @@ LoadWatch::LoadWatch()
 
 double LoadWatch::OtherCpus() const {
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - begin_;
-  if (passed.count() <= 0) return 0;
+  // The kernel counts in ticks of 10 ms.
+  constexpr double kLongEnough = 0.2;
+  if (passed.count() < kLongEnough) return 0;
   const double others = BusyNow() - busy_ - (CpuSecondsWithChildren() - own_);
-  return std::max(0.0, others / passed.count());
+  const auto most = static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN));
+  return std::clamp(others / passed.count(), 0.0, most);
 }
 
 }  // namespace sluice::bench

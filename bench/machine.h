@@ -3,7 +3,9 @@
 
 #include <chrono>
 #include <cstdint>
+#include <filesystem>
 #include <string>
+#include <vector>
 
 namespace sluice::bench {
 
@@ -17,8 +19,13 @@ struct Machine {
 };
 Machine ThisMachine();
 
+// The names of this machine's NVIDIA cards, as the driver's files in `folder` say; none without a
+// driver.
+std::vector<std::string> GpuNames(const std::filesystem::path& folder = "/proc/driver/nvidia/gpus");
+
 // How many CPUs other processes have kept busy, on average, since it was made: from /proc/stat,
-// less what this process and its children that have ended used themselves.
+// less what this process and its children that have ended used themselves. 0 as long as that is too
+// short ago to tell.
 class LoadWatch {
  public:
   LoadWatch();

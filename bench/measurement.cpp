@@ -50,22 +50,38 @@ nlohmann::ordered_json ResultOf(const std::string& command,
           {"warnings", warnings}};
 }
 
+namespace {
+
+void WriteInto(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream file(path, std::ios::binary);
+  file << text;
+  file.close();
+  if (file) return;
+  throw Error(ErrorCode::kIo, path.string(),
+              "cannot be written: " + std::generic_category().message(errno));
+}
+
+}  // namespace
+
 void WriteTextFile(const std::filesystem::path& path, const std::string& text) {
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
-  {
-    std::ofstream file(temporary, std::ios::binary);
-    file << text;
-    file.close();
-    if (!file) {
-      const std::string reason = std::generic_category().message(errno);
-      std::error_code ignored;
-      std::filesystem::remove(temporary, ignored);
-      throw Error(ErrorCode::kIo, path.string(), "cannot be written: " + reason);
-    }
-  }
+  namespace fs = std::filesystem;
   std::error_code error;
-  std::filesystem::rename(temporary, path, error);
+  const fs::file_status status = fs::status(path, error);
+  if (fs::exists(status) && !fs::is_regular_file(status)) {  // a pipe, /dev/stdout
+    WriteInto(path, text);
+    return;
+  }
+  // Of a link, what it leads to is replaced.
+  const fs::path target = fs::exists(status) ? fs::canonical(path) : path;
+  fs::path temporary = target;
+  temporary += ".tmp";
+  try {
+    WriteInto(temporary, text);
+  } catch (const Error&) {
+    fs::remove(temporary, error);
+    throw;
+  }
+  fs::rename(temporary, target, error);
   if (error) throw Error(ErrorCode::kIo, path.string(), "cannot be written: " + error.message());
 }
 
@@ -78,7 +94,7 @@ nlohmann::ordered_json ReadResult(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(ErrorCode::kNotFound, path.string(), "cannot be opened");
   auto result = nlohmann::ordered_json::parse(file, nullptr, false);
-  if (!result.is_object() || result.value("schema", "") != kSchema) {
+  if (!result.is_object() || !result.contains("schema") || result["schema"] != kSchema) {
     throw Error(ErrorCode::kCorrupt, path.string(),
                 std::string("is no result of sluice-bench (schema ") + kSchema +
                     "); write one with --json-file");
@@ -86,7 +102,8 @@ nlohmann::ordered_json ReadResult(const std::filesystem::path& path) {
   return result;
 }
 
-std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result) {
+std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result,
+                                        const std::string& file) {
   std::vector<Measurement> measurements;
   try {
     for (const auto& one : result.at("measurements")) {
@@ -95,7 +112,8 @@ std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result) {
                               one.at("values").get<std::vector<double>>()});
     }
   } catch (const nlohmann::json::exception& error) {
-    throw Error(ErrorCode::kCorrupt, std::string("a result's measurements: ") + error.what());
+    throw Error(ErrorCode::kCorrupt, file,
+                std::string("its measurements are not as a result has them: ") + error.what());
   }
   return measurements;
 }

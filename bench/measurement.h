@@ -27,10 +27,12 @@ nlohmann::ordered_json ResultOf(const std::string& command,
 void WriteResult(const std::filesystem::path& path, const nlohmann::ordered_json& result);
 // Reads one back. Error(kNotFound, kCorrupt) where there is none, or it is no result.
 nlohmann::ordered_json ReadResult(const std::filesystem::path& path);
-// The measurements in it.
-std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result);
+// The measurements in it. Error(kCorrupt), which names `file`.
+std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result,
+                                        const std::string& file = "a result");
 
-// Writes text to a file through a temporary one beside it. Error(kIo).
+// Writes text to a file, through a temporary one beside it; into what is no regular file (a pipe)
+// directly. Error(kIo).
 void WriteTextFile(const std::filesystem::path& path, const std::string& text);
 
 // One for a machine on which others kept `other_cpus` CPUs busy; nothing below a tenth of one.

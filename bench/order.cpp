@@ -1,7 +1,6 @@
 #include "bench/order.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -11,14 +10,13 @@
 #include "bench/figures.h"
 #include "bench/machine.h"
 #include "bench/measurement.h"
+#include "bench/measuring_command.h"
 #include "bench/order_measure.h"
 #include "reader/dataset_state.h"
 #include "reader/order/permutation.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
 
 namespace sluice::bench {
 namespace {
@@ -48,11 +46,11 @@ constexpr const char* kOrderExamples =
 constexpr std::uint64_t kClasses = 1000;  // of made-up datasets
 
 struct OrderArguments {
-  std::string dataset, json_file;
+  std::string dataset;
   std::vector<std::uint64_t> samples = {100'000, 1'281'167};
   std::uint64_t rounds = 3, seed = 0, batch = 1024;
   std::uint32_t lanes = 192;
-  bool json = false, quiet = false;
+  ResultOptions output;
 };
 
 // What was measured at one size.
@@ -182,43 +180,29 @@ Json JsonOf(const OrderArguments& arguments, const std::vector<SizeFigures>& siz
                  {"batch_size", arguments.batch},
                  {"lanes", arguments.lanes},
                  {"seed", arguments.seed},
+                 {"rounds", arguments.rounds},
                  {"sizes", std::move(list)}});
   return result;
 }
 
-int RunOrder(const OrderArguments& arguments) {
-  const cli::Interrupt interrupt;
+Answer MeasureOrder(const OrderArguments& arguments, const std::stop_token& stop,
+                    cli::Progress& progress) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
-  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "drawing",
-                         "drawing orders");
   std::vector<SizeFigures> sizes;
   const LoadWatch others;
-  try {
-    const auto at_size = [&](std::uint64_t done) {
-      progress.Update(done, 1 + arguments.samples.size());
-    };
-    at_size(0);
-    sizes.push_back(MeasureDataset(arguments, dataset, interrupt.token()));
-    for (const std::uint64_t samples : arguments.samples) {
-      at_size(sizes.size());
-      sizes.push_back(MeasureMadeUp(arguments, dataset.state()->shape, samples, interrupt.token()));
-    }
-  } catch (const OrderInterrupted&) {
-    progress.Erase();
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
+  const auto at_size = [&](std::uint64_t done) {
+    progress.Update(done, 1 + arguments.samples.size());
+  };
+  at_size(0);
+  sizes.push_back(MeasureDataset(arguments, dataset, stop));
+  for (const std::uint64_t samples : arguments.samples) {
+    at_size(sizes.size());
+    sizes.push_back(MeasureMadeUp(arguments, dataset.state()->shape, samples, stop));
   }
-  progress.Erase();
   std::vector<std::string> warnings;
   WarnOfLoad(others.OtherCpus(), warnings);
-  const Json result = JsonOf(arguments, sizes, warnings);
-  if (arguments.json) {
-    cli::PrintJson(result);
-  } else {
-    cli::PrintOut(TextOf(arguments, sizes) + WarningsText(warnings));
-  }
-  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-  return cli::kDone;
+  return {
+      TextOf(arguments, sizes) + WarningsText(warnings), JsonOf(arguments, sizes, warnings), {}};
 }
 
 }  // namespace
@@ -248,12 +232,14 @@ cli::Command AddOrderCommand(CLI::App& program) {
   AddOption(*app, "--seed", "N", "of the orders (default 0)", [arguments](const std::string& text) {
     arguments->seed = cli::ParseInteger(text, 0, UINT64_MAX);
   });
-  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
-      ->type_name("FILE");
-  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
-  app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kOrderExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunOrder(*arguments); }};
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "drawing", "drawing orders",
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return MeasureOrder(*arguments, stop, progress);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

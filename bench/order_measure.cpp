@@ -64,10 +64,6 @@ class OfList : public Drawn {
 
 using Make = std::function<std::unique_ptr<Drawn>(std::uint64_t epoch)>;
 
-void CheckStop(const std::stop_token& stop) {
-  if (stop.stop_requested()) throw OrderInterrupted();
-}
-
 // Sets an epoch up and draws all of it.
 void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
                   OrderFigures& figures, const std::stop_token& stop) {
@@ -79,7 +75,7 @@ void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
   std::uint64_t sum = 0;  // used below, so that no draw is left out
   const Clock::time_point drawing = Clock::now();
   for (std::uint64_t position = 0; position < samples; ++position) {
-    if (position % kCheckEvery == 0) CheckStop(stop);
+    if (position % kCheckEvery == 0) ThrowIfStopped(stop);
     sum += order->At(position);
   }
   figures.draw_nanoseconds.push_back(1e9 * SecondsSince(drawing) /
@@ -111,7 +107,7 @@ std::vector<std::uint32_t> Positions(const OrderTask& task, Drawn& order,
                                      const std::stop_token& stop) {
   std::vector<std::uint32_t> positions(task.shape->samples());
   for (std::uint64_t position = 0; position < positions.size(); ++position) {
-    if (position % kCheckEvery == 0) CheckStop(stop);
+    if (position % kCheckEvery == 0) ThrowIfStopped(stop);
     positions[order.At(position)] = static_cast<std::uint32_t>(position);
   }
   return positions;
@@ -164,7 +160,7 @@ std::vector<OrderFigures> MeasureOrders(const OrderTask& task, const std::stop_t
   }
   const bool ranked = task.shape->samples() <= task.most_ranked && task.shape->samples() > 1;
   for (std::size_t m = 0; m < makes.size(); ++m) {
-    CheckStop(stop);
+    ThrowIfStopped(stop);
     for (const ClassLayout& layout : task.layouts)
       figures[m].classes.push_back(DistinctClasses(task, layout, *makes[m](0)));
     if (ranked) {

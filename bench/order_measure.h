@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "bench/interrupted.h"
 #include "reader/order/order.h"
 
 namespace sluice::bench {
@@ -38,8 +39,7 @@ struct OrderFigures {
   std::optional<double> rank_correlation;  // of the positions of all samples in consecutive epochs
 };
 
-struct OrderInterrupted {};
-// Every mode in turn, round after round, "list" last. Throws OrderInterrupted.
+// Every mode in turn, round after round, "list" last. Throws Interrupted.
 std::vector<OrderFigures> MeasureOrders(const OrderTask& task, const std::stop_token& stop);
 
 // Spearman's, of two lists of the positions of samples 0, 1, ...: permutations of 0 .. n - 1.

@@ -165,7 +165,7 @@ std::string Waits(const Json& result) {
 }
 
 std::string Stages(const Json& result) {
-  if (!result.contains("stages")) return "";
+  if (!result.contains("stages") || !result.contains("epochs")) return "";
   double images = 0;
   for (const Json& epoch : result["epochs"])
     images += epoch["images"].get<double>();
@@ -286,7 +286,7 @@ std::string PageOf(const Json& result, const std::vector<TraceBar>& bars) {
       "</h1>\n<p class=\"dim\">" +
       HtmlEscaped(result.value("dataset", result.value("source", std::string()))) + "</p>\n";
   if (result.contains("verdict"))
-    page += "<p>The epoch is " + HtmlEscaped(result["verdict"].get<std::string>()) + ".</p>\n";
+    page += "<p>" + HtmlEscaped(result["verdict"].get<std::string>()) + ".</p>\n";
   for (const Json& warning : result["warnings"])
     page += "<p class=\"warning\">" + HtmlEscaped(warning.get<std::string>()) + "</p>\n";
   page += Loaders(result) + LoadersTable(result) + WarmAndCold(measurements) + Curve(result) +

@@ -38,7 +38,7 @@ double ReadInOrder(const std::vector<std::filesystem::path>& files, bool& direct
   for (const std::filesystem::path& path : files) {
     const FileHandle file = OpenDirect(path, direct);
     for (std::uint64_t offset = 0;; offset += kPiece) {
-      if (stop.stop_requested()) throw ReadInterrupted();
+      ThrowIfStopped(stop);
       const std::size_t got = ReadAt(file.get(), buffer.data.get(), kPiece, offset, path);
       bytes += got;
       if (got < kPiece) break;
@@ -103,7 +103,7 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
   for (const std::exception_ptr& failure : failures) {
     if (failure) std::rethrow_exception(failure);
   }
-  if (stop.stop_requested()) throw ReadInterrupted();
+  ThrowIfStopped(stop);
   return rate;
 }
 
@@ -134,7 +134,7 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   };
   const Clock::time_point begin = Clock::now();
   for (const BlockPlace& block : blocks) {
-    if (stop.stop_requested()) throw ReadInterrupted();
+    ThrowIfStopped(stop);
     const std::uint64_t number = state.shape.first_block(block.file) + block.number;
     reading.Open(number, 1);
     held.push_back(reading.Use(number));

@@ -6,6 +6,8 @@
 #include <stop_token>
 #include <vector>
 
+#include "bench/interrupted.h"
+
 namespace sluice::bench {
 
 struct ReadRates {
@@ -19,9 +21,8 @@ struct ReadRates {
   bool direct = true;                     // the file system lets reads go past the page cache
 };
 
-struct ReadInterrupted {};
 // Each round reads everything four times, with `threads` readers of blocks. The order of blocks is
-// another in each round. Throws Error(kIo), ReadInterrupted.
+// another in each round. Throws Error(kIo), Interrupted.
 ReadRates MeasureReading(const std::filesystem::path& dataset, unsigned threads,
                          std::uint64_t rounds, const std::stop_token& stop);
 

@@ -15,7 +15,8 @@ constexpr std::uint64_t kImages = 60;
 constexpr std::uint64_t kRounds = 3;
 
 // `per_image`: milliseconds of the whole stage.
-std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image) {
+std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
+                                       const std::stop_token& stop) {
   try {
     const Dataset dataset = Dataset::Open(options.dataset);
     // Of a dataset that holds both forms, the one its first picture has.
@@ -25,7 +26,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
     std::erase_if(items, [&](const DecodeItem& item) { return item.stored_packed != packed; });
     if (items.empty()) return {};
     std::vector<NamedVariant> variants = DecodeStages(packed);
-    const std::vector<DecodeFigures> figures = MeasureDecoding(variants, items, kRounds);
+    const std::vector<DecodeFigures> figures = MeasureDecoding(variants, items, kRounds, stop);
     std::vector<double> added = AddedByStage(figures);
     for (double& milliseconds : added)  // a difference of two times may come out below nothing
       milliseconds = std::max(milliseconds, 0.0);
@@ -47,7 +48,8 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
 
 }  // namespace
 
-std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run) {
+std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
+                            const std::stop_token& stop) {
   const LoaderStats& stats = run.stats;
   const auto images = static_cast<double>(stats.samples);
   double hand_over = 0;
@@ -57,22 +59,34 @@ std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run) {
     handed_over += static_cast<double>(figures->images);
   }
   const double per_image = images > 0 ? 1e3 * stats.decode_seconds / images : 0;
-  return {{"read",
-           "order, and blocks read ahead",
-           1,
-           images,
-           stats.read_seconds,
-           stats.read_wait_seconds,
-           {}},
-          {"decode", "payload to pixels, checksum included", run.threads, images,
-           stats.decode_seconds, stats.decode_wait_seconds, PartsOfDecoding(options, per_image)},
-          {"hand-over",
-           "batches given to the consumer",
-           1,
-           handed_over,
-           hand_over,
-           stats.consumer_wait_seconds,
-           {}}};
+  std::vector<Stage> stages = {
+      {"read",
+       "order, and blocks read ahead",
+       1,
+       images,
+       stats.read_seconds,
+       stats.read_wait_seconds,
+       {}},
+      {"decode", "payload to pixels, checksum included", run.threads, images, stats.decode_seconds,
+       stats.decode_wait_seconds, PartsOfDecoding(options, per_image, stop)},
+      {"hand-over",
+       "batches given to the consumer",
+       1,
+       handed_over,
+       hand_over,
+       stats.consumer_wait_seconds,
+       {}}};
+  if (!options.loader.device.is_host()) {
+    // By the device's own clock; the rest of the time it had nothing to copy.
+    stages.push_back({"upload",
+                      "copies to the device",
+                      1,
+                      images,
+                      stats.upload_seconds,
+                      std::max(0.0, stats.seconds - stats.upload_seconds),
+                      {}});
+  }
+  return stages;
 }
 
 }  // namespace sluice::bench

@@ -25,7 +25,8 @@ struct Stage {
 // The loader's stages over the measured epochs (cold: over the last). What decoding is made of is
 // measured behind them, by decoding some of the dataset's JPEGs or packed images on one thread;
 // nothing where they are not such as our decoder takes. What is left of the stage's time is its
-// last part.
-std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run);
+// last part. Batches that go to a device have a stage for their copies.
+std::vector<Stage> StagesOf(const EpochOptions& options, const EpochsRun& run,
+                            const std::stop_token& stop);
 
 }  // namespace sluice::bench

@@ -12,7 +12,7 @@ std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t load
   const Dataset dataset = Dataset::Open(options.dataset);
   std::vector<double> seconds;
   for (std::uint64_t round = 0; round < loaders; ++round) {
-    if (stop.stop_requested()) throw Interrupted();
+    ThrowIfStopped(stop);
     std::optional<Loader> loader(std::in_place, dataset, options.loader);
     const std::uint64_t batches = round % kFurthest;
     for (const Batch& batch : loader->Epoch(round)) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/epoch_run.h"
+#include "bench/interrupted.h"
 
 namespace sluice::bench {
 

@@ -109,6 +109,8 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
 
 void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader) {
   if (loader.read_ahead_bytes > 0) json["read_ahead_depth_bytes"] = loader.read_ahead_bytes;
+  if (loader.behind != Behind::kKeep)
+    json["behind"] = loader.behind == Behind::kUnmap ? "unmap" : "drop";
   if (loader.direct) json["direct"] = true;
   if (loader.cache != Cache::kPageCache) json["cache"] = NameOf(loader.cache);
   if (loader.cache == Cache::kDecoded) json["cache_bytes"] = loader.cache_bytes;

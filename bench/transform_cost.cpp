@@ -4,6 +4,7 @@
 
 #include <time.h>
 
+#include "bench/interrupted.h"
 #include "bench/process_usage.h"
 #include "bench/transform_text.h"
 #include "format/random.h"
@@ -98,7 +99,7 @@ std::vector<StepCost> MeasureSteps(const std::vector<std::string>& steps, std::u
   }
   for (std::uint64_t round = 0; round < rounds; ++round) {
     for (std::size_t s = 0; s < runners.size(); ++s) {
-      if (stop.stop_requested()) return costs;
+      ThrowIfStopped(stop);
       costs[s].ns_per_pixel.push_back(runners[s]->Measure(seconds_each));
     }
   }

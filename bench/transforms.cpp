@@ -1,6 +1,5 @@
 #include "bench/transforms.h"
 
-#include <cstdio>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -8,10 +7,10 @@
 #include "bench/figures.h"
 #include "bench/machine.h"
 #include "bench/measurement.h"
+#include "bench/measuring_command.h"
 #include "bench/transform_cost.h"
 #include "bench/transform_text.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 
@@ -42,8 +41,7 @@ struct Arguments {
   std::uint32_t side = 224;
   std::uint64_t rounds = 5;
   double milliseconds = 50;
-  std::string json_file;
-  bool json = false;
+  ResultOptions output;
 };
 
 std::string TextOf(const std::vector<StepCost>& costs, const Arguments& arguments) {
@@ -58,17 +56,11 @@ std::string TextOf(const std::vector<StepCost>& costs, const Arguments& argument
   return text;
 }
 
-int Run(Arguments arguments) {
+Answer MeasureTransforms(Arguments arguments, const std::stop_token& stop) {
   if (arguments.steps.empty()) arguments.steps = EveryStep(arguments.side);
-  const cli::Interrupt interrupt;
   const LoadWatch others;
-  const std::vector<StepCost> costs =
-      MeasureSteps(arguments.steps, arguments.side, arguments.rounds, 1e-3 * arguments.milliseconds,
-                   interrupt.token());
-  if (interrupt.token().stop_requested()) {
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
-  }
+  const std::vector<StepCost> costs = MeasureSteps(
+      arguments.steps, arguments.side, arguments.rounds, 1e-3 * arguments.milliseconds, stop);
   std::vector<std::string> warnings;
   WarnOfLoad(others.OtherCpus(), warnings);
   std::vector<Measurement> measurements;
@@ -79,13 +71,7 @@ int Run(Arguments arguments) {
                  {"side", arguments.side},
                  {"rounds", arguments.rounds},
                  {"milliseconds_each", arguments.milliseconds}});
-  if (arguments.json) {
-    cli::PrintJson(result);
-  } else {
-    cli::PrintOut(TextOf(costs, arguments) + WarningsText(warnings));
-  }
-  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-  return cli::kDone;
+  return {TextOf(costs, arguments) + WarningsText(warnings), std::move(result), {}};
 }
 
 }  // namespace
@@ -110,11 +96,14 @@ cli::Command AddTransformsCommand(CLI::App& program) {
             [arguments](const std::string& text) {
               arguments->milliseconds = cli::ParseNumber(text, 60'000);
             });
-  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
-      ->type_name("FILE");
-  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return Run(*arguments); }};
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "measuring", "measuring steps of transforms",
+                                [&](const std::stop_token& stop, cli::Progress&) {
+                                  return MeasureTransforms(*arguments, stop);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

@@ -141,7 +141,7 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
   run.CopiesAlone(kUploadPlaces);
   run.Uploads(kUploadPlaces);
   for (std::uint64_t round = 0; round < rounds; ++round) {
-    if (stop.stop_requested()) throw UploadInterrupted();
+    ThrowIfStopped(stop);
     rates.limit.push_back(run.CopiesAlone(batches));
     rates.uploads.push_back(run.Uploads(batches));
   }

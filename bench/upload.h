@@ -10,6 +10,7 @@
 #include <sluice/batch.h>
 #include <sluice/transform.h>
 
+#include "bench/interrupted.h"
 #include "reader/device/device_driver.h"
 
 namespace sluice::bench {
@@ -29,9 +30,8 @@ struct UploadRates {
       uploads;  // as a loader does it: copies, conversion, events, a trainer's stream
 };
 
-struct UploadInterrupted {};
 // Each round takes `batches` batches over in either way. Throws Error(kInvalidArgument) for steps
-// that are not done on a device; Error, UploadInterrupted.
+// that are not done on a device; Error, Interrupted.
 UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
                           const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
                           const std::stop_token& stop);

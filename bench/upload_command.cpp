@@ -1,6 +1,5 @@
 #include "bench/upload_command.h"
 
-#include <cstdio>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -10,10 +9,10 @@
 #include "bench/figures.h"
 #include "bench/machine.h"
 #include "bench/measurement.h"
+#include "bench/measuring_command.h"
 #include "bench/transform_text.h"
 #include "bench/upload.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 
@@ -33,15 +32,16 @@ constexpr const char* kUploadExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench upload\n"
-    "  sluice-bench upload --normalize bf16 --layout nchw --batch 512 --json-file upload.json\n"
+    "  sluice-bench upload --normalize bf16 --layout nchw --batch-size 512 --json-file "
+    "upload.json\n"
     "  sluice-bench upload --transform jitter:0.4/0.4/0.4/0.1,gray:0.2 --normalize bf16\n\n";
 
 struct UploadArguments {
   int device = 0;
   UploadShape shape;
   std::uint64_t batches = 100, rounds = 5;
-  std::string transform = "none", normalize = "none", json_file;
-  bool json = false;
+  std::string transform = "none", normalize = "none";
+  ResultOptions output;
 };
 
 void SetUploadType(UploadArguments& arguments, const std::string& text) {
@@ -74,45 +74,32 @@ std::string UploadText(const UploadRates& rates) {
                        cli::BytesText(rates.batch_bytes).c_str());
 }
 
-int RunUpload(const UploadArguments& arguments) {
+Answer MeasureUploads(const UploadArguments& arguments, const std::stop_token& stop) {
   if (Device::CudaCount() == 0) {
-    std::fputs(
-        "sluice-bench: no CUDA device: there is no card, no driver, or this build has no "
-        "CUDA\n",
-        stderr);
-    return cli::kFailed;
+    throw Error(ErrorCode::kUnsupported,
+                "no CUDA device: there is no card, no driver, or this build has no CUDA");
   }
-  const cli::Interrupt interrupt;
   const LoadWatch others;
-  UploadRates rates;
-  try {
-    rates = MeasureUpload(Device::Cuda(arguments.device), OpenCuda(arguments.device),
-                          arguments.shape, arguments.batches, arguments.rounds, interrupt.token());
-  } catch (const UploadInterrupted&) {
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
-  }
+  const UploadRates rates =
+      MeasureUpload(Device::Cuda(arguments.device), OpenCuda(arguments.device), arguments.shape,
+                    arguments.batches, arguments.rounds, stop);
   std::vector<std::string> warnings;
   WarnOfLoad(others.OtherCpus(), warnings);
   auto result = ResultOf("upload",
                          {{"copies_bytes_per_second", "B/s", true, rates.limit},
                           {"uploads_bytes_per_second", "B/s", true, rates.uploads}},
                          warnings);
-  result.update({{"device", arguments.device},
+  result.update({{"device", Device::Cuda(arguments.device).name()},
+                 {"gpus", GpuNames()},
                  {"batch_size", arguments.shape.batch_size},
                  {"side", arguments.shape.side},
                  {"batch_bytes", rates.batch_bytes},
                  {"batches", arguments.batches},
+                 {"rounds", arguments.rounds},
                  {"transform", arguments.transform},
                  {"normalize", arguments.normalize},
                  {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"}});
-  if (arguments.json) {
-    cli::PrintJson(result);
-  } else {
-    cli::PrintOut(UploadText(rates) + WarningsText(warnings));
-  }
-  if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-  return cli::kDone;
+  return {UploadText(rates) + WarningsText(warnings), std::move(result), {}};
 }
 
 }  // namespace
@@ -128,7 +115,7 @@ cli::Command AddUploadCommand(CLI::App& program) {
   };
   number("--device", "the GPU, counted from 0 (default 0)", 0, 1023,
          [arguments](std::uint64_t n) { arguments->device = static_cast<int>(n); });
-  number("--batch", "samples a batch (default 256)", 1, 1 << 20,
+  number("--batch-size", "samples a batch (default 256)", 1, 1 << 20,
          [arguments](std::uint64_t n) { arguments->shape.batch_size = n; });
   number("--side", "pixels, of square RGB images (default 224)", 1, 8192,
          [arguments](std::uint64_t n) { arguments->shape.side = n; });
@@ -149,11 +136,14 @@ cli::Command AddUploadCommand(CLI::App& program) {
             [arguments](const std::string& text) { SetUploadType(*arguments, text); });
   AddOption(*app, "--layout", "LAYOUT", "of what the GPU makes: nhwc or nchw (default nhwc)",
             [arguments](const std::string& text) { SetUploadLayout(*arguments, text); });
-  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
-      ->type_name("FILE");
-  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kUploadExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunUpload(*arguments); }};
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "uploading", "uploading made-up batches",
+                                [&](const std::stop_token& stop, cli::Progress&) {
+                                  return MeasureUploads(*arguments, stop);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

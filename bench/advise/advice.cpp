@@ -1,7 +1,6 @@
 #include "bench/advise/advice.h"
 
 #include <algorithm>
-#include <fstream>
 
 #include <nlohmann/json.hpp>
 
@@ -17,11 +16,22 @@ using cli::Format;
 using cli::RateText;
 using cli::SecondsText;
 
+// As a shell takes it for one word.
+std::string Quoted(const std::string& word) {
+  constexpr const char* kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,.%@/";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  std::string quoted = "'";
+  for (const char letter : word)
+    quoted += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
+  return quoted + "'";
+}
+
 std::string MakingSentence(const Advice& advice, const Form& form, const Forecast& forecast) {
   if (form.as_it_is)
     return "Leave the dataset as it is: " + form.name.substr(0, form.name.find(','));
   const char* const verb = advice.facts.dataset ? "transcode" : "convert";
-  return Format("sluice %s %s DATASET %s   (%s, about %s)", verb, advice.source.c_str(),
+  return Format("sluice %s %s DATASET %s   (%s, about %s)", verb, Quoted(advice.source).c_str(),
                 form.options.c_str(), BytesText(forecast.dataset_bytes).c_str(),
                 SecondsText(forecast.convert_seconds).c_str());
 }
@@ -129,23 +139,6 @@ std::vector<std::string> SentencesOf(const Advice& advice) {
                                BytesText(advice.resources.disk_free_bytes).c_str()));
   }
   return sentences;
-}
-
-std::vector<std::string> GpuNames(const std::filesystem::path& folder) {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& card : std::filesystem::directory_iterator(folder, error)) {
-    std::ifstream file(card.path() / "information");
-    std::string line, name = "unknown";
-    while (std::getline(file, line)) {
-      if (!line.starts_with("Model:")) continue;
-      const std::size_t begin = line.find_first_not_of(" \t", 6);
-      if (begin != std::string::npos) name = line.substr(begin);
-    }
-    names.push_back(name);
-  }
-  std::sort(names.begin(), names.end());
-  return names;
 }
 
 }  // namespace sluice::bench

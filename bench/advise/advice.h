@@ -45,8 +45,4 @@ std::vector<std::string> SentencesOf(const Advice& advice);
 std::string TextOf(const Advice& advice);
 nlohmann::ordered_json JsonOf(const Advice& advice);
 
-// The names of this machine's NVIDIA cards, as the driver's files in `folder`
-// (/proc/driver/nvidia/gpus) say; none without a driver.
-std::vector<std::string> GpuNames(const std::filesystem::path& folder);
-
 }  // namespace sluice::bench

@@ -1,7 +1,6 @@
 #include "bench/advise/command.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -15,16 +14,15 @@
 #include "bench/epoch_run.h"
 #include "bench/machine.h"
 #include "bench/measurement.h"
+#include "bench/measuring_command.h"
 #include "bench/page_cache.h"
 #include "bench/transform_text.h"
 #include "format/cpu.h"
 #include "reader/cache/available_memory.h"
 #include "reader/transform/geometry.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
-#include "tools/cli/progress.h"
 
 namespace sluice::bench {
 namespace {
@@ -60,7 +58,7 @@ constexpr const char* kAdviseExamples =
     "  sluice-bench advise data/photos --profile mlperf-resnet50-h100 --gpus 8 --json\n\n";
 
 struct AdviseArguments {
-  std::string source, json_file;
+  std::string source;
   Need need;
   bool own_batch_size = false, own_gpus = false;
   std::optional<Profile> profile;
@@ -69,7 +67,7 @@ struct AdviseArguments {
   std::vector<int> qualities = {90};
   FormTrialOptions trial;
   std::uint64_t seed = 0;
-  bool json = false, quiet = false;
+  ResultOptions output;
 };
 
 std::vector<int> ParseQualities(const std::string& text) {
@@ -141,7 +139,7 @@ void Complete(AdviseArguments& arguments, const std::vector<std::string>& gpus) 
 Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
   Advice advice;
   advice.source = arguments.source;
-  advice.gpus = GpuNames("/proc/driver/nvidia/gpus");
+  advice.gpus = GpuNames();
   Complete(arguments, advice.gpus);
   advice.need = arguments.need;
   if (hooks.on_step) hooks.on_step("looking at the source", 0, 0);
@@ -155,49 +153,35 @@ Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
   advice.trials = TryForms(FormsFor(advice.facts, arguments.trial.side, arguments.qualities),
                            advice.facts, arguments.trial, hooks);
   WarnOfLoad(others.OtherCpus(), advice.warnings);
+  if (advice.disk.in_memory) {
+    advice.warnings.push_back(
+        "what was read for the disk's rate lies in memory: --scratch names a folder on the disk "
+        "that the dataset is for");
+  }
   Decide(advice);
   return advice;
 }
 
-int RunAdvise(AdviseArguments& arguments) {
+void CheckNeed(const AdviseArguments& arguments) {
   if (arguments.need.step_seconds == 0 && !arguments.profile &&
       (arguments.own_batch_size || arguments.own_gpus)) {
     throw cli::UsageError(
         "--batch-size and --gpus say nothing without a step's time: --step-ms or "
         "--profile");
   }
-  const cli::Interrupt interrupt;
-  cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "looking",
-                         "trying forms of " + cli::Printable(arguments.source));
+}
+
+Answer AdviseAnswer(AdviseArguments& arguments, const std::stop_token& stop,
+                    cli::Progress& progress) {
   TrialHooks hooks;
-  hooks.stop = interrupt.token();
+  hooks.stop = stop;
   hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
     progress.SetActivity(activity);
     progress.Update(done, all);
   };
-  const auto interrupted = [&] {
-    progress.Erase();
-    std::fputs("sluice-bench: interrupted\n", stderr);
-    return cli::kInterrupted;
-  };
-  try {
-    const Advice advice = Advise(arguments, hooks);
-    if (interrupt.requested()) return interrupted();
-    progress.Erase();
-    const nlohmann::ordered_json result = JsonOf(advice);
-    if (arguments.json) {
-      cli::PrintJson(result);
-    } else {
-      cli::PrintOut(TextOf(advice));
-    }
-    if (!arguments.json_file.empty()) WriteResult(arguments.json_file, result);
-    return cli::kDone;
-  } catch (const Interrupted&) {
-    return interrupted();
-  } catch (const Error&) {
-    if (interrupt.requested()) return interrupted();
-    throw;
-  }
+  const Advice advice = Advise(arguments, hooks);
+  ThrowIfStopped(stop);
+  return {TextOf(advice), JsonOf(advice), {}};
 }
 
 void AddOptions(CLI::App& app, AdviseArguments& arguments) {
@@ -259,13 +243,16 @@ cli::Command AddAdviseCommand(CLI::App& program) {
       ->required()
       ->type_name("");
   AddOptions(*app, *arguments);
-  app->add_option("--json-file", arguments->json_file, "also write the result to a file")
-      ->type_name("FILE");
-  app->add_flag("--json", arguments->json,
-                "print one JSON object to standard output, and no\nprogress");
-  app->add_flag("--quiet", arguments->quiet, "no progress on standard error");
+  AddResultOptions(*app, arguments->output);
   app->footer(std::string(kAdviseExamples) + cli::kExitCodeHelp);
-  return {app, [arguments] { return RunAdvise(*arguments); }};
+  return {app, [arguments] {
+            CheckNeed(*arguments);
+            return RunMeasuring(arguments->output, "looking",
+                                "trying forms of " + cli::Printable(arguments->source),
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return AdviseAnswer(*arguments, stop, progress);
+                                });
+          }};
 }
 
 }  // namespace sluice::bench

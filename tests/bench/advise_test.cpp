@@ -8,6 +8,7 @@
 #include "bench/advise/form.h"
 #include "bench/advise/source_facts.h"
 #include "bench/disk_rate.h"
+#include "bench/machine.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
 #include "tests/temporary_folder.h"

@@ -39,7 +39,7 @@ DecodeItem ItemOf(const Pipeline& transform) {
 TEST_CASE("bandwidth is measured on one thread and on several, and knows what an image takes") {
   std::vector<DecodeItem> items(1, ItemOf({Resize(32)}));
   items[0].packed.bytes = items[0].other_form;
-  const BandwidthFigures figures = MeasureBandwidth(items, Small());
+  const BandwidthFigures figures = MeasureBandwidth(items, Small(), {});
   // The whole picture is shown: all of the payload but for the zeros behind it.
   const auto whole = static_cast<double>(items[0].other_form.size());
   CHECK(figures.read_bytes_per_image <= whole);
@@ -66,8 +66,8 @@ TEST_CASE("a share of a copy's rate and the threads to its limit follow from the
 }
 
 TEST_CASE("bandwidth of pictures without a packed form cannot be measured") {
-  CHECK_THROWS_AS(MeasureBandwidth({}, Small()), Error);
-  CHECK_THROWS_AS(MeasureBandwidth(std::vector<DecodeItem>(2), Small()), Error);
+  CHECK_THROWS_AS(MeasureBandwidth({}, Small(), {}), Error);
+  CHECK_THROWS_AS(MeasureBandwidth(std::vector<DecodeItem>(2), Small(), {}), Error);
 }
 
 }  // namespace sluice::bench

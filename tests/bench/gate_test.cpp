@@ -58,4 +58,41 @@ TEST_CASE("results of other machines or settings cannot be compared, of other pl
   CHECK(DifferencesThatMatter(one, other) == expected);
 }
 
+TEST_CASE("each setting of a command's results makes two of them incomparable") {
+  using Json = nlohmann::ordered_json;
+  const auto differ = [](const char* command, const char* key, const Json& a, const Json& b) {
+    Json one{{"command", command}}, other = one;
+    one[key] = a;
+    other[key] = b;
+    return DifferencesThatMatter(one, other).size() == 1 && DifferencesThatMatter(one, one).empty();
+  };
+  CHECK(differ("epoch", "device", "host", "cuda:0"));
+  CHECK(differ("epoch", "device_steps", true, false));
+  CHECK(differ("epoch", "gpus", {"A"}, {"B"}));
+  CHECK(differ("epoch", "views", Json::array(), {"rrc:96"}));
+  CHECK(differ("epoch", "sizes", "", "160,192@16"));
+  CHECK(differ("epoch", "behind", Json(), "drop"));
+  CHECK(differ("epoch", "threads", 1, 2));
+  CHECK(differ("upload", "gpus", {"A"}, {"B"}));
+  CHECK(differ("upload", "device", 0, 1));
+  CHECK(differ("upload", "normalize", "none", "bf16"));
+  CHECK(differ("upload", "side", 224, 256));
+  CHECK(differ("upload", "batch_size", 64, 256));
+  CHECK(differ("upload", "batches", 10, 100));
+  CHECK(differ("upload", "layout", "nhwc", "nchw"));
+  CHECK(differ("convert", "max_side", 0, 500));
+  CHECK(differ("convert", "quality", 80, 90));
+  CHECK(differ("transforms", "side", 96, 224));
+  CHECK(differ("order", "lanes", 192, 96));
+  // There it is what was measured.
+  CHECK_FALSE(differ("order", "sizes", {{{"samples", 1}}}, {{{"samples", 2}}}));
+}
+
+TEST_CASE("from nothing to something is a change, to the worse where less is better") {
+  const Measurement none{"faults", "1", false, {0, 0, 0}}, some{"faults", "1", false, {3, 4, 5}};
+  CHECK(Of(none, some) == Judgement::kWorse);
+  CHECK(Of(some, none) == Judgement::kBetter);
+  CHECK(Of(none, none) == Judgement::kSame);
+}
+
 }  // namespace sluice::bench

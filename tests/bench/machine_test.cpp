@@ -1,5 +1,7 @@
 #include "bench/machine.h"
 
+#include <unistd.h>
+
 #include "tests/catch.h"
 
 namespace sluice::bench {
@@ -20,12 +22,13 @@ TEST_CASE("this machine has a name, CPUs and memory") {
   CHECK_FALSE(machine.compiler.empty());
 }
 
-TEST_CASE("others' load is never negative") {
+TEST_CASE("others' load is never negative, nor more than the machine has") {
   const LoadWatch watch;
   volatile double work = 1;
   for (int i = 0; i < 1'000'000; ++i)
     work = work * 1.0000001;
   CHECK(watch.OtherCpus() >= 0);
+  CHECK(watch.OtherCpus() <= static_cast<double>(sysconf(_SC_NPROCESSORS_ONLN)));
 }
 
 }  // namespace sluice::bench

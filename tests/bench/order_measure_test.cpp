@@ -64,7 +64,7 @@ TEST_CASE("a stop ends measuring orders") {
   task.shape = &shape;
   std::stop_source stop;
   stop.request_stop();
-  CHECK_THROWS_AS(MeasureOrders(task, stop.get_token()), OrderInterrupted);
+  CHECK_THROWS_AS(MeasureOrders(task, stop.get_token()), Interrupted);
 }
 
 }  // namespace sluice::bench

@@ -38,5 +38,5 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
   stop.request_stop();
   CHECK_THROWS_AS(
       MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 5, 3, stop.get_token()),
-      UploadInterrupted);
+      Interrupted);
 }

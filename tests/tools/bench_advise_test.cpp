@@ -96,4 +96,13 @@ TEST_CASE("sluice-bench advise refuses what it cannot judge") {
   CHECK(Bench({"advise"}).exit_code == 2);
 }
 
+TEST_CASE("what sluice-bench advise says to type is one word where a folder's name has blanks") {
+  const TemporaryFolder folder;
+  const std::filesystem::path source = folder / "Anna's photos";
+  WriteClasses(source, 3, 80, 60);
+  const nlohmann::json answer = JsonOf(Bench(Advise(source, {"--json"})));
+  CHECK_THAT(answer["advice"][0].get<std::string>(),
+             ContainsSubstring("/Anna'\\''s photos' DATASET"));
+}
+
 }  // namespace sluice::test

@@ -1,9 +1,11 @@
 // sluice-bench compare, run as a user would.
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
 #include "tests/tools/sources.h"
 
 namespace sluice::test {
@@ -164,6 +166,115 @@ TEST_CASE("an unknown loader is wrong usage") {
   const Outcome outcome = Compare(folder, {"--only", "sluice,other"});
   CHECK(outcome.exit_code == 2);
   CHECK_THAT(outcome.err, ContainsSubstring("no loader named \"other\""));
+}
+
+TEST_CASE("a folder that sluice-bench compare did not make is not written over") {
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "work/ffcv");
+  std::ofstream(folder / "work/ffcv/precious") << "mine";
+  const Outcome outcome = Compare(folder, {"--only", "plain"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("--work"));
+  CHECK(std::filesystem::file_size(folder / "work/ffcv/precious") == 4);
+}
+
+TEST_CASE("a work folder is used again, for another source, too") {
+  const TemporaryFolder folder;
+  const Words once = {"--only", "plain", "--json", "--quality-images", "0", "--rounds", "1"};
+  CHECK(JsonOf(Compare(folder, once))["samples"] == 24);
+  std::filesystem::remove_all(folder / "source");
+  WriteClasses(folder / "source", 5, 60, 80);
+  const nlohmann::json again = JsonOf(Compare(folder, once));
+  CHECK(again["samples"] == 15);
+  CHECK(again["loaders"][1]["distinct"] == 15);
+  CHECK(again["loaders"][0].contains("convert_seconds"));
+}
+
+TEST_CASE("a comparison of nothing, or in which sluice itself fails, is a failure") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 8, 80, 60);
+  const std::string data = (folder / "data").string();
+  REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
+  // Pixels of one picture are not what was stored: reading them out notices nothing, playing does.
+  const std::string shard = data + "/shard-00000.sluice";
+  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(static_cast<std::streamoff>(std::filesystem::file_size(shard) / 2));
+  const auto at = file.tellg();
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(at);
+  file.put(byte);
+  file.close();
+  const Outcome outcome =
+      Bench({"compare", data, "--work", (folder / "work").string(), "--only", "plain", "--size",
+             "32", "--seconds", "0", "--rounds", "1", "--quality-images", "0", "--quiet"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("shard-00000.sluice"));
+}
+
+namespace {
+
+// The number in a file that a peer has written whole, with a line's end; 0 before that.
+pid_t NumberIn(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::string line;
+  if (!std::getline(file, line) || file.eof()) return 0;
+  return static_cast<pid_t>(std::stol(line));
+}
+
+// It has ended, though nobody may have asked how yet.
+bool HasEnded(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text)) return true;
+  return text.compare(text.rfind(')') + 2, 1, "Z") == 0;
+}
+
+}  // namespace
+
+TEST_CASE("an interrupted comparison ends the loader that plays, with what it started") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 8, 80, 60);
+  WritePeer(folder / "peers/main", "sleep 1000 &\necho $! >'" + (folder / "child").string() +
+                                       "'\necho $$ >'" + (folder / "parent").string() +
+                                       "'\nwait\n");
+  const int signal = GENERATE(SIGINT, SIGKILL);
+  Running running(SLUICE_BENCH_COMMAND,
+                  {"compare", (folder / "source").string(), "--work", (folder / "work").string(),
+                   "--only", "dali", "--peers", (folder / "peers").string(), "--seconds", "0",
+                   "--size", "32", "--quality-images", "0", "--rounds", "1"});
+  bool sent = false;
+  const Outcome outcome = running.Wait([&](const Outcome&) {
+    if (sent || NumberIn(folder / "parent") == 0) return;
+    running.Signal(signal);
+    sent = true;
+  });
+  REQUIRE(sent);
+  if (signal == SIGINT) {
+    CHECK(outcome.exit_code == 130);
+    CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
+    while (!HasEnded(NumberIn(folder / "child"))) {
+    }
+  } else {
+    kill(NumberIn(folder / "child"), SIGKILL);  // nobody was left to do it
+  }
+  while (!HasEnded(NumberIn(folder / "parent"))) {
+  }
+}
+
+TEST_CASE("a comparison that is interrupted while it converts ends with 130") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 400, 400, 300);
+  Running running(SLUICE_BENCH_COMMAND,
+                  {"compare", (folder / "source").string(), "--work", (folder / "work").string(),
+                   "--only", "plain", "--threads", "1"});
+  bool sent = false;
+  const Outcome outcome = running.Wait([&](const Outcome&) {
+    if (sent || !running.WaitsForInterrupts()) return;
+    running.Signal(SIGINT);
+    sent = true;
+  });
+  CHECK(outcome.exit_code == 130);
+  CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
 }
 
 }  // namespace sluice::test

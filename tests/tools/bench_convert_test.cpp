@@ -84,4 +84,18 @@ TEST_CASE("bench convert says why FFCV did not run, and goes on") {
   CHECK(outcome.out.find("decode and resize") != std::string::npos);
 }
 
+TEST_CASE("bench convert leaves what is in its work folder alone") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 2);
+  WriteBytes(folder / "work" / "sluice" / "precious", "mine");
+  WriteBytes(folder / "work" / "paths.txt", "mine");
+  CHECK(Bench({"convert", (folder / "source").string(), "--work", (folder / "work").string(),
+               "--rounds", "1", "--quiet"})
+            .exit_code == 0);
+  CHECK(ReadBytes(folder / "work" / "sluice" / "precious") == "mine");
+  CHECK(ReadBytes(folder / "work" / "paths.txt") == "mine");
+  const std::filesystem::directory_iterator inside(folder / "work"), end;
+  CHECK(std::distance(inside, end) == 2);
+}
+
 }  // namespace sluice::test

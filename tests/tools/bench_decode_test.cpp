@@ -1,4 +1,6 @@
 // sluice-bench decode, run as a user would.
+#include <csignal>
+#include <fstream>
 #include <set>
 
 #include "tests/catch.h"
@@ -94,6 +96,42 @@ TEST_CASE("a transform that leaves a border, or a dataset without JPEGs, cannot 
   const Outcome outcome = Bench({"decode", raw});
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, ContainsSubstring("holds no JPEG"));
+}
+
+TEST_CASE("sluice-bench decode keeps its result in a file, with the settings") {
+  const TemporaryFolder folder;
+  const std::string file = (folder / "result.json").string();
+  const nlohmann::json answer =
+      JsonOf(DecodeSmall(folder, {"--json", "--json-file", file, "--seed", "4"}));
+  CHECK(answer["dataset"] == (folder / "data").string());
+  CHECK(answer["rounds"] == 2);
+  CHECK(answer["seed"] == 4);
+  std::ifstream in(file);
+  CHECK(nlohmann::json::parse(in) == answer);
+  CHECK(Bench({"gate", file, file}).exit_code == 0);
+}
+
+TEST_CASE("sluice-bench decode refuses what it would ignore") {
+  const TemporaryFolder folder;
+  const Outcome threads = DecodeSmall(folder, {"--threads", "2"});
+  CHECK(threads.exit_code == 2);
+  CHECK_THAT(threads.err, ContainsSubstring("--bandwidth"));
+  CHECK(DecodeSmall(folder, {"--transform", "rrc:32,gray:0.5"}).exit_code == 2);
+}
+
+TEST_CASE("an interrupted sluice-bench decode ends with 130") {
+  const TemporaryFolder folder;
+  REQUIRE(DecodeSmall(folder, {}).exit_code == 0);
+  Running running(SLUICE_BENCH_COMMAND,
+                  {"decode", (folder / "data").string(), "--rounds", "10000"});
+  bool sent = false;
+  const Outcome outcome = running.Wait([&](const Outcome&) {
+    if (sent || !running.WaitsForInterrupts()) return;
+    running.Signal(SIGINT);
+    sent = true;
+  });
+  CHECK(outcome.exit_code == 130);
+  CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
 }
 
 }  // namespace sluice::test

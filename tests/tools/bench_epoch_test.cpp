@@ -431,4 +431,59 @@ TEST_CASE("option --stops times loaders that are dropped in the middle of an epo
   CHECK_THAT(animals.Epoch({"--stops", "3"}).out, ContainsSubstring("dropped in the middle"));
 }
 
+TEST_CASE("what a search for accelerators or a curve would ignore is wrong usage") {
+  const Animals animals;
+  for (const Words& ignored :
+       {Words{"--epochs", "2"}, Words{"--warm-up", "0"}, Words{"--repeat", "2"},
+        Words{"--batches", "2"}, Words{"--accelerators", "2"}, Words{"--also-cold", "1"},
+        Words{"--floor"}, Words{"--stops", "2"}, Words{"--trace", "trace.json"}}) {
+    Words words = {"--find-accelerators", "--step-ms", "2"};
+    words.insert(words.end(), ignored.begin(), ignored.end());
+    CAPTURE(words);
+    const Outcome outcome = animals.Epoch(words);
+    CHECK(outcome.exit_code == 2);
+    CHECK_THAT(outcome.err, ContainsSubstring(ignored.front()));
+  }
+  for (const Words& ignored : {Words{"--also-cold", "1"}, Words{"--floor"}, Words{"--stops", "2"},
+                               Words{"--find-accelerators", "--step-ms", "2"}}) {
+    Words words = {"--threads", "1,2"};
+    words.insert(words.end(), ignored.begin(), ignored.end());
+    CAPTURE(words);
+    CHECK(animals.Epoch(words).exit_code == 2);
+  }
+  CHECK(animals.Epoch({"--cold", "--also-cold", "1"}).exit_code == 2);
+}
+
+TEST_CASE("a file that cannot be written is found before anything is played") {
+  const Animals animals;
+  for (const char* option : {"--json-file", "--html", "--trace"}) {
+    const Outcome outcome = animals.Epoch({option, "/nowhere/at/all"});
+    CHECK(outcome.exit_code == 1);
+    CHECK(outcome.out.empty());
+    CHECK_THAT(outcome.err, ContainsSubstring("/nowhere/at/all"));
+    CHECK(animals.Epoch({option, "/"}).exit_code == 1);
+  }
+}
+
+TEST_CASE("a long transform is broken into lines of at most 100 columns") {
+  const Animals animals;
+  const Outcome outcome = animals.Epoch(
+      {"--epochs", "1", "--transform",
+       "rrc:32,flip,jitter:0.4/0.4/0.4/0.1,gray:0.2,blur:5/0.1/2,solarize:128,erase:0.25"});
+  CHECK(outcome.exit_code == 0);
+  for (std::size_t begin = 0; begin < outcome.out.size();) {
+    const std::size_t end = outcome.out.find('\n', begin);
+    CHECK(end - begin <= 100);
+    begin = end + 1;
+  }
+}
+
+TEST_CASE("option --behind reaches the loader and the result") {
+  const Animals animals;
+  CHECK_FALSE(animals.EpochJson({"--epochs", "1"}).contains("behind"));
+  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "unmap"})["behind"] == "unmap");
+  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "drop"})["behind"] == "drop");
+  CHECK(animals.Epoch({"--behind", "burn"}).exit_code == 2);
+}
+
 }  // namespace sluice::test

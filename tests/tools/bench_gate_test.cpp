@@ -57,4 +57,26 @@ TEST_CASE("sluice-bench gate refuses results with other settings, and files that
   CHECK(Bench({"gate", before, other, "--anyway", "--only", "nothing"}).exit_code == 2);
 }
 
+TEST_CASE("sluice-bench gate names the file of which it can make nothing") {
+  const TemporaryFolder folder;
+  const std::string good = WriteRates(folder, "good", 2, {100, 102, 98});
+  const std::string bad = (folder / "bad").string();
+  for (const char* text :
+       {"", "[]", "7", "{\"schema\": 1}",
+        "{\"schema\": \"sluice-bench/1\", \"command\": \"epoch\"}",
+        "{\"schema\": \"sluice-bench/1\", \"command\": \"epoch\", \"threads\": 2, "
+        "\"measurements\": [{\"name\": \"images_per_second\", \"unit\": \"1/s\", \"better\": "
+        "\"higher\", \"values\": [1, null]}]}"}) {
+    CAPTURE(text);
+    std::ofstream(bad) << text;
+    for (const Words& words :
+         {Words{"gate", good, bad, "--anyway"}, {"gate", bad, good, "--anyway"}}) {
+      const Outcome outcome = Bench(words);
+      CHECK(outcome.exit_code == 1);
+      CHECK(outcome.out.empty());
+      CHECK_THAT(outcome.err, ContainsSubstring(bad));
+    }
+  }
+}
+
 }  // namespace sluice::test

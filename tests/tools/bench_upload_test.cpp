@@ -11,7 +11,7 @@ namespace sluice::test {
 
 TEST_CASE("sluice-bench upload measures a card, or says that there is none") {
   const Outcome outcome =
-      Bench({"upload", "--batch", "8", "--batches", "4", "--rounds", "2", "--json"});
+      Bench({"upload", "--batch-size", "8", "--batches", "4", "--rounds", "2", "--json"});
   if (Device::CudaCount() == 0) {
     CHECK(outcome.exit_code == 1);
     CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("no CUDA device"));
@@ -37,7 +37,7 @@ TEST_CASE("sluice-bench epoch takes a GPU, and says where there is none") {
 
 TEST_CASE("wrong usage of sluice-bench upload ends with 2 and names the option") {
   for (const Words& words :
-       {Words{"--normalize", "f64"}, Words{"--layout", "chwn"}, Words{"--batch", "0"},
+       {Words{"--normalize", "f64"}, Words{"--layout", "chwn"}, Words{"--batch-size", "0"},
         Words{"--rounds", "-1"}, Words{"--transform", "jiggle:1"}}) {
     Words all = {"upload"};
     all.insert(all.end(), words.begin(), words.end());

@@ -1,0 +1,24 @@
+#include "bench/stages.h"
+
+#include "tests/catch.h"
+
+namespace sluice::bench {
+
+TEST_CASE("batches that go to a device have a stage for their copies, others have none") {
+  EpochOptions options;
+  options.dataset = "/nowhere";  // the parts of decoding cannot be measured
+  EpochsRun run;
+  run.stats.samples = 200;
+  run.stats.seconds = 8;
+  run.stats.upload_seconds = 2;
+  CHECK(StagesOf(options, run, {}).size() == 3);
+  options.loader.device = Device::Cuda(0);
+  const std::vector<Stage> stages = StagesOf(options, run, {});
+  REQUIRE(stages.size() == 4);
+  CHECK(stages.back().name == "upload");
+  CHECK(stages.back().images == 200);
+  CHECK(stages.back().seconds == 2);
+  CHECK(stages.back().waiting_seconds == 6);
+}
+
+}  // namespace sluice::bench
