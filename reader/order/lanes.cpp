@@ -1,6 +1,8 @@
 #include "reader/order/lanes.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 
 #include "format/random.h"
 
@@ -17,21 +19,47 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
       window_key_(RandomStream(options.seed, Purpose::kWindowOrder, epoch).Word64()),
       blocks_(shape.blocks(), RandomStream(options.seed, Purpose::kBlockOrder, epoch).Word64()),
       lanes_(options.lanes) {
-  const std::uint64_t count = lanes_.size();
-  DealShortBlocks();
-  body_per_lane_ = ~std::uint64_t{0};
-  for (std::uint64_t l = 0; l < count; ++l) {
-    Lane& lane = lanes_[l];
-    lane.blocks = shape.blocks() / count + (l < shape.blocks() % count ? 1 : 0);
-    lane.samples = SamplesBefore(lane, lane.blocks);
-    body_per_lane_ = std::min(body_per_lane_, lane.samples);
+  if (shape.even()) {
+    DealInTurn();
+  } else {
+    DealByLength();
   }
+  body_per_lane_ = ~std::uint64_t{0};
+  for (const Lane& lane : lanes_)
+    body_per_lane_ = std::min(body_per_lane_, lane.samples);
   std::uint64_t tail = 0;
   for (const Lane& lane : lanes_) {
     tail_start_.push_back(tail);
     tail += lane.samples - body_per_lane_;
   }
   tail_.Reset(tail, RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64());
+}
+
+void LaneOrder::DealInTurn() {
+  const std::uint64_t count = lanes_.size();
+  DealShortBlocks();
+  for (std::uint64_t l = 0; l < count; ++l) {
+    Lane& lane = lanes_[l];
+    lane.blocks = shape_.blocks() / count + (l < shape_.blocks() % count ? 1 : 0);
+    lane.samples = SamplesBefore(lane, lane.blocks);
+  }
+}
+
+void LaneOrder::DealByLength() {
+  using Length = std::pair<std::uint64_t, std::uint64_t>;  // samples so far, lane
+  std::priority_queue<Length, std::vector<Length>, std::greater<>> shortest;
+  for (std::uint64_t l = 0; l < lanes_.size(); ++l)
+    shortest.emplace(0, l);
+  for (std::uint64_t i = 0; i < shape_.blocks(); ++i) {
+    const std::uint64_t block = blocks_(i);
+    const std::uint64_t l = shortest.top().second;
+    shortest.pop();
+    Lane& lane = lanes_[l];
+    lane.dealt.push_back({block, lane.samples});
+    lane.samples += shape_.SamplesIn(block);
+    ++lane.blocks;
+    shortest.emplace(lane.samples, l);
+  }
 }
 
 void LaneOrder::DealShortBlocks() {
@@ -57,11 +85,6 @@ void LaneOrder::DealShortBlocks() {
     const DatasetShape::Shard& shard = shape_.shards()[s];
     const std::uint64_t first = shape_.first_block(s);
     const std::uint64_t last_count = shard.samples - (shard.blocks - 1) * shard.block_samples;
-    if (shard.block_samples != full) {
-      for (std::uint64_t b = 0; b + 1 < shard.blocks; ++b) {
-        short_blocks.push_back({place_of(first + b), full - shard.block_samples});
-      }
-    }
     if (last_count != full) {
       short_blocks.push_back({place_of(first + shard.blocks - 1), full - last_count});
     }
@@ -76,6 +99,9 @@ void LaneOrder::DealShortBlocks() {
 }
 
 std::uint64_t LaneOrder::SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept {
+  if (!lane.dealt.empty()) {
+    return place < lane.dealt.size() ? lane.dealt[place].before : lane.samples;
+  }
   const auto after = std::lower_bound(
       lane.short_blocks.begin(), lane.short_blocks.end(), place,
       [](const ShortBlock& block, std::uint64_t limit) { return block.place < limit; });
@@ -84,6 +110,12 @@ std::uint64_t LaneOrder::SamplesBefore(const Lane& lane, std::uint64_t place) co
 }
 
 std::uint64_t LaneOrder::PlaceOf(const Lane& lane, std::uint64_t sample) const noexcept {
+  if (!lane.dealt.empty()) {
+    const auto behind =
+        std::partition_point(lane.dealt.begin(), lane.dealt.end(),
+                             [sample](const DealtBlock& block) { return block.before <= sample; });
+    return static_cast<std::uint64_t>(behind - lane.dealt.begin()) - 1;
+  }
   const std::uint64_t full = shape_.max_block_samples();
   // The last short block that ends at or before the sample; from there on all blocks up to it are
   // full.

@@ -6,9 +6,14 @@
 // body); what is left of the others then follows, permuted as a whole (the tail). Lanes begin with
 // windows of different length, so that they do not all open new blocks at the same time.
 //
-// Blocks are of one size but for few short ones (the last of a shard, usually), so that the k-th
-// sample of a lane is found by arithmetic and a binary search over the lane's short blocks: memory
-// and set-up are O(shards), and any position is reached in O(log shards).
+// Blocks of one conversion are of one size but for few short ones (the last of a shard), so that
+// the k-th sample of a lane is found by arithmetic and a binary search over the lane's short
+// blocks: memory and set-up are O(shards), and any position is reached in O(log shards).
+//
+// Where blocks are of several sizes (a merge, or a list of samples), that would leave lanes of very
+// different length, and a long tail, of which every rank reads most blocks. There the i-th block
+// goes to the lane that has the fewest samples so far, so that lanes differ by less than a block;
+// memory and set-up are O(blocks).
 #pragma once
 
 #include <cstdint>
@@ -47,8 +52,14 @@ class LaneOrder {
     std::uint64_t place = 0;
     std::uint64_t missing = 0;
   };
+  // Where blocks are of several sizes: one, and how many samples the lane has before it.
+  struct DealtBlock {
+    std::uint64_t block = 0;
+    std::uint64_t before = 0;
+  };
   struct Lane {
     std::vector<ShortBlock> short_blocks;  // by place
+    std::vector<DealtBlock> dealt;         // by place; empty where blocks are of one size
     std::uint64_t blocks = 0;
     std::uint64_t samples = 0;
     // The window that is open:
@@ -59,7 +70,9 @@ class LaneOrder {
     Permutation mix;
   };
 
+  void DealInTurn();
   void DealShortBlocks();
+  void DealByLength();
   // Samples of the lane before its block number `place`.
   std::uint64_t SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept;
   // The place of the block that holds the lane's sample number `sample`.
@@ -69,7 +82,8 @@ class LaneOrder {
   void Announce(std::uint64_t lane, std::vector<std::uint64_t>& opened);
   std::uint64_t FirstPlace(std::uint64_t lane, std::uint64_t window) const noexcept;
   std::uint64_t BlockAt(std::uint64_t lane, std::uint64_t place) const noexcept {
-    return blocks_(place * lanes_.size() + lane);
+    const std::vector<DealtBlock>& dealt = lanes_[lane].dealt;
+    return dealt.empty() ? blocks_(place * lanes_.size() + lane) : dealt[place].block;
   }
 
   const DatasetShape& shape_;

@@ -106,15 +106,13 @@ std::uint64_t EpochOrder::BlockOf(const SampleRef& ref) const noexcept {
 }
 
 std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
-  const SampleRef first = whole_.Row(block, 0);
-  const DatasetShape::Shard& shard = whole_.shards()[first.shard];
-  const std::uint64_t before = std::uint64_t{first.block} * shard.block_samples;
-  const std::uint64_t count = std::min<std::uint64_t>(shard.block_samples, shard.samples - before);
+  const std::uint64_t count = whole_.SamplesIn(block);
   const auto* const list = std::get_if<ListPart>(&part_);
   if (list == nullptr) return count;
   if (shuffle_ != Shuffle::kQuasiRandom) return 0;
-  const auto begin = std::lower_bound(list->samples.begin(), list->samples.end(), first.index);
-  const auto end = std::lower_bound(begin, list->samples.end(), first.index + count);
+  const std::uint64_t first = whole_.Row(block, 0).index;
+  const auto begin = std::lower_bound(list->samples.begin(), list->samples.end(), first);
+  const auto end = std::lower_bound(begin, list->samples.end(), first + count);
   return static_cast<std::uint64_t>(end - begin);
 }
 

@@ -23,6 +23,7 @@ DatasetShape::DatasetShape(std::vector<Shard> shards) : shards_(std::move(shards
     block += shard.blocks;
     bytes_ += shard.bytes;
     max_block_samples_ = std::max(max_block_samples_, shard.block_samples);
+    even_ = even_ && shard.block_samples == shards_.front().block_samples;
   }
   first_sample_.push_back(sample);
   first_block_.push_back(block);
@@ -42,6 +43,13 @@ SampleRef DatasetShape::Row(std::uint64_t block, std::uint64_t row) const noexce
   return {static_cast<std::uint32_t>(shard), static_cast<std::uint32_t>(within),
           static_cast<std::uint32_t>(row),
           first_sample_[shard] + within * shards_[shard].block_samples + row};
+}
+
+std::uint64_t DatasetShape::SamplesIn(std::uint64_t block) const noexcept {
+  const SampleRef first = Row(block, 0);
+  const Shard& shard = shards_[first.shard];
+  const std::uint64_t before = std::uint64_t{first.block} * shard.block_samples;
+  return std::min<std::uint64_t>(shard.block_samples, shard.samples - before);
 }
 
 }  // namespace sluice

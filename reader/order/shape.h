@@ -31,11 +31,15 @@ class DatasetShape {
   std::uint32_t max_block_samples() const noexcept { return max_block_samples_; }
   const std::vector<Shard>& shards() const noexcept { return shards_; }
   std::uint64_t first_block(std::size_t shard) const noexcept { return first_block_[shard]; }
+  // Whether blocks have one number of samples, but for the last of each shard: so one conversion
+  // makes them.
+  bool even() const noexcept { return even_; }
 
   // O(log shards), as is the next one.
   SampleRef Sample(std::uint64_t index) const noexcept;
   // Row `row` of a block, by its number in the whole dataset.
   SampleRef Row(std::uint64_t block, std::uint64_t row) const noexcept;
+  std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
  private:
   std::vector<Shard> shards_;
@@ -43,6 +47,7 @@ class DatasetShape {
   std::vector<std::uint64_t> first_block_;
   std::uint64_t bytes_ = 0;
   std::uint32_t max_block_samples_ = 0;
+  bool even_ = true;
 };
 
 }  // namespace sluice

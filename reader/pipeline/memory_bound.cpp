@@ -90,12 +90,8 @@ Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
 
 std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& options,
                             std::uint64_t slots, const Window& window) {
-  constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
   const DatasetShape& shape = dataset.shape;
-  const std::uint64_t listed = options.samples.all() ? 0 : options.samples.size();
-  const std::uint64_t order = 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.lanes +
-                              2 * std::min(window.samples, shape.samples()) + 24 * listed +
-                              64 * std::min(listed, shape.blocks()) + 64 * shape.shards().size();
+  const std::uint64_t order = OrderBound(shape, options, window.samples);
   std::uint64_t schema = 0;
   for (const Field& field : dataset.manifest.schema.fields) {
     schema += 256;
@@ -103,10 +99,28 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
       schema += 64 + name.size();
   }
   const std::uint64_t shards = (4096 + schema) * shape.shards().size() + 40 * shape.blocks();
-  const std::uint64_t rows = 48 * options.batch_size * slots;
+  const std::uint64_t rows = 56 * options.batch_size * slots;
   // A thread that has to find substitutes has an order of its own.
   return (1 + options.threads) * order + shards + rows + 64 * window.blocks + kFaults;
 }
+
+}  // namespace
+
+std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
+                         std::uint64_t window_samples) {
+  constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
+  const std::uint64_t listed = options.samples.all() ? 0 : options.samples.size();
+  const std::uint64_t listed_blocks = std::min(listed, shape.blocks());
+  // Blocks that the order keeps a note of: all of a list's, and where they are of several sizes;
+  // else the last of each shard.
+  std::uint64_t noted = shape.even() ? shape.shards().size() : shape.blocks();
+  if (listed > 0) noted = listed_blocks;
+  return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.lanes +
+         2 * std::min(window_samples, shape.samples()) + 24 * listed + 64 * listed_blocks +
+         64 * noted + 64 * shape.shards().size();
+}
+
+namespace {
 
 // What cannot be read is no value that a batch could hold.
 std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {

@@ -12,6 +12,10 @@ namespace sluice {
 LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
                          const SlotLayout& layout);
 
+// Of an epoch's order, with so many samples open for shuffling.
+std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
+                         std::uint64_t window_samples);
+
 // LoaderMemory::variable. Reads every table where the manifest does not know the values' sizes.
 std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
                             const SlotLayout& layout);

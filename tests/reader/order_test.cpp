@@ -6,7 +6,11 @@
 #include <set>
 #include <vector>
 
+#include <malloc.h>
+
 #include "format/random.h"
+#include "reader/pipeline/checked_options.h"
+#include "reader/pipeline/memory_bound.h"
 #include "tests/catch.h"
 #include "tests/reader/process_memory.h"
 
@@ -109,6 +113,54 @@ TEST_CASE("An order over a thousand million samples needs no list of them") {
     CHECK(samples.size() == 30'000);
     // Of a list, four thousand million. What the set above takes is among it.
     if (!kSanitized) CHECK(AnonymousBytes() < before + (16 << 20));
+  }
+}
+
+TEST_CASE("An order over blocks of different size stays under its bound, note of each included") {
+  // Of a merge of two datasets.
+  const DatasetShape shape({ShardOf(1'500'000, 3), ShardOf(2'000'000, 200)});
+  const auto allocated = [] {
+    const struct mallinfo2 info = mallinfo2();
+    return info.uordblks + info.hblkhd;
+  };
+  LoaderOptions options;
+  const std::uint64_t window = 2 * 200 * std::uint64_t{options.lanes};
+  const std::uint64_t bound = OrderBound(shape, options, window);
+  const std::size_t before = allocated();
+  const EpochOrder order(shape, OrderOptionsOf(options), 0);
+  const std::size_t taken = allocated() - before;
+  if (kSanitized) return;  // it counts nothing
+  CHECK(taken > 8'000'000);
+  CHECK(taken <= bound);
+}
+
+TEST_CASE("Ranks read near 1/W each where blocks are of several sizes, too") {
+  // Of a merge of two datasets, and a list that has few samples of most blocks and many of some.
+  const DatasetShape merged({ShardOf(15'000, 3), ShardOf(20'000, 200)});
+  std::vector<DatasetShape::Shard> blocks;
+  for (std::uint64_t b = 0; b < 3000; ++b)
+    blocks.push_back(ShardOf(b % 13 == 0 ? 40 : 1 + b % 3, b % 13 == 0 ? 40 : 1 + b % 3));
+  for (const DatasetShape& shape : {merged, DatasetShape(blocks)}) {
+    OrderOptions options;
+    options.lanes = 24;
+    options.window_samples = 24 * 400;
+    const std::vector<std::uint64_t> played = Play(shape, options, 3);
+    REQUIRE(std::set(played.begin(), played.end()).size() == shape.samples());
+    for (const std::uint64_t world_size : {2U, 4U, 8U}) {
+      for (std::uint64_t rank = 0; rank < world_size; ++rank) {
+        std::set<std::uint64_t> read;
+        for (std::uint64_t p = rank; p < played.size(); p += world_size) {
+          const SampleRef ref = shape.Sample(played[p]);
+          read.insert(shape.first_block(ref.shard) + ref.block);
+        }
+        std::uint64_t samples = 0;
+        for (const std::uint64_t block : read)
+          samples += shape.SamplesIn(block);
+        // Lanes differ by less than a block; of the tail a rank may read all blocks.
+        const std::uint64_t tail = 24 * shape.max_block_samples();
+        CHECK(samples <= (shape.samples() - tail) / world_size + 2 * tail);
+      }
+    }
   }
 }
 
