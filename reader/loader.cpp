@@ -1,11 +1,35 @@
+#include <new>
+#include <system_error>
+
+#include <sluice/error.h>
 #include <sluice/loader.h>
 
 #include "reader/pipeline/loader_state.h"
 
 namespace sluice {
 
+namespace {
+
+// What the system has no more of is an Error, too, that says what to ask less of.
+std::shared_ptr<LoaderState> MakeState(Dataset dataset, LoaderOptions options) {
+  const std::string folder = dataset.path().string();
+  try {
+    return std::make_shared<LoaderState>(std::move(dataset), std::move(options));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::kLimit, folder,
+                "there is not enough memory for a loader of these options; a smaller batch_size, "
+                "and less prefetch, hold and threads, take less");
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::kLimit, folder,
+                "the loader's threads cannot be started: " + std::string(error.what()) +
+                    "; set LoaderOptions::threads to less, or raise `ulimit -u` or `ulimit -v`");
+  }
+}
+
+}  // namespace
+
 Loader::Loader(Dataset dataset, LoaderOptions options)
-    : state_(std::make_shared<LoaderState>(std::move(dataset), std::move(options))) {}
+    : state_(MakeState(std::move(dataset), std::move(options))) {}
 
 Loader::~Loader() {
   if (state_) state_->Stop();

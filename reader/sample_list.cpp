@@ -36,12 +36,14 @@ class ListDigest {
 };
 
 std::shared_ptr<const SampleListState> Make(SampleDraw draw, const ListDigest& digest,
-                                            std::uint64_t needs, std::uint64_t needs_exactly) {
+                                            std::uint64_t needs, std::uint64_t needs_exactly,
+                                            const std::string& dataset = {}) {
   auto state = std::make_shared<SampleListState>();
   state->draw = std::move(draw);
   state->digest = digest.Text();
   state->needs = needs;
   state->needs_exactly = needs_exactly;
+  state->dataset = dataset;
   return state;
 }
 
@@ -141,7 +143,7 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
     digest.Add(members);
     draw.classes.push_back(std::move(members));
   }
-  return SampleList(Make(std::move(draw), digest, 0, values.size()));
+  return SampleList(Make(std::move(draw), digest, 0, values.size(), dataset.id()));
 }
 
 SampleList SampleList::Where(const Dataset& dataset, const SampleFilter& keep,
@@ -149,7 +151,7 @@ SampleList SampleList::Where(const Dataset& dataset, const SampleFilter& keep,
   std::vector<std::uint64_t> samples = KeptSamples(dataset, keep, options);
   // The same list as Of() makes: it is played alike.
   const ListDigest digest = ListDigest({1}).Add(samples);
-  return SampleList(Make(FixedDraw{std::move(samples)}, digest, 0, dataset.size()));
+  return SampleList(Make(FixedDraw{std::move(samples)}, digest, 0, dataset.size(), dataset.id()));
 }
 
 std::uint64_t SampleList::size() const noexcept {
@@ -160,7 +162,7 @@ std::string SampleList::digest() const {
   return state_ == nullptr ? std::string() : state_->digest;
 }
 
-void CheckList(const SampleList& list, std::uint64_t samples) {
+void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset) {
   if (list.all()) return;
   constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 40;
   const SampleListState& state = *list.state();
@@ -176,6 +178,10 @@ void CheckList(const SampleList& list, std::uint64_t samples) {
     RefuseList("LoaderOptions::samples was made for a dataset of " +
                std::to_string(state.needs_exactly) + " samples, and this one has " +
                std::to_string(samples));
+  }
+  if (!state.dataset.empty() && state.dataset != dataset) {
+    RefuseList("LoaderOptions::samples was made from the dataset with id " + state.dataset +
+               ", and this one has id " + dataset + "; make the list from the one that is played");
   }
 }
 

@@ -14,9 +14,11 @@ struct SampleListState {
   std::string digest;
   std::uint64_t needs = 0;          // samples a dataset must have at least
   std::uint64_t needs_exactly = 0;  // or exactly, if not 0: there is a weight for each
+  std::string dataset;              // its id, where the list was made from what is in it
 };
 
-// Throws Error(kInvalidArgument) if the list does not belong to a dataset of so many samples.
-void CheckList(const SampleList& list, std::uint64_t samples);
+// Throws Error(kInvalidArgument) if the list does not belong to the dataset of that id and so many
+// samples.
+void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset);
 
 }  // namespace sluice

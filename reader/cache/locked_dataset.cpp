@@ -1,6 +1,7 @@
 #include "reader/cache/locked_dataset.h"
 
 #include <cerrno>
+#include <optional>
 
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -14,32 +15,49 @@ namespace sluice {
 
 namespace {
 
-std::string Megabytes(std::uint64_t bytes) {
-  return std::to_string((bytes + 999'999) / 1'000'000) + " MB";
+// In the unit of `ulimit -l`, or a thousand times that, rounded up.
+std::string Binary(std::uint64_t bytes) {
+  constexpr std::uint64_t kKiB = 1024;
+  constexpr std::uint64_t kMiB = kKiB * 1024;
+  const auto in = [bytes](std::uint64_t unit) {
+    return std::to_string(bytes / unit + (bytes % unit != 0 ? 1 : 0));
+  };
+  return bytes < 10 * kMiB ? in(kKiB) + " KiB" : in(kMiB) + " MiB";
+}
+
+// Why not, where the shard cannot be read.
+std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
+  const ShardFile* file = nullptr;
+  try {
+    file = &dataset.Shard(shard);
+  } catch (const Error& error) {
+    return error;
+  }
+  if (mlock(file->bytes().data(), file->bytes().size()) == 0) return std::nullopt;
+  const int error = errno;
+  if (error == EAGAIN || file->CutBefore(file->bytes())) return file->Unreadable({});
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  throw Error(ErrorCode::kLimit, dataset.folder.string(),
+              "has " + Binary(dataset.shape.bytes()) + ", and this process may lock " +
+                  Binary(limit.rlim_cur) + " in memory (" + SystemErrorText(error) +
+                  "); raise `ulimit -l`, or leave it to the page cache");
 }
 
 }  // namespace
 
-void LockInMemory(DatasetState& dataset) {
+void LockInMemory(DatasetState& dataset, bool pass_over) {
   const std::uint64_t bytes = dataset.shape.bytes();
   const std::uint64_t available = AvailableMemory();
   if (bytes > available) {
     throw Error(ErrorCode::kLimit, dataset.folder.string(),
-                "has " + Megabytes(bytes) + ", and there are " + Megabytes(available) +
+                "has " + Binary(bytes) + ", and there are " + Binary(available) +
                     " of memory left: it cannot be locked there (LoaderOptions::cache = kLocked); "
                     "leave it to the page cache");
   }
   for (std::uint32_t shard = 0; shard < dataset.shards.size(); ++shard) {
-    const ShardFile& file = dataset.Shard(shard);
-    if (mlock(file.bytes().data(), file.bytes().size()) == 0) continue;
-    const int error = errno;
-    if (error == EAGAIN || file.CutBefore(file.bytes())) throw file.Unreadable({});
-    rlimit limit{};
-    getrlimit(RLIMIT_MEMLOCK, &limit);
-    throw Error(ErrorCode::kLimit, dataset.folder.string(),
-                "has " + Megabytes(bytes) + ", and this process may lock " +
-                    Megabytes(limit.rlim_cur) + " in memory (" + SystemErrorText(error) +
-                    "); raise `ulimit -l`, or leave it to the page cache");
+    const std::optional<Error> failure = Lock(dataset, shard);
+    if (failure && !pass_over) throw *failure;
   }
 }
 

@@ -67,6 +67,15 @@ EpochSize Deal::SizeOf(std::uint64_t epoch) const {
   return size;
 }
 
+std::uint64_t Deal::PositionsOf(std::uint64_t epoch) const {
+  if (!options_.by_shards || shape_.samples() == 0) {
+    return options_.listed.value_or(shape_.samples());
+  }
+  std::vector<std::uint64_t> samples;
+  DealShards(epoch, samples);
+  return *std::max_element(samples.begin(), samples.end()) * options_.world_size;
+}
+
 Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept {
   const std::uint64_t nth = batch * options_.batch_size + row;  // of this rank
   Row result;

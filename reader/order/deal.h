@@ -48,6 +48,9 @@ class Deal {
   Deal(const DatasetShape& shape, const DealOptions& options) : shape_(shape), options_(options) {}
 
   EpochSize SizeOf(std::uint64_t epoch) const;
+  // How many positions the global batches of an epoch are cut from, over all ranks: a batch begins
+  // before that.
+  std::uint64_t PositionsOf(std::uint64_t epoch) const;
 
   // By shards: those of the rank, ascending.
   std::vector<std::uint32_t> ShardsOf(std::uint64_t epoch) const;

@@ -102,7 +102,7 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   if (options.window_bytes != 0 && options.window_samples != 0) {
     Refuse("LoaderOptions::window_bytes and window_samples say the same thing; set one of them");
   }
-  CheckList(options.samples, dataset.manifest.samples);
+  CheckList(options.samples, dataset.manifest.samples, dataset.id);
   if (options.shards_per_rank && !options.samples.all()) {
     Refuse("LoaderOptions::samples needs ranks that share lanes; leave shards_per_rank false");
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "reader/cache/available_memory.h"
 #include "reader/cache/locked_dataset.h"
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/memory_bound.h"
@@ -33,6 +34,19 @@ std::vector<const PixelProgram*> ProgramsOf(const std::vector<ViewProgram>& view
   return programs;
 }
 
+// Before it is taken: what a system promises more of than it has ends programs later on.
+void RequireRoom(const SlotLayout& layout, std::size_t slots) {
+  constexpr std::uint64_t kMB = 1'000'000;
+  const std::uint64_t bytes = slots * layout.bytes;
+  const std::uint64_t available = AvailableMemory();
+  if (bytes <= available) return;
+  throw Error(ErrorCode::kLimit,
+              "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
+                  std::to_string(bytes / kMB) + " MB, and there are " +
+                  std::to_string(available / kMB) +
+                  " MB of memory left; make LoaderOptions::batch_size, prefetch or hold smaller");
+}
+
 // Masks are not resampled, and 16-bit images are stored raw.
 bool KeepsPictures(const SlotLayout& layout) {
   return layout.image_field != Schema::kNone && !layout.image_nearest &&
@@ -57,14 +71,17 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
       start_(StartOf(*dataset_.state(), options_)) {
   batch_program_.Bind(layout_);
   if (options_.resume_from) {
-    CheckResume(*options_.resume_from, start_, GlobalBatch());
+    const ResumePoint& point = *options_.resume_from;
+    CheckResume(point, start_, GlobalBatch(), deal_.PositionsOf(point.epoch));
     resume_due_ = true;
     done_epoch_ = options_.resume_from->epoch;
     done_batch_ = options_.resume_from->position / GlobalBatch();
   }
   switch (options_.cache) {
     case Cache::kPageCache: break;
-    case Cache::kLocked: LockInMemory(*dataset_.state()); break;
+    case Cache::kLocked:
+      LockInMemory(*dataset_.state(), options_.on_fault != OnFault::kError);
+      break;
     case Cache::kDecoded:
       if (KeepsPictures(layout_)) {
         decoded_ = std::make_unique<DecodedStore>(dataset_.size(), options_.cache_bytes,
@@ -79,6 +96,8 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     direct_ = std::make_unique<DirectFiles>(
         std::make_shared<BlockMemory>(MemoryBound(*dataset_.state(), options_, layout_).blocks));
   }
+  const std::size_t count = 1 + tuning_.now().prefetch + options_.hold;
+  RequireRoom(layout_, count);
   driver_ = DeviceAccess::Open(options_.device);
   if (driver_ != nullptr) {
     uploader_ = std::make_unique<Uploader>(options_.device, driver_, layout_, ProgramsOf(views_),
@@ -86,7 +105,6 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   } else if (options_.pinned) {
     driver_ = OpenCuda(-1);
   }
-  const std::size_t count = 1 + tuning_.now().prefetch + options_.hold;
   for (std::size_t i = 0; i < count; ++i) {
     std::unique_ptr<Slot> slot = NewSlot();
     free_.push_back(slot.get());
@@ -238,6 +256,13 @@ Batch LoaderState::Deliver() {
     plan_.notify_one();
     throw error;
   }
+  if (EndsEmptyEpoch(*slot)) {
+    free_.push_back(slot);
+    plan_.notify_one();
+    throw Error(ErrorCode::kIo, dataset_.path().string(), "epoch " + std::to_string(slot->epoch),
+                "not one sample could be read, and LoaderOptions::on_fault = kSkip left all of "
+                "them out; look at Loader::Faults(), and at `sluice verify`");
+  }
   done_epoch_ = next_epoch_;
   done_batch_ = next_batch_;
   ++held_;
@@ -252,6 +277,12 @@ Batch LoaderState::Deliver() {
       slot, [state = shared_from_this(), slot](const Slot*) { state->Release(slot); });
   if (options_.repeat_first_batch) repeated_ = handle;
   return Batch(std::move(handle));
+}
+
+bool LoaderState::EndsEmptyEpoch(const Slot& slot) {
+  if (slot.index == 0) empty_batches_ = 0;
+  empty_batches_ = slot.size == 0 ? empty_batches_ + 1 : 0;
+  return empty_batches_ > 0 && empty_batches_ == BatchesOf(slot.epoch);
 }
 
 Batch LoaderState::Repeat() {

@@ -101,7 +101,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   // For the planner; they hold the mutex but for the work itself.
   Asked PlanNext(BatchPlanner& planner, std::unique_lock<std::mutex>& lock);
   void Publish(const Asked& asked);
-  Batch Deliver();                                    // mutex held; the front is done
+  Batch Deliver();  // mutex held; the front is done
+  // Whether it is the last batch of an epoch in which nothing came. Mutex held.
+  bool EndsEmptyEpoch(const Slot& slot);
   LoaderStats StatsNow();                             // mutex held
   void TuneNow(const LoaderStats& interval);          // mutex held
   void TuneNowAndThen();                              // mutex held
@@ -170,6 +172,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   WaitClock worker_waits_;
   WaitClock consumer_waits_;
   std::uint64_t ready_batches_ = 0;  // summed over batches
+  std::uint64_t empty_batches_ = 0;  // in a row, of one epoch
   LoaderStats learned_;              // where the last interval for tuning_ ended
   bool ring_may_grow_ = true;
 

@@ -35,7 +35,8 @@ ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
   return start;
 }
 
-void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch) {
+void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch,
+                 std::uint64_t positions) {
   if (point.dataset != start.dataset) {
     RefuseResume("belongs to the dataset with id " + point.dataset + ", and this one has id " +
                  start.dataset + "; open the dataset the training began with, or leave it empty");
@@ -63,6 +64,10 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
         "lies at sample " + std::to_string(point.position) +
         " of its epoch, which is not a multiple of the global batch (batch_size x world_size = " +
         std::to_string(global_batch) + "); set them so that it is");
+  }
+  if (point.position > 0 && point.position >= positions) {
+    RefuseResume("lies at sample " + std::to_string(point.position) + " of an epoch of " +
+                 std::to_string(positions) + "; take it from Loader::State() as it is");
   }
 }
 

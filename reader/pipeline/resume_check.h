@@ -12,6 +12,8 @@ ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options);
 
 // Throws Error(kInvalidArgument), with what to set, unless `point` was taken from the order that
 // `start` describes and lies between two batches of `global_batch` samples.
-void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch);
+// `positions`: of the point's epoch, over all ranks.
+void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64_t global_batch,
+                 std::uint64_t positions);
 
 }  // namespace sluice

@@ -225,3 +225,42 @@ TEST_CASE("A locked dataset is resident as a whole when the loader is made, or r
   options.behind = Behind::kDrop;
   ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
 }
+
+TEST_CASE("A locked dataset of which a shard is missing is refused, or played without it") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000));
+  REQUIRE(dataset.shards().size() == 2);
+  std::filesystem::remove(dataset.path() / dataset.shards()[0].file);
+  LoaderOptions options = OptionsFor(16, 2);
+  options.cache = Cache::kLocked;
+  ErrorText([&] { Loader(dataset, options); }, ErrorCode::kNotFound);
+  options.on_fault = OnFault::kSkip;
+  try {
+    Loader loader(dataset, options);
+    CHECK(SamplesOf(PlayBatches(loader, 0)).size() == dataset.shards()[1].samples);
+    CHECK(loader.Faults().size() == dataset.shards()[0].samples);
+  } catch (const Error& error) {  // this process may not lock as much
+    CHECK(error.code() == ErrorCode::kLimit);
+  }
+}
+
+TEST_CASE("What may be locked is said as `ulimit -l` counts it") {
+  if (kSanitized) return;  // mlock does nothing there
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000));
+  LoaderOptions options = OptionsFor(16, 2);
+  options.cache = Cache::kLocked;
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_MEMLOCK, &before) == 0);
+  rlimit little = before;
+  little.rlim_cur = 65536;
+  REQUIRE(setrlimit(RLIMIT_MEMLOCK, &little) == 0);
+  try {
+    Loader loader(dataset, options);
+    WARN("skipped: this process may lock whatever it likes");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kLimit);
+    CHECK_THAT(error.what(), ContainsSubstring("may lock 64 KiB in memory"));
+  }
+  setrlimit(RLIMIT_MEMLOCK, &before);
+}

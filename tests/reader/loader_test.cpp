@@ -250,6 +250,16 @@ TEST_CASE("Options that do not fit the dataset are refused at construction, with
   refused([](LoaderOptions& o) { o.transform = {Resize(0)}; });
 }
 
+TEST_CASE("Batches that memory has no room for are refused before it is taken") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30));
+  LoaderOptions options = OptionsFor(20'000, 1);
+  options.transform = {Resize(4000)};  // a batch of 960 GB
+  options.prefetch = 1000;
+  CHECK_THAT(MessageOf([&] { Loader(dataset, options); }, ErrorCode::kLimit),
+             Catch::Matchers::ContainsSubstring("batch_size"));
+}
+
 TEST_CASE("A dataset without images gives its arrays") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "arrays";

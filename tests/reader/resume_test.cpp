@@ -130,6 +130,10 @@ TEST_CASE("A state that does not fit dataset or options is refused, with what to
       dataset, [](LoaderOptions& o) { o.batch_size = 20; }, "batch_size");
   refused(
       dataset, [](LoaderOptions& o) { o.resume_from->order_version = 2; }, "version");
+  for (const std::uint64_t beyond : {500U, 510U, 4'000'000'000U}) {
+    refused(
+        dataset, [beyond](LoaderOptions& o) { o.resume_from->position = beyond; }, "of 500");
+  }
   refused(
       Dataset::Open(WriteRawDataset(other_folder, 501)), [](LoaderOptions&) {}, "dataset");
   // What does not change the order may change.
@@ -150,6 +154,34 @@ TEST_CASE("A state whose epoch has no whole batch left goes on with the next one
   Loader dropping(dataset, options);
   REQUIRE(PlayBatches(dropping, 0).empty());
   REQUIRE(PlayBatches(dropping, 1).size() == 2);
+}
+
+TEST_CASE("Every state that a loader gives is taken back, whatever deals the epoch") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 7001));
+  REQUIRE(dataset.shards().size() >= 2);
+  for (const bool by_shards : {false, true}) {
+    for (const LastBatch last : {LastBatch::kKeep, LastBatch::kDrop, LastBatch::kPad}) {
+      LoaderOptions options = OptionsFor(1500, 1);
+      options.shards_per_rank = by_shards;
+      options.last_batch = last;
+      options.world_size = 2;
+      options.rank = 1;
+      for (const std::uint64_t epoch : {0, 1, 2}) {
+        Loader loader(dataset, options);
+        const std::uint64_t batches = loader.batches_per_epoch(epoch);
+        for (std::uint64_t played = 1; played <= batches; ++played) {
+          Loader stopped(dataset, options);
+          PlayBatches(stopped, epoch, played);
+          LoaderOptions resuming = options;
+          resuming.resume_from = stopped.State();
+          Loader resumed(dataset, resuming);
+          CHECK(PlayBatches(resumed, epoch).size() ==
+                (played == batches ? batches : batches - played));
+        }
+      }
+    }
+  }
 }
 
 TEST_CASE("A state's text is one line that leads back to the same value") {

@@ -144,6 +144,15 @@ TEST_CASE("A resume with a filter that answers otherwise is refused") {
   options.resume_from.reset();
   CHECK_THAT(ErrorText([&] { Loader(longer, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("400 samples"));
+  // Even if that has as many samples.
+  const TemporaryFolder another;
+  const Dataset as_long = Dataset::Open(WriteRawDataset(another, 400, 8));
+  REQUIRE(as_long.id() != dataset.id());
+  for (const SampleList& list : {options.samples, SampleList::ClassBalanced(dataset, 5)}) {
+    options.samples = list;
+    CHECK_THAT(ErrorText([&] { Loader(as_long, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring(dataset.id()));
+  }
 }
 
 TEST_CASE("Blocks in which nothing is kept are not read, and the others block by block") {

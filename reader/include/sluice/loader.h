@@ -73,7 +73,9 @@ enum class Cache {
 // gone.
 enum class OnFault {
   kError,  // the step that would deliver its batch throws
-  kSkip,   // the batch is one shorter; no other sample moves. A batch may come out empty
+  // The batch is one shorter; no other sample moves. A batch may come out empty; where all of an
+  // epoch's do, the last one is an Error instead.
+  kSkip,
   // Its row gets a sample that comes later in the epoch, chosen by the row's position alone; an
   // error where 64 of those cannot be read, either.
   kSubstitute,
@@ -124,7 +126,8 @@ struct LoaderOptions {
   SampleList samples;
   // kQuasiRandom: streams an epoch is interleaved from, and how much lies in the blocks open for
   // shuffling at once over all of them, in bytes or in samples of the dataset (one of the two);
-  // with both 0, the larger of 64 MiB and two blocks a lane. All of them change the order.
+  // with both 0, the larger of 64 MiB and two blocks a lane. At least one block a lane is open,
+  // however little is asked for. All of them change the order.
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;
   std::uint64_t window_samples = 0;
@@ -143,7 +146,8 @@ struct LoaderOptions {
   std::string cache_folder;
   // A folder on a fast local disk (empty: none) that shards are copied to as they are first read,
   // up to stage_bytes: this epoch's rest and later ones, loaders and processes read them from
-  // there. Copies of other datasets make room if nobody uses them.
+  // there. Copies of other datasets make room if nobody uses them. A sample that its copy does not
+  // give is read from the shard itself, and if that does, the copy is made anew.
   std::string stage;
   std::uint64_t stage_bytes = 0;
   LastBatch last_batch = LastBatch::kKeep;
@@ -247,7 +251,8 @@ class EpochRange {
 class Loader {
  public:
   // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
-  // differing sizes without a transform that makes them equal.
+  // differing sizes without a transform that makes them equal; Error(kLimit) where memory or
+  // threads do not suffice.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
   ~Loader();  // stops the threads after the samples in hand
   Loader(Loader&&) noexcept;
