@@ -58,7 +58,7 @@ DatasetState::DatasetState(const std::filesystem::path& path)
       layout(manifest.schema),
       shape(ShapeOf(manifest)),
       images(ImagesOfManifest(manifest)),
-      owned_(manifest.shards.size()),
+      originals_(manifest.shards.size()),
       open_(manifest.shards.size()) {
   for (const ManifestShard& shard : manifest.shards) {
     shards.push_back({shard.file, shard.samples, shard.blocks, shard.bytes, shard.block_samples});
@@ -74,7 +74,7 @@ DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
       shards(other.shards),
       images(other.images),
       advice_(advice),
-      owned_(shards.size()),
+      originals_(shards.size()),
       open_(shards.size()) {}
 
 std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
@@ -86,19 +86,40 @@ std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
 const ShardFile& DatasetState::Shard(std::uint32_t shard) {
   if (const ShardFile* const open = OpenShard(shard)) return *open;
   const std::lock_guard lock(open_mutex_);
-  if (owned_[shard] == nullptr) {
-    owned_[shard] = Open(shard, folder / manifest.shards[shard].file);
-    open_[shard].store(owned_[shard].get(), std::memory_order_release);
-  }
-  return *owned_[shard];
+  if (const ShardFile* const open = OpenShard(shard)) return *open;
+  const ShardFile& original = OpenOriginal(shard);
+  open_[shard].store(&original, std::memory_order_release);
+  return original;
+}
+
+const ShardFile& DatasetState::OpenOriginal(std::uint32_t shard) {
+  std::unique_ptr<ShardFile>& original = originals_[shard];
+  if (original == nullptr) original = Open(shard, folder / manifest.shards[shard].file);
+  return *original;
+}
+
+const ShardFile& DatasetState::Original(std::uint32_t shard) {
+  const std::lock_guard lock(open_mutex_);
+  return OpenOriginal(shard);
 }
 
 void DatasetState::ReadFrom(std::uint32_t shard, const std::filesystem::path& copy) {
   std::unique_ptr<ShardFile> opened = Open(shard, copy);
   const std::lock_guard lock(open_mutex_);
-  owned_[shard].swap(opened);
-  open_[shard].store(owned_[shard].get(), std::memory_order_release);
-  if (opened != nullptr) replaced_.push_back(std::move(opened));
+  copies_.push_back(std::move(opened));
+  open_[shard].store(copies_.back().get(), std::memory_order_release);
+}
+
+bool DatasetState::IsCopy(std::uint32_t shard, const ShardFile& file) {
+  const std::lock_guard lock(open_mutex_);
+  return &file != originals_[shard].get();
+}
+
+bool DatasetState::LeaveCopy(std::uint32_t shard, const ShardFile& copy) {
+  const std::lock_guard lock(open_mutex_);
+  if (OpenShard(shard) != &copy) return false;
+  open_[shard].store(&OpenOriginal(shard), std::memory_order_release);
+  return true;
 }
 
 std::size_t DatasetState::FieldIndex(std::string_view name) const {

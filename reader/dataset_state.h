@@ -34,6 +34,14 @@ struct DatasetState {
   // From now on the shard is read from that copy of it, which is checked as the shard itself would
   // be: throws Error, and changes nothing. What was mapped before stays so. Thread-safe.
   void ReadFrom(std::uint32_t shard, const std::filesystem::path& copy);
+  // The shard where it lies in the dataset's folder, whatever it is read from. Throws Error.
+  // Thread-safe.
+  const ShardFile& Original(std::uint32_t shard);
+  // Whether that is a copy of the shard. Thread-safe.
+  bool IsCopy(std::uint32_t shard, const ShardFile& file);
+  // If the shard is still read from that copy, it is read where it lies again. Whether it was.
+  // Throws Error. Thread-safe.
+  bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
 
   // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
   std::size_t FieldIndex(std::string_view name) const;
@@ -55,10 +63,11 @@ struct DatasetState {
  private:
   const MapAdvice advice_ = MapAdvice::kNormal;
   std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
+  const ShardFile& OpenOriginal(std::uint32_t shard);  // mutex held
 
   std::mutex open_mutex_;  // held while a shard is being mapped
-  std::vector<std::unique_ptr<ShardFile>> owned_;
-  std::vector<std::unique_ptr<ShardFile>> replaced_;  // threads may still read from them
+  std::vector<std::unique_ptr<ShardFile>> originals_;
+  std::vector<std::unique_ptr<ShardFile>> copies_;  // all there ever were: threads may read there
   std::vector<std::atomic<const ShardFile*>> open_;
 };
 

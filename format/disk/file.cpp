@@ -91,11 +91,26 @@ MappedFile::MappedFile(const std::filesystem::path& path, MapAdvice advice) : pa
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
 
+bool MappedFile::Is(const struct stat& info) const noexcept {
+  return info.st_dev == device_ && info.st_ino == inode_;
+}
+
 std::uint64_t MappedFile::BytesLeft() const noexcept {
   struct stat info {};
-  const bool same =
-      stat(path_.c_str(), &info) == 0 && info.st_dev == device_ && info.st_ino == inode_;
+  const bool same = stat(path_.c_str(), &info) == 0 && Is(info);
   return same ? static_cast<std::uint64_t>(info.st_size) : bytes_.size();
+}
+
+bool MappedFile::Maps(const FileHandle& file) const noexcept {
+  struct stat info {};
+  return fstat(file.get(), &info) == 0 && Is(info);
+}
+
+std::optional<std::int64_t> MappedFile::WrittenAt() const noexcept {
+  constexpr std::int64_t kSecond = 1'000'000'000;
+  struct stat info {};
+  if (stat(path_.c_str(), &info) != 0 || !Is(info)) return std::nullopt;
+  return info.st_mtim.tv_sec * kSecond + info.st_mtim.tv_nsec;
 }
 
 MappedFile::MappedFile(MappedFile&& other) noexcept {

@@ -5,9 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "format/disk/bytes.h"
 #include "format/disk/read_guard.h"
+
+struct stat;
 
 namespace sluice {
 
@@ -65,7 +68,15 @@ class MappedFile {
   // from the last page of a file that was cut.
   std::uint64_t BytesLeft() const noexcept;
 
+  // Whether an open file is the very one that is mapped, whatever the names are that lead to them.
+  bool Maps(const FileHandle& file) const noexcept;
+  // When the file was last written to, in nanoseconds of its file system's clock; none if another
+  // file has its name by now, or none has. Asks the file system.
+  std::optional<std::int64_t> WrittenAt() const noexcept;
+
  private:
+  bool Is(const struct stat& info) const noexcept;
+
   Bytes bytes_;
   std::unique_ptr<LostPages> lost_ = std::make_unique<LostPages>();
   std::filesystem::path path_;

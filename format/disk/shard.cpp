@@ -1,6 +1,7 @@
 #include "format/disk/shard.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include <sluice/error.h>
 #include <sluice/version.h>
@@ -61,6 +62,14 @@ Schema ParseHeader(Bytes file, const std::string& name, ShardHeader& header) {
     throw corrupt("the schema's checksum does not match; run `sluice verify` on the dataset");
   }
   return SchemaFromJson(AsText(schema), name);
+}
+
+// The time of a file's last change, or 0 where that is so near that another change may have the
+// same: file systems count in steps of some milliseconds, and their clock may not be ours.
+std::int64_t Settled(std::int64_t written) {
+  constexpr std::chrono::seconds kNear{2};
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return now - std::chrono::nanoseconds(written) > kNear ? written : 0;
 }
 
 }  // namespace
@@ -167,6 +176,7 @@ ShardFile::ShardFile(const std::filesystem::path& path, const Schema& schema,
   const auto differs = [](const auto& expected, const auto& found) {
     return expected.has_value() && *expected != found;
   };
+  written_at_.store(Settled(file_.WrittenAt().value_or(0)), std::memory_order_relaxed);
   if (differs(expect.bytes, file_.bytes().size())) {
     Corrupt({}, "has " + std::to_string(file_.bytes().size()) + " bytes, but the manifest says " +
                     std::to_string(*expect.bytes) +
@@ -192,7 +202,40 @@ Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
 
 void ShardFile::Corrupt(const std::string& place, const std::string& what) const {
   if (Lost(file_.bytes()) || CutBefore(file_.bytes())) throw Unreadable(place);
+  if (!StillTheSame()) throw Overwritten(place);
   throw Error(ErrorCode::kCorrupt, name_, place, what);
+}
+
+Error ShardFile::Overwritten(const std::string& place) const {
+  return Error(ErrorCode::kIo, name_, place,
+               "was overwritten while it was open, and holds other samples now; open the dataset "
+               "anew, and replace shards by renaming, as Sluice's commands do");
+}
+
+bool ShardFile::StillTheSame() const {
+  if (overwritten_.load(std::memory_order_relaxed)) return false;
+  if (verified_.empty()) return true;  // it is being opened
+  const std::optional<std::int64_t> written = file_.WrittenAt();
+  if (!written || *written == written_at_.load(std::memory_order_relaxed)) return true;
+  const std::int64_t settled = Settled(*written);
+  const ReadGuard guard = Guard();
+  const Id128 digest = DigestNow();
+  // What cannot be read is no longer the same, either; but who reads it will say that.
+  if (Lost(file_.bytes()) || CutBefore(file_.bytes())) return true;
+  if (digest != digest_) {
+    overwritten_.store(true, std::memory_order_relaxed);
+    return false;
+  }
+  written_at_.store(settled, std::memory_order_relaxed);
+  for (std::atomic<std::uint64_t>& word : verified_)
+    word.store(0, std::memory_order_relaxed);
+  verified_sections_.store(0, std::memory_order_relaxed);
+  return true;
+}
+
+Id128 ShardFile::DigestNow() const {
+  const Bytes tail = file_.bytes().subspan(file_.bytes().size() - sizeof(ShardTail));
+  return Hash128({directory_bytes_, tail});
 }
 
 bool ShardFile::CutBefore(Bytes range) const noexcept {
@@ -208,6 +251,7 @@ Error ShardFile::Unreadable(const std::string& place) const {
                      std::to_string(file_.bytes().size()) +
                      " bytes are left; restore it and open the dataset anew");
   }
+  if (overwritten_.load(std::memory_order_relaxed)) return Overwritten(place);
   return Error(ErrorCode::kIo, name_, place,
                "cannot be read: the disk or file system reported an error; look at the system's "
                "log, restore the file and open the dataset anew");
@@ -259,8 +303,7 @@ void ShardFile::ReadDirectory() {
     Corrupt("directory", "does not fit the header, or its sizes are out of range");
   }
   ReadEntries();
-  const std::uint64_t tail_at = file_.bytes().size() - sizeof(ShardTail);
-  digest_ = Hash128({directory_bytes_, file_.bytes().subspan(tail_at)});
+  digest_ = DigestNow();
   verified_ = std::vector<std::atomic<std::uint64_t>>((directory_.blocks + 63) / 64);
 }
 
@@ -338,6 +381,9 @@ BlockView ShardFile::Block(std::uint32_t block) const {
 }
 
 BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const {
+  if (overwritten_.load(std::memory_order_relaxed)) {
+    throw Overwritten("block " + std::to_string(block));
+  }
   const BlockEntry& entry = block_entry(block);
   if (checked) {
     // The header was good when first read; what is used of it comes from the checked directory, so
@@ -363,6 +409,7 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
 }
 
 std::string ShardFile::Key(std::uint64_t sample) const {
+  if (overwritten_.load(std::memory_order_relaxed)) throw Overwritten("keys");
   const ReadGuard guard = Guard();
   std::string key;
   if (const Defect defect = ReadKey(Section(kSectionKeys), samples(), sample, key)) {

@@ -140,7 +140,15 @@ class ShardFile {
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
   // Whether a byte of the range lies behind the file's end as it is now. Asks the file system.
   bool CutBefore(Bytes range) const noexcept;
-  // Why something of the shard is Lost(), or behind its end.
+  // Whether an open file is the very one that is mapped.
+  bool Maps(const FileHandle& file) const noexcept { return file_.Maps(file); }
+  // Whether the file still has the name that it was opened by.
+  bool HasItsName() const noexcept { return file_.WrittenAt().has_value(); }
+  // False once another program has written another shard over this one: its blocks are Error(kIo)
+  // from then on. Asks the file system when the file was written to, and compares the directory
+  // only where that has changed, so that a `touch`, or a copy of the same bytes, does no harm.
+  bool StillTheSame() const;
+  // Why something of the shard is Lost(), behind its end, or not what it was.
   Error Unreadable(const std::string& place) const;
 
   std::uint64_t first_block_offset() const noexcept { return header_.header_bytes; }
@@ -170,8 +178,10 @@ class ShardFile {
   Defect VerifyPlacement() const noexcept;
 
  private:
-  // Corrupt, or unreadable where that is why.
+  // Corrupt, or unreadable or overwritten where that is why.
   [[noreturn]] void Corrupt(const std::string& place, const std::string& what) const;
+  Error Overwritten(const std::string& place) const;
+  Id128 DigestNow() const;
   void ReadHeader();
   void ReadTail();
   void ReadDirectory();
@@ -194,6 +204,8 @@ class ShardFile {
   // One bit a block: its header and table have been verified.
   mutable std::vector<std::atomic<std::uint64_t>> verified_;
   mutable std::atomic<std::uint64_t> verified_sections_{0};  // the same for the first 64 sections
+  mutable std::atomic<std::int64_t> written_at_{0};          // when the directory was last compared
+  mutable std::atomic<bool> overwritten_{false};
 };
 
 }  // namespace sluice

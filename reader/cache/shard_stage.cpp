@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Created if it is not there, and locked; none where another process holds it and `wait` is false.
-FileHandle Locked(const fs::path& path, int how, bool wait) {
+// Created if it is not there, and locked; none where somebody else holds it.
+FileHandle Locked(const fs::path& path, int how) {
   FileHandle file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file) {
     throw Error(ErrorCode::kIo, path.string(),
@@ -26,10 +26,13 @@ FileHandle Locked(const fs::path& path, int how, bool wait) {
   }
   int result = 0;
   do {
-    result = flock(file.get(), wait ? how : how | LOCK_NB);
+    result = flock(file.get(), how | LOCK_NB);
   } while (result != 0 && errno == EINTR);
   return result == 0 ? std::move(file) : FileHandle();
 }
+
+// Between two looks whether somebody else still holds a lock.
+constexpr std::chrono::milliseconds kOthersLock{100};
 
 void MakeFolder(const fs::path& path) {
   std::error_code error;
@@ -43,6 +46,11 @@ void MakeFolder(const fs::path& path) {
 bool IsCopy(const fs::path& file) {
   const fs::path name = file.filename();
   return (name.extension() == kTemporarySuffix ? name.stem() : name).extension() == ".sluice";
+}
+
+fs::path TemporaryOf(fs::path copy) {
+  copy += kTemporarySuffix;
+  return copy;
 }
 
 // Whether a folder beside the lock is one that a stage has made: named by an id, and with nothing
@@ -135,16 +143,14 @@ ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint6
       root_(folder),
       folder_(folder / dataset.id),
       budget_(budget),
-      wanted_(dataset.shards.size()) {
+      wanted_(dataset.shards.size()),
+      rejected_(dataset.shards.size()) {
   if (LiesIn(root_, dataset.folder)) {
     throw Error(ErrorCode::kInvalidArgument, root_.string(),
                 "LoaderOptions::stage is the dataset's own folder, or in it; name another one");
   }
   MakeFolder(root_);
-  const FileHandle root = Locked(root_ / "lock", LOCK_EX, true);
-  MakeFolder(folder_);
-  in_use_ = Locked(folder_ / "lock", LOCK_SH, true);
-  futimens(in_use_.get(), nullptr);  // used now
+  Enter();
   thread_ = std::thread([this] { Run(); });
 }
 
@@ -157,6 +163,17 @@ ShardStage::~ShardStage() {
   thread_.join();
 }
 
+bool ShardStage::Enter() {
+  const FileHandle root = Locked(root_ / "lock", LOCK_EX);
+  if (!root) return false;
+  MakeFolder(folder_);
+  in_use_ = Locked(folder_ / "lock", LOCK_SH);
+  if (!in_use_) return false;
+  futimens(in_use_.get(), nullptr);  // used now
+  entered_.store(true);
+  return true;
+}
+
 fs::path ShardStage::PathOf(std::uint32_t shard) const {
   return folder_ / fs::path(dataset_.shards[shard].file).filename();
 }
@@ -164,10 +181,26 @@ fs::path ShardStage::PathOf(std::uint32_t shard) const {
 void ShardStage::Want(std::uint32_t shard) {
   if (wanted_[shard]) return;
   wanted_[shard] = true;
-  if (Adopt(shard)) return;
+  if (entered_.load() && Adopt(shard)) return;
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back(shard);
+    queue_.push_back({shard});
+  }
+  changed_.notify_one();
+}
+
+void ShardStage::Reject(std::uint32_t shard, const ShardFile& copy) {
+  try {
+    if (!dataset_.LeaveCopy(shard, copy)) return;
+  } catch (const Error&) {
+    return;  // it cannot be read where it lies any more
+  }
+  staged_.fetch_sub(1, std::memory_order_relaxed);
+  {
+    const std::lock_guard lock(mutex_);
+    // A disk that has spoiled two copies is left alone.
+    queue_.push_back({shard, &copy, !rejected_[shard]});
+    rejected_[shard] = true;
   }
   changed_.notify_one();
 }
@@ -194,62 +227,89 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
   for (const Staged& staged : datasets) {
     if (used + bytes <= budget_) return true;
     // Whoever reads from there, this loader included, holds its lock.
-    if (!Locked(staged.folder / "lock", LOCK_EX, false)) continue;
+    if (!Locked(staged.folder / "lock", LOCK_EX)) continue;
     used -= BytesIn(staged.folder);
     RemoveStaged(staged.folder);
   }
   return used + bytes <= budget_;
 }
 
-ShardStage::Outcome ShardStage::Copy(std::uint32_t shard) {
-  const fs::path path = PathOf(shard);
-  fs::path temporary = path;
-  temporary += kTemporarySuffix;
-  const std::uint64_t bytes = dataset_.shards[shard].bytes;
-  FileHandle copy;
-  {
-    const FileHandle root = Locked(root_ / "lock", LOCK_EX, true);
-    if (Adopt(shard)) return Outcome::kCopied;
-    copy = Locked(temporary, LOCK_EX, false);
-    if (!copy) return Outcome::kBusy;
-    // What a process that died has left of it counts for nothing.
-    if (ftruncate(copy.get(), 0) != 0 || !MakeRoom(bytes) ||
-        posix_fallocate(copy.get(), 0, static_cast<off_t>(bytes)) != 0) {
-      unlink(temporary.c_str());
-      return Outcome::kNoRoom;
-    }
+// What is to be done under the lock of the stage; `copy` gets the file to be filled.
+ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
+  const FileHandle root = Locked(root_ / "lock", LOCK_EX);
+  if (!root) return Outcome::kBusy;
+  const fs::path path = PathOf(task.shard);
+  if (task.rejected != nullptr && task.rejected->HasItsName()) fs::remove(path);
+  if (!task.copy) return Outcome::kFailed;
+  if (Adopt(task.shard)) return Outcome::kCopied;
+  const fs::path temporary = TemporaryOf(path);
+  copy = Locked(temporary, LOCK_EX);
+  if (!copy) return Outcome::kBusy;
+  // What a process that died has left of it counts for nothing.
+  const std::uint64_t bytes = dataset_.shards[task.shard].bytes;
+  if (ftruncate(copy.get(), 0) == 0 && MakeRoom(bytes) &&
+      posix_fallocate(copy.get(), 0, static_cast<off_t>(bytes)) == 0) {
+    return Outcome::kCopied;
   }
-  const FileHandle source = OpenForReading(dataset_.folder / dataset_.shards[shard].file);
-  if (!CopyBytes(source.get(), copy.get(), bytes, stopping_) || fsync(copy.get()) != 0 ||
+  unlink(temporary.c_str());
+  return Outcome::kNoRoom;
+}
+
+ShardStage::Outcome ShardStage::Do(const Task& task) {
+  FileHandle copy;
+  const Outcome begun = Begin(task, copy);
+  if (!copy || begun != Outcome::kCopied) return begun;
+  const fs::path path = PathOf(task.shard);
+  const fs::path temporary = TemporaryOf(path);
+  const ManifestShard& shard = dataset_.manifest.shards[task.shard];
+  const FileHandle source = OpenForReading(dataset_.folder / shard.file);
+  if (!CopyBytes(source.get(), copy.get(), shard.bytes, stopping_) || fsync(copy.get()) != 0 ||
       rename(temporary.c_str(), path.c_str()) != 0) {
     unlink(temporary.c_str());
     return Outcome::kFailed;
   }
   SyncFolder(folder_);
-  return Adopt(shard) ? Outcome::kCopied : Outcome::kFailed;
+  return Adopt(task.shard) ? Outcome::kCopied : Outcome::kFailed;
+}
+
+// Once the dataset's lock can be had. False where that will not be.
+bool ShardStage::EnterSoon(std::unique_lock<std::mutex>& lock) {
+  while (!stopping_ && !entered_.load()) {
+    lock.unlock();
+    bool failed = false;
+    try {
+      Enter();
+    } catch (const std::exception&) {
+      failed = true;  // the folder is gone
+    }
+    lock.lock();
+    if (failed) return false;
+    if (!entered_.load() && !stopping_) changed_.wait_for(lock, kOthersLock);
+  }
+  return !stopping_;
 }
 
 void ShardStage::Run() {
-  constexpr std::chrono::milliseconds kOthersCopy{100};
   std::unique_lock lock(mutex_);
+  if (!EnterSoon(lock)) return;
   while (!stopping_) {
     if (queue_.empty()) {
       changed_.wait(lock);
       continue;
     }
-    const std::uint32_t shard = queue_.front();
+    const Task task = queue_.front();
     queue_.pop_front();
     lock.unlock();
     Outcome outcome = Outcome::kFailed;
     try {
-      outcome = Copy(shard);
+      outcome = Do(task);
     } catch (const std::exception&) {
       outcome = Outcome::kFailed;
     }
     lock.lock();
     if (outcome == Outcome::kBusy) {
-      queue_.push_back(shard);
-      changed_.wait_for(lock, kOthersCopy);
+      queue_.push_back(task);
+      if (!stopping_) changed_.wait_for(lock, kOthersLock);
     }
   }
 }

@@ -10,9 +10,11 @@
 //   STAGE/ID/shard-00000.sluice.tmp   one that is being made, and locked by whoever makes it
 //
 // Locks are flock's: the kernel lets go of them when a process dies, so that what it left is taken
-// over or cleaned away. A copy gets its name when it has reached the disk. Where the budget has no
+// over or cleaned away. Nobody waits for one: while it cannot be had, shards are read where they
+// lie. A copy gets its name when it has reached the disk. Where the budget has no
 // room, copies of datasets that nobody reads are removed, the longest unused dataset first; then no
 // more is copied. A folder that is not of that form, or has anything else in it, is never touched.
+// A copy that gives other samples than its original is removed and made anew, once.
 // What goes wrong here is never an error: the shard is read where it lies.
 #pragma once
 
@@ -37,14 +39,25 @@ class ShardStage {
 
   // The planner is about to read from a shard. One thread.
   void Want(std::uint32_t shard);
+  // A sample could not be read from that copy, and from its original it could: the shard is read
+  // there, and the copy is removed. Any thread.
+  void Reject(std::uint32_t shard, const ShardFile& copy);
 
   std::uint64_t staged() const noexcept { return staged_.load(std::memory_order_relaxed); }
 
  private:
   enum class Outcome { kCopied, kNoRoom, kFailed, kBusy };
+  struct Task {
+    std::uint32_t shard = 0;
+    const ShardFile* rejected = nullptr;  // a copy that is to be removed first
+    bool copy = true;
+  };
   void Run();
+  bool Enter();
+  bool EnterSoon(std::unique_lock<std::mutex>& lock);
   bool Adopt(std::uint32_t shard);
-  Outcome Copy(std::uint32_t shard);
+  Outcome Do(const Task& task);
+  Outcome Begin(const Task& task, FileHandle& copy);
   bool MakeRoom(std::uint64_t bytes) const;
   std::filesystem::path PathOf(std::uint32_t shard) const;
 
@@ -52,14 +65,16 @@ class ShardStage {
   const std::filesystem::path root_;
   const std::filesystem::path folder_;
   const std::uint64_t budget_;
-  FileHandle in_use_;
-  std::vector<bool> wanted_;  // the planner's
+  FileHandle in_use_;                 // the dataset's lock;
+  std::atomic<bool> entered_{false};  // whether it is held: copies stay where they are
+  std::vector<bool> wanted_;          // the planner's
   std::atomic<std::uint64_t> staged_{0};
   std::atomic<bool> stopping_{false};
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<std::uint32_t> queue_;
+  std::deque<Task> queue_;
+  std::vector<bool> rejected_;  // shards of which a copy was
   std::thread thread_;
 };
 

@@ -1,12 +1,11 @@
 #include "reader/direct/direct_files.h"
 
 #include <algorithm>
-#include <cerrno>
+#include <cstring>
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
-
-#include <sluice/error.h>
 
 #include "format/disk/bytes.h"
 #include "reader/direct/block_io.h"
@@ -23,16 +22,21 @@ std::size_t MostOpen() noexcept {
   return std::clamp<std::size_t>(limit.rlim_cur / 4, 4, kMost);
 }
 
-DirectFiles::File OpenFile(const std::string& name, bool refuse) {
-  if (!refuse) {
-    FileHandle direct(open(name.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
-    if (direct) return {std::move(direct), true, name};
-    if (errno != EINVAL) OpenForReading(name);  // says why, where it is not the flag
-  }
-  FileHandle plain = OpenForReading(name);
+// By its name, through the page cache; none where that is not the file that is mapped.
+FileHandle OpenPlain(const ShardFile& shard) noexcept {
+  FileHandle plain(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
+  if (!plain || !shard.Maps(plain)) return {};
   // Nobody reads on from where a block ends.
   posix_fadvise(plain.get(), 0, 0, POSIX_FADV_RANDOM);
-  return {std::move(plain), false, name};
+  return plain;
+}
+
+DirectFiles::File OpenFile(const ShardFile& shard, bool refuse) {
+  if (!refuse) {
+    FileHandle direct(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+    if (direct && shard.Maps(direct)) return {std::move(direct), true, &shard};
+  }
+  return {OpenPlain(shard), false, &shard};
 }
 
 }  // namespace
@@ -47,10 +51,11 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
   if (found != open_.end()) {
     found->second.used = ++uses_;
     // A copy of the shard may have taken its place (LoaderOptions::stage).
-    if (found->second.file->name == shard.name()) return found->second.file;
+    if (found->second.file->shard == &shard) return found->second.file;
     open_.erase(found);
   }
-  auto file = std::make_shared<const File>(OpenFile(shard.name(), refuse_));
+  auto file = std::make_shared<const File>(OpenFile(shard, refuse_));
+  if (!file->handle) return file;
   if (!file->direct) refused_.insert(number);
   if (open_.size() >= most_open_) {
     open_.erase(std::min_element(open_.begin(), open_.end(), [](const auto& a, const auto& b) {
@@ -66,7 +71,11 @@ std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const S
   const std::shared_ptr<const File> file = Open(number, shard);
   const BlockEntry& entry = shard.block_entry(block);
   auto held = std::make_shared<HeldBlock>();
-  held->Give(memory_->Take(entry.bytes), entry.bytes);
+  held->Give(memory_->Take(entry.bytes), entry.bytes, shard);
+  if (!file->handle) {
+    ReadMapped(shard, entry.offset, {0, entry.bytes}, *held);
+    return held;
+  }
   BlockRead read;
   read.file = file->handle.get();
   read.to = held->data();
@@ -78,10 +87,24 @@ std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const S
   return held;
 }
 
+void DirectFiles::ReadMapped(const ShardFile& shard, std::uint64_t block_offset, ByteRange range,
+                             HeldBlock& held) {
+  const Bytes from = shard.bytes().subspan(block_offset + range.offset, range.bytes);
+  auto* const pages = const_cast<std::byte*>(from.data());
+  madvise(pages, from.size(), MADV_WILLNEED);
+  const ReadGuard guard = shard.Guard();
+  std::memcpy(held.data() + range.offset, from.data(), from.size());
+  for (std::size_t at = 0; at < from.size(); at += kPageBytes) {
+    const Bytes page = from.subspan(at, std::min<std::size_t>(kPageBytes, from.size() - at));
+    if (shard.Lost(page)) held.Lose({range.offset + at, page.size()});
+  }
+  madvise(pages, from.size(), MADV_DONTNEED);
+}
+
 void DirectFiles::Salvage(const File& file, std::uint64_t block_offset, ByteRange range,
                           HeldBlock& held) {
-  const FileHandle plain(open(file.name.c_str(), O_RDONLY | O_CLOEXEC));
-  if (plain) posix_fadvise(plain.get(), 0, 0, POSIX_FADV_RANDOM);
+  const FileHandle plain = OpenPlain(*file.shard);
+  if (!plain) return ReadMapped(*file.shard, block_offset, range, held);
   for (std::size_t at = range.offset; at < range.offset + range.bytes; at += kPageBytes) {
     BlockRead page;
     page.file = plain.get();

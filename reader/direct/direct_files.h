@@ -2,7 +2,8 @@
 //
 // A file system that refuses that is read through the page cache, by the same reads, and what they
 // left there is let go of again. Few descriptors are open at a time; a shard that has lost its own
-// is opened by its name again. Thread-safe.
+// is opened by its name again. Where that name leads to another file by now, or to none, it is the
+// shard's mapping that is read: it stays what it was. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -23,18 +24,20 @@ class DirectFiles {
   explicit DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse = false);
 
   struct File {
-    FileHandle handle;
+    FileHandle handle;  // none: to be read by ReadMapped()
     bool direct = false;
-    std::string name;
+    const ShardFile* shard = nullptr;
   };
-  // Throws Error(kNotFound, kIo).
+  // `shard` outlives it.
   std::shared_ptr<const File> Open(std::uint32_t number, const ShardFile& shard);
 
-  // A block, read by the calling thread. What cannot be read of it is Lost(). Throws Error where
-  // its shard cannot be opened.
+  // A block, read by the calling thread. What cannot be read of it is Lost().
   std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardFile& shard,
                                         std::uint32_t block);
 
+  // Copies a range of a block out of its shard's mapping.
+  static void ReadMapped(const ShardFile& shard, std::uint64_t block_offset, ByteRange range,
+                         HeldBlock& held);
   // Reads a range of a block once more, page by page and through the page cache, so that a bad page
   // costs no more than itself.
   static void Salvage(const File& file, std::uint64_t block_offset, ByteRange range,

@@ -99,7 +99,7 @@ void DirectReadAhead::Start(Pending& pending) {
     pending.file = files_.Open(first.shard, *pending.shard);
     const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
     MakeRoom(bytes);
-    pending.held->Give(files_.memory().Take(bytes), bytes);
+    pending.held->Give(files_.memory().Take(bytes), bytes, *pending.shard);
   } catch (const std::exception&) {
     pending.done = true;  // each of its samples will say so
     return;
@@ -109,15 +109,22 @@ void DirectReadAhead::Start(Pending& pending) {
   pending.table_first = !pending.choice->all_payloads;
   StartRange(pending, {0, pending.table_first ? HeldBlock::TableBytes(*pending.shard, pending.block)
                                               : pending.held->bytes().size()});
+  GoOn(pending);
 }
 
 void DirectReadAhead::StartRange(Pending& pending, ByteRange range) {
   range = WholePages(range);
+  const std::uint64_t block_offset = pending.shard->block_entry(pending.block).offset;
+  if (!pending.file->handle) {
+    DirectFiles::ReadMapped(*pending.shard, block_offset, range, *pending.held);
+    bytes_read_ += range.bytes;
+    return;
+  }
   BlockRead& read = pending.reads.emplace_back();
   read.file = pending.file->handle.get();
   read.to = pending.held->data() + range.offset;
   read.bytes = range.bytes;
-  read.offset = pending.shard->block_entry(pending.block).offset + range.offset;
+  read.offset = block_offset + range.offset;
   read.owner = &pending;
   bytes_in_flight_ += range.bytes;
   ++reads_in_flight_;
@@ -149,6 +156,10 @@ void DirectReadAhead::FinishRead() {
     DirectFiles::Salvage(*pending.file, block_offset, range, *pending.held);
   DirectFiles::LetGo(*pending.file, read.offset, read.bytes);
   pending.reads.remove_if([&read](const BlockRead& one) { return &one == &read; });
+  GoOn(pending);
+}
+
+void DirectReadAhead::GoOn(Pending& pending) {
   if (!pending.reads.empty()) return;
   if (pending.table_first && !give_up_.load(std::memory_order_relaxed)) StartParts(pending);
   pending.done = pending.reads.empty();

@@ -68,6 +68,7 @@ class DirectReadAhead : public ReadAhead {
   void Start(Pending& pending);
   void StartRange(Pending& pending, ByteRange range);
   void StartParts(Pending& pending);
+  void GoOn(Pending& pending);  // something of it has come
   void FinishRead();
   void MakeRoom(std::uint64_t bytes);
   void Pop();

@@ -19,14 +19,17 @@ class HeldBlock {
   HeldBlock(const HeldBlock&) = delete;
   HeldBlock& operator=(const HeldBlock&) = delete;
 
-  void Give(BlockMemory::Piece memory, std::size_t bytes) {
+  void Give(BlockMemory::Piece memory, std::size_t bytes, const ShardFile& shard) {
     memory_ = std::move(memory);
     bytes_ = bytes;
+    shard_ = &shard;
   }
   std::byte* data() noexcept { return memory_.data(); }
   Bytes bytes() const noexcept { return {memory_.data(), bytes_}; }
   // False where its shard could not be opened.
   bool read() const noexcept { return bytes_ > 0; }
+  // What it was read from, if it was.
+  const ShardFile& shard() const noexcept { return *shard_; }
 
   // What could not be read, from the block's beginning.
   void Lose(ByteRange range) { lost_.push_back(range); }
@@ -60,6 +63,7 @@ class HeldBlock {
  private:
   BlockMemory::Piece memory_;
   std::size_t bytes_ = 0;
+  const ShardFile* shard_ = nullptr;
   std::vector<ByteRange> lost_;
   mutable std::atomic<bool> checked_{false};
 };

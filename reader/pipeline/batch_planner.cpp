@@ -13,9 +13,14 @@ BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
       options_(options),
       views_(views),
       deal_(dataset.shape, DealOptionsOf(options)),
-      behind_(dataset, options) {
+      behind_(dataset, options),
+      watch_(dataset) {
   if (direct == nullptr) {
-    reading_ = std::make_unique<MappedReadAhead>(dataset, choice, store, give_up);
+    auto reading = std::make_unique<MappedReadAhead>(dataset, choice, store, give_up);
+    if (behind_.active()) {
+      reading->WhenRead([this](std::uint64_t block) { behind_.Trim(block); });
+    }
+    reading_ = std::move(reading);
   } else {
     auto reading = std::make_unique<DirectReadAhead>(
         dataset, choice, store, *direct, options.shuffle == Shuffle::kSequential, give_up);
@@ -33,6 +38,7 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   behind_.CloseAll();
   if (direct_ != nullptr) direct_->CloseAll();
   plan_.emplace(dataset_.shape, options_, deal_, epoch);
+  watch_.BeginEpoch();
 }
 
 void BatchPlanner::Cancel() {
@@ -66,6 +72,7 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
                 (options_.verify == Verify::kFirstEpoch && first);
   slot.verify_raw = slot.verify && (options_.verify != Verify::kAuto || first);
   opened_.clear();
+  watch_.BeginBatch();
   FillRows(batch, slot);
   if (stage_ != nullptr) {
     for (std::size_t row = 0; row < slot.rows; ++row)
@@ -89,6 +96,7 @@ void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
     const SampleRef ref = plan_->order.At(dealt.position, opened_);
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
+    watch_.Use(ref.shard);
     const std::uint64_t block = dataset_.shape.first_block(ref.shard) + ref.block;
     for (std::size_t i = before; i < opened_.size(); ++i)
       Announce(opened_[i]);

@@ -12,6 +12,7 @@
 #include "reader/order/deal.h"
 #include "reader/pipeline/blocks_behind.h"
 #include "reader/pipeline/epoch_plan.h"
+#include "reader/pipeline/shard_watch.h"
 #include "reader/pipeline/slot.h"
 #include "reader/transform/view_program.h"
 
@@ -58,6 +59,7 @@ class BatchPlanner {
   bool any_planned_ = false;
   std::uint64_t next_batch_ = 0;  // of plan_, if batches are asked for in order
   BlocksBehind behind_;
+  ShardWatch watch_;
   std::vector<std::uint64_t> opened_;
 };
 

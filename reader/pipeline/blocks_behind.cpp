@@ -1,5 +1,9 @@
 #include "reader/pipeline/blocks_behind.h"
 
+#include <algorithm>
+
+#include <sluice/error.h>
+
 #include "reader/pipeline/mapped_read_ahead.h"
 
 namespace sluice {
@@ -9,9 +13,22 @@ BlocksBehind::BlocksBehind(DatasetState& dataset, const LoaderOptions& options)
       behind_(options.shuffle == Shuffle::kRandom || options.direct ? Behind::kKeep
                                                                     : options.behind),
       one_at_a_time_(options.shuffle == Shuffle::kSequential),
-      ring_(1 + options.prefetch + options.hold) {}
+      ring_(1 + options.prefetch + options.hold),
+      prepared_(dataset.shards.size()) {}
+
+void BlocksBehind::PrepareShard(std::uint32_t shard) {
+  try {
+    const ShardFile& file = dataset_.Shard(shard);
+    if (prepared_[shard] == &file) return;
+    prepared_[shard] = &file;
+    MapInSmallPages(file);
+  } catch (const Error&) {
+    return;  // each of its samples will say so
+  }
+}
 
 void BlocksBehind::Open(std::uint64_t block, std::uint64_t rows) {
+  PrepareShard(dataset_.shape.Row(block, 0).shard);
   if (one_at_a_time_) {  // a rank gets some of its samples only
     CloseAll();
     rows = 0;
@@ -54,13 +71,50 @@ bool BlocksBehind::Needed(std::uint64_t block) const {
   return open_.count(block) > 0 || waits_.count(block) > 0;
 }
 
+BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block) const {
+  // Linux maps all of the page cache's folio that a page lies in, which has up to 2 MiB (before
+  // 6.18: 64 KiB around the page).
+  constexpr std::uint64_t kMostMappedAlong = std::uint64_t{2} << 20;
+  const SampleRef first = dataset_.shape.Row(block, 0);
+  const ShardFile* const shard = dataset_.OpenShard(first.shard);
+  if (shard == nullptr) return {};
+  const std::uint64_t shard_block = block - first.block;  // the shard's first
+  const BlockEntry& entry = shard->block_entry(first.block);
+  Around around{shard, entry.offset, entry.offset, entry.offset + entry.bytes, 0};
+  std::uint32_t lowest = first.block;
+  while (lowest > 0 && around.block_begin - around.begin < kMostMappedAlong &&
+         !Needed(shard_block + lowest - 1)) {
+    around.begin = shard->block_entry(--lowest).offset;
+  }
+  if (lowest == 0) around.begin = 0;
+  around.end = around.block_end;
+  std::uint32_t next = first.block + 1;
+  while (next < shard->blocks() && around.end - around.block_end < kMostMappedAlong &&
+         !Needed(shard_block + next)) {
+    const BlockEntry& behind = shard->block_entry(next++);
+    around.end = behind.offset + behind.bytes;
+  }
+  if (next == shard->blocks()) around.end = shard->bytes().size();
+  return around;
+}
+
+void BlocksBehind::Trim(std::uint64_t block) const {
+  const Around around = AroundOf(block);
+  if (around.shard == nullptr) return;
+  Unmap(*around.shard, around.begin, around.block_begin);
+  Unmap(*around.shard, around.block_end, around.end);
+}
+
 void BlocksBehind::LetGo(std::uint64_t block) const {
-  // Pages of the neighbours that the kernel mapped along with this one's go, too, unless somebody
-  // needs them.
-  const std::uint64_t last = dataset_.shape.blocks() - 1;
-  ForgetBlock(dataset_, block,
-              {block == 0 || !Needed(block - 1), block == last || !Needed(block + 1)},
-              behind_ == Behind::kDrop);
+  const Around around = AroundOf(block);
+  if (around.shard == nullptr) return;
+  Unmap(*around.shard, around.begin, around.end);
+  if (behind_ != Behind::kDrop) return;
+  // Other processes may need what lies further around.
+  constexpr std::uint64_t kEdge = 65536;
+  const std::uint64_t before = std::min(around.block_begin - around.begin, kEdge);
+  DropFromPageCache(*around.shard, around.block_begin - before,
+                    std::min(around.block_end + kEdge, around.end));
 }
 
 }  // namespace sluice

@@ -37,15 +37,28 @@ class BlocksBehind {
   void EndBatch();
   // No open block is needed by a batch that is yet to be planned.
   void CloseAll();
+  // The block has been read and mapped, and others along with it: those that nobody needs go again.
+  void Trim(std::uint64_t block) const;
 
  private:
+  void PrepareShard(std::uint32_t shard);
   void LetGo(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
+  // What lies around a block, of its shard, up to the nearest one that is needed.
+  struct Around {
+    const ShardFile* shard = nullptr;  // null: it cannot be opened
+    std::uint64_t begin = 0;
+    std::uint64_t block_begin = 0;
+    std::uint64_t block_end = 0;
+    std::uint64_t end = 0;
+  };
+  Around AroundOf(std::uint64_t block) const;
 
   DatasetState& dataset_;
   const Behind behind_;
   const bool one_at_a_time_;  // Shuffle::kSequential
   const std::size_t ring_;
+  std::vector<const ShardFile*> prepared_;                 // by shard: what it is read from
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
   // Closed by the batch in hand, and by those before it, oldest first; and in how many of these a
   // block is.

@@ -111,9 +111,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     slots_.push_back(std::move(slot));
   }
   try {
-    threads_.emplace_back([this] { RunPlanner(); });
-    for (unsigned t = 0; t < options_.threads; ++t)
-      threads_.emplace_back([this, t] { RunWorker(1 + t); });
+    StartThreads();
   } catch (...) {
     Stop();
     throw;

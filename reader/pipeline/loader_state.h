@@ -71,8 +71,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
 
  private:
   static Dataset WithOwnShards(const Dataset& dataset, const LoaderOptions& options);
-  void RunPlanner();
-  void RunWorker(unsigned thread);
+  void StartThreads();
+  void RunPlanner(BatchPlanner& planner);
+  void RunWorker(unsigned thread, RowWorker& worker);
   // For LoaderOptions::trace; nothing where there is none.
   void Record(TraceEvent::Kind kind, unsigned thread, const Slot& slot, std::size_t begin_row,
               std::size_t end_row, Clock::time_point begin, Clock::time_point end);

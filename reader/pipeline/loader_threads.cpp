@@ -46,10 +46,21 @@ void LoaderState::Lengthen(std::unique_lock<std::mutex>& lock) {
   slots_.push_back(std::move(slot));
 }
 
-void LoaderState::RunPlanner() {
-  BatchPlanner planner(*dataset_.state(), options_, views_, choice_, decoded_.get(), direct_.get(),
-                       give_up_);
-  planner.StageWith(stage_.get());
+// What they work with is made here, where it can still be an error that there is no memory for it.
+void LoaderState::StartThreads() {
+  auto planner = std::make_unique<BatchPlanner>(*dataset_.state(), options_, views_, choice_,
+                                                decoded_.get(), direct_.get(), give_up_);
+  planner->StageWith(stage_.get());
+  threads_.emplace_back([this, planner = std::move(planner)] { RunPlanner(*planner); });
+  const ReadingAids aids{decoded_.get(), direct_.get(), stage_.get()};
+  for (unsigned t = 1; t <= options_.threads; ++t) {
+    auto worker = std::make_unique<RowWorker>(*dataset_.state(), options_, views_, batch_program_,
+                                              layout_, follow_, aids, faults_);
+    threads_.emplace_back([this, t, worker = std::move(worker)] { RunWorker(t, *worker); });
+  }
+}
+
+void LoaderState::RunPlanner(BatchPlanner& planner) {
   std::deque<Asked> asked;  // in order; of one generation
   std::unique_lock lock(mutex_);
   for (;;) {
@@ -153,9 +164,7 @@ bool LoaderState::Reclaim(Slot& slot) {
   return copied.has_value();
 }
 
-void LoaderState::RunWorker(unsigned thread) {
-  RowWorker worker(*dataset_.state(), options_, views_, batch_program_, layout_, follow_,
-                   decoded_.get(), direct_.get(), faults_);
+void LoaderState::RunWorker(unsigned thread, RowWorker& worker) {
   std::uint64_t counted_bytes = 0;
   ThreadUsage usage;
   std::unique_lock lock(mutex_);

@@ -113,7 +113,7 @@ void MappedReadAhead::Begin() {
       if (!parts.back().there) AskFor(bytes);
       bytes_in_flight_ += bytes.size();
     }
-    in_flight_.push_back(std::move(parts));
+    in_flight_.push_back({block, std::move(parts)});
   }
 }
 
@@ -125,7 +125,7 @@ void MappedReadAhead::Await(std::uint64_t count) {
 }
 
 void MappedReadAhead::FinishFront() {
-  for (const Part& part : in_flight_.front()) {
+  for (const Part& part : in_flight_.front().parts) {
     if (!give_up_.load(std::memory_order_relaxed)) {
       if (!part.there) WaitFor(part.bytes);
       bytes_read_ += part.bytes.size();
@@ -133,6 +133,9 @@ void MappedReadAhead::FinishFront() {
     bytes_in_flight_ -= part.bytes.size();
     // The next ones are asked for as soon as there is room.
     Begin();
+  }
+  if (when_read_ && !give_up_.load(std::memory_order_relaxed)) {
+    when_read_(in_flight_.front().block);
   }
   in_flight_.pop_front();
   ++finished_;
@@ -145,28 +148,35 @@ void MappedReadAhead::Cancel() {
   begun_ = finished_ = asked_;
 }
 
-void ForgetBlock(DatasetState& dataset, std::uint64_t block, Beside beside, bool drop) {
-  constexpr std::uint64_t kFaultAround = 65536;
+namespace {
+
+// The whole pages of a part of a shard.
+Bytes WholePagesOf(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
   static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  const SampleRef first = dataset.shape.Row(block, 0);
-  try {
-    const ShardFile& shard = dataset.Shard(first.shard);
-    const BlockEntry entry = shard.block_entry(first.block);
-    std::uint64_t begin = entry.offset;
-    std::uint64_t end = entry.offset + entry.bytes;
-    if (beside.before) begin -= std::min(begin, kFaultAround);
-    if (beside.behind) end = std::min<std::uint64_t>(end + kFaultAround, shard.bytes().size());
-    begin = (begin + page - 1) / page * page;
-    end = end / page * page;
-    if (begin >= end) return;
-    madvise(const_cast<std::byte*>(shard.bytes().data() + begin), end - begin, MADV_DONTNEED);
-    if (!drop) return;
-    const FileHandle file = OpenForReading(shard.name());
-    posix_fadvise(file.get(), static_cast<off_t>(begin), static_cast<off_t>(end - begin),
-                  POSIX_FADV_DONTNEED);
-  } catch (const Error&) {
-    return;  // it is gone already
-  }
+  begin = (begin + page - 1) / page * page;
+  end = std::min<std::uint64_t>(end, shard.bytes().size()) / page * page;
+  return begin < end ? shard.bytes().subspan(begin, end - begin) : Bytes();
+}
+
+}  // namespace
+
+void MapInSmallPages(const ShardFile& shard) {
+  madvise(const_cast<std::byte*>(shard.bytes().data()), shard.bytes().size(), MADV_NOHUGEPAGE);
+}
+
+void Unmap(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
+  const Bytes pages = WholePagesOf(shard, begin, end);
+  if (pages.empty()) return;
+  madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_DONTNEED);
+}
+
+void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
+  const Bytes pages = WholePagesOf(shard, begin, end);
+  if (pages.empty()) return;
+  const FileHandle file(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return;  // it is gone already
+  posix_fadvise(file.get(), pages.data() - shard.bytes().data(), static_cast<off_t>(pages.size()),
+                POSIX_FADV_DONTNEED);
 }
 
 }  // namespace sluice

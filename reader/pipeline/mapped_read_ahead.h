@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <vector>
 
 #include "reader/cache/decoded_store.h"
@@ -26,12 +27,19 @@ class MappedReadAhead : public ReadAhead {
   void Await(std::uint64_t count) override;
   void Cancel() override;
 
+  // Called with each block that has been read, by number in the dataset.
+  void WhenRead(std::function<void(std::uint64_t)> then) { when_read_ = std::move(then); }
+
  private:
   // A part of a block that is wanted; `there`: in this process's page tables already, which holds
   // for most of what an earlier epoch has read, where it fits memory.
   struct Part {
     Bytes bytes;
     bool there = false;
+  };
+  struct Reading {
+    std::uint64_t block = 0;
+    std::vector<Part> parts;
   };
   void FinishFront();
 
@@ -41,17 +49,17 @@ class MappedReadAhead : public ReadAhead {
   const DecodedStore* store_;
   const std::atomic<bool>& give_up_;
   std::deque<std::uint64_t> queue_;
-  std::deque<std::vector<Part>> in_flight_;  // by block
+  std::deque<Reading> in_flight_;
   PageMap page_map_;
+  std::function<void(std::uint64_t)> when_read_;
 };
 
-// Takes a block out of this process's page tables, and where `drop` says so out of the page cache.
-// The kernel maps up to 64 KiB around a page that is touched: those of the blocks beside it go
-// along where they may.
-struct Beside {
-  bool before = false;
-  bool behind = false;
-};
-void ForgetBlock(DatasetState& dataset, std::uint64_t block, Beside beside, bool drop);
+// Has a shard mapped in pages that come and go one by one. A huge one goes as a whole, with what is
+// needed in it, and comes back as a whole when that is touched.
+void MapInSmallPages(const ShardFile& shard);
+// Takes a part of a shard out of this process's page tables.
+void Unmap(const ShardFile& shard, std::uint64_t begin, std::uint64_t end);
+// Takes it out of the page cache.
+void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_t end);
 
 }  // namespace sluice

@@ -24,7 +24,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
   // noticed where no checksum does it.
   decoder_.LookAtFilesAnew();
   for (std::size_t row = begin; row < end; ++row) {
-    if (slot.flags[row] == kLeftOut || decoder_.StillThere(slot, row)) continue;
+    if (slot.flags[row] == kLeftOut || StillThere(slot, row)) continue;
     if (!Settle(slot, row, outcome)) return outcome;
   }
   return outcome;
@@ -51,6 +51,11 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
     decoder_.Blame(ref, ErrorCode::kState, "LoaderOptions::sample_function threw something");
   }
   return false;
+}
+
+bool RowWorker::StillThere(Slot& slot, std::size_t row) {
+  if (decoder_.StillThere(slot, row)) return true;
+  return decoder_.LeaveCopy(slot, row) && Fill(slot, row) && decoder_.StillThere(slot, row);
 }
 
 std::optional<Error> RowWorker::Close(Slot& slot) {
@@ -106,7 +111,7 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
     if (!slot.blocks.empty()) slot.blocks[row].reset();
     if (!Fill(slot, row)) continue;
     decoder_.LookAtFilesAnew();
-    if (!decoder_.StillThere(slot, row)) continue;
+    if (!StillThere(slot, row)) continue;
     slot.samples[row] = ref.index;
     if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
     return true;

@@ -11,16 +11,16 @@ namespace sluice {
 
 class RowWorker {
  public:
-  // All arguments must outlive it; `store` and `direct` may be null.
+  // All arguments must outlive it.
   RowWorker(DatasetState& dataset, const LoaderOptions& options,
             const std::vector<ViewProgram>& views, const BatchProgram& batch_program,
-            const SlotLayout& layout, const FollowPlan& follow, DecodedStore* store,
-            DirectFiles* direct, FaultLog& faults)
+            const SlotLayout& layout, const FollowPlan& follow, const ReadingAids& aids,
+            FaultLog& faults)
       : dataset_(dataset),
         options_(options),
         batch_program_(batch_program),
         faults_(faults),
-        decoder_(dataset, options, views, layout, follow, store, direct),
+        decoder_(dataset, options, views, layout, follow, aids),
         substitutes_(dataset, options) {}
 
   struct Outcome {
@@ -46,6 +46,8 @@ class RowWorker {
   bool Substitute(Slot& slot, std::size_t row);
   // Decodes the row and has the user's function change it.
   bool Fill(Slot& slot, std::size_t row);
+  // Whether what it was decoded from is still there, or it could be decoded once more.
+  bool StillThere(Slot& slot, std::size_t row);
 
   DatasetState& dataset_;
   const LoaderOptions& options_;

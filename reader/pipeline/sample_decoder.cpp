@@ -33,12 +33,13 @@ PixelOrder OrderOf(const ImageBatch& image) {
 
 SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
                              const std::vector<ViewProgram>& views, const SlotLayout& layout,
-                             const FollowPlan& follow, DecodedStore* store, DirectFiles* direct)
+                             const FollowPlan& follow, const ReadingAids& aids)
     : dataset_(dataset),
       views_(views),
       layout_(layout),
-      direct_(direct),
-      pictures_(store, options),
+      direct_(aids.direct),
+      stage_(aids.stage),
+      pictures_(aids.store, options),
       fields_(dataset, layout, follow, views[0].geometry, options.boxes),
       raw_bytes_(dataset.RawImageBytes(layout.image_field)),
       read_later_(!options.sample_function &&
@@ -64,23 +65,72 @@ void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
 bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
   try {
-    const ShardFile& shard = dataset_.Shard(ref.shard);
+    const ShardFile* file = nullptr;
     std::shared_ptr<const HeldBlock> held;
-    if (direct_ != nullptr) {
+    if (direct_ == nullptr) {
+      file = &dataset_.Shard(ref.shard);
+    } else {
       held = slot.blocks[row];
       // A substitute, or one whose shard could not be opened before.
-      if (held == nullptr || !held->read()) held = direct_->Read(ref.shard, shard, ref.block);
+      if (held == nullptr || !held->read()) {
+        held = direct_->Read(ref.shard, dataset_.Shard(ref.shard), ref.block);
+      }
+      file = &held->shard();
     }
+    if (DecodeFrom(*file, held.get(), slot, row)) return true;
+    const bool damaged = error_->code() == ErrorCode::kCorrupt || error_->code() == ErrorCode::kIo;
+    return damaged && stage_ != nullptr && dataset_.IsCopy(ref.shard, *file) &&
+           DecodeFromOriginal(*file, slot, row);
+  } catch (const Error& error) {
+    error_ = error;
+  } catch (const std::bad_alloc&) {
+    error_ = Error(ErrorCode::kState, "", PlaceOf(ref), "there is not enough memory to read it");
+  }
+  return false;
+}
+
+bool SampleDecoder::DecodeFrom(const ShardFile& shard, const HeldBlock* held, Slot& slot,
+                               std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  file_ = slot.files[row] = &shard;
+  try {
     const ReadGuard guard = shard.Guard();
-    const Defect defect = Read(shard, held.get(), slot, row);
+    const Defect defect = Read(shard, held, slot, row);
     if (defect == nullptr) return true;
     error_ = Describe(ref, defect);
   } catch (const Error& error) {
     error_ = error;
   } catch (const std::bad_alloc&) {
-    error_ = Describe(ref, "there is not enough memory to decode it");
+    error_ = Describe(ref, ErrorCode::kState, "there is not enough memory to decode it");
   }
   return false;
+}
+
+bool SampleDecoder::DecodeFromOriginal(const ShardFile& copy, Slot& slot, std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  const std::string of_copy = error_->sentence();
+  try {
+    const ShardFile& original = dataset_.Original(ref.shard);
+    std::shared_ptr<const HeldBlock> held;
+    if (direct_ != nullptr) held = direct_->Read(ref.shard, original, ref.block);
+    if (DecodeFrom(original, held.get(), slot, row)) {
+      stage_->Reject(ref.shard, copy);
+      return true;
+    }
+  } catch (const Error& error) {
+    error_ = error;
+  }
+  error_ = Error(error_->code(), error_->file(), error_->place(),
+                 error_->sentence() + "; nor can its copy be read (LoaderOptions::stage), " +
+                     copy.name() + ": " + of_copy);
+  return false;
+}
+
+bool SampleDecoder::LeaveCopy(const Slot& slot, std::size_t row) {
+  const std::uint32_t shard = slot.refs[row].shard;
+  if (stage_ == nullptr || !dataset_.IsCopy(shard, *slot.files[row])) return false;
+  stage_->Reject(shard, *slot.files[row]);
+  return true;
 }
 
 Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& slot,
@@ -110,7 +160,7 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
                         ? Lost(*held, block, ref.row)
                         : Lost(shard, block, ref.row) ||
                               (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)));
-  if (lost) throw shard.Unreadable(PlaceOf(ref));
+  if (lost || (defect != nullptr && !shard.StillTheSame())) throw shard.Unreadable(PlaceOf(ref));
   if (defect == nullptr && pictures_.pending() && (held != nullptr || !shard.CutBefore(payload_))) {
     pictures_.Keep(ref.index);
   }
@@ -130,18 +180,14 @@ bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
   const bool verified = slot.verify && (slot.verify_raw || !met_raw_);
   if (verified && layout_.image_field != Schema::kNone) return true;
   const SampleRef& ref = slot.refs[row];
-  if (std::find(looked_at_.begin(), looked_at_.end(), ref.shard) != looked_at_.end()) return true;
-  try {
-    const ShardFile& shard = dataset_.Shard(ref.shard);
-    if (!shard.CutBefore(shard.bytes())) {
-      looked_at_.push_back(ref.shard);
-      return true;
-    }
-    if (!shard.CutBefore(BytesOf(shard, ref))) return true;
-    error_ = shard.Unreadable(PlaceOf(ref));
-  } catch (const Error& error) {
-    error_ = error;
+  const ShardFile& shard = *slot.files[row];
+  if (std::find(looked_at_.begin(), looked_at_.end(), &shard) != looked_at_.end()) return true;
+  if (!shard.CutBefore(shard.bytes())) {
+    looked_at_.push_back(&shard);
+    return true;
   }
+  if (!shard.CutBefore(BytesOf(shard, ref))) return true;
+  error_ = shard.Unreadable(PlaceOf(ref));
   return false;
 }
 
@@ -259,8 +305,7 @@ Error SampleDecoder::Describe(const SampleRef& ref, const char* defect) const {
 }
 
 Error SampleDecoder::Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const {
-  const std::string file = (dataset_.folder / dataset_.shards[ref.shard].file).string();
-  return Error(code, file, PlaceOf(ref), what);
+  return Error(code, file_->name(), PlaceOf(ref), what);
 }
 
 }  // namespace sluice

@@ -5,6 +5,7 @@
 
 #include "format/pixels/decode.h"
 #include "reader/cache/kept_pictures.h"
+#include "reader/cache/shard_stage.h"
 #include "reader/direct/direct_files.h"
 #include "reader/pipeline/field_reader.h"
 #include "reader/pipeline/slot.h"
@@ -13,13 +14,19 @@
 
 namespace sluice {
 
+// What samples may be read by and kept in; each may be null.
+struct ReadingAids {
+  DecodedStore* store = nullptr;  // Cache::kDecoded
+  DirectFiles* direct = nullptr;  // LoaderOptions::direct
+  ShardStage* stage = nullptr;    // LoaderOptions::stage
+};
+
 class SampleDecoder {
  public:
-  // All arguments must outlive the decoder; `store` may be null, and `direct` is unless shards are
-  // read past the page cache.
+  // All arguments must outlive the decoder.
   SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
                 const std::vector<ViewProgram>& views, const SlotLayout& layout,
-                const FollowPlan& follow, DecodedStore* store, DirectFiles* direct);
+                const FollowPlan& follow, const ReadingAids& aids);
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);
@@ -40,10 +47,17 @@ class SampleDecoder {
   // LookAtFilesAnew(), and only where no checksum answers that. False: TakeError() says why.
   bool StillThere(const Slot& slot, std::size_t row);
   void LookAtFilesAnew() noexcept { looked_at_.clear(); }
+  // If the row was read from a copy of its shard (LoaderOptions::stage), that is given up for the
+  // shard itself. False where it was not.
+  bool LeaveCopy(const Slot& slot, std::size_t row);
 
   std::uint64_t payload_bytes() const noexcept { return payload_bytes_; }  // decoded so far
 
  private:
+  // From one file; `held`, where it is not null, has its bytes.
+  bool DecodeFrom(const ShardFile& shard, const HeldBlock* held, Slot& slot, std::size_t row);
+  // The copy did not give it.
+  bool DecodeFromOriginal(const ShardFile& copy, Slot& slot, std::size_t row);
   Defect Read(const ShardFile& shard, const HeldBlock* held, Slot& slot, std::size_t row);
   // Whether anything that the sample was made from was not there: `source` knows.
   template <class Source>
@@ -65,7 +79,9 @@ class SampleDecoder {
   DatasetState& dataset_;
   const std::vector<ViewProgram>& views_;
   const SlotLayout& layout_;
-  DirectFiles* direct_;
+  DirectFiles* const direct_;
+  ShardStage* const stage_;
+  const ShardFile* file_ = nullptr;  // of the sample in hand
   PayloadDecoder decoder_;
   RowWriter writer_;
   SharedPart shared_;
@@ -73,8 +89,8 @@ class SampleDecoder {
   KeptPictures pictures_;
   FieldReader fields_;
   std::optional<Error> error_;
-  Bytes payload_;                         // of the sample in hand
-  std::vector<std::uint32_t> looked_at_;  // shards that were whole
+  Bytes payload_;                            // of the sample in hand
+  std::vector<const ShardFile*> looked_at_;  // that were whole
   std::uint64_t payload_bytes_ = 0;
   std::size_t raw_bytes_;  // of each image, where all are raw and of one size; else 0
   bool read_later_;        // rows: when they are read, they are in no cache

@@ -32,6 +32,7 @@ void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver>
   slot.flags.resize(layout.batch_size);
   slot.positions.resize(layout.batch_size);
   slot.samples.resize(layout.batch_size);
+  slot.files.resize(layout.batch_size);
 }
 
 void SetStages(Slot& slot, std::vector<std::size_t> stages) {

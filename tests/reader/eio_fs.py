@@ -1,8 +1,10 @@
-"""eio_fs.py FOLDER MOUNT FILE BEGIN END: shows FOLDER at MOUNT, where reading bytes BEGIN to END - 1 of
-FILE fails with EIO. Goes into the background once it is mounted. With --can alone: whether it could."""
+"""eio_fs.py FOLDER MOUNT FILE BEGIN END [DELAY]: shows FOLDER at MOUNT, where reading bytes BEGIN to END - 1
+of FILE fails with EIO, and each read takes DELAY seconds. Goes into the background once it is mounted. With
+--can alone: whether it could."""
 import errno
 import os
 import sys
+import time
 
 try:
     from fusepy import FUSE, FuseOSError, Operations
@@ -15,6 +17,7 @@ if sys.argv[1] == "--can":
 
 folder, mount, name = sys.argv[1:4]
 begin, end = int(sys.argv[4]), int(sys.argv[5])
+delay = float(sys.argv[6]) if len(sys.argv) > 6 else 0
 
 
 class Failing(Operations):
@@ -35,6 +38,7 @@ class Failing(Operations):
         os.close(fh)
 
     def read(self, path, size, offset, fh):
+        time.sleep(delay)
         if path == "/" + name and offset < end and begin < offset + size:
             raise FuseOSError(errno.EIO)
         return os.pread(fh, size, offset)

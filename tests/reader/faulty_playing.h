@@ -11,11 +11,15 @@
 
 namespace sluice::test {
 
+inline std::string ContentOf(const std::filesystem::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
 // Changes a pixel of each of these samples of a WriteRawDataset of at most 251 in one shard.
 inline void Damage(const std::filesystem::path& path, const std::vector<int>& samples) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
-  std::ifstream in(file, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::string bytes = ContentOf(file);
   std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
   for (const int sample : samples) {
     const std::size_t at = bytes.find(std::string(192, static_cast<char>(sample)));

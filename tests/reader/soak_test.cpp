@@ -1,9 +1,12 @@
 // Loaders made and dropped at random for a while: nothing is lost, doubled, leaked or hung.
 #include <chrono>
+#include <csignal>
 #include <filesystem>
+#include <fstream>
 #include <random>
 #include <thread>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/reader/playing.h"
@@ -21,14 +24,41 @@ std::size_t Entries(const char* folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
+// How the process is while a loader is made: its threads inherit what signals are blocked, and what
+// they read with depends on how many files may be open.
+class Surroundings {
+ public:
+  Surroundings(bool few_files, bool signals_blocked) {
+    getrlimit(RLIMIT_NOFILE, &files_);
+    rlimit fewer = files_;
+    if (few_files) fewer.rlim_cur = 16 + Entries("/proc/self/fd");
+    setrlimit(RLIMIT_NOFILE, &fewer);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    if (signals_blocked) sigaddset(&blocked, SIGBUS);
+    pthread_sigmask(SIG_BLOCK, &blocked, &signals_);
+  }
+  ~Surroundings() {
+    setrlimit(RLIMIT_NOFILE, &files_);
+    pthread_sigmask(SIG_SETMASK, &signals_, nullptr);
+  }
+  Surroundings(const Surroundings&) = delete;
+  Surroundings& operator=(const Surroundings&) = delete;
+
+ private:
+  rlimit files_{};
+  sigset_t signals_{};
+};
+
 class Soak {
  public:
   explicit Soak(std::uint64_t seed) : random_(seed) {
-    WriteRawDataset(folder_, static_cast<int>(kSoakSamples));
+    WriteRawDataset(folder_, static_cast<int>(kSoakSamples), 4);
   }
 
   void Round() {
     UNSCOPED_INFO("round " << round_++);
+    if (Chance(3)) SpoilCopy();
     if (Chance(4)) {
       Broken();
     } else if (Chance(3)) {
@@ -55,7 +85,32 @@ class Soak {
     options.verify = Chance(2) ? Verify::kAlways : Verify::kAuto;
     options.direct = options.shuffle != Shuffle::kRandom && Chance(3);
     if (Chance(4)) options.prefetch = 0;
+    if (Chance(3)) {  // with room for some of the shards
+      options.stage = (folder_ / "stage").string();
+      options.stage_bytes = Below(5'000'000) + 1;
+      options.verify = Verify::kAlways;  // which notices what is spoilt
+    }
     return options;
+  }
+
+  Loader Make(const Dataset& dataset, const LoaderOptions& options) {
+    const Surroundings surroundings(Chance(2), Chance(3));
+    return Loader(dataset, options);
+  }
+
+  // Nobody reads from the stage now.
+  void SpoilCopy() {
+    std::vector<std::filesystem::path> copies;
+    if (!std::filesystem::exists(folder_ / "stage")) return;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(folder_ / "stage"))
+      if (entry.path().extension() == ".sluice") copies.push_back(entry.path());
+    if (copies.empty()) return;
+    const std::filesystem::path& copy = copies[Below(copies.size())];
+    const std::uint64_t at = Below(std::filesystem::file_size(copy));
+    if (Chance(3)) return std::filesystem::resize_file(copy, at);
+    std::fstream file(copy, std::ios::binary | std::ios::in | std::ios::out);
+    file.seekp(static_cast<std::streamoff>(at));
+    file << "spoilt";
   }
 
   // Plays what the range has left, or a part of it; the samples are added to `seen`.
@@ -82,7 +137,7 @@ class Soak {
 
   // Some epochs, of which some are left early; sometimes the handle is dropped first.
   void Whole() {
-    Loader loader(Dataset::Open(folder_ / "raw"), AnyOptions());
+    Loader loader = Make(Dataset::Open(folder_ / "raw"), AnyOptions());
     for (std::uint64_t epochs = 1 + Below(3), epoch = Below(9); epochs > 0; --epochs) {
       std::vector<std::uint64_t> seen;
       const bool whole = Chance(2);
@@ -98,7 +153,7 @@ class Soak {
     std::vector<std::uint64_t> seen;
     for (std::uint64_t piece = 0;; ++piece) {
       options.threads = 1 + static_cast<unsigned>(Below(6));
-      Loader loader(Dataset::Open(folder_ / "raw"), options);
+      Loader loader = Make(Dataset::Open(folder_ / "raw"), options);
       const std::uint64_t left =
           loader.batches_per_epoch() - loader.State().position / options.batch_size;
       Play(loader.Epoch(3), piece == 4 ? SIZE_MAX : 1 + Below(left), seen);
@@ -118,7 +173,7 @@ class Soak {
     const bool substitute = options.shuffle == Shuffle::kRandom && Chance(2);
     options.on_fault = substitute ? OnFault::kSubstitute : OnFault::kSkip;
     options.verify = Verify::kAlways;
-    Loader loader(dataset, options);
+    Loader loader = Make(dataset, options);
     std::vector<std::uint64_t> seen;
     Play(loader.Epoch(0), 1 + Below(5), seen);
     const ShardSummary& shard = dataset.shards()[Below(dataset.shards().size())];

@@ -1,9 +1,11 @@
 #include <filesystem>
 #include <fstream>
 
+#include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -41,6 +43,31 @@ std::uint64_t BytesIn(const std::filesystem::path& folder) {
   }
   return bytes;
 }
+
+// Changes a byte of that sample's payload, in a file that has it.
+void DamageIn(const std::filesystem::path& file, const Dataset& dataset, std::uint64_t sample) {
+  const std::string place(192, static_cast<char>(sample % 251));
+  REQUIRE(dataset[sample].Payload().bytes.size() == place.size());
+  const std::string content = ContentOf(file);
+  const std::size_t at = content.find(place);
+  REQUIRE(at != std::string::npos);
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+  out.seekp(static_cast<std::streamoff>(at + 7));
+  out.put(static_cast<char>(~place[0]));
+}
+
+// A lock that somebody else holds.
+class HeldLock {
+ public:
+  explicit HeldLock(const std::filesystem::path& file)
+      : file_(open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666)) {
+    REQUIRE(flock(file_, LOCK_EX) == 0);
+  }
+  ~HeldLock() { close(file_); }
+
+ private:
+  int file_;
+};
 
 void RemoveShards(const Dataset& dataset) {
   for (const ShardSummary& shard : dataset.shards())
@@ -86,6 +113,101 @@ TEST_CASE("A copy that is damaged or was never finished is made anew") {
   for (const ShardSummary& shard : dataset.shards())
     CHECK(std::filesystem::file_size(copies / shard.file) == shard.bytes);
   CHECK_FALSE(std::filesystem::exists(copies / (dataset.shards()[1].file + ".tmp")));
+}
+
+TEST_CASE("A sample that its copy has damaged comes from the original, and the copy is made anew") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  Loader plain(dataset, OptionsFor(100, 2));
+  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  LoaderOptions options = Staging(folder / "stage", 100'000'000);
+  options.verify = Verify::kAlways;
+  options.direct = GENERATE(false, true);
+  { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
+  const std::string file = dataset.shards()[1].file;
+  const std::filesystem::path copy = folder / "stage/" / dataset.id() / file;
+  const std::string right = ContentOf(dataset.path() / file);
+  REQUIRE(ContentOf(copy) == right);
+  const std::uint64_t damaged = dataset.shards()[0].samples + 30;
+  DamageIn(copy, dataset, damaged);
+  Loader loader(dataset, options);
+  do {
+    REQUIRE(PlayBatches(loader, 4) == expected);
+  } while (ContentOf(copy) != right);
+  REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
+  // Where that happens once more, there is no third copy.
+  DamageIn(copy, dataset, damaged + 1000);
+  do {
+    REQUIRE(PlayBatches(loader, 4) == expected);
+  } while (std::filesystem::exists(copy));
+  REQUIRE(PlayBatches(loader, 4) == expected);
+  CHECK(loader.Stats().staged_shards == dataset.shards().size() - 1);
+  CHECK(loader.Faults().empty());
+}
+
+TEST_CASE("A copy that is cut while it is read costs no sample") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  LoaderOptions options = Staging(folder / "stage", 100'000'000);
+  options.verify = Verify::kNever;
+  options.direct = GENERATE(false, true);
+  Loader plain(dataset, OptionsFor(100, 2));
+  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  Loader loader(dataset, options);
+  REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
+  const std::filesystem::path copies = folder / "stage/" / dataset.id();
+  const auto bytes = static_cast<off_t>(dataset.shards()[1].bytes);
+  // In the middle of a page, which reads as zeros from there on.
+  REQUIRE(truncate((copies / dataset.shards()[1].file).c_str(), bytes / 2 | 1) == 0);
+  REQUIRE(truncate((copies / dataset.shards()[2].file).c_str(), 0) == 0);
+  loader.Epoch(7);  // gives up what was decoded ahead
+  REQUIRE(PlayBatches(loader, 4) == expected);
+  CHECK(loader.Faults().empty());
+}
+
+TEST_CASE("Where neither a copy nor its original can be read, the fault names both") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  LoaderOptions options = Staging(folder / "stage", 100'000'000);
+  options.verify = Verify::kAlways;
+  options.on_fault = OnFault::kSkip;
+  { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
+  const std::filesystem::path copies = folder / "stage/" / dataset.id();
+  const ShardSummary& first = dataset.shards()[0];
+  const ShardSummary& second = dataset.shards()[1];
+  for (const std::filesystem::path& file : {copies / first.file, dataset.path() / first.file})
+    DamageIn(file, dataset, 30);
+  DamageIn(copies / second.file, dataset, first.samples + 40);
+  std::filesystem::remove(dataset.path() / second.file);
+  Loader loader(Dataset::Open(dataset.path()), options);
+  REQUIRE(SamplesOf(PlayBatches(loader, 4)).size() == kStagedSamples - 2);
+  const std::vector<SampleFault> faults = loader.Faults();
+  REQUIRE(faults.size() == 2);
+  CHECK(faults[0].sample == 30);
+  CHECK_THAT(faults[0].reason, ContainsSubstring("checksum"));
+  CHECK_THAT(faults[0].reason, ContainsSubstring((copies / first.file).string()));
+  CHECK(faults[1].sample == first.samples + 40);
+  CHECK_THAT(faults[1].reason, ContainsSubstring("No such file"));
+  CHECK_THAT(faults[1].reason, ContainsSubstring((copies / second.file).string()));
+}
+
+TEST_CASE("Nobody waits for a stage that somebody else has locked") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  Loader plain(dataset, OptionsFor(100, 2));
+  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::filesystem::path copies = folder / "stage/" / dataset.id();
+  std::filesystem::create_directories(copies);
+  for (const std::filesystem::path& lock : {folder / "stage/lock", copies / "lock"}) {
+    auto held = std::make_unique<HeldLock>(lock);
+    Loader dropped(dataset, Staging(folder / "stage", 100'000'000));
+    Loader loader(dataset, Staging(folder / "stage", 100'000'000));
+    REQUIRE(PlayBatches(loader, 4) == expected);
+    REQUIRE(loader.Stats().staged_shards == 0);
+    { const Loader gone = std::move(dropped); }
+    held.reset();
+    REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
+  }
 }
 
 TEST_CASE("The stage keeps to its budget, and what has no room is read where it lies") {

@@ -1,0 +1,56 @@
+// Systems that have no more threads to give: every place where a loader starts one.
+#include <atomic>
+#include <cerrno>
+
+#include <dlfcn.h>
+#include <pthread.h>
+
+#include "tests/reader/playing.h"
+#include "tests/reader/process_memory.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+// A sanitizer stands in front of this function itself.
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+
+namespace {
+
+// So many threads can be started, and then no more; -1: as many as the system has.
+std::atomic<int> threads_left{-1};
+
+}  // namespace
+
+extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes,
+                              void* (*run)(void*), void* argument) noexcept {
+  static const auto real =
+      reinterpret_cast<decltype(&pthread_create)>(dlsym(RTLD_NEXT, "pthread_create"));
+  if (threads_left.load() == 0) return EAGAIN;
+  if (threads_left.load() > 0) --threads_left;
+  return real(thread, attributes, run, argument);
+}
+
+TEST_CASE("Where a thread cannot be started the loader is refused, with what to set") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
+  LoaderOptions options = OptionsFor(10, 3);
+  options.stage = folder / "stage";
+  options.stage_bytes = 10'000'000;
+  // One copies to the stage, one plans, three decode.
+  for (int most = 0; most < 5; ++most) {
+    threads_left = most;
+    std::string message;
+    try {
+      Loader loader(dataset, options);
+    } catch (const Error& error) {
+      message = error.what();
+    }
+    CHECK(threads_left.exchange(-1) == 0);
+    CHECK_THAT(message, Catch::Matchers::ContainsSubstring("LoaderOptions::threads"));
+    Loader loader(dataset, options);
+    CHECK(SamplesOf(PlayBatches(loader, 0)).size() == 300);
+  }
+}
+
+#endif

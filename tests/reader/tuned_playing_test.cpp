@@ -1,0 +1,177 @@
+// What the loader decides by itself, from what it measures of real trainers and stores.
+//
+// Nothing here depends on how fast the machine is, or on how busy: trainers and stores are slow by
+// construction, changes that must come are waited for, and what must not come cannot.
+#include <cstdlib>
+#include <optional>
+#include <thread>
+
+#include <sched.h>
+
+#include "format/cpu.h"
+#include "reader/pipeline/loader_state.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Moment = std::chrono::steady_clock;
+
+constexpr std::uint64_t kTunedMiB = std::uint64_t{1} << 20;
+constexpr std::size_t kTunedBatch = 16;
+
+LoaderOptions Tuned() {
+  LoaderOptions options = OptionsFor(kTunedBatch, 0);
+  options.prefetch = 0;
+  options.lanes = 4;
+  options.window_samples = 4 * 16;  // a block a lane
+  return options;
+}
+
+// Plays epoch after epoch of a WriteLargerDataset, and has the loader learn from every 8 batches.
+class Trainer {
+ public:
+  Trainer(const Dataset& dataset, const LoaderOptions& options)
+      : state_(std::make_shared<LoaderState>(dataset, options)),
+        batches_(state_->SizeOf(0).batches),
+        range_(state_->StartEpoch(0)),
+        learned_(state_->Stats()) {}
+  ~Trainer() { state_->Stop(); }
+
+  LoaderStats Stats() const { return state_->Stats(); }
+  unsigned most_threads() const { return state_->threads(); }
+
+  void Step() {
+    if (steps_ > 0 && steps_ % batches_ == 0) range_ = state_->StartEpoch(++epoch_);
+    const Batch batch = state_->Next(range_);
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      REQUIRE(batch.image().data[row * kPictureBytes] ==
+              static_cast<std::uint8_t>(batch.samples()[row]));
+    held_ = batch;
+    if (++steps_ % 8 != 0) return;
+    const LoaderStats now = state_->Stats();
+    state_->Tune(now.Since(learned_));
+    learned_ = now;
+  }
+
+  // Asks for the next batch when all others of the ring lie ready, and takes much longer than they
+  // took: it never waits, and the decoding threads hardly do anything else.
+  void StepSlowly() {
+    const Moment::time_point begin = Moment::now();
+    const auto all_ready = [this] {
+      const LoaderStats stats = state_->Stats();
+      const std::uint64_t others = stats.prefetch + 1 + (steps_ == 0 ? 1 : 0);
+      return stats.payload_bytes >= (steps_ + others) * kTunedBatch * kPictureBytes;
+    };
+    while (!all_ready())
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    std::this_thread::sleep_for(9 * (Moment::now() - begin));
+    Step();
+  }
+
+ private:
+  std::shared_ptr<LoaderState> state_;
+  std::uint64_t batches_;
+  std::uint64_t range_;
+  LoaderStats learned_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t steps_ = 0;
+  std::optional<Batch> held_;
+};
+
+// This thread and those that it starts have two CPUs, if there are as many.
+class TwoCpus {
+ public:
+  TwoCpus() {
+    REQUIRE(sched_getaffinity(0, sizeof before_, &before_) == 0);
+    cpu_set_t two;
+    CPU_ZERO(&two);
+    for (int cpu = 0; cpu < CPU_SETSIZE && CPU_COUNT(&two) < 2; ++cpu)
+      if (CPU_ISSET(cpu, &before_)) CPU_SET(cpu, &two);
+    REQUIRE(sched_setaffinity(0, sizeof two, &two) == 0);
+  }
+  ~TwoCpus() { sched_setaffinity(0, sizeof before_, &before_); }
+  TwoCpus(const TwoCpus&) = delete;
+  TwoCpus& operator=(const TwoCpus&) = delete;
+
+ private:
+  cpu_set_t before_{};
+};
+
+}  // namespace
+
+TEST_CASE("Threads rest while a trainer is slow, come back when it is fast, and then stay") {
+  const TwoCpus two_cpus;
+  if (AvailableCpus() < 2) {
+    WARN("skipped: there is one CPU");
+    return;
+  }
+  const TemporaryFolder folder;
+  std::atomic<bool> slow_decoding{false};
+  LoaderOptions options = Tuned();
+  options.sample_function = [&](MutableSample&) {
+    if (slow_decoding) std::this_thread::sleep_for(std::chrono::microseconds(200));
+  };
+  Trainer trainer(Dataset::Open(WriteLargerDataset(folder, 640)), options);
+  const unsigned most = trainer.most_threads();
+  while (trainer.Stats().threads == most)
+    trainer.StepSlowly();
+  CHECK(trainer.Stats().threads == most - 1);
+  CHECK(trainer.Stats().changes == 1);  // a trainer that waits for nothing is given nothing
+  CHECK(trainer.Stats().prefetch == 2);
+  CHECK(trainer.Stats().read_ahead_depth_bytes == 16 * kTunedMiB);
+  slow_decoding = true;
+  while (trainer.Stats().threads < most)
+    trainer.Step();
+  slow_decoding = false;
+  for (int step = 0; step < 8 * 50; ++step)
+    trainer.StepSlowly();
+  CHECK(trainer.Stats().threads == most);
+}
+
+TEST_CASE("From a store that takes its time over each read, more is read at a time") {
+  const std::string script = SLUICE_EIO_FS;
+  if (std::system(("/usr/bin/python3 '" + script + "' --can > /dev/null 2>&1").c_str()) != 0) {
+    WARN("skipped: FUSE or its Python module (fuse3, python3-fusepy) is not here");
+    return;
+  }
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteLargerDataset(folder, 640);
+  const std::filesystem::path mount = folder / "mount";
+  std::filesystem::create_directory(mount);
+  // No byte of it fails; each read of a part of a block takes 3 ms.
+  const std::string start = "/usr/bin/python3 '" + script + "' '" + path.string() + "' '" +
+                            mount.string() + "' none 0 0 0.003";
+  REQUIRE(std::system(start.c_str()) == 0);
+  const auto unmount = [&] {
+    return std::system(("fusermount3 -u '" + mount.string() + "'").c_str());
+  };
+  try {
+    LoaderOptions options = Tuned();
+    options.direct = true;  // or it would lie in the page cache from the second epoch on
+    Trainer trainer(Dataset::Open(mount), options);
+    CHECK(trainer.Stats().read_ahead_depth_bytes == 16 * kTunedMiB);
+    while (trainer.Stats().read_ahead_depth_bytes < 64 * kTunedMiB)
+      trainer.Step();
+  } catch (...) {
+    unmount();
+    throw;
+  }
+  CHECK(unmount() == 0);
+}
+
+TEST_CASE("With trainer and store both fast, what is chosen stays in its bounds") {
+  const TemporaryFolder folder;
+  Trainer trainer(Dataset::Open(WriteLargerDataset(folder, 640)), Tuned());
+  for (int step = 0; step < 8 * 100; ++step)
+    trainer.Step();
+  const LoaderStats stats = trainer.Stats();
+  CHECK((stats.threads >= 1 && stats.threads <= trainer.most_threads()));
+  CHECK((stats.prefetch >= 2 && stats.prefetch <= 8));
+  CHECK((stats.read_ahead_depth_bytes >= 16 * kTunedMiB &&
+         stats.read_ahead_depth_bytes <= 64 * kTunedMiB));
+  CHECK(stats.changes <= 2 * (trainer.most_threads() - 1) + 6 + 2);
+}
