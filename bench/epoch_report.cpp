@@ -23,6 +23,15 @@ std::string PercentText(double share) {
   return Format("%.1f%%", 100 * share);
 }
 
+// The transform, and what else images go through.
+std::string TransformText(const EpochReport& report) {
+  std::string text = report.transform;
+  if (!report.options.sizes_text.empty()) text += ", sizes " + report.options.sizes_text;
+  for (const std::string& view : report.options.view_texts)
+    text += ", view " + view;
+  return text;
+}
+
 // "median 7480 images/s (7310 to 7550); ..."
 std::string MediansText(const EpochReport& report) {
   const Spread rates = SpreadOf(report.run.Rates());
@@ -175,13 +184,14 @@ std::string TextOf(const EpochReport& report) {
   const EpochsRun& run = report.run;
   const EpochOptions& options = report.options;
   std::string text = MediansText(report);
-  text += cli::Wrapped(Format("%s, %s; batches of %zu x %zux%zux%zu on %u %s; transform %s",
-                              cli::CountText(run.samples, "sample", "samples").c_str(),
-                              cli::BytesText(run.dataset_bytes).c_str(), options.loader.batch_size,
-                              run.height, run.width, run.channels, run.threads,
-                              run.threads == 1 ? "thread" : "threads", report.transform.c_str()),
-                       100) +
-          "\n";
+  text +=
+      cli::Wrapped(Format("%s, %s; batches of %zu x %zux%zux%zu on %u %s; transform %s",
+                          cli::CountText(run.samples, "sample", "samples").c_str(),
+                          cli::BytesText(run.dataset_bytes).c_str(), options.loader.batch_size,
+                          run.height, run.width, run.channels, run.threads,
+                          run.threads == 1 ? "thread" : "threads", TransformText(report).c_str()),
+                   100) +
+      "\n";
   text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
                  static_cast<unsigned long long>(run.stats.prefetch),
                  cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.shuffle),

@@ -1,4 +1,5 @@
 // sluice-bench epoch.
+#include <algorithm>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -484,6 +485,55 @@ TEST_CASE("option --behind reaches the loader and the result") {
   CHECK(animals.EpochJson({"--epochs", "1", "--behind", "unmap"})["behind"] == "unmap");
   CHECK(animals.EpochJson({"--epochs", "1", "--behind", "drop"})["behind"] == "drop");
   CHECK(animals.Epoch({"--behind", "burn"}).exit_code == 2);
+}
+
+TEST_CASE("options --view and --sizes reach the loader, the result and the text") {
+  const Animals animals;
+  const Words rows = {"--transform", "rrc:24", "--epochs", "1", "--warm-up", "0"};
+  const nlohmann::json usual = animals.EpochJson(rows);
+  CHECK(usual["views"].empty());
+  CHECK(usual["sizes"] == "");
+  Words words = rows;
+  words.insert(words.end(), {"--view", "rrc:32,flip", "--view", "resize:16"});
+  const nlohmann::json viewed = animals.EpochJson(words);
+  CHECK(viewed["views"] == nlohmann::json{"rrc:32,flip", "resize:16"});
+  CHECK(viewed["slot_bytes"].get<std::uint64_t>() >=
+        usual["slot_bytes"].get<std::uint64_t>() + 256 * 3 * (32 * 32 + 16 * 16));
+  words.push_back("--quiet");
+  std::string text = animals.Epoch(words).out;
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  CHECK_THAT(text, ContainsSubstring("view rrc:32,flip, view resize:16"));
+  words = rows;
+  words.insert(words.end(), {"--sizes", "20x10,28@1"});
+  const nlohmann::json sized = animals.EpochJson(words);
+  CHECK(sized["sizes"] == "20x10,28@1");
+  CHECK(sized["image"]["width"] == 20);
+  CHECK(sized["image"]["height"] == 10);
+  for (const char* wrong : {"28@1", "28,20@0", "28,", "0"})
+    CHECK(animals.Epoch({"--transform", "rrc:24", "--sizes", wrong}).exit_code == 2);
+  CHECK(animals.Epoch({"--view", "smudge:3"}).exit_code == 2);
+}
+
+TEST_CASE("option --profile brings its batches and step, which others may replace") {
+  const Animals animals;
+  const Words quick = {"--profile", "mlperf-resnet50-h100", "--epochs", "1", "--warm-up", "0"};
+  const nlohmann::json answer = animals.EpochJson(quick);
+  CHECK(answer["batch_size"] == 400);
+  CHECK(answer["step_ms"] == 224);
+  Words own = quick;
+  own.insert(own.end(), {"--batch-size", "10", "--step-ms", "1", "--quiet"});
+  const Outcome outcome = animals.Epoch(own);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("steps of 1 ms with 1 x 10 images; wanted 90.0%"));
+  CHECK(animals.Epoch({"--profile", "abacus"}).exit_code == 2);
+}
+
+TEST_CASE("option --device-steps is a setting of the result") {
+  const Animals animals;
+  const Words short_run = {"--epochs", "1", "--warm-up", "0"};
+  CHECK(animals.EpochJson(short_run)["device_steps"] == true);
+  CHECK(animals.EpochJson({"--device-steps", "host", "--epochs", "1"})["device_steps"] == false);
+  CHECK(animals.Epoch({"--device-steps", "nowhere"}).exit_code == 2);
 }
 
 }  // namespace sluice::test
