@@ -135,7 +135,7 @@ TEST_CASE("what comes from standard input and is no archive leaves nothing behin
   CHECK_FALSE(std::filesystem::exists(data));
   CHECK(Sluice({"convert", "-", "x.tar", data}, From(folder / "text")).exit_code == 2);
   const Outcome nowhere =
-      Sluice({"convert", "-", (folder / "no" / "data").string()}, From(folder / "text"));
+      Sluice({"convert", "-", (folder / "text" / "data").string()}, From(folder / "text"));
   CHECK(nowhere.exit_code == 1);
   CHECK(nowhere.err.find("cannot be put aside") != std::string::npos);
 }
