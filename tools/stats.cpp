@@ -211,7 +211,7 @@ std::string StatsText(const Json& json) {
                      cli::CountText(json["images"], "image", "images") + "\n";
   if (json["mean"].is_null()) {
     text += "  no mean: some images are grey and some coloured\n";
-  } else {
+  } else if (!json["mean"].empty()) {
     text +=
         "  mean       " + Numbers(json["mean"]) + "\n  std        " + Numbers(json["std"]) + "\n";
   }

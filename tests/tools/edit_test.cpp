@@ -211,6 +211,32 @@ TEST_CASE(
                             ContainsSubstring("JPEGs of at most 500 pixels"));
 }
 
+TEST_CASE("a dataset without a sample is taken by every command that makes another one") {
+  const Datasets folders;
+  folders.Make("more", {"cat", "dog"}, 2, 900);
+  folders.Make("full", {"cat", "dog"}, 2, 100);
+  WriteBytes(folders.folder / "names", "cat\ndog\nemu\n");
+  const std::string wide = folders.At("wide");
+  REQUIRE(Sluice({"convert", folders.At("full.src"), wide, "--classes", folders.At("names")})
+              .exit_code == 0);
+  const std::string empty = folders.At("empty");
+  REQUIRE(Sluice({"subset", wide, empty, "--class", "emu"}).exit_code == 0);
+  CHECK(Dataset::Open(empty).size() == 0);
+  for (const Words& command :
+       {Words{"append", "--repack", empty}, Words{"verify", empty}, Words{"inspect", empty},
+        Words{"stats", empty}, Words{"repair", empty, folders.At("repaired")},
+        Words{"export", empty, folders.At("exported")},
+        Words{"transcode", empty, folders.At("raw"), "--image", "raw"},
+        Words{"merge", empty, wide, folders.At("merged")},
+        Words{"append", folders.At("more.src"), empty}}) {
+    const Outcome outcome = Sluice(command);
+    INFO(command[0] << ": " << outcome.err);
+    CHECK(outcome.exit_code == 0);
+  }
+  CHECK(Dataset::Open(folders.At("merged")).size() == 4);
+  CHECK(Dataset::Open(empty).size() == 4);
+}
+
 TEST_CASE("append refuses samples of other fields before it converts them, and says what differs") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);

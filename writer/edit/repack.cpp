@@ -78,6 +78,7 @@ std::string MadeByRepack(const std::string& before, const Id128& from, std::uint
 }
 
 void WriteShards(const StoredDataset& stored, std::uint64_t seed, DatasetBuild& build) {
+  if (stored.manifest.shards.empty()) return;  // a subset may be empty
   SampleReader reader(stored);
   const std::uint32_t block_samples = reader.Open(0).block_samples();
   const Id128 base = Hash128({std::as_bytes(std::span(stored.id.bytes)),
