@@ -148,6 +148,7 @@ TEST_CASE(
 }
 
 TEST_CASE("nothing that is said goes into a file where a standard stream is closed") {
+  if (*SLUICE_EMULATOR != '\0') return;  // it opens files of its own, and runs no shell
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
   WriteClasses(at("source"), 2);

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <sluice/convert.h>
@@ -380,6 +381,27 @@ TEST_CASE("a planned shard is split the same way for any threads and after an in
   std::filesystem::remove(folder / "three" / "manifest.json");
   Convert(folder / "source", folder / "three", options);
   CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
+}
+
+TEST_CASE("no source is left out because too many files are open") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 30);  // the first 64 are read before a shard is open
+  ConvertOptions options;
+  options.threads = 1;
+  const int next = open("/dev/null", O_RDONLY | O_CLOEXEC);  // the number that the next file gets
+  REQUIRE(next >= 0);
+  close(next);
+  rlimit whole{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &whole) == 0);
+  rlimit tight = whole;
+  tight.rlim_cur = static_cast<rlim_t>(next) + 2;  // the folder's lock, and the shard or a source
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &tight) == 0);
+  const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &whole) == 0);
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kIo);
+  CHECK(error->sentence().find("Too many open files") != std::string::npos);
+  CHECK(Convert(folder / "source", folder / "data", options).samples == 90);
 }
 
 TEST_CASE("a planned shard all of whose sources are broken has no file") {

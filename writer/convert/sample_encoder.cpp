@@ -71,6 +71,7 @@ Outcome SampleEncoder::Encode(std::size_t source) {
     return Checked(std::move(outcome));
   } catch (const Error& error) {
     const bool unreadable = error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo;
+    if (IsShortage(error)) throw;
     if (unreadable) sources_.RequirePlaces();
     return LeftOutFor(error);
   }

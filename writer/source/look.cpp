@@ -41,6 +41,7 @@ Look LookInto(const std::filesystem::path& path) {
     }
     look.sniffed = Sniff(Bytes(start).first(size));
   } catch (const Error& error) {
+    if (IsShortage(error)) throw;
     look.trouble = error.sentence();
   }
   return look;

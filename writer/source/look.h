@@ -17,7 +17,7 @@ struct Look {
   std::string trouble;  // why it cannot be read
 };
 
-// Reads the file's beginning.
+// Reads the file's beginning. Throws Error(kIo) where there is no room for another open file.
 Look LookInto(const std::filesystem::path& path);
 
 // Whether a file of that look can be converted; else it goes, with the reason, to one of the list's

@@ -48,8 +48,19 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
   }
 }
 
-bool IsThere(const std::filesystem::path& path) {
-  return access(path.c_str(), F_OK) == 0;
+// Why not a byte of the file can be read; empty if one can, or there is none in it.
+std::string WhyUnreadable(const std::filesystem::path& path) {
+  try {
+    const FileHandle file = OpenForReading(path);
+    std::byte first{};
+    if (read(file.get(), &first, 1) < 0 && errno != EINTR) {
+      return "cannot be read: " + SystemErrorText(errno);
+    }
+    return {};
+  } catch (const Error& error) {
+    return error.code() == ErrorCode::kNotFound ? "is gone since the conversion began"
+                                                : error.sentence();
+  }
 }
 
 }  // namespace
@@ -82,16 +93,15 @@ std::pair<Bytes, Bytes> SourceValues::Memory() const {
 
 void SourceList::RequirePlaces() const {
   constexpr std::size_t kLookedFor = 16;  // files, all over the list
-  const auto require = [](bool there, const std::filesystem::path& place) {
-    if (there) return;
-    throw Error(ErrorCode::kIo, place.string(), "is gone since the conversion began");
+  const auto require = [](const std::string& trouble, const std::filesystem::path& place) {
+    if (!trouble.empty()) throw Error(ErrorCode::kIo, place.string(), trouble);
   };
   for (const std::filesystem::path& archive : archives)
-    require(IsThere(archive), archive);
+    require(WhyUnreadable(archive), archive);
   if (!archives.empty()) return;
   for (std::size_t f = 0; f < fields.size(); ++f) {
-    std::size_t asked = 0;
-    std::size_t there = 0;
+    std::size_t readable = 0;
+    std::string trouble;  // of the last that was tried
     for (std::size_t i = 0; i < std::min(kLookedFor, sources.size()); ++i) {
       const std::size_t source = i * sources.size() / std::min(kLookedFor, sources.size());
       std::filesystem::path file;
@@ -101,10 +111,14 @@ void SourceList::RequirePlaces() const {
         if (mask) file = fields[f].folder / MaskFileOf(*mask).path;
       }
       if (file.empty()) continue;
-      ++asked;
-      there += IsThere(file) ? 1 : 0;
+      const std::string why = WhyUnreadable(file);
+      if (why.empty()) {
+        ++readable;
+        break;
+      }
+      trouble = why;
     }
-    require(asked == 0 || there > 0, fields[f].feed == Feed::kImage ? root : fields[f].folder);
+    if (readable == 0) require(trouble, fields[f].feed == Feed::kImage ? root : fields[f].folder);
   }
 }
 
@@ -171,6 +185,11 @@ bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
     ReadExtent(list, list.ExtentOf(source, field), content);
   }
   return true;
+}
+
+bool IsShortage(const Error& error) {
+  return error.code() == ErrorCode::kIo && (error.sentence().ends_with(SystemErrorText(EMFILE)) ||
+                                            error.sentence().ends_with(SystemErrorText(ENFILE)));
 }
 
 void ThrowStopped() {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <sluice/convert.h>
+#include <sluice/error.h>
 #include <sluice/schema.h>
 
 #include "format/disk/bytes.h"
@@ -85,9 +86,9 @@ struct SourceList {
     return values.Get(source, field, fields.size());
   }
   Extent ExtentOf(std::size_t source, std::size_t field) const;
-  // To be asked where a source cannot be read. Throws Error(kIo) if what it lies in is gone (an
-  // archive, or all of some files that are looked for), so that the source is not left out for a
-  // fault that is not its own.
+  // To be asked where a source cannot be read. Throws Error(kIo) if what it lies in is gone or
+  // cannot be read (an archive, or all of some files that are tried), so that the source is not
+  // left out for a fault that is not its own.
   void RequirePlaces() const;
   // For messages: the file's path, or the archive and the key.
   std::string NameOf(std::size_t source) const;
@@ -111,6 +112,10 @@ bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content);
 bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
               std::vector<std::byte>& content);
+
+// Whether a file could not be opened because this process or machine has no room for another open
+// file, and not for a fault of its own.
+bool IsShortage(const Error& error);
 
 // What is thrown when a stop was requested.
 [[noreturn]] void ThrowStopped();
