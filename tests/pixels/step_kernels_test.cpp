@@ -112,6 +112,32 @@ TEST_CASE("Greys, inverted values and masked bits are those of each value in eve
   }
 }
 
+TEST_CASE("Smoothed values are the rounded means of those around in every set") {
+  for (const std::size_t step : {std::size_t{1}, std::size_t{3}}) {
+    for (const std::size_t count : kCounts) {
+      const std::size_t width = count + 2 * step;
+      std::vector<std::uint8_t> lines = RandomValues(3 * width, count);
+      // Also the largest sum there is.
+      for (std::size_t i = 0; i < 3 * width; i += width)
+        std::fill_n(lines.begin() + static_cast<std::ptrdiff_t>(i), 2 * step + 1, 255);
+      for (const Kernels* set : AllSets()) {
+        CAPTURE(set->name, step, count);
+        std::vector<std::uint8_t> out(count + kGuard, 99);
+        set->smooth_line(lines.data(), &lines[width], &lines[2 * width], step, count, out.data());
+        for (std::size_t i = 0; i < count; ++i) {
+          int sum = 4 * lines[width + i + step];
+          for (std::size_t y = 0; y < 3; ++y)
+            for (std::size_t x = 0; x < 3; ++x)
+              sum += lines[y * width + i + x * step];
+          REQUIRE(int{out[i]} == static_cast<int>(std::floor(sum / 13.0 + 0.5)));
+        }
+        REQUIRE(std::count(out.begin() + static_cast<std::ptrdiff_t>(count), out.end(), 99) ==
+                std::ptrdiff_t{kGuard});
+      }
+    }
+  }
+}
+
 TEST_CASE("The sum of greys is that of each pixel's in every set") {
   for (const std::size_t count : kCounts) {
     const std::vector<std::uint8_t> rgb = RandomValues(3 * count, count);

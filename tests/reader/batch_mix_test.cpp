@@ -208,7 +208,9 @@ TEST_CASE("Steps for labels and batches that make no sense are refused") {
   CHECK_THAT(refusal({OneHot{0, 2, {}, "target"}}), ContainsSubstring("smoothing"));
   CHECK_THAT(refusal({OneHot{0, 0, "image", "target"}}), ContainsSubstring("one integer"));
   CHECK_THAT(refusal({OneHot{0, 0, {}, "label"}}), ContainsSubstring("call it otherwise"));
-  CHECK_THAT(refusal({OneHot{}, MixUp{0}}), ContainsSubstring("alpha"));
+  CHECK_THAT(refusal({OneHot{0, 0, {}, ""}}), ContainsSubstring("OneHot's field needs a name"));
+  CHECK_THAT(refusal({OneHot{}, MixUp{0}}), ContainsSubstring("MixUp needs 0 < alpha"));
+  CHECK_THAT(refusal({OneHot{}, CutMix{1, 2}}), ContainsSubstring("CutMix needs a probability"));
   // A label beyond the classes is a fault of its sample.
   LoaderOptions options = OptionsFor(4, 1);
   options.transform = {OneHot{5, 0, {}, "target"}};

@@ -132,6 +132,11 @@ struct Kernels {
   void (*invert_from)(std::uint8_t* data, std::size_t count, std::uint8_t least);
   // Of each value the bits that the mask has.
   void (*mask_bits)(std::uint8_t* data, std::size_t count, std::uint8_t mask);
+  // Means of 3 x 3 values, the middle one fivefold, rounded; `step` values from one to the next of
+  // a line. out[i] is that around line[i + step]; `out` overlaps no line.
+  void (*smooth_line)(const std::uint8_t* above, const std::uint8_t* line,
+                      const std::uint8_t* below, std::size_t step, std::size_t count,
+                      std::uint8_t* out);
   // out[i] = (sum over t of line[i + t * step] * weights[t] + 256) >> 9; weights are in 1/65536,
   // and values those of 8 bits, in 16 so that they need no widening each time.
   void (*blur_columns)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,

@@ -16,8 +16,8 @@ constexpr std::size_t kSpareBlock = kBlockStride;
 #include "format/pixels/kernels/steps.inc.h"
 // clang-format on
 
-const Kernels kSet = {SLUICE_SET_NAME, DecodeSegment, UnpackRow,    MakeWeights, SumLines,
-                      Transpose,       LineToRgb,     LineToPlanes, JoinRgb,     SplitRgb,
-                      MirrorRgb,       BlendWith,     BlendLines,   SaturateRgb, SumGreyRgb,
-                      TurnHueRgb,      GreyRgb,       InvertFrom,   MaskBits,    BlurColumns,
-                      BlurLine,        ToFloats,      ToHalves,     ToBFloats,   kRoundsFast};
+const Kernels kSet = {
+    SLUICE_SET_NAME, DecodeSegment, UnpackRow, MakeWeights, SumLines,   Transpose,  LineToRgb,
+    LineToPlanes,    JoinRgb,       SplitRgb,  MirrorRgb,   BlendWith,  BlendLines, SaturateRgb,
+    SumGreyRgb,      TurnHueRgb,    GreyRgb,   InvertFrom,  MaskBits,   SmoothLine, BlurColumns,
+    BlurLine,        ToFloats,      ToHalves,  ToBFloats,   kRoundsFast};

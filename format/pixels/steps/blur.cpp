@@ -53,16 +53,13 @@ void Sharpness::Run(const Pixels& pixels, float factor) {
   const std::size_t channels = pixels.channels;
   const std::size_t stride = pixels.width * channels;
   smooth_.assign(pixels.data, pixels.data + pixels.bytes());
+  const kernels::Kernels& set = kernels::Chosen();
   for (std::uint32_t y = 1; y + 1 < pixels.height; ++y) {
-    for (std::size_t i = channels; i + channels < stride; ++i) {
-      const std::uint8_t* const at = pixels.data + y * stride + i;
-      unsigned sum = 4U * *at;
-      for (const std::uint8_t* const row : {at - stride, at, at + stride})
-        sum += unsigned{*(row - channels)} + *row + *(row + channels);
-      smooth_[y * stride + i] = static_cast<std::uint8_t>((2 * sum + 13) / 26);
-    }
+    const std::uint8_t* const line = pixels.data + y * stride;
+    set.smooth_line(line - stride, line, line + stride, channels, stride - 2 * channels,
+                    &smooth_[y * stride + channels]);
   }
-  kernels::Chosen().blend_lines(smooth_.data(), pixels.data, pixels.bytes(), factor);
+  set.blend_lines(smooth_.data(), pixels.data, pixels.bytes(), factor);
 }
 
 }  // namespace sluice

@@ -11,21 +11,52 @@ namespace sluice {
 namespace {
 
 using Table = std::array<std::uint8_t, 256>;
+using Histogram = std::array<std::uint64_t, 256>;
 
-// A table for each channel, made from its histogram.
-template <class MakeTable>
-void LookByChannel(const Pixels& pixels, MakeTable make_table) noexcept {
-  const std::size_t count = std::size_t{pixels.width} * pixels.height;
-  for (std::uint32_t c = 0; c < pixels.channels; ++c) {
-    std::array<std::uint64_t, 256> histogram{};
-    std::uint8_t* const channel = pixels.data + c;
-    for (std::size_t i = 0; i < count; ++i)
-      ++histogram[channel[i * pixels.channels]];
-    Table table;
-    if (!make_table(histogram, table)) continue;
-    for (std::size_t i = 0; i < count; ++i)
-      channel[i * pixels.channels] = table[channel[i * pixels.channels]];
+// Of each channel.
+template <std::uint32_t kChannels>
+void CountValues(const std::uint8_t* data, std::size_t pixels, Histogram (&histograms)[kChannels]) {
+  // Neighbours are often alike, and a count would have to wait for the one before: in turn, each
+  // has counts of its own.
+  constexpr std::size_t kTurns = 4;
+  std::uint32_t counts[kTurns][kChannels][256] = {};
+  std::size_t i = 0;
+  for (; i + kTurns <= pixels; i += kTurns, data += kTurns * kChannels) {
+    for (std::size_t turn = 0; turn < kTurns; ++turn)
+      for (std::uint32_t c = 0; c < kChannels; ++c)
+        ++counts[turn][c][data[turn * kChannels + c]];
   }
+  for (; i < pixels; ++i, data += kChannels)
+    for (std::uint32_t c = 0; c < kChannels; ++c)
+      ++counts[0][c][data[c]];
+  for (std::uint32_t c = 0; c < kChannels; ++c) {
+    for (std::size_t v = 0; v < 256; ++v) {
+      histograms[c][v] = 0;
+      for (std::size_t turn = 0; turn < kTurns; ++turn)
+        histograms[c][v] += counts[turn][c][v];
+    }
+  }
+}
+
+// A table for each channel, made from its histogram; none where nothing changes.
+template <std::uint32_t kChannels, class MakeTable>
+void LookUp(const Pixels& pixels, const MakeTable& make_table) noexcept {
+  const std::size_t count = std::size_t{pixels.width} * pixels.height;
+  Histogram histograms[kChannels];
+  CountValues<kChannels>(pixels.data, count, histograms);
+  Table tables[kChannels];
+  for (std::uint32_t c = 0; c < kChannels; ++c) {
+    if (!make_table(histograms[c], tables[c]))
+      std::iota(tables[c].begin(), tables[c].end(), std::uint8_t{0});
+  }
+  std::uint8_t* at = pixels.data;
+  for (std::size_t i = 0; i < count; ++i)
+    for (std::uint32_t c = 0; c < kChannels; ++c, ++at)
+      *at = tables[c][*at];
+}
+template <class MakeTable>
+void LookByChannel(const Pixels& pixels, const MakeTable& make_table) noexcept {
+  pixels.channels == 3 ? LookUp<3>(pixels, make_table) : LookUp<1>(pixels, make_table);
 }
 
 }  // namespace
@@ -75,7 +106,7 @@ void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept {
 }
 
 void EqualizePixels(const Pixels& pixels) noexcept {
-  LookByChannel(pixels, [](const std::array<std::uint64_t, 256>& histogram, Table& table) {
+  LookByChannel(pixels, [](const Histogram& histogram, Table& table) {
     std::uint64_t sum = 0;
     std::uint64_t last = 0;  // of the values that occur, the greatest one's number
     for (const std::uint64_t n : histogram) {
@@ -94,7 +125,7 @@ void EqualizePixels(const Pixels& pixels) noexcept {
 }
 
 void StretchContrast(const Pixels& pixels) noexcept {
-  LookByChannel(pixels, [](const std::array<std::uint64_t, 256>& histogram, Table& table) {
+  LookByChannel(pixels, [](const Histogram& histogram, Table& table) {
     int low = 0;
     int high = 255;
     while (low < 255 && histogram[static_cast<std::size_t>(low)] == 0)

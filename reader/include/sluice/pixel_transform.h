@@ -68,7 +68,8 @@ struct AdjustSharpness {
 
 // Replaces a rectangle of random area and aspect ratio (Zhong et al. 2017; the rule of
 // torchvision's RandomErasing: ten tries). A ratio and scale of one value make it Cutout's square,
-// but that it always lies inside.
+// but that it always lies inside. It comes before Normalize, where torchvision's recipes have it
+// behind: the mean's own colour as `value` becomes their zeros.
 struct RandomErasing {
   double probability = 0.5;
   double min_scale = 0.02, max_scale = 0.33;      // share of the picture's area

@@ -20,7 +20,8 @@ namespace sluice {
 
 // What becomes of boxes when their image is transformed. They are moved with it and cut off where
 // what it shows ends; then one is dropped of which less than this is left, and with it the entry of
-// every other variable-length field that follows the same image (its class, say).
+// every other variable-length field that follows the same image (its class, say). Of a fixed-shape
+// field, those that are dropped become zeros.
 struct BoxRule {
   double min_side = 1;     // pixels of what comes out, of width and of height
   double min_visible = 0;  // share of the box's whole area, 0 to 1
