@@ -57,7 +57,7 @@ LoaderOptions PlayedBy(Shuffle shuffle, bool direct, Verify verify) {
 
 TEST_CASE("Past the page cache and with few descriptors, shards that go are read on as they were") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = WriteRawDataset(folder, 24'000, 64);
+  const std::filesystem::path path = WriteRawDataset(folder, 3000, 2);
   const Dataset dataset = Dataset::Open(path);
   const std::vector<ShardSummary>& shards = dataset.shards();
   REQUIRE(shards.size() >= 6);
@@ -65,7 +65,7 @@ TEST_CASE("Past the page cache and with few descriptors, shards that go are read
   std::optional<Loader> labels;
   {
     const DescriptorLimit limit(16);  // four shards are kept open
-    LoaderOptions options = OptionsFor(400, 2);
+    LoaderOptions options = OptionsFor(100, 2);
     options.direct = true;
     whole.emplace(dataset, options);
     options.fields = {"label"};
@@ -81,8 +81,8 @@ TEST_CASE("Past the page cache and with few descriptors, shards that go are read
     }
     return samples;
   };
-  REQUIRE(PlayOn(*whole, 0).samples.size() == 24'000);
-  REQUIRE(play_labels(0) == 24'000);
+  REQUIRE(PlayOn(*whole, 0).samples.size() == 3000);
+  REQUIRE(play_labels(0) == 3000);
   std::ofstream(folder / "nonsense") << "something else";
   std::filesystem::rename(folder / "nonsense", path / shards[1].file);
   std::filesystem::copy(path / shards[3].file, folder / "another");
@@ -91,8 +91,8 @@ TEST_CASE("Past the page cache and with few descriptors, shards that go are read
   for (const std::uint64_t epoch : {7, 8}) {
     const Played played = PlayOn(*whole, epoch);
     CHECK(played.errors.empty());
-    CHECK(played.samples.size() == 24'000);
-    CHECK(play_labels(epoch) == 24'000);
+    CHECK(played.samples.size() == 3000);
+    CHECK(play_labels(epoch) == 3000);
   }
   CHECK(whole->Faults().empty());
 }
@@ -100,8 +100,8 @@ TEST_CASE("Past the page cache and with few descriptors, shards that go are read
 TEST_CASE("A shard that is overwritten in place is a fault with its name, and no wrong sample") {
   const TemporaryFolder folder;
   const TemporaryFolder other_folder;
-  const std::filesystem::path path = WriteRawDataset(folder, 6000);
-  const Dataset other = Dataset::Open(WriteRawDataset(other_folder, 6001));
+  const std::filesystem::path path = WriteRawDataset(folder, 800, 2);
+  const Dataset other = Dataset::Open(WriteRawDataset(other_folder, 801, 2));
   for (const bool direct : {false, true}) {
     for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
       if (direct && shuffle == Shuffle::kRandom) continue;
@@ -109,9 +109,9 @@ TEST_CASE("A shard that is overwritten in place is a fault with its name, and no
       const TemporaryFolder copy;
       std::filesystem::copy(path, copy / "d");
       const Dataset dataset = Dataset::Open(copy / "d");
-      REQUIRE(dataset.shards().size() == 2);
+      REQUIRE(dataset.shards().size() >= 2);
       Loader loader(dataset, PlayedBy(shuffle, direct, verify));
-      REQUIRE(PlayOn(loader, 0).samples.size() == 6000);
+      REQUIRE(PlayOn(loader, 0).samples.size() == 800);
       const ShardSummary& shard = dataset.shards()[1];
       // Blocks of the same size at the same places, with other samples in them.
       const std::string content = ContentOf(other.path() / other.shards()[0].file);
@@ -127,14 +127,14 @@ TEST_CASE("A shard that is overwritten in place is a fault with its name, and no
       LoaderOptions options = PlayedBy(shuffle, false, verify);
       options.on_fault = OnFault::kSkip;
       Loader skipping(dataset, options);
-      REQUIRE(PlayOn(skipping, 2).samples.size() == 6000 - shard.samples);
+      REQUIRE(PlayOn(skipping, 2).samples.size() == 800 - shard.samples);
     }
   }
 }
 
 TEST_CASE("A shard that is touched, linked, or overwritten with its own bytes is played on") {
   const TemporaryFolder folder;
-  const std::filesystem::path path = WriteRawDataset(folder, 3000);
+  const std::filesystem::path path = WriteRawDataset(folder, 1000);
   const Dataset dataset = Dataset::Open(path);
   const std::filesystem::path file = path / dataset.shards()[0].file;
   Loader mapped(dataset, PlayedBy(Shuffle::kQuasiRandom, false, Verify::kAlways));
@@ -145,7 +145,7 @@ TEST_CASE("A shard that is touched, linked, or overwritten with its own bytes is
       loader->Epoch(epoch + 100);
       const Played played = PlayOn(*loader, epoch++);
       REQUIRE(played.errors.empty());
-      REQUIRE(played.samples.size() == 3000);
+      REQUIRE(played.samples.size() == 1000);
     }
   };
   require_whole();

@@ -68,7 +68,7 @@ class Trainer {
     };
     while (!all_ready())
       std::this_thread::sleep_for(std::chrono::microseconds(50));
-    std::this_thread::sleep_for(9 * (Moment::now() - begin));
+    std::this_thread::sleep_for(4 * (Moment::now() - begin));
     Step();
   }
 
@@ -127,7 +127,7 @@ TEST_CASE("Threads rest while a trainer is slow, come back when it is fast, and 
   while (trainer.Stats().threads < most)
     trainer.Step();
   slow_decoding = false;
-  for (int step = 0; step < 8 * 50; ++step)
+  for (int step = 0; step < 8 * 42; ++step)
     trainer.StepSlowly();
   CHECK(trainer.Stats().threads == most);
 }
