@@ -13,6 +13,7 @@ using cli::Format;
 using cli::HtmlEscaped;
 
 constexpr double kWidth = 760;
+constexpr double kLetter = 7.2;  // the width of one, on average and a little more
 
 std::string Text(double x, double y, const std::string& anchor, const std::string& text) {
   return Format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor.c_str()) +
@@ -47,7 +48,7 @@ std::string Legend(const std::vector<std::string>& kinds, double x, double y) {
     text += Format("<rect x=\"%.1f\" y=\"%.1f\" width=\"11\" height=\"11\" class=\"c%zu\"/>\n", x,
                    y - 10, i % 8);
     text += Text(x + 16, y, "start", kinds[i]);
-    x += 40 + 7.2 * static_cast<double>(kinds[i].size());
+    x += 40 + kLetter * static_cast<double>(kinds[i].size());
   }
   return text;
 }
@@ -65,15 +66,20 @@ double AxisStep(double most, int count) {
 }
 
 std::string BarPlot(const std::string& unit, const std::vector<Bar>& bars) {
-  constexpr double kLeft = 170, kRow = 26, kRight = 170;
-  double most = 0;
-  for (const Bar& bar : bars)
+  constexpr double kLeft = 170, kRow = 26, kGap = 8;
+  double most = 0, right = 0;
+  std::vector<std::string> values;
+  for (const Bar& bar : bars) {
     most = std::max({most, bar.value, bar.most});
-  const double scale = most > 0 ? (kWidth - kLeft - kRight) / most : 0;
+    values.push_back(Number(bar.value) + " " + unit + (bar.note.empty() ? "" : "  " + bar.note));
+    right = std::max(right, kGap + kLetter * static_cast<double>(values.back().size()));
+  }
+  const double scale = most > 0 ? (kWidth - kLeft - right) / most : 0;
   std::string body;
   double y = 4;
+  auto value = values.begin();
   for (const Bar& bar : bars) {
-    body += Text(kLeft - 8, y + 16, "end", bar.label);
+    body += Text(kLeft - kGap, y + 16, "end", bar.label);
     body += Format("<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"18\" class=\"%s\"/>\n",
                    kLeft, y + 2, std::max(bar.value * scale, 0.5), bar.own ? "c0" : "other");
     double end = bar.value;
@@ -83,8 +89,7 @@ std::string BarPlot(const std::string& unit, const std::vector<Bar>& bars) {
       body += Rule(kLeft + bar.most * scale, y + 7, kLeft + bar.most * scale, y + 15, "whisker");
       end = std::max(end, bar.most);
     }
-    body += Text(kLeft + end * scale + 8, y + 16, "start",
-                 Number(bar.value) + " " + unit + (bar.note.empty() ? "" : "  " + bar.note));
+    body += Text(kLeft + end * scale + kGap, y + 16, "start", *value++);
     y += kRow;
   }
   return Svg(y + 4, body);

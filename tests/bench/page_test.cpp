@@ -18,6 +18,18 @@ TEST_CASE("an axis has steps of 1, 2 or 5 times a power of ten") {
   CHECK(AxisStep(0, 10) == 1);
 }
 
+TEST_CASE("what stands behind a bar ends inside the picture") {
+  const std::string plot =
+      BarPlot("images/s", {{"loader", 1'630'000, 1'600'000, 1'700'000, "(sluice: 10.34x)", false},
+                           {"other", 10, 10, 10, "", true}});
+  const std::string text = "1630000 images/s  (sluice: 10.34x)";
+  REQUIRE(plot.find(text) != std::string::npos);
+  const std::size_t begin = plot.rfind("<text x=\"", plot.find(text)) + 9;
+  // Letters of 12 pixels' height are hardly wider than 7, and the picture has 760.
+  CHECK(std::stod(plot.substr(begin)) + 7 * static_cast<double>(text.size()) < 760);
+  CHECK(std::stod(plot.substr(begin)) > 400);
+}
+
 TEST_CASE("a page shows what names hold as text, never as markup, and asks for nothing outside") {
   nlohmann::ordered_json result = ResultOf(
       "compare", {{"images_per_second", "1/s", true, {10, 12, 11}}}, {"<b>loaded & slow</b>"});
