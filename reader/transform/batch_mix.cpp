@@ -98,10 +98,14 @@ void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
                      MixValues<float>(own, partner, count, share, same, same);
                      break;
                    case ElementType::kFloat16:
-                     MixValues<std::uint16_t>(own, partner, count, share, OfHalf, HalfOf);
+                     MixValues<std::uint16_t>(
+                         own, partner, count, share, [](std::uint16_t v) { return OfHalf(v); },
+                         [](float v) { return HalfOf(v); });
                      break;
                    case ElementType::kBFloat16:
-                     MixValues<std::uint16_t>(own, partner, count, share, OfBFloat, BFloatOf);
+                     MixValues<std::uint16_t>(
+                         own, partner, count, share, [](std::uint16_t v) { return OfBFloat(v); },
+                         [](float v) { return BFloatOf(v); });
                      break;
                  }
                });
