@@ -18,8 +18,8 @@ struct StepCost {
 // Takes raw pixels of side x side, RGB (a smooth picture with some noise), through each of the
 // steps into a row of a batch: random numbers are drawn anew for each time, as in an epoch. Rounds
 // go over all steps in turn. A round takes about `seconds_each` for each step. Steps must leave the
-// size fixed or as it is; those for labels and batches are refused: cli::UsageError. Throws
-// Interrupted.
+// size fixed or as it is. Those that mix a batch come last, and mix every 16 rows; those for labels
+// are refused: cli::UsageError. Throws Interrupted.
 std::vector<StepCost> MeasureSteps(const std::vector<std::string>& steps, std::uint32_t side,
                                    std::uint64_t rounds, double seconds_each,
                                    const std::stop_token& stop);

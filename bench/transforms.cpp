@@ -24,11 +24,12 @@ constexpr const char* kDescription =
     "Measures what each step of a transform costs.\n\n"
     "Figures are nanoseconds of CPU time a pixel, on one thread.\n"
     "Raw pixels are taken through each step into a row of a batch, so that every figure holds one\n"
-    "copy of the row (the step \"none\") and no decoding; no dataset is needed. Steps are measured "
-    "in\n"
-    "turns, and random numbers drawn anew each time, as in an epoch. What is fused with the "
-    "decoding\n"
-    "of a JPEG costs less there than the same crop or resize of raw pixels costs here.\n";
+    "copy of the row (the step \"none\") and no decoding; no dataset is needed. Steps are "
+    "measured\n"
+    "in turns, and random numbers drawn anew each time, as in an epoch; mixup and cutmix mix 16\n"
+    "rows. What is fused with the decoding of a JPEG costs less there than the same crop or "
+    "resize\n"
+    "of raw pixels costs here.\n";
 
 constexpr const char* kExamples =
     "\n"

@@ -8,7 +8,6 @@
 
 #include "format/disk/limits.h"
 #include "reader/pipeline/slot.h"
-#include "reader/transform/batch_mix.h"
 #include "reader/transform/step_parameters.h"
 
 namespace sluice {
@@ -114,9 +113,7 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
 
 void BatchProgram::AddMix(const MixStep& step) {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
-  if (!(step.alpha > 0 && step.alpha <= 100))
-    RefuseTransform(std::string(step.cut ? "CutMix" : "MixUp") + " needs 0 < alpha <= 100");
-  CheckProbability(step.cut ? "CutMix" : "MixUp", step.probability);
+  CheckMix(step);
   mixes_.push_back(step);
 }
 
@@ -146,17 +143,9 @@ void BatchProgram::Mix(Slot& slot, std::vector<std::uint8_t>& saved) const {
   auto* const pixels = reinterpret_cast<std::uint8_t*>(slot.memory.data());
   auto* const numbers = reinterpret_cast<float*>(slot.memory.data() + target_place_.offset);
   for (const MixStep& step : mixes_) {
-    RandomStream draws(slot.draw_seed, Purpose::kMix, slot.positions[0], step.stream);
-    if (!(draws.Uniform() < step.probability)) continue;
-    double lambda = DrawBeta(step.alpha, draws);
-    if (step.cut) {
-      const CutRectangle cut = DrawCut(lambda, shape.width, shape.height, draws);
-      CutImages(pixels, shape, cut, saved);
-      lambda = 1 - double(cut.width * cut.height) / double(shape.width * shape.height);
-    } else {
-      MixImages(pixels, shape, lambda, saved);
-    }
-    MixNumbers(numbers, slot.size, classes_, lambda, saved);
+    const std::optional<double> share =
+        MixBatch(step, slot.draw_seed, slot.positions[0], pixels, shape, saved);
+    if (share) MixNumbers(numbers, slot.size, classes_, *share, saved);
   }
 }
 

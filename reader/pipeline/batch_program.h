@@ -9,6 +9,7 @@
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"
 #include "reader/pipeline/slot_layout.h"
+#include "reader/transform/batch_mix.h"
 
 namespace sluice {
 
@@ -33,11 +34,6 @@ class BatchProgram {
   void Mix(Slot& slot, std::vector<std::uint8_t>& saved) const;
 
  private:
-  struct MixStep {
-    bool cut = false;
-    double alpha = 1, probability = 1;
-    std::uint16_t stream = 0;
-  };
   void Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice);
   void AddMix(const MixStep& step);
 

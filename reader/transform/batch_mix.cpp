@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <string>
 
 #include "reader/transform/half.h"
 #include "reader/transform/portable_math.h"
+#include "reader/transform/step_parameters.h"
 
 namespace sluice {
 
@@ -135,4 +137,25 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
                  MixValues<float>(own, partner, count, static_cast<float>(lambda), same, same);
                });
 }
+void CheckMix(const MixStep& step) {
+  const std::string name = step.cut ? "CutMix" : "MixUp";
+  if (!(step.alpha > 0 && step.alpha <= 100)) RefuseTransform(name + " needs 0 < alpha <= 100");
+  CheckProbability(name, step.probability);
+}
+
+std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,
+                               std::uint8_t* data, const ImageBatch& shape,
+                               std::vector<std::uint8_t>& saved) {
+  RandomStream draws(draw_seed, Purpose::kMix, position, step.stream);
+  if (!(draws.Uniform() < step.probability)) return std::nullopt;
+  const double lambda = DrawBeta(step.alpha, draws);
+  if (!step.cut) {
+    MixImages(data, shape, lambda, saved);
+    return lambda;
+  }
+  const CutRectangle cut = DrawCut(lambda, shape.width, shape.height, draws);
+  CutImages(data, shape, cut, saved);
+  return 1 - double(cut.width * cut.height) / double(shape.width * shape.height);
+}
+
 }  // namespace sluice

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include <sluice/batch.h>
@@ -31,5 +32,19 @@ void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& 
 // `rows` of `count` numbers each.
 void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lambda,
                 std::vector<std::uint8_t>& saved);
+
+// MixUp or, if `cut`, CutMix.
+struct MixStep {
+  bool cut = false;
+  double alpha = 1, probability = 1;
+  std::uint16_t stream = 0;  // of its draws
+};
+// Throws Error(kInvalidArgument) for parameters out of range.
+void CheckMix(const MixStep& step);
+// Draws for the batch whose first sample is that position's, and mixes its images. Returns the
+// share that labels keep of their own; nothing where the batch stays as it is.
+std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,
+                               std::uint8_t* data, const ImageBatch& shape,
+                               std::vector<std::uint8_t>& saved);
 
 }  // namespace sluice

@@ -26,6 +26,8 @@ TEST_CASE("sluice-bench transforms measures every step, and those that are named
 
 TEST_CASE("sluice-bench transforms refuses what it cannot measure") {
   CHECK(Bench({"transforms", "--steps", "onehot"}).exit_code == 2);
+  CHECK(Bench({"transforms", "--steps", "mixup,flip"}).exit_code == 2);
+  CHECK(Bench({"transforms", "--steps", "mixup:0"}).exit_code == 2);
   CHECK(Bench({"transforms", "--steps", "smear"}).exit_code == 2);
   CHECK(Bench({"transforms", "--side", "0"}).exit_code == 2);
 }
