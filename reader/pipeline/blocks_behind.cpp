@@ -2,11 +2,48 @@
 
 #include <algorithm>
 
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <sluice/error.h>
 
-#include "reader/pipeline/mapped_read_ahead.h"
-
 namespace sluice {
+
+namespace {
+
+// Has a shard mapped in pages that come and go one by one. A huge one goes as a whole, with what is
+// needed in it, and comes back as a whole when that is touched.
+void MapInSmallPages(const ShardFile& shard) {
+  madvise(const_cast<std::byte*>(shard.bytes().data()), shard.bytes().size(), MADV_NOHUGEPAGE);
+}
+
+// The whole pages of a part of a shard.
+Bytes WholePagesOf(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  begin = (begin + page - 1) / page * page;
+  end = std::min<std::uint64_t>(end, shard.bytes().size()) / page * page;
+  return begin < end ? shard.bytes().subspan(begin, end - begin) : Bytes();
+}
+
+// Takes a part of a shard out of this process's page tables.
+void Unmap(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
+  const Bytes pages = WholePagesOf(shard, begin, end);
+  if (pages.empty()) return;
+  madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_DONTNEED);
+}
+
+// Takes it out of the page cache.
+void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
+  const Bytes pages = WholePagesOf(shard, begin, end);
+  if (pages.empty()) return;
+  const FileHandle file(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) return;  // it is gone already
+  posix_fadvise(file.get(), pages.data() - shard.bytes().data(), static_cast<off_t>(pages.size()),
+                POSIX_FADV_DONTNEED);
+}
+
+}  // namespace
 
 BlocksBehind::BlocksBehind(DatasetState& dataset, const LoaderOptions& options)
     : dataset_(dataset),

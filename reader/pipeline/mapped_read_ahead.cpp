@@ -5,7 +5,6 @@
 #include <cerrno>
 #include <cstdint>
 
-#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -146,37 +145,6 @@ void MappedReadAhead::Cancel() {
   in_flight_.clear();
   bytes_in_flight_ = 0;
   begun_ = finished_ = asked_;
-}
-
-namespace {
-
-// The whole pages of a part of a shard.
-Bytes WholePagesOf(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
-  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
-  begin = (begin + page - 1) / page * page;
-  end = std::min<std::uint64_t>(end, shard.bytes().size()) / page * page;
-  return begin < end ? shard.bytes().subspan(begin, end - begin) : Bytes();
-}
-
-}  // namespace
-
-void MapInSmallPages(const ShardFile& shard) {
-  madvise(const_cast<std::byte*>(shard.bytes().data()), shard.bytes().size(), MADV_NOHUGEPAGE);
-}
-
-void Unmap(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
-  const Bytes pages = WholePagesOf(shard, begin, end);
-  if (pages.empty()) return;
-  madvise(const_cast<std::byte*>(pages.data()), pages.size(), MADV_DONTNEED);
-}
-
-void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_t end) {
-  const Bytes pages = WholePagesOf(shard, begin, end);
-  if (pages.empty()) return;
-  const FileHandle file(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return;  // it is gone already
-  posix_fadvise(file.get(), pages.data() - shard.bytes().data(), static_cast<off_t>(pages.size()),
-                POSIX_FADV_DONTNEED);
 }
 
 }  // namespace sluice

@@ -54,12 +54,4 @@ class MappedReadAhead : public ReadAhead {
   std::function<void(std::uint64_t)> when_read_;
 };
 
-// Has a shard mapped in pages that come and go one by one. A huge one goes as a whole, with what is
-// needed in it, and comes back as a whole when that is touched.
-void MapInSmallPages(const ShardFile& shard);
-// Takes a part of a shard out of this process's page tables.
-void Unmap(const ShardFile& shard, std::uint64_t begin, std::uint64_t end);
-// Takes it out of the page cache.
-void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_t end);
-
 }  // namespace sluice

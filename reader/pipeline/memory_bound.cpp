@@ -104,24 +104,6 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
   return (1 + options.threads) * order + shards + rows + 64 * window.blocks + kFaults;
 }
 
-}  // namespace
-
-std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
-                         std::uint64_t window_samples) {
-  constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
-  const std::uint64_t listed = options.samples.all() ? 0 : options.samples.size();
-  const std::uint64_t listed_blocks = std::min(listed, shape.blocks());
-  // Blocks that the order keeps a note of: all of a list's, and where they are of several sizes;
-  // else the last of each shard.
-  std::uint64_t noted = shape.even() ? shape.shards().size() : shape.blocks();
-  if (listed > 0) noted = listed_blocks;
-  return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.lanes +
-         2 * std::min(window_samples, shape.samples()) + 24 * listed + 64 * listed_blocks +
-         64 * noted + 64 * shape.shards().size();
-}
-
-namespace {
-
 // What cannot be read is no value that a batch could hold.
 std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
   const Schema& schema = dataset.manifest.schema;
@@ -198,6 +180,20 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
     }
   }
   return memory;
+}
+
+std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
+                         std::uint64_t window_samples) {
+  constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
+  const std::uint64_t listed = options.samples.all() ? 0 : options.samples.size();
+  const std::uint64_t listed_blocks = std::min(listed, shape.blocks());
+  // Blocks that the order keeps a note of: all of a list's, and where they are of several sizes;
+  // else the last of each shard.
+  std::uint64_t noted = shape.even() ? shape.shards().size() : shape.blocks();
+  if (listed > 0) noted = listed_blocks;
+  return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.lanes +
+         2 * std::min(window_samples, shape.samples()) + 24 * listed + 64 * listed_blocks +
+         64 * noted + 64 * shape.shards().size();
 }
 
 }  // namespace sluice

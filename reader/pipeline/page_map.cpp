@@ -13,7 +13,7 @@ namespace {
 // Of /proc/PID/pagemap (Linux: Documentation/admin-guide/mm/pagemap.rst): a word a page, whose
 // highest bit says that it is in memory and mapped.
 constexpr std::uint64_t kPresentBit = std::uint64_t{1} << 63;
-constexpr std::size_t kEntries = 512;  // read at once; the kernel takes no more at a time, either
+constexpr std::size_t kEntries = 512;  // read at once
 
 // The same file's PAGEMAP_SCAN, of Linux 6.7, which looks at nothing but the page tables; older
 // headers do not name it.

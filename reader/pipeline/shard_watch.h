@@ -1,8 +1,8 @@
 // Notices that another program overwrites a shard in place while it is played.
 //
 // What it writes has valid checksums of its own, so that only the file itself can tell: each shard
-// that batches have samples of is looked at once in so many batches, which costs a system call
-// (about a microsecond), and when its samples first come in an epoch. From then on it is a fault.
+// that batches have samples of is looked at once in so many batches, which costs a system call,
+// and when its samples first come in an epoch. From then on it is a fault.
 // Used by the planning thread alone.
 #pragma once
 

@@ -137,6 +137,7 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
                  MixValues<float>(own, partner, count, static_cast<float>(lambda), same, same);
                });
 }
+
 void CheckMix(const MixStep& step) {
   const std::string name = step.cut ? "CutMix" : "MixUp";
   if (!(step.alpha > 0 && step.alpha <= 100)) RefuseTransform(name + " needs 0 < alpha <= 100");

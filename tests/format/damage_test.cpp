@@ -9,7 +9,7 @@
 #include "format/disk/shard.h"
 #include "tests/catch.h"
 #include "tests/format/example.h"
-#include "tests/instrumented.h"
+#include "tests/sanitized.h"
 #include "tests/temporary_folder.h"
 
 namespace sluice {
@@ -49,7 +49,7 @@ bool IsSound(const std::filesystem::path& path, const Schema& schema) {
 }  // namespace
 
 TEST_CASE("a change of any single byte of a shard is noticed", "[no-tsan]") {
-  const std::size_t step = test::kInstrumented ? 5 : 1;
+  const std::size_t step = test::kSanitized ? 5 : 1;
   const test::ExampleDataset dataset = test::VariedExample();
   const std::size_t which = GENERATE(std::size_t{1}, std::size_t{2});
   const std::vector<std::byte>& bytes = dataset.shards[which].bytes;

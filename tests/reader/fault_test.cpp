@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "tests/instrumented.h"
 #include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
+#include "tests/sanitized.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -186,7 +186,7 @@ TEST_CASE(
       continue;  // not its matter
     for (const int cut : {0, 1, 2, 3}) {
       const TemporaryFolder folder;
-      const std::filesystem::path path = WriteRawDataset(folder, kInstrumented ? 1000 : 3000);
+      const std::filesystem::path path = WriteRawDataset(folder, kSanitized ? 1000 : 3000);
       const Dataset dataset = Dataset::Open(path);
       const std::filesystem::path file = path / dataset.shards()[0].file;
       const auto bytes = static_cast<off_t>(dataset.shards()[0].bytes);

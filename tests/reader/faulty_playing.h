@@ -16,17 +16,22 @@ inline std::string ContentOf(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// Changes a pixel of each of these samples of a WriteRawDataset of at most 251 in one shard.
+// Changes a pixel of that sample of a WriteRawDataset, in a file that has it: the first one of its
+// colour.
+inline void DamageIn(const std::filesystem::path& file, std::uint64_t sample) {
+  const std::string pixels(192, static_cast<char>(sample % 251));
+  const std::size_t at = ContentOf(file).find(pixels);
+  REQUIRE(at != std::string::npos);
+  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
+  out.seekp(static_cast<std::streamoff>(at + 7));
+  out.put(static_cast<char>(~pixels[0]));
+}
+
+// Likewise each of these of one of at most 251 samples in one shard.
 inline void Damage(const std::filesystem::path& path, const std::vector<int>& samples) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
-  const std::string bytes = ContentOf(file);
-  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
-  for (const int sample : samples) {
-    const std::size_t at = bytes.find(std::string(192, static_cast<char>(sample)));
-    REQUIRE(at != std::string::npos);
-    out.seekp(static_cast<std::streamoff>(at + 7));
-    out.put(static_cast<char>(~sample));
-  }
+  for (const int sample : samples)
+    DamageIn(file, static_cast<std::uint64_t>(sample));
 }
 
 // What came must be what was stored: each picture of a WriteRawDataset is of one colour.

@@ -6,14 +6,9 @@
 #include <limits>
 #include <string>
 
-namespace sluice::test {
+#include "tests/sanitized.h"  // whose memory is counted along, and which keeps what was freed
 
-// A sanitizer's own memory is counted along, and it keeps what was freed for a while.
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool kSanitized = true;
-#else
-inline constexpr bool kSanitized = false;
-#endif
+namespace sluice::test {
 
 // Resident pages that are no file's, in bytes.
 inline std::uint64_t AnonymousBytes() {

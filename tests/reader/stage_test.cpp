@@ -24,6 +24,12 @@ LoaderOptions Staging(const std::filesystem::path& stage, std::uint64_t bytes) {
   return options;
 }
 
+// The batches that a stage must not change.
+std::vector<PlayedBatch> PlayUnstaged(const Dataset& dataset) {
+  Loader plain(dataset, OptionsFor(100, 2));
+  return PlayBatches(plain, 4);
+}
+
 // Plays until so many shards are read from the stage; says what the last epoch gave.
 std::vector<PlayedBatch> PlayUntilStaged(Loader& loader, std::uint64_t shards) {
   std::vector<PlayedBatch> played;
@@ -42,18 +48,6 @@ std::uint64_t BytesIn(const std::filesystem::path& folder) {
     if (!gone) bytes += size;
   }
   return bytes;
-}
-
-// Changes a byte of that sample's payload, in a file that has it.
-void DamageIn(const std::filesystem::path& file, const Dataset& dataset, std::uint64_t sample) {
-  const std::string place(192, static_cast<char>(sample % 251));
-  REQUIRE(dataset[sample].Payload().bytes.size() == place.size());
-  const std::string content = ContentOf(file);
-  const std::size_t at = content.find(place);
-  REQUIRE(at != std::string::npos);
-  std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
-  out.seekp(static_cast<std::streamoff>(at + 7));
-  out.put(static_cast<char>(~place[0]));
 }
 
 // A lock that somebody else holds.
@@ -80,8 +74,7 @@ TEST_CASE("Shards that were copied to the stage are read from there, by later lo
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   REQUIRE(dataset.shards().size() >= 3);
-  Loader plain(dataset, OptionsFor(100, 2));
-  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   {
     Loader loader(dataset, Staging(folder / "deep/stage", 100'000'000));
     REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
@@ -100,8 +93,7 @@ TEST_CASE("Shards that were copied to the stage are read from there, by later lo
 TEST_CASE("A copy that is damaged or was never finished is made anew") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
-  Loader plain(dataset, OptionsFor(100, 2));
-  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
   std::filesystem::create_directories(copies);
   std::ofstream(copies / dataset.shards()[0].file) << "something else";
@@ -118,8 +110,7 @@ TEST_CASE("A copy that is damaged or was never finished is made anew") {
 TEST_CASE("A sample that its copy has damaged comes from the original, and the copy is made anew") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
-  Loader plain(dataset, OptionsFor(100, 2));
-  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   LoaderOptions options = Staging(folder / "stage", 100'000'000);
   options.verify = Verify::kAlways;
   options.direct = GENERATE(false, true);
@@ -129,14 +120,14 @@ TEST_CASE("A sample that its copy has damaged comes from the original, and the c
   const std::string right = ContentOf(dataset.path() / file);
   REQUIRE(ContentOf(copy) == right);
   const std::uint64_t damaged = dataset.shards()[0].samples + 30;
-  DamageIn(copy, dataset, damaged);
+  DamageIn(copy, damaged);
   Loader loader(dataset, options);
   do {
     REQUIRE(PlayBatches(loader, 4) == expected);
   } while (ContentOf(copy) != right);
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
   // Where that happens once more, there is no third copy.
-  DamageIn(copy, dataset, damaged + 1000);
+  DamageIn(copy, damaged + 1000);
   do {
     REQUIRE(PlayBatches(loader, 4) == expected);
   } while (std::filesystem::exists(copy));
@@ -151,8 +142,7 @@ TEST_CASE("A copy that is cut while it is read costs no sample") {
   LoaderOptions options = Staging(folder / "stage", 100'000'000);
   options.verify = Verify::kNever;
   options.direct = GENERATE(false, true);
-  Loader plain(dataset, OptionsFor(100, 2));
-  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   Loader loader(dataset, options);
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
@@ -176,8 +166,8 @@ TEST_CASE("Where neither a copy nor its original can be read, the fault names bo
   const ShardSummary& first = dataset.shards()[0];
   const ShardSummary& second = dataset.shards()[1];
   for (const std::filesystem::path& file : {copies / first.file, dataset.path() / first.file})
-    DamageIn(file, dataset, 30);
-  DamageIn(copies / second.file, dataset, first.samples + 40);
+    DamageIn(file, 30);
+  DamageIn(copies / second.file, first.samples + 40);
   std::filesystem::remove(dataset.path() / second.file);
   Loader loader(Dataset::Open(dataset.path()), options);
   REQUIRE(SamplesOf(PlayBatches(loader, 4)).size() == kStagedSamples - 2);
@@ -194,8 +184,7 @@ TEST_CASE("Where neither a copy nor its original can be read, the fault names bo
 TEST_CASE("Nobody waits for a stage that somebody else has locked") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
-  Loader plain(dataset, OptionsFor(100, 2));
-  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
   std::filesystem::create_directories(copies);
   for (const std::filesystem::path& lock : {folder / "stage/lock", copies / "lock"}) {
@@ -248,8 +237,7 @@ TEST_CASE("Copies of another dataset make room when nobody reads them, and not b
 TEST_CASE("Several loaders fill one stage together") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
-  Loader plain(dataset, OptionsFor(100, 2));
-  const std::vector<PlayedBatch> expected = PlayBatches(plain, 4);
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   Loader a(dataset, Staging(folder / "stage", 100'000'000));
   Loader b(dataset, Staging(folder / "stage", 100'000'000));
   a.Epoch(4);

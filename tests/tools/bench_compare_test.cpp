@@ -267,12 +267,7 @@ TEST_CASE("a comparison that is interrupted while it converts ends with 130") {
   Running running(SLUICE_BENCH_COMMAND,
                   {"compare", (folder / "source").string(), "--work", (folder / "work").string(),
                    "--only", "plain", "--threads", "1"});
-  bool sent = false;
-  const Outcome outcome = running.Wait([&](const Outcome&) {
-    if (sent || !running.WaitsForInterrupts()) return;
-    running.Signal(SIGINT);
-    sent = true;
-  });
+  const Outcome outcome = running.Interrupt();
   CHECK(outcome.exit_code == 130);
   CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
 }

@@ -124,12 +124,7 @@ TEST_CASE("an interrupted sluice-bench decode ends with 130") {
   REQUIRE(DecodeSmall(folder, {}).exit_code == 0);
   Running running(SLUICE_BENCH_COMMAND,
                   {"decode", (folder / "data").string(), "--rounds", "10000"});
-  bool sent = false;
-  const Outcome outcome = running.Wait([&](const Outcome&) {
-    if (sent || !running.WaitsForInterrupts()) return;
-    running.Signal(SIGINT);
-    sent = true;
-  });
+  const Outcome outcome = running.Interrupt();
   CHECK(outcome.exit_code == 130);
   CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
 }

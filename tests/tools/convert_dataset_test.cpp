@@ -4,7 +4,7 @@
 
 #include <sluice/dataset.h>
 
-#include "tests/instrumented.h"
+#include "tests/sanitized.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
@@ -114,7 +114,7 @@ TEST_CASE("the bytes of a dataset do not depend on the machine's vector instruct
 
 TEST_CASE("option --threads sets how many threads convert") {
   TemporaryFolder folder;
-  const Picture picture = kInstrumented ? MakePicture(350, 250) : MakePicture(700, 500);
+  const Picture picture = kSanitized ? MakePicture(350, 250) : MakePicture(700, 500);
   WriteJpeg(folder / "source" / "0.jpg", picture);
   for (int i = 1; i < 100; ++i) {  // of which 64 are converted before the others, to plan shards
     std::filesystem::create_hard_link(folder / "source" / "0.jpg",

@@ -4,7 +4,7 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
-#include "tests/instrumented.h"
+#include "tests/sanitized.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
@@ -237,9 +237,9 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
   const int signal = GENERATE(SIGINT, SIGTERM);
   // A machine that holds this process up may let the work be done before the signal comes: then
   // again, with twice the work.
-  for (int pictures = kInstrumented ? 20 : 40;; pictures *= 2) {
+  for (int pictures = kSanitized ? 20 : 40;; pictures *= 2) {
     const Folders folders;
-    WriteJpeg(folders / "0.jpg", kInstrumented ? MakePicture(90, 90) : MakePicture(450, 450));
+    WriteJpeg(folders / "0.jpg", kSanitized ? MakePicture(90, 90) : MakePicture(450, 450));
     for (int i = 1; i < pictures; ++i)
       std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
     const Words words = {"convert", folders.source, folders.data, "--threads",    "1",  "--image",
@@ -278,7 +278,7 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
 TEST_CASE("a second interrupt ends a conversion at once") {
   const Folders folders;
   // A picture is finished before a stop is looked at, so each takes long: no detail, many pixels.
-  const std::uint32_t side = kInstrumented ? 1500 : 3000;
+  const std::uint32_t side = kSanitized ? 1500 : 3000;
   Picture grey{side, side, 1, {}};
   grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);
   WriteJpeg(folders / "0.jpg", grey);

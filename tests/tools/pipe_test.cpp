@@ -77,12 +77,7 @@ TEST_CASE("an interrupt ends the wait for what standard input is to bring") {
        {Words{"convert", "--paths", "-", source, data},
         Words{"convert", source, data, "--classes", "-"}, Words{"convert", "-", data}}) {
     Running running(SLUICE_COMMAND, command, From(folder / "pipe"));
-    bool sent = false;
-    const Outcome outcome = running.Wait([&](const Outcome&) {
-      if (sent || !running.WaitsForInterrupts()) return;
-      running.Signal(SIGINT);
-      sent = true;
-    });
+    const Outcome outcome = running.Interrupt();
     INFO(outcome.err);
     CHECK(outcome.exit_code == 130);
     CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("nothing was done"));

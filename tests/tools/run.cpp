@@ -137,6 +137,17 @@ std::size_t Running::Threads() const {
   return threads > 0 && !Emulator().empty() ? threads - 1 : threads;
 }
 
+Outcome Running::Interrupt() {
+  bool sent = false;
+  Outcome outcome = Wait([&](const Outcome&) {
+    if (sent || !WaitsForInterrupts()) return;
+    Signal(SIGINT);
+    sent = true;
+  });
+  if (!sent) throw std::runtime_error("it ended before it could be interrupted: " + outcome.err);
+  return outcome;
+}
+
 bool Running::WaitsForInterrupts() const {
   if (!Emulator().empty()) return Threads() >= 2;  // its own mask is not the program's
   std::ifstream status("/proc/" + std::to_string(pid_) + "/status");

@@ -45,6 +45,8 @@ class Running {
   bool Stopped() const;  // by SIGSTOP or the like
   // Reads what it writes until it ends. `meanwhile` is called every few milliseconds.
   Outcome Wait(const std::function<void(const Outcome& so_far)>& meanwhile = {});
+  // Interrupts it (SIGINT) as soon as it is ready for that, and waits for its end.
+  Outcome Interrupt();
 
  private:
   pid_t pid_ = -1;

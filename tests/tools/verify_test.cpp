@@ -5,7 +5,7 @@
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
 
-#include "tests/instrumented.h"
+#include "tests/sanitized.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"
 #include "tests/tools/run.h"
@@ -162,7 +162,7 @@ std::string WriteManyLargeImages(const TemporaryFolder& folder) {
   Schema schema;
   schema.fields = {Field::Image()};
   DatasetWriter writer(data, schema, {.name = "many", .shard_bytes = 1'000'000});
-  const std::uint32_t side = kInstrumented ? 2000 : 6000;
+  const std::uint32_t side = kSanitized ? 2000 : 6000;
   Picture grey{side, side, 1, {}};
   grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);
   const std::vector<std::byte> file = MakeJpeg(grey, {.quality = 80});
@@ -202,14 +202,7 @@ TEST_CASE("an interrupted verify ends with 130 and says what it found until then
   Words words = {"verify", data, "--decode", "--threads", "1"};
   if (json) words.push_back("--json");
   Running running(SLUICE_COMMAND, words);
-  bool sent = false;
-  const Outcome outcome = running.Wait([&](const Outcome&) {
-    if (!sent && running.WaitsForInterrupts()) {
-      running.Signal(SIGINT);
-      sent = true;
-    }
-  });
-  REQUIRE(sent);
+  const Outcome outcome = running.Interrupt();
   CHECK(outcome.signal == 0);
   CHECK(outcome.exit_code == 130);
   if (json) {

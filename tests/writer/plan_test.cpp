@@ -10,7 +10,7 @@
 
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
-#include "tests/instrumented.h"
+#include "tests/sanitized.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
@@ -135,7 +135,7 @@ TEST_CASE("an interrupted conversion goes on and ends with the same bytes") {
   options.threads = 3;
   const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
   const std::vector<std::uint64_t> stops =
-      kInstrumented ? std::vector<std::uint64_t>{30} : std::vector<std::uint64_t>{1, 30, 80};
+      kSanitized ? std::vector<std::uint64_t>{30} : std::vector<std::uint64_t>{1, 30, 80};
   for (const std::uint64_t samples : stops) {
     INFO("stopped after " << samples);
     const auto data = folder / ("stopped" + std::to_string(samples));
@@ -384,7 +384,7 @@ TEST_CASE("a planned shard is split the same way for any threads and after an in
 }
 
 TEST_CASE("no source is left out because too many files are open") {
-  if (kInstrumented) {
+  if (kSanitized) {
     WARN("skipped: sanitizers open files of their own to look at memory");
     return;
   }

@@ -58,8 +58,7 @@ class PartedKeys {
 
 constexpr const char* kLiesApart =
     "; members of its name lie elsewhere in the archive, and only those that follow each other "
-    "make a "
-    "sample";
+    "make a sample";
 
 std::optional<Part> PartOf(std::string ending) {
   std::transform(ending.begin(), ending.end(), ending.begin(),
