@@ -1,3 +1,5 @@
+#include <initializer_list>
+
 #include <cuda_runtime_api.h>
 
 #include "reader/device/change.h"
@@ -23,8 +25,9 @@ __device__ void LoadTable(const Conversion& job, Number* table) {
   __syncthreads();
 }
 
+// Bounds: whatever card it is compiled for, a block of so many threads has the registers it needs.
 template <class Number>
-__global__ void Convert(Conversion job) {
+__global__ void __launch_bounds__(kThreads) Convert(Conversion job) {
   __shared__ Number table[3 * 256];
   LoadTable(job, table);
   const std::uint64_t thread = std::uint64_t{blockIdx.x} * blockDim.x + threadIdx.x;
@@ -32,7 +35,7 @@ __global__ void Convert(Conversion job) {
 }
 
 template <class Number>
-__global__ void Change(Conversion job) {
+__global__ void __launch_bounds__(kThreadsAlone) Change(Conversion job) {
   __shared__ Number table[3 * 256];
   __shared__ ChangeScratch scratch;
   LoadTable(job, table);
@@ -71,7 +74,24 @@ cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
   return Start(Change<Number>, job.samples * (each < most ? each : most), kThreads, job, stream);
 }
 
+template <class Number>
+cudaError_t LoadBoth() {
+  cudaFuncAttributes attributes;
+  const cudaError_t result =
+      cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&Convert<Number>));
+  if (result != cudaSuccess) return result;
+  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&Change<Number>));
+}
+
 }  // namespace
+
+int LoadConvertKernels() noexcept {
+  for (const cudaError_t result :
+       {LoadBoth<std::uint8_t>(), LoadBoth<std::uint16_t>(), LoadBoth<std::uint32_t>()}) {
+    if (result != cudaSuccess) return result;
+  }
+  return cudaSuccess;
+}
 
 int StartConvertKernel(const Conversion& job, CUstream_st* stream) noexcept {
   if (job.samples * job.pixels == 0) return cudaSuccess;

@@ -1,6 +1,7 @@
 // CUDA behind the seam. The runtime is linked statically and finds the driver when it is used, so
 // that one binary runs with and without a card.
 #include <cstring>
+#include <string>
 
 #include <cuda_runtime_api.h>
 
@@ -8,6 +9,8 @@
 
 #include "reader/device/convert_kernel.h"
 #include "reader/device/device_driver.h"
+
+struct CUctx_st;  // of the driver: a CUcontext is a pointer to it
 
 namespace sluice {
 
@@ -20,6 +23,12 @@ void Check(cudaError_t result, const char* what) {
               std::string("CUDA failed to ") + what + ": " + cudaGetErrorString(result));
 }
 
+// Of what goes on without it, too. Whether it was done.
+bool Done(cudaError_t result) noexcept {
+  if (result != cudaSuccess) cudaGetLastError();
+  return result == cudaSuccess;
+}
+
 cudaStream_t StreamOf(void* stream) noexcept {
   return static_cast<cudaStream_t>(stream);
 }
@@ -27,103 +36,161 @@ cudaEvent_t EventOf(void* event) noexcept {
   return static_cast<cudaEvent_t>(event);
 }
 
-// For as long as it lives, the thread's device is that one, and what the thread asks for is neither
-// refused nor taken in because the trainer captures a graph meanwhile, on whatever thread.
-class Within {
+template <class Function>
+Function DriverFunction(const char* name) {
+  constexpr const char* kWhat = "find its driver's functions";
+  void* found = nullptr;
+#if CUDART_VERSION >= 12050
+  Check(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, nullptr), kWhat);
+#else
+  Check(cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, nullptr), kWhat);
+#endif
+  if (found == nullptr)
+    throw Error(ErrorCode::kUnsupported, "CUDA's driver has no " + std::string(name));
+  return reinterpret_cast<Function>(found);
+}
+
+// The context that all who use a GPU share, made a thread's for a while. Not by cudaSetDevice():
+// the way back by that takes a context, and hundreds of megabytes, of the GPU that was the thread's
+// before, which may never have been used. Nothing happens where that is the right one anyway.
+class PrimaryContext {
  public:
-  explicit Within(int ordinal) noexcept {
-    cudaThreadExchangeStreamCaptureMode(&mode_);
-    if (ordinal < 0 || cudaGetDevice(&before_) != cudaSuccess || before_ == ordinal) {
-      before_ = -1;
-    } else {
-      cudaSetDevice(ordinal);
+  explicit PrimaryContext(int ordinal) : ordinal_(ordinal) {
+    if (ordinal < 0) return;  // whichever is the thread's
+    push_ = DriverFunction<decltype(push_)>("cuCtxPushCurrent");
+    pop_ = DriverFunction<decltype(pop_)>("cuCtxPopCurrent");
+    release_ = DriverFunction<decltype(release_)>("cuDevicePrimaryCtxRelease");
+    const auto retain = DriverFunction<int (*)(CUctx_st**, int)>("cuDevicePrimaryCtxRetain");
+    if (retain(&context_, ordinal) != 0) {
+      throw Error(ErrorCode::kState, "CUDA device " + std::to_string(ordinal) +
+                                         " cannot be used; `nvidia-smi` may say why");
     }
   }
-  Within(const Within&) = delete;
-  Within& operator=(const Within&) = delete;
-  ~Within() {
-    if (before_ >= 0) cudaSetDevice(before_);
-    cudaThreadExchangeStreamCaptureMode(&mode_);
+  PrimaryContext(const PrimaryContext&) = delete;
+  PrimaryContext& operator=(const PrimaryContext&) = delete;
+  ~PrimaryContext() {
+    if (context_ != nullptr) release_(ordinal_);
+  }
+
+  // Whether there is something to Pop().
+  bool Push() const noexcept {
+    int now = -1;
+    if (context_ == nullptr || (Done(cudaGetDevice(&now)) && now == ordinal_)) return false;
+    return push_(context_) == 0;
+  }
+  void Pop() const noexcept {
+    CUctx_st* popped = nullptr;
+    pop_(&popped);
   }
 
  private:
+  int ordinal_ = -1;
+  CUctx_st* context_ = nullptr;
+  // Of the driver: each returns a CUresult, 0 when it is done, and takes CUcontext and CUdevice.
+  int (*push_)(CUctx_st*) = nullptr;
+  int (*pop_)(CUctx_st**) = nullptr;
+  int (*release_)(int) = nullptr;
+};
+
+// For as long as it lives, the thread works on that GPU, and what it asks for is neither refused
+// nor taken in because the trainer captures a graph meanwhile, on whatever thread.
+class Within {
+ public:
+  explicit Within(const PrimaryContext& context) noexcept
+      : context_(context),
+        pushed_(context.Push()),
+        relaxed_(Done(cudaThreadExchangeStreamCaptureMode(&mode_))) {}
+  Within(const Within&) = delete;
+  Within& operator=(const Within&) = delete;
+  ~Within() {
+    if (relaxed_) Done(cudaThreadExchangeStreamCaptureMode(&mode_));
+    if (pushed_) context_.Pop();
+  }
+
+ private:
+  const PrimaryContext& context_;
   cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
-  int before_ = -1;
+  const bool pushed_, relaxed_;
 };
 
 class CudaDriver final : public DeviceDriver {
  public:
-  explicit CudaDriver(int ordinal) : ordinal_(ordinal) {}
+  // `several`: there are others, which threads may be working on. -1: on whichever is the thread's.
+  CudaDriver(int ordinal, bool several) : context_(several ? ordinal : -1) {
+    if (ordinal < 0) return;
+    const Within within(context_);
+    Check(static_cast<cudaError_t>(LoadConvertKernels()), "load the kernels that Sluice has");
+  }
 
   std::byte* AllocatePinned(std::size_t bytes) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     void* memory = nullptr;
     Check(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "lock memory of the host");
     std::memset(memory, 0, bytes);
     return static_cast<std::byte*>(memory);
   }
   void FreePinned(std::byte* memory) noexcept override {
-    const Within within(ordinal_);
-    cudaFreeHost(memory);
+    const Within within(context_);
+    Done(cudaFreeHost(memory));
   }
   std::byte* AllocateDevice(std::size_t bytes) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     void* memory = nullptr;
     Check(cudaMalloc(&memory, bytes), "allocate memory for batches; make batch_size smaller?");
     return static_cast<std::byte*>(memory);
   }
   void FreeDevice(std::byte* memory) noexcept override {
-    const Within within(ordinal_);
-    cudaFree(memory);
+    const Within within(context_);
+    Done(cudaFree(memory));
   }
 
   Stream NewStream() override {
-    const Within within(ordinal_);
+    const Within within(context_);
     cudaStream_t stream = nullptr;
     // Beside the default stream, which would wait for it otherwise.
     Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
     return stream;
   }
   void FreeStream(Stream stream) noexcept override {
-    const Within within(ordinal_);
-    cudaStreamSynchronize(StreamOf(stream));
-    cudaStreamDestroy(StreamOf(stream));
+    const Within within(context_);
+    Done(cudaStreamSynchronize(StreamOf(stream)));
+    Done(cudaStreamDestroy(StreamOf(stream)));
   }
   Event NewEvent() override {
-    const Within within(ordinal_);
+    const Within within(context_);
     cudaEvent_t event = nullptr;
     // A thread that waits for it sleeps; the decoding threads need the processor.
     Check(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "make an event");
     return event;
   }
   void FreeEvent(Event event) noexcept override {
-    const Within within(ordinal_);
-    cudaEventDestroy(EventOf(event));
+    const Within within(context_);
+    Done(cudaEventDestroy(EventOf(event)));
   }
 
   void Copy(Stream stream, std::byte* to, const std::byte* from_pinned,
             std::size_t bytes) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     Check(cudaMemcpyAsync(to, from_pinned, bytes, cudaMemcpyHostToDevice, StreamOf(stream)),
           "copy a batch");
   }
   void Convert(Stream stream, const Conversion& conversion) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     Check(static_cast<cudaError_t>(StartConvertKernel(conversion, StreamOf(stream))),
           "convert a batch");
   }
   void Wait(Stream stream, Event event) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     Check(cudaStreamWaitEvent(StreamOf(stream), EventOf(event), 0),
           "make a stream wait for a batch");
   }
   void Record(Event event, Stream stream) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     Check(cudaEventRecord(EventOf(event), StreamOf(stream)), "record an event");
   }
 
   bool IsCapturing(Stream stream) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     const cudaError_t result = cudaStreamIsCapturing(StreamOf(stream), &status);
     if (result == cudaErrorStreamCaptureImplicit) {  // the default stream beside a capturing one
@@ -134,31 +201,29 @@ class CudaDriver final : public DeviceDriver {
     return status != cudaStreamCaptureStatusNone;
   }
   void Drain(Stream stream) noexcept override {
-    const Within within(ordinal_);
-    cudaStreamSynchronize(StreamOf(stream));
+    const Within within(context_);
+    Done(cudaStreamSynchronize(StreamOf(stream)));
   }
   void Synchronize(Event event) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     Check(cudaEventSynchronize(EventOf(event)), "copy a batch");
   }
   double SecondsBetween(Event begin, Event end) override {
-    const Within within(ordinal_);
+    const Within within(context_);
     float milliseconds = 0;
     Check(cudaEventElapsedTime(&milliseconds, EventOf(begin), EventOf(end)), "read two events");
     return 1e-3 * double(milliseconds);
   }
 
  private:
-  const int ordinal_;
+  const PrimaryContext context_;
 };
 
 }  // namespace
 
 int Device::CudaCount() noexcept {
   int count = 0;
-  if (cudaGetDeviceCount(&count) == cudaSuccess) return count;
-  cudaGetLastError();
-  return 0;
+  return Done(cudaGetDeviceCount(&count)) ? count : 0;
 }
 
 std::shared_ptr<DeviceDriver> OpenCuda(int ordinal) {
@@ -176,7 +241,7 @@ std::shared_ptr<DeviceDriver> OpenCuda(int ordinal) {
                                              std::to_string(ordinal) + ", and this process sees " +
                                              std::to_string(count) + ", counted from 0");
   }
-  return std::make_shared<CudaDriver>(ordinal);
+  return std::make_shared<CudaDriver>(ordinal, count > 1);
 }
 
 }  // namespace sluice

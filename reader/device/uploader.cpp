@@ -104,8 +104,9 @@ std::optional<Error> Uploader::Upload(Slot& slot) {
     const std::lock_guard lock(mutex_);
     Start(slot, place);
   } catch (const Error& error) {
-    // There may be a copy of which no event tells; the host memory is to be written again.
+    // There may be work of which no event tells; the memory it is on is to be used again.
     driver_->Drain(copy_stream_.get());
+    if (staging_bytes_ > 0) driver_->Drain(convert_stream_.get());
     return Error(error.code(), "",
                  "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index),
                  error.sentence());

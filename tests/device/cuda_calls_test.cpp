@@ -1,0 +1,244 @@
+// CUDA behind the seam (reader/device/cuda_driver.cpp), with a runtime that is none: several GPUs,
+// calls that fail, contexts, captures. What a card does is in cuda_test.cpp, which runs here, too.
+#include <algorithm>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include <sluice/cuda.h>
+
+#include "tests/device/cuda_double/cuda_double.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+LoaderOptions OptionsOn(int device, std::size_t batch_size = 10) {
+  LoaderOptions options = OptionsFor(batch_size, 2);
+  options.device = Device::Cuda(device);
+  return options;
+}
+
+// Plays an epoch by CUDA's default stream. Whether it is `expected`, as far as it comes.
+bool Plays(Loader& loader, std::uint64_t epoch, const std::vector<PlayedBatch>& expected) {
+  bool same = true;
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    batch.WaitOn(OnStream(nullptr));
+    batch.Synchronize();
+    const PlayedBatch& wanted = expected.at(batch.index());
+    same = same && std::equal(batch.samples().begin(), batch.samples().end(),
+                              wanted.samples.begin(), wanted.samples.end());
+    same = same && std::memcmp(batch.image().data, wanted.pixels.data(), wanted.pixels.size()) == 0;
+  }
+  return same;
+}
+
+std::vector<PlayedBatch> OnTheHost(const Dataset& dataset, LoaderOptions options,
+                                   std::uint64_t epoch) {
+  options.device = Device();
+  Loader loader(dataset, options);
+  return PlayBatches(loader, epoch);
+}
+
+}  // namespace
+
+TEST_CASE("Without a card, CUDA counts no devices and asking for one says why there is none") {
+  cuda_double::Reset(0);
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
+  CHECK(Device::CudaCount() == 0);
+  CHECK_THAT(ErrorText([&] { Loader(dataset, OptionsOn(0)); }, ErrorCode::kUnsupported),
+             Catch::Matchers::ContainsSubstring("no CUDA-capable device"));
+  LoaderOptions pinned = OptionsFor(10, 1);
+  pinned.pinned = true;
+  ErrorText([&] { Loader(dataset, pinned); }, ErrorCode::kUnsupported);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+  cuda_double::Reset();
+}
+
+TEST_CASE("A loader takes room on its own GPU alone, and leaves the thread's as it was") {
+  cuda_double::Reset(3);
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
+  LoaderOptions options = OptionsOn(2);
+  options.transform = {Normalize{{0.5F}, {0.25F}, FloatType::kFloat16}};
+  {
+    Loader loader(dataset, options);
+    CHECK(Plays(loader, 0, OnTheHost(dataset, options, 0)));
+  }
+  CHECK(cuda_double::Contexts() == std::set<int>{2});
+  int device = -1;
+  CHECK(cudaGetDevice(&device) == cudaSuccess);
+  CHECK(device == 0);
+  CHECK(cuda_double::Alive() == 0);
+  CHECK_THAT(ErrorText([&] { Loader(dataset, OptionsOn(3)); }, ErrorCode::kUnsupported),
+             Catch::Matchers::ContainsSubstring("sees 3"));
+}
+
+TEST_CASE("Loaders on several GPUs play at once, whatever the thread's GPU is") {
+  cuda_double::Reset(2);
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
+  const std::vector<PlayedBatch> expected = OnTheHost(dataset, OptionsOn(0), 1);
+  for (const int device : {0, 1}) {
+    REQUIRE(cudaSetDevice(device) == cudaSuccess);
+    Loader first(dataset, OptionsOn(0)), second(dataset, OptionsOn(1));
+    bool second_plays = false;
+    std::thread other([&] { second_plays = Plays(second, 1, expected); });
+    CHECK(Plays(first, 1, expected));
+    other.join();
+    CHECK(second_plays);
+    int now = -1;
+    CHECK(cudaGetDevice(&now) == cudaSuccess);
+    CHECK(now == device);
+  }
+  CHECK(cuda_double::Alive() == 0);
+}
+
+TEST_CASE("Page-locked batches on the host need a card, and take nothing of it but that") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  LoaderOptions options = OptionsFor(10, 2);
+  const std::vector<PlayedBatch> expected = OnTheHost(dataset, options, 0);
+  options.pinned = true;
+  {
+    Loader loader(dataset, options);
+    CHECK(PlayBatches(loader, 0) == expected);
+    CHECK(cuda_double::Alive() == 4);  // places of the ring
+  }
+  CHECK(cuda_double::Alive() == 0);
+}
+
+namespace {
+
+// Has each `step`th of the calls fail that a loader makes from its beginning to its end.
+void FailCalls(long step) {
+  cuda_double::Reset(2);
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
+  LoaderOptions options = OptionsOn(1);
+  options.transform = {Normalize{{0.5F}, {0.25F}, FloatType::kBFloat16}};
+  const std::vector<PlayedBatch> expected = OnTheHost(dataset, options, 0);
+  const auto play = [&] {
+    Loader loader(dataset, options);
+    const bool same = Plays(loader, 0, expected);
+    CHECK(same);
+  };
+  cuda_double::FailAfter(-1, cudaSuccess);
+  play();
+  const long calls = cuda_double::Calls();
+  long tried = 0, reported = 0;
+  for (long call = 0; call < calls; call += step) {
+    CAPTURE(call, calls);
+    for (const bool from_there_on : {false, true}) {
+      cuda_double::FailAfter(call, cudaErrorIllegalAddress, from_there_on);
+      ++tried;
+      try {
+        play();
+      } catch (const Error& error) {
+        const std::string text = error.what();
+        CHECK_THAT(text, Catch::Matchers::ContainsSubstring("illegal memory access"));
+        ++reported;
+      }
+      cuda_double::FailNoMore();
+      REQUIRE(cuda_double::Alive() == 0);
+      cudaGetLastError();
+    }
+  }
+  CHECK(reported > tried / 4);
+  play();
+}
+
+}  // namespace
+
+TEST_CASE("Whichever call of CUDA fails, a loader says so or goes on, and leaves nothing there") {
+  FailCalls(19);
+}
+
+TEST_CASE("Every single call of CUDA may fail", "[slow]") {
+  FailCalls(1);
+}
+
+TEST_CASE("An error of the loader's is none that the trainer's next look at CUDA finds") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
+  for (long call = 0; call < 30; ++call) {
+    cuda_double::FailAfter(call, cudaErrorMemoryAllocation);
+    try {
+      const Loader loader(dataset, OptionsOn(0));
+    } catch (const Error&) {
+    }
+    CAPTURE(call);
+    REQUIRE(cudaPeekAtLastError() == cudaSuccess);
+  }
+}
+
+TEST_CASE("The driver may be gone before a loader is, as when a program ends") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 100)),
+                               OptionsOn(0));
+  std::optional<Batch> kept;
+  for (const Batch& batch : loader->Epoch(0)) {
+    batch.WaitOn(OnStream(nullptr));
+    kept = batch;
+    if (batch.index() == 2) break;
+  }
+  cuda_double::FailAfter(0, cudaErrorCudartUnloading, true);
+  loader.reset();
+  kept.reset();
+  cuda_double::FailNoMore();
+  CHECK(cuda_double::Alive() == 0);
+}
+
+TEST_CASE("The default stream is not waited on while a stream that it waits for is captured") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsOn(0));
+  cudaStream_t stream = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamDefault) == cudaSuccess);
+  EpochIterator it = loader.Epoch(0).begin();
+  it->WaitOn(OnStream(nullptr));
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  CHECK_THAT(ErrorText([&] { it->WaitOn(OnStream(nullptr)); }, ErrorCode::kState),
+             Catch::Matchers::ContainsSubstring("captured"));
+  ++it;  // drops the first batch, whose place comes back behind the capture
+  ++it;
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  for (int i = 0; i < 6; ++i) {
+    it->WaitOn(OnStream(nullptr));
+    ++it;
+  }
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+TEST_CASE("Captures refuse what a loader would do without its care") {
+  // Of the double, which would prove nothing else.
+  cuda_double::Reset();
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  void* memory = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking) == cudaSuccess);
+  for (const cudaStreamCaptureMode mode :
+       {cudaStreamCaptureModeGlobal, cudaStreamCaptureModeThreadLocal}) {
+    REQUIRE(cudaStreamBeginCapture(stream, mode) == cudaSuccess);
+    std::thread other([&] {
+      const bool refused = mode == cudaStreamCaptureModeGlobal;
+      if (cudaMalloc(&memory, 16) == cudaSuccess) cudaFree(memory);
+      CHECK((cudaPeekAtLastError() == cudaErrorStreamCaptureUnsupported) == refused);
+    });
+    other.join();
+    const cudaError_t end = cudaStreamEndCapture(stream, &graph);
+    CHECK((end == cudaErrorStreamCaptureInvalidated) == (mode == cudaStreamCaptureModeGlobal));
+    if (end == cudaSuccess) CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  }
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+}

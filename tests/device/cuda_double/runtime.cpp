@@ -1,0 +1,326 @@
+// The calls: simulated devices (reader/device/simulated_device.h) do the work; what CUDA's rules
+// say of threads, contexts, captures and errors is here and in world.cpp.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "reader/device/convert.h"
+#include "tests/device/cuda_double/world.h"
+
+using namespace cuda_double;
+using sluice::SimulatedDevice;
+
+namespace {
+
+// Work for a stream: done by it, or noted down for a graph (of which nobody asks what is in it).
+template <class Action>
+cudaError_t Give(cudaStream_t stream, Action action) {
+  return Call(Kind::kUses, [&] {
+    const Target target = TargetOf(stream);
+    if (target.invalid) return cudaErrorStreamCaptureInvalidated;
+    return target.capturing ? cudaSuccess : action(target);
+  });
+}
+
+// Of the driver: 0 when it is done.
+int Retain(CUctx_st** context, int device) {
+  const std::lock_guard lock(world.mutex);
+  if (device < 0 || static_cast<std::size_t>(device) >= world.devices.size()) return 1;
+  world.used.insert(device);
+  ++world.retained;
+  *context = &world.contexts[static_cast<std::size_t>(device)];
+  return 0;
+}
+int Release(int) {
+  const std::lock_guard lock(world.mutex);
+  --world.retained;
+  return 0;
+}
+int Push(CUctx_st* context) {
+  Mine().pushed.push_back(context->device);
+  return 0;
+}
+int Pop(CUctx_st** context) {
+  const std::lock_guard lock(world.mutex);
+  *context = &world.contexts[static_cast<std::size_t>(Mine().pushed.back())];
+  Mine().pushed.pop_back();
+  return 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+cudaError_t cudaGetLastError() {
+  return std::exchange(Mine().last_error, cudaSuccess);
+}
+cudaError_t cudaPeekAtLastError() {
+  return Mine().last_error;
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  switch (error) {
+    case cudaErrorMemoryAllocation: return "out of memory";
+    case cudaErrorNoDevice: return "no CUDA-capable device is detected";
+    case cudaErrorIllegalAddress: return "an illegal memory access was encountered";
+    default: return "some other error";
+  }
+}
+
+cudaError_t cudaGetDeviceCount(int* count) {
+  return Call(Kind::kPlain, [&] {
+    const std::lock_guard lock(world.mutex);
+    *count = static_cast<int>(world.devices.size());
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaGetDevice(int* device) {
+  return Call(Kind::kPlain, [&] {
+    *device = CurrentDevice();
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaSetDevice(int device) {
+  return Call(Kind::kPlain, [&] {
+    const std::lock_guard lock(world.mutex);
+    if (device < 0 || static_cast<std::size_t>(device) >= world.devices.size())
+      return cudaErrorInvalidDevice;
+    ThreadState& mine = Mine();
+    (mine.pushed.empty() ? mine.device : mine.pushed.back()) = device;
+    world.used.insert(device);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaDeviceSynchronize() {
+  return Call(Kind::kWaits, [] {
+    std::vector<std::pair<SimulatedDevice*, void*>> streams;
+    {
+      const std::lock_guard lock(world.mutex);
+      for (const auto& [handle, owned] : world.streams) {
+        streams.emplace_back(world.devices[static_cast<std::size_t>(owned.device)].get(),
+                             const_cast<void*>(handle));
+      }
+      for (const auto& [device, handle] : world.default_streams)
+        streams.emplace_back(world.devices[static_cast<std::size_t>(device)].get(), handle);
+    }
+    for (const auto& [device, handle] : streams)
+      device->Drain(handle);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function, unsigned,
+                                             unsigned long long, cudaDriverEntryPointQueryResult*) {
+  return Call(Kind::kPlain, [&] {
+    const std::map<std::string, void*> known = {
+        {"cuCtxPushCurrent", reinterpret_cast<void*>(&Push)},
+        {"cuCtxPopCurrent", reinterpret_cast<void*>(&Pop)},
+        {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(&Retain)},
+        {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(&Release)}};
+    const auto found = known.find(symbol);
+    *function = found != known.end() ? found->second : nullptr;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
+  return Call(Kind::kUnsafe, [&] {
+    *memory = DeviceOf(CurrentDevice()).AllocatePinned(bytes);
+    Own(world.memory, *memory, flags);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaFreeHost(void* memory) {
+  return Call(Kind::kFrees, [&] {
+    DeviceOf(Disown(world.memory, memory)).FreePinned(static_cast<std::byte*>(memory));
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  return Call(Kind::kUnsafe, [&] {
+    *memory = DeviceOf(CurrentDevice()).AllocateDevice(bytes);
+    Own(world.memory, *memory, 0);
+    return cudaSuccess;
+  });
+}
+// Unlike a card's, at once, though streams may be working on it.
+cudaError_t cudaFree(void* memory) {
+  return Call(Kind::kFrees, [&] {
+    DeviceOf(Disown(world.memory, memory)).FreeDevice(static_cast<std::byte*>(memory));
+    return cudaSuccess;
+  });
+}
+// Unlike a card's, what is copied to a GPU must come out of page-locked memory.
+cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+                            cudaStream_t stream) {
+  return Give(stream, [&](const Target& target) {
+    if (kind == cudaMemcpyHostToDevice) {
+      target.device().Copy(target.handle, static_cast<std::byte*>(to),
+                           static_cast<const std::byte*>(from), bytes);
+    } else {
+      target.device().Run(target.handle, [=] { std::memcpy(to, from, bytes); });
+    }
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
+  const cudaError_t result = cudaMemcpyAsync(to, from, bytes, kind, nullptr);
+  return result == cudaSuccess ? cudaStreamSynchronize(nullptr) : result;
+}
+cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStream_t stream) {
+  return Give(stream, [&](const Target& target) {
+    target.device().Run(target.handle, [=] { std::memset(memory, value, bytes); });
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return Call(Kind::kUnsafe, [&] {
+    *stream = static_cast<cudaStream_t>(DeviceOf(CurrentDevice()).NewStream());
+    Own(world.streams, *stream, flags);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  return Call(Kind::kFrees, [&] {
+    DeviceOf(Disown(world.streams, stream)).FreeStream(stream);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  return Call(Kind::kWaits, [&] {
+    const Target target = TargetOf(stream);
+    if (target.capturing) return Invalidate(stream, cudaErrorStreamCaptureUnsupported);
+    target.device().Drain(target.handle);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return Call(Kind::kUses, [&] {
+    const Target target = TargetOf(stream);
+    const Owned owned = OwnedOf(world.events, event);
+    if (target.capturing != owned.captured) {
+      if (target.capturing) return Invalidate(stream, cudaErrorStreamCaptureIsolation);
+      return cudaErrorCapturedEvent;  // on a card the stream would join the capture
+    }
+    if (target.capturing) return cudaSuccess;
+    target.device().Wait(target.handle, event);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
+  return Call(Kind::kUnsafe, [&] {
+    *event = static_cast<cudaEvent_t>(DeviceOf(CurrentDevice()).NewEvent());
+    Own(world.events, *event, flags);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  return Call(Kind::kFrees, [&] {
+    DeviceOf(Disown(world.events, event)).FreeEvent(event);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return Call(Kind::kUses, [&] {
+    const Target target = TargetOf(stream);
+    if (OwnedOf(world.events, event).device != target.owned.device)
+      return cudaErrorInvalidResourceHandle;
+    {
+      const std::lock_guard lock(world.mutex);
+      world.events.at(event).captured = target.capturing;
+    }
+    if (!target.capturing) target.device().Record(event, target.handle);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  return Call(Kind::kWaits, [&] {
+    const Owned owned = OwnedOf(world.events, event);
+    if (owned.captured) return cudaErrorCapturedEvent;
+    DeviceOf(owned.device).Synchronize(event);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
+  return Call(Kind::kUses, [&] {
+    const Owned owned = OwnedOf(world.events, begin);
+    *milliseconds = static_cast<float>(1e3 * DeviceOf(owned.device).SecondsBetween(begin, end));
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaThreadExchangeStreamCaptureMode(cudaStreamCaptureMode* mode) {
+  return Call(Kind::kUses, [&] {
+    std::swap(*mode, Mine().mode);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status) {
+  return Call(Kind::kUses, [&] {
+    const Target target = TargetOf(stream);
+    *status = target.invalid     ? cudaStreamCaptureStatusInvalidated
+              : target.capturing ? cudaStreamCaptureStatusActive
+                                 : cudaStreamCaptureStatusNone;
+    if (stream != nullptr) return cudaSuccess;
+    const std::lock_guard lock(world.mutex);
+    const bool implied =
+        std::any_of(world.captures.begin(), world.captures.end(), [](const auto& capture) {
+          return world.streams.at(capture.first).flags != cudaStreamNonBlocking;
+        });
+    return implied ? cudaErrorStreamCaptureImplicit : cudaSuccess;
+  });
+}
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
+  return Call(Kind::kUses, [&] {
+    const std::lock_guard lock(world.mutex);
+    if (stream == nullptr) return cudaErrorStreamCaptureUnsupported;
+    world.captures[stream] = {std::this_thread::get_id(), mode, false};
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  return Call(Kind::kUses, [&] {
+    *graph = nullptr;
+    const std::lock_guard lock(world.mutex);
+    const auto capture = world.captures.find(stream);
+    if (capture == world.captures.end()) return cudaErrorStreamCaptureUnmatched;
+    if (capture->second.mode != cudaStreamCaptureModeRelaxed &&
+        capture->second.thread != std::this_thread::get_id()) {
+      return cudaErrorStreamCaptureWrongThread;
+    }
+    const bool invalid = capture->second.invalid;
+    world.captures.erase(capture);
+    if (invalid) return cudaErrorStreamCaptureInvalidated;
+    *graph = new CUgraph_st();
+    ++world.graphs;
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  return Call(Kind::kPlain, [&] {
+    const std::lock_guard lock(world.mutex);
+    --world.graphs;
+    delete graph;
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
+  return Call(Kind::kUnsafe, [&] {
+    attributes->maxThreadsPerBlock = 1024;
+    return cudaSuccess;
+  });
+}
+// Of kernels that take what reader/device/convert.cu's do.
+cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
+                             std::size_t, cudaStream_t stream) {
+  return Give(stream, [&](const Target& target) {
+    if (target.owned.device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
+    if (grid.x == 0 || grid.x > 0x7FFFFFFF || block.x == 0 || block.x > 1024)
+      return cudaErrorInvalidConfiguration;
+    const auto function = reinterpret_cast<void (*)(sluice::Conversion)>(const_cast<void*>(kernel));
+    const sluice::Conversion job = *static_cast<const sluice::Conversion*>(arguments[0]);
+    target.device().Run(target.handle, [=] { RunGrid(grid.x, block.x, [=] { function(job); }); });
+    return cudaSuccess;
+  });
+}
+}  // extern "C"

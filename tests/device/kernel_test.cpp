@@ -1,0 +1,69 @@
+// The kernels of reader/device/convert.cu as they stand, on the processor: which block and thread
+// does what, and what they share.
+#include "reader/device/convert_kernel.h"
+#include "tests/device/change_case.h"
+#include "tests/device/cuda_double/cuda_double.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+template <class Number>
+void CheckKernel(const Ops& ops, const Shape& shape, std::size_t samples = 3) {
+  for (const bool planar : {false, true}) {
+    CAPTURE(ops.size(), shape.width, shape.height, shape.channels, planar, sizeof(Number));
+    const ChangeCase<Number> batch(ops, shape, planar, samples);
+    REQUIRE(StartConvertKernel(batch.job, nullptr) == cudaSuccess);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+    batch.Check();
+  }
+}
+
+void CheckKernels(const Ops& ops, const Shape& shape) {
+  CheckKernel<std::uint8_t>(ops, shape);
+  CheckKernel<std::uint16_t>(ops, shape);
+  CheckKernel<std::uint32_t>(ops, shape);
+}
+
+}  // namespace
+
+TEST_CASE("Kernels convert each number once, whatever the shape and the layout") {
+  cuda_double::Reset();
+  // Less than a block has threads, a few more, and rows that do not come out even; in fours or not.
+  for (const Shape& shape : {Shape{1, 1, 3},
+                             {2, 2, 3},
+                             {7, 5, 3},
+                             {16, 17, 3},
+                             {33, 31, 3},
+                             {1, 1, 1},
+                             {4, 4, 1},
+                             {33, 20, 1}}) {
+    CheckKernels({}, shape);
+  }
+}
+
+TEST_CASE("Kernels change pixels to the host's bytes, by one block a sample or several") {
+  cuda_double::Reset();
+  const Ops ops = {Rectangle(0, 0, 4, 2), Op(PixelOpKind::kInvert), Op(PixelOpKind::kHue, -0.2F)};
+  for (const Shape& shape : {Shape{5, 3, 3}, {5, 3, 1}, {16, 17, 3}, {53, 47, 3}})
+    CheckKernels(ops, shape);
+  CheckKernel<std::uint16_t>(ops, {100, 90, 3}, 2);  // in fours: two blocks each
+}
+
+TEST_CASE("Kernels find means of pictures smaller and larger than a block") {
+  cuda_double::Reset();
+  for (const Shape& shape : {Shape{5, 3, 3}, {5, 3, 1}, {53, 47, 3}, {64, 48, 3}})
+    CheckKernels(ManyOps(), shape);
+}
+
+TEST_CASE("Kernels go on through batches that have more pixels than a grid has threads", "[slow]") {
+  cuda_double::Reset();
+  CheckKernel<std::uint8_t>({}, {725, 725, 1}, 1);  // 2048 blocks of 256 threads are 524,288
+}
+
+TEST_CASE("A batch without pixels starts no kernel") {
+  cuda_double::Reset();
+  CHECK(StartConvertKernel(Conversion(), nullptr) == cudaSuccess);
+  CHECK(cuda_double::Calls() == 0);
+}
