@@ -13,8 +13,8 @@ constexpr unsigned kEntries = 128;
 
 class UringIo : public BlockIo {
  public:
-  // False: the kernel does not have it, a rule of the system forbids it, or it is too old for reads
-  // without a vector (before 5.6).
+  // False: the kernel does not have it, a rule of the system forbids it (some forbid making rings,
+  // others using them), or it is too old for reads without a vector (before 5.6).
   bool SetUp() noexcept {
     if (io_uring_queue_init(kEntries, &ring_, 0) != 0) return false;
     made_ = true;
@@ -22,7 +22,7 @@ class UringIo : public BlockIo {
     if (probe == nullptr) return false;
     const bool reads = io_uring_opcode_supported(probe, IORING_OP_READ) != 0;
     io_uring_free_probe(probe);
-    return reads;
+    return reads && TryOut();
   }
   ~UringIo() override {
     if (made_) io_uring_queue_exit(&ring_);
@@ -65,6 +65,23 @@ class UringIo : public BlockIo {
   }
 
  private:
+  // Whether what is submitted comes back.
+  bool TryOut() noexcept {
+    io_uring_prep_nop(io_uring_get_sqe(&ring_));
+    int result = 0;
+    do {
+      result = io_uring_submit(&ring_);
+    } while (result == -EINTR || result == -EAGAIN);
+    if (result != 1) return false;
+    io_uring_cqe* event = nullptr;
+    do {
+      result = io_uring_wait_cqe(&ring_, &event);
+    } while (result == -EINTR || result == -EAGAIN);
+    if (result != 0) return false;
+    io_uring_cqe_seen(&ring_, event);
+    return true;
+  }
+
   // The kernel may be short of memory or its queue of results full for a moment.
   void Push() noexcept {
     while (io_uring_sq_ready(&ring_) > 0) {

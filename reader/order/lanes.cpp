@@ -147,13 +147,28 @@ void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
   }
 }
 
-void LaneOrder::Announce(std::uint64_t l, std::vector<std::uint64_t>& opened) {
+void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::uint64_t>& opened) {
   Lane& lane = lanes_[l];
   if (lane.announced == lane.window) return;
   lane.announced = lane.window;
+  const std::uint64_t begin = FirstPlace(l, lane.window);
   const std::uint64_t end = FirstPlace(l, lane.window + 1);
-  for (std::uint64_t place = FirstPlace(l, lane.window); place < end; ++place)
-    opened.push_back(BlockAt(l, place));
+  if (place == 0) {
+    for (std::uint64_t p = begin; p < end; ++p)
+      opened.push_back(BlockAt(l, p));
+    return;
+  }
+  for (std::uint64_t p = begin; p < end; ++p)
+    left_[BlockAt(l, p)] = 0;
+  for (; place < lane.count; ++place) {
+    const std::uint64_t block = BlockAt(l, PlaceOf(lane, lane.first + lane.mix(place)));
+    if (++left_[block] == 1) opened.push_back(block);
+  }
+}
+
+std::uint64_t LaneOrder::SamplesIn(std::uint64_t block) const noexcept {
+  const auto left = left_.find(block);
+  return left != left_.end() ? left->second : shape_.SamplesIn(block);
 }
 
 SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened) {
@@ -168,11 +183,12 @@ SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& open
   }
   EnterWindow(l, sample);
   const Lane& lane = lanes_[l];
-  if (lane.first < body_per_lane_) sample = lane.first + lane.mix(sample - lane.first);
+  const std::uint64_t in_window = sample - lane.first;
+  if (lane.first < body_per_lane_) sample = lane.first + lane.mix(in_window);
   const std::uint64_t place = PlaceOf(lane, sample);
   const std::uint64_t block = BlockAt(l, place);
   if (in_body) {
-    Announce(l, opened);
+    Announce(l, in_window, opened);
   } else if (lane.announced != lane.window && tail_opened_.insert(block).second) {
     opened.push_back(block);
   }

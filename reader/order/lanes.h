@@ -10,13 +10,16 @@
 // the k-th sample of a lane is found by arithmetic and a binary search over the lane's short
 // blocks: memory and set-up are O(shards), and any position is reached in O(log shards).
 //
-// Where blocks are of several sizes (a merge, or a list of samples), that would leave lanes of very
-// different length, and a long tail, of which every rank reads most blocks. There the i-th block
-// goes to the lane that has the fewest samples so far, so that lanes differ by less than a block;
-// memory and set-up are O(blocks).
+// Where blocks are of several sizes (a merge, or a list of samples), or more than one in eight is
+// short (shards of few blocks), that would leave lanes of very different length, and a long tail,
+// of which every rank reads most blocks. There the i-th block goes to the lane that has the fewest
+// samples so far, so that lanes differ by less than a block; memory and set-up are O(blocks).
+//
+// ../ORDER.md says it all, so that others can play the same order.
 #pragma once
 
 #include <cstdint>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -38,9 +41,14 @@ class LaneOrder {
 
   // The sample at a position of the epoch. Cheap when positions are asked for in order: each lane
   // keeps the permutation of the window it is in. `opened` gets the blocks (by number in the
-  // dataset) of each window that is entered by this call; in the tail, where whoever asks may have
-  // read few of them, the one block of the sample.
+  // dataset) of each window that is entered by this call, but for those of which no sample comes
+  // from there on; in the tail, where whoever asks may have read few of them, the one block of the
+  // sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
+
+  // How many samples of a block come in the epoch; of one in a window that At() entered in the
+  // middle, where an epoch was gone on with, those that come from there on.
+  std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
   std::uint64_t body() const noexcept { return body_per_lane_ * lanes_.size(); }
 
@@ -79,7 +87,8 @@ class LaneOrder {
   std::uint64_t PlaceOf(const Lane& lane, std::uint64_t sample) const noexcept;
   // Makes the window that holds the lane's sample the open one.
   void EnterWindow(std::uint64_t lane, std::uint64_t sample);
-  void Announce(std::uint64_t lane, std::vector<std::uint64_t>& opened);
+  // `place`: how many samples of the window come before.
+  void Announce(std::uint64_t lane, std::uint64_t place, std::vector<std::uint64_t>& opened);
   std::uint64_t FirstPlace(std::uint64_t lane, std::uint64_t window) const noexcept;
   std::uint64_t BlockAt(std::uint64_t lane, std::uint64_t place) const noexcept {
     const std::vector<DealtBlock>& dealt = lanes_[lane].dealt;
@@ -95,6 +104,7 @@ class LaneOrder {
   Permutation tail_;
   std::vector<std::uint64_t> tail_start_;  // of each lane's share, within the tail
   std::unordered_set<std::uint64_t> tail_opened_;
+  std::unordered_map<std::uint64_t, std::uint64_t> left_;  // of SamplesIn(): block -> samples
 };
 
 }  // namespace sluice

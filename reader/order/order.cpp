@@ -106,14 +106,20 @@ std::uint64_t EpochOrder::BlockOf(const SampleRef& ref) const noexcept {
 }
 
 std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
-  const std::uint64_t count = whole_.SamplesIn(block);
-  const auto* const list = std::get_if<ListPart>(&part_);
-  if (list == nullptr) return count;
-  if (shuffle_ != Shuffle::kQuasiRandom) return 0;
-  const std::uint64_t first = whole_.Row(block, 0).index;
-  const auto begin = std::lower_bound(list->samples.begin(), list->samples.end(), first);
-  const auto end = std::lower_bound(begin, list->samples.end(), first + count);
-  return static_cast<std::uint64_t>(end - begin);
+  if (shuffle_ != Shuffle::kQuasiRandom)
+    return std::holds_alternative<ListPart>(part_) ? 0 : whole_.SamplesIn(block);
+  const SampleRef first = whole_.Row(block, 0);
+  if (const auto* const list = std::get_if<ListPart>(&part_)) {
+    const auto at = std::lower_bound(list->samples.begin(), list->samples.end(), first.index);
+    const auto index = static_cast<std::uint64_t>(at - list->samples.begin());
+    return lanes_->SamplesIn(shape_.Sample(index).shard);
+  }
+  if (const auto* const part = std::get_if<ShardPart>(&part_)) {
+    const auto at = std::lower_bound(part->shards.begin(), part->shards.end(), first.shard);
+    const auto shard = static_cast<std::size_t>(at - part->shards.begin());
+    return lanes_->SamplesIn(shape_.first_block(shard) + first.block);
+  }
+  return lanes_->SamplesIn(block);
 }
 
 SampleRef EpochOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened) {

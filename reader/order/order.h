@@ -45,8 +45,9 @@ class EpochOrder {
   // reading ahead. Positions asked for in order are cheap.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
 
-  // How many positions of the epoch lie in a block, by number in the dataset; 0 where that is not
-  // known (a list that is not played in quasi-random order).
+  // How many positions of the epoch lie in a block, by number in the dataset, once At() has put it
+  // into `opened`: those that are still to come, where an epoch is gone on with. 0 where that is
+  // not known (a list that is not played in quasi-random order).
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "format/random.h"
 #include "reader/order/permutation.h"
@@ -91,7 +92,10 @@ std::uint64_t CountOf(const SampleDraw& draw) noexcept {
   if (const auto* fixed = std::get_if<FixedDraw>(&draw)) return fixed->samples.size();
   if (const auto* weighted = std::get_if<WeightedDraw>(&draw)) return weighted->count;
   const auto* balanced = std::get_if<BalancedDraw>(&draw);
-  return balanced->classes.size() * balanced->per_class;
+  const std::uint64_t classes = balanced->classes.size();
+  constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
+  if (classes > 0 && balanced->per_class > kMost / classes) return kMost;
+  return classes * balanced->per_class;
 }
 
 std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch) {

@@ -30,7 +30,7 @@ struct BalancedDraw {
 
 using SampleDraw = std::variant<FixedDraw, WeightedDraw, BalancedDraw>;
 
-// Samples in an epoch.
+// Samples in an epoch; where that is no number of 64 bits, the largest.
 std::uint64_t CountOf(const SampleDraw& draw) noexcept;
 
 // The samples of an epoch: those of a FixedDraw as they were given, others in ascending order.

@@ -19,7 +19,7 @@ class DatasetShape {
   struct Shard {
     std::uint64_t samples = 0;
     std::uint64_t blocks = 0;
-    std::uint32_t block_samples = 0;  // in every block but the last
+    std::uint64_t block_samples = 0;  // in every block but the last
     std::uint64_t bytes = 0;
   };
 
@@ -28,11 +28,11 @@ class DatasetShape {
   std::uint64_t samples() const noexcept { return first_sample_.back(); }
   std::uint64_t blocks() const noexcept { return first_block_.back(); }
   std::uint64_t bytes() const noexcept { return bytes_; }
-  std::uint32_t max_block_samples() const noexcept { return max_block_samples_; }
+  std::uint64_t max_block_samples() const noexcept { return max_block_samples_; }
   const std::vector<Shard>& shards() const noexcept { return shards_; }
   std::uint64_t first_block(std::size_t shard) const noexcept { return first_block_[shard]; }
-  // Whether blocks have one number of samples, but for the last of each shard: so one conversion
-  // makes them.
+  // Whether blocks have one number of samples, but for at most one in eight, which is the last of
+  // its shard and shorter: so one conversion makes them.
   bool even() const noexcept { return even_; }
 
   // O(log shards), as is the next one.
@@ -46,7 +46,7 @@ class DatasetShape {
   std::vector<std::uint64_t> first_sample_;  // one more than shards: the last is the total
   std::vector<std::uint64_t> first_block_;
   std::uint64_t bytes_ = 0;
-  std::uint32_t max_block_samples_ = 0;
+  std::uint64_t max_block_samples_ = 0;
   bool even_ = true;
 };
 

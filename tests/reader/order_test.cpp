@@ -232,6 +232,45 @@ TEST_CASE("Blocks are announced before they are needed, each once in the body") 
   }
 }
 
+TEST_CASE(
+    "An epoch that is gone on with announces what is left, and how many samples each block has") {
+  std::vector<DatasetShape> shapes = Shapes();
+  std::vector<OrderPart> parts(shapes.size());
+  shapes.push_back(Uneven());
+  parts.emplace_back(ShardPart{{1, 4, 5, 17, 30, 31, 58}});
+  shapes.push_back(Equal(5, 1003, 8));
+  ListPart list;
+  for (std::uint64_t i = 0; i < 2000; ++i)
+    list.samples.push_back(i * i % 5003);
+  parts.emplace_back(list);
+  for (std::size_t s = 0; s < shapes.size(); ++s) {
+    const OrderOptions options{Shuffle::kQuasiRandom, 5, 6, 0, 6 * 40};
+    std::uint64_t count = shapes[s].samples();
+    if (std::holds_alternative<ListPart>(parts[s])) count = 2000;
+    if (std::holds_alternative<ShardPart>(parts[s])) {
+      count = 0;
+      for (const std::uint32_t shard : std::get<ShardPart>(parts[s]).shards)
+        count += shapes[s].shards()[shard].samples;
+    }
+    // Where there are fewer blocks than lanes, all is tail.
+    const std::uint64_t last = shapes[s].blocks() < 12 ? 1 : count / 2;
+    for (std::uint64_t begin = 0; begin < last; begin += 1 + count / 23) {
+      EpochOrder order(shapes[s], options, 1, parts[s]);
+      std::vector<std::uint64_t> opened;
+      std::map<std::uint64_t, std::uint64_t> left;
+      for (std::uint64_t p = begin; p < count; ++p) {
+        opened.clear();
+        const SampleRef ref = order.At(p, opened);
+        for (const std::uint64_t block : opened)
+          REQUIRE(left.emplace(block, order.SamplesIn(block)).second);
+        REQUIRE(left[shapes[s].first_block(ref.shard) + ref.block]-- > 0);
+      }
+      for (const auto& [block, samples] : left)
+        REQUIRE(samples == 0);
+    }
+  }
+}
+
 TEST_CASE("A batch of a class-sorted dataset shows as many classes as was simulated") {
   // 1,281,167 samples in 1000 sorted classes, blocks of 8: independent draws show 641 distinct
   // classes in a batch of 1024; 192 lanes with windows of 4 blocks 472, by an independent

@@ -217,6 +217,10 @@ TEST_CASE("Lists that make no sense, or belong to another dataset, are refused")
                                     std::numeric_limits<std::uint64_t>::max()}) {
     refused(SampleList::Weighted(std::vector(100, 1.0), count, true), "2^40");
   }
+  // Ten classes, and numbers whose tenfold is 4 and 0 where 64 bits are all there is.
+  for (const std::uint64_t count :
+       {std::uint64_t{1} << 40, UINT64_MAX / 10 + 1, UINT64_MAX / 2 + 1})
+    refused(SampleList::ClassBalanced(dataset, count), "2^40");
   refused(SampleList::Weighted(std::vector(99, 1.0), 5, true), "99 samples");
   const auto nonsense = [](const std::vector<double>& weights, std::uint64_t count, bool again) {
     ErrorText([&] { SampleList::Weighted(weights, count, again); }, ErrorCode::kInvalidArgument);

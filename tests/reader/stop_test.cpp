@@ -5,10 +5,10 @@
 
 #include <sched.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "reader/pipeline/loader_state.h"
+#include "tests/reader/in_child.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -16,29 +16,6 @@ using namespace sluice;
 using namespace sluice::test;
 
 namespace {
-
-#if defined(__SANITIZE_THREAD__)
-constexpr bool kForks = false;  // it ends a process that forks after threads
-#else
-constexpr bool kForks = true;
-#endif
-
-// What a child process that runs the action exits with: 0 where it returned true.
-int InChild(const std::function<bool()>& action) {
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    bool good = false;
-    try {
-      good = action();
-    } catch (...) {
-    }
-    _exit(good ? 0 : 1);
-  }
-  int status = 0;
-  REQUIRE(waitpid(child, &status, 0) == child);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 256 + WTERMSIG(status);
-}
 
 // Copies of one picture whose file is so large that threads take them one by one.
 std::filesystem::path WriteLargePictures(const TemporaryFolder& folder, int count) {

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Prints order_by_document.inc: epochs as reader/ORDER.md says, without any of the project's code.
+
+    tests/reader/order_by_document.py > tests/reader/order_by_document.inc
+
+Only the standard library is needed.
+"""
+
+M32, M64 = (1 << 32) - 1, (1 << 64) - 1
+BLOCK_ORDER, WINDOW_ORDER, TAIL_ORDER, SAMPLE_ORDER = 2, 3, 4, 5
+PERMUTATION, SHARD_DEAL, SAMPLE_DRAW = 7, 8, 9
+
+
+def philox(key, counter):
+    k0, k1 = key & M32, key >> 32
+    for _ in range(10):
+        p0, p1 = 0xD2511F53 * counter[0], 0xCD9E8D57 * counter[2]
+        counter = ((p1 >> 32) ^ counter[1] ^ k0, p1 & M32, (p0 >> 32) ^ counter[3] ^ k1, p0 & M32)
+        k0, k1 = (k0 + 0x9E3779B9) & M32, (k1 + 0xBB67AE85) & M32
+    return counter
+
+
+class Stream:
+    def __init__(self, key, purpose, a):
+        self.key, self.purpose, self.a, self.next, self.words = key, purpose, a, 0, []
+
+    def word(self):
+        if not self.words:
+            counter = (self.next, self.a & M32, self.a >> 32, self.purpose << 16)
+            self.words = list(philox(self.key, counter))
+            self.next += 1
+        return self.words.pop(0)
+
+    def number(self):
+        high = self.word()
+        return high << 32 | self.word()
+
+    def below(self, n):
+        while True:
+            product = self.number() * n
+            if product & M64 >= (1 << 64) % n:
+                return product >> 64
+
+
+def mix(x):
+    x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & M64
+    x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & M64
+    return x ^ (x >> 31)
+
+
+class Permutation:
+    def __init__(self, n, key):
+        self.n, stream = n, Stream(key, PERMUTATION, n)
+        self.table = list(range(n)) if n <= 65536 else None
+        if self.table is not None:
+            for i in range(n, 1, -1):
+                j = stream.below(i)
+                self.table[i - 1], self.table[j] = self.table[j], self.table[i - 1]
+            return
+        bits = (n - 1).bit_length()
+        self.low_bits = bits // 2
+        self.low, self.high = (1 << self.low_bits) - 1, (1 << (bits - self.low_bits)) - 1
+        self.keys = [stream.number() for _ in range(8)]
+
+    def __getitem__(self, i):
+        if self.table is not None:
+            return self.table[i]
+        while True:
+            low, high = i & self.low, i >> self.low_bits
+            for r in range(0, 8, 2):
+                high ^= mix((low + self.keys[r]) & M64) & self.high
+                low ^= mix((high + self.keys[r + 1]) & M64) & self.low
+            i = high << self.low_bits | low
+            if i < self.n:
+                return i
+
+
+class Shape:
+    """Shards of (samples, samples of a block, bytes)."""
+
+    def __init__(self, shards):
+        self.shards, self.blocks = shards, []  # of (first sample, samples)
+        first = 0
+        for samples, each, _ in shards:
+            for begin in range(0, samples, each):
+                self.blocks.append((first + begin, min(each, samples - begin)))
+            first += samples
+        self.samples = first
+        self.bytes = sum(shard[2] for shard in shards)
+
+    def in_turn(self):
+        short = sum(1 for samples, each, _ in self.shards if samples % each)
+        return len({shard[1] for shard in self.shards}) <= 1 and short <= len(self.blocks) // 8
+
+
+def window_blocks(shape, lanes, window_bytes, window_samples):
+    if window_samples:
+        mean = max(shape.samples // len(shape.blocks), 1)
+        return max(1, window_samples // (mean * lanes))
+    lane_bytes = max(shape.bytes // len(shape.blocks), 1) * lanes
+    if window_bytes:
+        return max(1, window_bytes // lane_bytes)
+    return max(2, -(-(64 << 20) // lane_bytes))
+
+
+def quasi_random(shape, seed, epoch, lane_count, window):
+    """The samples of an epoch, all of them."""
+    permuted = Permutation(len(shape.blocks), Stream(seed, BLOCK_ORDER, epoch).number())
+    blocks = [shape.blocks[permuted[i]] for i in range(len(shape.blocks))]
+    lanes = [[] for _ in range(lane_count)]
+    lengths = [0] * lane_count
+    for i, block in enumerate(blocks):
+        lane = i % lane_count if shape.in_turn() else lengths.index(min(lengths))
+        lanes[lane].append(block)
+        lengths[lane] += block[1]
+    body = min(lengths)
+    window_key = Stream(seed, WINDOW_ORDER, epoch).number()
+    sequences = []
+    for l, lane in enumerate(lanes):
+        sequence, begin, number = [], 0, 0
+        while begin < len(lane):
+            end = min(begin + (window if number else 1 + l * window // lane_count), len(lane))
+            samples = [first + k for first, count in lane[begin:end] for k in range(count)]
+            if len(sequence) < body:
+                key = Stream(window_key, WINDOW_ORDER, l << 40 | number).number()
+                order = Permutation(len(samples), key)
+                samples = [samples[order[i]] for i in range(len(samples))]
+            sequence += samples
+            begin, number = end, number + 1
+        sequences.append(sequence)
+    epoch_samples = [sequences[p % lane_count][p // lane_count] for p in range(body * lane_count)]
+    rest = [sample for sequence in sequences for sample in sequence[body:]]
+    tail = Permutation(len(rest), Stream(seed, TAIL_ORDER, epoch).number())
+    return epoch_samples + [rest[tail[i]] for i in range(len(rest))]
+
+
+def of_list(shape, listed, seed, epoch, lane_count, window):
+    """The same of a list of samples."""
+    listed = sorted(listed)
+    counts, at = [], 0
+    for first, count in shape.blocks:
+        begin = at
+        while at < len(listed) and listed[at] < first + count:
+            at += 1
+        if at > begin:
+            counts.append((at - begin, at - begin, 0))
+    return [listed[i] for i in quasi_random(Shape(counts), seed, epoch, lane_count, window)]
+
+
+def weighted(weights, count, replacement, seed, epoch):
+    stream, weights, drawn = Stream(seed, SAMPLE_DRAW, epoch), list(weights), []
+    for _ in range(count):
+        at, sample = stream.below(sum(weights)), 0
+        while at >= weights[sample]:
+            at -= weights[sample]
+            sample += 1
+        drawn.append(sample)
+        if not replacement:
+            weights[sample] = 0
+    return sorted(drawn)
+
+
+def balanced(classes, per_class, seed, epoch):
+    stream, drawn = Stream(seed, SAMPLE_DRAW, epoch), []
+    for members in classes:
+        drawn += members * (per_class // len(members))
+        chosen = Permutation(len(members), stream.number())
+        drawn += [members[chosen[i]] for i in range(per_class % len(members))]
+    return sorted(drawn)
+
+
+def deal_shards(shape, ranks, seed, epoch):
+    """The rank of each shard."""
+    order = Permutation(len(shape.shards), Stream(seed, SHARD_DEAL, epoch).number())
+    has, rank_of = [0] * ranks, [0] * len(shape.shards)
+    for i in range(len(shape.shards)):
+        rank = has.index(min(has))
+        rank_of[order[i]] = rank
+        has[rank] += shape.shards[order[i]][0]
+    return rank_of
+
+
+def digest(numbers):
+    """FNV-1a, by words of 64 bits."""
+    h = 14695981039346656037
+    for number in numbers:
+        h = ((h ^ number) * 1099511628211) & M64
+    return h
+
+
+def show(name, numbers):
+    first = ", ".join(str(n) for n in numbers[:4])
+    print(f'{{"{name}", {len(numbers)}, 0x{digest(numbers):016x}, {{{first}}}}},')
+
+
+# The shapes that the test has, too.
+EVEN = Shape([(1003, 8, 1003 * 1000)] * 5)
+WHOLE = Shape([(1024, 16, 1024 * 1000)] * 12)
+MANY = Shape([(1 + s * 37 % 90, 8, 2000 * (1 + s * 37 % 90)) for s in range(60)])
+MERGED = Shape([(1 + s * 37 % 90, 5 if s % 7 == 0 else 8, 500 * (1 + s * 37 % 90))
+                for s in range(60)])
+TINY = Shape([(7, 8, 7000)])
+LARGE = Shape([(300_007, 4, 300_007 * 100)])  # 75,002 blocks: more than a table has
+
+if __name__ == "__main__":
+    print("// Made by order_by_document.py: name, samples, digest, the first four of them.")
+    for name, shape in (("even", EVEN), ("whole", WHOLE), ("many", MANY), ("merged", MERGED),
+                        ("tiny", TINY)):
+        for lanes, window_bytes, window_samples in ((192, 0, 0), (12, 200_000, 0), (5, 0, 100),
+                                                    (1, 1, 0)):
+            window = window_blocks(shape, lanes, window_bytes, window_samples)
+            for seed, epoch in ((0, 0), (9, 2)):
+                show(f"{name} {lanes} {window_bytes} {window_samples} {seed} {epoch}",
+                     quasi_random(shape, seed, epoch, lanes, window))
+    show("large 24 0 9600 18446744073709551615 4294967296",
+         quasi_random(LARGE, M64, 1 << 32, 24, window_blocks(LARGE, 24, 0, 9600)))
+    for name, shape in (("even", EVEN), ("large", LARGE)):
+        permuted = Permutation(shape.samples, Stream(7, SAMPLE_ORDER, 3).number())
+        show(f"random {name}", [permuted[p] for p in range(shape.samples)])
+    listed = [i * i * 7 % EVEN.samples for i in range(900)]
+    show("list", of_list(EVEN, listed, 5, 1, 12, window_blocks(EVEN, 12, 200_000, 0)))
+    weights = [(i * 37 % 11) << 20 for i in range(500)]
+    show("weighted with", weighted(weights, 800, True, 3, 6))
+    show("weighted without", weighted(weights, 300, False, 3, 6))
+    classes = [list(range(5)), [5, 6], list(range(7, 107))]
+    show("balanced", balanced(classes, 12, 3, 6))
+    show("dealt", deal_shards(MERGED, 7, 3, 6))

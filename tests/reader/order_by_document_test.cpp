@@ -1,0 +1,131 @@
+// The order of version 1 is what reader/ORDER.md says, in which a script of its own has read it.
+#include <span>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "reader/order/deal.h"
+#include "reader/order/order.h"
+#include "reader/order/sample_draw.h"
+#include "tests/catch.h"
+
+using namespace sluice;
+
+namespace {
+
+struct Documented {
+  const char* name;
+  std::size_t samples;
+  std::uint64_t digest;  // FNV-1a, by words of 64 bits
+  std::vector<std::uint64_t> first;
+};
+
+const std::vector<Documented>& AllDocumented() {
+  static const std::vector<Documented> all = {
+#include "tests/reader/order_by_document.inc"
+  };
+  return all;
+}
+
+void RequireDocumented(const std::string& name, const std::vector<std::uint64_t>& samples) {
+  INFO(name);
+  std::uint64_t digest = 14695981039346656037U;
+  for (const std::uint64_t sample : samples)
+    digest = (digest ^ sample) * 1099511628211U;
+  for (const Documented& documented : AllDocumented()) {
+    if (documented.name != name) continue;
+    REQUIRE(samples.size() == documented.samples);
+    for (std::size_t i = 0; i < documented.first.size(); ++i)
+      CHECK(samples[i] == documented.first[i]);
+    CHECK(digest == documented.digest);
+    return;
+  }
+  FAIL("the script knows no such epoch");
+}
+
+DatasetShape::Shard DocumentedShard(std::uint64_t samples, std::uint32_t block_samples,
+                                    std::uint64_t bytes) {
+  return {samples, (samples + block_samples - 1) / block_samples, block_samples, bytes};
+}
+
+// The shapes that the script has, too.
+DatasetShape DocumentedShape(const std::string& name) {
+  std::vector<DatasetShape::Shard> shards;
+  if (name == "even") shards.resize(5, DocumentedShard(1003, 8, 1003 * 1000));
+  if (name == "whole") shards.resize(12, DocumentedShard(1024, 16, 1024 * 1000));
+  if (name == "tiny") shards = {DocumentedShard(7, 8, 7000)};
+  if (name == "large") shards = {DocumentedShard(300'007, 4, 300'007 * 100)};
+  for (std::uint64_t s = 0; s < 60 && (name == "many" || name == "merged"); ++s) {
+    const std::uint64_t samples = 1 + s * 37 % 90;
+    shards.push_back(name == "many" ? DocumentedShard(samples, 8, 2000 * samples)
+                                    : DocumentedShard(samples, s % 7 == 0 ? 5 : 8, 500 * samples));
+  }
+  return DatasetShape(shards);
+}
+
+std::vector<std::uint64_t> EpochOf(const DatasetShape& shape, const OrderOptions& options,
+                                   std::uint64_t epoch, OrderPart part = {}) {
+  const auto* const list = std::get_if<ListPart>(&part);
+  const std::uint64_t count = list != nullptr ? list->samples.size() : shape.samples();
+  EpochOrder order(shape, options, epoch, std::move(part));
+  std::vector<std::uint64_t> opened;
+  std::vector<std::uint64_t> samples;
+  for (std::uint64_t p = 0; p < count; ++p)
+    samples.push_back(order.At(p, opened).index);
+  return samples;
+}
+
+}  // namespace
+
+TEST_CASE("Quasi-random epochs are those of the document") {
+  std::size_t compared = 0;
+  for (const Documented& documented : AllDocumented()) {
+    std::istringstream words(documented.name);
+    std::string shape;
+    OrderOptions options;
+    std::uint64_t epoch = 0;
+    if (!(words >> shape >> options.lanes >> options.window_bytes >> options.window_samples >>
+          options.seed >> epoch)) {
+      continue;
+    }
+    RequireDocumented(documented.name, EpochOf(DocumentedShape(shape), options, epoch));
+    ++compared;
+  }
+  CHECK(compared == 41);
+}
+
+TEST_CASE("Random epochs, and those of lists, are those of the document") {
+  for (const std::string shape : {"even", "large"}) {
+    RequireDocumented("random " + shape, EpochOf(DocumentedShape(shape), {Shuffle::kRandom, 7}, 3));
+  }
+  const DatasetShape even = DocumentedShape("even");
+  ListPart list;
+  for (std::uint64_t i = 0; i < 900; ++i)
+    list.samples.push_back(i * i * 7 % even.samples());
+  RequireDocumented("list", EpochOf(even, {Shuffle::kQuasiRandom, 5, 12, 200'000}, 1, list));
+}
+
+TEST_CASE("What is drawn by weight and by class, and which rank gets which shard, is documented") {
+  WeightedDraw weighted{{}, 800, true};
+  for (std::uint64_t i = 0; i < 500; ++i)
+    weighted.weights.push_back((i * 37 % 11) << 20);
+  RequireDocumented("weighted with", Draw(weighted, 3, 6));
+  weighted.count = 300;
+  weighted.replacement = false;
+  RequireDocumented("weighted without", Draw(weighted, 3, 6));
+  BalancedDraw balanced{{{0, 1, 2, 3, 4}, {5, 6}, {}}, 12};
+  for (std::uint64_t i = 7; i < 107; ++i)
+    balanced.classes[2].push_back(i);
+  RequireDocumented("balanced", Draw(balanced, 3, 6));
+  const DatasetShape merged = DocumentedShape("merged");
+  std::vector<std::uint64_t> rank_of(merged.shards().size());
+  DealOptions options;
+  options.world_size = 7;
+  options.by_shards = true;
+  options.seed = 3;
+  for (options.rank = 0; options.rank < 7; ++options.rank) {
+    for (const std::uint32_t shard : Deal(merged, options).ShardsOf(6))
+      rank_of[shard] = options.rank;
+  }
+  RequireDocumented("dealt", rank_of);
+}
