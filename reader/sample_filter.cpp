@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 
 #include <sluice/error.h>
@@ -195,8 +196,12 @@ std::vector<std::uint64_t> KeptSamples(const Dataset& dataset, const SampleFilte
   const std::size_t wanted = options.threads != 0 ? options.threads : AvailableCpus();
   {
     std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < std::min(wanted, dataset.shards().size()); ++t)
-      threads.emplace_back([&filtering] { filtering.Work(); });
+    try {
+      for (std::size_t t = 1; t < std::min(wanted, dataset.shards().size()); ++t)
+        threads.emplace_back([&filtering] { filtering.Work(); });
+    } catch (const std::system_error&) {
+      // The system has no more of them to give; fewer do.
+    }
     filtering.Work();
   }
   return filtering.Result();

@@ -213,8 +213,10 @@ bool ShardStage::Adopt(std::uint32_t shard) {
     dataset_.ReadFrom(shard, path);
     staged_.fetch_add(1, std::memory_order_relaxed);
     return true;
-  } catch (const Error&) {
-    fs::remove(path, ignored);  // it is no copy of the shard, whatever happened to it
+  } catch (const Error& error) {
+    // It is no copy of the shard, whatever happened to it; or there is no descriptor or address
+    // left to map it by, which is no fault of the copy's.
+    if (error.code() != ErrorCode::kIo) fs::remove(path, ignored);
     return false;
   }
 }

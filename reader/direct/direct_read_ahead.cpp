@@ -100,15 +100,15 @@ void DirectReadAhead::Start(Pending& pending) {
     const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
     MakeRoom(bytes);
     pending.held->Give(files_.memory().Take(bytes), bytes, *pending.shard);
+    const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, pending.number);
+    pending.choice = kept ? &others_ : &choice_;
+    pending.table_first = !pending.choice->all_payloads;
+    StartRange(pending,
+               {0, pending.table_first ? HeldBlock::TableBytes(*pending.shard, pending.block)
+                                       : pending.held->bytes().size()});
   } catch (const std::exception&) {
-    pending.done = true;  // each of its samples will say so
-    return;
+    pending.failed = true;  // each of its samples will say so
   }
-  const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, pending.number);
-  pending.choice = kept ? &others_ : &choice_;
-  pending.table_first = !pending.choice->all_payloads;
-  StartRange(pending, {0, pending.table_first ? HeldBlock::TableBytes(*pending.shard, pending.block)
-                                              : pending.held->bytes().size()});
   GoOn(pending);
 }
 
@@ -126,9 +126,14 @@ void DirectReadAhead::StartRange(Pending& pending, ByteRange range) {
   read.bytes = range.bytes;
   read.offset = block_offset + range.offset;
   read.owner = &pending;
+  try {
+    io_->Submit(read);
+  } catch (...) {
+    pending.reads.pop_back();
+    throw;
+  }
   bytes_in_flight_ += range.bytes;
   ++reads_in_flight_;
-  io_->Submit(read);
 }
 
 // The table has come.
@@ -141,6 +146,8 @@ void DirectReadAhead::StartParts(Pending& pending) {
       StartRange(pending, range);
   } catch (const Error&) {
     return;  // each of its samples will say so
+  } catch (const std::bad_alloc&) {
+    pending.failed = true;
   }
 }
 
@@ -152,8 +159,12 @@ void DirectReadAhead::FinishRead() {
   bytes_read_ += read.done;
   const std::uint64_t block_offset = pending.shard->block_entry(pending.block).offset;
   const ByteRange range{static_cast<std::size_t>(read.offset - block_offset), read.bytes};
-  if (read.done < read.bytes)
-    DirectFiles::Salvage(*pending.file, block_offset, range, *pending.held);
+  try {
+    if (read.done < read.bytes)
+      DirectFiles::Salvage(*pending.file, block_offset, range, *pending.held);
+  } catch (const std::bad_alloc&) {
+    pending.failed = true;
+  }
   DirectFiles::LetGo(*pending.file, read.offset, read.bytes);
   pending.reads.remove_if([&read](const BlockRead& one) { return &one == &read; });
   GoOn(pending);
@@ -161,8 +172,11 @@ void DirectReadAhead::FinishRead() {
 
 void DirectReadAhead::GoOn(Pending& pending) {
   if (!pending.reads.empty()) return;
-  if (pending.table_first && !give_up_.load(std::memory_order_relaxed)) StartParts(pending);
+  const bool go_on = pending.table_first && !pending.failed;
+  if (go_on && !give_up_.load(std::memory_order_relaxed)) StartParts(pending);
   pending.done = pending.reads.empty();
+  // What has been read of it is not all; whoever needs the block reads it once more.
+  if (pending.done && pending.failed) pending.held->Forget();
 }
 
 void DirectReadAhead::Await(std::uint64_t count) {

@@ -61,6 +61,7 @@ class DirectReadAhead : public ReadAhead {
     const FieldChoice* choice = nullptr;  // what is wanted of it
     bool table_first = false;             // ... is not known yet
     std::list<BlockRead> reads;           // in flight
+    bool failed = false;                  // there was no memory to read all of it
     bool done = false;
   };
 

@@ -24,9 +24,14 @@ class HeldBlock {
     bytes_ = bytes;
     shard_ = &shard;
   }
+  // As if its shard could not be opened. Nothing is being read into it.
+  void Forget() noexcept {
+    memory_ = {};
+    bytes_ = 0;
+  }
   std::byte* data() noexcept { return memory_.data(); }
   Bytes bytes() const noexcept { return {memory_.data(), bytes_}; }
-  // False where its shard could not be opened.
+  // False where its shard could not be opened, or there was no memory to read it.
   bool read() const noexcept { return bytes_ > 0; }
   // What it was read from, if it was.
   const ShardFile& shard() const noexcept { return *shard_; }

@@ -30,8 +30,6 @@ BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
 }
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
-  if (!any_planned_) first_epoch_ = epoch;
-  any_planned_ = true;
   if (plan_ && epoch == plan_->epoch && batch == next_batch_) return;
   // An order that was left in the middle has announced blocks that may be gone by now.
   plan_.reset();
@@ -67,10 +65,6 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
     stages.push_back(views_[v].geometry.StageOf(epoch));
   }
   SetStages(slot, std::move(stages));
-  const bool first = epoch == first_epoch_;
-  slot.verify = options_.verify == Verify::kAlways || options_.verify == Verify::kAuto ||
-                (options_.verify == Verify::kFirstEpoch && first);
-  slot.verify_raw = slot.verify && (options_.verify != Verify::kAuto || first);
   opened_.clear();
   watch_.BeginBatch();
   FillRows(batch, slot);

@@ -55,9 +55,7 @@ class BatchPlanner {
   DirectReadAhead* direct_ = nullptr;  // `reading_`, where that is one
   Deal deal_;
   std::optional<EpochPlan> plan_;  // of the epoch planned last
-  std::uint64_t first_epoch_ = 0;  // the first that was planned
-  bool any_planned_ = false;
-  std::uint64_t next_batch_ = 0;  // of plan_, if batches are asked for in order
+  std::uint64_t next_batch_ = 0;   // of plan_, if batches are asked for in order
   BlocksBehind behind_;
   ShardWatch watch_;
   std::vector<std::uint64_t> opened_;

@@ -22,8 +22,10 @@ class FieldReader {
   // The frame that the sample's image of that field was decoded through.
   void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
 
-  // Null, or what is wrong: a sentence that lives until the next call. Pictures are set.
-  Defect Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder);
+  // Null, or what is wrong: a sentence that lives until the next call. Pictures are set. `verify`:
+  // payloads are compared with their checksums.
+  Defect Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
+              bool verify);
 
   // Decodes a mask: no pixel is mixed with another.
   Defect DecodeMask(const ImagePayload& payload, const Frame& frame, PixelOrder order,
@@ -57,6 +59,7 @@ class FieldReader {
   const FollowPlan& plan_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
+  bool verify_ = true;
   std::vector<std::uint8_t> kept_;   // of the boxes in hand
   std::vector<std::uint8_t> whole_;  // a mask
   NearestSampler nearest_;

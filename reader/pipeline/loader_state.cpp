@@ -68,6 +68,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
           FollowPlan::Of(*dataset_.state(), choice_, layout_, views_[0], batch_program_.mixes())),
       deal_(dataset_.state()->shape, DealOptionsOf(options_)),
       rows_at_once_(RowsAtOnce(*dataset_.state(), layout_)),
+      compared_(dataset_.state()->shards.size()),
       start_(StartOf(*dataset_.state(), options_)) {
   batch_program_.Bind(layout_);
   if (options_.resume_from) {

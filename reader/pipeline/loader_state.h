@@ -29,6 +29,7 @@
 #include "reader/order/deal.h"
 #include "reader/pipeline/batch_planner.h"
 #include "reader/pipeline/batch_program.h"
+#include "reader/pipeline/compared_payloads.h"
 #include "reader/pipeline/description.h"
 #include "reader/pipeline/fault_log.h"
 #include "reader/pipeline/follow_plan.h"
@@ -137,6 +138,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<DecodedStore> decoded_;  // Cache::kDecoded
   std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage; gone once stopped
   std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::direct
+  ComparedPayloads compared_;
 
   std::mutex mutex_;
   std::condition_variable plan_;   // planner: a slot is free, or the stream has changed

@@ -52,7 +52,7 @@ void LoaderState::StartThreads() {
                                                 decoded_.get(), direct_.get(), give_up_);
   planner->StageWith(stage_.get());
   threads_.emplace_back([this, planner = std::move(planner)] { RunPlanner(*planner); });
-  const ReadingAids aids{decoded_.get(), direct_.get(), stage_.get()};
+  const ReadingAids aids{decoded_.get(), direct_.get(), stage_.get(), &compared_};
   for (unsigned t = 1; t <= options_.threads; ++t) {
     auto worker = std::make_unique<RowWorker>(*dataset_.state(), options_, views_, batch_program_,
                                               layout_, follow_, aids, faults_);
@@ -188,7 +188,13 @@ void LoaderState::RunWorker(unsigned thread, RowWorker& worker) {
     lock.unlock();
 
     const Clock::time_point start = Clock::now();
-    RowWorker::Outcome outcome = worker.Work(slot, begin, end);
+    RowWorker::Outcome outcome;
+    try {
+      outcome = worker.Work(slot, begin, end);
+    } catch (const std::bad_alloc&) {  // of what the fault of a row needs
+      outcome.failed_row = begin;
+      outcome.error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
+    }
     const Clock::time_point end_time = Clock::now();
     usage.Sample(end_time);
     if (options_.trace) {

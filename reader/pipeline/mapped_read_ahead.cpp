@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
+#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -102,17 +103,19 @@ void MappedReadAhead::Ask(std::uint64_t block) {
 void MappedReadAhead::Begin() {
   while (!queue_.empty() && bytes_in_flight_ < depth_bytes()) {
     if (give_up_.load(std::memory_order_relaxed)) return;
-    const std::uint64_t block = queue_.front();
+    // Noted before anything else, so that it is finished even where there is no memory for the
+    // rest.
+    in_flight_.push_back({queue_.front(), {}});
     queue_.pop_front();
     ++begun_;
+    const std::uint64_t block = in_flight_.back().block;
+    std::vector<Part>& parts = in_flight_.back().parts;
     const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, block);
-    std::vector<Part> parts;
     for (const Bytes bytes : WantedOf(dataset_, kept ? others_ : choice_, block)) {
       parts.push_back({bytes, page_map_.HasAll(bytes)});
       if (!parts.back().there) AskFor(bytes);
       bytes_in_flight_ += bytes.size();
     }
-    in_flight_.push_back({block, std::move(parts)});
   }
 }
 
@@ -124,12 +127,13 @@ void MappedReadAhead::Await(std::uint64_t count) {
 }
 
 void MappedReadAhead::FinishFront() {
-  for (const Part& part : in_flight_.front().parts) {
+  for (Part& part : in_flight_.front().parts) {
+    const Bytes bytes = std::exchange(part.bytes, Bytes());
     if (!give_up_.load(std::memory_order_relaxed)) {
-      if (!part.there) WaitFor(part.bytes);
-      bytes_read_ += part.bytes.size();
+      if (!part.there) WaitFor(bytes);
+      bytes_read_ += bytes.size();
     }
-    bytes_in_flight_ -= part.bytes.size();
+    bytes_in_flight_ -= bytes.size();
     // The next ones are asked for as soon as there is room.
     Begin();
   }

@@ -8,6 +8,7 @@
 #include "reader/cache/decoded_store.h"
 #include "reader/order/division.h"
 #include "reader/pipeline/checked_options.h"
+#include "reader/pipeline/compared_payloads.h"
 #include "reader/transform/step_kind.h"
 
 namespace sluice {
@@ -88,6 +89,18 @@ Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
   return window;
 }
 
+// Blocks of an epoch's tail, which stay open to its end where several ranks share it: none knows
+// how many of a block's samples are its own.
+std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options) {
+  if (options.shuffle != Shuffle::kQuasiRandom || options.world_size == 1 ||
+      options.shards_per_rank) {
+    return 0;
+  }
+  if (!options.samples.all()) return shape.blocks();
+  const std::uint64_t mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
+  return options.lanes * (shape.even() ? 1 : CeilDiv(shape.max_block_samples(), mean));
+}
+
 std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& options,
                             std::uint64_t slots, const Window& window) {
   const DatasetShape& shape = dataset.shape;
@@ -100,8 +113,13 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
   }
   const std::uint64_t shards = (4096 + schema) * shape.shards().size() + 40 * shape.blocks();
   const std::uint64_t rows = 56 * options.batch_size * slots;
+  const bool once = options.verify == Verify::kAuto || options.verify == Verify::kFirstEpoch;
+  const std::uint64_t compared =
+      once ? ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
+                                           !options.stage.empty())
+           : 0;
   // A thread that has to find substitutes has an order of its own.
-  return (1 + options.threads) * order + shards + rows + 64 * window.blocks + kFaults;
+  return (1 + options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults;
 }
 
 // What cannot be read is no value that a batch could hold.
@@ -169,6 +187,10 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
     const std::uint64_t windows = 1 + CeilDiv(rows, std::max<std::uint64_t>(window.samples, 1)) +
                                   (options.shuffle == Shuffle::kSequential ? 1 : 0);
     memory.mapped = std::min(memory.mapped, windows * memory.window);
+    if (!options.direct) {
+      const std::uint64_t tail = SharedTail(shape, options) * block_bytes;
+      memory.mapped = std::min(shape.bytes(), memory.mapped + tail);
+    }
     if (options.direct) {
       // Rows of a list may each be in a block of their own.
       if (!options.samples.all()) {

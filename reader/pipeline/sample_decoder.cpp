@@ -39,6 +39,8 @@ SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options
       layout_(layout),
       direct_(aids.direct),
       stage_(aids.stage),
+      compared_(aids.compared),
+      verify_(options.verify),
       pictures_(aids.store, options),
       fields_(dataset, layout, follow, views[0].geometry, options.boxes),
       raw_bytes_(dataset.RawImageBytes(layout.image_field)),
@@ -147,11 +149,12 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
     std::memcpy(target, value.data(), value.size());
   }
   payload_ = {};
+  compared_before_.reset();
   fields_.Clear();
   Defect defect = nullptr;
   if (layout_.image_field != Schema::kNone) defect = DecodeImage(block, slot, row);
   if (defect == nullptr && !fields_.empty()) {
-    defect = fields_.Read(block, slot, row, decoder_);
+    defect = fields_.Read(block, slot, row, decoder_, Verifies(ref, false));
     for (const Bytes payload : fields_.payloads())
       payload_bytes_ += payload.size();
   }
@@ -161,10 +164,18 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
                         : Lost(shard, block, ref.row) ||
                               (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)));
   if (lost || (defect != nullptr && !shard.StillTheSame())) throw shard.Unreadable(PlaceOf(ref));
+  if (defect == nullptr && compared_before_ == false) compared_->Add(ref, shard);
   if (defect == nullptr && pictures_.pending() && (held != nullptr || !shard.CutBefore(payload_))) {
     pictures_.Keep(ref.index);
   }
   return defect;
+}
+
+bool SampleDecoder::Verifies(const SampleRef& ref, bool raw) {
+  if (verify_ == Verify::kAlways || (verify_ == Verify::kAuto && !raw)) return true;
+  if (verify_ == Verify::kNever) return false;
+  if (!compared_before_) compared_before_ = compared_->Has(ref, *file_);
+  return !*compared_before_;
 }
 
 template <class Source>
@@ -177,8 +188,7 @@ bool SampleDecoder::Lost(const Source& source, const BlockView& block, std::uint
 
 bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
   if (direct_ != nullptr) return true;  // what was read stays as it was
-  const bool verified = slot.verify && (slot.verify_raw || !met_raw_);
-  if (verified && layout_.image_field != Schema::kNone) return true;
+  if (!unverified_ && layout_.image_field != Schema::kNone) return true;
   const SampleRef& ref = slot.refs[row];
   const ShardFile& shard = *slot.files[row];
   if (std::find(looked_at_.begin(), looked_at_.end(), &shard) != looked_at_.end()) return true;
@@ -217,10 +227,9 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   }
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
   const bool kept = pictures_.Find(ref.index, payload, frames_[0].region, channels);
-  const bool raw = payload.codec == Codec::kRaw;
-  met_raw_ = met_raw_ || raw;
-  const bool verify = pictures_.pending() || (raw ? slot.verify_raw : slot.verify);
-  if (!kept && verify && Hash64(payload.bytes) != checksum) {
+  const bool verify = !kept && (Verifies(ref, payload.codec == Codec::kRaw) || pictures_.pending());
+  unverified_ = unverified_ || (!kept && !verify);
+  if (verify && Hash64(payload.bytes) != checksum) {
     return "the image's checksum does not match: the shard is damaged. `sluice verify` lists what "
            "is";
   }

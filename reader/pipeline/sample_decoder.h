@@ -7,6 +7,7 @@
 #include "reader/cache/kept_pictures.h"
 #include "reader/cache/shard_stage.h"
 #include "reader/direct/direct_files.h"
+#include "reader/pipeline/compared_payloads.h"
 #include "reader/pipeline/field_reader.h"
 #include "reader/pipeline/slot.h"
 #include "reader/transform/row_writer.h"
@@ -19,6 +20,8 @@ struct ReadingAids {
   DecodedStore* store = nullptr;  // Cache::kDecoded
   DirectFiles* direct = nullptr;  // LoaderOptions::direct
   ShardStage* stage = nullptr;    // LoaderOptions::stage
+  // Of Verify::kAuto and kFirstEpoch.
+  ComparedPayloads* compared = nullptr;
 };
 
 class SampleDecoder {
@@ -63,6 +66,8 @@ class SampleDecoder {
   template <class Source>
   bool Lost(const Source& source, const BlockView& block, std::uint32_t row) const;
   Defect DecodeImage(const BlockView& block, Slot& slot, std::size_t row);
+  // Whether a payload of the sample in hand is to be compared with its checksum.
+  bool Verifies(const SampleRef& ref, bool raw);
   // All views of the image, of which frames_ says what they show.
   Defect WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row, bool kept);
   // Where a view lies in the slot.
@@ -81,6 +86,8 @@ class SampleDecoder {
   const SlotLayout& layout_;
   DirectFiles* const direct_;
   ShardStage* const stage_;
+  ComparedPayloads* const compared_;
+  const Verify verify_;
   const ShardFile* file_ = nullptr;  // of the sample in hand
   PayloadDecoder decoder_;
   RowWriter writer_;
@@ -92,9 +99,11 @@ class SampleDecoder {
   Bytes payload_;                            // of the sample in hand
   std::vector<const ShardFile*> looked_at_;  // that were whole
   std::uint64_t payload_bytes_ = 0;
-  std::size_t raw_bytes_;  // of each image, where all are raw and of one size; else 0
-  bool read_later_;        // rows: when they are read, they are in no cache
-  bool met_raw_ = false;   // a raw payload; some epochs check the others only
+  std::size_t raw_bytes_;    // of each image, where all are raw and of one size; else 0
+  bool read_later_;          // rows: when they are read, they are in no cache
+  bool unverified_ = false;  // an image was decoded that nothing had been compared of
+  // Of the sample in hand: whether all of it was compared before; empty until that is asked.
+  std::optional<bool> compared_before_;
 };
 
 }  // namespace sluice

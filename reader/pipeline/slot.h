@@ -49,8 +49,6 @@ struct Slot {
   std::vector<const ShardFile*> files;   // what each row was read from
   // LoaderOptions::direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
-  bool verify = true;      // compare payloads with their checksums
-  bool verify_raw = true;  // raw ones, too
   std::uint64_t draw_seed = 0;
   std::vector<std::uint64_t> view_seeds;  // of the further views' own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch

@@ -289,6 +289,50 @@ TEST_CASE("Where memory does not suffice for the open blocks, the least used is 
   CHECK(reading.asked() == 30);
 }
 
+TEST_CASE(
+    "What there is no memory to ask for is waited for by nobody, and read where it is needed") {
+  class ShortIo : public BlockIo {  // of memory, for every third read
+   public:
+    void Submit(BlockRead& read) override {
+      if (++asked_ % 3 == 0) throw std::bad_alloc();
+      ReadNow(read);
+      finished_.push_back(&read);
+    }
+    BlockRead& Wait() override {
+      BlockRead& read = *finished_.back();
+      finished_.pop_back();
+      return read;
+    }
+
+   private:
+    std::vector<BlockRead*> finished_;
+    int asked_ = 0;
+  };
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
+  DatasetState& state = *dataset.state();
+  const std::atomic<bool> give_up{false};
+  for (const bool labels : {false, true}) {  // of blocks, their tables alone
+    LoaderOptions options;
+    if (labels) options.fields = {"label"};
+    const FieldChoice choice = FieldChoice::Of(state, options);
+    DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
+    DirectReadAhead reading(state, choice, nullptr, files, false, give_up,
+                            std::make_unique<ShortIo>());
+    std::vector<std::shared_ptr<const HeldBlock>> blocks;
+    for (std::uint64_t block = 0; block < 10; ++block) {
+      reading.Open(block, 1);
+      blocks.push_back(reading.Use(block));
+    }
+    reading.Begin();
+    reading.Await(reading.asked());
+    CHECK(std::count_if(blocks.begin(), blocks.end(),
+                        [](const auto& block) { return !block->read(); }) == 3);
+    for (std::uint32_t block = 0; block < 10; ++block)
+      if (blocks[block]->read()) CHECK(blocks[block]->View(state.Shard(0), block).count() == 16);
+  }
+}
+
 TEST_CASE("What is not in flight yet is not read when nobody wants it any more") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));

@@ -95,6 +95,29 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("What is damaged stays a fault in every epoch, however often payloads are compared") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 200);
+  Damage(path, kDamaged);
+  for (const Verify verify : {Verify::kAuto, Verify::kFirstEpoch, Verify::kAlways}) {
+    for (const OnFault policy : {OnFault::kSkip, OnFault::kSubstitute, OnFault::kError}) {
+      LoaderOptions options = OptionsFor(16, 2);
+      options.verify = verify;
+      options.on_fault = policy;
+      options.direct = verify == Verify::kFirstEpoch;
+      Loader loader(Dataset::Open(path), options);
+      PlayBatches(loader, 5, policy == OnFault::kError ? 0 : 3);  // and leaves it
+      for (const std::uint64_t epoch : {1, 2, 3}) {
+        const Played played = PlayOn(loader, epoch);
+        REQUIRE(std::none_of(played.samples.begin(), played.samples.end(), IsDamaged));
+        CHECK(played.errors.empty() == (policy != OnFault::kError));
+        if (policy == OnFault::kSkip) CHECK(played.samples.size() == 194);
+        if (policy == OnFault::kSubstitute) CHECK(played.samples.size() == 200);
+      }
+    }
+  }
+}
+
 TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);

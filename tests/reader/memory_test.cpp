@@ -73,7 +73,11 @@ TEST_CASE("A rank of two has half of the window") {
   LoaderOptions options = SmallWindow(Behind::kUnmap);
   const std::uint64_t alone = Loader(dataset, options).Memory().window;
   options.world_size = 2;
-  CHECK(Loader(dataset, options).Memory().window == alone / 2);
+  const LoaderMemory shared = Loader(dataset, options).Memory();
+  CHECK(shared.window == alone / 2);
+  // Two windows, or more where the ring holds more samples; and in the tail a block of each lane.
+  const std::uint64_t block = alone / 8;
+  CHECK(shared.mapped == 3 * shared.window + 4 * block);
 }
 
 TEST_CASE("What is mapped of the shards stays under two windows where blocks behind are let go") {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include "tests/reader/faulty_playing.h"
@@ -134,6 +135,56 @@ TEST_CASE("A sample that its copy has damaged comes from the original, and the c
   REQUIRE(PlayBatches(loader, 4) == expected);
   CHECK(loader.Stats().staged_shards == dataset.shards().size() - 1);
   CHECK(loader.Faults().empty());
+}
+
+TEST_CASE("A copy that comes into use in a later epoch is compared, too") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
+  LoaderOptions options = Staging(folder / "stage", 100'000'000);  // raw: compared once
+  options.direct = GENERATE(false, true);
+  { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
+  const std::string file = dataset.shards()[1].file;
+  const std::filesystem::path copy = folder / "stage/" / dataset.id() / file;
+  const std::string right = ContentOf(copy);
+  DamageIn(copy, dataset.shards()[0].samples + 30);
+  auto held = std::make_unique<HeldLock>(folder / "stage/lock");
+  Loader loader(dataset, options);
+  PlayBatches(loader, 3);
+  REQUIRE(loader.Stats().staged_shards == 0);
+  held.reset();
+  do {
+    REQUIRE(PlayBatches(loader, 4) == expected);
+  } while (ContentOf(copy) != right);
+  CHECK(loader.Faults().empty());
+}
+
+TEST_CASE("A good copy that cannot be opened is left where it is") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
+  const LoaderOptions options = Staging(folder / "stage", 100'000'000);
+  { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
+  Loader loader(dataset, options);
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_NOFILE, &before) == 0);
+  rlimit none = before;
+  none.rlim_cur = 3;  // what is open stays so
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &none) == 0);
+  std::size_t played = 0;
+  try {
+    for (const Batch& batch : loader.Epoch(4))
+      played += batch.size();
+  } catch (const Error&) {
+    played = 0;
+  }
+  REQUIRE(setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(played == 0);  // nor could the shards be
+  for (const ShardSummary& shard : dataset.shards())
+    CHECK(ContentOf(folder / "stage/" / dataset.id() / shard.file) ==
+          ContentOf(dataset.path() / shard.file));
+  Loader later(dataset, options);
+  CHECK(PlayBatches(later, 4) == expected);
 }
 
 TEST_CASE("A copy that is cut while it is read costs no sample") {

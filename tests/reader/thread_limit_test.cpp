@@ -53,4 +53,24 @@ TEST_CASE("Where a thread cannot be started the loader is refused, with what to 
   }
 }
 
+TEST_CASE("Where no thread can be started, a filter asks about every sample by itself") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1200, 2));
+  REQUIRE(dataset.shards().size() >= 2);
+  FilterOptions options;
+  options.threads = 3;
+  threads_left = 0;
+  std::uint64_t kept = 0;
+  std::string message;
+  try {
+    const auto odd = [](const Sample& sample) { return sample.index() % 2 == 1; };
+    kept = SampleList::Where(dataset, odd, options).size();
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  threads_left = -1;
+  CHECK(message.empty());
+  CHECK(kept == 600);
+}
+
 #endif

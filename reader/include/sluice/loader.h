@@ -42,9 +42,11 @@ enum class Verify {
   // kAlways for compressed payloads, where it is a small part of the work; kFirstEpoch for raw
   // ones, where it would take as long as copying them.
   kAuto,
-  kAlways,      // each payload's checksum is compared before it is decoded
-  kFirstEpoch,  // only during the first epoch this Loader plays
-  kNever,       // headers and tables are still checked
+  kAlways,  // each payload's checksum is compared before it is decoded
+  // Until it has matched once: in the first epoch this Loader plays, where that is played whole,
+  // and once more for a copy of its shard (LoaderOptions::stage).
+  kFirstEpoch,
+  kNever,  // headers and tables are still checked
 };
 
 // What becomes of the blocks behind the window, whose samples have all been decoded. A hint.

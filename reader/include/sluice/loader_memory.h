@@ -40,7 +40,8 @@ struct LoaderMemory {
   std::uint64_t window = 0;
   // Pages that are mapped at once, 0 where LoaderOptions::direct reads blocks past them: a window
   // and the blocks of the batches in the ring, which is under two windows where a window holds as
-  // many samples as the ring. With Behind::kKeep, the whole dataset.
+  // many samples as the ring; and where several ranks share an epoch's tail, its blocks: one for
+  // each of all lanes where they are of one size. With Behind::kKeep, the whole dataset.
   std::uint64_t mapped = 0;
 };
 
