@@ -1,5 +1,6 @@
 #include "bench/upload.h"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -14,6 +15,7 @@ namespace sluice::bench {
 namespace {
 
 constexpr std::size_t kUploadPlaces = 4;  // a loader's ring, by default
+constexpr std::size_t kTimelineBatches = 16;
 
 using UploadClock = std::chrono::steady_clock;
 
@@ -109,16 +111,47 @@ class UploadRun {
     for (std::uint64_t b = 0; b < batches; ++b) {
       Slot& slot = *slots_[b % kUploadPlaces];
       slot.device->Reclaim(wanted);
-      if (const std::optional<Error> error = uploader_.Upload(slot)) throw Error(*error);
-      slot.device->WaitOn(trainer_.get());
-      slot.device->Release();
+      GiveToTrainer(slot);
     }
     driver_->Record(done_.get(), trainer_.get());
     driver_->Synchronize(done_.get());
     return UploadRateOf(batches * batch_bytes(), begin);
   }
 
+  std::vector<UploadMoments> Timeline(std::size_t batches) {
+    const std::atomic<bool> wanted = false;
+    std::vector<UploadMoments> timeline;
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    for (std::size_t b = 0; b < batches + kUploadPlaces; ++b) {
+      Slot& slot = *slots_[b % kUploadPlaces];
+      if (b >= kUploadPlaces) {  // the batch before it in this place
+        slot.device->Synchronize();
+        timeline.push_back(MomentsOf(*slot.device));
+      }
+      if (b >= batches) continue;
+      slot.device->Reclaim(wanted);
+      GiveToTrainer(slot);
+    }
+    return timeline;
+  }
+
  private:
+  void GiveToTrainer(Slot& slot) {
+    if (const std::optional<Error> error = uploader_.Upload(slot)) throw Error(*error);
+    slot.device->WaitOn(trainer_.get());
+    slot.device->Release();
+  }
+
+  // Since done_, of a batch that is on the device.
+  UploadMoments MomentsOf(const DeviceSlot& place) const {
+    const auto since = [&](const OwnEvent& event) {
+      return driver_->SecondsBetween(done_.get(), event.get());
+    };
+    const double copied = since(place.copied);
+    return {since(place.copy_begins), copied, program_.goes_on() ? since(place.converted) : copied};
+  }
+
   const std::shared_ptr<DeviceDriver> driver_;
   const PixelProgram program_;
   const SlotLayout layout_;
@@ -130,6 +163,19 @@ class UploadRun {
 };
 
 }  // namespace
+
+double ShareBesideCopies(const std::vector<UploadMoments>& timeline) {
+  double converting = 0, beside = 0, free_since = 0;
+  for (const UploadMoments& batch : timeline) {
+    const double begin = std::max(batch.copy_end, free_since), end = batch.converted;
+    free_since = end;
+    converting += end - begin;
+    for (const UploadMoments& other : timeline) {
+      beside += std::max(0.0, std::min(end, other.copy_end) - std::max(begin, other.copy_begin));
+    }
+  }
+  return converting > 0 ? beside / converting : 0;
+}
 
 UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
                           const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
@@ -145,6 +191,7 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
     rates.limit.push_back(run.CopiesAlone(batches));
     rates.uploads.push_back(run.Uploads(batches));
   }
+  rates.timeline = run.Timeline(kTimelineBatches);
   return rates;
 }
 

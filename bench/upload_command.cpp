@@ -26,7 +26,8 @@ constexpr const char* kUploadDescription =
     "Measures how fast batches come to a GPU.\n\n"
     "Each round copies batches out of page-locked memory, and nothing else: the limit; then takes\n"
     "as many over as a loader does, with conversion, events and a stream that waits for each. The\n"
-    "pixels are made up; decoding, which `sluice-bench epoch` measures, is left out.\n";
+    "pixels are made up; decoding, which `sluice-bench epoch` measures, is left out. Last comes a\n"
+    "timeline of some batches: when each was copied and converted (seconds, in the JSON).\n";
 
 constexpr const char* kUploadExamples =
     "\n"
@@ -60,7 +61,7 @@ void SetUploadLayout(UploadArguments& arguments, const std::string& text) {
   arguments.shape.layout = text == "nhwc" ? Layout::kNHWC : Layout::kNCHW;
 }
 
-std::string UploadText(const UploadRates& rates) {
+std::string UploadText(const UploadRates& rates, bool converts) {
   std::string text = Format("%-34s %9s   %s\n", "to the device", "GB/s", "least to most");
   const auto row = [&](const char* name, const std::vector<double>& values) {
     const Spread spread = SpreadOf(values);
@@ -69,9 +70,24 @@ std::string UploadText(const UploadRates& rates) {
   };
   row("copies alone", rates.limit);
   row("a loader's batches", rates.uploads);
-  return text + Format("%.1f%% of the limit; %s a batch\n",
-                       100 * Median(rates.uploads) / Median(rates.limit),
-                       cli::BytesText(rates.batch_bytes).c_str());
+  text +=
+      Format("%.1f%% of the limit; %s a batch\n", 100 * Median(rates.uploads) / Median(rates.limit),
+             cli::BytesText(rates.batch_bytes).c_str());
+  if (converts) {
+    text += Format("%.0f%% of the conversions' time was beside copies of other batches\n",
+                   100 * ShareBesideCopies(rates.timeline));
+  }
+  return text;
+}
+
+nlohmann::json TimelineOf(const UploadRates& rates) {
+  auto timeline = nlohmann::json::array();
+  for (const UploadMoments& batch : rates.timeline) {
+    timeline.push_back({{"copy_begin", batch.copy_begin},
+                        {"copy_end", batch.copy_end},
+                        {"converted", batch.converted}});
+  }
+  return timeline;
 }
 
 Answer MeasureUploads(const UploadArguments& arguments, const std::stop_token& stop) {
@@ -98,8 +114,10 @@ Answer MeasureUploads(const UploadArguments& arguments, const std::stop_token& s
                  {"rounds", arguments.rounds},
                  {"transform", arguments.transform},
                  {"normalize", arguments.normalize},
-                 {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"}});
-  return {UploadText(rates) + WarningsText(warnings), std::move(result), {}};
+                 {"layout", arguments.shape.layout == Layout::kNHWC ? "nhwc" : "nchw"},
+                 {"timeline", TimelineOf(rates)}});
+  const bool converts = arguments.shape.type || !arguments.shape.steps.empty();
+  return {UploadText(rates, converts) + WarningsText(warnings), std::move(result), {}};
 }
 
 }  // namespace

@@ -22,6 +22,14 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
     REQUIRE(rates.uploads.size() == 3);
     for (std::size_t round = 0; round < 3; ++round)
       CHECK((rates.limit[round] > 0 && rates.uploads[round] > 0));
+    REQUIRE(rates.timeline.size() == 16);
+    double copied = 0;
+    for (const UploadMoments& batch : rates.timeline) {
+      CHECK(batch.copy_begin >= copied);  // one after the other
+      CHECK(batch.copy_end >= batch.copy_begin);
+      CHECK((converted ? batch.converted >= batch.copy_end : batch.converted == batch.copy_end));
+      copied = batch.copy_end;
+    }
   }
   CHECK(driver->Alive() == 0);
   // Steps travel as operations beside the labels: 4 and 1 of 20 bytes for each of 6 samples.
@@ -39,4 +47,13 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
   CHECK_THROWS_AS(
       MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 5, 3, stop.get_token()),
       Interrupted);
+}
+
+TEST_CASE("What was converted beside copies is counted from when a conversion could begin") {
+  // Copies of 2 seconds, one after the other; conversions of 1, and of 3, which waits for the
+  // first.
+  CHECK(ShareBesideCopies({{0, 2, 3}, {2, 4, 5}, {4, 6, 7}}) == Approx(2.0 / 3));
+  CHECK(ShareBesideCopies({{0, 2, 5}, {2, 4, 6}}) == Approx(2.0 / 4));
+  CHECK(ShareBesideCopies({{0, 2, 2}, {2, 4, 4}}) == 0);
+  CHECK(ShareBesideCopies({}) == 0);
 }
