@@ -130,7 +130,10 @@ Arguments Parse(int argc, char** argv) {
 
 int main(int argc, char** argv) try {
   Arguments arguments = Parse(argc, argv);
-  if (torch::cuda::is_available()) arguments.batches.device = at::Device(at::kCUDA, 0);
+  if (torch::cuda::is_available()) {
+    arguments.batches.device = at::Device(at::kCUDA, 0);
+    at::globalContext().setBenchmarkCuDNN(true);  // batches are all of one shape
+  }
   torch::manual_seed(0);
   nn::Sequential model = ResNet9(arguments.width);
   model->to(arguments.batches.device);
@@ -167,6 +170,8 @@ int main(int argc, char** argv) try {
     std::fflush(stdout);
   }
   std::printf("accuracy %.2f%%\n", Accuracy(model, *test));
+  if (const std::string verdict = train->Verdict(); !verdict.empty())
+    std::printf("%s\n", verdict.c_str());
   return 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "train_cifar: %s\n", error.what());

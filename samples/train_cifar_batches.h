@@ -30,6 +30,7 @@ class Batches {
   virtual ~Batches() = default;
   virtual std::size_t per_epoch() const = 0;
   virtual void Play(std::uint64_t epoch, const Step& step) = 0;
+  virtual std::string Verdict() { return {}; }  // what held it back, if it knows
 };
 
 class SluiceBatches final : public Batches {
@@ -42,6 +43,7 @@ class SluiceBatches final : public Batches {
     for (const sluice::Batch& batch : loader_.Epoch(epoch))
       step(sluice::ImageTensor(batch), sluice::FieldTensor(batch, "label").to(at::kLong));
   }
+  std::string Verdict() override { return loader_.Stats().Verdict(); }
 
  private:
   static sluice::LoaderOptions OptionsFrom(const BatchOptions& from) {

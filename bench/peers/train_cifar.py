@@ -1,0 +1,126 @@
+"""Trains what samples/train_cifar.cpp trains, as one would in Python: PyTorch's DataLoader over files.
+
+    python3 train_cifar.py [--epochs N] [--workers N] [--steps N] [--width N] TRAIN TEST
+
+TRAIN and TEST are folders of 32x32 pictures, a folder for each class. It prints what train_cifar prints, to
+compare how long an epoch takes.
+"""
+
+import argparse
+import os
+import time
+
+import torch
+import torchvision
+from torch import nn
+from torchvision.transforms import v2
+
+
+def convolution(inputs, outputs, kernel=3, stride=1, padded=True):
+    return nn.Sequential(
+        nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2 if padded else 0, bias=False),
+        nn.BatchNorm2d(outputs), nn.ReLU())
+
+
+class Residual(nn.Module):
+    def __init__(self, channels):
+        super().__init__()
+        self.inner = nn.Sequential(convolution(channels, channels), convolution(channels, channels))
+
+    def forward(self, x):
+        return x + self.inner(x)
+
+
+class Scale(nn.Module):
+    def forward(self, x):
+        return 0.125 * x
+
+
+def resnet9(w):
+    return nn.Sequential(
+        convolution(3, w), convolution(w, 2 * w, 5, 2), Residual(2 * w), convolution(2 * w, 4 * w),
+        nn.MaxPool2d(2), Residual(4 * w), convolution(4 * w, 2 * w, 3, 1, False), nn.AdaptiveMaxPool2d(1),
+        nn.Flatten(), nn.Linear(2 * w, 10, bias=False), Scale())
+
+
+def batches(folder, training, arguments, device):
+    steps = [v2.RandomCrop(32, 4), v2.RandomHorizontalFlip()] if training else []
+    pictures = torchvision.datasets.ImageFolder(folder, v2.Compose(steps + [
+        v2.PILToTensor(), v2.ToDtype(torch.float32, scale=True),
+        v2.Normalize((0.4914, 0.4822, 0.4465), (0.2470, 0.2435, 0.2616))]))
+    return torch.utils.data.DataLoader(
+        pictures, batch_size=512, shuffle=training, drop_last=training, num_workers=arguments.workers,
+        pin_memory=device.type == "cuda", persistent_workers=training and arguments.workers > 0)
+
+
+def on_device(batch, device):
+    images, labels = batch
+    images = images.to(device, non_blocking=True, memory_format=torch.channels_last)
+    return images, labels.to(device, non_blocking=True)
+
+
+def rate(progress):
+    return 0.5 * min(progress / 0.2, (1 - progress) / 0.8)
+
+
+def train(model, arguments, device):
+    loader = batches(arguments.train, True, arguments, device)
+    all_steps = arguments.steps or len(loader) * arguments.epochs
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.1, momentum=0.9, nesterov=True, weight_decay=5e-4)
+    loss_of = nn.CrossEntropyLoss(label_smoothing=0.1)
+    step, seconds = 0, 0.0
+    for epoch in range(arguments.epochs):
+        begin = time.monotonic()
+        total = torch.zeros((), device=device)
+        counted = 0
+        for batch in loader:
+            if step >= all_steps:
+                break
+            step += 1
+            images, labels = on_device(batch, device)
+            for group in optimizer.param_groups:
+                group["lr"] = rate(step / (all_steps + 1))
+            optimizer.zero_grad()
+            loss = loss_of(model(images), labels)
+            loss.backward()
+            optimizer.step()
+            total += loss.detach()
+            counted += 1
+        loss = total.item() / max(counted, 1)
+        seconds += time.monotonic() - begin
+        print(f"epoch {epoch}  loss {loss:.4f}  {seconds:.1f} s of training", flush=True)
+        if step >= all_steps:
+            break
+
+
+@torch.no_grad()
+def accuracy(model, arguments, device):
+    model.eval()
+    right = total = 0
+    for batch in batches(arguments.test, False, arguments, device):
+        images, labels = on_device(batch, device)
+        scores = model(images) + model(images.flip(3))
+        right += (scores.argmax(1) == labels).sum().item()
+        total += len(labels)
+    return 100 * right / max(total, 1)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--epochs", type=int, default=24)
+    parser.add_argument("--workers", type=int, default=os.cpu_count())
+    parser.add_argument("--steps", type=int, default=0)
+    parser.add_argument("--width", type=int, default=64)
+    parser.add_argument("train")
+    parser.add_argument("test")
+    arguments = parser.parse_args()
+    device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    torch.manual_seed(0)
+    torch.backends.cudnn.benchmark = True
+    model = resnet9(arguments.width).to(device)
+    train(model, arguments, device)
+    print(f"accuracy {accuracy(model, arguments, device):.2f}%")
+
+
+if __name__ == "__main__":
+    main()
