@@ -384,7 +384,7 @@ class DrawnPlaying {
 
 TEST_CASE("Whatever options are drawn, the batches are those of playing plainly") {
   DrawnPlaying playing(6);
-  for (int round = 0; round < (kSanitized ? 6 : 18); ++round)
+  for (int round = 0; round < (kSanitized ? 5 : 12); ++round)
     playing.Round();
 }
 
