@@ -132,14 +132,14 @@ measure() {
   # shellcheck disable=SC2086  # words
   {
     for round in 1 2 3; do
-      part epoch_host_$round 30 $epoch --repeat 10 --transform rrc:224,flip
-      part epoch_cuda_$round 30 $epoch --repeat 10 --transform rrc:224,flip --device cuda:0
-      part epoch_cuda_steps_$round 30 $epoch --repeat 10 --transform $augment --device cuda:0
+      part epoch_host_$round 40 $epoch --repeat 40 --transform rrc:224,flip
+      part epoch_cuda_$round 40 $epoch --repeat 40 --transform rrc:224,flip --device cuda:0
+      part epoch_cuda_steps_$round 40 $epoch --repeat 40 --transform $augment --device cuda:0
     done
-    part epoch_host_steps 40 $epoch --repeat 10 --transform $augment
-    part epoch_cuda_host_steps 40 $epoch --repeat 10 --transform $augment --device cuda:0 --device-steps host
+    part epoch_host_steps 40 $epoch --repeat 40 --transform $augment
+    part epoch_cuda_host_steps 40 $epoch --repeat 40 --transform $augment --device cuda:0 --device-steps host
     # A training that is slower than the loader: whatever it waits, it waits for uploads.
-    part epoch_cuda_step 60 $epoch --transform rrc:224,flip,normalize:bf16 --device cuda:0 --step-ms 25
+    part epoch_cuda_step 60 $epoch --repeat 10 --transform rrc:224,flip,normalize:bf16 --device cuda:0 --step-ms 25
   }
   part stream_cuda 40 stream_cuda "$work/data/photos" 10
 }
