@@ -9,14 +9,14 @@ namespace sluice {
 
 namespace {
 
-constexpr unsigned kEntries = 128;
+constexpr unsigned kRingEntries = 128;
 
 class UringIo : public BlockIo {
  public:
   // False: the kernel does not have it, a rule of the system forbids it (some forbid making rings,
   // others using them), or it is too old for reads without a vector (before 5.6).
   bool SetUp() noexcept {
-    if (io_uring_queue_init(kEntries, &ring_, 0) != 0) return false;
+    if (io_uring_queue_init(kRingEntries, &ring_, 0) != 0) return false;
     made_ = true;
     io_uring_probe* const probe = io_uring_get_probe_ring(&ring_);
     if (probe == nullptr) return false;

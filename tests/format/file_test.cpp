@@ -10,17 +10,13 @@
 
 #include "format/disk/direct_buffer.h"
 #include "tests/catch.h"
+#include "tests/file_content.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
 
 namespace sluice {
 
 namespace {
-
-std::string Content(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 std::vector<std::string> NamesIn(const std::filesystem::path& folder) {
   std::vector<std::string> names;
@@ -61,7 +57,7 @@ TEST_CASE("a file appears whole, under its own name, when it is committed") {
   CHECK(file.size() == 7);
   file.Commit();
   CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
-  CHECK(Content(folder / "a") == "one two");
+  CHECK(test::ContentOf(folder / "a") == "one two");
 }
 
 TEST_CASE("a file that is abandoned leaves what was there before") {
@@ -72,7 +68,7 @@ TEST_CASE("a file that is abandoned leaves what was there before") {
     file.Write(AsBytes("after"));
   }
   CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
-  CHECK(Content(folder / "a") == "before");
+  CHECK(test::ContentOf(folder / "a") == "before");
 }
 
 TEST_CASE("a commit replaces what had the name, and what a crash left under the temporary one") {
@@ -81,7 +77,7 @@ TEST_CASE("a commit replaces what had the name, and what a crash left under the 
   std::ofstream(folder / "a.tmp") << "left by a crash, and longer than what comes";
   WriteFile(folder / "a", AsBytes("after"));
   CHECK(NamesIn(folder.path()) == std::vector<std::string>{"a"});
-  CHECK(Content(folder / "a") == "after");
+  CHECK(test::ContentOf(folder / "a") == "after");
 }
 
 TEST_CASE("a commit that cannot rename removes the temporary file and names the target") {
@@ -116,7 +112,7 @@ TEST_CASE("what is written past the page cache is what was given, whatever its s
       file.Write(AsBytes(content).subspan(at, std::min<std::size_t>(300'001, size - at)));
     CHECK(file.size() == size);
     file.Commit();
-    CHECK(Content(folder / "a") == content);
+    CHECK(test::ContentOf(folder / "a") == content);
   }
   {
     AtomicFile file(folder / "b", &memory);

@@ -7,6 +7,7 @@
 #include <fstream>
 
 #include "tests/catch.h"
+#include "tests/file_content.h"
 #include "tests/fuzz/jpeg_mutate.h"
 #include "tests/fuzz/mutate.h"
 
@@ -29,8 +30,7 @@ std::vector<Input> KeptCases(const Target& target) {
   const std::filesystem::path folder = std::filesystem::path(SLUICE_FUZZ_CASES) / target.name;
   if (!std::filesystem::exists(folder)) return cases;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    std::ifstream file(entry.path(), std::ios::binary);
-    cases.push_back(ToInput(std::string{std::istreambuf_iterator<char>(file), {}}));
+    cases.push_back(ToInput(test::ContentOf(entry.path())));
   }
   return cases;
 }

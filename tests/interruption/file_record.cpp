@@ -1,15 +1,15 @@
 #include "tests/interruption/file_record.h"
 
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <stdexcept>
+
+#include "tests/file_content.h"
 
 namespace sluice::test {
 
 std::vector<RecordedCall> ReadRecord(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("no record " + path.string());
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  if (!std::filesystem::exists(path)) throw std::runtime_error("no record " + path.string());
+  const std::string text = ContentOf(path);
   std::vector<RecordedCall> calls;
   std::size_t at = 0;
   const auto number = [&](std::uint64_t& value) {

@@ -3,6 +3,7 @@
 
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/jpeg_planes.h"
+#include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
 #include "tests/pixels/kernel_sets.h"

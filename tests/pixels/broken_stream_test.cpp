@@ -3,6 +3,7 @@
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/baseline/segments.h"
 #include "format/pixels/decode.h"
+#include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
 #include "tests/pixels/kernel_sets.h"

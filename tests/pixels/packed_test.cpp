@@ -8,6 +8,7 @@
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/packed/pack.h"
+#include "format/random.h"
 #include "tests/catch.h"
 #include "tests/pictures.h"
 #include "tests/pixels/kernel_sets.h"

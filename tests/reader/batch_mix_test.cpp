@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "format/random.h"
 #include "reader/transform/half.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "reader/cache/decoded_store.h"
+#include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/process_memory.h"
 #include "tests/reader/sample_data.h"
@@ -114,8 +115,7 @@ TEST_CASE("A damaged picture is not kept, and is a fault in every epoch") {
     const Dataset dataset = Dataset::Open(path);
     const Bytes payload = dataset[17].Payload().bytes;
     const std::filesystem::path file = path / dataset.shards().at(0).file;
-    std::ifstream in(file, std::ios::binary);
-    const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+    const std::string bytes = ContentOf(file);
     const std::string part(reinterpret_cast<const char*>(payload.data()), payload.size());
     const std::size_t at = bytes.find(part);
     REQUIRE(at != std::string::npos);

@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "format/random.h"
 #include "reader/transform/augment.h"
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/geometry.h"

@@ -3,18 +3,13 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 #include <optional>
 
+#include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
 namespace sluice::test {
-
-inline std::string ContentOf(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 // Changes a pixel of that sample of a WriteRawDataset, in a file that has it: the first one of its
 // colour.

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <iterator>
 #include <map>
 
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_ranges.h"
 #include "reader/pipeline/mapped_read_ahead.h"
+#include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -121,8 +121,7 @@ std::vector<std::string> PlayTexts(Loader& loader, std::uint64_t epoch,
 // Changes a byte of the run of that many equal bytes.
 void DamageRun(const std::filesystem::path& path, char byte, std::size_t count) {
   const std::filesystem::path file = path / Dataset::Open(path).shards().at(0).file;
-  std::ifstream in(file, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::string bytes = ContentOf(file);
   const std::size_t at = bytes.find(std::string(count, byte));
   REQUIRE(at != std::string::npos);
   std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);

@@ -2,7 +2,6 @@
 #include <cstring>
 #include <fstream>
 #include <functional>
-#include <iterator>
 #include <map>
 #include <set>
 
@@ -10,6 +9,7 @@
 #include <sluice/loader.h>
 
 #include "tests/catch.h"
+#include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -297,8 +297,7 @@ TEST_CASE(
   const std::filesystem::path path = WriteRawDataset(folder, 64);
   const Dataset whole = Dataset::Open(path);
   const std::filesystem::path file = path / whole.shards()[0].file;
-  std::ifstream in(file, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::string bytes = ContentOf(file);
   const auto put = [&](char value) {
     std::fstream out(file, std::ios::binary | std::ios::in | std::ios::out);
     out.seekp(static_cast<std::streamoff>(bytes.find(std::string(192, '\x28'))));  // sample 40

@@ -9,6 +9,7 @@
 
 #include <sluice/error.h>
 
+#include "format/random.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/half.h"
 #include "tests/catch.h"

@@ -4,6 +4,7 @@
 #include <sluice/verify.h>
 
 #include "tests/catch.h"
+#include "tests/file_content.h"
 #include "tests/reader/sample_data.h"
 
 using namespace sluice;
@@ -63,8 +64,7 @@ TEST_CASE("A damaged payload is reported with shard, sample and key") {
   const Dataset dataset = Dataset::Open(path);
   const std::filesystem::path shard = path / dataset.shards()[0].file;
   // Sample 11's pixels: eleven 192-byte payloads of 8 bytes value (11).
-  std::ifstream in(shard, std::ios::binary);
-  const std::string bytes((std::istreambuf_iterator<char>(in)), {});
+  const std::string bytes = ContentOf(shard);
   FlipByte(shard, bytes.find(std::string(192, '\x0b')) + 5);
   const VerifyReport report = VerifyDataset(path);
   REQUIRE(report.faults.size() == 1);

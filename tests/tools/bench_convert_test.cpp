@@ -66,8 +66,8 @@ TEST_CASE("bench convert has FFCV write the images that could be converted, in e
   CHECK(answer["writers"][1]["images_per_second"] == nlohmann::json{3.0, 3.0, 3.0});
   CHECK(answer["writers"][1]["bytes_on_disk"] == 5);
   CHECK(answer["ratio"].is_number());
-  CHECK(ReadBytes(folder / "settings") == "1 20 77\n1 20 77\n1 20 77\n");
-  std::string lists = ReadBytes(folder / "lists");
+  CHECK(ContentOf(folder / "settings") == "1 20 77\n1 20 77\n1 20 77\n");
+  std::string lists = ContentOf(folder / "lists");
   CHECK(std::count(lists.begin(), lists.end(), '\n') == 18);
   CHECK(lists.find("broken") == std::string::npos);
 }
@@ -92,8 +92,8 @@ TEST_CASE("bench convert leaves what is in its work folder alone") {
   CHECK(Bench({"convert", (folder / "source").string(), "--work", (folder / "work").string(),
                "--rounds", "1", "--quiet"})
             .exit_code == 0);
-  CHECK(ReadBytes(folder / "work" / "sluice" / "precious") == "mine");
-  CHECK(ReadBytes(folder / "work" / "paths.txt") == "mine");
+  CHECK(ContentOf(folder / "work" / "sluice" / "precious") == "mine");
+  CHECK(ContentOf(folder / "work" / "paths.txt") == "mine");
   const std::filesystem::directory_iterator inside(folder / "work"), end;
   CHECK(std::distance(inside, end) == 2);
 }

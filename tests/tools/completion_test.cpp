@@ -69,7 +69,7 @@ TEST_CASE("both programs complete and have a page for each of their commands") {
   for (const std::string& one : commands) {
     if (one.starts_with("-")) continue;
     INFO(one);
-    const std::string page = ReadBytes(folder / "man1" / (name + "-" + one + ".1"));
+    const std::string page = ContentOf(folder / "man1" / (name + "-" + one + ".1"));
     const std::string help = Run(command, {one, "--help"}).out;
     CHECK_THAT(page, ContainsSubstring(".SH NAME"));
     // Every option of --help is there, its hyphens as troff wants them.
@@ -95,7 +95,7 @@ TEST_CASE("completion for a shell that is not known is wrong usage") {
 TEST_CASE("completion zsh is a script that zsh takes") {
   const TemporaryFolder folder;
   WriteBytes(folder / "script", Sluice({"completion", "zsh"}).out);
-  CHECK_THAT(ReadBytes(folder / "script"), ContainsSubstring("'--fit[what --size does") &&
+  CHECK_THAT(ContentOf(folder / "script"), ContainsSubstring("'--fit[what --size does") &&
                                                ContainsSubstring(":HOW:(crop stretch pad)'"));
   if (Emulated() || !std::filesystem::exists("/usr/bin/zsh")) return;
   const Outcome outcome = Run("/usr/bin/zsh", {"-n", (folder / "script").string()});

@@ -41,11 +41,11 @@ std::vector<std::string> Keys(const Dataset& dataset) {
 
 void CheckSameFiles(const Dataset& a, const Dataset& b) {
   for (const char* file : {"manifest.json", "plan.json", "skipped.tsv"}) {
-    CHECK(ReadBytes(a.path() / file) == ReadBytes(b.path() / file));
+    CHECK(ContentOf(a.path() / file) == ContentOf(b.path() / file));
   }
   REQUIRE(a.shards().size() == b.shards().size());
   for (const ShardSummary& shard : a.shards()) {
-    CHECK(ReadBytes(a.path() / shard.file) == ReadBytes(b.path() / shard.file));
+    CHECK(ContentOf(a.path() / shard.file) == ContentOf(b.path() / shard.file));
   }
 }
 

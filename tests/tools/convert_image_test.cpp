@@ -30,7 +30,7 @@ class Converted {
 
   ImagePayload Payload() const { return sample_->Payload(); }
   JpegFacts Facts() const { return ReadJpeg(sample_->Payload().bytes); }
-  JpegFacts SourceFacts() const { return ReadJpeg(ReadBytes(folder_ / "source" / "one.jpg")); }
+  JpegFacts SourceFacts() const { return ReadJpeg(ContentOf(folder_ / "source" / "one.jpg")); }
   const nlohmann::json& answer() const { return answer_; }
 
  private:

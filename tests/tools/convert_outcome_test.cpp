@@ -103,7 +103,7 @@ TEST_CASE("a broken source is left out, named and listed, and the exit code is 3
   CHECK(outcome.exit_code == 3);
   CHECK_THAT(outcome.out, ContainsSubstring("dog/broken.jpg"));
   CHECK_THAT(outcome.out, ContainsSubstring("skipped.tsv"));
-  CHECK_THAT(ReadBytes(folders.data + "/skipped.tsv"), ContainsSubstring("dog/broken.jpg\t"));
+  CHECK_THAT(ContentOf(folders.data + "/skipped.tsv"), ContainsSubstring("dog/broken.jpg\t"));
   CHECK(Dataset::Open(folders.data).size() == 9);
 }
 
@@ -186,11 +186,11 @@ TEST_CASE("a dataset made with other options is not overwritten") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   CHECK(folders.Convert().exit_code == 0);
-  const std::string before = ReadBytes(folders.data + "/manifest.json");
+  const std::string before = ContentOf(folders.data + "/manifest.json");
   const Outcome outcome = folders.Convert({"--quality", "50"});
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, ContainsSubstring(folders.data));
-  CHECK(ReadBytes(folders.data + "/manifest.json") == before);
+  CHECK(ContentOf(folders.data + "/manifest.json") == before);
   CHECK(folders.Convert().exit_code == 0);
 }
 
@@ -267,9 +267,9 @@ TEST_CASE("an interrupted conversion ends with 130 and the same command finishes
     CHECK(Sluice(again).exit_code == 0);
     const Dataset dataset = Dataset::Open(folders.data);
     CHECK(dataset.size() == static_cast<std::uint64_t>(pictures));
-    CHECK(ReadBytes(folders.data + "/manifest.json") == ReadBytes(other + "/manifest.json"));
+    CHECK(ContentOf(folders.data + "/manifest.json") == ContentOf(other + "/manifest.json"));
     for (const ShardSummary& shard : dataset.shards()) {
-      CHECK(ReadBytes(folders.data + "/" + shard.file) == ReadBytes(other + "/" + shard.file));
+      CHECK(ContentOf(folders.data + "/" + shard.file) == ContentOf(other + "/" + shard.file));
     }
     return;
   }

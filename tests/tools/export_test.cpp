@@ -35,9 +35,9 @@ TEST_CASE(
   CHECK_THAT(outcome.out, ContainsSubstring("9 samples"));
   const Dataset dataset = Dataset::Open(at("data"));
   for (std::uint64_t i = 0; i < dataset.size(); ++i) {
-    CHECK(ReadBytes(folder / ("out/images/" + dataset[i].key())) == PayloadOf(dataset[i]));
+    CHECK(ContentOf(folder / ("out/images/" + dataset[i].key())) == PayloadOf(dataset[i]));
   }
-  CHECK_THAT(ReadBytes(folder / "out/labels.csv"),
+  CHECK_THAT(ContentOf(folder / "out/labels.csv"),
              Catch::Matchers::StartsWith("path,key,label\nimages/cat/0.jpg,cat/0.jpg,cat\n"));
   REQUIRE(Sluice({"convert", "--table", at("out/labels.csv"), at("again"), "--keep-order",
                   "--quality", "keep"})
@@ -69,7 +69,7 @@ TEST_CASE("classes come back with the numbers they had, empty ones and odd names
   }
   writer.Finish();
   REQUIRE(Sluice({"export", at("data"), at("out")}).exit_code == 0);
-  CHECK(ReadBytes(folder / "out/classes.txt") == "dog\ncat, wild\nant\nowl\n");
+  CHECK(ContentOf(folder / "out/classes.txt") == "dog\ncat, wild\nant\nowl\n");
   REQUIRE(Sluice({"convert", "--table", at("out/labels.csv"), "--classes", at("out/classes.txt"),
                   "--field", "label=class", "--field", "tags=classes", at("again"), "--keep-order"})
               .exit_code == 0);
@@ -110,8 +110,8 @@ TEST_CASE("export writes fields of every kind, and no name leads out of its fold
   CHECK(std::filesystem::exists(folder / "deep/er/out/images/a/x.png"));
   CHECK(std::filesystem::exists(folder / "deep/er/out/images/a/x-1.png"));
   CHECK(std::filesystem::exists(folder / "deep/er/out/mask/a/x.png"));
-  CHECK(ReadBytes(folder / "deep/er/out/sound/a/x.bin") == std::string("\1\2\3\4\5\6"));
-  CHECK_THAT(ReadBytes(folder / "deep/er/out/labels.csv"),
+  CHECK(ContentOf(folder / "deep/er/out/sound/a/x.bin") == std::string("\1\2\3\4\5\6"));
+  CHECK_THAT(ContentOf(folder / "deep/er/out/labels.csv"),
              ContainsSubstring("images/a/x.png,a/x.png,mask/a/x.png,\"[[0.0,0.5,1.0,2.0],[3.0,4.0,"
                                "5.0,6.0]]\",\"one, \"\"two\"\"\nthree\",sound/a/x.bin,-5\n"));
 }
@@ -158,7 +158,7 @@ TEST_CASE("nothing that is said goes into a file where a standard stream is clos
     std::filesystem::remove_all(at("closed"));
     const std::string line = "exec \"$0\" export \"$1\" \"$2\" " + closed;
     const Outcome outcome = Run("/bin/sh", {"-c", line, SLUICE_COMMAND, at("data"), at("closed")});
-    CHECK(ReadBytes(folder / "closed/labels.csv") == ReadBytes(folder / "out/labels.csv"));
+    CHECK(ContentOf(folder / "closed/labels.csv") == ContentOf(folder / "out/labels.csv"));
     return outcome.exit_code;
   };
   CHECK(export_with("2>&-") == 0);
@@ -172,7 +172,7 @@ TEST_CASE("export leaves a damaged sample out and names it") {
   WriteClasses(at("source"), 2);
   REQUIRE(Sluice({"convert", at("source"), at("data"), "--keep-order"}).exit_code == 0);
   const std::string payload = PayloadOf(Dataset::Open(at("data"))[3]);
-  std::string shard = ReadBytes(folder / "data/shard-00000.sluice");
+  std::string shard = ContentOf(folder / "data/shard-00000.sluice");
   shard[shard.find(payload) + payload.size() / 2] ^= 1;
   WriteBytes(folder / "data/shard-00000.sluice", shard);
   const Outcome outcome = Sluice({"export", at("data"), at("out")});

@@ -96,9 +96,9 @@ TEST_CASE("an archive from standard input gives the bytes that its file gives") 
   CHECK(pipe.exit_code == 3);
   CHECK(JsonOf(pipe)["samples"] == 9);
   for (const char* name : {"shard-00000.sluice", "manifest.json", "plan.json"}) {
-    CHECK(ReadBytes(archive.folder / "file" / name) == ReadBytes(archive.folder / "pipe" / name));
+    CHECK(ContentOf(archive.folder / "file" / name) == ContentOf(archive.folder / "pipe" / name));
   }
-  CHECK(ReadBytes(archive.folder / "pipe" / "skipped.tsv").find("standard-input.tar: z") !=
+  CHECK(ContentOf(archive.folder / "pipe" / "skipped.tsv").find("standard-input.tar: z") !=
         std::string::npos);
   CHECK_FALSE(std::filesystem::exists(archive.folder / "pipe.spool"));
   // Given again, it finds all done.

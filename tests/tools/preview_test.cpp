@@ -100,7 +100,7 @@ TEST_CASE("preview makes one page with pictures, labels and counts that needs no
   const Outcome outcome = Sluice({"preview", data, file, "--side", "20"});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.out.find("7 pictures of 7 samples") != std::string::npos);
-  const std::string page = ReadBytes(file);
+  const std::string page = ContentOf(file);
   CHECK(CountOf(page, "<figure") == 7);
   CHECK(CountOf(page, "src=\"data:image/jpeg;base64,") == 7);
   CHECK(CountOf(page, "src=") == 7);
@@ -134,7 +134,7 @@ TEST_CASE("a preview of many samples looks at some and shows every class") {
       JsonOf(Sluice({"preview", data, file, "--count", "9", "--side", "16", "--json"}));
   CHECK(answer["probed"] == 4096);
   CHECK(answer["pictures"] == 9);
-  const std::string page = ReadBytes(file);
+  const std::string page = ContentOf(file);
   CHECK(CountOf(page, "<b>a&lt;b&gt;</b>") == 3);
   CHECK(CountOf(page, "<b>owl &amp; co</b>") == 3);
   CHECK(CountOf(page, "<td>1 to 1</td><td class=n>4096</td>") == 1);
@@ -149,7 +149,7 @@ TEST_CASE("a preview says which pictures are damaged and shows the others") {
   const std::filesystem::path shard = folder / "data" / "shard-00000.sluice";
   {
     std::fstream stream(shard, std::ios::binary | std::ios::in | std::ios::out);
-    std::string bytes(ReadBytes(shard));
+    std::string bytes(ContentOf(shard));
     const std::size_t at = bytes.find(std::string("\0\xC8\0\0\xC8\0\0\xC8\0", 9));
     REQUIRE(at != std::string::npos);
     stream.seekp(static_cast<std::streamoff>(at + 300));
@@ -161,8 +161,8 @@ TEST_CASE("a preview says which pictures are damaged and shows the others") {
   const nlohmann::json answer = JsonOf(outcome);
   CHECK(answer["damaged"].size() == 1);
   CHECK(answer["damaged"][0].get<std::string>().find("shard-00000.sluice") != std::string::npos);
-  CHECK(CountOf(ReadBytes(file), "<img") == 3);
-  CHECK(CountOf(ReadBytes(file), "class=bad") == 1);
+  CHECK(CountOf(ContentOf(file), "<img") == 3);
+  CHECK(CountOf(ContentOf(file), "class=bad") == 1);
 }
 
 TEST_CASE("wrong usage of preview ends with 2 and writes nothing") {

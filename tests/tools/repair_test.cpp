@@ -106,7 +106,7 @@ TEST_CASE("a lost manifest is rebuilt from the shards, in place or elsewhere") {
 
 TEST_CASE("a damaged payload costs its sample alone") {
   DamagedAnimals animals;
-  const std::string bytes = ReadBytes(animals.Shard(0));
+  const std::string bytes = ContentOf(animals.Shard(0));
   const std::size_t place = bytes.find(animals.payloads[5]);
   REQUIRE(place != std::string::npos);
   DamagedAnimals::Flip(animals.Shard(0), place + 100);
@@ -151,7 +151,7 @@ TEST_CASE("a shard without its end, its header or its table loses no more than i
     }
     const std::string shard = data + "/shard-00000.sluice";
     std::filesystem::resize_file(shard,
-                                 ReadBytes(shard).find(payloads[5]) + payloads[5].size() / 2);
+                                 ContentOf(shard).find(payloads[5]) + payloads[5].size() / 2);
     const nlohmann::json answer =
         JsonOf(Sluice({"repair", data, (folder / "mended").string(), "--json"}));
     CHECK(answer["samples"] == 5);
@@ -171,8 +171,8 @@ TEST_CASE("a shard without its end, its header or its table loses no more than i
 TEST_CASE(
     "a shard that another one was copied over is lost, and two that changed places are saved") {
   DamagedAnimals animals;
-  const std::string first = ReadBytes(animals.Shard(0));
-  const std::string second = ReadBytes(animals.Shard(1));
+  const std::string first = ContentOf(animals.Shard(0));
+  const std::string second = ContentOf(animals.Shard(1));
   SECTION("a copy of the second") {
     WriteBytes(animals.Shard(0), second);
     const Outcome outcome = Sluice({"repair", animals.data, animals.mended});
@@ -199,7 +199,7 @@ TEST_CASE("a dataset that was repacked and lost its manifest is mended with a wa
 
 TEST_CASE("1000 random damages cost no sample that is whole", "[slow]") {
   DamagedAnimals animals;
-  const std::string whole = ReadBytes(animals.Shard(0));
+  const std::string whole = ContentOf(animals.Shard(0));
   RandomStream random(3, static_cast<Purpose>(999), 2);
   for (int round = 0; round < 1000; ++round) {
     INFO("round " << round);

@@ -1,7 +1,6 @@
 #include "tests/tools/sources.h"
 
 #include <fstream>
-#include <iterator>
 
 namespace sluice::test {
 
@@ -35,11 +34,6 @@ void WriteJpeg(const std::filesystem::path& path, const Picture& picture,
                const JpegOptions& options) {
   const std::vector<std::byte> file = MakeJpeg(picture, options);
   WriteBytes(path, std::string(reinterpret_cast<const char*>(file.data()), file.size()));
-}
-
-std::string ReadBytes(const std::filesystem::path& path) {
-  std::ifstream stream(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(stream), {}};
 }
 
 void WriteClasses(const std::filesystem::path& folder, int count, std::uint32_t width,

@@ -5,6 +5,7 @@
 #include <functional>
 #include <string>
 
+#include "tests/file_content.h"
 #include "tests/pictures.h"
 
 namespace sluice::test {
@@ -25,7 +26,6 @@ Picture Noise(std::uint32_t width, std::uint32_t height);
 void WriteBytes(const std::filesystem::path& path, const std::string& bytes);
 void WriteJpeg(const std::filesystem::path& path, const Picture& picture,
                const JpegOptions& options = {});
-std::string ReadBytes(const std::filesystem::path& path);
 
 // `count` pictures of this size in each of the classes "cat", "dog" and "owl".
 void WriteClasses(const std::filesystem::path& folder, int count, std::uint32_t width = 40,

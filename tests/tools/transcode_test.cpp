@@ -80,7 +80,7 @@ TEST_CASE("convert --image packed stores what makes the same JPEGs and the same 
   CHECK(Crops(packed) == Crops(jpeg));
   REQUIRE(Sluice({"export", packed, at("out")}).exit_code == 0);
   for (const auto& [key, value] : StoredIn(jpeg)) {
-    const bool same = ReadBytes(at("out/images/") + key) == value.bytes;
+    const bool same = ContentOf(at("out/images/") + key) == value.bytes;
     CHECK(same);
   }
 }
@@ -102,8 +102,8 @@ TEST_CASE("convert --image packed --quality keep stores the source's coefficient
   CHECK(stored.at("c.jpg").codec == Codec::kJpeg);
   REQUIRE(Sluice({"export", at("data"), at("out")}).exit_code == 0);
   for (const char* name : {"a.jpg", "b.jpg", "c.jpg"}) {
-    const bool same = ReadJpeg(ReadBytes(at("out/images/") + name)).coefficients ==
-                      ReadJpeg(ReadBytes(at("source/") + name)).coefficients;
+    const bool same = ReadJpeg(ContentOf(at("out/images/") + name)).coefficients ==
+                      ReadJpeg(ContentOf(at("source/") + name)).coefficients;
     CHECK(same);
   }
 }
@@ -146,7 +146,7 @@ TEST_CASE("transcode from JPEG to packed and back gives what converting gives, b
         Sluice({"transcode", at("jpeg"), at(threads), "--image", "packed", "--threads", threads})
             .exit_code == 0);
   }
-  CHECK((ReadBytes(at("1/manifest.json")) == ReadBytes(at("3/manifest.json"))));
+  CHECK((ContentOf(at("1/manifest.json")) == ContentOf(at("3/manifest.json"))));
   CHECK(Sluice({"transcode", at("jpeg"), at("there"), "--image", "raw"}).exit_code == 1);
   CHECK(Sluice({"transcode", at("jpeg"), at("new"), "--image", "gif"}).exit_code == 2);
   CHECK(

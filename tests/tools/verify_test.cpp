@@ -31,7 +31,7 @@ struct CheckedAnimals {
 
   // Changes one byte in the middle of a sample's pixels; found by searching for them.
   void DamagePayload(std::uint64_t sample) const {
-    const std::string bytes = ReadBytes(shard);
+    const std::string bytes = ContentOf(shard);
     const Sample whole = Dataset::Open(data)[sample];
     const auto payload = whole.Payload().bytes;
     const std::string pixels(reinterpret_cast<const char*>(payload.data()), payload.size());
@@ -119,7 +119,7 @@ TEST_CASE("verify finds a missing shard") {
 
 TEST_CASE("verify finds a changed manifest") {
   const CheckedAnimals animals;
-  std::string manifest = ReadBytes(animals.data + "/manifest.json");
+  std::string manifest = ContentOf(animals.data + "/manifest.json");
   manifest.replace(manifest.find("\"dog\""), 5, "\"dag\"");
   WriteBytes(animals.data + "/manifest.json", manifest);
   const Outcome outcome = Sluice({"verify", animals.data});

@@ -75,7 +75,7 @@ FileBytes SomeTiff(std::uint16_t compression) {
   for (std::uint32_t y = 0; y < 16; ++y)
     TIFFWriteScanline(file, const_cast<std::uint8_t*>(picture.at(0, y)), y, 0);
   TIFFClose(file);
-  const std::string text = ReadText(path);
+  const std::string text = ContentOf(path);
   const Bytes bytes = AsBytes(text);
   return {bytes.begin(), bytes.end()};
 }

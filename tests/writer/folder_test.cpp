@@ -185,7 +185,7 @@ TEST_CASE("names are bytes: what is no UTF-8 stays in the key and is written out
   const StoredDataset data = ReadDataset(folders.data);
   CHECK(data.Keys() == Strings{"K\xff/\xfe.jpg", "z/tab\there.jpg"});
   CHECK(data.manifest.schema.fields.at(1).classes == summary.classes);
-  CHECK(ReadText(folders.data / "skipped.tsv") ==
+  CHECK(ContentOf(folders.data / "skipped.tsv") ==
         "path\treason\tkind\nz/odd\xfd\\tname\\n.txt\tno image\tpassed over\n");
 }
 
@@ -198,7 +198,7 @@ TEST_CASE("skipped.tsv lists what was left out and what was passed over, in the 
   WriteSource(folders.source / "a" / "0.jpg", Truncated(whole, whole.size() / 2));
   const ConvertSummary summary = folders.Run();
   CHECK(PathsOf(summary.skipped) == Strings{"a/0.jpg", "a/3.psd"});
-  CHECK(ReadText(folders.data / "skipped.tsv") ==
+  CHECK(ContentOf(folders.data / "skipped.tsv") ==
         "path\treason\tkind\na/0.jpg\t" + summary.skipped[0].reason +
             "\tbroken\na/1.txt\tno image\tpassed over\na/3.psd\t" + summary.skipped[1].reason +
             "\tbroken\n");

@@ -5,6 +5,7 @@
 #include <sluice/convert.h>
 #include <sluice/error.h>
 
+#include "format/random.h"
 #include "tests/catch.h"
 #include "tests/writer/source_files.h"
 #include "writer/fit/jpeg_fitter.h"

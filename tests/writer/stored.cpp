@@ -1,7 +1,5 @@
 #include "tests/writer/stored.h"
 
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "format/disk/checksum.h"
@@ -98,16 +96,10 @@ StoredDataset ReadDataset(const std::filesystem::path& folder) {
   return dataset;
 }
 
-std::string ReadText(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw std::runtime_error("cannot read " + path.string());
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::map<std::string, std::string> ContentsOf(const std::filesystem::path& folder) {
   std::map<std::string, std::string> contents;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    contents[entry.path().filename().string()] = ReadText(entry.path());
+    contents[entry.path().filename().string()] = ContentOf(entry.path());
   }
   return contents;
 }

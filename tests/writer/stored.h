@@ -8,6 +8,7 @@
 
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
+#include "tests/file_content.h"
 #include "tests/pictures.h"
 
 namespace sluice::test {
@@ -43,7 +44,5 @@ StoredDataset ReadDataset(const std::filesystem::path& folder);
 
 // Name -> content of every file in a folder.
 std::map<std::string, std::string> ContentsOf(const std::filesystem::path& folder);
-
-std::string ReadText(const std::filesystem::path& path);
 
 }  // namespace sluice::test

@@ -66,12 +66,12 @@ TEST_CASE("find_duplicates lists sources that hold the same bytes and leaves non
   CHECK(PathsOf(summary) == expected);
   CHECK(summary.samples == 8);
   CHECK(Warns(summary, "1 image lies in more than one class"));
-  CHECK(ReadText(folder / "data" / "duplicates.tsv") ==
+  CHECK(ContentOf(folder / "data" / "duplicates.tsv") ==
         "group\tpath\tclass\n0\tant/2.bmp\tant\n0\tbee/1.bmp\tbee\n1\tbee/2.bmp\tbee\n"
         "1\tbee/3.bmp\tbee\n1\tbee/4.bmp\tbee\n");
   // Looking changes no byte of the dataset, and can be done afterwards.
-  CHECK(ReadText(folder / "data" / "manifest.json") ==
-        ReadText(folder / "plain" / "manifest.json"));
+  CHECK(ContentOf(folder / "data" / "manifest.json") ==
+        ContentOf(folder / "plain" / "manifest.json"));
   CHECK(PathsOf(Convert(folder / "source", folder / "plain", options)) == expected);
   CHECK(std::filesystem::exists(folder / "plain" / "duplicates.tsv"));
 }

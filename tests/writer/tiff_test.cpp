@@ -1,7 +1,6 @@
 // TIFF files that libtiff wrote from pixels known here.
 #ifdef SLUICE_HAS_TIFF
 #include <cmath>
-#include <fstream>
 #include <functional>
 
 #include <tiffio.h>
@@ -48,7 +47,7 @@ FileBytes WriteWith(const std::function<void(TIFF*)>& write, const char* mode = 
   TIFF* const file = TIFFOpen(path.c_str(), mode);
   write(file);
   TIFFClose(file);
-  const std::string text = ReadText(path);
+  const std::string text = ContentOf(path);
   const Bytes bytes = AsBytes(text);
   return {bytes.begin(), bytes.end()};
 }

@@ -1,0 +1,12 @@
+// A file's bytes, whole.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace sluice::test {
+
+// Empty where there is no such file.
+std::string ContentOf(const std::filesystem::path& file);
+
+}  // namespace sluice::test
