@@ -151,6 +151,7 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
   Lane& lane = lanes_[l];
   if (lane.announced == lane.window) return;
   lane.announced = lane.window;
+  if (notes_following_) NoteFollowing(l);
   const std::uint64_t begin = FirstPlace(l, lane.window);
   const std::uint64_t end = FirstPlace(l, lane.window + 1);
   if (place == 0) {
@@ -164,6 +165,22 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
     const std::uint64_t block = BlockAt(l, PlaceOf(lane, lane.first + lane.mix(place)));
     if (++left_[block] == 1) opened.push_back(block);
   }
+}
+
+void LaneOrder::NoteFollowing(std::uint64_t l) {
+  const Lane& lane = lanes_[l];
+  const std::uint64_t begin = FirstPlace(l, lane.window + 1);
+  if (SamplesBefore(lane, begin) >= body_per_lane_) return;  // played block by block
+  const std::uint64_t end = FirstPlace(l, lane.window + 2);
+  for (std::uint64_t p = begin; p < end; ++p)
+    following_.push_back(BlockAt(l, p));
+}
+
+std::optional<std::uint64_t> LaneOrder::TakeFollowing() {
+  if (following_.empty()) return std::nullopt;
+  const std::uint64_t block = following_.front();
+  following_.pop_front();
+  return block;
 }
 
 std::uint64_t LaneOrder::SamplesIn(std::uint64_t block) const noexcept {

@@ -19,6 +19,8 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -45,6 +47,11 @@ class LaneOrder {
   // from there on; in the tail, where whoever asks may have read few of them, the one block of the
   // sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
+
+  // From here on TakeFollowing() gives the blocks of windows that are yet to come: of each window
+  // that At() enters, those of the lane's next one.
+  void NoteFollowing() noexcept { notes_following_ = true; }
+  std::optional<std::uint64_t> TakeFollowing();
 
   // How many samples of a block come in the epoch; of one in a window that At() entered in the
   // middle, where an epoch was gone on with, those that come from there on.
@@ -89,6 +96,7 @@ class LaneOrder {
   void EnterWindow(std::uint64_t lane, std::uint64_t sample);
   // `place`: how many samples of the window come before.
   void Announce(std::uint64_t lane, std::uint64_t place, std::vector<std::uint64_t>& opened);
+  void NoteFollowing(std::uint64_t lane);
   std::uint64_t FirstPlace(std::uint64_t lane, std::uint64_t window) const noexcept;
   std::uint64_t BlockAt(std::uint64_t lane, std::uint64_t place) const noexcept {
     const std::vector<DealtBlock>& dealt = lanes_[lane].dealt;
@@ -104,6 +112,8 @@ class LaneOrder {
   Permutation tail_;
   std::vector<std::uint64_t> tail_start_;  // of each lane's share, within the tail
   std::unordered_set<std::uint64_t> tail_opened_;
+  bool notes_following_ = false;
+  std::deque<std::uint64_t> following_;
   std::unordered_map<std::uint64_t, std::uint64_t> left_;  // of SamplesIn(): block -> samples
 };
 

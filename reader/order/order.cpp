@@ -105,6 +105,22 @@ std::uint64_t EpochOrder::BlockOf(const SampleRef& ref) const noexcept {
   return whole_.first_block(ref.shard) + ref.block;
 }
 
+std::uint64_t EpochOrder::InWhole(std::uint64_t block) const noexcept {
+  if (const auto* const part = std::get_if<ShardPart>(&part_)) {
+    const SampleRef first = shape_.Row(block, 0);
+    return whole_.first_block(part->shards[first.shard]) + first.block;
+  }
+  if (const auto* const list = std::get_if<ListPart>(&part_))
+    return BlockOf(whole_.Sample(list->samples[shape_.Row(block, 0).index]));
+  return block;
+}
+
+std::optional<std::uint64_t> EpochOrder::TakeFollowing() {
+  if (!lanes_) return std::nullopt;
+  const std::optional<std::uint64_t> block = lanes_->TakeFollowing();
+  return block ? std::optional(InWhole(*block)) : std::nullopt;
+}
+
 std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
   if (shuffle_ != Shuffle::kQuasiRandom)
     return std::holds_alternative<ListPart>(part_) ? 0 : whole_.SamplesIn(block);
@@ -132,10 +148,8 @@ SampleRef EpochOrder::InShards(std::uint64_t position, std::vector<std::uint64_t
   const std::vector<std::uint32_t>& shards = std::get<ShardPart>(part_).shards;
   const std::size_t before = opened.size();
   const SampleRef sample = InShape(position, opened);
-  for (std::size_t i = before; i < opened.size(); ++i) {
-    const SampleRef block = shape_.Row(opened[i], 0);
-    opened[i] = whole_.first_block(shards[block.shard]) + block.block;
-  }
+  for (std::size_t i = before; i < opened.size(); ++i)
+    opened[i] = InWhole(opened[i]);
   return whole_.Row(whole_.first_block(shards[sample.shard]) + sample.block, sample.row);
 }
 
@@ -145,7 +159,7 @@ SampleRef EpochOrder::InList(std::uint64_t position, std::vector<std::uint64_t>&
     const std::size_t before = opened.size();
     const SampleRef listed = lanes_->At(position, opened);
     for (std::size_t i = before; i < opened.size(); ++i)
-      opened[i] = BlockOf(whole_.Sample(samples[shape_.Row(opened[i], 0).index]));
+      opened[i] = InWhole(opened[i]);
     return whole_.Sample(samples[listed.index]);
   }
   if (shuffle_ == Shuffle::kRandom) return whole_.Sample(samples[samples_(position)]);

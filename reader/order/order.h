@@ -45,6 +45,14 @@ class EpochOrder {
   // reading ahead. Positions asked for in order are cheap.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
 
+  // Of windows that At() enters from here on, TakeFollowing() gives the blocks, by number in the
+  // dataset, of the windows behind them, in the order in which they will be opened: for reading
+  // further ahead. Only quasi-random order has windows.
+  void NoteFollowing() noexcept {
+    if (lanes_) lanes_->NoteFollowing();
+  }
+  std::optional<std::uint64_t> TakeFollowing();
+
   // How many positions of the epoch lie in a block, by number in the dataset, once At() has put it
   // into `opened`: those that are still to come, where an epoch is gone on with. 0 where that is
   // not known (a list that is not played in quasi-random order).
@@ -55,6 +63,7 @@ class EpochOrder {
   SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened);
   SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened);
   std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // in the whole
+  std::uint64_t InWhole(std::uint64_t block) const noexcept;   // a block of what is ordered
 
   const DatasetShape& whole_;
   OrderPart part_;

@@ -1,5 +1,7 @@
 #include "reader/pipeline/batch_planner.h"
 
+#include <algorithm>
+
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/mapped_read_ahead.h"
 
@@ -36,6 +38,8 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   behind_.CloseAll();
   if (direct_ != nullptr) direct_->CloseAll();
   plan_.emplace(dataset_.shape, options_, deal_, epoch);
+  if (stage_ == nullptr) plan_->order.NoteFollowing();
+  played_ = 0;
   watch_.BeginEpoch();
 }
 
@@ -75,8 +79,25 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
       stage_->Want(dataset_.shape.Row(block, 0).shard);
   }
   reading_->Begin();
+  SuggestFollowing(slot.rows);
   behind_.EndBatch();
   return reading_->asked();
+}
+
+// Lanes with blocks of one size come to the ends of their windows together, and so the order opens
+// blocks in bursts, of half a window and more: the ring may be too short for them. Blocks of the
+// windows behind are therefore suggested as fast as blocks are played.
+void BatchPlanner::SuggestFollowing(std::size_t rows) {
+  played_ += rows;
+  while (played_ >= dataset_.shape.max_block_samples()) {
+    const std::optional<std::uint64_t> block = plan_->order.TakeFollowing();
+    if (!block) {
+      played_ = 0;
+      return;
+    }
+    reading_->Suggest(*block);
+    played_ -= std::min(played_, plan_->order.SamplesIn(*block));
+  }
 }
 
 void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {

@@ -46,6 +46,7 @@ class BatchPlanner {
   void BeginEpoch(std::uint64_t epoch, std::uint64_t batch);
   void FillRows(std::uint64_t batch, Slot& slot);
   void Announce(std::uint64_t block);  // it will be needed from now on
+  void SuggestFollowing(std::size_t rows);
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
@@ -56,6 +57,7 @@ class BatchPlanner {
   Deal deal_;
   std::optional<EpochPlan> plan_;  // of the epoch planned last
   std::uint64_t next_batch_ = 0;   // of plan_, if batches are asked for in order
+  std::uint64_t played_ = 0;       // rows of plan_ for which nothing has been suggested yet
   BlocksBehind behind_;
   ShardWatch watch_;
   std::vector<std::uint64_t> opened_;

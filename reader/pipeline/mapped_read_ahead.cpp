@@ -113,10 +113,19 @@ void MappedReadAhead::Begin() {
     const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, block);
     for (const Bytes bytes : WantedOf(dataset_, kept ? others_ : choice_, block)) {
       parts.push_back({bytes, page_map_.HasAll(bytes)});
-      if (!parts.back().there) AskFor(bytes);
+      cold_ = !parts.back().there;
+      if (cold_) AskFor(bytes);
       bytes_in_flight_ += bytes.size();
     }
   }
+}
+
+void MappedReadAhead::Suggest(std::uint64_t block) {
+  // Where a block is wanted in part, its table has to be read first, which would take its time
+  // here.
+  if (!cold_ || !choice_.all_payloads || store_ != nullptr) return;
+  for (const Bytes bytes : WantedOf(dataset_, choice_, block))
+    AskFor(bytes);
 }
 
 void MappedReadAhead::Await(std::uint64_t count) {

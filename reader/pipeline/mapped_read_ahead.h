@@ -23,6 +23,7 @@ class MappedReadAhead : public ReadAhead {
                   const std::atomic<bool>& give_up);
 
   void Ask(std::uint64_t block) override;
+  void Suggest(std::uint64_t block) override;
   void Begin() override;
   void Await(std::uint64_t count) override;
   void Cancel() override;
@@ -51,6 +52,7 @@ class MappedReadAhead : public ReadAhead {
   std::deque<std::uint64_t> queue_;
   std::deque<Reading> in_flight_;
   PageMap page_map_;
+  bool cold_ = false;  // the block begun last was not there
   std::function<void(std::uint64_t)> when_read_;
 };
 

@@ -16,6 +16,9 @@ class ReadAhead {
 
   // Asks for a block, by number in the dataset. Nothing is read before Begin().
   virtual void Ask(std::uint64_t block) = 0;
+  // A block that will be asked for later: has it read in the meantime where that costs no memory of
+  // the process's own. Nobody waits for it.
+  virtual void Suggest(std::uint64_t block) = 0;
   // Begins to read what has been asked for, as much of it as may be in flight.
   virtual void Begin() = 0;
   // Returns when the first `count` blocks that were ever asked for have been read, or early where

@@ -94,6 +94,49 @@ TEST_CASE("An order is a function of the position: asked for in any order, it sa
   }
 }
 
+TEST_CASE("Blocks that follow are told before they are opened, and once") {
+  const ShardPart part{{0, 1, 3, 5, 8, 13, 21, 34}};
+  for (const DatasetShape& shape : {Equal(40, 200, 8), Uneven()}) {
+    for (const bool whole : {true, false}) {
+      for (const std::uint64_t window : {std::uint64_t{1}, std::uint64_t{100'000}}) {
+        std::uint64_t samples = 0;
+        for (const std::uint32_t shard : part.shards)
+          samples += shape.shards()[shard].samples;
+        EpochOrder order(shape, {Shuffle::kQuasiRandom, 9, 5, window}, 2,
+                         whole ? OrderPart{} : OrderPart{part});
+        order.NoteFollowing();
+        std::vector<std::uint64_t> opened, told;
+        std::vector<std::size_t> opened_before;  // told: so many were open by then
+        for (std::uint64_t p = 0; p < (whole ? shape.samples() : samples); ++p) {
+          order.At(p, opened);
+          while (const auto block = order.TakeFollowing()) {
+            told.push_back(*block);
+            opened_before.push_back(opened.size());
+          }
+        }
+        REQUIRE(told.size() > opened.size() / 2);  // not the first windows, nor the tail
+        REQUIRE(std::set(told.begin(), told.end()).size() == told.size());
+        for (std::size_t i = 0; i < told.size(); ++i) {
+          const auto at = std::find(opened.begin(), opened.end(), told[i]);
+          REQUIRE(at != opened.end());
+          REQUIRE(std::size_t(at - opened.begin()) >= opened_before[i]);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("Orders without windows tell of no blocks that follow") {
+  const DatasetShape shape = Equal(3, 64, 8);
+  for (const Shuffle shuffle : {Shuffle::kRandom, Shuffle::kSequential}) {
+    EpochOrder order(shape, {shuffle, 9}, 2);
+    order.NoteFollowing();
+    std::vector<std::uint64_t> opened;
+    order.At(0, opened);
+    CHECK_FALSE(order.TakeFollowing());
+  }
+}
+
 TEST_CASE("An order over a thousand million samples needs no list of them") {
   const DatasetShape shape = Equal(1000, 1'000'000, 100);
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {

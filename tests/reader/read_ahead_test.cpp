@@ -1,4 +1,7 @@
 // Reading ahead of mapped shards.
+#include <chrono>
+#include <thread>
+
 #include "reader/pipeline/mapped_read_ahead.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
@@ -34,6 +37,32 @@ TEST_CASE("What was read ahead is in memory before anybody touches it") {
     reading.Await(20);
     CHECK(reading.bytes_read() == 20 * BlockBytes(*dataset.state(), 0));
     resident = CachedBytes(dataset) >= reading.bytes_read();
+  }
+  CHECK(resident);
+}
+
+TEST_CASE("What was suggested is read where blocks had to be read, and nobody waits for it") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
+  DatasetState& state = *dataset.state();
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  const std::atomic<bool> give_up{false};
+  if (!DropFromCache(dataset)) {
+    WARN("skipped: this file system drops nothing");
+    return;
+  }
+  MappedReadAhead reading(state, choice, nullptr, give_up);
+  reading.Ask(0);
+  reading.Begin();
+  for (std::uint64_t block = 10; block < 20; ++block)
+    reading.Suggest(block);
+  CHECK(reading.asked() == 1);
+  reading.Await(1);
+  CHECK(reading.bytes_read() == BlockBytes(state, 0));
+  bool resident = false;
+  for (int look = 0; look < 2000 && !resident; ++look) {
+    resident = CachedBytes(dataset) >= 11 * BlockBytes(state, 0);
+    if (!resident) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   CHECK(resident);
 }
