@@ -1,4 +1,5 @@
 // Conversions ended by SIGKILL, at any call and at any time.
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 
@@ -36,7 +37,7 @@ void KillAtRandom(int kills, bool direct) {
   const Conversion conversion(4, direct);
   const Clock::time_point start = Clock::now();
   REQUIRE(conversion.Run(conversion.folder() / "timed").exit_code == 3);
-  const double whole = std::chrono::duration<double>(Clock::now() - start).count();
+  double whole = std::chrono::duration<double>(Clock::now() - start).count();
   RandomStream random(7, static_cast<Purpose>(999), direct ? 2 : 1);
   int done = 0;
   for (int attempt = 0; done < kills; ++attempt) {
@@ -52,6 +53,8 @@ void KillAtRandom(int kills, bool direct) {
       ended = outcome.signal != SIGKILL;
       if (ended) {
         CHECK(outcome.exit_code == 3);
+        // The first one may have been held up: later kills would hardly ever come in time.
+        whole = std::min(whole, std::chrono::duration<double>(Clock::now() - begin).count());
       } else {
         ++done;
         conversion.CheckReaders(data);

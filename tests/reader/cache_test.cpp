@@ -187,23 +187,6 @@ TEST_CASE("A budget that memory or the disk has no room for is refused before an
   ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
 }
 
-namespace {
-
-// Bytes of the mapping that are locked.
-std::uint64_t LockedBytes(const std::string& path) {
-  std::ifstream file("/proc/self/smaps");
-  std::string line;
-  std::uint64_t bytes = 0;
-  bool ours = false;
-  while (std::getline(file, line)) {
-    if (line.find(' ') < line.find(':')) ours = line.find(" " + path) != std::string::npos;
-    if (ours && line.compare(0, 7, "Locked:") == 0) bytes += std::stoull(line.substr(7)) * 1024;
-  }
-  return bytes;
-}
-
-}  // namespace
-
 TEST_CASE("A locked dataset is resident as a whole when the loader is made, or refused") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 4000);
@@ -215,7 +198,7 @@ TEST_CASE("A locked dataset is resident as a whole when the loader is made, or r
     const std::uint64_t bytes = dataset.shards()[0].bytes + dataset.shards()[1].bytes;
     REQUIRE(dataset.shards().size() == 2);
     // Sanitizers make mlock do nothing.
-    if (!kSanitized) CHECK(LockedBytes(path.string()) == bytes);
+    if (!kSanitized) CHECK(SumOfMappings("Locked", " " + path.string()) == bytes);
     if (!kSanitized) CHECK(MappedBytes(path.string()) == bytes);
     CHECK(SamplesOf(PlayBatches(loader, 0)).size() == 4000);
   } catch (const Error& error) {

@@ -206,29 +206,40 @@ TEST_CASE("A file system that refuses is read through the page cache, which is l
   if (drops) CHECK(files.memory().in_use() >= 20 * BlockBytes(dataset));
 }
 
+namespace {
+
+struct FolderInMemory {
+  std::string path = "/dev/shm/sluice-test-XXXXXX";
+  FolderInMemory() { REQUIRE(mkdtemp(path.data()) != nullptr); }
+  ~FolderInMemory() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+  }
+  FolderInMemory(const FolderInMemory&) = delete;
+  FolderInMemory& operator=(const FolderInMemory&) = delete;
+};
+
+}  // namespace
+
 TEST_CASE("Any file system serves: what was refused is counted") {
   if (access("/dev/shm", W_OK) != 0) {
     WARN("skipped: no file system in memory is here");
     return;
   }
-  const std::filesystem::path path = "/dev/shm/sluice-direct-test-" + std::to_string(getpid());
-  std::filesystem::remove_all(path);
+  const FolderInMemory folder;
   {
-    const TemporaryFolder folder;
-    std::filesystem::copy(WriteRawDataset(folder, 3000), path);
+    const TemporaryFolder written;
+    std::filesystem::copy(WriteRawDataset(written, 3000), folder.path);
   }
-  {
-    const Dataset dataset = Dataset::Open(path);
-    RequireSame(dataset, OptionsFor(40, 2));
-    LoaderOptions options = OptionsFor(40, 2);
-    options.direct = true;
-    Loader loader(dataset, options);
-    PlayBatches(loader, 0);
-    // Newer kernels let it be asked for there.
-    const std::uint64_t refused = loader.Stats().refused_shards;
-    CHECK((refused == 0 || refused == dataset.shards().size()));
-  }
-  std::filesystem::remove_all(path);
+  const Dataset dataset = Dataset::Open(folder.path);
+  RequireSame(dataset, OptionsFor(40, 2));
+  LoaderOptions options = OptionsFor(40, 2);
+  options.direct = true;
+  Loader loader(dataset, options);
+  PlayBatches(loader, 0);
+  // Newer kernels let it be asked for there.
+  const std::uint64_t refused = loader.Stats().refused_shards;
+  CHECK((refused == 0 || refused == dataset.shards().size()));
 }
 
 TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory is used again") {

@@ -11,6 +11,7 @@
 #include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
+#include "tests/reader/slow_disk.h"
 #include "tests/sanitized.h"
 
 using namespace sluice;
@@ -271,26 +272,17 @@ TEST_CASE("Samples decoded one by one from a shard that was cut are an error, to
 }
 
 TEST_CASE("A disk that cannot read part of a shard costs the samples there, with the reason") {
-  const std::string script = SLUICE_EIO_FS;
-  if (std::system(("/usr/bin/python3 '" + script + "' --can > /dev/null 2>&1").c_str()) != 0) {
+  if (!MayMountDisks()) {
     WARN("skipped: FUSE or its Python module (fuse3, python3-fusepy) is not here");
     return;
   }
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 3000);
-  const std::filesystem::path mount = folder / "mount";
-  std::filesystem::create_directory(mount);
-  const Dataset plain = Dataset::Open(path);
-  const std::string file = plain.shards()[0].file;
+  const std::string file = Dataset::Open(path).shards()[0].file;
   // Bytes 200,000 to 239,999 of the first shard cannot be read.
-  const std::string start = "/usr/bin/python3 '" + script + "' '" + path.string() + "' '" +
-                            mount.string() + "' '" + file + "' 200000 240000";
-  REQUIRE(std::system(start.c_str()) == 0);
-  const auto unmount = [&] {
-    return std::system(("fusermount3 -u '" + mount.string() + "'").c_str());
-  };
-  try {
-    const Dataset dataset = Dataset::Open(mount);
+  const MountedDisk disk(path, "'" + file + "' 200000 240000");
+  {
+    const Dataset dataset = Dataset::Open(disk.path());
     for (const auto& [verify, direct] :
          {std::pair{Verify::kAlways, false}, {Verify::kNever, false}, {Verify::kNever, true}}) {
       LoaderOptions options = OptionsFor(50, 2);
@@ -311,10 +303,7 @@ TEST_CASE("A disk that cannot read part of a shard costs the samples there, with
       CHECK(played.samples.size() < 2900);
       CHECK(played.samples.size() > 1500);
     }
-  } catch (...) {
-    unmount();
-    throw;
   }
   // The mappings are gone with the dataset.
-  CHECK(unmount() == 0);
+  CHECK(ContentOf("/proc/self/maps").find(disk.path().string()) == std::string::npos);
 }

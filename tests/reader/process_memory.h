@@ -3,41 +3,38 @@
 
 #include <cstdint>
 #include <fstream>
-#include <limits>
 #include <string>
 
 #include "tests/sanitized.h"  // whose memory is counted along, and which keeps what was freed
 
 namespace sluice::test {
 
-// Resident pages that are no file's, in bytes.
-inline std::uint64_t AnonymousBytes() {
-  std::ifstream file("/proc/self/status");
-  std::string name;
-  std::uint64_t kilobytes = 0;
-  while (file >> name) {
-    if (name == "RssAnon:" && file >> kilobytes) return kilobytes * 1024;
-    file.ignore(std::numeric_limits<std::streamsize>::max(), '\n');
-  }
-  return 0;
-}
-
-// Resident pages of mapped files whose path begins so, in bytes.
-inline std::uint64_t MappedBytes(const std::string& path) {
+// What /proc/self/smaps says under `name`, in bytes, over the mappings whose line has `of` in it:
+// "7f00-7f01 r--s 0000 fd:00 123   /path". The kernel counts these pages one by one; the sums in
+// /proc/self/status lag behind on machines of many CPUs.
+inline std::uint64_t SumOfMappings(const std::string& name, const std::string& of) {
   std::ifstream file("/proc/self/smaps");
   std::string line;
   std::uint64_t bytes = 0;
   bool ours = false;
   while (std::getline(file, line)) {
-    const std::size_t colon = line.find(':');
-    const std::size_t space = line.find(' ');
-    if (space < colon) {  // "7f00-7f01 r--s 0000 fd:00 123   /path"
-      ours = line.find(" " + path) != std::string::npos;
-    } else if (ours && line.compare(0, 4, "Rss:") == 0) {
-      bytes += std::stoull(line.substr(4)) * 1024;
+    if (line.find(' ') < line.find(':')) {
+      ours = line.find(of) != std::string::npos;
+    } else if (ours && line.starts_with(name + ":")) {
+      bytes += std::stoull(line.substr(name.size() + 1)) * 1024;
     }
   }
   return bytes;
+}
+
+// Resident pages that are no file's, in bytes.
+inline std::uint64_t AnonymousBytes() {
+  return SumOfMappings("Anonymous", "");
+}
+
+// Resident pages of mapped files whose path begins so, in bytes.
+inline std::uint64_t MappedBytes(const std::string& path) {
+  return SumOfMappings("Rss", " " + path);
 }
 
 }  // namespace sluice::test

@@ -1,5 +1,6 @@
 // sluice-bench epoch.
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -64,12 +65,14 @@ std::uint64_t BytesRead(const nlohmann::json& answer) {
 
 TEST_CASE("sluice-bench epoch --json prints the figures of each epoch as one object") {
   const Animals animals;
+  const auto begin = std::chrono::steady_clock::now();
   const nlohmann::json answer = animals.EpochJson({"--batch-size", "8", "--threads", "2"});
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
   CHECK(answer["threads"] == 2);
   CHECK(answer["batch_size"] == 8);
   CHECK(answer["samples"] == 30);
   CHECK(answer["first_batch_seconds"].get<double>() > 0);
-  CHECK(answer["first_batch_seconds"].get<double>() < 60);
+  CHECK(answer["first_batch_seconds"].get<double>() < taken.count() + 1);
   CHECK(answer["peak_rss_bytes"].get<std::uint64_t>() > 1'000'000);
   CHECK(answer["warm_up_epochs"].size() == 1);
   REQUIRE(answer["epochs"].size() == 3);
@@ -98,8 +101,9 @@ TEST_CASE("sluice-bench epoch prints a table of at most 100 columns and no carri
   CHECK_THAT(outcome.out, ContainsSubstring("warm-up "));
   CHECK_THAT(outcome.out, ContainsSubstring("\n2 "));
   CHECK_THAT(outcome.out, ContainsSubstring("first batch"));
-  CHECK(outcome.out.find('\r') == std::string::npos);
-  CHECK(outcome.err == "playing " + animals.data() + "\n");
+  CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
+  // And a line a minute, on a machine that takes so long.
+  CHECK(outcome.err.starts_with("playing " + animals.data() + "\n"));
   for (std::size_t begin = 0; begin < outcome.out.size();) {
     const std::size_t end = outcome.out.find('\n', begin);
     CHECK(end - begin <= 100);
@@ -202,12 +206,14 @@ TEST_CASE("option --cold drops the dataset from the page cache before each epoch
   const nlohmann::json answer = nlohmann::json::parse(outcome.out);
   CHECK(answer["cold"] == true);
   CHECK(answer["warm_up_epochs"].empty());
+  bool dropped = true;
   for (const auto& epoch : answer["epochs"]) {
     CHECK(epoch["images"] == 30);
-    // Where the temporary folder's file system cannot drop pages, it is said.
-    const bool dropped = epoch["left_in_cache_bytes"] == 0;
-    CHECK(dropped == (outcome.err.find("stayed in the page cache") == std::string::npos));
+    dropped = dropped && epoch["left_in_cache_bytes"] == 0;
   }
+  // Where the temporary folder's file system cannot drop pages, or somebody else held one of them
+  // for a moment, it is said.
+  CHECK(dropped == (outcome.err.find("stayed in the page cache") == std::string::npos));
 }
 
 TEST_CASE("option --floor compares with a bare loop of the same work") {

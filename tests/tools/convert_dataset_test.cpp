@@ -133,7 +133,7 @@ TEST_CASE("option --threads sets how many threads convert") {
   std::size_t with_one = 0;
   std::size_t with_nine = 0;
   // A machine that holds this process up may let a moment pass in which all were there: again.
-  for (int attempt = 0; attempt < 5 && with_nine != with_one + 8; ++attempt) {
+  for (int attempt = 0; attempt < 20 && with_nine != with_one + 8; ++attempt) {
     with_one = std::max(with_one, most_threads("1"));
     with_nine = std::max(with_nine, most_threads("9"));
   }

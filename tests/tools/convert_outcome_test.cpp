@@ -72,8 +72,9 @@ TEST_CASE("a log gets a line at the start and no carriage returns") {
   const Folders folders;
   WriteClasses(folders.source, 5);
   const Outcome outcome = folders.Convert();
-  CHECK(outcome.err == "converting " + folders.source + " into " + folders.data + "\n");
-  CHECK(outcome.out.find('\r') == std::string::npos);
+  // And a line a minute, on a machine that takes so long.
+  CHECK(outcome.err.starts_with("converting " + folders.source + " into " + folders.data + "\n"));
+  CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
 }
 
 TEST_CASE("option --quiet prints nothing where nothing is wrong") {
@@ -286,7 +287,7 @@ TEST_CASE("a second interrupt ends a conversion at once") {
     std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
   Outcome outcome;
   // Again where this process was held up between two signals for longer than a picture takes.
-  for (int attempt = 0; attempt < 5 && outcome.signal == 0; ++attempt) {
+  for (int attempt = 0; attempt < 30 && outcome.signal == 0; ++attempt) {
     const std::string data = folders.data + std::to_string(attempt);
     Running running(SLUICE_COMMAND, {"convert", folders.source, data, "--threads", "1", "--image",
                                      "raw", "--size", std::to_string(2 * side)});

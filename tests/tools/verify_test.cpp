@@ -73,7 +73,8 @@ TEST_CASE("verify of a whole dataset finds nothing and ends with 0") {
   const Outcome outcome = Sluice({"verify", animals.data});
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("no faults, 12 samples"));
-  CHECK(outcome.err == "verifying " + animals.data + "\n");
+  // And a line a minute, on a machine that takes so long.
+  CHECK(outcome.err.starts_with("verifying " + animals.data + "\n"));
   const nlohmann::json answer =
       JsonOf(Sluice({"verify", animals.data, "--json", "--threads", "2"}));
   CHECK(answer["samples"] == 12);
@@ -180,19 +181,19 @@ std::string WriteManyLargeImages(const TemporaryFolder& folder) {
 TEST_CASE("verify --threads sets how many threads check") {
   const TemporaryFolder folder;
   const std::string data = WriteManyLargeImages(folder);
-  const auto most_threads = [&data](const std::string& threads) {
+  // Ends it when there are so many, or after so many looks since it was ready to be interrupted.
+  const auto most_threads = [&data](const std::string& threads, std::size_t enough, int looks) {
     Running running(SLUICE_COMMAND, {"verify", data, "--decode", "--threads", threads});
     std::size_t most = 0;
-    int looks = 0;
     running.Wait([&](const Outcome&) {
       most = std::max(most, running.Threads());
-      if (++looks == 200) running.Signal(SIGINT);
+      if (!running.WaitsForInterrupts()) return;
+      if (most >= enough || looks-- <= 0) running.Signal(SIGINT);
     });
     return most;
   };
-  const std::size_t with_one = most_threads("1");
-  CHECK(with_one <= 3);  // main, signals, perhaps one that checks
-  CHECK(most_threads("6") >= 6);
+  CHECK(most_threads("1", 4, 200) <= 3);  // main, signals, perhaps one that checks
+  CHECK(most_threads("6", 6, 1'000'000) >= 6);
 }
 
 TEST_CASE("an interrupted verify ends with 130 and says what it found until then") {
