@@ -19,6 +19,7 @@
 #include "train_cifar_batches.h"
 
 namespace nn = torch::nn;
+using Clock = std::chrono::steady_clock;
 
 struct Arguments {
   std::string train, test, loader = "sluice";
@@ -94,6 +95,10 @@ double Accuracy(nn::Sequential& model, Batches& batches) {
   return 100.0 * static_cast<double>(right) / static_cast<double>(std::max<std::int64_t>(all, 1));
 }
 
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 Arguments Parse(int argc, char** argv) {
   Arguments arguments;
   std::vector<std::string> paths;
@@ -148,12 +153,15 @@ int main(int argc, char** argv) try {
   int step = 0;
   double seconds = 0;
   for (int epoch = 0; step < all_steps && epoch < arguments.epochs; ++epoch) {
-    const auto begin = std::chrono::steady_clock::now();
+    const Clock::time_point begin = Clock::now();
+    Clock::time_point asked = begin;
+    double waited = 0;  // for batches
     at::Tensor sum = torch::zeros({}, arguments.batches.device);
     int counted = 0;
     train->Play(static_cast<std::uint64_t>(epoch),
                 [&](const at::Tensor& images, const at::Tensor& labels) {
                   if (step >= all_steps) return;
+                  waited += SecondsSince(asked);
                   for (auto& group : optimizer.param_groups())
                     group.options().set_lr(LearningRate(++step / (all_steps + 1)));
                   optimizer.zero_grad();
@@ -163,10 +171,12 @@ int main(int argc, char** argv) try {
                   optimizer.step();
                   sum += loss.detach();  // stays on the device: nothing waits for it
                   ++counted;
+                  asked = Clock::now();
                 });
     const double loss = sum.item<double>() / std::max(counted, 1);  // the device is done here
-    seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-    std::printf("epoch %d  loss %.4f  %.1f s of training\n", epoch, loss, seconds);
+    seconds += SecondsSince(begin);
+    std::printf("epoch %d  loss %.4f  %.1f s of training, waited %.3f ms a batch\n", epoch, loss,
+                seconds, 1e3 * waited / std::max(counted, 1));
     std::fflush(stdout);
   }
   std::printf("accuracy %.2f%%\n", Accuracy(model, *test));

@@ -70,7 +70,8 @@ def train(model, arguments, device):
     loss_of = nn.CrossEntropyLoss(label_smoothing=0.1)
     step, seconds = 0, 0.0
     for epoch in range(arguments.epochs):
-        begin = time.monotonic()
+        begin = asked = time.monotonic()
+        waited = 0.0  # for batches
         total = torch.zeros((), device=device)
         counted = 0
         for batch in loader:
@@ -78,6 +79,7 @@ def train(model, arguments, device):
                 break
             step += 1
             images, labels = on_device(batch, device)
+            waited += time.monotonic() - asked
             for group in optimizer.param_groups:
                 group["lr"] = rate(step / (all_steps + 1))
             optimizer.zero_grad()
@@ -86,9 +88,11 @@ def train(model, arguments, device):
             optimizer.step()
             total += loss.detach()
             counted += 1
+            asked = time.monotonic()
         loss = total.item() / max(counted, 1)
         seconds += time.monotonic() - begin
-        print(f"epoch {epoch}  loss {loss:.4f}  {seconds:.1f} s of training", flush=True)
+        print(f"epoch {epoch}  loss {loss:.4f}  {seconds:.1f} s of training, "
+              f"waited {1e3 * waited / max(counted, 1):.3f} ms a batch", flush=True)
         if step >= all_steps:
             break
 

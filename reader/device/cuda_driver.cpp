@@ -10,7 +10,7 @@
 #include "reader/device/convert_kernel.h"
 #include "reader/device/device_driver.h"
 
-struct CUctx_st;  // of the driver: a CUcontext is a pointer to it
+struct CUctx_st;  // of the driver: a CUcontext is a pointer to it, a CUdevice an int
 
 namespace sluice {
 
@@ -52,13 +52,16 @@ Function DriverFunction(const char* name) {
 
 // The context that all who use a GPU share, made a thread's for a while. Not by cudaSetDevice():
 // the way back by that takes a context, and hundreds of megabytes, of the GPU that was the thread's
-// before, which may never have been used. Nothing happens where that is the right one anyway.
+// before, which may never have been used. Nothing happens where it is the thread's anyway.
 class PrimaryContext {
  public:
   explicit PrimaryContext(int ordinal) : ordinal_(ordinal) {
     if (ordinal < 0) return;  // whichever is the thread's
     push_ = DriverFunction<decltype(push_)>("cuCtxPushCurrent");
     pop_ = DriverFunction<decltype(pop_)>("cuCtxPopCurrent");
+    current_ = DriverFunction<decltype(current_)>("cuCtxGetCurrent");
+    device_ = DriverFunction<decltype(device_)>("cuCtxGetDevice");
+    of_stream_ = DriverFunction<decltype(of_stream_)>("cuStreamGetCtx");
     release_ = DriverFunction<decltype(release_)>("cuDevicePrimaryCtxRelease");
     const auto retain = DriverFunction<int (*)(CUctx_st**, int)>("cuDevicePrimaryCtxRetain");
     if (retain(&context_, ordinal) != 0) {
@@ -74,23 +77,50 @@ class PrimaryContext {
 
   // Whether there is something to Pop().
   bool Push() const noexcept {
-    int now = -1;
-    if (context_ == nullptr || (Done(cudaGetDevice(&now)) && now == ordinal_)) return false;
-    return push_(context_) == 0;
+    return context_ != nullptr && Current() != context_ && push_(context_) == 0;
   }
   void Pop() const noexcept {
     CUctx_st* popped = nullptr;
     pop_(&popped);
   }
 
+  // Whether the thread works in another context of the same GPU, whose memory and default stream
+  // are others.
+  bool ThreadHasAnother() const noexcept {
+    if (context_ == nullptr) return false;
+    int device = -1;
+    CUctx_st* const current = Current();
+    return current != nullptr && current != context_ && device_(&device) == 0 && device == ordinal_;
+  }
+  // Whether a stream that was made is of another context: of this GPU or another. (A driver may not
+  // know, as of a stream of what it calls a green context.)
+  bool IsElsewhere(cudaStream_t stream) const noexcept {
+    CUctx_st* context = nullptr;
+    return context_ != nullptr && of_stream_(stream, &context) == 0 && context != context_;
+  }
+
  private:
+  CUctx_st* Current() const noexcept {  // of the thread; null: it has not used CUDA yet
+    CUctx_st* context = nullptr;
+    return current_(&context) == 0 ? context : nullptr;
+  }
+
   int ordinal_ = -1;
   CUctx_st* context_ = nullptr;
-  // Of the driver: each returns a CUresult, 0 when it is done, and takes CUcontext and CUdevice.
+  // Of the driver: each returns a CUresult, 0 when it is done.
   int (*push_)(CUctx_st*) = nullptr;
   int (*pop_)(CUctx_st**) = nullptr;
+  int (*current_)(CUctx_st**) = nullptr;
+  int (*device_)(int*) = nullptr;  // of the thread's context
+  int (*of_stream_)(cudaStream_t, CUctx_st**) = nullptr;
   int (*release_)(int) = nullptr;
 };
+
+// Handles that stand for a stream of whatever context and thread they are used in: null and
+// cudaStreamLegacy, and cudaStreamPerThread.
+bool IsStandIn(cudaStream_t stream) noexcept {
+  return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
 
 // For as long as it lives, the thread works on that GPU, and what it asks for is neither refused
 // nor taken in because the trainer captures a graph meanwhile, on whatever thread.
@@ -115,9 +145,10 @@ class Within {
 
 class CudaDriver final : public DeviceDriver {
  public:
-  // `several`: there are others, which threads may be working on. -1: on whichever is the thread's.
-  CudaDriver(int ordinal, bool several) : context_(several ? ordinal : -1) {
+  // -1: on whichever is the thread's.
+  explicit CudaDriver(int ordinal) : context_(ordinal) {
     if (ordinal < 0) return;
+    RequirePrimaryContext();
     const Within within(context_);
     Check(static_cast<cudaError_t>(LoadConvertKernels()), "load the kernels that Sluice has");
   }
@@ -200,6 +231,18 @@ class CudaDriver final : public DeviceDriver {
     Check(result, "look at a stream");
     return status != cudaStreamCaptureStatusNone;
   }
+  void RequireOwn(Stream stream) override {
+    if (IsStandIn(StreamOf(stream))) return RequirePrimaryContext();
+    if (!context_.IsElsewhere(StreamOf(stream))) return;
+    throw Error(ErrorCode::kInvalidArgument,
+                "the stream is not one of the GPU that the batch is on, or was made in a context "
+                "of its own there (cuCtxCreate); use a stream of that GPU's primary context, where "
+                "cudaStreamCreate makes them behind cudaSetDevice");
+  }
+  Stream ForOtherThreads(Stream stream) noexcept override {
+    // The default stream waits for those of all threads.
+    return stream == cudaStreamPerThread ? cudaStreamLegacy : stream;
+  }
   void Drain(Stream stream) noexcept override {
     const Within within(context_);
     Done(cudaStreamSynchronize(StreamOf(stream)));
@@ -216,6 +259,14 @@ class CudaDriver final : public DeviceDriver {
   }
 
  private:
+  void RequirePrimaryContext() const {
+    if (!context_.ThreadHasAnother()) return;
+    throw Error(ErrorCode::kUnsupported,
+                "this thread works in a CUDA context of its own (cuCtxCreate), and batches come to "
+                "the GPU's primary one; make that the thread's (cuDevicePrimaryCtxRetain, "
+                "cuCtxSetCurrent), or leave it to cudaSetDevice");
+  }
+
   const PrimaryContext context_;
 };
 
@@ -241,7 +292,7 @@ std::shared_ptr<DeviceDriver> OpenCuda(int ordinal) {
                                              std::to_string(ordinal) + ", and this process sees " +
                                              std::to_string(count) + ", counted from 0");
   }
-  return std::make_shared<CudaDriver>(ordinal, count > 1);
+  return std::make_shared<CudaDriver>(ordinal);
 }
 
 }  // namespace sluice

@@ -46,6 +46,12 @@ class DeviceDriver {
 
   // Whether what the stream is given now is noted down for a graph, instead of done.
   virtual bool IsCapturing(Stream stream) = 0;
+  // Of a stream that the calling thread brings: throws Error(kInvalidArgument) where it is not one
+  // of this device's, on which events of ours cannot be recorded.
+  virtual void RequireOwn(Stream stream) = 0;
+  // What other threads than the one that brought the stream name it by; or one that does all that
+  // it was given first.
+  virtual Stream ForOtherThreads(Stream stream) noexcept = 0;
   // The calling thread waits until the stream has done all that it was given, come what may.
   virtual void Drain(Stream stream) noexcept = 0;
   // The calling thread waits until what was recorded is done.

@@ -6,8 +6,10 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <mutex>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include <sluice/batch.h>
@@ -19,6 +21,14 @@ namespace sluice {
 
 class DeviceSlot {
  public:
+  // A stream of the trainer's, and the thread that gave it to WaitOn(). The handle of CUDA's stream
+  // of each thread means another stream on another thread.
+  struct Named {
+    DeviceDriver::Stream stream = nullptr;
+    std::thread::id by;
+  };
+  using OnCapture = std::function<void(const Named&)>;
+
   // `converts`: what is copied is not yet the batch.
   DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t bytes, bool converts);
 
@@ -34,8 +44,9 @@ class DeviceSlot {
   void Release() noexcept;
 
   // The planner's: waits until the host memory may be written. Returns how long the copy that was
-  // the last to read it took, in seconds; nothing where `give_up` was set meanwhile.
-  std::optional<double> Reclaim(const std::atomic<bool>& give_up);
+  // the last to read it took, in seconds; nothing where `give_up` was set meanwhile. `on_capture`
+  // is called, again and again, while a stream's capture must end first.
+  std::optional<double> Reclaim(const std::atomic<bool>& give_up, const OnCapture& on_capture = {});
 
   // Waits until nobody works on the memory: before it is freed, when all streams of the loader's
   // are gone.
@@ -52,19 +63,20 @@ class DeviceSlot {
 
  private:
   DeviceDriver::Event ready() const noexcept { return converts_ ? converted.get() : copied.get(); }
-  bool RecordLate(const std::atomic<bool>& give_up);
+  bool RecordLate(const std::atomic<bool>& give_up, const OnCapture& on_capture);
+  // What the calling thread names that stream by.
+  DeviceDriver::Stream HandleOf(const Named& named) const noexcept;
 
   const Device device_;
   DeviceDriver& driver_;
   const bool converts_;
 
-  std::mutex mutex_;                           // of what follows
-  std::vector<DeviceDriver::Stream> streams_;  // that wait for the batch, each once
-  std::vector<OwnEvent> events_;               // at least as many
-  std::size_t recorded_ = 0;                   // of them, by Release()
-  // Streams that were being captured when the batch was dropped.
-  std::vector<DeviceDriver::Stream> unrecorded_;
-  std::optional<Error> failure_;  // of Release()
+  std::mutex mutex_;               // of what follows
+  std::vector<Named> streams_;     // that wait for the batch, each once
+  std::vector<OwnEvent> events_;   // at least as many
+  std::size_t recorded_ = 0;       // of them, by Release()
+  std::vector<Named> unrecorded_;  // that were being captured when the batch was dropped
+  std::optional<Error> failure_;   // of Release()
 };
 
 }  // namespace sluice

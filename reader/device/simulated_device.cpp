@@ -250,6 +250,12 @@ bool SimulatedDevice::IsCapturing(Stream stream) {
   return state.capturing;
 }
 
+void SimulatedDevice::RequireOwn(Stream stream) {
+  const std::lock_guard lock(mutex_);
+  if (streams_.count(stream) == 0)
+    throw Error(ErrorCode::kInvalidArgument, "the stream is one of another device");
+}
+
 void SimulatedDevice::Synchronize(Event event) {
   if (const auto moment = static_cast<EventState*>(event)->Recorded()) moment->Await();
 }

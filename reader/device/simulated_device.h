@@ -37,6 +37,8 @@ class SimulatedDevice final : public DeviceDriver {
   void Wait(Stream stream, Event event) override;
   void Record(Event event, Stream stream) override;
   bool IsCapturing(Stream stream) override;
+  void RequireOwn(Stream stream) override;
+  Stream ForOtherThreads(Stream stream) noexcept override { return stream; }
   void Drain(Stream stream) noexcept override;
   void Synchronize(Event event) override;
   double SecondsBetween(Event begin, Event end) override;

@@ -15,6 +15,8 @@ constexpr unsigned kMaxThreads = 1024;
 constexpr std::size_t kMaxSlots = 1024;
 constexpr std::size_t kUsualPrefetch = 2;
 constexpr std::size_t kMostPrefetch = 8;  // where it is left to the loader
+// And batches lie in page-locked memory: taken while a training runs, it would have its GPU wait.
+constexpr std::size_t kPinnedPrefetch = 4;
 constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 constexpr unsigned kMaxRanks = 65536;
@@ -121,12 +123,13 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
 SelfTuning TuningFor(const LoaderOptions& options) {
   Tuning start{options.threads, options.prefetch, options.read_ahead_bytes};
   if (options.threads == 0) start.threads = AvailableCpus();
-  if (options.prefetch == 0) start.prefetch = kUsualPrefetch;
+  const bool pinned = options.pinned || !options.device.is_host();
+  if (options.prefetch == 0) start.prefetch = pinned ? kPinnedPrefetch : kUsualPrefetch;
   if (options.read_ahead_bytes == 0) start.read_ahead_bytes = kUsualDepth;
   Tuning least = start;
   Tuning most = start;
   if (options.threads == 0) least.threads = 1;
-  if (options.prefetch == 0) most.prefetch = kMostPrefetch;
+  if (options.prefetch == 0 && !pinned) most.prefetch = kMostPrefetch;
   if (options.read_ahead_bytes == 0) most.read_ahead_bytes = kMostDepth;
   return {least, most, start};
 }

@@ -225,22 +225,43 @@ Batch LoaderState::Next(std::uint64_t range) {
   std::unique_lock lock(mutex_);
   if (range != range_ || next_epoch_ != range_epoch_ || BatchesOf(range_epoch_) == 0)
     return Batch();
-  const auto front_done = [this] {
-    return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
-  };
   if (repeated_ != nullptr && !stopping_) return Repeat();
-  Wait(ready_, lock, consumer_waits_,
-       [&] { return stopping_ || front_done() || held_ == slots_.size(); });
+  WaitForFront(lock);
   if (stopping_) {
     throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
   }
-  if (!front_done()) {
+  if (!FrontIsDone()) {
     throw Error(ErrorCode::kState,
                 "all " + std::to_string(slots_.size()) +
                     " batches of the ring are held; drop some before asking for another, or raise "
                     "LoaderOptions::hold");
   }
   return Deliver();
+}
+
+void LoaderState::WaitForFront(std::unique_lock<std::mutex>& lock) {
+  // Whoever brought a stream is taken for whoever captures it. (Another thread's capture ends
+  // without this one.)
+  const auto waits_for_itself = [this] {
+    return planned_.empty() && captured_ && captured_->by == std::this_thread::get_id();
+  };
+  for (;;) {
+    Wait(ready_, lock, consumer_waits_, [&] {
+      return stopping_ || FrontIsDone() || held_ == slots_.size() || waits_for_itself();
+    });
+    if (stopping_ || !waits_for_itself()) return;
+    const DeviceSlot::Named stream = *captured_;
+    captured_.reset();  // the planner says it again, while that lasts
+    lock.unlock();
+    if (driver_->IsCapturing(stream.stream)) {
+      throw Error(ErrorCode::kState,
+                  "the next batch is to have the place of one that was dropped while a stream of "
+                  "its is captured into a graph, and which it gives back when that has ended; end "
+                  "the capture before asking for another batch, or raise LoaderOptions::prefetch "
+                  "by as many as are asked for meanwhile");
+    }
+    lock.lock();
+  }
 }
 
 Batch LoaderState::Deliver() {

@@ -103,6 +103,12 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   // For the planner; they hold the mutex but for the work itself.
   Asked PlanNext(BatchPlanner& planner, std::unique_lock<std::mutex>& lock);
   void Publish(const Asked& asked);
+  bool FrontIsDone() const noexcept {
+    return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
+  }
+  // Until the front is done, or there is none to wait for: stopped, all held. Throws Error where it
+  // could never be, because the calling thread is capturing a stream.
+  void WaitForFront(std::unique_lock<std::mutex>& lock);
   Batch Deliver();  // mutex held; the front is done
   // Whether it is the last batch of an epoch in which nothing came. Mutex held.
   bool EndsEmptyEpoch(const Slot& slot);
@@ -162,11 +168,12 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t sized_epoch_ = 0;  // of sized_batches_: what BatchesOf() worked out last
   std::optional<std::uint64_t> sized_batches_;
   std::vector<Slot*> free_;
-  std::deque<Slot*> planned_;             // in order of delivery
-  std::size_t handing_out_ = 0;           // in planned_: the first with rows nobody has taken
-  bool uploading_ = false;                // a thread is in UploadInOrder()
-  std::size_t held_ = 0;                  // slots the consumer has
-  std::shared_ptr<const Slot> repeated_;  // LoaderOptions::repeat_first_batch: the one
+  std::deque<Slot*> planned_;                  // in order of delivery
+  std::size_t handing_out_ = 0;                // in planned_: the first with rows nobody has taken
+  bool uploading_ = false;                     // a thread is in UploadInOrder()
+  std::size_t held_ = 0;                       // slots the consumer has
+  std::optional<DeviceSlot::Named> captured_;  // what the planner waits for before all else
+  std::shared_ptr<const Slot> repeated_;       // LoaderOptions::repeat_first_batch: the one
 
   LoaderStats stats_;  // counters; times are completed by Stats()
   std::uint64_t payload_bytes_at_stop_ = 0;

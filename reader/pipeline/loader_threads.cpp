@@ -157,8 +157,14 @@ void LoaderState::Publish(const Asked& asked) {
 bool LoaderState::Reclaim(Slot& slot) {
   if (slot.device == nullptr) return true;
   const Clock::time_point begun = Clock::now();
-  const std::optional<double> copied = slot.device->Reclaim(give_up_);
+  const auto on_capture = [this](const DeviceSlot::Named& stream) {
+    const std::lock_guard lock(mutex_);
+    captured_ = stream;
+    ready_.notify_one();
+  };
+  const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
   const std::lock_guard lock(mutex_);
+  captured_.reset();
   stats_.upload_wait_seconds += SecondsBetween(begun, Clock::now());
   stats_.upload_seconds += copied.value_or(0);
   return copied.has_value();

@@ -1,13 +1,19 @@
 // CUDA behind the seam (reader/device/cuda_driver.cpp), with a runtime that is none: several GPUs,
 // calls that fail, contexts, captures. What a card does is in cuda_test.cpp, which runs here, too.
 #include <algorithm>
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <cstring>
+#include <future>
 #include <optional>
 #include <thread>
 
 #include <sluice/cuda.h>
 
+#include "reader/device/convert.h"
 #include "tests/device/cuda_double/cuda_double.h"
+#include "tests/device/trainer.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -218,6 +224,138 @@ TEST_CASE("The default stream is not waited on while a stream that it waits for 
     ++it;
   }
   CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+}
+
+namespace {
+
+Gate* kernel_gate = nullptr;
+std::array<std::uint8_t, 1920> kernel_found;
+
+// A kernel of the trainer's, which takes its time before it reads a batch.
+void LateKernel(Conversion job) {
+  kernel_gate->Pass();
+  std::memcpy(kernel_found.data(), job.from, kernel_found.size());
+}
+
+cudaError_t StartLateKernel(const Batch& batch, cudaStream_t stream) {
+  Conversion job;
+  job.from = batch.image().data;
+  void* arguments[] = {&job};
+  return cudaLaunchKernel(reinterpret_cast<const void*>(&LateKernel), dim3(1), dim3(1), arguments,
+                          0, stream);
+}
+
+}  // namespace
+
+TEST_CASE("A batch that a thread's own stream uses may be dropped by another thread") {
+  const TemporaryFolder folder;
+  std::atomic<int> copies = 0;
+  cuda_double::Reset(1, [&copies](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kCopy) ++copies;
+  });
+  LoaderOptions options = OptionsOn(0);
+  options.prefetch = 1;
+  options.hold = 0;
+  std::promise<void> dropped;
+  {
+    Gate gate;
+    kernel_gate = &gate;
+    Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
+    EpochIterator it = loader.Epoch(0).begin();
+    const auto expected = static_cast<std::uint8_t>(it->samples()[9] % 251);
+    std::promise<void> started;
+    std::thread trainer([&] {
+      it->WaitOn(OnStream(cudaStreamPerThread));
+      CHECK(StartLateKernel(*it, cudaStreamPerThread) == cudaSuccess);
+      started.set_value();
+      dropped.get_future().wait();
+      CHECK(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);
+    });
+    started.get_future().wait();
+    for (int i = 0; i < 3; ++i)  // batches that lie where the first one lay, too
+      ++it;
+    // Time for one to be copied there too early, which nothing would hold up.
+    for (int i = 0; i < 50 && copies <= 4; ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    CHECK(copies <= 4);  // pixels and labels of the first two
+    gate.Open();
+    dropped.set_value();
+    trainer.join();
+    CHECK(kernel_found[1919] == expected);
+    for (int i = 0; i < 5; ++i)
+      ++it;
+  }
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+  CHECK(cuda_double::Alive() == 0);
+  cuda_double::Reset();
+}
+
+TEST_CASE("A thread's own stream may be captured while its batches are dropped") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsOn(0));
+  EpochIterator it = loader.Epoch(0).begin();
+  it->WaitOn(OnStream(cudaStreamPerThread));
+  REQUIRE(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal) ==
+          cudaSuccess);
+  const auto ask = [&] {
+    while (true)
+      ++it;
+  };
+  CHECK_THAT(ErrorText(ask, ErrorCode::kState),
+             Catch::Matchers::ContainsSubstring("end the capture"));
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaStreamEndCapture(cudaStreamPerThread, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  for (int i = 0; i < 4; ++i)
+    ++it;
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+}
+
+TEST_CASE("A stream of another GPU, or of a context of its own, is refused when it is named") {
+  cuda_double::Reset(2);
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsOn(0));
+  EpochIterator it = loader.Epoch(0).begin();
+  cudaStream_t elsewhere = nullptr, own = nullptr;
+  REQUIRE(cudaSetDevice(1) == cudaSuccess);
+  REQUIRE(cudaStreamCreateWithFlags(&elsewhere, cudaStreamNonBlocking) == cudaSuccess);
+  REQUIRE(cudaSetDevice(0) == cudaSuccess);
+  const auto text_of = [&](cudaStream_t stream, ErrorCode code) {
+    return ErrorText([&] { it->WaitOn(OnStream(stream)); }, code);
+  };
+  CHECK_THAT(text_of(elsewhere, ErrorCode::kInvalidArgument),
+             Catch::Matchers::ContainsSubstring("not one of the GPU"));
+  {
+    const cuda_double::OwnContext context(0);
+    REQUIRE(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking) == cudaSuccess);
+    CHECK_THAT(text_of(own, ErrorCode::kInvalidArgument),
+               Catch::Matchers::ContainsSubstring("cuCtxCreate"));
+    for (cudaStream_t const stand_in : {cudaStream_t{nullptr}, cudaStreamPerThread}) {
+      CHECK_THAT(text_of(stand_in, ErrorCode::kUnsupported),
+                 Catch::Matchers::ContainsSubstring("cuDevicePrimaryCtxRetain"));
+    }
+    CHECK(cudaStreamDestroy(own) == cudaSuccess);
+  }
+  for (int i = 0; i < 6; ++i) {
+    const cuda_double::OwnContext context(1);  // of a GPU that has nothing to do with it
+    it->WaitOn(OnStream(nullptr));
+    ++it;
+  }
+  CHECK(cudaStreamDestroy(elsewhere) == cudaSuccess);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+}
+
+TEST_CASE("A loader is not made for a context of the thread's own") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
+  {
+    const cuda_double::OwnContext context(0);
+    CHECK_THAT(ErrorText([&] { Loader(dataset, OptionsOn(0)); }, ErrorCode::kUnsupported),
+               Catch::Matchers::ContainsSubstring("cuCtxCreate"));
+  }
+  CHECK(cuda_double::Alive() == 0);
 }
 
 TEST_CASE("Captures refuse what a loader would do without its care") {

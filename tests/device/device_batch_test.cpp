@@ -167,6 +167,24 @@ TEST_CASE("What a loader takes on a device and ships to it is what it says") {
   CHECK(stats.upload_seconds > 0);
 }
 
+TEST_CASE("A ring of page-locked memory is as long as it will be when the loader is made") {
+  const TemporaryFolder folder;
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 10);
+  options.prefetch = 0;  // elsewhere it would grow, where batches come too late
+  options.hold = 0;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
+  const std::size_t taken = trainer.device->Alive();
+  CHECK(loader.Stats().prefetch == 4);
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
+    for (const Batch& batch : loader.Epoch(epoch))
+      trainer.Read(batch);
+  }
+  CHECK(loader.Stats().prefetch == 4);
+  trainer.Finish();
+  CHECK(trainer.device->Alive() <= taken + 5);  // an event for each place that a stream has used
+}
+
 TEST_CASE("A trace names places of the ring by what batches on a device have") {
   const TemporaryFolder folder;
   Trainer trainer;

@@ -218,6 +218,66 @@ TEST_CASE("A stream that is captured is not waited on, and may drop its batches 
   trainer.device->SetCapturing(trainer.stream, false);
 }
 
+TEST_CASE(
+    "Asking a capturing thread's loader for more than the ring has is an error, and no hang") {
+  const TemporaryFolder folder;
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer);
+  options.prefetch = 1;
+  options.hold = 1;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
+  EpochIterator it = loader.Epoch(0).begin();
+  std::uint64_t next = 0;
+  const auto ask = [&] {
+    ++it;
+    REQUIRE(it->index() == ++next);  // the error costs no batch
+  };
+  for (int round = 0; round < 2; ++round) {
+    it->WaitOn({trainer.stream});
+    trainer.device->SetCapturing(trainer.stream, true);
+    const auto ask_on = [&] {
+      while (true)
+        ask();
+    };
+    CHECK_THAT(ErrorText(ask_on, ErrorCode::kState),
+               Catch::Matchers::ContainsSubstring("end the capture"));
+    trainer.device->SetCapturing(trainer.stream, false);
+    ask();
+  }
+}
+
+TEST_CASE("A thread that asks while another one captures waits for the capture's end") {
+  const TemporaryFolder folder;
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer);
+  options.prefetch = 1;
+  options.hold = 0;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
+  EpochIterator it = loader.Epoch(0).begin();
+  it->WaitOn({trainer.stream});
+  trainer.device->SetCapturing(trainer.stream, true);
+  std::uint64_t last = 0;
+  std::thread asking([&] {
+    for (; it->index() < 9; ++it)
+      last = it->index() + 1;
+  });
+  trainer.device->SetCapturing(trainer.stream, false);
+  asking.join();
+  CHECK(last == 9);
+}
+
+TEST_CASE("A stream of another device is refused when it is named") {
+  const TemporaryFolder folder;
+  Trainer trainer, other;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), DeviceOptions(trainer));
+  for (const Batch& batch : loader.Epoch(0)) {
+    ErrorText([&] { batch.WaitOn({other.stream}); }, ErrorCode::kInvalidArgument);
+    trainer.Read(batch);
+  }
+  trainer.Finish();
+  REQUIRE(trainer.seen().size() == 10);
+}
+
 TEST_CASE("Several loaders share a device without sharing anything else") {
   const TemporaryFolder folder;
   Trainer trainer(Unsteady(1));

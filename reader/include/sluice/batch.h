@@ -126,9 +126,10 @@ class Batch {
   const Device& device() const noexcept;
   // Work given to that stream of the device from now on finds the batch there; nothing blocks. When
   // the last handle to the batch is dropped, its place is used again once all work that the streams
-  // named here had been given by then is done: a stream must live until then. The stream must not
-  // be one that is being captured into a graph: Error(kState). A batch that is dropped during a
-  // capture gives its place back when that has ended.
+  // named here had been given by then is done: a stream must live until then. One of another device
+  // is Error(kInvalidArgument), one that is being captured into a graph Error(kState). A batch that
+  // is dropped during a capture gives its place back when that has ended; a thread that captures,
+  // and asks for more batches than there are other places, gets Error(kState).
   void WaitOn(DeviceStream stream) const;
   // The calling thread waits until the batch is on the device.
   void Synchronize() const;

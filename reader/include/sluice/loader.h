@@ -98,7 +98,8 @@ struct LoaderOptions {
   // leaves them idle for long.
   unsigned threads = 0;
   // Batches that are decoded ahead of the one the consumer holds. More evens out slow samples. 0:
-  // 2, and more, up to 8, where the ring is seen to be too short.
+  // 2, and more, up to 8, where the ring is seen to be too short; 4, where its memory is
+  // page-locked, which is taken once.
   std::size_t prefetch = 2;
   // Bytes of blocks that are being read at a time, 1 MiB to 1 GiB. 0: 16 MiB, and more, up to 64,
   // where storage is seen to hold the training back. LoaderStats has what was chosen.

@@ -16,6 +16,16 @@ void Reset(int devices = 1, sluice::SimulatedDevice::Before before = {});
 
 // Memory, streams, events, graphs and contexts that were had and not given back.
 std::size_t Alive();
+// For as long as it lives, the thread works in a context of its own on that GPU, as the driver's
+// cuCtxCreate() makes one.
+class OwnContext {
+ public:
+  explicit OwnContext(int device);
+  OwnContext(const OwnContext&) = delete;
+  OwnContext& operator=(const OwnContext&) = delete;
+  ~OwnContext();
+};
+
 // GPUs on which this process has taken room for itself, by using them at all.
 std::set<int> Contexts();
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 #include "tests/device/cuda_double/grid.h"
 
@@ -48,6 +49,8 @@ inline constexpr unsigned long long cudaEnableDefault = 0;
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
 using cudaGraph_t = struct CUgraph_st*;
+inline const auto cudaStreamLegacy = reinterpret_cast<cudaStream_t>(std::uintptr_t{1});
+inline const auto cudaStreamPerThread = reinterpret_cast<cudaStream_t>(std::uintptr_t{2});
 struct cudaFuncAttributes {
   int maxThreadsPerBlock = 0;
 };

@@ -18,7 +18,10 @@ cudaError_t Give(cudaStream_t stream, Action action) {
   return Call(Kind::kUses, [&] {
     const Target target = TargetOf(stream);
     if (target.invalid) return cudaErrorStreamCaptureInvalidated;
-    return target.capturing ? cudaSuccess : action(target);
+    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
+    if (target.capturing) return cudaSuccess;
+    const InOrder order(target);
+    return action(target);
   });
 }
 
@@ -37,13 +40,28 @@ int Release(int) {
   return 0;
 }
 int Push(CUctx_st* context) {
-  Mine().pushed.push_back(context->device);
+  Mine().pushed.push_back(context);
   return 0;
 }
 int Pop(CUctx_st** context) {
-  const std::lock_guard lock(world.mutex);
-  *context = &world.contexts[static_cast<std::size_t>(Mine().pushed.back())];
+  *context = const_cast<CUctx_st*>(Mine().pushed.back());
   Mine().pushed.pop_back();
+  return 0;
+}
+int GetCurrent(CUctx_st** context) {
+  const std::lock_guard lock(world.mutex);
+  const bool some = Mine().bound || !Mine().pushed.empty();
+  *context = some ? const_cast<CUctx_st*>(CurrentContext()) : nullptr;
+  return 0;
+}
+int GetContextDevice(int* device) {
+  constexpr int kInvalidContext = 201;
+  if (!Mine().bound && Mine().pushed.empty()) return kInvalidContext;
+  *device = CurrentDevice();
+  return 0;
+}
+int GetContextOf(cudaStream_t stream, CUctx_st** context) {
+  *context = const_cast<CUctx_st*>(TargetOf(stream).owned.context);
   return 0;
 }
 
@@ -85,7 +103,12 @@ cudaError_t cudaSetDevice(int device) {
     if (device < 0 || static_cast<std::size_t>(device) >= world.devices.size())
       return cudaErrorInvalidDevice;
     ThreadState& mine = Mine();
-    (mine.pushed.empty() ? mine.device : mine.pushed.back()) = device;
+    if (mine.pushed.empty()) {
+      mine.device = device;
+      mine.bound = true;
+    } else {
+      mine.pushed.back() = &world.contexts[static_cast<std::size_t>(device)];
+    }
     world.used.insert(device);
     return cudaSuccess;
   });
@@ -96,11 +119,13 @@ cudaError_t cudaDeviceSynchronize() {
     {
       const std::lock_guard lock(world.mutex);
       for (const auto& [handle, owned] : world.streams) {
-        streams.emplace_back(world.devices[static_cast<std::size_t>(owned.device)].get(),
+        streams.emplace_back(world.devices[static_cast<std::size_t>(owned.context->device)].get(),
                              const_cast<void*>(handle));
       }
-      for (const auto& [device, handle] : world.default_streams)
-        streams.emplace_back(world.devices[static_cast<std::size_t>(device)].get(), handle);
+      for (const auto& [context, handle] : world.default_streams) {
+        streams.emplace_back(world.devices[static_cast<std::size_t>(context->device)].get(),
+                             handle);
+      }
     }
     for (const auto& [device, handle] : streams)
       device->Drain(handle);
@@ -113,6 +138,9 @@ cudaError_t cudaGetDriverEntryPointByVersion(const char* symbol, void** function
     const std::map<std::string, void*> known = {
         {"cuCtxPushCurrent", reinterpret_cast<void*>(&Push)},
         {"cuCtxPopCurrent", reinterpret_cast<void*>(&Pop)},
+        {"cuCtxGetCurrent", reinterpret_cast<void*>(&GetCurrent)},
+        {"cuCtxGetDevice", reinterpret_cast<void*>(&GetContextDevice)},
+        {"cuStreamGetCtx", reinterpret_cast<void*>(&GetContextOf)},
         {"cuDevicePrimaryCtxRetain", reinterpret_cast<void*>(&Retain)},
         {"cuDevicePrimaryCtxRelease", reinterpret_cast<void*>(&Release)}};
     const auto found = known.find(symbol);
@@ -188,7 +216,9 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   return Call(Kind::kWaits, [&] {
     const Target target = TargetOf(stream);
-    if (target.capturing) return Invalidate(stream, cudaErrorStreamCaptureUnsupported);
+    if (target.capturing) return Invalidate(target, cudaErrorStreamCaptureUnsupported);
+    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
+    const InOrder order(target);
     target.device().Drain(target.handle);
     return cudaSuccess;
   });
@@ -198,10 +228,12 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     const Target target = TargetOf(stream);
     const Owned owned = OwnedOf(world.events, event);
     if (target.capturing != owned.captured) {
-      if (target.capturing) return Invalidate(stream, cudaErrorStreamCaptureIsolation);
+      if (target.capturing) return Invalidate(target, cudaErrorStreamCaptureIsolation);
       return cudaErrorCapturedEvent;  // on a card the stream would join the capture
     }
+    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
     if (target.capturing) return cudaSuccess;
+    const InOrder order(target);
     target.device().Wait(target.handle, event);
     return cudaSuccess;
   });
@@ -222,13 +254,16 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return Call(Kind::kUses, [&] {
     const Target target = TargetOf(stream);
-    if (OwnedOf(world.events, event).device != target.owned.device)
+    if (OwnedOf(world.events, event).context != target.owned.context)
       return cudaErrorInvalidResourceHandle;
+    if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
     {
       const std::lock_guard lock(world.mutex);
       world.events.at(event).captured = target.capturing;
     }
-    if (!target.capturing) target.device().Record(event, target.handle);
+    if (target.capturing) return cudaSuccess;
+    const InOrder order(target);
+    target.device().Record(event, target.handle);
     return cudaSuccess;
   });
 }
@@ -236,14 +271,15 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   return Call(Kind::kWaits, [&] {
     const Owned owned = OwnedOf(world.events, event);
     if (owned.captured) return cudaErrorCapturedEvent;
-    DeviceOf(owned.device).Synchronize(event);
+    DeviceOf(owned.context->device).Synchronize(event);
     return cudaSuccess;
   });
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEvent_t end) {
   return Call(Kind::kUses, [&] {
     const Owned owned = OwnedOf(world.events, begin);
-    *milliseconds = static_cast<float>(1e3 * DeviceOf(owned.device).SecondsBetween(begin, end));
+    *milliseconds =
+        static_cast<float>(1e3 * DeviceOf(owned.context->device).SecondsBetween(begin, end));
     return cudaSuccess;
   });
 }
@@ -260,28 +296,24 @@ cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* 
     *status = target.invalid     ? cudaStreamCaptureStatusInvalidated
               : target.capturing ? cudaStreamCaptureStatusActive
                                  : cudaStreamCaptureStatusNone;
-    if (stream != nullptr) return cudaSuccess;
-    const std::lock_guard lock(world.mutex);
-    const bool implied =
-        std::any_of(world.captures.begin(), world.captures.end(), [](const auto& capture) {
-          return world.streams.at(capture.first).flags != cudaStreamNonBlocking;
-        });
-    return implied ? cudaErrorStreamCaptureImplicit : cudaSuccess;
+    return target.captures_beside_it ? cudaErrorStreamCaptureImplicit : cudaSuccess;
   });
 }
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode) {
   return Call(Kind::kUses, [&] {
+    const Target target = TargetOf(stream);
+    if (target.is_default) return cudaErrorStreamCaptureUnsupported;
     const std::lock_guard lock(world.mutex);
-    if (stream == nullptr) return cudaErrorStreamCaptureUnsupported;
-    world.captures[stream] = {std::this_thread::get_id(), mode, false};
+    world.captures[target.handle] = {std::this_thread::get_id(), mode, false};
     return cudaSuccess;
   });
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   return Call(Kind::kUses, [&] {
     *graph = nullptr;
+    const Target target = TargetOf(stream);
     const std::lock_guard lock(world.mutex);
-    const auto capture = world.captures.find(stream);
+    const auto capture = world.captures.find(target.handle);
     if (capture == world.captures.end()) return cudaErrorStreamCaptureUnmatched;
     if (capture->second.mode != cudaStreamCaptureModeRelaxed &&
         capture->second.thread != std::this_thread::get_id()) {
@@ -314,7 +346,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                              std::size_t, cudaStream_t stream) {
   return Give(stream, [&](const Target& target) {
-    if (target.owned.device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
+    if (target.owned.context->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
     if (grid.x == 0 || grid.x > 0x7FFFFFFF || block.x == 0 || block.x > 1024)
       return cudaErrorInvalidConfiguration;
     const auto function = reinterpret_cast<void (*)(sluice::Conversion)>(const_cast<void*>(kernel));

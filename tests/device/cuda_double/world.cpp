@@ -11,7 +11,13 @@ ThreadState& Mine() noexcept {
 
 int CurrentDevice() {
   const ThreadState& mine = Mine();
-  return mine.pushed.empty() ? mine.device : mine.pushed.back();
+  return mine.pushed.empty() ? mine.device : mine.pushed.back()->device;
+}
+
+const CUctx_st* CurrentContext() {
+  const ThreadState& mine = Mine();
+  return mine.pushed.empty() ? &world.contexts[static_cast<std::size_t>(mine.device)]
+                             : mine.pushed.back();
 }
 
 namespace {
@@ -32,6 +38,12 @@ bool ForbiddenByCapture() {
   return forbidden;
 }
 
+bool WaitsFor(const Target& target, const void* stream) {
+  const Owned& owned = world.streams.at(stream);
+  return target.is_default && owned.context == target.owned.context &&
+         owned.flags != cudaStreamNonBlocking;
+}
+
 }  // namespace
 
 cudaError_t Refusal(Kind kind) {
@@ -42,6 +54,7 @@ cudaError_t Refusal(Kind kind) {
   if (world.devices.empty()) return cudaErrorNoDevice;
   if (kind == Kind::kPlain) return cudaSuccess;
   world.used.insert(CurrentDevice());
+  Mine().bound = Mine().bound || Mine().pushed.empty();
   if (kind == Kind::kUses || !ForbiddenByCapture()) return cudaSuccess;
   return cudaErrorStreamCaptureUnsupported;
 }
@@ -54,31 +67,65 @@ sluice::SimulatedDevice& DeviceOf(int ordinal) {
 Target TargetOf(cudaStream_t stream) {
   Target target;
   const std::lock_guard lock(world.mutex);
-  if (stream == nullptr) {
-    target.owned.device = CurrentDevice();
-    void*& handle = world.default_streams[target.owned.device];
+  if (stream == nullptr || stream == cudaStreamLegacy) {
+    target.is_default = true;
+    target.owned.context = CurrentContext();
+    void*& handle = world.default_streams[target.owned.context];
     if (handle == nullptr)
-      handle = world.devices[static_cast<std::size_t>(target.owned.device)]->NewStream();
+      handle = world.devices[static_cast<std::size_t>(CurrentDevice())]->NewStream();
     target.handle = handle;
+    for (const auto& capture : world.captures)
+      target.captures_beside_it = target.captures_beside_it || WaitsFor(target, capture.first);
     return target;
   }
   target.handle = stream;
-  target.owned = world.streams.at(stream);
-  const auto capture = world.captures.find(stream);
+  if (stream == cudaStreamPerThread) {
+    void*& handle = world.thread_streams[{CurrentContext(), std::this_thread::get_id()}];
+    if (handle == nullptr) {
+      handle = world.devices[static_cast<std::size_t>(CurrentDevice())]->NewStream();
+      world.streams[handle] = {CurrentContext(), cudaStreamDefault, false};
+    }
+    target.handle = handle;
+  }
+  target.owned = world.streams.at(target.handle);
+  const auto capture = world.captures.find(target.handle);
   target.capturing = capture != world.captures.end();
   target.invalid = target.capturing && capture->second.invalid;
   return target;
 }
 
-cudaError_t Invalidate(cudaStream_t stream, cudaError_t why) {
+cudaError_t Invalidate(const Target& target, cudaError_t why) {
   const std::lock_guard lock(world.mutex);
-  world.captures.at(stream).invalid = true;
+  for (auto& [stream, capture] : world.captures)
+    if (stream == target.handle || WaitsFor(target, stream)) capture.invalid = true;
   return why;
+}
+
+InOrder::InOrder(const Target& target) : target_(target) {
+  {
+    const std::lock_guard lock(world.mutex);
+    for (const auto& stream : world.streams)
+      if (WaitsFor(target, stream.first)) others_.push_back(const_cast<void*>(stream.first));
+  }
+  for (void* const other : others_)
+    Order(other, target_.handle);
+}
+
+InOrder::~InOrder() {
+  for (void* const other : others_)
+    Order(target_.handle, other);
+}
+
+void InOrder::Order(void* first, void* then) const {
+  void* const event = target_.device().NewEvent();
+  target_.device().Record(event, first);
+  target_.device().Wait(then, event);
+  target_.device().FreeEvent(event);
 }
 
 void Own(Handles& all, const void* handle, unsigned flags) {
   const std::lock_guard lock(world.mutex);
-  all[handle] = {CurrentDevice(), flags, false};
+  all[handle] = {CurrentContext(), flags, false};
 }
 Owned OwnedOf(const Handles& all, const void* handle) {
   const std::lock_guard lock(world.mutex);
@@ -86,7 +133,7 @@ Owned OwnedOf(const Handles& all, const void* handle) {
 }
 int Disown(Handles& all, const void* handle) {
   const std::lock_guard lock(world.mutex);
-  const int device = all.at(handle).device;
+  const int device = all.at(handle).context->device;
   all.erase(handle);
   return device;
 }
@@ -97,6 +144,9 @@ void Reset(int devices, sluice::SimulatedDevice::Before before) {
   old.swap(world.devices);
   world.contexts.clear();
   world.default_streams.clear();
+  for (const auto& stream : world.thread_streams)
+    world.streams.erase(stream.second);
+  world.thread_streams.clear();
   for (int device = 0; device < devices; ++device) {
     world.devices.push_back(std::make_shared<sluice::SimulatedDevice>(before));
     world.contexts.push_back({device});
@@ -112,7 +162,15 @@ std::size_t Alive() {
   std::size_t alive = world.graphs + world.retained;
   for (const auto& device : world.devices)
     alive += device->Alive();
-  return alive - world.default_streams.size();
+  return alive - world.default_streams.size() - world.thread_streams.size();
+}
+
+OwnContext::OwnContext(int device) {
+  Mine().pushed.push_back(new CUctx_st{device});
+}
+OwnContext::~OwnContext() {
+  delete Mine().pushed.back();
+  Mine().pushed.pop_back();
 }
 
 std::set<int> Contexts() {

@@ -15,7 +15,7 @@
 #include "tests/device/cuda_double/cuda_double.h"
 
 struct CUctx_st {
-  int device = 0;
+  int device = 0;  // the context is the primary one, if World::contexts has it
 };
 struct CUgraph_st {};
 
@@ -37,7 +37,7 @@ struct Capture {
 };
 
 struct Owned {
-  int device = 0;
+  const CUctx_st* context = nullptr;
   unsigned flags = 0;
   bool captured = false;  // of an event: recorded by a capture
 };
@@ -47,8 +47,9 @@ struct World {
   std::mutex mutex;
   std::vector<std::shared_ptr<sluice::SimulatedDevice>> devices = {
       std::make_shared<sluice::SimulatedDevice>()};
-  std::vector<CUctx_st> contexts = {{0}};
-  std::map<int, void*> default_streams;
+  std::vector<CUctx_st> contexts = {{0}};  // primary ones
+  std::map<const CUctx_st*, void*> default_streams;
+  std::map<std::pair<const CUctx_st*, std::thread::id>, void*> thread_streams;  // and in `streams`
   std::set<int> used;
   Handles streams, events, memory;
   std::map<const void*, Capture> captures;  // by stream
@@ -64,10 +65,12 @@ struct ThreadState {
   cudaError_t last_error = cudaSuccess;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   int device = 0;
-  std::vector<int> pushed;  // contexts
+  bool bound = false;  // that GPU's primary context is the thread's, if none is pushed
+  std::vector<const CUctx_st*> pushed;
 };
 ThreadState& Mine() noexcept;
 int CurrentDevice();
+const CUctx_st* CurrentContext();  // that a call works in; the mutex held
 
 // Counts the call, and says why it is refused, if it is.
 cudaError_t Refusal(Kind kind);
@@ -94,10 +97,28 @@ struct Target {
   void* handle = nullptr;  // of the simulated stream
   Owned owned;
   bool capturing = false, invalid = false;
-  sluice::SimulatedDevice& device() const { return DeviceOf(owned.device); }
+  bool is_default = false;          // null or cudaStreamLegacy
+  bool captures_beside_it = false;  // of streams that it waits for
+  sluice::SimulatedDevice& device() const { return DeviceOf(owned.context->device); }
 };
 Target TargetOf(cudaStream_t stream);
-cudaError_t Invalidate(cudaStream_t stream, cudaError_t why);  // its capture; returns why
+// Captures of the stream, or of those that the default stream waits for; returns why.
+cudaError_t Invalidate(const Target& target, cudaError_t why);
+
+// What the default stream is given meanwhile waits for what the others of its context had been
+// given but for the non-blocking ones, and what they are given from then on waits for it.
+class InOrder {
+ public:
+  explicit InOrder(const Target& target);
+  InOrder(const InOrder&) = delete;
+  InOrder& operator=(const InOrder&) = delete;
+  ~InOrder();
+
+ private:
+  void Order(void* first, void* then) const;
+  const Target target_;
+  std::vector<void*> others_;
+};
 
 void Own(Handles& all, const void* handle, unsigned flags);
 Owned OwnedOf(const Handles& all, const void* handle);
