@@ -155,9 +155,12 @@ TEST_CASE("verify --quiet prints faults and nothing else") {
 
 namespace {
 
-// A dataset that takes long to decode (half a minute on one thread) and no time to make: one large
-// picture without detail, many times. A test that interrupts the work must not find it done because
-// a busy machine held the test itself up.
+// A dataset that takes long to decode (ten seconds on one thread) and no time to make: one large
+// picture without detail, many times. A test that interrupts the work should not find it done
+// because a busy machine held the test itself up; where it does, it tries again.
+constexpr int kManyImages = 200;
+constexpr int kAttempts = 10;
+
 std::string WriteManyLargeImages(const TemporaryFolder& folder) {
   std::string data = (folder / "many").string();
   Schema schema;
@@ -167,7 +170,7 @@ std::string WriteManyLargeImages(const TemporaryFolder& folder) {
   Picture grey{side, side, 1, {}};
   grey.pixels.assign(std::size_t{grey.width} * grey.height, 128);
   const std::vector<std::byte> file = MakeJpeg(grey, {.quality = 80});
-  for (int i = 0; i < 600; ++i) {
+  for (int i = 0; i < kManyImages; ++i) {
     SampleBuilder sample = writer.NewSample(std::to_string(i));
     sample.SetJpeg("image", file);
     writer.Add(sample);
@@ -193,7 +196,10 @@ TEST_CASE("verify --threads sets how many threads check") {
     return most;
   };
   CHECK(most_threads("1", 4, 200) <= 3);  // main, signals, perhaps one that checks
-  CHECK(most_threads("6", 6, 1'000'000) >= 6);
+  std::size_t with_six = 0;
+  for (int attempt = 0; attempt < kAttempts && with_six < 6; ++attempt)
+    with_six = most_threads("6", 6, 1'000'000);
+  CHECK(with_six >= 6);
 }
 
 TEST_CASE("an interrupted verify ends with 130 and says what it found until then") {
@@ -202,13 +208,23 @@ TEST_CASE("an interrupted verify ends with 130 and says what it found until then
   const bool json = GENERATE(false, true);
   Words words = {"verify", data, "--decode", "--threads", "1"};
   if (json) words.push_back("--json");
-  Running running(SLUICE_COMMAND, words);
-  const Outcome outcome = running.Interrupt();
+  Outcome outcome;
+  bool again = true;
+  for (int attempt = 0; attempt < kAttempts && again; ++attempt) {
+    Running running(SLUICE_COMMAND, words);
+    bool sent = false;
+    outcome = running.Wait([&](const Outcome&) {
+      if (sent || !running.WaitsForInterrupts()) return;
+      running.Signal(SIGINT);
+      sent = true;
+    });
+    again = outcome.exit_code == 0;
+  }
   CHECK(outcome.signal == 0);
   CHECK(outcome.exit_code == 130);
   if (json) {
     CHECK(JsonOf(outcome)["stopped"] == true);
-    CHECK(JsonOf(outcome)["samples"].get<int>() < 600);
+    CHECK(JsonOf(outcome)["samples"].get<int>() < kManyImages);
   } else {
     CHECK_THAT(outcome.out, ContainsSubstring("until interrupted"));
   }
