@@ -68,9 +68,10 @@ inline at::Tensor Wrap(const Batch& batch, const void* data, const std::vector<s
       device.is_cuda() ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device.ordinal()))
                        : at::Device(at::kCPU);
   batch.WaitOn(CurrentStream(device));
+  // The device twice: else it would be looked up, by a call of CUDA, whose memory that is.
   return at::from_blob(
       const_cast<void*>(data), sizes, strides, [batch](void*) {},
-      at::TensorOptions().dtype(type).device(place));
+      at::TensorOptions().dtype(type).device(place), place);
 }
 
 }  // namespace torch_detail
