@@ -95,9 +95,9 @@ std::string LoaderStats::Verdict() const {
             100 * upload_wait_seconds / seconds);
       }
       return Sentence(
-          "bound by the trainer: it waited %.1f%% of its time, and %.1f of %llu batches lay ready; "
-          "the decoding threads had nothing to do %.0f%% of theirs, so that fewer would do",
-          waited, ready_batches, static_cast<unsigned long long>(prefetch), idle);
+          "bound by the trainer: it waited %.1f%% of its time, and %.1f batches lay ready; the "
+          "decoding threads had nothing to do %.0f%% of theirs, so that fewer would do",
+          waited, ready_batches, idle);
     case Bound::kDecoding: {
       std::string text = Sentence(
           "bound by decoding: the trainer waited %.1f%% of its time, and the decoding threads "

@@ -46,7 +46,7 @@ struct LoaderStats {
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
   double consumer_seconds = 0;       // the consumer had its batch: training
   double ready_batches = 0;          // that lay ready when one was asked for: the mean
-  std::uint64_t prefetch = 0;        // of how many
+  std::uint64_t prefetch = 0;        // batches decoded ahead, as set or as chosen
   // What the loader has chosen, or was told to use; and how often it has changed that.
   unsigned threads = 0;  // those that rest not included
   std::uint64_t read_ahead_depth_bytes = 0;
