@@ -41,7 +41,8 @@ class DirectReadAhead : public ReadAhead {
   void CloseAll() { open_.clear(); }
 
   void Ask(std::uint64_t block) override;
-  void Suggest(std::uint64_t) override {}  // there is no memory to read it to
+  bool TakesSuggestions() const noexcept override { return false; }  // no memory to read to
+  void Suggest(std::uint64_t) override {}
   void Begin() override;
   void Await(std::uint64_t count) override;
   void Cancel() override;

@@ -167,19 +167,32 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
   }
 }
 
+// One for each lane and no more, where positions are asked for in order: what the lane had before
+// is open by now.
 void LaneOrder::NoteFollowing(std::uint64_t l) {
+  DropOpened();
   const Lane& lane = lanes_[l];
-  const std::uint64_t begin = FirstPlace(l, lane.window + 1);
-  if (SamplesBefore(lane, begin) >= body_per_lane_) return;  // played block by block
-  const std::uint64_t end = FirstPlace(l, lane.window + 2);
-  for (std::uint64_t p = begin; p < end; ++p)
-    following_.push_back(BlockAt(l, p));
+  const std::uint64_t window = lane.window + 1;
+  const std::uint64_t begin = FirstPlace(l, window);
+  const std::uint64_t before = SamplesBefore(lane, begin);
+  if (before >= body_per_lane_) return;  // played block by block
+  following_[before * lanes_.size() + l] = {l, window, begin, FirstPlace(l, window + 1)};
+}
+
+void LaneOrder::DropOpened() {
+  while (!following_.empty()) {
+    const Following& first = following_.begin()->second;
+    if (lanes_[first.lane].announced + 1 == first.window) return;
+    following_.erase(following_.begin());
+  }
 }
 
 std::optional<std::uint64_t> LaneOrder::TakeFollowing() {
+  DropOpened();
   if (following_.empty()) return std::nullopt;
-  const std::uint64_t block = following_.front();
-  following_.pop_front();
+  Following& first = following_.begin()->second;
+  const std::uint64_t block = BlockAt(first.lane, first.next++);
+  if (first.next == first.end) following_.erase(following_.begin());
   return block;
 }
 
@@ -188,7 +201,7 @@ std::uint64_t LaneOrder::SamplesIn(std::uint64_t block) const noexcept {
   return left != left_.end() ? left->second : shape_.SamplesIn(block);
 }
 
-SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up) {
   const bool in_body = position < body();
   std::uint64_t l = position % lanes_.size();
   std::uint64_t sample = position / lanes_.size();  // of the lane
@@ -204,7 +217,7 @@ SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& open
   if (lane.first < body_per_lane_) sample = lane.first + lane.mix(in_window);
   const std::uint64_t place = PlaceOf(lane, sample);
   const std::uint64_t block = BlockAt(l, place);
-  if (in_body) {
+  if (in_body && !fills_up) {
     Announce(l, in_window, opened);
   } else if (lane.announced != lane.window && tail_opened_.insert(block).second) {
     opened.push_back(block);

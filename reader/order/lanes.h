@@ -19,7 +19,7 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -45,11 +45,12 @@ class LaneOrder {
   // keeps the permutation of the window it is in. `opened` gets the blocks (by number in the
   // dataset) of each window that is entered by this call, but for those of which no sample comes
   // from there on; in the tail, where whoever asks may have read few of them, the one block of the
-  // sample.
-  SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
+  // sample. So, too, for a position that is asked for once more, to fill up a batch.
+  SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
-  // From here on TakeFollowing() gives the blocks of windows that are yet to come: of each window
-  // that At() enters, those of the lane's next one.
+  // From here on TakeFollowing() gives the blocks of windows that are yet to come, those that open
+  // first before others: of each window that At() enters, the lane's next one. What has been opened
+  // in the meantime is left out.
   void NoteFollowing() noexcept { notes_following_ = true; }
   std::optional<std::uint64_t> TakeFollowing();
 
@@ -85,6 +86,14 @@ class LaneOrder {
     Permutation mix;
   };
 
+  // A lane's next window, of which TakeFollowing() has yet to give blocks.
+  struct Following {
+    std::uint64_t lane = 0;
+    std::uint64_t window = 0;
+    std::uint64_t next = 0;  // places in the lane
+    std::uint64_t end = 0;
+  };
+
   void DealInTurn();
   void DealShortBlocks();
   void DealByLength();
@@ -97,6 +106,7 @@ class LaneOrder {
   // `place`: how many samples of the window come before.
   void Announce(std::uint64_t lane, std::uint64_t place, std::vector<std::uint64_t>& opened);
   void NoteFollowing(std::uint64_t lane);
+  void DropOpened();  // of following_
   std::uint64_t FirstPlace(std::uint64_t lane, std::uint64_t window) const noexcept;
   std::uint64_t BlockAt(std::uint64_t lane, std::uint64_t place) const noexcept {
     const std::vector<DealtBlock>& dealt = lanes_[lane].dealt;
@@ -113,7 +123,7 @@ class LaneOrder {
   std::vector<std::uint64_t> tail_start_;  // of each lane's share, within the tail
   std::unordered_set<std::uint64_t> tail_opened_;
   bool notes_following_ = false;
-  std::deque<std::uint64_t> following_;
+  std::map<std::uint64_t, Following> following_;           // by the position at which they open
   std::unordered_map<std::uint64_t, std::uint64_t> left_;  // of SamplesIn(): block -> samples
 };
 

@@ -138,26 +138,29 @@ std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
   return lanes_->SamplesIn(block);
 }
 
-SampleRef EpochOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened) {
-  if (std::holds_alternative<ShardPart>(part_)) return InShards(position, opened);
-  if (std::holds_alternative<ListPart>(part_)) return InList(position, opened);
-  return InShape(position, opened);
+SampleRef EpochOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened,
+                         bool fills_up) {
+  if (std::holds_alternative<ShardPart>(part_)) return InShards(position, opened, fills_up);
+  if (std::holds_alternative<ListPart>(part_)) return InList(position, opened, fills_up);
+  return InShape(position, opened, fills_up);
 }
 
-SampleRef EpochOrder::InShards(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+SampleRef EpochOrder::InShards(std::uint64_t position, std::vector<std::uint64_t>& opened,
+                               bool fills_up) {
   const std::vector<std::uint32_t>& shards = std::get<ShardPart>(part_).shards;
   const std::size_t before = opened.size();
-  const SampleRef sample = InShape(position, opened);
+  const SampleRef sample = InShape(position, opened, fills_up);
   for (std::size_t i = before; i < opened.size(); ++i)
     opened[i] = InWhole(opened[i]);
   return whole_.Row(whole_.first_block(shards[sample.shard]) + sample.block, sample.row);
 }
 
-SampleRef EpochOrder::InList(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+SampleRef EpochOrder::InList(std::uint64_t position, std::vector<std::uint64_t>& opened,
+                             bool fills_up) {
   const std::vector<std::uint64_t>& samples = std::get<ListPart>(part_).samples;
   if (shuffle_ == Shuffle::kQuasiRandom) {
     const std::size_t before = opened.size();
-    const SampleRef listed = lanes_->At(position, opened);
+    const SampleRef listed = lanes_->At(position, opened, fills_up);
     for (std::size_t i = before; i < opened.size(); ++i)
       opened[i] = InWhole(opened[i]);
     return whole_.Sample(samples[listed.index]);
@@ -171,9 +174,10 @@ SampleRef EpochOrder::InList(std::uint64_t position, std::vector<std::uint64_t>&
   return sample;
 }
 
-SampleRef EpochOrder::InShape(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+SampleRef EpochOrder::InShape(std::uint64_t position, std::vector<std::uint64_t>& opened,
+                              bool fills_up) {
   switch (shuffle_) {
-    case Shuffle::kQuasiRandom: return lanes_->At(position, opened);
+    case Shuffle::kQuasiRandom: return lanes_->At(position, opened, fills_up);
     case Shuffle::kRandom: return shape_.Sample(samples_(position));
     case Shuffle::kSequential: break;
   }

@@ -42,12 +42,13 @@ class EpochOrder {
   EpochOrder& operator=(const EpochOrder&) = delete;
 
   // `opened` gets the blocks, by number in the dataset, that will be needed from now on: for
-  // reading ahead. Positions asked for in order are cheap.
-  SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened);
+  // reading ahead. Positions asked for in order are cheap. `fills_up`: the position has been asked
+  // for before; of what it needs, no more than the sample's own block is opened for it.
+  SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
   // Of windows that At() enters from here on, TakeFollowing() gives the blocks, by number in the
-  // dataset, of the windows behind them, in the order in which they will be opened: for reading
-  // further ahead. Only quasi-random order has windows.
+  // dataset, of the windows behind them, in the order in which these will be opened, until they
+  // are: for reading further ahead. Only quasi-random order has windows.
   void NoteFollowing() noexcept {
     if (lanes_) lanes_->NoteFollowing();
   }
@@ -59,9 +60,9 @@ class EpochOrder {
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
  private:
-  SampleRef InShape(std::uint64_t position, std::vector<std::uint64_t>& opened);
-  SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened);
-  SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened);
+  SampleRef InShape(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
+  SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
+  SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // in the whole
   std::uint64_t InWhole(std::uint64_t block) const noexcept;   // a block of what is ordered
 

@@ -38,7 +38,7 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   behind_.CloseAll();
   if (direct_ != nullptr) direct_->CloseAll();
   plan_.emplace(dataset_.shape, options_, deal_, epoch);
-  if (stage_ == nullptr) plan_->order.NoteFollowing();
+  if (stage_ == nullptr && direct_ == nullptr) plan_->order.NoteFollowing();
   played_ = 0;
   watch_.BeginEpoch();
 }
@@ -90,12 +90,14 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
 void BatchPlanner::SuggestFollowing(std::size_t rows) {
   played_ += rows;
   while (played_ >= dataset_.shape.max_block_samples()) {
-    const std::optional<std::uint64_t> block = plan_->order.TakeFollowing();
+    std::optional<std::uint64_t> block;
+    if (reading_->TakesSuggestions()) block = plan_->order.TakeFollowing();
     if (!block) {
       played_ = 0;
       return;
     }
     reading_->Suggest(*block);
+    if (behind_.active()) behind_.Expect(*block);
     played_ -= std::min(played_, plan_->order.SamplesIn(*block));
   }
 }
@@ -108,7 +110,7 @@ void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
     slot.flags[row] = dealt.fills_up ? SampleFlag::kFillsUp : SampleFlag::kOwn;
     slot.positions[row] = dealt.draw_position;
     const std::size_t before = opened_.size();
-    const SampleRef ref = plan_->order.At(dealt.position, opened_);
+    const SampleRef ref = plan_->order.At(dealt.position, opened_, dealt.fills_up);
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
     watch_.Use(ref.shard);

@@ -70,7 +70,12 @@ void BlocksBehind::Open(std::uint64_t block, std::uint64_t rows) {
     CloseAll();
     rows = 0;
   }
+  expected_.erase(block);
   open_.insert_or_assign(block, rows == 0 ? ~std::uint64_t{0} : rows);
+}
+
+void BlocksBehind::Expect(std::uint64_t block) {
+  if (behind_ == Behind::kDrop) expected_.insert(block);
 }
 
 void BlocksBehind::Use(std::uint64_t block) {
@@ -87,6 +92,7 @@ void BlocksBehind::CloseAll() {
     ++waits_[block];
   }
   open_.clear();
+  expected_.clear();
 }
 
 void BlocksBehind::EndBatch() {
@@ -108,7 +114,7 @@ bool BlocksBehind::Needed(std::uint64_t block) const {
   return open_.count(block) > 0 || waits_.count(block) > 0;
 }
 
-BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block) const {
+BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block, bool up_to_expected) const {
   // Linux maps all of the page cache's folio that a page lies in, which has up to 2 MiB (before
   // 6.18: 64 KiB around the page).
   constexpr std::uint64_t kMostMappedAlong = std::uint64_t{2} << 20;
@@ -116,18 +122,22 @@ BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block) const {
   const ShardFile* const shard = dataset_.OpenShard(first.shard);
   if (shard == nullptr) return {};
   const std::uint64_t shard_block = block - first.block;  // the shard's first
+  const auto ends_at = [&](std::uint32_t other) {
+    const std::uint64_t number = shard_block + other;
+    return Needed(number) || (up_to_expected && expected_.count(number) > 0);
+  };
   const BlockEntry& entry = shard->block_entry(first.block);
   Around around{shard, entry.offset, entry.offset, entry.offset + entry.bytes, 0};
   std::uint32_t lowest = first.block;
   while (lowest > 0 && around.block_begin - around.begin < kMostMappedAlong &&
-         !Needed(shard_block + lowest - 1)) {
+         !ends_at(lowest - 1)) {
     around.begin = shard->block_entry(--lowest).offset;
   }
   if (lowest == 0) around.begin = 0;
   around.end = around.block_end;
   std::uint32_t next = first.block + 1;
   while (next < shard->blocks() && around.end - around.block_end < kMostMappedAlong &&
-         !Needed(shard_block + next)) {
+         !ends_at(next)) {
     const BlockEntry& behind = shard->block_entry(next++);
     around.end = behind.offset + behind.bytes;
   }
@@ -136,22 +146,24 @@ BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block) const {
 }
 
 void BlocksBehind::Trim(std::uint64_t block) const {
-  const Around around = AroundOf(block);
+  const Around around = AroundOf(block, false);
   if (around.shard == nullptr) return;
   Unmap(*around.shard, around.begin, around.block_begin);
   Unmap(*around.shard, around.block_end, around.end);
 }
 
 void BlocksBehind::LetGo(std::uint64_t block) const {
-  const Around around = AroundOf(block);
+  const Around around = AroundOf(block, false);
   if (around.shard == nullptr) return;
   Unmap(*around.shard, around.begin, around.end);
-  if (behind_ != Behind::kDrop) return;
-  // Other processes may need what lies further around.
+  if (behind_ != Behind::kDrop || expected_.count(block) > 0) return;
+  // What has been read for the next windows stays. And other processes may need what lies further
+  // around.
   constexpr std::uint64_t kEdge = 65536;
-  const std::uint64_t before = std::min(around.block_begin - around.begin, kEdge);
-  DropFromPageCache(*around.shard, around.block_begin - before,
-                    std::min(around.block_end + kEdge, around.end));
+  const Around edges = AroundOf(block, true);
+  const std::uint64_t before = std::min(edges.block_begin - edges.begin, kEdge);
+  DropFromPageCache(*edges.shard, edges.block_begin - before,
+                    std::min(edges.block_end + kEdge, edges.end));
 }
 
 }  // namespace sluice

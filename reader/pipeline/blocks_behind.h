@@ -12,6 +12,7 @@
 
 #include <deque>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include <sluice/loader.h>
@@ -31,6 +32,8 @@ class BlocksBehind {
   // A block, by number in the dataset, has been announced; `rows` of it come in this epoch, 0 for
   // unknown.
   void Open(std::uint64_t block, std::uint64_t rows);
+  // A block that will be announced later on, and is being read already.
+  void Expect(std::uint64_t block);
   // A row of it has been planned.
   void Use(std::uint64_t block);
   // The batch is planned: lets go of the blocks whose time has come.
@@ -44,7 +47,8 @@ class BlocksBehind {
   void PrepareShard(std::uint32_t shard);
   void LetGo(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
-  // What lies around a block, of its shard, up to the nearest one that is needed.
+  // What lies around a block, of its shard, up to the nearest one that is needed or, on request,
+  // expected.
   struct Around {
     const ShardFile* shard = nullptr;  // null: it cannot be opened
     std::uint64_t begin = 0;
@@ -52,7 +56,7 @@ class BlocksBehind {
     std::uint64_t block_end = 0;
     std::uint64_t end = 0;
   };
-  Around AroundOf(std::uint64_t block) const;
+  Around AroundOf(std::uint64_t block, bool up_to_expected) const;
 
   DatasetState& dataset_;
   const Behind behind_;
@@ -60,6 +64,7 @@ class BlocksBehind {
   const std::size_t ring_;
   std::vector<const ShardFile*> prepared_;                 // by shard: what it is read from
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
+  std::unordered_set<std::uint64_t> expected_;             // in the page cache; Behind::kDrop
   // Closed by the batch in hand, and by those before it, oldest first; and in how many of these a
   // block is.
   std::vector<std::uint64_t> closed_;

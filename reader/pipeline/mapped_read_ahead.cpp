@@ -120,10 +120,14 @@ void MappedReadAhead::Begin() {
   }
 }
 
-void MappedReadAhead::Suggest(std::uint64_t block) {
+bool MappedReadAhead::TakesSuggestions() const noexcept {
   // Where a block is wanted in part, its table has to be read first, which would take its time
   // here.
-  if (!cold_ || !choice_.all_payloads || store_ != nullptr) return;
+  return cold_ && choice_.all_payloads && !give_up_.load(std::memory_order_relaxed);
+}
+
+void MappedReadAhead::Suggest(std::uint64_t block) {
+  if (store_ != nullptr && store_->HasAll(dataset_.shape, block)) return;
   for (const Bytes bytes : WantedOf(dataset_, choice_, block))
     AskFor(bytes);
 }

@@ -23,6 +23,7 @@ class MappedReadAhead : public ReadAhead {
                   const std::atomic<bool>& give_up);
 
   void Ask(std::uint64_t block) override;
+  bool TakesSuggestions() const noexcept override;
   void Suggest(std::uint64_t block) override;
   void Begin() override;
   void Await(std::uint64_t count) override;

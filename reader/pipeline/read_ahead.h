@@ -16,8 +16,10 @@ class ReadAhead {
 
   // Asks for a block, by number in the dataset. Nothing is read before Begin().
   virtual void Ask(std::uint64_t block) = 0;
-  // A block that will be asked for later: has it read in the meantime where that costs no memory of
-  // the process's own. Nobody waits for it.
+  // A block that will be asked for later: has it read in the meantime, where that costs no memory
+  // of the process's own. Nobody waits for it. Only while suggestions are taken: where data is
+  // there already, they would cost and bring nothing.
+  virtual bool TakesSuggestions() const noexcept = 0;
   virtual void Suggest(std::uint64_t block) = 0;
   // Begins to read what has been asked for, as much of it as may be in flight.
   virtual void Begin() = 0;

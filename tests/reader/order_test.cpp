@@ -126,6 +126,59 @@ TEST_CASE("Blocks that follow are told before they are opened, and once") {
   }
 }
 
+TEST_CASE("Blocks that follow are told as they open, those that are open by then left out") {
+  constexpr std::uint64_t kLanes = 12;
+  for (const DatasetShape& shape : {Equal(40, 200, 8), Uneven()}) {
+    for (const std::uint64_t begin : {0, 333, 1000}) {
+      const OrderOptions options{Shuffle::kQuasiRandom, 9, kLanes, 50'000};
+      EpochOrder order(shape, options, 2);
+      order.NoteFollowing();
+      std::vector<std::uint64_t> opened;
+      std::uint64_t p = begin;
+      for (; p < begin + 5 * kLanes; ++p)
+        order.At(p, opened);  // some lanes have gone on to their next windows
+      const std::size_t open = opened.size();
+      std::vector<std::uint64_t> told;
+      while (const auto block = order.TakeFollowing())
+        told.push_back(*block);
+      REQUIRE(told.size() >= kLanes);
+      for (; p < shape.samples(); ++p)
+        order.At(p, opened);
+      std::size_t last = open;
+      for (const std::uint64_t block : told) {
+        const auto at = std::find(opened.begin(), opened.end(), block);
+        REQUIRE(at != opened.end());
+        REQUIRE(std::size_t(at - opened.begin()) >= last);
+        last = std::size_t(at - opened.begin());
+      }
+    }
+  }
+}
+
+TEST_CASE("A position that is asked for once more opens the block of its sample, and no window") {
+  const DatasetShape shape = Equal(40, 200, 8);
+  const OrderOptions options{Shuffle::kQuasiRandom, 9, 12, 100'000};
+  const std::vector<std::uint64_t> in_order = Play(shape, options, 2);
+  EpochOrder order(shape, options, 2);
+  order.NoteFollowing();
+  std::vector<std::uint64_t> opened;
+  for (std::uint64_t p = 0; p < shape.samples(); ++p)
+    order.At(p, opened);
+  while (order.TakeFollowing()) {
+  }
+  std::set<std::uint64_t> open;
+  for (std::uint64_t p = 0; p < 60; ++p) {
+    opened.clear();
+    const SampleRef sample = order.At(p, opened, true);
+    CHECK(sample.index == in_order[p]);
+    const std::uint64_t block = shape.first_block(sample.shard) + sample.block;
+    CHECK(opened.size() == (open.insert(block).second ? 1 : 0));
+    for (const std::uint64_t one : opened)
+      CHECK(one == block);
+  }
+  CHECK_FALSE(order.TakeFollowing());
+}
+
 TEST_CASE("Orders without windows tell of no blocks that follow") {
   const DatasetShape shape = Equal(3, 64, 8);
   for (const Shuffle shuffle : {Shuffle::kRandom, Shuffle::kSequential}) {

@@ -2,6 +2,9 @@
 #include <chrono>
 #include <thread>
 
+#include <sys/mman.h>
+
+#include "reader/pipeline/blocks_behind.h"
 #include "reader/pipeline/mapped_read_ahead.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
@@ -66,6 +69,84 @@ TEST_CASE("What was suggested is read where blocks had to be read, and nobody wa
     for (std::uint64_t block = 10; block < 20; ++block)
       reading.Suggest(block);
   }
+}
+
+TEST_CASE("Suggestions are taken where blocks are not there, and only of whole blocks") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 64));
+  DatasetState& state = *dataset.state();
+  const ShardFile& shard = state.Shard(0);
+  const BlockEntry& entry = shard.block_entry(2);
+  const Bytes block = shard.bytes().subspan(entry.offset, entry.bytes);
+  auto* const pages = const_cast<std::byte*>(block.data());
+  std::atomic<bool> give_up{false};
+  const FieldChoice choice = FieldChoice::Of(state, {});
+  MappedReadAhead reading(state, choice, nullptr, give_up);
+  CHECK_FALSE(reading.TakesSuggestions());  // nothing is known yet
+  const auto read = [](MappedReadAhead& by) {
+    by.Ask(2);
+    by.Begin();
+    const bool takes = by.TakesSuggestions();
+    by.Await(by.asked());
+    return takes;
+  };
+  REQUIRE(madvise(pages, block.size(), MADV_DONTNEED) == 0);
+  CHECK(read(reading));
+  give_up.store(true);
+  CHECK_FALSE(reading.TakesSuggestions());
+  give_up.store(false);
+  LoaderOptions only_labels;
+  only_labels.fields = {"label"};
+  const FieldChoice labels = FieldChoice::Of(state, only_labels);
+  MappedReadAhead in_part(state, labels, nullptr, give_up);
+  REQUIRE(madvise(pages, block.size(), MADV_DONTNEED) == 0);
+  CHECK_FALSE(read(in_part));
+  if (mlock(pages, block.size()) != 0 || !PageMap().HasAll(block)) {
+    WARN("skipped: nothing may be locked in memory, or the kernel does not tell");
+    return;
+  }
+  CHECK_FALSE(read(reading));
+}
+
+TEST_CASE("What is let go of takes nothing along that was read for the next windows") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 256));
+  if (!DropFromCache(dataset)) {
+    WARN("skipped: this file system drops nothing");
+    return;
+  }
+  DatasetState& state = *dataset.state();
+  const ShardFile& shard = state.Shard(0);
+  const Bytes all = shard.bytes();
+  LoaderOptions options = OptionsFor(1, 1);
+  options.behind = Behind::kDrop;
+  options.prefetch = 1;
+  options.hold = 0;
+  const auto cached = [&](std::uint64_t number) {
+    const BlockEntry& entry = shard.block_entry(static_cast<std::uint32_t>(number));
+    std::vector<unsigned char> there(entry.bytes / 4096);
+    REQUIRE(mincore(const_cast<std::byte*>(all.data() + entry.offset), entry.bytes, there.data()) ==
+            0);
+    return std::all_of(there.begin(), there.end(), [](unsigned char page) { return page & 1; });
+  };
+  bool kept = false;
+  // A machine that is short of memory may take pages back at once.
+  for (int attempt = 0; attempt < 5 && !kept; ++attempt) {
+    std::size_t sum = 0;
+    for (std::size_t at = 0; at < all.size(); at += 4096)
+      sum += static_cast<std::size_t>(all[at]);
+    CHECK(sum > 0);
+    BlocksBehind behind(state, options);
+    behind.Expect(4);
+    behind.Expect(6);
+    behind.Open(5, 1);
+    behind.Use(5);
+    for (int batch = 0; batch < 3; ++batch)
+      behind.EndBatch();
+    CHECK_FALSE(cached(5));
+    kept = cached(4) && cached(6);
+  }
+  CHECK(kept);
 }
 
 TEST_CASE("No more blocks are in flight than the depth says, and those begin in order") {
