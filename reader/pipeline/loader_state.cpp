@@ -170,7 +170,9 @@ void LoaderState::Stop() {
 }
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
+  const std::uint64_t batches = deal_.SizeOf(epoch).batches;
   const std::lock_guard lock(mutex_);
+  NoteBatches(epoch, batches);
   std::uint64_t batch = 0;
   if (resume_due_ && epoch == options_.resume_from->epoch) {
     resume_due_ = false;
@@ -201,12 +203,19 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
 
 std::uint64_t LoaderState::BatchesOf(std::uint64_t epoch) {
   // Only whole shards are dealt anew each epoch; everything else is the same in all of them.
-  if (!options_.shards_per_rank) epoch = 0;
-  if (!sized_batches_ || sized_epoch_ != epoch) {
-    sized_batches_ = deal_.SizeOf(epoch).batches;
-    sized_epoch_ = epoch;
-  }
-  return *sized_batches_;
+  const auto found = std::find_if(sized_.begin(), sized_.end(), [&](const SizedEpoch& sized) {
+    return !options_.shards_per_rank || sized.epoch == epoch;
+  });
+  if (found != sized_.end()) return found->batches;
+  NoteBatches(epoch, deal_.SizeOf(epoch).batches);
+  return sized_.back().batches;
+}
+
+void LoaderState::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
+  // The consumer's epoch, and those that a long ring reaches into.
+  constexpr std::size_t kMostSized = 8;
+  sized_.push_back({epoch, batches});
+  if (sized_.size() > kMostSized) sized_.pop_front();
 }
 
 void LoaderState::Abandon() {

@@ -125,7 +125,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
             WaitClock& clock, Ready ready);
   bool MayPlan(bool some_asked);  // mutex held
   std::uint64_t GlobalBatch() const noexcept { return options_.batch_size * options_.world_size; }
-  std::uint64_t BatchesOf(std::uint64_t epoch);  // mutex held
+  std::uint64_t BatchesOf(std::uint64_t epoch);                  // mutex held
+  void NoteBatches(std::uint64_t epoch, std::uint64_t batches);  // mutex held
 
   Dataset dataset_;
   SelfTuning tuning_;      // guarded by the mutex
@@ -165,8 +166,13 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t done_batch_ = 0;
   std::uint64_t range_ = 0;  // of the last StartEpoch
   std::uint64_t range_epoch_ = 0;
-  std::uint64_t sized_epoch_ = 0;  // of sized_batches_: what BatchesOf() worked out last
-  std::optional<std::uint64_t> sized_batches_;
+  // What BatchesOf() knows, of few epochs. To deal whole shards takes time with many of them:
+  // whoever comes to an epoch first does it before taking the mutex.
+  struct SizedEpoch {
+    std::uint64_t epoch = 0;
+    std::uint64_t batches = 0;
+  };
+  std::deque<SizedEpoch> sized_;
   std::vector<Slot*> free_;
   std::deque<Slot*> planned_;                  // in order of delivery
   std::size_t handing_out_ = 0;                // in planned_: the first with rows nobody has taken

@@ -118,7 +118,8 @@ LoaderState::Asked LoaderState::PlanNext(BatchPlanner& planner,
   Asked asked{&slot, 0, generation_, {}};
   const std::uint64_t epoch = plan_epoch_;
   const std::uint64_t batch = plan_batch_;
-  if (++plan_batch_ == BatchesOf(epoch)) {
+  const bool last = ++plan_batch_ == BatchesOf(epoch);
+  if (last) {
     ++plan_epoch_;
     plan_batch_ = 0;
   }
@@ -126,12 +127,15 @@ LoaderState::Asked LoaderState::PlanNext(BatchPlanner& planner,
   lock.unlock();
   ResetForPlanning(slot);
   if (options_.trace) asked.since = Clock::now();
+  std::optional<std::uint64_t> batches_to_come;
   try {
+    if (last) batches_to_come = deal_.SizeOf(epoch + 1).batches;
     asked.plan = planner.Plan(epoch, batch, slot);
   } catch (const std::exception&) {  // bad_alloc, or more than a vector may ever hold
     slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
   }
   lock.lock();
+  if (batches_to_come) NoteBatches(epoch + 1, *batches_to_come);
   return asked;
 }
 
