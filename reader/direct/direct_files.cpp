@@ -1,6 +1,7 @@
 #include "reader/direct/direct_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 
 #include <fcntl.h>
@@ -31,12 +32,9 @@ FileHandle OpenPlain(const ShardFile& shard) noexcept {
   return plain;
 }
 
-DirectFiles::File OpenFile(const ShardFile& shard, bool refuse) {
-  if (!refuse) {
-    FileHandle direct(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
-    if (direct && shard.Maps(direct)) return {std::move(direct), true, &shard};
-  }
-  return {OpenPlain(shard), false, &shard};
+FileHandle OpenDirect(const ShardFile& shard) noexcept {
+  FileHandle direct(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC | O_DIRECT));
+  return direct && shard.Maps(direct) ? std::move(direct) : FileHandle();
 }
 
 }  // namespace
@@ -54,9 +52,29 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
     if (found->second.file->shard == &shard) return found->second.file;
     open_.erase(found);
   }
-  auto file = std::make_shared<const File>(OpenFile(shard, refuse_));
+  if (!refuse_ && unreadable_.count(&shard) == 0) {
+    if (FileHandle handle = OpenDirect(shard)) return Keep(number, std::move(handle), true, shard);
+  }
+  return Keep(number, OpenPlain(shard), false, shard);
+}
+
+std::shared_ptr<const DirectFiles::File> DirectFiles::Refuse(std::uint32_t number,
+                                                             const ShardFile& shard) {
+  const std::lock_guard lock(mutex_);
+  unreadable_.insert(&shard);
+  const auto found = open_.find(number);
+  if (found != open_.end() && found->second.file->shard == &shard) {
+    if (!found->second.file->direct) return found->second.file;
+    open_.erase(found);
+  }
+  return Keep(number, OpenPlain(shard), false, shard);
+}
+
+std::shared_ptr<const DirectFiles::File> DirectFiles::Keep(std::uint32_t number, FileHandle handle,
+                                                           bool direct, const ShardFile& shard) {
+  auto file = std::make_shared<const File>(File{std::move(handle), direct, &shard});
   if (!file->handle) return file;
-  if (!file->direct) refused_.insert(number);
+  if (!direct) refused_.insert(number);
   if (open_.size() >= most_open_) {
     open_.erase(std::min_element(open_.begin(), open_.end(), [](const auto& a, const auto& b) {
       return a.second.used < b.second.used;
@@ -68,7 +86,7 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
 
 std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const ShardFile& shard,
                                                    std::uint32_t block) {
-  const std::shared_ptr<const File> file = Open(number, shard);
+  std::shared_ptr<const File> file = Open(number, shard);
   const BlockEntry& entry = shard.block_entry(block);
   auto held = std::make_shared<HeldBlock>();
   held->Give(memory_->Take(entry.bytes), entry.bytes, shard);
@@ -82,6 +100,14 @@ std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const S
   read.bytes = entry.bytes;
   read.offset = entry.offset;
   ReadNow(read);
+  if (read.error == EINVAL && file->direct) {
+    if (const std::shared_ptr<const File> plain = Refuse(number, shard); plain->handle) {
+      file = plain;
+      read.file = file->handle.get();
+      read.error = 0;
+      ReadNow(read);
+    }
+  }
   if (read.done < read.bytes) Salvage(*file, entry.offset, {0, entry.bytes}, *held);
   LetGo(*file, entry.offset, entry.bytes);
   return held;

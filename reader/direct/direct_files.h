@@ -30,6 +30,9 @@ class DirectFiles {
   };
   // `shard` outlives it.
   std::shared_ptr<const File> Open(std::uint32_t number, const ShardFile& shard);
+  // For a shard that could be opened with O_DIRECT, and not be read so (EINVAL): from here on it is
+  // one of a file system that refuses.
+  std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardFile& shard);
 
   // A block, read by the calling thread. What cannot be read of it is Lost().
   std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardFile& shard,
@@ -50,6 +53,9 @@ class DirectFiles {
   std::uint64_t refused() const;
 
  private:
+  std::shared_ptr<const File> Keep(std::uint32_t number, FileHandle handle, bool direct,
+                                   const ShardFile& shard);  // mutex held
+
   const std::shared_ptr<BlockMemory> memory_;
   const bool refuse_;
   const std::size_t most_open_;
@@ -61,6 +67,7 @@ class DirectFiles {
   std::unordered_map<std::uint32_t, Entry> open_;
   std::uint64_t uses_ = 0;
   std::unordered_set<std::uint32_t> refused_;
+  std::unordered_set<const ShardFile*> unreadable_;  // with O_DIRECT
 };
 
 }  // namespace sluice

@@ -1,6 +1,8 @@
 #include "reader/direct/direct_read_ahead.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <utility>
 
 #include <sluice/error.h>
 
@@ -151,9 +153,29 @@ void DirectReadAhead::StartParts(Pending& pending) {
   }
 }
 
+// Where the file system has opened the shard with O_DIRECT and does not read it so: the read is
+// begun anew, through the page cache, and so are all others of the shard.
+bool DirectReadAhead::ReadsAgain(Pending& pending, BlockRead& read) {
+  if (read.error != EINVAL) return false;
+  try {
+    if (pending.file->direct) {
+      const std::uint32_t number = dataset_.shape.Row(pending.number, 0).shard;
+      pending.refused = std::exchange(pending.file, files_.Refuse(number, *pending.shard));
+    }
+    if (!pending.file->handle || read.file == pending.file->handle.get()) return false;
+    read.file = pending.file->handle.get();
+    read.error = 0;
+    io_->Submit(read);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 void DirectReadAhead::FinishRead() {
   BlockRead& read = io_->Wait();
   Pending& pending = *static_cast<Pending*>(read.owner);
+  if (ReadsAgain(pending, read)) return;
   --reads_in_flight_;
   bytes_in_flight_ -= read.bytes;
   bytes_read_ += read.done;

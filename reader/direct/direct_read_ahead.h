@@ -60,10 +60,11 @@ class DirectReadAhead : public ReadAhead {
     const ShardFile* shard = nullptr;
     std::uint32_t block = 0;  // of the shard
     std::shared_ptr<const DirectFiles::File> file;
-    const FieldChoice* choice = nullptr;  // what is wanted of it
-    bool table_first = false;             // ... is not known yet
-    std::list<BlockRead> reads;           // in flight
-    bool failed = false;                  // there was no memory to read all of it
+    std::shared_ptr<const DirectFiles::File> refused;  // what `file` was, still being read from
+    const FieldChoice* choice = nullptr;               // what is wanted of it
+    bool table_first = false;                          // ... is not known yet
+    std::list<BlockRead> reads;                        // in flight
+    bool failed = false;                               // there was no memory to read all of it
     bool done = false;
   };
 
@@ -73,6 +74,7 @@ class DirectReadAhead : public ReadAhead {
   void StartParts(Pending& pending);
   void GoOn(Pending& pending);  // something of it has come
   void FinishRead();
+  bool ReadsAgain(Pending& pending, BlockRead& read);
   void MakeRoom(std::uint64_t bytes);
   void Pop();
 

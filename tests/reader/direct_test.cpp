@@ -2,6 +2,7 @@
 #include <cstdlib>
 #include <numeric>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include "reader/direct/direct_read_ahead.h"
@@ -204,6 +205,63 @@ TEST_CASE("A file system that refuses is read through the page cache, which is l
     CHECK(std::equal(mapped.begin(), mapped.end(), held->bytes().begin(), held->bytes().end()));
   }
   if (drops) CHECK(files.memory().in_use() >= 20 * BlockBytes(dataset));
+}
+
+TEST_CASE("A file system that opens with O_DIRECT and does not read so is asked once for a shard") {
+  class StubbornIo : public BlockIo {
+   public:
+    explicit StubbornIo(int& refusals) : refusals_(refusals) {}
+    void Submit(BlockRead& read) override {
+      if ((fcntl(read.file, F_GETFL) & O_DIRECT) != 0) {
+        read.error = EINVAL;
+        ++refusals_;
+      } else {
+        ReadNow(read);
+      }
+      finished_.push_back(&read);
+    }
+    BlockRead& Wait() override {
+      BlockRead& read = *finished_.back();
+      finished_.pop_back();
+      return read;
+    }
+
+   private:
+    int& refusals_;
+    std::vector<BlockRead*> finished_;
+  };
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
+  DatasetState& state = *dataset.state();
+  const std::atomic<bool> give_up{false};
+  for (const bool labels : {false, true}) {  // of blocks, their tables alone
+    LoaderOptions options;
+    if (labels) options.fields = {"label"};
+    const FieldChoice choice = FieldChoice::Of(state, options);
+    for (const std::uint64_t depth : {std::uint64_t{1}, std::uint64_t{50'000'000}}) {
+      DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
+      int refusals = 0;
+      DirectReadAhead reading(state, choice, nullptr, files, false, give_up,
+                              std::make_unique<StubbornIo>(refusals));
+      reading.SetDepth(depth);
+      for (std::uint64_t block = 0; block < 20; ++block)
+        reading.Open(block, 16);
+      reading.Begin();
+      reading.Await(20);
+      CHECK(refusals <= (depth == 1 ? 1 : 20));  // of those in flight, each
+      CHECK(files.refused() == 1);
+      for (std::uint32_t block = 0; block < 20; ++block) {
+        const auto held = reading.Use(block);
+        REQUIRE(held->read());
+        const BlockEntry& entry = state.Shard(0).block_entry(block);
+        const Bytes mapped = state.Shard(0).bytes().subspan(entry.offset, entry.bytes);
+        const std::size_t bytes = labels ? HeldBlock::TableBytes(state.Shard(0), block)
+                                         : static_cast<std::size_t>(entry.bytes);
+        CHECK(std::equal(mapped.begin(), mapped.begin() + static_cast<std::ptrdiff_t>(bytes),
+                         held->bytes().begin()));
+      }
+    }
+  }
 }
 
 namespace {
