@@ -2,6 +2,8 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/absolute_path.h"
+
 namespace sluice {
 
 namespace {
@@ -54,6 +56,7 @@ Manifest ReadManifestText(const std::filesystem::path& folder, std::string& id) 
 
 DatasetState::DatasetState(const std::filesystem::path& path)
     : folder(FolderOf(path)),
+      place(AbsolutePath(folder)),
       manifest(ReadManifestText(folder, id)),
       layout(manifest.schema),
       shape(ShapeOf(manifest)),
@@ -67,6 +70,7 @@ DatasetState::DatasetState(const std::filesystem::path& path)
 
 DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
     : folder(other.folder),
+      place(other.place),
       id(other.id),
       manifest(other.manifest),
       layout(other.layout),
@@ -94,7 +98,7 @@ const ShardFile& DatasetState::Shard(std::uint32_t shard) {
 
 const ShardFile& DatasetState::OpenOriginal(std::uint32_t shard) {
   std::unique_ptr<ShardFile>& original = originals_[shard];
-  if (original == nullptr) original = Open(shard, folder / manifest.shards[shard].file);
+  if (original == nullptr) original = Open(shard, place / manifest.shards[shard].file);
   return *original;
 }
 

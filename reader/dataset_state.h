@@ -52,7 +52,8 @@ struct DatasetState {
   // What each of its images takes, if all are raw and of one size; else 0, as for Schema::kNone.
   std::uint64_t RawImageBytes(std::size_t field) const;
 
-  std::filesystem::path folder;
+  std::filesystem::path folder;  // as it was named
+  std::filesystem::path place;   // the same from the root: what is opened
   std::string id;
   Manifest manifest;
   RowLayout layout;

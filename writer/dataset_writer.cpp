@@ -5,6 +5,7 @@
 #include <sluice/error.h>
 #include <sluice/version.h>
 
+#include "format/disk/absolute_path.h"
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "writer/block_size.h"
@@ -46,7 +47,7 @@ std::string FolderName(const std::filesystem::path& folder) {
 struct DatasetWriter::State {
   State(const std::filesystem::path& dataset, const Schema& the_schema,
         const DatasetWriterOptions& the_options)
-      : folder(dataset),
+      : folder(AbsolutePath(dataset)),
         schema(std::make_shared<const Schema>(the_schema)),
         layout(*schema),
         header_bytes(BuildShardHeader(*schema, {}, 1).size()),

@@ -11,6 +11,8 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/absolute_path.h"
+
 namespace sluice {
 
 namespace {
@@ -140,12 +142,12 @@ bool CopyBytes(int from, int to, std::uint64_t bytes, const std::atomic<bool>& s
 
 ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint64_t budget)
     : dataset_(dataset),
-      root_(folder),
-      folder_(folder / dataset.id),
+      root_(AbsolutePath(folder)),
+      folder_(root_ / dataset.id),
       budget_(budget),
       wanted_(dataset.shards.size()),
       rejected_(dataset.shards.size()) {
-  if (LiesIn(root_, dataset.folder)) {
+  if (LiesIn(root_, dataset.place)) {
     throw Error(ErrorCode::kInvalidArgument, root_.string(),
                 "LoaderOptions::stage is the dataset's own folder, or in it; name another one");
   }
@@ -264,7 +266,7 @@ ShardStage::Outcome ShardStage::Do(const Task& task) {
   const fs::path path = PathOf(task.shard);
   const fs::path temporary = TemporaryOf(path);
   const ManifestShard& shard = dataset_.manifest.shards[task.shard];
-  const FileHandle source = OpenForReading(dataset_.folder / shard.file);
+  const FileHandle source = OpenForReading(dataset_.place / shard.file);
   if (!CopyBytes(source.get(), copy.get(), shard.bytes, stopping_) || fsync(copy.get()) != 0 ||
       rename(temporary.c_str(), path.c_str()) != 0) {
     unlink(temporary.c_str());

@@ -1,5 +1,6 @@
 #include <fstream>
 #include <functional>
+#include <optional>
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
@@ -8,6 +9,7 @@
 #include "format/disk/manifest.h"
 #include "tests/catch.h"
 #include "tests/reader/sample_data.h"
+#include "tests/working_directory.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -129,6 +131,23 @@ TEST_CASE("What is no dataset, is unfinished or is damaged is refused for what i
   CHECK(CodeOf([&] { Dataset::Open(path); }) == ErrorCode::kCorrupt);
   std::filesystem::rename(folder / "kept.json", path / "manifest.json");
   CHECK(Dataset::Open(path).size() == 100);
+}
+
+TEST_CASE("A dataset opened by a relative path is found when the working directory has changed") {
+  const TemporaryFolder folder;
+  WriteRawDataset(folder, 40);
+  const TemporaryFolder elsewhere;
+  std::filesystem::create_directory(folder / "beside");
+  for (const char* name : {"../raw", "./../raw/manifest.json"}) {
+    std::optional<Dataset> dataset;
+    {
+      const WorkingDirectory there(folder / "beside");
+      dataset = Dataset::Open(name);
+    }
+    const WorkingDirectory other(elsewhere.path());
+    CHECK((*dataset)[39].key() == "key-39");
+    CHECK(dataset->path().is_relative());  // as it was named
+  }
 }
 
 TEST_CASE("A shard that is missing or cut short is an error with its name when it is used") {

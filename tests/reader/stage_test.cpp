@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,6 +11,7 @@
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 #include "tests/sanitized.h"
+#include "tests/working_directory.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -90,6 +92,26 @@ TEST_CASE("Shards that were copied to the stage are read from there, by later lo
   Loader later(Dataset::Open(dataset.path()), Staging(folder / "deep/stage", 100'000'000));
   REQUIRE(PlayBatches(later, 4) == expected);
   REQUIRE(later.Stats().staged_shards == dataset.shards().size());
+}
+
+TEST_CASE("A stage named by a relative path is found when the working directory has changed") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
+  std::vector<PlayedBatch> expected;
+  {
+    Loader loader(dataset, Staging(folder / "stage", 100'000'000));
+    expected = PlayUntilStaged(loader, dataset.shards().size());
+  }
+  const TemporaryFolder elsewhere;
+  std::optional<Loader> loader;
+  {
+    const WorkingDirectory there(folder.path());
+    loader.emplace(dataset, Staging("stage", 100'000'000));
+  }
+  const WorkingDirectory other(elsewhere.path());
+  CHECK(PlayBatches(*loader, 4) == expected);
+  CHECK(loader->Stats().staged_shards == dataset.shards().size());
+  CHECK(std::filesystem::is_empty(elsewhere.path()));
 }
 
 TEST_CASE("A copy that is damaged or was never finished is made anew") {

@@ -1,5 +1,6 @@
 // sluice::DatasetWriter, read back through format/.
 #include <cstring>
+#include <optional>
 
 #include <sluice/dataset_edit.h>
 #include <sluice/dataset_writer.h>
@@ -10,6 +11,7 @@
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/working_directory.h"
 #include "tests/writer/stored.h"
 
 namespace sluice::test {
@@ -376,6 +378,23 @@ TEST_CASE("without Finish() there is no manifest and no unfinished file") {
   const auto contents = ContentsOf(folder / "data");
   REQUIRE(contents.size() == 1);
   CHECK(contents.begin()->first == "shard-00000.sluice");
+}
+
+TEST_CASE("a dataset is written to one place, wherever the process goes meanwhile") {
+  const TemporaryFolder folder;
+  const TemporaryFolder elsewhere;
+  std::optional<DatasetWriter> writer;
+  {
+    const WorkingDirectory there(folder.path());
+    writer.emplace("data", BytesOnly(), DatasetWriterOptions{"x", 1'000'000, 1});
+  }
+  {
+    const WorkingDirectory other(elsewhere.path());
+    AddBlobs(*writer, 15, 100'000);
+    writer->Finish();
+  }
+  CHECK(ReadDataset(folder / "data").samples.size() == 15);
+  CHECK(std::filesystem::is_empty(elsewhere.path()));
 }
 
 TEST_CASE("after Finish() nothing can be added") {
