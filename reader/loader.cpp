@@ -93,4 +93,10 @@ EpochIterator& EpochIterator::operator++() {
   return *this;
 }
 
+void EpochIterator::ThrowNoBatch() const {
+  throw Error(ErrorCode::kState,
+              done_ ? "the epoch is over: there is no batch at its end"
+                    : "there is no batch, for the step that was to get it has thrown; ++ goes on");
+}
+
 }  // namespace sluice

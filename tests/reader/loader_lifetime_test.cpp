@@ -59,6 +59,53 @@ TEST_CASE("A consumer that holds every batch and asks for another gets an error,
   REQUIRE(batches == 20);
 }
 
+TEST_CASE("An iterator goes on behind what it has thrown, and has no batch until it does") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(8, 2);
+  options.batch_function = [](MutableBatch& batch) {
+    if (batch.index() % 3 == 0) throw std::runtime_error("not this one");
+  };
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 32)), options);
+  const EpochRange range = loader.Epoch(0);
+  ErrorText([&] { range.begin(); }, ErrorCode::kState);
+  EpochIterator it = range.begin();  // behind the one that is not to be had
+  CHECK(it->index() == 1);
+  ++it;
+  CHECK(it->index() == 2);
+  ErrorText([&] { ++it; }, ErrorCode::kState);
+  CHECK_FALSE(it == range.end());
+  CHECK(ErrorText([&] { *it; }, ErrorCode::kState).find("has thrown") != std::string::npos);
+  CHECK(ErrorText([&] { it->size(); }, ErrorCode::kState).find("has thrown") != std::string::npos);
+  ++it;
+  CHECK(it == range.end());
+  CHECK(ErrorText([&] { *it; }, ErrorCode::kState).find("is over") != std::string::npos);
+  ++it;
+  CHECK(it == range.end());
+}
+
+TEST_CASE("An iterator for whose batch there was no slot gets it once there is one") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(10, 2);
+  options.prefetch = 1;
+  options.hold = 1;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 50)), options);
+  const EpochRange range = loader.Epoch(0);
+  std::vector<Batch> held;
+  EpochIterator it = range.begin();
+  for (; held.size() < 2; ++it)
+    held.push_back(*it);
+  held.push_back(*it);
+  ErrorText([&] { ++it; }, ErrorCode::kState);
+  CHECK_FALSE(it == range.end());
+  held.clear();
+  for (std::uint64_t index = 3; index < 5; ++index) {
+    ++it;
+    CHECK(it->index() == index);
+  }
+  ++it;
+  CHECK(it == range.end());
+}
+
 TEST_CASE("A batch outlives its epoch and its loader") {
   const TemporaryFolder folder;
   std::optional<Batch> kept;

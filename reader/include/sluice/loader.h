@@ -215,6 +215,11 @@ struct LoaderState;  // private
 // Input iterator over the batches of an epoch. ++ lets go of its batch and waits for the next one;
 // it throws the Error of a sample in it that cannot be read, and Error(kState) where the consumer
 // holds every slot.
+//
+// After ++ has thrown, the iterator holds no batch, and is not at its end: ++ goes on. It gives the
+// batch behind the one that could not be read (there may be none: then it is at its end); or, once
+// some are dropped, the one that there was no slot for. * and -> throw Error(kState) where there is
+// no batch. Where begin() itself has thrown, so it goes on when it is called again.
 class EpochIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -223,8 +228,11 @@ class EpochIterator {
   using pointer = const Batch*;
   using reference = const Batch&;
 
-  reference operator*() const { return batch_; }
-  pointer operator->() const { return &batch_; }
+  reference operator*() const {
+    if (batch_.slot_ == nullptr) ThrowNoBatch();
+    return batch_;
+  }
+  pointer operator->() const { return &**this; }
   EpochIterator& operator++();
   void operator++(int) { ++*this; }
   friend bool operator==(const EpochIterator& it, std::default_sentinel_t) { return it.done_; }
@@ -232,6 +240,7 @@ class EpochIterator {
  private:
   friend class EpochRange;
   explicit EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation);
+  [[noreturn]] void ThrowNoBatch() const;
   std::shared_ptr<LoaderState> loader_;
   std::uint64_t generation_;
   Batch batch_;
