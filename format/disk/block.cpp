@@ -2,6 +2,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
+#include "format/disk/payload_start.h"
 
 namespace sluice {
 
@@ -9,10 +10,6 @@ namespace {
 
 bool HasPayload(const Field& field) noexcept {
   return field.kind != FieldKind::kArray;
-}
-
-std::uint64_t PayloadStart(std::uint64_t count, std::uint64_t row_bytes) noexcept {
-  return AlignUp(sizeof(BlockHeader) + count * row_bytes, kPayloadAlignment);
 }
 
 // Fills one field's entry in a sample's row; `offset` is where its payload goes, if it has one.

@@ -12,6 +12,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/direct_buffer.h"
+#include "format/disk/system_error.h"
 
 namespace sluice {
 
@@ -19,7 +20,8 @@ namespace {
 
 [[noreturn]] void ThrowIo(const std::filesystem::path& path, const char* what, int error_number) {
   const ErrorCode code = error_number == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo;
-  throw Error(code, path.string(), std::string(what) + ": " + SystemErrorText(error_number));
+  throw SystemError(code, path.string(), std::string(what) + ": " + SystemErrorText(error_number),
+                    error_number);
 }
 
 std::uint64_t RegularFileSize(const FileHandle& file, const std::filesystem::path& path,

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "format/disk/checksum.h"
+#include "format/disk/payload_start.h"
 
 namespace sluice {
 
@@ -57,9 +58,8 @@ void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   const std::size_t row_bytes = dataset_.layout.row_bytes();
   __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
   // The first payload field's, most often: if it is not, this fetches for nothing.
-  const std::byte* const payload =
-      block + AlignUp(sizeof(BlockHeader) + entry.count * row_bytes, kPayloadAlignment) +
-      ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
+  const std::byte* const payload = block + PayloadStart(entry.count, row_bytes) +
+                                   ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
   for (std::size_t at = 0; at < std::min(raw_bytes_, kFetchedBytes); at += kLineBytes)
     __builtin_prefetch(payload + at);
 }

@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
+#include "format/disk/system_error.h"
 
 namespace sluice {
 
@@ -188,8 +189,8 @@ bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
 }
 
 bool IsShortage(const Error& error) {
-  return error.code() == ErrorCode::kIo && (error.sentence().ends_with(SystemErrorText(EMFILE)) ||
-                                            error.sentence().ends_with(SystemErrorText(ENFILE)));
+  const auto* const of_system = dynamic_cast<const SystemError*>(&error);
+  return of_system != nullptr && (of_system->number() == EMFILE || of_system->number() == ENFILE);
 }
 
 void ThrowStopped() {
