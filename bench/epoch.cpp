@@ -196,7 +196,9 @@ std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options)
       app, "--warm-up", "N", "epochs played before those (default 1; 0 with --cold)",
       [&options](const std::string& text) { options.warm_up = ParseInteger(text, 0, 1'000'000); });
   CLI::Option* const repeat = AddOption(
-      app, "--repeat", "N", "each sample N times an epoch, to make it long enough\n(default 1)",
+      app, "--repeat", "N",
+      "each sample N times an epoch, to make it long enough;\nat most 50,000,000 samples (default "
+      "1)",
       [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 1'000'000); });
   CLI::Option* const batches =
       AddOption(app, "--batches", "N", "end an epoch after N batches (default: all)",

@@ -23,8 +23,15 @@ double Seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// Each sample so many times an epoch.
+// Each sample so many times an epoch, in a list that fits memory: the loader sorts one of its own.
 SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
+  constexpr std::uint64_t kMostSamples = 50'000'000;
+  if (dataset.size() > 0 && times > kMostSamples / dataset.size()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--repeat makes epochs of at most " + std::to_string(kMostSamples) +
+                    " samples, and the dataset has " + std::to_string(dataset.size()) +
+                    "; a smaller --repeat, or more --epochs, will do");
+  }
   std::vector<std::uint64_t> samples(dataset.size() * times);
   for (std::size_t i = 0; i < samples.size(); ++i)
     samples[i] = i % dataset.size();
