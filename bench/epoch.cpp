@@ -197,7 +197,7 @@ std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options)
       [&options](const std::string& text) { options.warm_up = ParseInteger(text, 0, 1'000'000); });
   CLI::Option* const repeat = AddOption(
       app, "--repeat", "N",
-      "each sample N times an epoch, to make it long enough;\nat most 50,000,000 samples (default "
+      "each sample N times an epoch, to make it long enough;\nat most 20,000,000 samples (default "
       "1)",
       [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 1'000'000); });
   CLI::Option* const batches =

@@ -25,7 +25,7 @@ double Seconds(Clock::duration duration) {
 
 // Each sample so many times an epoch, in a list that fits memory: the loader sorts one of its own.
 SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
-  constexpr std::uint64_t kMostSamples = 50'000'000;
+  constexpr std::uint64_t kMostSamples = 20'000'000;
   if (dataset.size() > 0 && times > kMostSamples / dataset.size()) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--repeat makes epochs of at most " + std::to_string(kMostSamples) +

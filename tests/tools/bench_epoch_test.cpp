@@ -279,7 +279,7 @@ TEST_CASE("an epoch that is over at once is said to be too short, and --repeat m
   CHECK(answer["repeat"] == 5);
   const Outcome refused = animals.Epoch({"--repeat", "1000000"});  // of 30 samples
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("at most 50000000 samples"));
+  CHECK_THAT(refused.err, ContainsSubstring("at most 20000000 samples"));
 }
 
 TEST_CASE("option --batches ends an epoch early") {
