@@ -208,7 +208,8 @@ TEST_CASE(
        {Verify::kAuto, Verify::kAlways, Verify::kFirstEpoch, Verify::kNever}) {
     if (direct && verify != Verify::kAlways && verify != Verify::kNever)
       continue;  // not its matter
-    for (const int cut : {0, 1, 2, 3}) {
+    for (const int cut : {0, 2, 1, 3}) {
+      if (kSanitized && cut == 1) break;
       const TemporaryFolder folder;
       const std::filesystem::path path = WriteRawDataset(folder, kSanitized ? 1000 : 3000);
       const Dataset dataset = Dataset::Open(path);
