@@ -117,12 +117,14 @@ check() {
 measure() {
   upload="sluice-bench upload --json-file $result"
   steps=jitter:0.4/0.4/0.4/0.1,gray:0.2,solarize:128
+  pictures=randaug:2/9,blur:23/0.1/2,equalize:0.5,sharpness:2  # that look at whole pictures
   # shellcheck disable=SC2086  # words
   {
     part upload 40 $upload
     part upload_bf16 40 $upload --normalize bf16 --layout nchw
     part upload_f32 40 $upload --normalize f32 --layout nchw
     part upload_steps 40 $upload --transform $steps --normalize bf16 --layout nchw
+    part upload_pictures 40 $upload --transform $pictures --normalize bf16 --layout nchw
   }
 
   part make_photos 60 make_photos "$work/photos" 10 400 500

@@ -33,7 +33,9 @@ PixelProgram UploadProgramOf(const UploadShape& shape) {
   if (shape.type) steps.push_back(Normalize{{0.5F}, {0.25F}, *shape.type});
   PixelProgram program(steps, DevicePart::kSteps);
   if (program.steps_here() > 0)
-    refuse("a step of the transform is done on the host, and upload measures a device");
+    refuse("the transform has more steps than a device takes, and upload measures nothing else");
+  const auto side = static_cast<std::uint32_t>(shape.side);
+  program.CheckSize(side, side, 3);
   return program;
 }
 

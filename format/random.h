@@ -11,19 +11,12 @@ namespace sluice {
 using Words4 = std::array<std::uint32_t, 4>;
 __extension__ using Wide = unsigned __int128;  // for the high half of a 64 x 64 bit product
 
+#define SLUICE_INLINE constexpr
+#include "format/philox.inc.h"
+#undef SLUICE_INLINE
+
 constexpr Words4 Philox(std::uint64_t key, Words4 counter) noexcept {
-  auto key0 = static_cast<std::uint32_t>(key);
-  auto key1 = static_cast<std::uint32_t>(key >> 32);
-  for (int round = 0; round < 10; ++round) {
-    const std::uint64_t product0 = std::uint64_t{0xD2511F53} * counter[0];
-    const std::uint64_t product1 = std::uint64_t{0xCD9E8D57} * counter[2];
-    counter = {static_cast<std::uint32_t>(product1 >> 32) ^ counter[1] ^ key0,
-               static_cast<std::uint32_t>(product1),
-               static_cast<std::uint32_t>(product0 >> 32) ^ counter[3] ^ key1,
-               static_cast<std::uint32_t>(product0)};
-    key0 += 0x9E3779B9;
-    key1 += 0xBB67AE85;
-  }
+  TakePhilox(key, counter.data());
   return counter;
 }
 
@@ -55,6 +48,28 @@ class RandomStream {
       : key_(seed),
         counter_{0, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32),
                  static_cast<std::uint32_t>(purpose) << 16 | b} {}
+
+  // Where a stream is: its next word is number `word` of Philox(key, counter).
+  struct Place {
+    std::uint64_t key = 0;
+    Words4 counter{};
+    std::uint32_t word = 0;
+  };
+  Place place() const noexcept {
+    Place at{key_, counter_, 0};
+    if (used_ == 4) return at;
+    --at.counter[0];
+    at.word = static_cast<std::uint32_t>(used_);
+    return at;
+  }
+  // Goes on from there.
+  explicit RandomStream(const Place& place) noexcept
+      : key_(place.key),
+        counter_(place.counter),
+        words_(Philox(place.key, place.counter)),
+        used_(static_cast<int>(place.word)) {
+    ++counter_[0];
+  }
 
   std::uint32_t Word() noexcept {
     if (used_ == 4) {

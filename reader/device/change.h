@@ -2,23 +2,26 @@
 // them (convert.h): pixels are read where the copy has put them, changed, and written once.
 //
 // A sample is made by a block of threads, in phases between which all of them wait for one another.
-// The last phase writes; before it, each kContrast takes three to find the mean of the picture as
-// it is by then: pixels are changed anew for it, and nothing but sums is kept. A sample without a
-// kContrast has one phase, and may be shared by several blocks.
+// The last phase writes. What needs no more than a pixel's own values (change_pixel.h) is done on
+// the way there. Before an operation that needs the whole picture come phases of its own:
+//
+//   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
+//   kStretch, kEqualize  likewise counts of values, of which a table is made (change_table.h)
+//   kSharpen, kBlur,     pixels are changed where they lie, and go from there to a spare place,
+//   from kWarp...             which the others read on (change_filter.h)
+//
+// A sample without any of them has one phase, and may be shared by several blocks.
 //
 // What one thread does, written once for a GPU (convert.cu) and for the processor
 // (simulated_device.cpp), with the arithmetic of the host's own steps. C++17: nvcc compiles this.
 #pragma once
 
+#include "reader/device/change_filter.h"
+#include "reader/device/change_pixel.h"
+#include "reader/device/change_table.h"
 #include "reader/device/convert.h"
 
 namespace sluice {
-
-namespace on_device {
-#define SLUICE_INLINE SLUICE_ON_DEVICE inline
-#include "format/pixels/kernels/pixel.inc.h"
-#undef SLUICE_INLINE
-}  // namespace on_device
 
 // What the threads of a block share.
 struct ChangeScratch {
@@ -27,7 +30,10 @@ struct ChangeScratch {
   static constexpr std::uint32_t kMostOps = 256;  // for a sample
   std::uint64_t of_thread[kMostThreads];          // sums
   std::uint64_t of_part[kParts];                  // sums of those
+  std::uint32_t counts[3 * 256];                  // by channel and value
+  std::uint32_t weights[kMostWeights];            // of the kBlur
   std::uint8_t means[kMostOps];                   // of each kContrast so far
+  std::uint8_t table[3 * 256];                    // of the kStretch or kEqualize
 };
 
 // One of the blocks that make a sample, and a thread of it.
@@ -37,237 +43,308 @@ struct ChangeThread {
   std::uint32_t thread = 0, threads = 1;
 };
 
+enum class PhaseKind : std::uint8_t {
+  kStart,     // none so far
+  kSum,       // kContrast: the lightness of each thread's pixels,
+  kSumParts,  // of some threads',
+  kMean,      // and of all
+  kClear,     // kStretch, kEqualize: counts of none,
+  kCount,     // of all,
+  kTable,     // and what becomes of the values
+  kSettle,    // before a filter: pixels are changed where they lie
+  kFilter,    // kSharpen, kWarp...: they go to the other place
+  kColumns,   // kBlur: sums along columns go to the spare one,
+  kLines,     // and pixels back
+  kWrite,     // the numbers
+};
+
+// A phase of a sample, and how far its operations have come.
+struct Phase {
+  PhaseKind kind = PhaseKind::kStart;
+  bool spare = false;           // the picture lies in the spare place, not where it was copied to
+  bool table = false;           // there is one of an operation between `begin` and `op`
+  std::uint32_t begin = 0;      // operations from here on have not been taken yet
+  std::uint32_t op = 0;         // the one that the phase is for
+  std::uint32_t contrasts = 0;  // between the two, whose means are found
+};
+
 SLUICE_ON_DEVICE inline const PixelOp* OpsOf(const Conversion& job, std::uint64_t sample) {
   return job.ops + sample * job.ops_each;
 }
-SLUICE_ON_DEVICE inline std::uint32_t CountOps(const PixelOp* ops, std::uint32_t most) {
+SLUICE_ON_DEVICE inline std::uint32_t CountOps(const Conversion& job, std::uint64_t sample) {
+  const PixelOp* const ops = OpsOf(job, sample);
   std::uint32_t count = 0;
-  while (count < most && ops[count].kind != PixelOpKind::kEnd)
+  while (count < job.ops_each && ops[count].kind != PixelOpKind::kEnd)
     ++count;
   return count;
 }
 
-// Phases of a sample.
-SLUICE_ON_DEVICE inline std::uint32_t CountPhases(const Conversion& job, std::uint64_t sample) {
-  const PixelOp* const ops = OpsOf(job, sample);
-  const std::uint32_t count = CountOps(ops, job.ops_each);
-  std::uint32_t phases = 1;
-  for (std::uint32_t i = 0; i < count; ++i)
-    phases += ops[i].kind == PixelOpKind::kContrast ? 3 : 0;
-  return phases;
-}
-
-// What operations do to a pixel of so many channels; those that need colours, of three.
-SLUICE_ON_DEVICE inline void BlendPixel(float base, float factor, std::uint32_t channels,
-                                        std::uint8_t* values) {
-  SLUICE_UNROLL
-  for (std::uint32_t c = 0; c < 3; ++c)
-    if (c < channels) values[c] = on_device::BlendValue(base, values[c], factor);
-}
-SLUICE_ON_DEVICE inline void SaturatePixel(float factor, std::uint8_t* values) {
-  const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
-  BlendPixel(static_cast<float>(grey), factor, 3, values);
-}
-SLUICE_ON_DEVICE inline void TurnPixel(float sixths, std::uint8_t* values) {
-  const int r = values[0], g = values[1], b = values[2];
-  const int high = on_device::Greatest(r, g, b);
-  const int range = high - on_device::Least(r, g, b);
-  const float hue = on_device::TurnedHue(r, g, b, high, range, sixths);
-  const auto top = static_cast<float>(high), under = static_cast<float>(range);
-  values[0] = on_device::ChannelAt(hue, on_device::kRedAt, top, under);
-  values[1] = on_device::ChannelAt(hue, on_device::kGreenAt, top, under);
-  values[2] = on_device::ChannelAt(hue, on_device::kBlueAt, top, under);
-}
-SLUICE_ON_DEVICE inline void GreyPixel(std::uint8_t* values) {
-  const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
-  values[0] = values[1] = values[2] = static_cast<std::uint8_t>(grey);
-}
-SLUICE_ON_DEVICE inline void SolarizePixel(std::uint32_t threshold, std::uint32_t channels,
-                                           std::uint8_t* values) {
-  SLUICE_UNROLL
-  for (std::uint32_t c = 0; c < 3; ++c) {
-    if (c < channels && values[c] >= threshold)
-      values[c] = static_cast<std::uint8_t>(255 - values[c]);
+// The first of an operation's phases, beside kSettle; kStart: it has none.
+SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
+  switch (kind) {
+    case PixelOpKind::kContrast: return PhaseKind::kSum;
+    case PixelOpKind::kStretch:
+    case PixelOpKind::kEqualize: return PhaseKind::kClear;
+    case PixelOpKind::kSharpen:
+    case PixelOpKind::kWarpNearest:
+    case PixelOpKind::kWarpBilinear: return PhaseKind::kFilter;
+    case PixelOpKind::kBlur: return PhaseKind::kColumns;
+    default: return PhaseKind::kStart;
   }
 }
-SLUICE_ON_DEVICE inline void MaskPixel(std::uint32_t mask, std::uint32_t channels,
-                                       std::uint8_t* values) {
-  SLUICE_UNROLL
-  for (std::uint32_t c = 0; c < 3; ++c)
-    if (c < channels) values[c] = static_cast<std::uint8_t>(values[c] & mask);
-}
-// `pixel` of its picture.
-SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp& op, std::uint32_t pixel, std::uint32_t width,
-                                        std::uint32_t channels, std::uint8_t* values) {
-  const std::uint32_t y = pixel / width, x = pixel - y * width;
-  // Modulo 2^32: what lies before is beyond.
-  if (y - std::uint32_t{op.top} >= op.height || x - std::uint32_t{op.left} >= op.width) return;
-  SLUICE_UNROLL
-  for (std::uint32_t c = 0; c < 3; ++c)
-    if (c < channels) values[c] = op.value[c];
-}
-
-// Takes one operation on pixels `first` .. `first` + kCount - 1 of a picture, which lie three bytes
-// apart. `mean` is for kContrast.
-template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline void TakeOp(const PixelOp& op, std::uint8_t mean, std::uint32_t first,
-                                    std::uint32_t width, std::uint32_t channels,
-                                    std::uint8_t* run) {
-#define SLUICE_EACH_PIXEL SLUICE_UNROLL for (std::uint32_t p = 0; p < kCount; ++p)
-  switch (op.kind) {
-    case PixelOpKind::kEnd: return;
-    case PixelOpKind::kBrightness:
-      SLUICE_EACH_PIXEL BlendPixel(0.0F, op.factor, channels, run + 3 * p);
-      return;
-    case PixelOpKind::kContrast:
-      SLUICE_EACH_PIXEL BlendPixel(mean, op.factor, channels, run + 3 * p);
-      return;
-    case PixelOpKind::kSaturation:
-      if (channels != 3) return;
-      SLUICE_EACH_PIXEL SaturatePixel(op.factor, run + 3 * p);
-      return;
-    case PixelOpKind::kHue:
-      if (channels != 3) return;
-      SLUICE_EACH_PIXEL TurnPixel(op.factor * 6, run + 3 * p);
-      return;
-    case PixelOpKind::kGrey:
-      if (channels != 3) return;
-      SLUICE_EACH_PIXEL GreyPixel(run + 3 * p);
-      return;
-    case PixelOpKind::kInvert: SLUICE_EACH_PIXEL SolarizePixel(0, channels, run + 3 * p); return;
-    case PixelOpKind::kSolarize:
-      SLUICE_EACH_PIXEL SolarizePixel(op.number, channels, run + 3 * p);
-      return;
-    case PixelOpKind::kPosterize:
-      SLUICE_EACH_PIXEL MaskPixel(0xFF00U >> op.number, channels, run + 3 * p);
-      return;
-    case PixelOpKind::kErase:
-      SLUICE_EACH_PIXEL ErasePixel(op, first + p, width, channels, run + 3 * p);
-      return;
-  }
-#undef SLUICE_EACH_PIXEL
-}
-
-// Pixels of a run: four, of three channels, or one.
-template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline FourPixels LoadRun(const Conversion& job, std::uint64_t sample,
-                                           std::uint64_t first) {
-  if (kCount == 4)
-    return reinterpret_cast<const FourPixels*>(job.from)[(sample * job.pixels + first) / 4];
-  FourPixels run{};
-  SLUICE_UNROLL
-  for (std::uint32_t c = 0; c < 3; ++c)
-    if (c < job.channels) run.at[c] = job.from[(sample * job.pixels + first) * job.channels + c];
-  return run;
-}
-
-// Takes the first `count` operations.
-template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline void ChangeRun(const Conversion& job, const PixelOp* ops,
-                                       std::uint32_t count, const std::uint8_t* means,
-                                       std::uint64_t first, FourPixels& run) {
-  const std::uint32_t channels = kCount == 4 ? 3 : job.channels;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    const bool contrast = ops[i].kind == PixelOpKind::kContrast;
-    TakeOp<kCount>(ops[i], contrast ? *means : std::uint8_t{0}, static_cast<std::uint32_t>(first),
-                   job.width, channels, run.at);
-    means += contrast ? 1 : 0;
+// Whether operations before it are to be taken for good, first. For a blur always: its weights are
+// laid out meanwhile.
+SLUICE_ON_DEVICE inline bool SettlesFirst(const Phase& phase, PhaseKind first) {
+  switch (first) {
+    case PhaseKind::kClear: return phase.table;
+    case PhaseKind::kFilter: return phase.begin < phase.op;
+    case PhaseKind::kColumns: return true;
+    default: return false;
   }
 }
-
-template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline std::uint32_t GreySumOf(const FourPixels& run, std::uint32_t channels) {
-  std::uint32_t sum = 0;
-  SLUICE_UNROLL
-  for (std::uint32_t p = 0; p < kCount; ++p) {
-    const std::uint8_t* const values = run.at + 3 * p;
-    sum += channels == 3 ? on_device::GreyValue(values[0], values[1], values[2]) : values[0];
-  }
-  return sum;
+SLUICE_ON_DEVICE inline void TakeUpTo(std::uint32_t op, Phase& phase) {
+  phase.begin = phase.op = op;
+  phase.contrasts = 0;
+  phase.table = false;
 }
 
-// The lightness of one thread's pixels behind `count` operations.
+// Goes on to the phase that follows in a row of `count` operations; false: there is none.
+SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase& phase) {
+  const auto go_to = [&phase](PhaseKind kind) {
+    phase.kind = kind;
+    return true;
+  };
+  switch (phase.kind) {
+    case PhaseKind::kStart: break;
+    case PhaseKind::kSum: return go_to(PhaseKind::kSumParts);
+    case PhaseKind::kSumParts: return go_to(PhaseKind::kMean);
+    case PhaseKind::kMean:
+      ++phase.contrasts;
+      ++phase.op;
+      break;
+    case PhaseKind::kClear: return go_to(PhaseKind::kCount);
+    case PhaseKind::kCount: return go_to(PhaseKind::kTable);
+    case PhaseKind::kTable:
+      phase.table = true;
+      ++phase.op;
+      break;
+    case PhaseKind::kSettle: {
+      TakeUpTo(phase.op, phase);
+      const PhaseKind first = FirstPhaseOf(ops[phase.op].kind);
+      if (first == PhaseKind::kColumns) phase.spare = false;
+      return go_to(first);
+    }
+    case PhaseKind::kColumns: return go_to(PhaseKind::kLines);
+    case PhaseKind::kFilter:
+    case PhaseKind::kLines: {
+      if (phase.kind == PhaseKind::kFilter) phase.spare = !phase.spare;
+      std::uint32_t next = phase.op + 1;
+      while (next < count && ops[next].kind == PixelOpKind::kWords)
+        ++next;
+      TakeUpTo(next, phase);
+      break;
+    }
+    case PhaseKind::kWrite: return false;
+  }
+  for (; phase.op < count; ++phase.op) {
+    const PhaseKind first = FirstPhaseOf(ops[phase.op].kind);
+    if (first == PhaseKind::kStart) continue;
+    return go_to(SettlesFirst(phase, first) ? PhaseKind::kSettle : first);
+  }
+  return go_to(PhaseKind::kWrite);
+}
+
+// The sample's picture, where it was copied to or in the spare place.
+SLUICE_ON_DEVICE inline std::uint8_t* PictureOf(const Conversion& job, std::uint64_t sample,
+                                                bool spare) {
+  return spare ? job.spare + sample * job.spare_each
+               : job.from + sample * job.pixels * job.channels;
+}
+
+// One of a sample's threads in a phase, which reads kCount pixels at a time.
 template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline std::uint64_t SumShare(const Conversion& job, const PixelOp* ops,
-                                               std::uint32_t count, const std::uint8_t* means,
-                                               const ChangeThread& at) {
+class PhaseThread {
+ public:
+  SLUICE_ON_DEVICE PhaseThread(const Conversion& job, const Phase& phase, const ChangeThread& at,
+                               ChangeScratch& scratch)
+      : job_(job),
+        phase_(phase),
+        at_(at),
+        scratch_(scratch),
+        ops_(OpsOf(job, at.sample)),
+        picture_(PictureOf(job, at.sample, phase.spare)) {}
+
+  // Has `take(first, run)` take each run of this thread's pixels, changed by operations up to
+  // `end`, of which the first is number `first` of the picture.
+  template <class Take>
+  SLUICE_ON_DEVICE void TakeRuns(std::uint32_t end, const Take& take) const {
+    const std::uint32_t channels = kCount == 4 ? 3 : job_.channels;
+    const std::uint64_t step = std::uint64_t{at_.threads} * at_.blocks;
+    for (std::uint64_t g = std::uint64_t{at_.block} * at_.threads + at_.thread;
+         g < job_.pixels / kCount; g += step) {
+      const std::uint64_t first = g * kCount;
+      FourPixels run = LoadRun<kCount>(picture_, channels, first);
+      TakeOps<kCount>(ops_ + phase_.begin, ops_ + end, {scratch_.means, scratch_.table}, first,
+                      job_.width, channels, run);
+      take(first, run);
+    }
+  }
+
+  SLUICE_ON_DEVICE void Sum() const {
+    const std::uint32_t channels = kCount == 4 ? 3 : job_.channels;
+    std::uint64_t sum = 0;
+    TakeRuns(phase_.op, [&](std::uint64_t, const FourPixels& run) {
+      SLUICE_UNROLL
+      for (std::uint32_t p = 0; p < kCount; ++p) {
+        const std::uint8_t* const values = run.at + 3 * p;
+        sum += channels == 3 ? on_device::GreyValue(values[0], values[1], values[2]) : values[0];
+      }
+    });
+    scratch_.of_thread[at_.thread] = sum;
+  }
+
+  SLUICE_ON_DEVICE void Count() const {
+    const std::uint32_t channels = kCount == 4 ? 3 : job_.channels;
+    TakeRuns(phase_.op, [&](std::uint64_t, const FourPixels& run) {
+      SLUICE_UNROLL
+      for (std::uint32_t p = 0; p < kCount; ++p) {
+        SLUICE_UNROLL
+        for (std::uint32_t c = 0; c < 3; ++c)
+          if (c < channels) AddAtomically(scratch_.counts[c * 256 + run.at[3 * p + c]], 1);
+      }
+    });
+  }
+
+  // In place, but for a blur, which reads where the picture was copied to.
+  SLUICE_ON_DEVICE void Settle() const {
+    const PixelOp* const op = ops_ + phase_.op;
+    const bool blurs = op->kind == PixelOpKind::kBlur;
+    if (phase_.begin < phase_.op || (blurs && phase_.spare)) {
+      std::uint8_t* const to = PictureOf(job_, at_.sample, phase_.spare && !blurs);
+      TakeRuns(phase_.op, [&](std::uint64_t first, const FourPixels& run) {
+        StoreRun<kCount>(run, kCount == 4 ? 3 : job_.channels, first, to);
+      });
+    }
+    if (!blurs) return;
+    for (std::uint32_t tap = at_.thread; tap < op->number; tap += at_.threads)
+      scratch_.weights[tap] = WeightOf(op, tap);
+  }
+
+ private:
+  const Conversion& job_;
+  const Phase& phase_;
+  const ChangeThread& at_;
+  ChangeScratch& scratch_;
+  const PixelOp* const ops_;
+  std::uint8_t* const picture_;
+};
+
+// What is done with the threads' sums, and what is found of counts: whatever pixels are read by.
+SLUICE_ON_DEVICE inline void AddParts(const ChangeThread& at, ChangeScratch& scratch) {
+  if (at.thread >= ChangeScratch::kParts) return;
   std::uint64_t sum = 0;
-  for (std::uint64_t g = at.thread; g < job.pixels / kCount; g += at.threads) {
-    FourPixels run = LoadRun<kCount>(job, at.sample, g * kCount);
-    ChangeRun<kCount>(job, ops, count, means, g * kCount, run);
-    sum += GreySumOf<kCount>(run, job.channels);
-  }
-  return sum;
+  for (std::uint32_t i = at.thread; i < at.threads; i += ChangeScratch::kParts)
+    sum += scratch.of_thread[i];
+  scratch.of_part[at.thread] = sum;
 }
-
-// The three phases that find the mean before operation `count`, which is number `contrast` of its
-// kind. There is one block.
-SLUICE_ON_DEVICE inline void MeanPhase(const Conversion& job, const PixelOp* ops,
-                                       std::uint32_t count, std::uint32_t contrast,
-                                       std::uint32_t part, const ChangeThread& at,
-                                       ChangeScratch& scratch) {
-  const std::uint32_t parts =
-      at.threads < ChangeScratch::kParts ? at.threads : ChangeScratch::kParts;
-  if (part == 0) {
-    scratch.of_thread[at.thread] = InFours(job) ? SumShare<4>(job, ops, count, scratch.means, at)
-                                                : SumShare<1>(job, ops, count, scratch.means, at);
-  } else if (part == 1) {
-    if (at.thread >= parts) return;
-    std::uint64_t sum = 0;
-    for (std::uint32_t i = at.thread; i < at.threads; i += parts)
-      sum += scratch.of_thread[i];
-    scratch.of_part[at.thread] = sum;
-  } else if (at.thread == 0) {
-    std::uint64_t sum = 0;
-    for (std::uint32_t i = 0; i < parts; ++i)
-      sum += scratch.of_part[i];
-    scratch.means[contrast] = static_cast<std::uint8_t>((2 * sum + job.pixels) / (2 * job.pixels));
+SLUICE_ON_DEVICE inline void FindMean(const Conversion& job, const Phase& phase,
+                                      const ChangeThread& at, ChangeScratch& scratch) {
+  if (at.thread != 0) return;
+  std::uint64_t sum = 0;
+  for (std::uint32_t i = 0; i < ChangeScratch::kParts && i < at.threads; ++i)
+    sum += scratch.of_part[i];
+  scratch.means[phase.contrasts] =
+      static_cast<std::uint8_t>((2 * sum + job.pixels) / (2 * job.pixels));
+}
+SLUICE_ON_DEVICE inline void ClearCounts(const ChangeThread& at, ChangeScratch& scratch) {
+  for (std::uint32_t i = at.thread; i < 3 * 256; i += at.threads)
+    scratch.counts[i] = 0;
+}
+SLUICE_ON_DEVICE inline void MakeTable(const Conversion& job, PixelOpKind kind,
+                                       const ChangeThread& at, ChangeScratch& scratch) {
+  for (std::uint32_t i = at.thread; i < job.channels * 256; i += at.threads) {
+    const std::uint32_t value = i % 256;
+    scratch.table[i] = ValueBy(kind, scratch.counts + (i - value), job.pixels, value);
   }
 }
 
-template <class Number, bool kPlanar>
-SLUICE_ON_DEVICE inline void WriteFours(const Conversion& job, const Number* table,
-                                        const PixelOp* ops, std::uint32_t count,
-                                        const ChangeThread& at, const std::uint8_t* means) {
-  const std::uint64_t step = std::uint64_t{at.threads} * at.blocks;
-  for (std::uint64_t g = std::uint64_t{at.block} * at.threads + at.thread; g < job.pixels / 4;
-       g += step) {
-    FourPixels run = LoadRun<4>(job, at.sample, 4 * g);
-    ChangeRun<4>(job, ops, count, means, 4 * g, run);
-    StoreFour<Number, kPlanar>(job, table, at.sample, 4 * g, run);
-  }
+// Operations that write to another place than they read from.
+SLUICE_ON_DEVICE inline void FilterPhase(const Conversion& job, const Phase& phase,
+                                         const ChangeThread& at, const ChangeScratch& scratch) {
+  FilterShare share;
+  share.width = job.width;
+  share.height = static_cast<std::uint32_t>(job.pixels / job.width);
+  share.channels = job.channels;
+  share.thread = at.thread;
+  share.threads = at.threads;
+  const PixelOp* const op = OpsOf(job, at.sample) + phase.op;
+  std::uint8_t* const copied = PictureOf(job, at.sample, false);
+  std::uint8_t* const spare = PictureOf(job, at.sample, true);
+  auto* const sums = reinterpret_cast<std::uint16_t*>(spare);
+  if (phase.kind == PhaseKind::kColumns)
+    return BlurColumnsShare(share, scratch.weights, op->number, copied, sums);
+  if (phase.kind == PhaseKind::kLines)
+    return BlurLinesShare(share, scratch.weights, op->number, sums, copied);
+  FilterPicture(share, op, phase.spare ? spare : copied, phase.spare ? copied : spare);
 }
 
 template <class Number>
 SLUICE_ON_DEVICE inline void WritePhase(const Conversion& job, const Number* table,
-                                        const PixelOp* ops, std::uint32_t count,
-                                        const ChangeThread& at, const std::uint8_t* means) {
-  if (InFours(job) && job.planar)
-    return WriteFours<Number, true>(job, table, ops, count, at, means);
-  if (InFours(job)) return WriteFours<Number, false>(job, table, ops, count, at, means);
-  const std::uint64_t step = std::uint64_t{at.threads} * at.blocks;
-  for (std::uint64_t p = std::uint64_t{at.block} * at.threads + at.thread; p < job.pixels;
-       p += step) {
-    FourPixels run = LoadRun<1>(job, at.sample, p);
-    ChangeRun<1>(job, ops, count, means, p, run);
-    StorePixel(job, table, at.sample, p, run.at);
+                                        std::uint32_t count, const Phase& phase,
+                                        const ChangeThread& at, ChangeScratch& scratch) {
+  if (!InFours(job)) {
+    PhaseThread<1>(job, phase, at, scratch)
+        .TakeRuns(count, [&](std::uint64_t first, const FourPixels& run) {
+          StorePixel(job, table, at.sample, first, run.at);
+        });
+  } else if (job.planar) {
+    PhaseThread<4>(job, phase, at, scratch)
+        .TakeRuns(count, [&](std::uint64_t first, const FourPixels& run) {
+          StoreFour<Number, true>(job, table, at.sample, first, run);
+        });
+  } else {
+    PhaseThread<4>(job, phase, at, scratch)
+        .TakeRuns(count, [&](std::uint64_t first, const FourPixels& run) {
+          StoreFour<Number, false>(job, table, at.sample, first, run);
+        });
   }
 }
 
-// What a thread does in a phase, 0 to CountPhases() - 1.
+// Phases that read pixels, and change them on the way.
+template <std::uint32_t kCount>
+SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Phase& phase,
+                                          const ChangeThread& at, ChangeScratch& scratch) {
+  const PhaseThread<kCount> thread(job, phase, at, scratch);
+  switch (phase.kind) {
+    case PhaseKind::kSum: return thread.Sum();
+    case PhaseKind::kCount: return thread.Count();
+    default: return thread.Settle();
+  }
+}
+
+// What a thread does in a phase of a sample that has `count` operations. Where there is another
+// phase than kWrite, there is one block.
 template <class Number>
 SLUICE_ON_DEVICE inline void ChangePhase(const Conversion& job, const Number* table,
-                                         std::uint32_t phase, const ChangeThread& at,
-                                         ChangeScratch& scratch) {
-  const PixelOp* const ops = OpsOf(job, at.sample);
-  const std::uint32_t count = CountOps(ops, job.ops_each);
-  std::uint32_t contrast = 0;
-  for (std::uint32_t i = 0; i < count; ++i) {
-    if (ops[i].kind != PixelOpKind::kContrast) continue;
-    if (contrast == phase / 3) return MeanPhase(job, ops, i, contrast, phase % 3, at, scratch);
-    ++contrast;
+                                         std::uint32_t count, const Phase& phase,
+                                         const ChangeThread& at, ChangeScratch& scratch) {
+  switch (phase.kind) {
+    case PhaseKind::kStart: return;
+    case PhaseKind::kSum:
+    case PhaseKind::kCount:
+    case PhaseKind::kSettle:
+      return InFours(job) ? ReadingPhase<4>(job, phase, at, scratch)
+                          : ReadingPhase<1>(job, phase, at, scratch);
+    case PhaseKind::kSumParts: return AddParts(at, scratch);
+    case PhaseKind::kMean: return FindMean(job, phase, at, scratch);
+    case PhaseKind::kClear: return ClearCounts(at, scratch);
+    case PhaseKind::kTable:
+      return MakeTable(job, OpsOf(job, at.sample)[phase.op].kind, at, scratch);
+    case PhaseKind::kFilter:
+    case PhaseKind::kColumns:
+    case PhaseKind::kLines: return FilterPhase(job, phase, at, scratch);
+    case PhaseKind::kWrite: return WritePhase(job, table, count, phase, at, scratch);
   }
-  WritePhase(job, table, ops, count, at, scratch.means);
 }
 
 }  // namespace sluice

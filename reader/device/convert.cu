@@ -45,9 +45,10 @@ __global__ void __launch_bounds__(kThreadsAlone) Change(Conversion job) {
   at.block = blockIdx.x % at.blocks;
   at.thread = threadIdx.x;
   at.threads = blockDim.x;
-  const std::uint32_t phases = CountPhases(job, at.sample);
-  for (std::uint32_t phase = 0; phase < phases; ++phase) {
-    ChangePhase(job, table, phase, at, scratch);
+  const PixelOp* const ops = OpsOf(job, at.sample);
+  const std::uint32_t count = CountOps(job, at.sample);
+  for (Phase phase; GoOn(ops, count, phase);) {
+    ChangePhase(job, table, count, phase, at, scratch);
     __syncthreads();
   }
 }
@@ -68,7 +69,7 @@ cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
     return Start(Convert<Number>, blocks < kMostBlocks ? blocks : kMostBlocks, kThreads, job,
                  stream);
   }
-  if (job.sums) return Start(Change<Number>, job.samples, kThreadsAlone, job, stream);
+  if (job.whole) return Start(Change<Number>, job.samples, kThreadsAlone, job, stream);
   const std::uint64_t each = (items + kThreads * kFoursEach - 1) / (kThreads * kFoursEach);
   const std::uint64_t most = 0x7FFFFFFFU / job.samples;  // that a grid has
   return Start(Change<Number>, job.samples * (each < most ? each : most), kThreads, job, stream);

@@ -15,9 +15,9 @@
 namespace sluice {
 
 struct Conversion {
-  const std::uint8_t* from = nullptr;  // samples x pixels x channels, 16-byte aligned
-  void* to = nullptr;                  // as many numbers, 16-byte aligned
-  const void* table = nullptr;         // channels x 256 numbers; of the device's memory
+  std::uint8_t* from = nullptr;  // samples x pixels x channels, 16-byte aligned
+  void* to = nullptr;            // as many numbers, 16-byte aligned
+  const void* table = nullptr;   // channels x 256 numbers; of the device's memory
   std::uint64_t samples = 0;
   std::uint64_t pixels = 0;        // of a sample; below 2^32
   std::uint32_t channels = 3;      // 1 or 3
@@ -28,7 +28,12 @@ struct Conversion {
   const PixelOp* ops = nullptr;
   std::uint32_t ops_each = 0;
   std::uint32_t width = 1;  // of a sample, in pixels
-  bool sums = false;        // there may be a kContrast
+  // There may be operations that need a picture as a whole. `from` is changed then, and those that
+  // look at neighbours or move pixels use so many bytes for each sample at `spare`, 16-byte
+  // aligned.
+  bool whole = false;
+  std::uint8_t* spare = nullptr;
+  std::uint64_t spare_each = 0;
 };
 
 // Four numbers, which a GPU reads or writes in one go.

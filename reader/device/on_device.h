@@ -1,6 +1,9 @@
-// What marks functions that run on a GPU and on the processor, and their loops over a few values,
-// which a GPU keeps in registers only where the loop is written out.
+// What functions need that run on a GPU and on the processor: a mark; one for their loops over a
+// few values, which a GPU keeps in registers only where the loop is written out; and counting
+// together.
 #pragma once
+
+#include <cstdint>
 
 #if defined(__CUDACC__)
 #define SLUICE_ON_DEVICE __host__ __device__
@@ -13,3 +16,16 @@
 #else
 #define SLUICE_UNROLL
 #endif
+
+namespace sluice {
+
+// Adds to a number that other threads of the block add to meanwhile.
+SLUICE_ON_DEVICE inline void AddAtomically(std::uint32_t& to, std::uint32_t count) noexcept {
+#if defined(__CUDA_ARCH__)
+  atomicAdd(&to, count);
+#else
+  __atomic_fetch_add(&to, count, __ATOMIC_RELAXED);
+#endif
+}
+
+}  // namespace sluice

@@ -56,14 +56,14 @@ void PlayKernel(const Conversion& job) {
   }
   ChangeThread at;
   at.threads = kThreads;
-  at.blocks = job.sums ? 1 : 3;
+  at.blocks = job.whole ? 1 : 3;
   for (at.sample = 0; at.sample < job.samples; ++at.sample) {
     for (at.block = 0; at.block < at.blocks; ++at.block) {
       ChangeScratch scratch;
-      const std::uint32_t phases = CountPhases(job, at.sample);
-      for (std::uint32_t phase = 0; phase < phases; ++phase)
+      const std::uint32_t count = CountOps(job, at.sample);
+      for (Phase phase; GoOn(OpsOf(job, at.sample), count, phase);)
         for (at.thread = 0; at.thread < kThreads; ++at.thread)
-          ChangePhase(job, table, phase, at, scratch);
+          ChangePhase(job, table, count, phase, at, scratch);
     }
   }
 }
@@ -220,6 +220,7 @@ void SimulatedDevice::Convert(Stream stream, const Conversion& job) {
   RequireInside(device_, job.table, std::size_t{256} * job.channels * job.number_bytes);
   if (job.ops != nullptr)
     RequireInside(device_, job.ops, job.samples * job.ops_each * sizeof(PixelOp));
+  if (job.spare_each > 0) RequireInside(device_, job.spare, job.samples * job.spare_each);
   Give(stream, Work::kConvert, [job] {
     switch (job.number_bytes) {
       case 4: return PlayKernel<std::uint32_t>(job);

@@ -1,5 +1,6 @@
 #include "reader/device/uploader.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "format/disk/bytes.h"
@@ -47,6 +48,7 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
   }
   if (staging_bytes_ == 0) return;
   CopyTables(programs);
+  if (spare_bytes_ > 0) spare_ = DeviceBuffer(*driver_, spare_bytes_);
   for (Staging& staging : staging_)
     staging = {DeviceBuffer(*driver_, staging_bytes_), OwnEvent(*driver_)};
   convert_stream_ = OwnStream(*driver_);
@@ -55,14 +57,15 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
 void Uploader::AddPicture(const ImageBatch& shipped, std::size_t from,
                           const SlotLayout::DeviceOps& ops, const PixelProgram* program,
                           Layout layout) {
-  Picture picture{from, rest_there_, shipped, false, false, 0, 0, ops};
+  Picture picture{from, rest_there_, shipped, false, {}, 0, 0, ops};
   if (program != nullptr && program->goes_on() && shipped.sample_bytes() > 0) {
     picture.delivered = DeliveredImage(shipped, *program, layout);
     picture.converts = true;
-    picture.sums = program->has_sums();
+    picture.need = program->need();
     picture.staged = staging_bytes_;
     picture.table = table_bytes_;
     staging_bytes_ += ImageBytes(shipped);
+    spare_bytes_ = std::max(spare_bytes_, ImageBytes(shipped) * picture.need.spare_bytes);
     table_bytes_ += program->numbers().size();
   }
   rest_there_ += ImageBytes(picture.delivered);
@@ -158,7 +161,7 @@ void Uploader::StartConversions(DeviceSlot& place, Staging& staging) {
 Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& image,
                                   const DeviceSlot& place, const Staging& staging) const {
   Conversion job;
-  job.from = reinterpret_cast<const std::uint8_t*>(staging.memory.data() + picture.staged);
+  job.from = reinterpret_cast<std::uint8_t*>(staging.memory.data() + picture.staged);
   job.to = place.memory.data() + picture.to;
   job.table = table_.data() + picture.table;
   job.samples = image.samples;
@@ -170,7 +173,11 @@ Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& imag
   job.ops = reinterpret_cast<const PixelOp*>(place.At(picture.ops.offset));
   job.ops_each = static_cast<std::uint32_t>(picture.ops.each);
   job.width = static_cast<std::uint32_t>(image.width);
-  job.sums = picture.sums;
+  job.whole = picture.need.whole;
+  if (picture.need.spare_bytes > 0) {
+    job.spare = reinterpret_cast<std::uint8_t*>(spare_.data());
+    job.spare_each = job.pixels * job.channels * picture.need.spare_bytes;
+  }
   return job;
 }
 
@@ -180,7 +187,7 @@ void Uploader::Finish() noexcept {
 }
 
 std::size_t Uploader::device_bytes() const noexcept {
-  return table_.size() + staging_[0].memory.size() + staging_[1].memory.size();
+  return table_.size() + spare_.size() + staging_[0].memory.size() + staging_[1].memory.size();
 }
 
 std::uint64_t Uploader::uploaded_bytes() const {

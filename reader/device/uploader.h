@@ -46,7 +46,7 @@ class Uploader {
     ImageBatch delivered;  // of a full batch of the largest size
     // Where the device goes on; else it is copied to its place at once.
     bool converts = false;
-    bool sums = false;
+    DeviceNeed need;
     std::size_t staged = 0;  // in staging
     std::size_t table = 0;   // in table_
     SlotLayout::DeviceOps ops;
@@ -72,8 +72,10 @@ class Uploader {
   std::size_t rest_there_ = 0;     // and in its place
   std::size_t staging_bytes_ = 0;  // 0: nothing is converted
   std::size_t table_bytes_ = 0;
+  std::size_t spare_bytes_ = 0;
   HostBuffer host_table_;
   DeviceBuffer table_;
+  DeviceBuffer spare_;  // for one conversion at a time, which is what their stream does
   Staging staging_[2];
   std::size_t turn_ = 0;
   OwnStream copy_stream_, convert_stream_;

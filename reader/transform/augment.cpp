@@ -1,6 +1,7 @@
 #include "reader/transform/augment.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "format/pixels/steps/affine.h"
@@ -18,15 +19,28 @@ double Rounded(double value) noexcept {
   return std::fmod(below, 2) == 0 ? below : below + 1;
 }
 
-void Warp(const AffineMap& to_source, bool bilinear, const std::array<std::uint8_t, 3>& fill,
-          const Pixels& pixels, std::vector<std::uint8_t>& before) {
-  before.assign(pixels.data, pixels.data + pixels.bytes());
-  const Pixels in{before.data(), pixels.width, pixels.height, pixels.channels};
-  if (bilinear) {
-    WarpBilinear(in, to_source, fill, pixels);
-  } else {
-    WarpNearest(in, to_source, fill, pixels);
+PixelOp AugmentOp(PixelOpKind kind, double factor, std::uint32_t number = 0) {
+  PixelOp op;
+  op.kind = kind;
+  op.factor = static_cast<float>(factor);
+  op.number = number;
+  return op;
+}
+
+void AddWarp(const AffineMap& to_source, bool bilinear, const std::array<std::uint8_t, 3>& fill,
+             PixelOps& ops) {
+  PixelOp op = AugmentOp(bilinear ? PixelOpKind::kWarpBilinear : PixelOpKind::kWarpNearest, 0);
+  std::copy(fill.begin(), fill.end(), op.value);
+  ops.Add(op);
+  std::uint32_t words[kMapWords];
+  std::size_t count = 0;
+  for (const double number :
+       {to_source.xx, to_source.xy, to_source.x0, to_source.yx, to_source.yy, to_source.y0}) {
+    const auto bits = std::bit_cast<std::uint64_t>(number);
+    words[count++] = static_cast<std::uint32_t>(bits);
+    words[count++] = static_cast<std::uint32_t>(bits >> 32);
   }
+  ops.AddWords(words, count);
 }
 
 // Against the clock, about the centre.
@@ -62,29 +76,29 @@ bool AugmentHasSign(AugmentKind kind) noexcept {
   return kind >= AugmentKind::kShearX && kind <= AugmentKind::kSharpness;
 }
 
-void RunAugment(AugmentKind kind, double magnitude, bool bilinear,
-                const std::array<std::uint8_t, 3>& fill, const Pixels& pixels,
-                AugmentScratch& scratch) {
-  const auto factor = static_cast<float>(1 + magnitude);
-  const auto warp = [&](const AffineMap& to_source) {
-    Warp(to_source, bilinear, fill, pixels, scratch.before);
+void AddAugment(AugmentKind kind, double magnitude, bool bilinear,
+                const std::array<std::uint8_t, 3>& fill, const Pixels& shape, PixelOps& ops) {
+  const auto add = [&](PixelOpKind op, std::uint32_t number = 0) {
+    ops.Add(AugmentOp(op, 1 + magnitude, number));
   };
+  const auto warp = [&](const AffineMap& to_source) { AddWarp(to_source, bilinear, fill, ops); };
   switch (kind) {
     case AugmentKind::kIdentity: return;
     case AugmentKind::kShearX: return warp({1, magnitude, 0, 0, 1, 0});
     case AugmentKind::kShearY: return warp({1, 0, 0, magnitude, 1, 0});
     case AugmentKind::kTranslateX: return warp({1, 0, -std::trunc(magnitude), 0, 1, 0});
     case AugmentKind::kTranslateY: return warp({1, 0, 0, 0, 1, -std::trunc(magnitude)});
-    case AugmentKind::kRotate: return warp(Rotation(magnitude, pixels));
-    case AugmentKind::kBrightness: return AdjustBrightness(pixels, factor);
-    case AugmentKind::kColor: return AdjustSaturation(pixels, factor);
-    case AugmentKind::kContrast: return AdjustContrast(pixels, factor);
-    case AugmentKind::kSharpness: return scratch.sharpness.Run(pixels, factor);
-    case AugmentKind::kPosterize: return PosterizePixels(pixels, static_cast<unsigned>(magnitude));
+    case AugmentKind::kRotate: return warp(Rotation(magnitude, shape));
+    case AugmentKind::kBrightness: return add(PixelOpKind::kBrightness);
+    case AugmentKind::kColor: return add(PixelOpKind::kSaturation);
+    case AugmentKind::kContrast: return add(PixelOpKind::kContrast);
+    case AugmentKind::kSharpness: return add(PixelOpKind::kSharpen);
+    case AugmentKind::kPosterize:
+      return add(PixelOpKind::kPosterize, static_cast<std::uint32_t>(magnitude));
     case AugmentKind::kSolarize:
-      return SolarizePixels(pixels, static_cast<unsigned>(std::ceil(magnitude)));
-    case AugmentKind::kAutoContrast: return StretchContrast(pixels);
-    case AugmentKind::kEqualize: return EqualizePixels(pixels);
+      return add(PixelOpKind::kSolarize, static_cast<std::uint32_t>(std::ceil(magnitude)));
+    case AugmentKind::kAutoContrast: return add(PixelOpKind::kStretch);
+    case AugmentKind::kEqualize: return add(PixelOpKind::kEqualize);
   }
 }
 

@@ -3,10 +3,9 @@
 
 #include <array>
 #include <cstdint>
-#include <vector>
 
-#include "format/pixels/steps/blur.h"
 #include "format/pixels/steps/colour.h"
+#include "reader/transform/pixel_op.h"
 
 namespace sluice {
 
@@ -37,13 +36,10 @@ double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uin
 // Whether the sign is drawn.
 bool AugmentHasSign(AugmentKind kind) noexcept;
 
-struct AugmentScratch {
-  std::vector<std::uint8_t> before;
-  Sharpness sharpness;
-};
-// What geometric operations leave empty gets the colour `fill`.
-void RunAugment(AugmentKind kind, double magnitude, bool bilinear,
-                const std::array<std::uint8_t, 3>& fill, const Pixels& pixels,
-                AugmentScratch& scratch);
+// Adds what it comes to on pictures of that shape, whose data are not looked at: at most
+// kMostAugmentOps. What geometric operations leave empty gets the colour `fill`.
+inline constexpr std::size_t kMostAugmentOps = OpsWithWords(kMapWords);
+void AddAugment(AugmentKind kind, double magnitude, bool bilinear,
+                const std::array<std::uint8_t, 3>& fill, const Pixels& shape, PixelOps& ops);
 
 }  // namespace sluice

@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "reader/device/on_device.h"
+
 namespace sluice {
 
 enum class PixelOpKind : std::uint8_t {
-  kEnd,  // of a sample's operations
+  kEnd,    // of a sample's operations
+  kWords,  // none itself: words of the one before it
   kBrightness,
   kContrast,
   kSaturation,
@@ -21,22 +24,72 @@ enum class PixelOpKind : std::uint8_t {
   kSolarize,
   kPosterize,
   kErase,
+  kNoise,    // kErase by random values; words: where their stream is (kNoiseWords)
+  kStretch,  // AutoContrast
+  kEqualize,
+  kSharpen,
+  kBlur,         // words: weights in 1/65536, up to the middle one, of as many on its other side
+  kWarpNearest,  // words: the map to the source (kMapWords)
+  kWarpBilinear,
 };
 
 struct PixelOp {
   PixelOpKind kind = PixelOpKind::kEnd;
-  std::uint8_t value[3] = {0, 0, 0};  // kErase: by channel
-  float factor = 0;                   // kBrightness to kSaturation; kHue: turns
-  std::uint32_t number = 0;           // kSolarize: the threshold; kPosterize: bits
-  std::uint16_t left = 0, top = 0, width = 0, height = 0;  // kErase: the rectangle, in pixels
+  std::uint8_t value[3] = {0, 0, 0};  // kErase, kWarp: by channel
+  float factor = 0;                   // kBrightness to kSaturation, kSharpen; kHue: turns
+  // kSolarize: the threshold; kPosterize: bits; kNoise: the first of its counter's words; kBlur:
+  // weights.
+  std::uint32_t number = 0;
+  std::uint16_t left = 0, top = 0, width = 0, height = 0;  // kErase, kNoise: the rectangle
 };
 static_assert(sizeof(PixelOp) == 20);
 
+// Words that an operation has besides, in the kWords behind it: in `number`, then in pairs of the
+// others.
+inline constexpr std::uint32_t kWordsEach = 3;
+inline constexpr std::uint32_t kNoiseWords = 6;  // the key and the counter, of two words and four
+inline constexpr std::uint32_t kMostWeights = 255;  // of a kBlur, on both sides
+inline constexpr std::uint32_t kMapWords = 12;      // xx, xy, x0, yx, yy and y0, of two words each
+constexpr std::size_t OpsWithWords(std::size_t words) noexcept {
+  return 1 + (words + kWordsEach - 1) / kWordsEach;
+}
+SLUICE_ON_DEVICE inline std::uint32_t WordOf(const PixelOp* op, std::uint32_t word) noexcept {
+  const PixelOp& in = op[1 + word / kWordsEach];
+  switch (word % kWordsEach) {
+    case 0: return in.number;
+    case 1: return in.left | std::uint32_t{in.top} << 16;
+    default: return in.width | std::uint32_t{in.height} << 16;
+  }
+}
+// Two of them, the lower half first.
+SLUICE_ON_DEVICE inline std::uint64_t Word64Of(const PixelOp* op, std::uint32_t word) noexcept {
+  return std::uint64_t{WordOf(op, word + 1)} << 32 | WordOf(op, word);
+}
+// A kBlur's, of all op->number.
+SLUICE_ON_DEVICE inline std::uint32_t WeightOf(const PixelOp* op, std::uint32_t tap) noexcept {
+  const std::uint32_t back = op->number - 1 - tap;
+  return WordOf(op, tap < back ? tap : back);
+}
+
 // What one step comes to.
 struct PixelOps {
-  PixelOp at[4];
+  static constexpr std::size_t kMost = 80;
+  PixelOp at[kMost];
   std::size_t count = 0;
   void Add(const PixelOp& op) { at[count++] = op; }
+  void AddWords(const std::uint32_t* words, std::size_t words_count) {
+    const auto word = [=](std::size_t i) { return i < words_count ? words[i] : 0; };
+    for (std::size_t i = 0; i < words_count; i += kWordsEach) {
+      PixelOp op;
+      op.kind = PixelOpKind::kWords;
+      op.number = word(i);
+      op.left = static_cast<std::uint16_t>(word(i + 1));
+      op.top = static_cast<std::uint16_t>(word(i + 1) >> 16);
+      op.width = static_cast<std::uint16_t>(word(i + 2));
+      op.height = static_cast<std::uint16_t>(word(i + 2) >> 16);
+      Add(op);
+    }
+  }
 };
 
 }  // namespace sluice

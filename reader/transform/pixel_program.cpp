@@ -60,10 +60,10 @@ void PixelProgram::LeaveSteps() {
   while (steps_here_ > 0) {
     const Transform& last = steps_[steps_here_ - 1].transform;
     const std::size_t ops = MostOps(last);
-    if (ops == 0 || device_ops_ + ops > kMostDeviceOps) return;
+    if (device_ops_ + ops > kMostDeviceOps) return;
     device_ops_ += ops;
-    const auto* const jitter = std::get_if<ColorJitter>(&last);
-    has_sums_ = has_sums_ || (jitter != nullptr && jitter->contrast > 0);
+    const DeviceNeed need = NeedOf(last);
+    need_ = {need_.whole || need.whole, std::max(need_.spare_bytes, need.spare_bytes)};
     --steps_here_;
   }
 }

@@ -3,9 +3,8 @@
 // A program is shared by all worker threads; what a run works in belongs to each. Draws are a
 // function of (seed, epoch, position, kind of step, how many of that kind came before).
 //
-// Some of it can be left to a device (reader/device), which goes on where Run() ends: the steps
-// behind the last one that needs the pixels themselves, as operations that are drawn here, and the
-// numbers.
+// Some of it can be left to a device (reader/device), which goes on where Run() ends: the last
+// steps, as many as there is room for, as operations that are drawn here, and the numbers.
 #pragma once
 
 #include <cstdint>
@@ -49,12 +48,12 @@ class PixelProgram {
   std::size_t steps_here() const noexcept { return steps_here_; }
 
   // Whether the device has something to do. It is given pixels as they are decoded (kNHWC), and for
-  // each sample at most device_ops() operations; has_sums(): that may need a picture's mean.
+  // each sample at most device_ops() operations, which may need what need() says.
   bool goes_on() const noexcept {
     return part_ != DevicePart::kNone && (numbers_ || device_ops_ > 0);
   }
   std::size_t device_ops() const noexcept { return device_ops_; }
-  bool has_sums() const noexcept { return has_sums_; }
+  const DeviceNeed& need() const noexcept { return need_; }
   // What comes out in the end: for each of three channels the numbers of the values 0 to 255.
   ElementType type() const noexcept {
     return numbers_ ? ElementTypeOf(numbers_->type()) : ElementType::kUint8;
@@ -90,7 +89,7 @@ class PixelProgram {
   std::vector<Step> steps_;
   std::size_t steps_here_ = 0;
   std::size_t device_ops_ = 0;
-  bool has_sums_ = false;
+  DeviceNeed need_;
   std::optional<NumberTable> numbers_;
 };
 

@@ -6,8 +6,8 @@
 
 #include <sluice/error.h>
 
+#include "reader/transform/augment.h"
 #include "reader/transform/portable_math.h"
-#include "reader/transform/run_pixel_op.h"
 #include "reader/transform/step_parameters.h"
 #include "reader/transform/step_text.h"
 
@@ -83,7 +83,7 @@ void CheckNumbers(const ColorJitter& op) {
   }
 }
 void CheckNumbers(const GaussianBlur& op) {
-  if (op.kernel % 2 == 0 || op.kernel < 3 || op.kernel > 255) {
+  if (op.kernel % 2 == 0 || op.kernel < 3 || op.kernel > kMostWeights) {
     RefuseTransform("GaussianBlur needs an odd kernel of 3 to 255 pixels");
   }
   if (!(op.min_sigma > 0 && op.min_sigma <= op.max_sigma && op.max_sigma <= 1000)) {
@@ -108,6 +108,7 @@ void CheckNumbers(const RandomErasing& op) {
     RefuseTransform("RandomErasing needs 1/256 < min_ratio <= max_ratio < 256");
   }
 }
+constexpr unsigned kMostAugments = 16;
 void CheckBins(const char* step, unsigned bins) {
   if (bins < 2 || bins > 1000) RefuseTransform(std::string(step) + " needs 2 to 1000 bins");
 }
@@ -115,7 +116,7 @@ void CheckNumbers(const RandAugment& op) {
   CheckBins("RandAugment", op.bins);
   if (op.magnitude >= op.bins)
     RefuseTransform("RandAugment needs a magnitude that is less than its bins");
-  if (op.operations > 16) RefuseTransform("RandAugment needs at most 16 operations");
+  if (op.operations > kMostAugments) RefuseTransform("RandAugment needs at most 16 operations");
 }
 void CheckNumbers(const TrivialAugmentWide& op) {
   CheckBins("TrivialAugmentWide", op.bins);
@@ -123,7 +124,7 @@ void CheckNumbers(const TrivialAugmentWide& op) {
 template <class T>
 void CheckNumbers(const T&) {}
 
-// Steps that are nothing but operations, once they are drawn.
+// What steps come to, once they are drawn.
 
 PixelOp OpOf(PixelOpKind kind, float factor = 0) {
   PixelOp op;
@@ -167,6 +168,57 @@ void DrawOps(const Posterize& op, const Pixels&, RandomStream&, PixelOps& ops) {
 void DrawOps(const Invert&, const Pixels&, RandomStream&, PixelOps& ops) {
   ops.Add(OpOf(PixelOpKind::kInvert));
 }
+void DrawOps(const Equalize&, const Pixels&, RandomStream&, PixelOps& ops) {
+  ops.Add(OpOf(PixelOpKind::kEqualize));
+}
+void DrawOps(const AutoContrast&, const Pixels&, RandomStream&, PixelOps& ops) {
+  ops.Add(OpOf(PixelOpKind::kStretch));
+}
+void DrawOps(const AdjustSharpness& op, const Pixels&, RandomStream&, PixelOps& ops) {
+  ops.Add(OpOf(PixelOpKind::kSharpen, static_cast<float>(op.factor)));
+}
+
+// Of which words are kept.
+std::uint32_t TapsUpToMiddle(const GaussianBlur& op) noexcept {
+  return op.kernel / 2 + 1;
+}
+void DrawOps(const GaussianBlur& op, const Pixels&, RandomStream& draws, PixelOps& ops) {
+  const double sigma = Between(op.min_sigma, op.max_sigma, draws);
+  const auto at = [&](std::uint32_t i) {
+    const double x = (double(i) - (op.kernel - 1) / 2.0) / sigma;
+    return PortableExp(std::max(-0.5 * x * x, -600.0));
+  };
+  double sum = 0;
+  for (std::uint32_t i = 0; i < op.kernel; ++i)
+    sum += at(i);
+  const std::uint32_t middle = op.kernel / 2;
+  std::uint32_t weights[kMostWeights / 2 + 1] = {};
+  std::uint32_t rest = 65536;
+  for (std::uint32_t i = 0; i <= middle; ++i) {
+    weights[i] = static_cast<std::uint32_t>(at(i) / sum * 65536 + 0.5);
+    rest -= i < middle ? 2 * weights[i] : weights[i];
+  }
+  weights[middle] += rest;  // modulo 2^32: it may be a little less
+  PixelOp blur = OpOf(PixelOpKind::kBlur);
+  blur.number = op.kernel;
+  ops.Add(blur);
+  ops.AddWords(weights, TapsUpToMiddle(op));
+}
+
+// Behind the rectangle's own draws come those of its values.
+void AddNoise(PixelOp erase, const RandomStream& draws, PixelOps& ops) {
+  const RandomStream::Place at = draws.place();
+  erase.kind = PixelOpKind::kNoise;
+  erase.number = at.word;
+  ops.Add(erase);
+  const std::uint32_t words[kNoiseWords] = {static_cast<std::uint32_t>(at.key),
+                                            static_cast<std::uint32_t>(at.key >> 32),
+                                            at.counter[0],
+                                            at.counter[1],
+                                            at.counter[2],
+                                            at.counter[3]};
+  ops.AddWords(words, kNoiseWords);
+}
 // None in ten tries: nothing.
 void DrawOps(const RandomErasing& op, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
   const double area = double(shape.width) * shape.height;
@@ -183,65 +235,10 @@ void DrawOps(const RandomErasing& op, const Pixels& shape, RandomStream& draws, 
     erase.left = static_cast<std::uint16_t>(draws.Below(shape.width - width + 1));
     erase.height = static_cast<std::uint16_t>(height);
     erase.width = static_cast<std::uint16_t>(width);
+    if (op.noise) return AddNoise(erase, draws, ops);
     std::copy(op.value.begin(), op.value.end(), erase.value);
     ops.Add(erase);
     return;
-  }
-}
-template <class T>
-concept DrawsOps = requires(const T& op, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
-  DrawOps(op, shape, draws, ops);
-};
-// Noise is drawn pixel by pixel.
-template <class T>
-bool IsOps(const T&) {
-  return DrawsOps<T>;
-}
-bool IsOps(const RandomErasing& op) {
-  return !op.noise;
-}
-
-// Steps that look at the pixels.
-
-void Apply(const GaussianBlur& op, const Pixels& pixels, StepScratch& scratch,
-           RandomStream& draws) {
-  const double sigma = Between(op.min_sigma, op.max_sigma, draws);
-  std::vector<std::uint32_t>& weights = scratch.weights;
-  weights.resize(op.kernel);
-  const auto at = [&](std::uint32_t i) {
-    const double x = (double(i) - (op.kernel - 1) / 2.0) / sigma;
-    return PortableExp(std::max(-0.5 * x * x, -600.0));
-  };
-  double sum = 0;
-  for (std::uint32_t i = 0; i < op.kernel; ++i)
-    sum += at(i);
-  std::uint32_t rest = 65536;
-  for (std::uint32_t i = 0; i < op.kernel; ++i) {
-    weights[i] = static_cast<std::uint32_t>(at(i) / sum * 65536 + 0.5);
-    rest -= weights[i];
-  }
-  weights[op.kernel / 2] += rest;  // modulo 2^32: it may be a little less
-  scratch.blur.Run(pixels, weights);
-}
-void Apply(const Equalize&, const Pixels& pixels, StepScratch&, RandomStream&) {
-  EqualizePixels(pixels);
-}
-void Apply(const AutoContrast&, const Pixels& pixels, StepScratch&, RandomStream&) {
-  StretchContrast(pixels);
-}
-void Apply(const AdjustSharpness& op, const Pixels& pixels, StepScratch& scratch, RandomStream&) {
-  scratch.sharpness.Run(pixels, static_cast<float>(op.factor));
-}
-
-void Apply(const RandomErasing& op, const Pixels& pixels, StepScratch&, RandomStream& draws) {
-  PixelOps ops;
-  DrawOps(op, pixels, draws, ops);
-  if (ops.count == 0) return;
-  const PixelOp& erase = ops.at[0];
-  for (std::size_t y = erase.top; y < std::size_t{erase.top} + erase.height; ++y) {
-    std::uint8_t* at = pixels.data + (y * pixels.width + erase.left) * pixels.channels;
-    for (std::size_t i = 0; i < std::size_t{erase.width} * pixels.channels; ++i)
-      *at++ = static_cast<std::uint8_t>(draws.Word() >> 24);
   }
 }
 
@@ -253,27 +250,69 @@ double WithSign(AugmentKind kind, double magnitude, RandomStream& draws) {
   const bool negative = draws.Below(2) == 1;
   return negative && AugmentHasSign(kind) ? -magnitude : magnitude;
 }
-void Apply(const RandAugment& op, const Pixels& pixels, StepScratch& scratch, RandomStream& draws) {
+void DrawOps(const RandAugment& op, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
   for (unsigned i = 0; i < op.operations; ++i) {
     const AugmentKind kind = DrawKindOf(draws);
     const double magnitude =
-        AugmentMagnitude(kind, false, op.magnitude, op.bins, pixels.width, pixels.height);
-    RunAugment(kind, WithSign(kind, magnitude, draws), op.bilinear, op.fill, pixels,
-               scratch.augment);
+        AugmentMagnitude(kind, false, op.magnitude, op.bins, shape.width, shape.height);
+    AddAugment(kind, WithSign(kind, magnitude, draws), op.bilinear, op.fill, shape, ops);
   }
 }
-void Apply(const TrivialAugmentWide& op, const Pixels& pixels, StepScratch& scratch,
-           RandomStream& draws) {
+void DrawOps(const TrivialAugmentWide& op, const Pixels& shape, RandomStream& draws,
+             PixelOps& ops) {
   const AugmentKind kind = DrawKindOf(draws);
   const auto bin = static_cast<std::uint32_t>(draws.Below(op.bins));
-  const double magnitude = AugmentMagnitude(kind, true, bin, op.bins, pixels.width, pixels.height);
-  RunAugment(kind, WithSign(kind, magnitude, draws), op.bilinear, op.fill, pixels, scratch.augment);
+  const double magnitude = AugmentMagnitude(kind, true, bin, op.bins, shape.width, shape.height);
+  AddAugment(kind, WithSign(kind, magnitude, draws), op.bilinear, op.fill, shape, ops);
+}
+
+std::size_t MostOpsOf(const ColorJitter&) {
+  return 4;
+}
+std::size_t MostOpsOf(const GaussianBlur& op) {
+  return OpsWithWords(TapsUpToMiddle(op));
+}
+std::size_t MostOpsOf(const RandomErasing& op) {
+  return op.noise ? OpsWithWords(kNoiseWords) : 1;
+}
+std::size_t MostOpsOf(const RandAugment& op) {
+  return op.operations * kMostAugmentOps;
+}
+std::size_t MostOpsOf(const TrivialAugmentWide&) {
+  return kMostAugmentOps;
+}
+template <PixelStep T>
+std::size_t MostOpsOf(const T&) {
+  return 1;
+}
+static_assert(kMostAugments * kMostAugmentOps <= PixelOps::kMost);
+static_assert(OpsWithWords(kMostWeights / 2 + 1) <= PixelOps::kMost);
+
+DeviceNeed NeedOfStep(const ColorJitter& op) {
+  return {op.contrast > 0, 0};
+}
+DeviceNeed NeedOfStep(const Equalize&) {
+  return {true, 0};
+}
+DeviceNeed NeedOfStep(const AutoContrast&) {
+  return {true, 0};
+}
+DeviceNeed NeedOfStep(const AdjustSharpness&) {
+  return {true, 1};
+}
+DeviceNeed NeedOfStep(const GaussianBlur&) {
+  return {true, 2};  // sums of two bytes
+}
+DeviceNeed NeedOfStep(const RandAugment& op) {
+  return {op.operations > 0, op.operations > 0 ? std::size_t{1} : 0};
+}
+DeviceNeed NeedOfStep(const TrivialAugmentWide&) {
+  return {true, 1};
 }
 template <class T>
-concept LooksAtPixels = requires(const T& op, const Pixels& pixels, StepScratch& scratch,
-                                 RandomStream& draws) {
-  Apply(op, pixels, scratch, draws);
-};
+DeviceNeed NeedOfStep(const T&) {
+  return {};
+}
 
 }  // namespace
 
@@ -321,18 +360,20 @@ void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t hei
 std::size_t MostOps(const Transform& step) noexcept {
   return std::visit(
       []<class T>(const T& op) -> std::size_t {
-        if constexpr (DrawsOps<T>) {
-          if (IsOps(op)) return std::is_same_v<T, ColorJitter> ? 4 : 1;
-        }
+        if constexpr (PixelStep<T>) return MostOpsOf(op);
         return 0;
       },
       step);
 }
 
+DeviceNeed NeedOf(const Transform& step) noexcept {
+  return std::visit([](const auto& op) { return NeedOfStep(op); }, step);
+}
+
 void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops) {
   std::visit(
       [&]<class T>(const T& op) {
-        if constexpr (DrawsOps<T>) {
+        if constexpr (PixelStep<T>) {
           if (draws.Uniform() < op.probability) DrawOps(op, shape, draws, ops);
         }
       },
@@ -341,20 +382,9 @@ void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, P
 
 void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
              StepScratch& scratch) {
-  if (MostOps(step) > 0) {
-    PixelOps ops;
-    DrawStep(step, pixels, draws, ops);
-    for (std::size_t i = 0; i < ops.count; ++i)
-      RunPixelOp(ops.at[i], pixels);
-    return;
-  }
-  std::visit(
-      [&]<class T>(const T& op) {
-        if constexpr (LooksAtPixels<T>) {
-          if (draws.Uniform() < op.probability) Apply(op, pixels, scratch, draws);
-        }
-      },
-      step);
+  PixelOps ops;
+  DrawStep(step, pixels, draws, ops);
+  RunPixelOps(ops.at, ops.count, pixels, scratch);
 }
 
 }  // namespace sluice

@@ -3,25 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <vector>
 
 #include <sluice/transform.h>
 
-#include "format/pixels/steps/blur.h"
 #include "format/pixels/steps/colour.h"
 #include "format/random.h"
-#include "reader/transform/augment.h"
 #include "reader/transform/pixel_op.h"
+#include "reader/transform/run_pixel_op.h"
 
 namespace sluice {
-
-// What one thread works in, from picture to picture.
-struct StepScratch {
-  std::vector<std::uint32_t> weights;
-  Blur blur;
-  Sharpness sharpness;
-  AugmentScratch augment;
-};
 
 // Whether a step changes pixels where they are; Normalize, which only writes them otherwise, does
 // not.
@@ -37,11 +27,17 @@ std::uint8_t DrawKind(const Transform& step) noexcept;
 void CheckStep(const Transform& step);
 // Throws Error(kInvalidArgument) where the step does not fit pictures of that size.
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
-// How many operations the step comes to at most, where its random numbers tell them all: they can
-// be run elsewhere. 0: it needs the pixels.
+// How many operations the step comes to at most, words included.
 std::size_t MostOps(const Transform& step) noexcept;
-// Draws whether such a step is taken, and what it does to a picture of that shape, whose data are
-// not looked at.
+// What these may need of a device beyond each pixel's own values: the picture as a whole, and room
+// for so many bytes a value beside it.
+struct DeviceNeed {
+  bool whole = false;
+  std::size_t spare_bytes = 0;
+};
+DeviceNeed NeedOf(const Transform& step) noexcept;
+// Draws whether the step is taken, and what it does to a picture of that shape, whose data are not
+// looked at.
 void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops);
 // Draws whether the step is taken, and takes it.
 void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,

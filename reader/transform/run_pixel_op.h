@@ -1,11 +1,25 @@
-// Runs an operation of pixel_op.h on a picture, in place.
+// Runs operations of pixel_op.h on a picture, in place.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "format/pixels/steps/blur.h"
 #include "format/pixels/steps/colour.h"
 #include "reader/transform/pixel_op.h"
 
 namespace sluice {
 
-void RunPixelOp(const PixelOp& op, const Pixels& pixels) noexcept;
+// What one thread works in, from picture to picture.
+struct StepScratch {
+  std::vector<std::uint32_t> weights;
+  Blur blur;
+  Sharpness sharpness;
+  std::vector<std::uint8_t> before;
+};
+
+// One after another, up to a kEnd or `count` of them.
+void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels, StepScratch& scratch);
 
 }  // namespace sluice

@@ -37,8 +37,12 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
   const UploadRates steps = MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {});
   CHECK(steps.batch_bytes == 6 * 10 * 10 * 3 + 4096);
   CHECK(steps.uploads.size() == 1);
-  for (const Transform& step : {Transform(GaussianBlur{3}), Transform(HorizontalFlip())}) {
-    shape.steps = {step};
+  shape.steps = {RandAugment{}, GaussianBlur{3}};
+  CHECK(MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {}).uploads.size() == 1);
+  // What moves pixels behind decoding; a blur wider than the pictures; more than a device takes.
+  for (const Pipeline& refused :
+       {Pipeline{HorizontalFlip()}, Pipeline{GaussianBlur{21}}, Pipeline(70, ColorJitter{.1})}) {
+    shape.steps = refused;
     CHECK_THROWS_AS(MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {}), Error);
   }
   shape.steps.clear();

@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <initializer_list>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include "format/random.h"
 #include "reader/device/change.h"
+#include "reader/transform/augment.h"
+#include "reader/transform/pixel_steps.h"
 #include "reader/transform/run_pixel_op.h"
 #include "tests/catch.h"
 
@@ -40,14 +43,81 @@ inline Ops ManyOps() {
           Op(kGrey),      Op(kContrast, 0.5F), Rectangle(1, 0, 2, 2), Op(kContrast, 1.9F)};
 }
 
-inline bool HasSums(const Ops& ops) {
-  return std::any_of(ops.begin(), ops.end(),
-                     [](const PixelOp& op) { return op.kind == PixelOpKind::kContrast; });
-}
-
 struct Shape {
   std::uint32_t width, height, channels;
 };
+
+// What a step comes to, words included, where it is taken for a picture of that shape.
+inline Ops Drawn(const Transform& step, const Shape& shape) {
+  RandomStream draws(5, Purpose::kPixelTransform, 3);
+  PixelOps ops;
+  DrawStep(step, {nullptr, shape.width, shape.height, shape.channels}, draws, ops);
+  return {ops.at, ops.at + ops.count};
+}
+inline Ops Augmented(AugmentKind kind, double magnitude, bool bilinear, const Shape& shape) {
+  PixelOps ops;
+  AddAugment(kind, magnitude, bilinear, {200, 30, 90},
+             {nullptr, shape.width, shape.height, shape.channels}, ops);
+  return {ops.at, ops.at + ops.count};
+}
+inline Ops Noise(const Shape& shape) {
+  RandomErasing erasing{1, 0.2, 0.5};
+  erasing.noise = true;
+  return Drawn(erasing, shape);
+}
+inline Ops InARow(std::initializer_list<Ops> rows) {
+  Ops all;
+  for (const Ops& ops : rows)
+    all.insert(all.end(), ops.begin(), ops.end());
+  return all;
+}
+
+// Rows of operations that need the whole picture: each behind others that it must find done, and
+// before others that it must be done for.
+inline std::vector<Ops> WholeRows(const Shape& shape) {
+  using enum PixelOpKind;
+  const Ops dark = {Op(kBrightness, 0.4F)}, turned = {Op(kHue, 0.2F)}, more = {Op(kContrast, 1.7F)};
+  const Ops stretch = {Op(kStretch)}, equalize = {Op(kEqualize)}, sharpen = {Op(kSharpen, 2.3F)};
+  const Ops blur = Drawn(GaussianBlur{3, 0.8, 0.8}, shape);
+  const Ops wide_blur = Drawn(GaussianBlur{5, 1.3, 1.3}, shape);
+  const Ops turn = Augmented(AugmentKind::kRotate, 25, true, shape);
+  const Ops shift = Augmented(AugmentKind::kTranslateX, -2, false, shape);
+  return {
+      InARow({dark,
+              stretch,
+              turned,
+              more,
+              sharpen,
+              more,
+              wide_blur,
+              equalize,
+              dark,
+              stretch,
+              more,
+              turn,
+              Noise(shape),
+              more,
+              shift,
+              {Op(kInvert)}}),
+      InARow({blur, wide_blur, sharpen, blur, sharpen, sharpen, dark}),
+      InARow({more, turn, dark, wide_blur, stretch, equalize, sharpen}),
+      InARow({shift, turn, blur}),
+  };
+}
+
+// As PixelProgram has it of steps.
+inline DeviceNeed NeedOfOps(const Ops& ops) {
+  DeviceNeed need;
+  for (const PixelOp& op : ops) {
+    const bool moves = op.kind == PixelOpKind::kSharpen || op.kind == PixelOpKind::kWarpNearest ||
+                       op.kind == PixelOpKind::kWarpBilinear;
+    const std::size_t spare = op.kind == PixelOpKind::kBlur ? 2 : moves ? 1 : 0;
+    need.whole = need.whole || spare > 0 || op.kind == PixelOpKind::kContrast ||
+                 op.kind == PixelOpKind::kStretch || op.kind == PixelOpKind::kEqualize;
+    need.spare_bytes = std::max(need.spare_bytes, spare);
+  }
+  return need;
+}
 
 // A batch of made-up pixels with the same operations on each sample; the last has one less.
 template <class Number>
@@ -57,23 +127,30 @@ class ChangeCase {
       : shape_(shape),
         each_(ops.empty() ? 0 : ops.size() + 2),  // room for two more, which is not looked at
         from_(Aligned(samples * SampleValues())),
+        spare_(Aligned(samples * SampleValues() * NeedOfOps(ops).spare_bytes)),
         to_(Aligned(samples * SampleValues() * sizeof(Number))),
         table_(Aligned(TableBytes())),
         records_(samples * each_, Op(PixelOpKind::kInvert)) {
     RandomStream random(3, static_cast<Purpose>(999), SampleValues());
     for (std::size_t i = 0; i < samples * SampleValues(); ++i)
       from_[i] = static_cast<std::byte>(random.Below(256));
+    const auto* const pixels = reinterpret_cast<const std::uint8_t*>(from_.get());
+    before_.assign(pixels, pixels + samples * SampleValues());
     std::memset(to_.get(), 0xDB, samples * SampleValues() * sizeof(Number));
     // Numbers that tell values and channels apart.
     auto* const table = reinterpret_cast<Number*>(table_.get());
     for (std::size_t i = 0; i < TableBytes() / sizeof(Number); ++i)
       table[i] = static_cast<Number>(sizeof(Number) == 1 ? i + 3 * (i / 256) : 7 * i + 1);
     for (std::size_t s = 0; s < samples && !ops.empty(); ++s) {
-      const std::size_t count = s + 1 < samples ? ops.size() : ops.size() - 1;
+      std::size_t count = ops.size();
+      if (s + 1 == samples) {
+        while (ops[--count].kind == PixelOpKind::kWords)
+          continue;
+      }
       std::copy_n(ops.begin(), count, records_.begin() + static_cast<std::ptrdiff_t>(s * each_));
       records_[s * each_ + count].kind = PixelOpKind::kEnd;
     }
-    job.from = reinterpret_cast<const std::uint8_t*>(from_.get());
+    job.from = reinterpret_cast<std::uint8_t*>(from_.get());
     job.to = to_.get();
     job.table = table_.get();
     job.samples = samples;
@@ -84,7 +161,10 @@ class ChangeCase {
     job.ops = records_.empty() ? nullptr : records_.data();
     job.ops_each = static_cast<std::uint32_t>(each_);
     job.width = shape.width;
-    job.sums = HasSums(ops);
+    const DeviceNeed need = NeedOfOps(ops);
+    job.whole = need.whole;
+    job.spare = reinterpret_cast<std::uint8_t*>(spare_.get());
+    job.spare_each = SampleValues() * need.spare_bytes;
   }
 
   const Number* table() const { return static_cast<const Number*>(job.table); }
@@ -121,20 +201,19 @@ class ChangeCase {
   std::size_t TableBytes() const { return 256 * shape_.channels * sizeof(Number); }
 
   std::vector<std::uint8_t> ChangedOnHost(std::size_t sample) const {
-    std::vector<std::uint8_t> pixels(job.from + sample * SampleValues(),
-                                     job.from + (sample + 1) * SampleValues());
-    for (std::size_t i = 0; i < each_; ++i) {
-      const PixelOp& op = records_[sample * each_ + i];
-      if (op.kind == PixelOpKind::kEnd) break;
-      RunPixelOp(op, {pixels.data(), shape_.width, shape_.height, shape_.channels});
-    }
+    const auto first = before_.begin() + static_cast<std::ptrdiff_t>(sample * SampleValues());
+    std::vector<std::uint8_t> pixels(first, first + static_cast<std::ptrdiff_t>(SampleValues()));
+    StepScratch scratch;
+    RunPixelOps(records_.data() + sample * each_, each_,
+                {pixels.data(), shape_.width, shape_.height, shape_.channels}, scratch);
     return pixels;
   }
 
   const Shape shape_;
   const std::size_t each_;
-  const Memory from_, to_, table_;
+  const Memory from_, spare_, to_, table_;
   Ops records_;
+  std::vector<std::uint8_t> before_;  // the pixels, as they were
 };
 
 }  // namespace sluice::test

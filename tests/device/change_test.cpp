@@ -16,9 +16,13 @@ std::vector<Ops> SomeOps() {
                            {Op(kSolarize, 0, 97)},
                            {Op(kSolarize, 0, 256)},
                            {Rectangle(0, 0, 1, 1)},
-                           {Rectangle(2, 1, 3, 2)}};
+                           {Rectangle(2, 1, 3, 2)},
+                           {Op(kStretch)},
+                           {Op(kEqualize)},
+                           {Op(kBrightness, 0.3F), Op(kStretch)},
+                           {Op(kPosterize, 0, 2), Op(kEqualize)}};
   for (const float factor : {0.F, 0.37F, 1.F, 1.83F, 1e6F}) {
-    for (const PixelOpKind kind : {kBrightness, kContrast, kSaturation})
+    for (const PixelOpKind kind : {kBrightness, kContrast, kSaturation, kSharpen})
       some.push_back({Op(kind, factor)});
   }
   for (const float turns : {-0.5F, -0.123F, 0.F, 0.31F, 0.5F})
@@ -28,6 +32,26 @@ std::vector<Ops> SomeOps() {
   some.push_back(ManyOps());
   some.push_back({Rectangle(0, 0, 4, 2), Op(kInvert), Op(kPosterize, 0, 4), Op(kSolarize, 0, 40),
                   Op(kSaturation, 1.7F), Op(kHue, -0.2F)});
+  return some;
+}
+
+// Those that go by the shape of the picture, which is larger than 2 pixels either way.
+std::vector<Ops> SomeOpsFor(const Shape& shape) {
+  std::vector<Ops> some = {Noise(shape), Drawn(GaussianBlur{3, 0.1, 0.1}, shape),
+                           Drawn(GaussianBlur{5, 900, 900}, shape)};
+  for (const double sign : {-1.0, 1.0}) {
+    for (const bool bilinear : {false, true}) {
+      for (const auto& [kind, magnitude] : {std::pair(AugmentKind::kShearX, 0.3),
+                                            {AugmentKind::kShearY, 0.9},
+                                            {AugmentKind::kTranslateX, 1.5},
+                                            {AugmentKind::kTranslateY, 32},
+                                            {AugmentKind::kRotate, 123}}) {
+        some.push_back(Augmented(kind, sign * magnitude, bilinear, shape));
+      }
+    }
+  }
+  for (const Ops& row : WholeRows(shape))
+    some.push_back(row);
   return some;
 }
 
@@ -42,9 +66,10 @@ void CheckChange(const Ops& ops, const Shape& shape, bool planar, std::uint32_t 
     for (at.block = 0; at.block < blocks; ++at.block) {
       ChangeScratch scratch;
       std::memset(&scratch, 0xA5, sizeof scratch);
-      for (std::uint32_t phase = 0; phase < CountPhases(batch.job, at.sample); ++phase)
+      const std::uint32_t count = CountOps(batch.job, at.sample);
+      for (Phase phase; GoOn(OpsOf(batch.job, at.sample), count, phase);)
         for (at.thread = 0; at.thread < threads; ++at.thread)
-          ChangePhase(batch.job, batch.table(), phase, at, scratch);
+          ChangePhase(batch.job, batch.table(), count, phase, at, scratch);
     }
   }
   batch.Check();
@@ -55,18 +80,50 @@ void CheckChange(const Ops& ops, const Shape& shape, bool planar, std::uint32_t 
 TEST_CASE("A device changes pixels to the host's bytes, whatever its threads and numbers") {
   const Shape shapes[] = {{7, 5, 3}, {8, 6, 3}, {9, 4, 1}, {5, 3, 1}, {33, 20, 3}};
   for (const Ops& ops : SomeOps()) {
-    const bool sums = HasSums(ops);
+    const bool whole = NeedOfOps(ops).whole;
     for (const Shape& shape : shapes) {
       for (const std::uint32_t threads : {1U, 3U, 64U}) {
         for (const bool planar : {false, true}) {
           CAPTURE(ops.size(), int(ops[0].kind), shape.width, shape.channels, threads, planar);
-          CheckChange<std::uint8_t>(ops, shape, planar, threads, sums ? 1 : 2);
+          CheckChange<std::uint8_t>(ops, shape, planar, threads, whole ? 1 : 2);
           CheckChange<std::uint16_t>(ops, shape, planar, threads, 1);
-          CheckChange<std::uint32_t>(ops, shape, planar, threads, sums ? 1 : 3);
+          CheckChange<std::uint32_t>(ops, shape, planar, threads, whole ? 1 : 3);
         }
       }
     }
   }
+}
+
+TEST_CASE("A device moves and filters pixels as the host does, one behind the other") {
+  for (const Shape& shape : {Shape{7, 5, 3}, {8, 6, 3}, {9, 4, 1}, {5, 3, 1}, {33, 20, 3}}) {
+    std::size_t row = 0;
+    for (const Ops& ops : SomeOpsFor(shape)) {
+      ++row;
+      for (const std::uint32_t threads : {1U, 64U}) {
+        CAPTURE(row, ops.size(), shape.width, shape.channels, threads);
+        if (!ops.empty()) CheckChange<std::uint8_t>(ops, shape, row % 2 == 0, threads, 1);
+      }
+    }
+  }
+}
+
+TEST_CASE("A device filters pictures of a single pixel, line or column as the host does") {
+  for (const Shape& shape : {Shape{1, 1, 3}, {1, 9, 3}, {12, 1, 1}, {2, 2, 3}}) {
+    for (const Ops& ops :
+         {Ops{Op(PixelOpKind::kSharpen, 3.F)}, Augmented(AugmentKind::kRotate, 70, true, shape),
+          Augmented(AugmentKind::kTranslateX, 1, false, shape),
+          Ops{Op(PixelOpKind::kStretch), Op(PixelOpKind::kEqualize)}}) {
+      CAPTURE(int(ops[0].kind), shape.width, shape.height);
+      CheckChange<std::uint8_t>(ops, shape, false, 7, 1);
+    }
+  }
+}
+
+TEST_CASE("A device blurs by as many weights as there can be") {
+  const Shape shape = {131, 129, 1};
+  const Ops blur = Drawn(GaussianBlur{255, 30, 30}, shape);
+  REQUIRE(blur.size() == 1 + 43);  // the half of them and the middle one, three a record
+  CheckChange<std::uint8_t>(blur, shape, false, 64, 1);
 }
 
 TEST_CASE("A device turns every hue as the host does") {
@@ -81,9 +138,10 @@ TEST_CASE("A device turns every hue as the host does") {
   for (int turn = -20; turn <= 20; ++turn) {
     const PixelOp op = Op(PixelOpKind::kHue, static_cast<float>(turn) / 40.F);
     std::vector<std::uint8_t> host = pixels, device = pixels;
-    RunPixelOp(op, {host.data(), count, 1, 3});
+    StepScratch scratch;
+    RunPixelOps(&op, 1, {host.data(), count, 1, 3}, scratch);
     for (std::uint32_t p = 0; p < count; ++p)
-      TakeOp<1>(op, 0, p, count, 3, &device[3 * p]);
+      TakeOp<1>(&op, Findings(), p, count, 3, &device[3 * p]);
     REQUIRE(device == host);
   }
 }

@@ -33,7 +33,7 @@ void CheckConversion(Conversion job, std::uint64_t threads) {
     from[i] = static_cast<std::byte>(random.Below(256));
   for (std::size_t i = 0; i < table.size(); ++i)
     table[i] = static_cast<Number>(i + 1);
-  job.from = reinterpret_cast<const std::uint8_t*>(from.get());
+  job.from = reinterpret_cast<std::uint8_t*>(from.get());
   job.to = to.get();
   job.table = table.data();
   for (std::uint64_t thread = 0; thread < threads; ++thread)

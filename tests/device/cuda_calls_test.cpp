@@ -234,12 +234,12 @@ std::array<std::uint8_t, 1920> kernel_found;
 // A kernel of the trainer's, which takes its time before it reads a batch.
 void LateKernel(Conversion job) {
   kernel_gate->Pass();
-  std::memcpy(kernel_found.data(), job.from, kernel_found.size());
+  std::memcpy(kernel_found.data(), job.table, kernel_found.size());
 }
 
 cudaError_t StartLateKernel(const Batch& batch, cudaStream_t stream) {
   Conversion job;
-  job.from = batch.image().data;
+  job.table = batch.image().data;
   void* arguments[] = {&job};
   return cudaLaunchKernel(reinterpret_cast<const void*>(&LateKernel), dim3(1), dim3(1), arguments,
                           0, stream);

@@ -97,20 +97,22 @@ TEST_CASE("On a card, pixels are changed to the host's bytes", "[no-tsan]") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, kPictures));
   LoaderOptions options = OptionsFor(kBatch, 4);
-  const Pipeline jitter = {ColorJitter{.4, .4, .4, .1}, ColorJitter{0, 0.9, 0, 0.5, 0.5}};
-  const Pipeline others = {RandomGrayscale{0.3}, Solarize{100, 0.5}, Posterize{3, 0.5}, Invert{0.5},
-                           RandomErasing{0.7}};
+  RandomErasing noise{0.7};
+  noise.noise = true;
+  const Pipeline rows[] = {{ColorJitter{.4, .4, .4, .1}, ColorJitter{0, 0.9, 0, 0.5, 0.5}},
+                           {RandomGrayscale{0.3}, Solarize{100, 0.5}, Posterize{3, 0.5},
+                            Invert{0.5}, RandomErasing{0.7}},
+                           {RandAugment{3}, GaussianBlur{5, 0.1, 2, 0.5}, AutoContrast{0.5},
+                            Equalize{0.5}, AdjustSharpness{1.7, 0.5}, noise, TrivialAugmentWide{}}};
   for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
     for (const std::uint32_t width : kWidths) {
       for (const unsigned channels : {3U, 1U}) {
-        for (const bool jitters : {true, false}) {
-          CAPTURE(layout == Layout::kNCHW, width, channels, jitters);
+        for (const Pipeline& row : rows) {
+          CAPTURE(layout == Layout::kNCHW, width, channels, row.size());
           options.layout = layout;
           options.channels = channels;
           options.transform = {RandomResizedCrop(width, width - 2), HorizontalFlip()};
-          if (jitters)
-            options.transform.insert(options.transform.end(), jitter.begin(), jitter.end());
-          options.transform.insert(options.transform.end(), others.begin(), others.end());
+          options.transform.insert(options.transform.end(), row.begin(), row.end());
           Loader host(dataset, options);
           REQUIRE(PlayOnCard(dataset, options, 2) == PlayBatches(host, 2));
           options.transform.push_back(Normalize{{0.5F}, {0.25F}, FloatType::kBFloat16});

@@ -49,6 +49,21 @@ Pipeline Everything() {
           erasing};
 }
 
+// Each of them looks at the whole picture, as those before have left it.
+Pipeline WholePictures() {
+  RandomErasing noise{0.7};
+  noise.noise = true;
+  return {RandAugment{3},
+          GaussianBlur{7, 0.1, 2, 0.5},
+          Solarize{100, 0.5},
+          AutoContrast{0.5},
+          Equalize{0.5},
+          ColorJitter{.4, .4, .4, .1},
+          AdjustSharpness{1.7, 0.5},
+          noise,
+          TrivialAugmentWide{}};
+}
+
 }  // namespace
 
 TEST_CASE("Each step that a device can take gives the host's bytes there") {
@@ -56,7 +71,13 @@ TEST_CASE("Each step that a device can take gives the host's bytes there") {
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 6);
-  RandomErasing erasing{1};
+  RandomErasing erasing{1}, noise{0.8};
+  noise.noise = true;
+  RandAugment augment;
+  augment.operations = 4;
+  TrivialAugmentWide bilinear;
+  bilinear.bilinear = true;
+  bilinear.fill = {90, 0, 255};
   const std::vector<Transform> steps = {ColorJitter{.6},
                                         ColorJitter{0, .6},
                                         ColorJitter{0, 0, .6},
@@ -66,7 +87,15 @@ TEST_CASE("Each step that a device can take gives the host's bytes there") {
                                         Solarize{90, 0.5},
                                         Posterize{2, 0.5},
                                         Invert{0.5},
-                                        erasing};
+                                        erasing,
+                                        noise,
+                                        AutoContrast{0.7},
+                                        Equalize{0.7},
+                                        AdjustSharpness{2, 0.7},
+                                        GaussianBlur{5, 0.3, 2, 0.7},
+                                        augment,
+                                        TrivialAugmentWide{},
+                                        bilinear};
   for (const unsigned channels : {3U, 1U}) {
     options.channels = channels;
     for (const Transform& step : steps) {
@@ -86,6 +115,7 @@ TEST_CASE("Steps in a row give the host's bytes, in every layout and type and fo
       options.layout = layout;
       CAPTURE(threads, layout == Layout::kNCHW);
       CheckSteps(dataset, options, Everything(), 7);
+      CheckSteps(dataset, options, WholePictures(), 9);
       for (const FloatType type :
            {FloatType::kFloat32, FloatType::kFloat16, FloatType::kBFloat16}) {
         Pipeline steps = Everything();
@@ -96,34 +126,55 @@ TEST_CASE("Steps in a row give the host's bytes, in every layout and type and fo
   }
 }
 
-TEST_CASE("A device goes on behind the last step that must be done on the host") {
+TEST_CASE("Steps follow one another on a device, whatever they look at") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 6);
-  RandomErasing noise{1};
-  noise.noise = true;
-  const Pipeline last_ones = {ColorJitter{.4, .4}, Invert{0.5}, Normalize{{0.5F}, {0.25F}}};
-  const std::vector<Transform> host_steps = {GaussianBlur{3},
-                                             Equalize{0.5},
-                                             AutoContrast{0.5},
-                                             AdjustSharpness{2, 0.5},
-                                             RandAugment{},
-                                             TrivialAugmentWide{},
-                                             noise};
-  for (const Transform& step : host_steps) {
-    CAPTURE(step.index());
-    Pipeline steps = {Solarize{60, 0.5}, step};
-    CheckSteps(dataset, options, steps, 0);
-    steps.insert(steps.end(), last_ones.begin(), last_ones.end());
-    CheckSteps(dataset, options, steps, 3);
+  for (const FloatType type : {FloatType::kFloat32, FloatType::kBFloat16}) {
+    Pipeline steps = WholePictures();
+    steps.insert(steps.end(), {Invert{0.5}, Normalize{{0.5F}, {0.25F}, type}});
+    for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
+      options.layout = layout;
+      CheckSteps(dataset, options, steps, 11);
+    }
   }
+}
+
+TEST_CASE("What a device takes beside a batch goes by what its steps look at") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
+  Trainer trainer;
+  const std::size_t before = trainer.device->DeviceBytes();
+  const auto bytes = [&](const Pipeline& steps) {
+    LoaderOptions options = DeviceOptions(trainer, 6);
+    options.transform = {RandomResizedCrop(64)};
+    options.transform.insert(options.transform.end(), steps.begin(), steps.end());
+    const Loader loader(dataset, options);
+    CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
+    return loader.Memory().device;
+  };
+  constexpr std::size_t kBatchOfPixels = 6 * 64 * 64 * 3;  // whole pages
+  const std::size_t plain = bytes({ColorJitter{.4, .4}});
+  CHECK(bytes({Equalize{0.5}}) == plain);
+  CHECK(bytes({AdjustSharpness{2, 0.5}}) == plain + kBatchOfPixels);
+  CHECK(bytes({RandAugment{}}) == plain + kBatchOfPixels);
+  CHECK(bytes({GaussianBlur{3}}) == plain + 2 * kBatchOfPixels);
+  CHECK(bytes({GaussianBlur{3}, RandAugment{}}) == plain + 2 * kBatchOfPixels);
+}
+
+TEST_CASE("A device takes the last steps, as many as there is room for and nothing mixes before") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 6);
   // Cut and mixed from pixels that are as they will be; OneHot is for labels alone.
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}}, 2);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, CutMix{}}, 1);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, MixUp{}}, 0);
   // More than a device takes: the last 64 of them are done there.
   CheckSteps(dataset, options, Pipeline(70, ColorJitter{0.05, 0.05, 0, 0, 0.5}), 64);
+  CheckSteps(dataset, options, Pipeline(4, RandAugment{16}), 3);
 }
 
 TEST_CASE("Steps stay on the host where that is asked for") {

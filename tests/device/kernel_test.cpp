@@ -57,6 +57,17 @@ TEST_CASE("Kernels find means of pictures smaller and larger than a block") {
     CheckKernels(ManyOps(), shape);
 }
 
+TEST_CASE("Kernels look at whole pictures, and move pixels from place to place") {
+  cuda_double::Reset();
+  for (const Shape& shape : {Shape{7, 5, 3}, {5, 3, 1}}) {
+    for (const Ops& row : WholeRows(shape))
+      CheckKernel<std::uint8_t>(row, shape, 2);
+  }
+  // More pixels than a block has threads; in fours and not.
+  for (const Shape& shape : {Shape{28, 22, 3}, {27, 21, 3}})
+    CheckKernel<std::uint16_t>(WholeRows(shape).front(), shape, 1);
+}
+
 TEST_CASE("Kernels go on through batches that have more pixels than a grid has threads", "[slow]") {
   cuda_double::Reset();
   CheckKernel<std::uint8_t>({}, {725, 725, 1}, 1);  // 2048 blocks of 256 threads are 524,288

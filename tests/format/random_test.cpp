@@ -22,6 +22,17 @@ TEST_CASE("a random stream hands out the words of counters 0, 1, 2, ... in turn"
   }
 }
 
+TEST_CASE("a stream goes on from where another one is") {
+  RandomStream stream(5, Purpose::kTransform, 7, 9);
+  for (int used = 0; used < 13; ++used) {
+    RandomStream other(stream.place());
+    RandomStream same = stream;
+    for (int i = 0; i < 10; ++i)
+      REQUIRE(other.Word() == same.Word());
+    stream.Word();
+  }
+}
+
 TEST_CASE("streams of different purposes, numbers and seeds are different") {
   const auto first = [](std::uint64_t seed, Purpose purpose, std::uint64_t a, std::uint16_t b) {
     return RandomStream(seed, purpose, a, b).Word64();

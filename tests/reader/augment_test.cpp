@@ -9,6 +9,7 @@
 #include "reader/transform/pixel_program.h"
 #include "tests/formula_pictures.h"
 #include "tests/reader/playing.h"
+#include "tests/reader/run_augment.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -82,9 +83,8 @@ TEST_CASE("Augmenting operations give torchvision's pixels to the byte") {
   for (const Outcome& expected : kOutcomes) {
     CAPTURE(expected.name, expected.magnitude, expected.picture, expected.channels);
     std::vector<std::uint8_t> values = FormulaPicture(expected.picture, expected.channels);
-    AugmentScratch scratch;
     RunAugment(KindNamed(expected.name), expected.magnitude, false, {0, 0, 0},
-               {values.data(), kFormulaWidth, kFormulaHeight, expected.channels}, scratch);
+               {values.data(), kFormulaWidth, kFormulaHeight, expected.channels});
     CHECK(Crc32(values) == expected.checksum);
   }
 }
@@ -101,9 +101,8 @@ TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly") {
         const double magnitude =
             AugmentMagnitude(kind, true, bin, kBins, kFormulaWidth, kFormulaHeight);
         std::vector<std::uint8_t> values = before;
-        AugmentScratch scratch;
         RunAugment(kind, AugmentHasSign(kind) ? sign * magnitude : magnitude, false, {1, 2, 3},
-                   {values.data(), kFormulaWidth, kFormulaHeight, 3}, scratch);
+                   {values.data(), kFormulaWidth, kFormulaHeight, 3});
         chance[values] += 1.0 / (kAugmentKinds * kBins * 2);
       }
     }
@@ -133,9 +132,8 @@ TEST_CASE("RandAugment takes as many operations as it says, one after another") 
         const double magnitude =
             AugmentMagnitude(kind, false, 9, 31, kFormulaWidth, kFormulaHeight);
         std::vector<std::uint8_t> values = of;
-        AugmentScratch scratch;
         RunAugment(kind, AugmentHasSign(kind) ? sign * magnitude : magnitude, true, {0, 0, 0},
-                   {values.data(), kFormulaWidth, kFormulaHeight, 3}, scratch);
+                   {values.data(), kFormulaWidth, kFormulaHeight, 3});
         made.insert(values);
       }
     }

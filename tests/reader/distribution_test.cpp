@@ -13,6 +13,7 @@
 #include "reader/transform/pixel_program.h"
 #include "tests/formula_pictures.h"
 #include "tests/reader/playing.h"
+#include "tests/reader/run_augment.h"
 #include "tests/reader/sample_data.h"
 
 using namespace sluice;
@@ -203,9 +204,8 @@ TEST_CASE("RandAugment draws operations and signs evenly") {
       const auto kind = static_cast<AugmentKind>(k);
       const double magnitude = AugmentMagnitude(kind, false, 9, 31, kFormulaWidth, kFormulaHeight);
       std::vector<std::uint8_t> values = before;
-      AugmentScratch scratch;
       RunAugment(kind, AugmentHasSign(kind) ? sign * magnitude : magnitude, false, {0, 0, 0},
-                 {values.data(), kFormulaWidth, kFormulaHeight, 3}, scratch);
+                 {values.data(), kFormulaWidth, kFormulaHeight, 3});
       chance[values] += 1.0 / (2 * kAugmentKinds);
     }
   }

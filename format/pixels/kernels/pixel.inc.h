@@ -51,3 +51,13 @@ SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float ran
 
 // What ChannelAt() calls `own`.
 constexpr float kRedAt = 5.0F, kGreenAt = 3.0F, kBlueAt = 1.0F;
+
+// A mean of nine values, of which the middle one counts fivefold, of their sum and 6 for rounding:
+// a thirteenth of it. 5042 / 65536 is a little more, too little to matter below 3322.
+SLUICE_INLINE std::uint8_t SmoothValue(std::uint16_t sum) {
+  return static_cast<std::uint8_t>(std::uint32_t{sum} * 5042U >> 16);
+}
+
+// A blur's weighted sums, of weights in 1/65536: how far those along columns are shifted, to 1/128,
+// and then those along lines, to whole values. Each begins with half of what is cut off.
+constexpr std::uint32_t kColumnsShift = 9, kLinesShift = 23;

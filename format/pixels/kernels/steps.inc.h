@@ -105,9 +105,7 @@ void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::
     const auto around =
         static_cast<std::uint16_t>(above[i] + above[middle] + above[last] + line[i] + line[last] +
                                    below[i] + below[middle] + below[last]);
-    // Divided by 13: 5042 / 65536 is a little more, too little to matter below 3322.
-    const auto sum = static_cast<std::uint16_t>(around + 5 * line[middle] + 6);
-    out[i] = static_cast<std::uint8_t>(std::uint32_t{sum} * 5042U >> 16);
+    out[i] = SmoothValue(static_cast<std::uint16_t>(around + 5 * line[middle] + 6));
   }
 }
 
@@ -146,12 +144,12 @@ SLUICE_INLINE void BlurRun(const std::uint16_t* line, std::size_t step,
 
 void BlurColumns(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
                  std::uint32_t taps, std::size_t count, std::uint16_t* out) {
-  BlurRun<std::uint16_t, 9>(line, step, weights, taps, count, out);
+  BlurRun<std::uint16_t, kColumnsShift>(line, step, weights, taps, count, out);
 }
 
 void BlurLine(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
               std::uint32_t taps, std::size_t count, std::uint8_t* out) {
-  BlurRun<std::uint8_t, 23>(line, step, weights, taps, count, out);
+  BlurRun<std::uint8_t, kLinesShift>(line, step, weights, taps, count, out);
 }
 
 // Has `store(numbers, out)` put the numbers of eight values at a time where they belong.

@@ -1,6 +1,5 @@
 #include "format/pixels/steps/affine.h"
 
-#include <algorithm>
 #include <cmath>
 #include <cstring>
 
@@ -8,66 +7,31 @@ namespace sluice {
 
 namespace {
 
-// Places along a row of the target, in the source, in 2^-32 pixels.
-constexpr int kFraction = 32;
-
-std::int64_t Fixed(double value) noexcept {
-  return static_cast<std::int64_t>(std::floor(value * 0x1p32 + 0.5));
-}
-
-struct Walk {
-  std::int64_t x, y;
-  std::int64_t x_step, y_step;
-
-  Walk(const AffineMap& map, std::uint32_t line) noexcept
-      : x(Fixed(map.X(0.5, line + 0.5))),
-        y(Fixed(map.Y(0.5, line + 0.5))),
-        x_step(Fixed(map.xx)),
-        y_step(Fixed(map.yx)) {}
-  void Step() noexcept {
-    x += x_step;
-    y += y_step;
-  }
-  bool Inside(std::uint32_t width, std::uint32_t height) const noexcept {
-    return x >= 0 && y >= 0 && x >> kFraction < width && y >> kFraction < height;
-  }
-};
-
-// The two pixels on either side of a place along an axis, and the share of the second in 1/2048.
-struct Pair {
-  std::uint32_t first, second, share;
-
-  Pair(std::int64_t place, std::uint32_t size) noexcept {
-    const std::int64_t from_centre = place - (std::int64_t{1} << (kFraction - 1));
-    const std::int64_t whole = from_centre >> kFraction;  // -1 at the least
-    first = static_cast<std::uint32_t>(std::max<std::int64_t>(whole, 0));
-    second = static_cast<std::uint32_t>(std::min<std::int64_t>(whole + 1, std::int64_t{size} - 1));
-    share = static_cast<std::uint32_t>(from_centre >> (kFraction - 11)) & 2047U;
-  }
-};
+#define SLUICE_INLINE inline
+#include "format/pixels/steps/places.inc.h"
+#undef SLUICE_INLINE
 
 template <std::uint32_t kChannels>
 void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* fill,
               const Pixels& out) noexcept {
   std::uint8_t* to = out.data;
+  const std::int64_t xx = FinePlace(to_source.xx), yx = FinePlace(to_source.yx);
   for (std::uint32_t line = 0; line < out.height; ++line) {
-    Walk walk(to_source, line);
-    for (std::uint32_t column = 0; column < out.width; ++column, walk.Step(), to += kChannels) {
-      if (!walk.Inside(in.width, in.height)) {
+    std::int64_t at_x = FinePlace(RowX(to_source, line + 0.5));
+    std::int64_t at_y = FinePlace(RowY(to_source, line + 0.5));
+    for (std::uint32_t column = 0; column < out.width;
+         ++column, at_x += xx, at_y += yx, to += kChannels) {
+      if (!LiesInside<kFine>(at_x, at_y, in.width, in.height)) {
         std::memcpy(to, fill, kChannels);
         continue;
       }
-      const Pair x(walk.x, in.width);
-      const Pair y(walk.y, in.height);
+      const Pair x = PairAt(at_x, in.width);
+      const Pair y = PairAt(at_y, in.height);
       const std::uint8_t* const above = in.data + std::size_t{y.first} * in.width * kChannels;
       const std::uint8_t* const below = in.data + std::size_t{y.second} * in.width * kChannels;
       for (std::uint32_t c = 0; c < kChannels; ++c) {
-        const std::uint32_t a = x.first * kChannels + c;
-        const std::uint32_t b = x.second * kChannels + c;
-        const std::uint32_t upper = above[a] * (2048 - x.share) + above[b] * x.share;
-        const std::uint32_t lower = below[a] * (2048 - x.share) + below[b] * x.share;
-        to[c] = static_cast<std::uint8_t>(
-            (upper * (2048 - y.share) + lower * y.share + (1U << 21)) >> 22);
+        to[c] = MixedValue(above, below, x.first * kChannels + c, x.second * kChannels + c, x.share,
+                           y.share);
       }
     }
   }
@@ -79,21 +43,20 @@ void Nearest(const std::uint8_t* in, std::uint32_t width, std::uint32_t height, 
              const AffineMap& to_source, const std::uint8_t* fill, std::uint32_t out_width,
              std::uint32_t out_height, std::uint8_t* to) noexcept {
   const std::size_t pixel = kBytes != 0 ? kBytes : bytes;
-  const auto fixed = [](double value) {
-    return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5));
-  };
-  const std::int64_t first_x = fixed(to_source.X(0.5, 0.5)), first_y = fixed(to_source.Y(0.5, 0.5));
-  const std::int64_t xx = fixed(to_source.xx), xy = fixed(to_source.xy);
-  const std::int64_t yx = fixed(to_source.yx), yy = fixed(to_source.yy);
+  const std::int64_t first_x = CoarsePlace(RowX(to_source, 0.5));
+  const std::int64_t first_y = CoarsePlace(RowY(to_source, 0.5));
+  const std::int64_t xx = CoarsePlace(to_source.xx), xy = CoarsePlace(to_source.xy);
+  const std::int64_t yx = CoarsePlace(to_source.yx), yy = CoarsePlace(to_source.yy);
   for (std::uint32_t line = 0; line < out_height; ++line) {
     std::int64_t x = first_x + line * xy;
     std::int64_t y = first_y + line * yy;
     for (std::uint32_t column = 0; column < out_width; ++column, x += xx, y += yx, to += pixel) {
-      const bool inside = x >= 0 && y >= 0 && x >> 16 < width && y >> 16 < height;
-      const std::uint8_t* const from = inside ? in + (static_cast<std::size_t>(y >> 16) * width +
-                                                      static_cast<std::size_t>(x >> 16)) *
-                                                         pixel
-                                              : fill;
+      const bool inside = LiesInside<kCoarse>(x, y, width, height);
+      const std::uint8_t* const from = inside
+                                           ? in + (static_cast<std::size_t>(y >> kCoarse) * width +
+                                                   static_cast<std::size_t>(x >> kCoarse)) *
+                                                      pixel
+                                           : fill;
       std::memcpy(to, from, pixel);
     }
   }

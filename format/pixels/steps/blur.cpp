@@ -8,11 +8,9 @@ namespace sluice {
 
 namespace {
 
-// The index mirrored into 0 .. size - 1; it lies less than `size` outside.
-std::int64_t Mirrored(std::int64_t index, std::int64_t size) noexcept {
-  if (index < 0) return -index;
-  return index < size ? index : 2 * (size - 1) - index;
-}
+#define SLUICE_INLINE inline
+#include "format/pixels/steps/mirror.inc.h"
+#undef SLUICE_INLINE
 
 }  // namespace
 

@@ -1,6 +1,5 @@
 #include "format/pixels/steps/colour.h"
 
-#include <algorithm>
 #include <array>
 #include <numeric>
 
@@ -9,6 +8,10 @@
 namespace sluice {
 
 namespace {
+
+#define SLUICE_INLINE inline
+#include "format/pixels/steps/value_table.inc.h"
+#undef SLUICE_INLINE
 
 using Table = std::array<std::uint8_t, 256>;
 using Histogram = std::array<std::uint64_t, 256>;
@@ -113,12 +116,12 @@ void EqualizePixels(const Pixels& pixels) noexcept {
       sum += n;
       if (n > 0) last = n;
     }
-    const std::uint64_t step = (sum - last) / 255;
+    const std::uint64_t step = EqualStep(sum, last);
     if (step == 0) return false;
-    std::uint64_t n = step / 2;
+    std::uint64_t below = 0;
     for (unsigned v = 0; v < 256; ++v) {
-      table[v] = static_cast<std::uint8_t>(std::min<std::uint64_t>(n / step, 255));
-      n += histogram[v];
+      table[v] = EqualValue(below, step);
+      below += histogram[v];
     }
     return true;
   });
@@ -133,11 +136,9 @@ void StretchContrast(const Pixels& pixels) noexcept {
     while (high > 0 && histogram[static_cast<std::size_t>(high)] == 0)
       --high;
     if (high <= low) return false;
-    const double scale = 255.0 / (high - low);
-    const double offset = -low * scale;
+    const double scale = StretchScale(low, high);
     for (int v = 0; v < 256; ++v)
-      table[static_cast<std::size_t>(v)] =
-          static_cast<std::uint8_t>(std::clamp(v * scale + offset, 0.0, 255.0));
+      table[static_cast<std::size_t>(v)] = StretchedValue(v, low, scale);
     return true;
   });
 }

@@ -114,12 +114,12 @@ struct LoaderOptions {
   // step needs the numbers, which MixUp and the user's functions do, they are made on the host.)
   // Page-locked memory and the device's are taken when the loader is made, and never again.
   Device device;
-  // On a device, steps that change pixels are done there, too, behind the last one that must be
-  // done on the host; Describe() says which. Their random numbers are drawn on the host, and the
-  // bytes are the same. Done on the host are GaussianBlur, AdjustSharpness, Equalize, AutoContrast,
-  // RandAugment, TrivialAugmentWide and RandomErasing with noise; and all of them, where CutMix,
-  // MixUp or the user's functions follow. False: all of them anyway, for a device without time to
-  // spare.
+  // On a device, steps that change pixels are done there, too; Describe() says which. Their random
+  // numbers are drawn on the host, and the bytes are the same. It has room for 256 operations a
+  // picture (a jitter has 4, a RandAugment 5 for each of its own, a blur up to 44): the steps
+  // before the last that fit are done on the host; and all of them, where CutMix, MixUp or the
+  // user's functions follow. A blur, AdjustSharpness and the augments take room for one or two
+  // batches of pixels more. False: all steps on the host, for a device without time to spare.
   bool device_steps = true;
 
   Shuffle shuffle = Shuffle::kQuasiRandom;

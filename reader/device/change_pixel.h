@@ -1,0 +1,185 @@
+// Operations on single pixels, whichever are taken together: what a thread does to a few of them,
+// with the arithmetic of the host's own steps. C++17: nvcc compiles this (change.h).
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "reader/device/convert.h"
+
+namespace sluice {
+
+namespace on_device {
+#define SLUICE_INLINE SLUICE_ON_DEVICE inline
+#include "format/philox.inc.h"
+#include "format/pixels/kernels/pixel.inc.h"
+#include "format/pixels/steps/mirror.inc.h"
+#include "format/pixels/steps/places.inc.h"
+#include "format/pixels/steps/value_table.inc.h"
+#undef SLUICE_INLINE
+}  // namespace on_device
+
+// What has been found out about a picture, for the operations that need that.
+struct Findings {
+  const std::uint8_t* means = nullptr;  // of each kContrast in turn
+  const std::uint8_t* table = nullptr;  // 3 x 256, of the one kStretch or kEqualize
+};
+
+// What operations do to a pixel of so many channels; those that need colours, of three.
+SLUICE_ON_DEVICE inline void BlendPixel(float base, float factor, std::uint32_t channels,
+                                        std::uint8_t* values) {
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c)
+    if (c < channels) values[c] = on_device::BlendValue(base, values[c], factor);
+}
+SLUICE_ON_DEVICE inline void SaturatePixel(float factor, std::uint8_t* values) {
+  const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
+  BlendPixel(static_cast<float>(grey), factor, 3, values);
+}
+SLUICE_ON_DEVICE inline void TurnPixel(float sixths, std::uint8_t* values) {
+  const int r = values[0], g = values[1], b = values[2];
+  const int high = on_device::Greatest(r, g, b);
+  const int range = high - on_device::Least(r, g, b);
+  const float hue = on_device::TurnedHue(r, g, b, high, range, sixths);
+  const auto top = static_cast<float>(high), under = static_cast<float>(range);
+  values[0] = on_device::ChannelAt(hue, on_device::kRedAt, top, under);
+  values[1] = on_device::ChannelAt(hue, on_device::kGreenAt, top, under);
+  values[2] = on_device::ChannelAt(hue, on_device::kBlueAt, top, under);
+}
+SLUICE_ON_DEVICE inline void GreyPixel(std::uint8_t* values) {
+  const std::uint32_t grey = on_device::GreyValue(values[0], values[1], values[2]);
+  values[0] = values[1] = values[2] = static_cast<std::uint8_t>(grey);
+}
+SLUICE_ON_DEVICE inline void SolarizePixel(std::uint32_t threshold, std::uint32_t channels,
+                                           std::uint8_t* values) {
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    if (c < channels && values[c] >= threshold)
+      values[c] = static_cast<std::uint8_t>(255 - values[c]);
+  }
+}
+SLUICE_ON_DEVICE inline void MaskPixel(std::uint32_t mask, std::uint32_t channels,
+                                       std::uint8_t* values) {
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c)
+    if (c < channels) values[c] = static_cast<std::uint8_t>(values[c] & mask);
+}
+SLUICE_ON_DEVICE inline void LookUpPixel(const std::uint8_t* table, std::uint32_t channels,
+                                         std::uint8_t* values) {
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c)
+    if (c < channels) values[c] = table[c * 256 + values[c]];
+}
+
+// `pixel` of its picture. Random values come in the order of the rectangle's own.
+SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, std::uint32_t width,
+                                        std::uint32_t channels, std::uint8_t* values) {
+  const std::uint32_t y = pixel / width - std::uint32_t{op->top};
+  const std::uint32_t x = pixel % width - std::uint32_t{op->left};
+  if (y >= op->height || x >= op->width) return;  // modulo 2^32: what lies before is beyond
+  const bool noise = op->kind == PixelOpKind::kNoise;
+  const std::uint64_t first =
+      op->number + (std::uint64_t{y} * op->width + x) * channels;  // word of the stream
+  std::uint32_t words[4] = {};
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c) {
+    if (c >= channels) return;
+    const std::uint64_t at = first + c;
+    if (noise && (c == 0 || at % 4 == 0)) {
+      SLUICE_UNROLL
+      for (std::uint32_t i = 0; i < 4; ++i)
+        words[i] = WordOf(op, 2 + i);
+      words[0] += static_cast<std::uint32_t>(at / 4);
+      on_device::TakePhilox(Word64Of(op, 0), words);
+    }
+    values[c] = noise ? static_cast<std::uint8_t>(words[at % 4] >> 24) : op->value[c];
+  }
+}
+
+// Takes one operation on pixels `first` .. `first` + kCount - 1 of a picture, which lie three bytes
+// apart; not those that need a place of their own to write to.
+template <std::uint32_t kCount>
+SLUICE_ON_DEVICE inline void TakeOp(const PixelOp* op, const Findings& found, std::uint32_t first,
+                                    std::uint32_t width, std::uint32_t channels,
+                                    std::uint8_t* run) {
+#define SLUICE_EACH_PIXEL SLUICE_UNROLL for (std::uint32_t p = 0; p < kCount; ++p)
+  switch (op->kind) {
+    case PixelOpKind::kEnd:
+    case PixelOpKind::kWords:
+    case PixelOpKind::kSharpen:
+    case PixelOpKind::kBlur:
+    case PixelOpKind::kWarpNearest:
+    case PixelOpKind::kWarpBilinear: return;
+    case PixelOpKind::kBrightness:
+      SLUICE_EACH_PIXEL BlendPixel(0.0F, op->factor, channels, run + 3 * p);
+      return;
+    case PixelOpKind::kContrast:
+      SLUICE_EACH_PIXEL BlendPixel(*found.means, op->factor, channels, run + 3 * p);
+      return;
+    case PixelOpKind::kSaturation:
+      if (channels != 3) return;
+      SLUICE_EACH_PIXEL SaturatePixel(op->factor, run + 3 * p);
+      return;
+    case PixelOpKind::kHue:
+      if (channels != 3) return;
+      SLUICE_EACH_PIXEL TurnPixel(op->factor * 6, run + 3 * p);
+      return;
+    case PixelOpKind::kGrey:
+      if (channels != 3) return;
+      SLUICE_EACH_PIXEL GreyPixel(run + 3 * p);
+      return;
+    case PixelOpKind::kInvert: SLUICE_EACH_PIXEL SolarizePixel(0, channels, run + 3 * p); return;
+    case PixelOpKind::kSolarize:
+      SLUICE_EACH_PIXEL SolarizePixel(op->number, channels, run + 3 * p);
+      return;
+    case PixelOpKind::kPosterize:
+      SLUICE_EACH_PIXEL MaskPixel(0xFF00U >> op->number, channels, run + 3 * p);
+      return;
+    case PixelOpKind::kErase:
+    case PixelOpKind::kNoise:
+      SLUICE_EACH_PIXEL ErasePixel(op, first + p, width, channels, run + 3 * p);
+      return;
+    case PixelOpKind::kStretch:
+    case PixelOpKind::kEqualize:
+      SLUICE_EACH_PIXEL LookUpPixel(found.table, channels, run + 3 * p);
+      return;
+  }
+#undef SLUICE_EACH_PIXEL
+}
+
+// Takes operations in a row.
+template <std::uint32_t kCount>
+SLUICE_ON_DEVICE inline void TakeOps(const PixelOp* begin, const PixelOp* end, Findings found,
+                                     std::uint64_t first, std::uint32_t width,
+                                     std::uint32_t channels, FourPixels& run) {
+  for (const PixelOp* op = begin; op < end; ++op) {
+    TakeOp<kCount>(op, found, static_cast<std::uint32_t>(first), width, channels, run.at);
+    found.means += op->kind == PixelOpKind::kContrast ? 1 : 0;
+  }
+}
+
+// Pixels of a run, `first` of its picture and those behind it: four, of three channels, or one.
+template <std::uint32_t kCount>
+SLUICE_ON_DEVICE inline FourPixels LoadRun(const std::uint8_t* picture, std::uint32_t channels,
+                                           std::uint64_t first) {
+  if (kCount == 4) return reinterpret_cast<const FourPixels*>(picture)[first / 4];
+  FourPixels run{};
+  SLUICE_UNROLL
+  for (std::uint32_t c = 0; c < 3; ++c)
+    if (c < channels) run.at[c] = picture[first * channels + c];
+  return run;
+}
+template <std::uint32_t kCount>
+SLUICE_ON_DEVICE inline void StoreRun(const FourPixels& run, std::uint32_t channels,
+                                      std::uint64_t first, std::uint8_t* picture) {
+  if constexpr (kCount == 4) {
+    reinterpret_cast<FourPixels*>(picture)[first / 4] = run;
+  } else {
+    SLUICE_UNROLL
+    for (std::uint32_t c = 0; c < 3; ++c)
+      if (c < channels) picture[first * channels + c] = run.at[c];
+  }
+}
+
+}  // namespace sluice
