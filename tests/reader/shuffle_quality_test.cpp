@@ -122,7 +122,7 @@ TEST_CASE("With equal blocks, every sample is equally likely at every position",
   // 12 blocks of 3 samples in 3 lanes.
   const DatasetShape shape({{18, 6, 3, 1800}, {18, 6, 3, 1800}});
   constexpr std::size_t kN = 36;
-  constexpr int kEpochs = kSanitized ? 3'600 : 36'000;
+  constexpr int kEpochs = test::kSanitized ? 3'600 : 36'000;
   for (const std::uint64_t window_blocks : {1, 2, 4}) {
     const OrderOptions options{Shuffle::kQuasiRandom, 5, 3, window_blocks * 3 * 300};
     REQUIRE(WindowBlocks(shape, options) == window_blocks);
