@@ -262,7 +262,9 @@ void LoaderState::WaitForFront(std::unique_lock<std::mutex>& lock) {
     const DeviceSlot::Named stream = *captured_;
     captured_.reset();  // the planner says it again, while that lasts
     lock.unlock();
-    if (driver_->IsCapturing(stream.stream)) {
+    // By the name that other threads have for it, too, which the planner asks.
+    if (driver_->IsCapturing(stream.stream) ||
+        driver_->IsCapturing(driver_->ForOtherThreads(stream.stream))) {
       throw Error(ErrorCode::kState,
                   "the next batch is to have the place of one that was dropped while a stream of "
                   "its is captured into a graph, and which it gives back when that has ended; end "

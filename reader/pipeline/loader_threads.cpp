@@ -102,6 +102,7 @@ void LoaderState::RunPlanner(BatchPlanner& planner) {
       batch.slot->error = Error(ErrorCode::kState, "there is not enough memory to read a batch");
     }
     lock.lock();
+    captured_.reset();
     stats_.read_ahead_bytes = planner.read_ahead_bytes();
     if (batch.generation != generation_ || !reclaimed) continue;  // nobody wants it any more
     asked.pop_front();
@@ -168,7 +169,6 @@ bool LoaderState::Reclaim(Slot& slot) {
   };
   const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
   const std::lock_guard lock(mutex_);
-  captured_.reset();
   stats_.upload_wait_seconds += SecondsBetween(begun, Clock::now());
   stats_.upload_seconds += copied.value_or(0);
   return copied.has_value();

@@ -129,7 +129,8 @@ class Batch {
   // named here had been given by then is done: a stream must live until then. One of another device
   // is Error(kInvalidArgument), one that is being captured into a graph Error(kState). A batch that
   // is dropped during a capture gives its place back when that has ended; a thread that captures,
-  // and asks for more batches than there are other places, gets Error(kState).
+  // and asks for more batches than there are other places, gets Error(kState). (A default stream
+  // counts as captured while any stream is that it waits for, whichever thread captures that.)
   void WaitOn(DeviceStream stream) const;
   // The calling thread waits until the batch is on the device.
   void Synchronize() const;

@@ -4,7 +4,7 @@
 // uses, not one of cuCtxCreate(). Null and cudaStreamLegacy are that GPU's default stream,
 // whichever GPU is the thread's; cudaStreamPerThread is that of the thread that calls WaitOn().
 // (Dropped by another thread, a batch that it waited for makes the default stream wait for it, and
-// so those that wait for that.)
+// so those that wait for that. The thread that called WaitOn() must live until then.)
 #pragma once
 
 #include <sluice/device.h>
