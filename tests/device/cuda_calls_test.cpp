@@ -312,6 +312,35 @@ TEST_CASE("A thread's own stream may be captured while its batches are dropped")
   CHECK(cudaPeekAtLastError() == cudaSuccess);
 }
 
+TEST_CASE("A thread's own stream is not waited for while another stream is captured") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsOn(0));
+  EpochIterator it = loader.Epoch(0).begin();
+  it->WaitOn(OnStream(cudaStreamPerThread));
+  cudaStream_t stream = nullptr;  // one that the default stream waits for
+  REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamDefault) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal) ==
+          cudaSuccess);
+  ++it;  // the first batch is dropped, and its place given back later
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
+  cudaGraph_t graph = nullptr;
+  CHECK(cudaStreamEndCapture(cudaStreamPerThread, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  const auto ask = [&] {
+    while (true)
+      ++it;
+  };
+  CHECK_THAT(ErrorText(ask, ErrorCode::kState),
+             Catch::Matchers::ContainsSubstring("end the capture"));
+  CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  CHECK(cudaGraphDestroy(graph) == cudaSuccess);
+  for (int i = 0; i < 4; ++i)
+    ++it;
+  CHECK(cudaStreamDestroy(stream) == cudaSuccess);
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+}
+
 TEST_CASE("A stream of another GPU, or of a context of its own, is refused when it is named") {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
