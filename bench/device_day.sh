@@ -17,7 +17,7 @@
 # measured). Ends with 1 where a part failed or was left out for time.
 #
 # No card has run it yet: without one it was tried up to where each program looks for it, and train_cifar
-# compiled against torch 2.11 and trained on the processor.
+# compiled against torch 2.8 and trained on the processor.
 set -eu
 usage() { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
 
