@@ -1,11 +1,10 @@
 // Reading past the page cache: LoaderOptions::direct.
+#include <algorithm>
 #include <cstdlib>
 #include <numeric>
 
-#include <fcntl.h>
 #include <unistd.h>
 
-#include "reader/direct/direct_read_ahead.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
@@ -35,16 +34,6 @@ std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions optio
   }
   REQUIRE(direct.Faults().empty());
   return all;
-}
-
-// 16 pictures of a WriteLargerDataset.
-std::uint64_t BlockBytes(const Dataset& dataset) {
-  return dataset.state()->Shard(0).block_entry(0).bytes;
-}
-
-enum class By { kKernel, kThreads };
-std::unique_ptr<BlockIo> MakeIo(By by) {
-  return by == By::kKernel ? MakeUringIo() : MakeThreadIo(3);
 }
 
 }  // namespace
@@ -184,87 +173,6 @@ TEST_CASE("Reading past the page cache leaves nothing in it but headers and dire
   CHECK(CachedBytes(dataset) <= 16 * 4096);
 }
 
-TEST_CASE("A file system that refuses is read through the page cache, which is let go of again") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
-  const bool drops = DropFromCache(dataset);
-  DatasetState& state = *dataset.state();
-  const auto memory = std::make_shared<BlockMemory>(50'000'000);
-  DirectFiles files(memory, true);
-  const std::atomic<bool> give_up{false};
-  const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
-  for (std::uint64_t block = 0; block < 20; ++block)
-    reading.Open(block, 16);
-  reading.Begin();
-  reading.Await(20);
-  CHECK(files.refused() == 1);
-  for (std::uint64_t block = 0; block < 20; ++block) {
-    const auto held = reading.Use(block);
-    const Bytes mapped = state.Shard(0).bytes().subspan(
-        state.Shard(0).block_entry(static_cast<std::uint32_t>(block)).offset, held->bytes().size());
-    CHECK(std::equal(mapped.begin(), mapped.end(), held->bytes().begin(), held->bytes().end()));
-  }
-  if (drops) CHECK(files.memory().in_use() >= 20 * BlockBytes(dataset));
-}
-
-TEST_CASE("A file system that opens with O_DIRECT and does not read so is asked once for a shard") {
-  class StubbornIo : public BlockIo {
-   public:
-    explicit StubbornIo(int& refusals) : refusals_(refusals) {}
-    void Submit(BlockRead& read) override {
-      if ((fcntl(read.file, F_GETFL) & O_DIRECT) != 0) {
-        read.error = EINVAL;
-        ++refusals_;
-      } else {
-        ReadNow(read);
-      }
-      finished_.push_back(&read);
-    }
-    BlockRead& Wait() override {
-      BlockRead& read = *finished_.back();
-      finished_.pop_back();
-      return read;
-    }
-
-   private:
-    int& refusals_;
-    std::vector<BlockRead*> finished_;
-  };
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
-  DatasetState& state = *dataset.state();
-  const std::atomic<bool> give_up{false};
-  for (const bool labels : {false, true}) {  // of blocks, their tables alone
-    LoaderOptions options;
-    if (labels) options.fields = {"label"};
-    const FieldChoice choice = FieldChoice::Of(state, options);
-    for (const std::uint64_t depth : {std::uint64_t{1}, std::uint64_t{50'000'000}}) {
-      DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-      int refusals = 0;
-      DirectReadAhead reading(state, choice, nullptr, files, false, give_up,
-                              std::make_unique<StubbornIo>(refusals));
-      reading.SetDepth(depth);
-      for (std::uint64_t block = 0; block < 20; ++block)
-        reading.Open(block, 16);
-      reading.Begin();
-      reading.Await(20);
-      CHECK(refusals <= (depth == 1 ? 1 : 20));  // of those in flight, each
-      CHECK(files.refused() == 1);
-      for (std::uint32_t block = 0; block < 20; ++block) {
-        const auto held = reading.Use(block);
-        REQUIRE(held->read());
-        const BlockEntry& entry = state.Shard(0).block_entry(block);
-        const Bytes mapped = state.Shard(0).bytes().subspan(entry.offset, entry.bytes);
-        const std::size_t bytes = labels ? HeldBlock::TableBytes(state.Shard(0), block)
-                                         : static_cast<std::size_t>(entry.bytes);
-        CHECK(std::equal(mapped.begin(), mapped.begin() + static_cast<std::ptrdiff_t>(bytes),
-                         held->bytes().begin()));
-      }
-    }
-  }
-}
-
 namespace {
 
 struct FolderInMemory {
@@ -299,128 +207,6 @@ TEST_CASE("Any file system serves: what was refused is counted") {
   // Newer kernels let it be asked for there.
   const std::uint64_t refused = loader.Stats().refused_shards;
   CHECK((refused == 0 || refused == dataset.shards().size()));
-}
-
-TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory is used again") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
-  DatasetState& state = *dataset.state();
-  for (const By by : {By::kKernel, By::kThreads}) {
-    std::unique_ptr<BlockIo> io = MakeIo(by);
-    if (io == nullptr) {
-      WARN("no io_uring here");
-      continue;
-    }
-    const std::uint64_t bytes = BlockBytes(dataset);
-    const std::uint64_t budget = 6 * (bytes + bytes / 8);
-    DirectFiles files(std::make_shared<BlockMemory>(budget));
-    const std::atomic<bool> give_up{false};
-    const FieldChoice choice = FieldChoice::Of(state, {});
-    DirectReadAhead reading(state, choice, nullptr, files, false, give_up, std::move(io));
-    for (std::uint64_t block = 0; block < 40; block += 4) {
-      for (std::uint64_t b = block; b < block + 4; ++b)
-        reading.Open(b, 1);
-      reading.Begin();
-      reading.Await(reading.asked());
-      for (std::uint64_t b = block; b < block + 4; ++b) {
-        const auto held = reading.Use(b);
-        REQUIRE(held->read());
-        const BlockView view = held->View(state.Shard(0), static_cast<std::uint32_t>(b));
-        REQUIRE(view.count() == 16);
-      }
-      CHECK(files.memory().allocated() <= budget);
-    }
-    CHECK(reading.bytes_read() == 40 * bytes);
-    CHECK(reading.asked() == 40);
-  }
-}
-
-TEST_CASE("Where memory does not suffice for the open blocks, the least used is read again") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
-  DatasetState& state = *dataset.state();
-  const std::uint64_t bytes = BlockBytes(dataset);
-  const std::uint64_t budget = 3 * (bytes + bytes / 8);
-  DirectFiles files(std::make_shared<BlockMemory>(budget));
-  const std::atomic<bool> give_up{false};
-  const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
-  for (int round = 0; round < 3; ++round) {
-    for (std::uint64_t block = 0; block < 10; ++block) {
-      if (round == 0) reading.Open(block, 3);
-      const auto held = reading.Use(block);
-      reading.Begin();
-      reading.Await(reading.asked());
-      REQUIRE(held->read());
-      REQUIRE(held->View(state.Shard(0), static_cast<std::uint32_t>(block)).count() == 16);
-      CHECK(files.memory().in_use() <= budget);
-    }
-  }
-  CHECK(reading.asked() == 30);
-}
-
-TEST_CASE(
-    "What there is no memory to ask for is waited for by nobody, and read where it is needed") {
-  class ShortIo : public BlockIo {  // of memory, for every third read
-   public:
-    void Submit(BlockRead& read) override {
-      if (++asked_ % 3 == 0) throw std::bad_alloc();
-      ReadNow(read);
-      finished_.push_back(&read);
-    }
-    BlockRead& Wait() override {
-      BlockRead& read = *finished_.back();
-      finished_.pop_back();
-      return read;
-    }
-
-   private:
-    std::vector<BlockRead*> finished_;
-    int asked_ = 0;
-  };
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
-  DatasetState& state = *dataset.state();
-  const std::atomic<bool> give_up{false};
-  for (const bool labels : {false, true}) {  // of blocks, their tables alone
-    LoaderOptions options;
-    if (labels) options.fields = {"label"};
-    const FieldChoice choice = FieldChoice::Of(state, options);
-    DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-    DirectReadAhead reading(state, choice, nullptr, files, false, give_up,
-                            std::make_unique<ShortIo>());
-    std::vector<std::shared_ptr<const HeldBlock>> blocks;
-    for (std::uint64_t block = 0; block < 10; ++block) {
-      reading.Open(block, 1);
-      blocks.push_back(reading.Use(block));
-    }
-    reading.Begin();
-    reading.Await(reading.asked());
-    CHECK(std::count_if(blocks.begin(), blocks.end(),
-                        [](const auto& block) { return !block->read(); }) == 3);
-    for (std::uint32_t block = 0; block < 10; ++block)
-      if (blocks[block]->read()) CHECK(blocks[block]->View(state.Shard(0), block).count() == 16);
-  }
-}
-
-TEST_CASE("What is not in flight yet is not read when nobody wants it any more") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
-  DatasetState& state = *dataset.state();
-  DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-  std::atomic<bool> give_up{false};
-  const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
-  reading.SetDepth(1);  // one block at a time
-  for (std::uint64_t block = 0; block < 40; ++block)
-    reading.Open(block, 16);
-  reading.Begin();
-  reading.Await(2);
-  give_up.store(true);
-  reading.Await(40);
-  reading.Cancel();
-  CHECK(reading.bytes_read() >= 2 * BlockBytes(dataset));
-  CHECK(reading.bytes_read() <= 3 * BlockBytes(dataset));
 }
 
 TEST_CASE("A loader that reads past the page cache can be dropped at any moment") {
@@ -483,21 +269,6 @@ TEST_CASE("Of a shard that is cut while it is read past the page cache, what is 
   const std::size_t left = PlayOn(loader, 1).samples.size();
   CHECK(left < 3000);
   CHECK(left > 3000 - dataset.shards()[0].samples);
-}
-
-TEST_CASE("Reads that no thread could be had for are carried out by whoever submits them") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
-  DatasetState& state = *dataset.state();
-  DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-  const std::atomic<bool> give_up{false};
-  const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up, MakeThreadIo(0));
-  for (std::uint64_t block = 0; block < 10; ++block)
-    reading.Open(block, 1);
-  reading.Begin();
-  reading.Await(10);
-  CHECK(reading.bytes_read() == 10 * BlockBytes(dataset));
 }
 
 TEST_CASE("Substitutes are the same where they are read past the page cache") {

@@ -7,61 +7,11 @@
 
 #include <sluice/dataset.h>
 
-#include "tests/temporary_folder.h"
-#include "tests/tools/json_answer.h"
-#include "tests/tools/run.h"
-#include "tests/tools/sources.h"
+#include "tests/tools/animals.h"
 
 namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
-
-namespace {
-
-// 30 samples of 40x30 in three classes.
-class Animals {
- public:
-  explicit Animals(const Words& options = {}) {
-    WriteClasses(folder_ / "source", 10, 40, 30);
-    Words words = {"convert", (folder_ / "source").string(), data()};
-    words.insert(words.end(), options.begin(), options.end());
-    REQUIRE(Sluice(words).exit_code == 0);
-  }
-  std::string data() const { return (folder_ / "data").string(); }
-
-  Outcome Epoch(const Words& options) const {
-    Words words = {"epoch", data()};
-    words.insert(words.end(), options.begin(), options.end());
-    return Bench(words);
-  }
-  nlohmann::json EpochJson(Words options) const {
-    options.push_back("--json");
-    const Outcome outcome = Epoch(options);
-    CHECK(outcome.exit_code == 0);
-    return JsonOf(outcome);
-  }
-  // "height x width x channels" of what a transform makes.
-  std::string ImageText(const std::string& transform) const {
-    const nlohmann::json image =
-        EpochJson({"--transform", transform, "--epochs", "1", "--warm-up", "0"})["image"];
-    return image["height"].dump() + "x" + image["width"].dump() + "x" + image["channels"].dump();
-  }
-
- private:
-  TemporaryFolder folder_;
-};
-
-// In all epochs; in which of them a payload that is decoded ahead is counted depends on timing.
-std::uint64_t BytesRead(const nlohmann::json& answer) {
-  std::uint64_t bytes = 0;
-  for (const char* part : {"warm_up_epochs", "epochs"}) {
-    for (const auto& epoch : answer[part])
-      bytes += epoch["bytes_read"].get<std::uint64_t>();
-  }
-  return bytes;
-}
-
-}  // namespace
 
 TEST_CASE("sluice-bench epoch --json prints the figures of each epoch as one object") {
   const Animals animals;
@@ -177,43 +127,6 @@ TEST_CASE("option --prefetch adds batches to the ring") {
   const std::uint64_t two_more = slot_bytes("7") - slot_bytes("5");
   CHECK(two_more >= 2ULL * 256 * 40 * 30 * 3);
   CHECK(slot_bytes("9") - slot_bytes("7") == two_more);
-}
-
-TEST_CASE("option --verify says when payloads are compared with their checksums") {
-  const Animals animals({"--image", "raw"});
-  // A byte in the middle of the shard is one of the pixels of some image.
-  const std::string shard = animals.data() + "/shard-00000.sluice";
-  const auto middle = static_cast<std::streamoff>(std::filesystem::file_size(shard) / 2);
-  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(middle);
-  const char byte = static_cast<char>(file.get() ^ 1);
-  file.seekp(middle);
-  file.put(byte);
-  file.close();
-
-  const Outcome always = animals.Epoch({});
-  CHECK(always.exit_code == 1);
-  CHECK_THAT(always.err, ContainsSubstring("shard-00000.sluice"));
-  CHECK(animals.Epoch({"--verify", "always"}).exit_code == 1);
-  CHECK(animals.Epoch({"--verify", "first_epoch"}).exit_code == 1);
-  CHECK(animals.Epoch({"--verify", "never"}).exit_code == 0);
-}
-
-TEST_CASE("option --cold drops the dataset from the page cache before each epoch") {
-  const Animals animals;
-  const Outcome outcome = animals.Epoch({"--cold", "--epochs", "2", "--json"});
-  CHECK(outcome.exit_code == 0);
-  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
-  CHECK(answer["cold"] == true);
-  CHECK(answer["warm_up_epochs"].empty());
-  bool dropped = true;
-  for (const auto& epoch : answer["epochs"]) {
-    CHECK(epoch["images"] == 30);
-    dropped = dropped && epoch["left_in_cache_bytes"] == 0;
-  }
-  // Where the temporary folder's file system cannot drop pages, or somebody else held one of them
-  // for a moment, it is said.
-  CHECK(dropped == (outcome.err.find("stayed in the page cache") == std::string::npos));
 }
 
 TEST_CASE("option --floor compares with a bare loop of the same work") {
@@ -354,15 +267,6 @@ TEST_CASE("option --find-accelerators plays trials and says how many are fed") {
   CHECK(animals.Epoch({"--find-accelerators"}).exit_code == 2);
 }
 
-TEST_CASE("option --also-cold plays cold epochs behind the measured ones and keeps them apart") {
-  const Animals animals;
-  const Outcome outcome = animals.Epoch({"--also-cold", "2", "--epochs", "3", "--json"});
-  CHECK(outcome.exit_code == 0);
-  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
-  CHECK(answer["epochs"].size() == 3);
-  CHECK(answer["cold_epochs"].size() == 2);
-}
-
 TEST_CASE("options --html and --trace write a page and a trace of the last measured epoch") {
   const Animals animals;
   const TemporaryFolder folder;
@@ -399,53 +303,6 @@ TEST_CASE("an interrupted bench ends with 130") {
   });
   CHECK(outcome.exit_code == 130);
   CHECK_THAT(outcome.err, ContainsSubstring("interrupted"));
-}
-
-TEST_CASE("options --direct, --cache and --stage reach the loader and the result") {
-  const Animals animals;
-  const TemporaryFolder stage;
-  const nlohmann::json usual = animals.EpochJson({"--epochs", "1"});
-  for (const char* key : {"direct", "cache", "cache_bytes", "stage_bytes"})
-    CHECK_FALSE(usual.contains(key));
-  CHECK(usual["choices"]["prefetch"] == 2);
-  CHECK(usual["choices"]["read_ahead_depth_bytes"].get<std::uint64_t>() >= 16 << 20);
-  CHECK(animals.EpochJson({"--read-ahead", "2MiB", "--prefetch", "0"})["read_ahead_depth_bytes"] ==
-        2 << 20);
-  const nlohmann::json direct = animals.EpochJson({"--epochs", "1", "--direct"});
-  CHECK(direct["direct"] == true);
-  CHECK(direct["memory_bound"]["mapped_bytes"] == 0);
-  const nlohmann::json kept =
-      animals.EpochJson({"--epochs", "19", "--prefetch", "2", "--cache", "decoded:3MB"});
-  CHECK(kept["cache"] == "decoded");
-  CHECK(kept["cache_bytes"] == 3'000'000);
-  // Twenty epochs of what the first one kept. A sample may be in the works for several epochs at
-  // once before it is kept, for as many as there are batches in flight.
-  CHECK(BytesRead(kept) < 10 * Dataset::Open(animals.data()).images()[0].payload_bytes);
-  CHECK(animals.EpochJson({"--cache", "decoded"})["cache_bytes"].get<std::uint64_t>() > 0);
-  const std::string folder = (stage / "with:colon").string();
-  const nlohmann::json staged = animals.EpochJson({"--stage", folder + ":50MB"});
-  CHECK(staged["stage_bytes"] == 50'000'000);
-  CHECK(std::filesystem::is_directory(folder));
-  CHECK_THAT(animals.Epoch({"--direct", "--stage", folder}).out, ContainsSubstring("staged"));
-  CHECK(animals.Epoch({"--cache", "locked:3MB"}).exit_code == 2);
-  CHECK(animals.Epoch({"--cache", "decoded:0"}).exit_code == 2);
-  CHECK(animals.Epoch({"--cache", "everything"}).exit_code == 2);
-  CHECK(animals.Epoch({"--stage", ":5MB"}).exit_code == 2);
-}
-
-TEST_CASE("option --stops times loaders that are dropped in the middle of an epoch") {
-  const Animals animals;
-  const nlohmann::json answer =
-      animals.EpochJson({"--epochs", "1", "--batch-size", "4", "--stops", "5"});
-  bool found = false;
-  for (const auto& one : answer["measurements"]) {
-    if (one["name"] != "stop_seconds") continue;
-    found = true;
-    CHECK(one["values"].size() == 5);
-    CHECK(one["better"] == "lower");
-  }
-  CHECK(found);
-  CHECK_THAT(animals.Epoch({"--stops", "3"}).out, ContainsSubstring("dropped in the middle"));
 }
 
 TEST_CASE("what a search for accelerators or a curve would ignore is wrong usage") {
@@ -493,14 +350,6 @@ TEST_CASE("a long transform is broken into lines of at most 100 columns") {
     CHECK(end - begin <= 100);
     begin = end + 1;
   }
-}
-
-TEST_CASE("option --behind reaches the loader and the result") {
-  const Animals animals;
-  CHECK_FALSE(animals.EpochJson({"--epochs", "1"}).contains("behind"));
-  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "unmap"})["behind"] == "unmap");
-  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "drop"})["behind"] == "drop");
-  CHECK(animals.Epoch({"--behind", "burn"}).exit_code == 2);
 }
 
 TEST_CASE("options --view and --sizes reach the loader, the result and the text") {

@@ -1,0 +1,56 @@
+// A small dataset to play by sluice-bench epoch.
+#pragma once
+
+#include <string>
+
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+// 30 samples of 40x30 in three classes.
+class Animals {
+ public:
+  explicit Animals(const Words& options = {}) {
+    WriteClasses(folder_ / "source", 10, 40, 30);
+    Words words = {"convert", (folder_ / "source").string(), data()};
+    words.insert(words.end(), options.begin(), options.end());
+    REQUIRE(Sluice(words).exit_code == 0);
+  }
+  std::string data() const { return (folder_ / "data").string(); }
+
+  Outcome Epoch(const Words& options) const {
+    Words words = {"epoch", data()};
+    words.insert(words.end(), options.begin(), options.end());
+    return Bench(words);
+  }
+  nlohmann::json EpochJson(Words options) const {
+    options.push_back("--json");
+    const Outcome outcome = Epoch(options);
+    CHECK(outcome.exit_code == 0);
+    return JsonOf(outcome);
+  }
+  // "height x width x channels" of what a transform makes.
+  std::string ImageText(const std::string& transform) const {
+    const nlohmann::json image =
+        EpochJson({"--transform", transform, "--epochs", "1", "--warm-up", "0"})["image"];
+    return image["height"].dump() + "x" + image["width"].dump() + "x" + image["channels"].dump();
+  }
+
+ private:
+  TemporaryFolder folder_;
+};
+
+// In all epochs; in which of them a payload that is decoded ahead is counted depends on timing.
+inline std::uint64_t BytesRead(const nlohmann::json& answer) {
+  std::uint64_t bytes = 0;
+  for (const char* part : {"warm_up_epochs", "epochs"}) {
+    for (const auto& epoch : answer[part])
+      bytes += epoch["bytes_read"].get<std::uint64_t>();
+  }
+  return bytes;
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,113 @@
+// sluice-bench epoch: where samples are read from, and what is kept of them.
+#include <fstream>
+
+#include <sluice/dataset.h>
+
+#include "tests/tools/animals.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("option --verify says when payloads are compared with their checksums") {
+  const Animals animals({"--image", "raw"});
+  // A byte in the middle of the shard is one of the pixels of some image.
+  const std::string shard = animals.data() + "/shard-00000.sluice";
+  const auto middle = static_cast<std::streamoff>(std::filesystem::file_size(shard) / 2);
+  std::fstream file(shard, std::ios::in | std::ios::out | std::ios::binary);
+  file.seekg(middle);
+  const char byte = static_cast<char>(file.get() ^ 1);
+  file.seekp(middle);
+  file.put(byte);
+  file.close();
+
+  const Outcome always = animals.Epoch({});
+  CHECK(always.exit_code == 1);
+  CHECK_THAT(always.err, ContainsSubstring("shard-00000.sluice"));
+  CHECK(animals.Epoch({"--verify", "always"}).exit_code == 1);
+  CHECK(animals.Epoch({"--verify", "first_epoch"}).exit_code == 1);
+  CHECK(animals.Epoch({"--verify", "never"}).exit_code == 0);
+}
+
+TEST_CASE("option --cold drops the dataset from the page cache before each epoch") {
+  const Animals animals;
+  const Outcome outcome = animals.Epoch({"--cold", "--epochs", "2", "--json"});
+  CHECK(outcome.exit_code == 0);
+  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
+  CHECK(answer["cold"] == true);
+  CHECK(answer["warm_up_epochs"].empty());
+  bool dropped = true;
+  for (const auto& epoch : answer["epochs"]) {
+    CHECK(epoch["images"] == 30);
+    dropped = dropped && epoch["left_in_cache_bytes"] == 0;
+  }
+  // Where the temporary folder's file system cannot drop pages, or somebody else held one of them
+  // for a moment, it is said.
+  CHECK(dropped == (outcome.err.find("stayed in the page cache") == std::string::npos));
+}
+
+TEST_CASE("option --also-cold plays cold epochs behind the measured ones and keeps them apart") {
+  const Animals animals;
+  const Outcome outcome = animals.Epoch({"--also-cold", "2", "--epochs", "3", "--json"});
+  CHECK(outcome.exit_code == 0);
+  const nlohmann::json answer = nlohmann::json::parse(outcome.out);
+  CHECK(answer["epochs"].size() == 3);
+  CHECK(answer["cold_epochs"].size() == 2);
+}
+
+TEST_CASE("options --direct, --cache and --stage reach the loader and the result") {
+  const Animals animals;
+  const TemporaryFolder stage;
+  const nlohmann::json usual = animals.EpochJson({"--epochs", "1"});
+  for (const char* key : {"direct", "cache", "cache_bytes", "stage_bytes"})
+    CHECK_FALSE(usual.contains(key));
+  CHECK(usual["choices"]["prefetch"] == 2);
+  CHECK(usual["choices"]["read_ahead_depth_bytes"].get<std::uint64_t>() >= 16 << 20);
+  CHECK(animals.EpochJson({"--read-ahead", "2MiB", "--prefetch", "0"})["read_ahead_depth_bytes"] ==
+        2 << 20);
+  const nlohmann::json direct = animals.EpochJson({"--epochs", "1", "--direct"});
+  CHECK(direct["direct"] == true);
+  CHECK(direct["memory_bound"]["mapped_bytes"] == 0);
+  const nlohmann::json kept =
+      animals.EpochJson({"--epochs", "19", "--prefetch", "2", "--cache", "decoded:3MB"});
+  CHECK(kept["cache"] == "decoded");
+  CHECK(kept["cache_bytes"] == 3'000'000);
+  // Twenty epochs of what the first one kept. A sample may be in the works for several epochs at
+  // once before it is kept, for as many as there are batches in flight.
+  CHECK(BytesRead(kept) < 10 * Dataset::Open(animals.data()).images()[0].payload_bytes);
+  CHECK(animals.EpochJson({"--cache", "decoded"})["cache_bytes"].get<std::uint64_t>() > 0);
+  const std::string folder = (stage / "with:colon").string();
+  const nlohmann::json staged = animals.EpochJson({"--stage", folder + ":50MB"});
+  CHECK(staged["stage_bytes"] == 50'000'000);
+  CHECK(std::filesystem::is_directory(folder));
+  CHECK_THAT(animals.Epoch({"--direct", "--stage", folder}).out, ContainsSubstring("staged"));
+  CHECK(animals.Epoch({"--cache", "locked:3MB"}).exit_code == 2);
+  CHECK(animals.Epoch({"--cache", "decoded:0"}).exit_code == 2);
+  CHECK(animals.Epoch({"--cache", "everything"}).exit_code == 2);
+  CHECK(animals.Epoch({"--stage", ":5MB"}).exit_code == 2);
+}
+
+TEST_CASE("option --stops times loaders that are dropped in the middle of an epoch") {
+  const Animals animals;
+  const nlohmann::json answer =
+      animals.EpochJson({"--epochs", "1", "--batch-size", "4", "--stops", "5"});
+  bool found = false;
+  for (const auto& one : answer["measurements"]) {
+    if (one["name"] != "stop_seconds") continue;
+    found = true;
+    CHECK(one["values"].size() == 5);
+    CHECK(one["better"] == "lower");
+  }
+  CHECK(found);
+  CHECK_THAT(animals.Epoch({"--stops", "3"}).out, ContainsSubstring("dropped in the middle"));
+}
+
+TEST_CASE("option --behind reaches the loader and the result") {
+  const Animals animals;
+  CHECK_FALSE(animals.EpochJson({"--epochs", "1"}).contains("behind"));
+  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "unmap"})["behind"] == "unmap");
+  CHECK(animals.EpochJson({"--epochs", "1", "--behind", "drop"})["behind"] == "drop");
+  CHECK(animals.Epoch({"--behind", "burn"}).exit_code == 2);
+}
+
+}  // namespace sluice::test
