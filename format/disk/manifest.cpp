@@ -11,6 +11,7 @@
 #include "format/disk/file.h"
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
+#include "format/disk/row_layout.h"
 #include "format/disk/schema_json.h"
 
 namespace sluice {
@@ -114,6 +115,12 @@ ManifestShard ShardFromJson(const json& in) {
   return shard;
 }
 
+// Whether a file of that size can hold what it is said to: a page for the header and one for each
+// block, and a row for each sample. What is claimed beyond would cost its readers memory and time.
+bool HasRoomForItsCounts(const ManifestShard& shard, std::uint64_t row_bytes) noexcept {
+  return shard.bytes / kPageBytes > shard.blocks && shard.bytes / row_bytes >= shard.samples;
+}
+
 void CheckFormat(const json& in, const std::string& file) {
   if (in.at("format") != kFormatName) {
     throw Error(ErrorCode::kCorrupt, file, "is not the manifest of a Sluice dataset");
@@ -153,8 +160,16 @@ Manifest FromJson(const json& in, const std::string& file) {
     throw Error(ErrorCode::kLimit, file, "names more than 1000000 shards");
   }
   std::uint64_t samples = 0;
+  const std::uint64_t row_bytes =
+      std::max<std::uint64_t>(RowLayout(manifest.schema).row_bytes(), 1);
   for (const json& entry : shards) {
     manifest.shards.push_back(ShardFromJson(entry));
+    if (!HasRoomForItsCounts(manifest.shards.back(), row_bytes)) {
+      throw Error(ErrorCode::kCorrupt, file,
+                  "says of " + manifest.shards.back().file +
+                      " that it has more samples or blocks than its bytes can hold; restore it or "
+                      "convert again");
+    }
     samples += manifest.shards.back().samples;
   }
   const auto image_fields =

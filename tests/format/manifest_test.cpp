@@ -182,6 +182,27 @@ TEST_CASE("counts that do not fit each other are refused") {
         ErrorCode::kCorrupt);  // images: 0 != 1
 }
 
+TEST_CASE("a shard that is said to hold more than its bytes can is refused") {
+  // A header, a block and what closes the shard are three pages; a block more has no room.
+  const auto refusal = ManifestRefusal(TextWith(R"("block_samples":8,"blocks":1,"bytes":12288)",
+                                                R"("block_samples":1,"blocks":2,"bytes":8192)"));
+  REQUIRE(refusal.has_value());
+  CHECK(refusal->code() == ErrorCode::kCorrupt);
+  CHECK_THAT(refusal->sentence(), Catch::Matchers::ContainsSubstring("a.sluice"));
+  CHECK_FALSE(CodeWith(R"("block_samples":8,"blocks":1,"bytes":12288)",
+                       R"("block_samples":1,"blocks":2,"bytes":12288)")
+                  .has_value());
+  // 65,536 rows of an image's entry in three pages.
+  CHECK(ManifestRefusal(
+            Seal(std::string(
+                     R"(","format":"sluice-dataset","version":1,"name":"n","samples":65536,)") +
+                 R"("schema":{"fields":[{"kind":"image","name":"image"}]},"images":[)" + kImages +
+                 R"(],"class_counts":[],"made":{},"shards":[{"block_samples":65536,"blocks":1,)" +
+                 R"("bytes":12288,"digest":"00000000000000000000000000000001","file":"a.sluice",)" +
+                 R"("id":"00000000000000000000000000000002","samples":65536}]})"))
+            .has_value());
+}
+
 TEST_CASE("what values have in common is read where it is said, and one for each such field") {
   const std::string from = R"({"kind":"image","name":"image"}]},)";
   const auto with = [&](const std::string& values) {

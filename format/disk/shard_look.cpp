@@ -1,0 +1,88 @@
+#include "format/disk/shard_look.h"
+
+#include <cerrno>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/version.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/file.h"
+#include "format/disk/shard.h"
+
+namespace sluice {
+
+namespace {
+
+Error Unlike(const std::string& name, const std::string& what) {
+  return Error(ErrorCode::kCorrupt, name, what + ": restore it or convert again");
+}
+
+// False where the file ends before.
+bool ReadStart(const FileHandle& file, const std::string& name, ShardHeader& header) {
+  ssize_t got = 0;
+  do {
+    got = pread(file.get(), &header, sizeof(header), 0);
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) {
+    throw Error(ErrorCode::kIo, name, "header", "cannot be read: " + SystemErrorText(errno));
+  }
+  return static_cast<std::size_t>(got) == sizeof(header);
+}
+
+void Compare(const std::filesystem::path& path, const ManifestShard& shard) {
+  const std::string name = path.string();
+  const FileHandle file = OpenForReading(path);
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) {
+    throw Error(ErrorCode::kIo, name, "cannot be looked at: " + SystemErrorText(errno));
+  }
+  if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, name, "is not a regular file");
+  if (static_cast<std::uint64_t>(info.st_size) != shard.bytes) {
+    throw Unlike(name, "has " + std::to_string(info.st_size) + " bytes, but the manifest says " +
+                           std::to_string(shard.bytes) + "; it was cut short or replaced");
+  }
+  ShardHeader header;
+  if (!ReadStart(file, name, header) ||
+      std::memcmp(header.magic, ShardHeader{}.magic, sizeof(header.magic)) != 0) {
+    throw Unlike(name, "is no Sluice shard");
+  }
+  if (header.version != kFormatVersion) return;  // whoever opens it says what to do
+  const Bytes hashed = {reinterpret_cast<const std::byte*>(&header),
+                        offsetof(ShardHeader, header_checksum)};
+  if (header.header_checksum != Hash64(hashed)) {
+    throw Unlike(name, "its header's checksum does not match");
+  }
+  if (header.shard_id != shard.id || header.block_samples != shard.block_samples) {
+    throw Unlike(name, "is not the shard that the manifest names");
+  }
+}
+
+}  // namespace
+
+std::optional<Error> LookAtShard(const std::filesystem::path& folder, const ManifestShard& shard) {
+  try {
+    Compare(folder / shard.file, shard);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return error;
+  }
+}
+
+ShardsLook LookAtShards(const std::filesystem::path& folder, const Manifest& manifest,
+                        const std::stop_token& stop) {
+  ShardsLook look;
+  look.faulty.resize(manifest.shards.size());
+  for (std::size_t s = 0; s < manifest.shards.size() && !stop.stop_requested(); ++s) {
+    std::optional<Error> error = LookAtShard(folder, manifest.shards[s]);
+    if (!error) continue;
+    look.faulty[s] = true;
+    ++look.shards;
+    look.samples += manifest.shards[s].samples;
+    if (look.errors.size() < ShardsLook::kMostKept) look.errors.push_back(std::move(*error));
+  }
+  return look;
+}
+
+}  // namespace sluice
