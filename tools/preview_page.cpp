@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include <nlohmann/json.hpp>
-
 #include "tools/cli/html.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
@@ -35,13 +33,8 @@ constexpr const char* kStyle =
     "td i{display:block;height:.8em;background:#4a78b0;min-width:1px}"
     ".plots{display:flex;flex-wrap:wrap;gap:3em}";
 
-// Text for a page: what is no UTF-8 replaced, control characters written out, HTML's own escaped.
 std::string Escaped(const std::string& text) {
-  using Value = nlohmann::json;
-  const std::string valid =
-      Value::parse(Value(text).dump(-1, ' ', false, Value::error_handler_t::replace))
-          .get<std::string>();
-  return cli::HtmlEscaped(cli::Printable(valid));
+  return cli::HtmlEscaped(cli::Printable(text));
 }
 
 struct BarRow {

@@ -3,6 +3,7 @@
 
 #include "tests/catch.h"
 #include "tools/cli/output.h"
+#include "tools/cli/printable.h"
 
 namespace sluice::cli {
 
@@ -72,8 +73,30 @@ TEST_CASE("bytes, durations and rates are printed with three figures or so") {
 }
 
 TEST_CASE("control characters are made visible") {
-  CHECK(Printable("cats/\x1b[31m\n\t\x7f.jpg") == "cats/\\x1b[31m\\n\\t\\x7f.jpg");
-  CHECK(Printable("k\xc3\xa4se.jpg") == "k\xc3\xa4se.jpg");
+  CHECK(Printable("cats/\x1b[31m\n\t\x7f.jpg") == "cats/\\x1b[31m\\n\\t\\u007f.jpg");
+  CHECK(Printable("\xc2\x9b"
+                  "31m") == "\\u009b31m");  // CSI in one character
+  CHECK(PrintableLines("a\tb\n\x1b") == "a\tb\n\\x1b");
+}
+
+TEST_CASE("what turns, hides or breaks text is made visible, and what is no UTF-8") {
+  CHECK(Printable("a\xe2\x80\xae"
+                  "gpj.exe") == "a\\u202egpj.exe");
+  CHECK(Printable("\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c\xe2\x80\x8f") ==
+        "\\u2066\\u2069\\u061c\\u200f");
+  CHECK(Printable("a\xe2\x80\xa8"
+                  "b\xe2\x80\x8b\xef\xbb\xbf") == "a\\u2028b\\u200b\\ufeff");
+  CHECK(Printable("\xf3\xa0\x81\x81") == "\\udb40\\udc41");  // a tag, as JSON would write it
+  CHECK(Printable("\x9b"
+                  "31m \xc0\x8a \xed\xa0\x80 \xf4\x90\x80\x80 \xe2\x80") ==
+        "\\x9b31m \\xc0\\x8a \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x80");
+}
+
+TEST_CASE("what can be read is left as it is") {
+  const std::string text =
+      "k\xc3\xa4se, \xe5\x86\x99\xe7\x9c\x9f, \xd7\xaa\xd7\x9e\xd7\x95\xd7\xa0\xd7\x94, "
+      "\xf0\x9f\x90\x88 \\ \xc2\xa0\xef\xbf\xbd";
+  CHECK(Printable(text) == text);
 }
 
 TEST_CASE("text is wrapped at spaces, and a word that is too long has a line of its own") {

@@ -1,10 +1,12 @@
 #include "tools/cli/html.h"
 
+#include "tools/cli/printable.h"
+
 namespace sluice::cli {
 
 std::string HtmlEscaped(const std::string& text) {
   std::string escaped;
-  for (const char letter : text) {
+  for (const char letter : PrintableLines(text)) {
     switch (letter) {
       case '&': escaped += "&amp;"; break;
       case '<': escaped += "&lt;"; break;

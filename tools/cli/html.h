@@ -5,7 +5,7 @@
 
 namespace sluice::cli {
 
-// HTML's own characters escaped, for text and for attributes in either kind of quotes.
+// PrintableLines() with HTML's characters escaped, for text and attributes in either kind of quotes.
 std::string HtmlEscaped(const std::string& text);
 
 }  // namespace sluice::cli

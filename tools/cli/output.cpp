@@ -9,12 +9,14 @@
 
 #include <sluice/error.h>
 
-#include "tools/cli/quantity.h"
+#include "tools/cli/printable.h"
 
 namespace sluice::cli {
 
 void PrintOut(std::string_view text) {
-  if (std::fwrite(text.data(), 1, text.size(), stdout) != text.size() || std::fflush(stdout) != 0) {
+  const std::string shown = PrintableLines(text);
+  if (std::fwrite(shown.data(), 1, shown.size(), stdout) != shown.size() ||
+      std::fflush(stdout) != 0) {
     throw Error(ErrorCode::kIo, "standard output",
                 "cannot be written to: " + std::generic_category().message(errno));
   }
@@ -39,24 +41,6 @@ std::string Wrapped(std::string_view text, std::size_t columns) {
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return lines;
-}
-
-std::string Printable(std::string_view text) {
-  std::string printable;
-  printable.reserve(text.size());
-  for (const char letter : text) {
-    const auto byte = static_cast<unsigned char>(letter);
-    if (letter == '\n') {
-      printable += "\\n";
-    } else if (letter == '\t') {
-      printable += "\\t";
-    } else if (byte < 0x20 || byte == 0x7F) {
-      printable += Format("\\x%02x", byte);
-    } else {
-      printable += letter;
-    }
-  }
-  return printable;
 }
 
 }  // namespace sluice::cli

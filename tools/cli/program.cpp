@@ -4,6 +4,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <memory>
+#include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
@@ -47,6 +49,10 @@ class HelpFormatter : public CLI::Formatter {
     return compact;
   }
 };
+
+constexpr std::string_view kOwnFault =
+    "stopped by a fault of its own, which is not yours; please report it with the command line "
+    "and, if you can, what it was given";
 
 void PrepareHelp(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
@@ -136,10 +142,13 @@ int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc
     Complain(program, error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     Complain(program, error.path1().string() + ": " + error.code().message());
+  } catch (const std::system_error& error) {
+    Complain(program, "the system refused what was asked of it: " + error.code().message());
   } catch (const std::bad_alloc&) {
     Complain(program, "out of memory");
-  } catch (const std::exception& error) {
-    Complain(program, error.what());
+  } catch (const std::exception&) {
+    // Its message is for programmers, and names neither file nor sample.
+    Complain(program, std::string(kOwnFault));
   }
   return kFailed;
 }

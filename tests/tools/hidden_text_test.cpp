@@ -1,0 +1,106 @@
+// Names that would act on a terminal, turn or hide text: no command passes them on.
+#include <sluice/dataset_writer.h>
+
+#include "tests/catch.h"
+#include "tests/file_content.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/dataset_commands.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+namespace {
+
+// A colour by CSI in one character, the same by two, the end of a title, a text turned round, marks
+// of direction, blanks of no width, separators of lines, a tag.
+const std::string kHidden =
+    "\xc2\x9b"
+    "31m\x1b[31m\x07\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c\xe2\x80\x8b\xef\xbb\xbf"
+    "\xe2\x80\xa8\xe2\x80\xa9\xf3\xa0\x81\x81\x7f";
+
+// What of the above stands in a text as it is; empty: nothing, and the text is UTF-8.
+std::string WhatActs(const std::string& text) {
+  for (const char* bytes : {"\xc2\x9b", "\x1b", "\x07", "\xe2\x80\xae", "\xe2\x81\xa6",
+                            "\xe2\x80\x8f", "\xd8\x9c", "\xe2\x80\x8b", "\xef\xbb\xbf",
+                            "\xe2\x80\xa8", "\xe2\x80\xa9", "\xf3\xa0\x81\x81", "\x7f", "\r"}) {
+    if (text.find(bytes) != std::string::npos) return nlohmann::json(bytes).dump(-1, ' ', true);
+  }
+  try {
+    (void)nlohmann::json(text).dump();
+  } catch (const nlohmann::json::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// Everything that has a name has one that hides; the keys are no UTF-8 besides.
+void WriteHiding(const std::filesystem::path& folder) {
+  Field label = Field::Label("label" + kHidden, {"cat" + kHidden, "dog" + kHidden});
+  Field image = Field::Image("image" + kHidden);
+  image.attributes = {{"camera" + kHidden, "front" + kHidden}};
+  DatasetWriter writer(folder, Schema{{image, label, Field::Bytes("text", Role::kText)}});
+  for (std::int32_t i = 0; i < 4; ++i) {
+    SampleBuilder sample = writer.NewSample(
+        "\x9b"
+        "31m\xff" +
+        kHidden + std::to_string(i));
+    sample.SetJpeg(image.name, MakeJpeg(MakePicture(20, 20, 3, static_cast<std::uint64_t>(i) + 1)));
+    sample.Set<std::int32_t>(label.name, i % 2);
+    sample.SetText("text", "said" + kHidden);
+    writer.Add(sample);
+  }
+  writer.Finish();
+}
+
+void CheckSaid(const Outcome& outcome) {
+  CHECK(outcome.signal == 0);
+  CHECK(WhatActs(outcome.out) == "");
+  CHECK(WhatActs(outcome.err) == "");
+}
+
+}  // namespace
+
+TEST_CASE("no command passes on text that acts on a terminal, or hides") {
+  const TemporaryFolder folder;
+  const std::filesystem::path data = folder / ("data" + kHidden);
+  WriteHiding(data);
+  const std::filesystem::path damaged = folder / ("damaged" + kHidden);
+  std::filesystem::copy(data, damaged);
+  std::string shard = ContentOf(damaged / "shard-00000.sluice");
+  for (std::size_t at = 4096; at < shard.size(); at += 1024)
+    shard[at] = static_cast<char>(shard[at] ^ 0x55);
+  WriteBytes(damaged / "shard-00000.sluice", shard);
+  const std::filesystem::path source = folder / ("source" + kHidden);
+  WriteJpeg(source / ("cat" + kHidden) / "a.jpg", MakePicture(20, 20));
+  WriteBytes(source / ("cat" + kHidden) / ("b" + kHidden + ".jpg"), TruncatedJpeg());
+  int number = 0;
+  for (const std::filesystem::path& of : {data, damaged, folder / ("none" + kHidden)}) {
+    for (const DatasetCommand& command : DatasetCommands()) {
+      const std::filesystem::path out = folder / ("out" + kHidden + std::to_string(number++));
+      for (const bool json : {false, true}) {
+        Words words = command.With({of, data, source, out.string() + (json ? "json" : "")});
+        if (json) words.push_back("--json");
+        CAPTURE(command.words, json);
+        CheckSaid(Run(command.program, words));
+      }
+      if (std::filesystem::exists(out.string() + ".html")) {
+        CHECK(WhatActs(ContentOf(out.string() + ".html")) == "");
+      }
+    }
+  }
+  CheckSaid(Sluice({"convert", source.string(), (folder / ("new" + kHidden)).string()}));
+  CheckSaid(Sluice({"subset", data.string(), (folder / "x").string(), "--class", kHidden}));
+  CheckSaid(Sluice({"inspect", data.string(), "--key", kHidden}));
+  CheckSaid(Sluice({"inspect", data.string(), "--" + kHidden}));
+  CheckSaid(Sluice({kHidden}));
+}
+
+TEST_CASE("JSON has such text as escapes, and a parser reads the names as they are") {
+  const TemporaryFolder folder;
+  WriteHiding(folder / "data");
+  const auto json = JsonOf(Sluice({"inspect", (folder / "data").string(), "--json"}));
+  CHECK(json["fields"][0]["name"] == "image" + kHidden);
+  CHECK(json["classes"][1]["name"] == "dog" + kHidden);
+}
+
+}  // namespace sluice::test
