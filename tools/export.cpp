@@ -1,12 +1,16 @@
 #include "tools/export.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <fstream>
 #include <memory>
 #include <optional>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
@@ -18,6 +22,7 @@
 #include "tools/cli/quantity.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
+#include "tools/export_names.h"
 #include "tools/inspect_sample.h"
 
 namespace sluice {
@@ -29,6 +34,7 @@ constexpr const char* kExportDescription =
     "that\n"
     "are stored, packed images as the JPEGs they stand for, raw pixels as PNG. Masks and further\n"
     "images go to folders of their fields' names, and so do bytes that are neither text nor JSON.\n"
+    "No two files have one name: where keys would give one, a number is added (x-1.jpg).\n"
     "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other "
     "field,\n"
     "classes by name; FOLDER/classes.txt has the classes in the order of their numbers.\n"
@@ -43,20 +49,83 @@ constexpr const char* kExportExamples =
 struct ExportArguments {
   std::string dataset;
   std::string folder;
+  bool no_formulas = false;
   EditOutput output;
 };
 
+std::optional<std::size_t> FirstImage(const Schema& schema) {
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (schema.fields[f].kind == FieldKind::kImage) return f;
+  }
+  return std::nullopt;
+}
+
+std::string EndingOf(Codec codec) {
+  return codec == Codec::kJpeg || codec == Codec::kPacked ? ".jpg" : ".png";
+}
+
+// Names for what can be read; the rest is left out when its turn comes.
+ExportNames NamesOf(const Dataset& dataset, const std::stop_token& stop) {
+  ExportSamples samples;
+  samples.count = dataset.size();
+  samples.key = [&](std::uint64_t i) -> std::optional<std::string> {
+    if (stop.stop_requested()) throw Error(ErrorCode::kState, "nothing was written yet");
+    try {
+      return dataset[i].key();
+    } catch (const Error&) {
+      return std::nullopt;
+    }
+  };
+  samples.ending = [&](std::uint64_t i) -> std::string {
+    if (dataset.images().empty()) return ".bin";
+    try {
+      const Sample sample = dataset[i];
+      return sample.Has(dataset.images()[0].field) ? EndingOf(sample.Shape().codec) : "";
+    } catch (const Error&) {
+      return "";
+    }
+  };
+  return ExportNames(samples);
+}
+
+// Never over another: where a file system takes two names for one, this says so.
+void WriteNew(const std::filesystem::path& path, const char* bytes, std::size_t size) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  const auto fail = [&](int code) {
+    throw Error(ErrorCode::kIo, path.string(),
+                code == EEXIST ? "is there already, by a name that this file system takes for the "
+                                 "same; export to a file system that keeps them apart"
+                               : "cannot be written: " + std::generic_category().message(code));
+  };
+  if (error) fail(error.value());
+  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file < 0) fail(errno);
+  while (size > 0) {
+    const ssize_t written = write(file, bytes, size);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) {
+      const int code = errno;
+      close(file);
+      fail(code);
+    }
+    bytes += written;
+    size -= static_cast<std::size_t>(written);
+  }
+  if (close(file) != 0) fail(errno);
+}
+
 class Export {
  public:
-  Export(const Dataset& dataset, const std::filesystem::path& folder)
-      : dataset_(dataset), folder_(folder), names_(dataset.schema().fields.size()) {
-    std::error_code error;
-    if (std::filesystem::exists(folder) && !std::filesystem::is_empty(folder, error)) {
-      throw Error(ErrorCode::kExists, folder.string(),
-                  "is not empty; name a folder that does not exist yet, or empty this one");
-    }
-    std::filesystem::create_directories(folder);
-    table_.open(folder / "labels.csv", std::ios::binary);
+  Export(const Dataset& dataset, const ExportArguments& arguments, const std::stop_token& stop)
+      : dataset_(dataset),
+        folder_(arguments.folder),
+        no_formulas_(arguments.no_formulas),
+        first_image_(FirstImage(dataset.schema())),
+        folders_(ExportFolders(dataset.schema(), first_image_)),
+        names_(NamesOf(dataset, stop)) {
+    std::filesystem::create_directories(folder_);
+    table_.open(folder_ / "labels.csv", std::ios::binary);
     WriteHeadings();
     WriteClasses();
   }
@@ -69,11 +138,16 @@ class Export {
     const auto& fields = dataset_.schema().fields;
     for (std::size_t f = 0; f < fields.size(); ++f) {
       const std::string cell = Cell(sample, key, f);
-      (f == first_image_ ? row : cells) += (f == first_image_ ? "" : ",") + CsvCell(cell);
+      (f == first_image_ ? row : cells) += (f == first_image_ ? "" : ",") + TableCell(cell);
     }
-    table_ << row << ',' << CsvCell(key) << cells << '\n';
+    table_ << row << ',' << TableCell(key) << cells << '\n';
     CheckTable();
     ++samples_;
+  }
+
+  [[noreturn]] void ThrowStopped(std::uint64_t samples) const {
+    throw Error(ErrorCode::kState, folder_.string(),
+                "holds " + std::to_string(samples) + " of the samples");
   }
 
   void Finish() {
@@ -85,18 +159,16 @@ class Export {
   std::uint64_t bytes() const { return bytes_; }
 
  private:
+  std::string TableCell(const std::string& text) const {
+    return CsvCell(no_formulas_ ? NoFormula(text) : text);
+  }
+
   // The path is that of the first image.
   void WriteHeadings() {
-    const auto& fields = dataset_.schema().fields;
+    const std::vector<std::string> headings = ExportHeadings(dataset_.schema());
     std::string row = "path,key";
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      if (fields[f].kind == FieldKind::kImage && !first_image_) {
-        first_image_ = f;
-        continue;
-      }
-      // A field of one of the two names would make a heading stand there twice.
-      const bool taken = fields[f].name == "path" || fields[f].name == "key";
-      row += "," + CsvCell(fields[f].name + (taken ? "-field" : ""));
+    for (std::size_t f = 0; f < headings.size(); ++f) {
+      if (f != first_image_) row += "," + TableCell(headings[f]);
     }
     table_ << row << '\n';
     CheckTable();
@@ -113,12 +185,7 @@ class Export {
       std::string text;
       for (const std::string& name : field.classes)
         text += name + (lines ? '\n' : '\0');
-      const std::filesystem::path path = folder_ / "classes.txt";
-      std::ofstream file(path, std::ios::binary);
-      file << text;
-      file.close();
-      if (!file) throw Error(ErrorCode::kIo, path.string(), "cannot be written");
-      return;
+      return WriteNew(folder_ / "classes.txt", text.data(), text.size());
     }
   }
 
@@ -135,9 +202,9 @@ class Export {
       if (field.role == Role::kText || field.role == Role::kJson) {
         return std::string(sample.Text(field.name));
       }
-      const std::string name = names_[f].NameFor(key, ".bin");
       const auto bytes = sample.Bytes(field.name);
-      return Write(field.name, name, reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      return Write(f, names_.NameFor(sample.index(), key, ".bin"),
+                   reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     const nlohmann::ordered_json values = ValuesJson(sample, field);
     if (field.classes.empty()) {
@@ -171,68 +238,81 @@ class Export {
 
   std::string WriteImage(const Sample& sample, const std::string& key, std::size_t f) {
     const Field& field = dataset_.schema().fields[f];
-    const std::string folder = f == first_image_ ? "images" : field.name;
     const ImagePayload payload = sample.Payload(field.name);
-    if (payload.codec == Codec::kJpeg || payload.codec == Codec::kPacked) {
+    const std::string ending = EndingOf(payload.codec);
+    const std::string name = names_.NameFor(sample.index(), key, ending);
+    if (ending == ".jpg") {
       const std::vector<std::byte> jpeg = JpegFileOf(payload);
-      return Write(folder, names_[f].NameFor(key, ".jpg"),
-                   reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
+      return Write(f, name, reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
     }
     const std::vector<char> file = EncodePng(sample.Decode(field.name));
-    return Write(folder, names_[f].NameFor(key, ".png"), file.data(), file.size());
+    return Write(f, name, file.data(), file.size());
   }
 
   // Returns the path for the table.
-  std::string Write(const std::string& field, const std::string& name, const char* bytes,
-                    std::size_t size) {
-    ExportNames safe;  // a field's name may be anything, too
-    const std::filesystem::path relative = std::filesystem::path(safe.NameFor(field, "")) / name;
-    const std::filesystem::path path = folder_ / relative;
-    std::filesystem::create_directories(path.parent_path());
-    std::ofstream file(path, std::ios::binary);
-    file.write(bytes, static_cast<std::streamsize>(size));
-    file.close();
-    if (!file) throw Error(ErrorCode::kIo, path.string(), "cannot be written");
+  std::string Write(std::size_t f, const std::string& name, const char* bytes, std::size_t size) {
+    const std::filesystem::path relative = std::filesystem::path(folders_[f]) / name;
+    WriteNew(folder_ / relative, bytes, size);
     bytes_ += size;
     return relative.native();
   }
 
   const Dataset& dataset_;
   std::filesystem::path folder_;
+  bool no_formulas_;
   std::optional<std::size_t> first_image_;
-  std::vector<ExportNames> names_;  // of each field
+  std::vector<std::string> folders_;  // of each field's files
+  ExportNames names_;
   std::ofstream table_;
   std::uint64_t samples_ = 0;
   std::uint64_t bytes_ = 0;
 };
 
+void RequireEmpty(const std::filesystem::path& folder) {
+  std::error_code error;
+  const bool there = std::filesystem::exists(folder, error);
+  if (there && !std::filesystem::is_empty(folder, error)) {
+    throw Error(ErrorCode::kExists, folder.string(),
+                "is not empty; name a folder that does not exist yet, or empty this one");
+  }
+}
+
+// What is said of the samples that were left out.
+std::vector<std::string> ExportAll(const Dataset& dataset, Export& out, const EditHooks& hooks) {
+  std::vector<std::string> damaged;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+    if (hooks.stop.stop_requested()) out.ThrowStopped(i);
+    try {
+      out.Add(i);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kIo) throw;
+      damaged.push_back("sample " + std::to_string(i) + ": " + error.what());
+    }
+    hooks.on_progress(i + 1, dataset.size());
+  }
+  out.Finish();
+  return damaged;
+}
+
 int RunExport(ExportArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
-  Export out(dataset, arguments.folder);
+  RequireEmpty(arguments.folder);
   std::vector<std::string> damaged;
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
   const bool done =
       RunEdit(arguments.output, "exporting", "exporting " + cli::Printable(arguments.dataset),
               [&](const EditHooks& hooks) {
-                for (std::uint64_t i = 0; i < dataset.size(); ++i) {
-                  if (hooks.stop.stop_requested()) {
-                    throw Error(ErrorCode::kState, arguments.folder,
-                                "holds " + std::to_string(i) + " of the samples");
-                  }
-                  try {
-                    out.Add(i);
-                  } catch (const Error& error) {
-                    if (error.code() == ErrorCode::kIo) throw;
-                    damaged.push_back("sample " + std::to_string(i) + ": " + error.what());
-                  }
-                  hooks.on_progress(i + 1, dataset.size());
-                }
-                out.Finish();
+                Export out(dataset, arguments, hooks.stop);
+                damaged = ExportAll(dataset, out, hooks);
+                samples = out.samples();
+                bytes = out.bytes();
               });
   if (!done) return cli::kInterrupted;
   if (arguments.output.json) {
     cli::PrintJson({{"folder", arguments.folder},
-                    {"samples", out.samples()},
-                    {"bytes", out.bytes()},
+                    {"samples", samples},
+                    {"bytes", bytes},
                     {"damaged", damaged}});
   } else {
     std::string text;
@@ -240,8 +320,7 @@ int RunExport(ExportArguments& arguments) {
       text += "left out: " + cli::Printable(sample) + "\n";
     if (!arguments.output.quiet) {
       text += cli::Printable(arguments.folder) + ": " +
-              cli::CountText(out.samples(), "sample", "samples") + ", " +
-              cli::BytesText(out.bytes()) + "\n";
+              cli::CountText(samples, "sample", "samples") + ", " + cli::BytesText(bytes) + "\n";
     }
     cli::PrintOut(text);
   }
@@ -257,6 +336,11 @@ cli::Command AddExportCommand(CLI::App& program) {
       ->required()
       ->type_name("");
   app->add_option("FOLDER", arguments->folder, "folder to create")->required()->type_name("");
+  app->add_flag(
+      "--no-formulas", arguments->no_formulas,
+      "for spreadsheets, which run a cell as a formula if it\nbegins with = + - @, a tab or "
+      "a line's end: put a '\nbefore such cells of labels.csv, numbers excepted;\n`sluice "
+      "convert` then takes the ' for part of them");
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kExportExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunExport(*arguments); }};

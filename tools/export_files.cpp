@@ -1,9 +1,10 @@
 #include "tools/export_files.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 #include <spng.h>
@@ -19,55 +20,7 @@ void Check(int result) {
   throw Error(ErrorCode::kIo, std::string("a PNG file cannot be made: ") + spng_strerror(result));
 }
 
-// Without what would lead out of the folder, or cannot stand in a path.
-std::string Safe(const std::string& key) {
-  std::filesystem::path safe;
-  for (const std::filesystem::path& part : std::filesystem::path(key).relative_path()) {
-    std::string name = part.native();
-    for (char& letter : name) {
-      if (letter == '\0') letter = '_';
-    }
-    if (name.empty() || name == ".") continue;
-    constexpr std::size_t kMostBytes = 200;  // leaves room for a number and an ending
-    if (name.size() > kMostBytes) name.resize(kMostBytes);
-    safe /= name == ".." ? "__" : name;
-  }
-  constexpr std::size_t kMostPathBytes = 1500;  // the folder's own path comes before it
-  if (safe.native().size() > kMostPathBytes) safe = safe.filename();
-  return safe.empty() ? "sample" : safe.native();
-}
-
 }  // namespace
-
-std::string ExportNames::NameFor(const std::string& key, const std::string& ending) {
-  std::filesystem::path path = Safe(key);
-  std::string stem = (path.parent_path() / path.stem()).native();
-  // ".jpeg" and ".JPG" are as good as ".jpg": such names stay.
-  std::string own = path.extension().native();
-  for (char& letter : own)
-    letter = letter >= 'A' && letter <= 'Z' ? static_cast<char>(letter + 32) : letter;
-  const bool same = own == ending || (ending == ".jpg" && (own == ".jpeg" || own == ".jpe"));
-  std::string name = same ? path.native() : stem + ending;
-  if (LiesInFile(path)) {  // then that cannot be a folder for this one
-    for (std::string* one : {&stem, &name})
-      std::replace(one->begin(), one->end(), '/', '_');
-  }
-  for (int number = 1; folders_.count(name) > 0 || !taken_.insert(name).second; ++number) {
-    name = stem;
-    name.append("-").append(std::to_string(number)).append(ending);
-  }
-  for (path = std::filesystem::path(name).parent_path(); !path.empty(); path = path.parent_path())
-    folders_.insert(path.native());
-  return name;
-}
-
-bool ExportNames::LiesInFile(std::filesystem::path path) const {
-  while (path.has_parent_path()) {
-    path = path.parent_path();
-    if (taken_.count(path.native()) > 0) return true;
-  }
-  return false;
-}
 
 std::vector<char> EncodePng(const Image& image) {
   const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> context(spng_ctx_new(SPNG_CTX_ENCODER),
@@ -101,6 +54,14 @@ std::string CsvCell(const std::string& text) {
     cell += letter;
   }
   return cell + '"';
+}
+
+std::string NoFormula(const std::string& text) {
+  if (text.find_first_of("=+-@\t\r\n") != 0) return text;
+  double number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? text : "'" + text;
 }
 
 std::string NamesCell(const std::vector<std::string>& names) {

@@ -1,5 +1,6 @@
 // sluice export.
 #include <cstdio>
+#include <map>
 #include <set>
 
 #include <sluice/dataset.h>
@@ -116,35 +117,174 @@ TEST_CASE("export writes fields of every kind, and no name leads out of its fold
                                "5.0,6.0]]\",\"one, \"\"two\"\"\nthree\",sound/a/x.bin,-5\n"));
 }
 
-TEST_CASE(
-    "keys of which one would be a file and another one's folder, and very long ones, are all "
-    "written") {
+namespace {
+
+constexpr std::uint8_t kGrey[] = {9, 9, 9};
+
+void SetGrey(SampleBuilder& sample, const std::string& field) {
+  sample.SetPixels(field, 1, 1, 3, PixelType::kUint8, std::as_bytes(std::span(kGrey)));
+}
+
+void SetJpeg(SampleBuilder& sample, const std::string& field, std::uint64_t seed) {
+  sample.SetJpeg(field, MakeJpeg(MakePicture(8, 8, 3, seed)));
+}
+
+// The files below `folder`, as relative paths.
+std::set<std::string> FilesBelow(const std::filesystem::path& folder) {
+  std::set<std::string> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) found.insert(entry.path().lexically_relative(folder).native());
+  }
+  return found;
+}
+
+// The files of raw images of these keys.
+std::set<std::string> FilesOf(const std::vector<std::string>& keys) {
   const TemporaryFolder folder;
-  const auto at = [&](const std::string& name) { return (folder / name).string(); };
-  const std::vector<std::uint8_t> pixels(3, 9);
-  const auto files = [&](const std::string& name, const std::vector<std::string>& keys) {
-    DatasetWriter writer(at(name), Schema{{Field::Image()}});
-    for (const std::string& key : keys) {
-      SampleBuilder sample = writer.NewSample(key);
-      sample.SetPixels("image", 1, 1, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
-      writer.Add(sample);
-    }
-    writer.Finish();
-    CHECK(Sluice({"export", at(name), at(name + "-out")}).exit_code == 0);
-    std::set<std::string> found;
-    const std::filesystem::path images = folder / (name + "-out/images");
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(images)) {
-      if (entry.is_regular_file()) found.insert(entry.path().lexically_relative(images).native());
-    }
-    return found;
-  };
-  CHECK(files("a", {"x.png", "x.png/y/z"}) == std::set<std::string>{"x.png", "x.png_y_z.png"});
+  DatasetWriter writer(folder / "data", Schema{{Field::Image()}});
+  for (const std::string& key : keys) {
+    SampleBuilder sample = writer.NewSample(key);
+    SetGrey(sample, "image");
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const std::string out = (folder / "out").string();
+  CHECK(Sluice({"export", (folder / "data").string(), out}).exit_code == 0);
+  return FilesBelow(folder / "out/images");
+}
+
+}  // namespace
+
+TEST_CASE("where keys ask for one name, each sample has a file of its own") {
+  using Files = std::set<std::string>;
+  CHECK(FilesOf({"a", "./a", "/a", "a.gif"}) == Files{"a.png", "a-1.png", "a-2.png", "a-3.png"});
+  // A number that another's key has already is passed over.
+  CHECK(FilesOf({"a", "./a", "a-1"}) == Files{"a.png", "a-1.png", "a-2.png"});
+  CHECK(FilesOf({"a-1", "./a", "a", "a-1.x"}) == Files{"a-1.png", "a.png", "a-2.png", "a-1-1.png"});
+  // Some file systems do not tell these apart.
+  CHECK(FilesOf({"IMG.PNG", "img.png"}) == Files{"IMG.PNG", "img-1.png"});
+  CHECK(FilesOf({"A/x", "a/X"}) == Files{"A/x.png", "a/X-1.png"});
+}
+
+TEST_CASE("a file that keeps its key's ending keeps its name, wherever it stands") {
+  CHECK(FilesOf({"x.jpeg", "x.png"}) == std::set<std::string>{"x-1.png", "x.png"});
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data", Schema{{Field::Image()}});
+  std::uint64_t seed = 0;
+  for (const char* key : {"x.png", "x.jpeg"}) {
+    SampleBuilder sample = writer.NewSample(key);
+    SetJpeg(sample, "image", ++seed);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  CHECK(Sluice({"export", (folder / "data").string(), (folder / "out").string()}).exit_code == 0);
+  CHECK(ContentOf(folder / "out/labels.csv") ==
+        "path,key\nimages/x-1.jpg,x.png\nimages/x.jpeg,x.jpeg\n");
+  const Dataset dataset = Dataset::Open(folder / "data");
+  CHECK(ContentOf(folder / "out/images/x-1.jpg") == PayloadOf(dataset[0]));
+  CHECK(ContentOf(folder / "out/images/x.jpeg") == PayloadOf(dataset[1]));
+}
+
+TEST_CASE("a file does not stand where another's folder must, and long keys are all written") {
+  using Files = std::set<std::string>;
+  CHECK(FilesOf({"x.png", "x.png/y/z"}) == Files{"x-1.png", "x.png/y/z.png"});
+  CHECK(FilesOf({"x.png/y/z", "x.png", "x.png/y.png"}) ==
+        Files{"x.png/y/z.png", "x-1.png", "x.png/y.png"});
   std::string deep = "end.png";
   for (int i = 0; i < 30; ++i)
     deep = std::string(150, 'd') + "/" + deep;
-  CHECK(files("c", {deep, "end"}) == std::set<std::string>{"end.png", "end-1.png"});
-  CHECK(files("b", {"x.png/y/z", "x.png", "x.png/y.png"}) ==
-        std::set<std::string>{"x.png/y/z.png", "x-1.png", "x.png/y.png"});
+  CHECK(FilesOf({deep, "end"}) == Files{"end.png", "end-1.png"});
+  // Names are cut between characters.
+  std::string umlauts = "x";
+  for (int i = 0; i < 120; ++i)
+    umlauts += "\xc3\xa4";
+  CHECK(FilesOf({umlauts, umlauts + "2"}) ==
+        Files{umlauts.substr(0, 199) + ".png", umlauts.substr(0, 199) + "-1.png"});
+}
+
+TEST_CASE("each field's files have a folder of their own, which is none of the export's files") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> names = {"main",   "view.left",   "view.right", "images",
+                                          "./a",    "a",           "A",          "labels.csv",
+                                          "../out", "CLASSES.txt", "view.left-1"};
+  std::vector<Field> fields;
+  for (const std::string& name : names)
+    fields.push_back(Field::Image(name));
+  DatasetWriter writer(folder / "data", Schema{fields});
+  SampleBuilder sample = writer.NewSample("k.jpg");
+  std::uint64_t seed = 0;
+  for (const std::string& name : names)
+    SetJpeg(sample, name, ++seed);
+  writer.Add(sample);
+  writer.Finish();
+  const Outcome outcome = Sluice({"export", (folder / "data").string(), (folder / "out").string()});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(FilesBelow(folder / "out") ==
+        std::set<std::string>{"labels.csv", "images/k.jpg", "view.left/k.jpg", "view.right/k.jpg",
+                              "images-1/k.jpg", "._a/k.jpg", "a/k.jpg", "A-1/k.jpg",
+                              "labels.csv-1/k.jpg", ".._out/k.jpg", "CLASSES.txt-1/k.jpg",
+                              "view.left-1/k.jpg"});
+  const Dataset dataset = Dataset::Open(folder / "data");
+  for (const auto& [file, field] : std::map<std::string, std::string>{
+           {"view.left", "view.left"}, {"view.right", "view.right"}, {"images-1", "images"}}) {
+    const auto bytes = dataset[0].Payload(field).bytes;
+    CHECK(ContentOf(folder / ("out/" + file + "/k.jpg")) ==
+          std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  }
+}
+
+TEST_CASE("headings of labels.csv are no two alike") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data", Schema{{Field::Array("path", DType::kInt32, {}),
+                                                Field::Array("path-field", DType::kInt32, {}),
+                                                Field::Array("key", DType::kInt32, {})}});
+  SampleBuilder sample = writer.NewSample("k");
+  sample.Set<std::int32_t>("path", 1);
+  sample.Set<std::int32_t>("path-field", 2);
+  sample.Set<std::int32_t>("key", 3);
+  writer.Add(sample);
+  writer.Finish();
+  CHECK(Sluice({"export", (folder / "data").string(), (folder / "out").string()}).exit_code == 0);
+  CHECK(ContentOf(folder / "out/labels.csv") ==
+        "path,key,path-field-1,path-field,key-field\n,k,1,2,3\n");
+}
+
+TEST_CASE("option --no-formulas takes cells the power to be run, and leaves numbers") {
+  const TemporaryFolder folder;
+  Field label = Field::Label("=label", {"@SUM(A1)", "+plus", "fine"});
+  DatasetWriter writer(folder / "data",
+                       Schema{{Field::Image(), label, Field::Bytes("t", Role::kText),
+                               Field::Array("n", DType::kInt64, {})}});
+  const std::vector<std::string> texts = {"=1+1", "\tx", "-1-1", "-2.5"};
+  for (std::int32_t i = 0; i < 4; ++i) {
+    SampleBuilder sample = writer.NewSample("=cmd|' /C calc'!A" + std::to_string(i));
+    SetGrey(sample, "image");
+    sample.Set<std::int32_t>("=label", std::min(i, 2));
+    sample.SetText("t", texts[static_cast<std::size_t>(i)]);
+    sample.Set<std::int64_t>("n", -7);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const std::string data = (folder / "data").string();
+  CHECK(Sluice({"export", data, (folder / "out").string(), "--no-formulas"}).exit_code == 0);
+  const std::string key = "=cmd|' /C calc'!A";
+  CHECK(ContentOf(folder / "out/labels.csv") ==
+        "path,key,'=label,t,n\n"
+        "images/" +
+            key + "0.png,'" + key +
+            "0,'@SUM(A1),'=1+1,-7\n"
+            "images/" +
+            key + "1.png,'" + key +
+            "1,'+plus,'\tx,-7\n"
+            "images/" +
+            key + "2.png,'" + key +
+            "2,fine,'-1-1,-7\n"
+            "images/" +
+            key + "3.png,'" + key + "3,fine,-2.5,-7\n");
+  CHECK(Sluice({"export", data, (folder / "plain").string()}).exit_code == 0);
+  CHECK_THAT(ContentOf(folder / "plain/labels.csv"),
+             ContainsSubstring("," + key + "0,@SUM(A1),=1+1"));
 }
 
 TEST_CASE("nothing that is said goes into a file where a standard stream is closed") {
