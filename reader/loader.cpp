@@ -82,13 +82,13 @@ std::vector<SampleFault> Loader::Faults() const {
 }
 
 EpochIterator::EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation)
-    : loader_(std::move(loader)), generation_(generation) {
+    : loader_(std::move(loader)), generation_(generation), mark_(std::make_shared<char>()) {
   ++*this;
 }
 
 EpochIterator& EpochIterator::operator++() {
   batch_ = Batch();  // given back first, so that it can be filled while this waits
-  batch_ = loader_->Next(generation_);
+  batch_ = loader_->Next(generation_, mark_);
   done_ = batch_.slot_ == nullptr;
   return *this;
 }

@@ -2,6 +2,8 @@
 
 #include <sluice/loader_stats.h>
 
+#include "reader/share_text.h"
+
 namespace sluice {
 
 namespace {
@@ -77,6 +79,11 @@ Bound LoaderStats::bound() const noexcept {
 }
 
 std::string LoaderStats::Verdict() const {
+  const std::string share = ShareText(rank, epoch_samples, epoch_samples_of_all);
+  return share.empty() ? BoundText() : BoundText() + "; " + share;
+}
+
+std::string LoaderStats::BoundText() const {
   const double waited = 100 * Share(consumer_wait_seconds, consumer_seconds);
   const double idle = 100 * Share(decode_wait_seconds, decode_seconds);
   switch (bound()) {

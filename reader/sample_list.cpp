@@ -162,6 +162,20 @@ std::string SampleList::digest() const {
   return state_ == nullptr ? std::string() : state_->digest;
 }
 
+std::string WhyEmpty(const SampleList& list) {
+  const SampleListState& state = *list.state();
+  if (const auto* weighted = std::get_if<WeightedDraw>(&state.draw)) {
+    return "SampleList::Weighted is to draw " + std::to_string(weighted->count) + " samples";
+  }
+  if (const auto* balanced = std::get_if<BalancedDraw>(&state.draw)) {
+    return "SampleList::ClassBalanced is to draw " + std::to_string(balanced->per_class) +
+           " samples of each class";
+  }
+  if (state.dataset.empty()) return "SampleList::Of was given no samples";
+  return "the filter of SampleList::Where keeps none of " + std::to_string(state.needs_exactly) +
+         " samples";
+}
+
 void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset) {
   if (list.all()) return;
   constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 40;

@@ -21,4 +21,7 @@ struct SampleListState {
 // samples.
 void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset);
 
+// Of a list without samples: a sentence's end.
+std::string WhyEmpty(const SampleList& list);
+
 }  // namespace sluice

@@ -45,21 +45,21 @@ std::vector<std::uint32_t> Deal::ShardsOf(std::uint64_t epoch) const {
 EpochSize Deal::SizeOf(std::uint64_t epoch) const {
   const std::uint64_t rows = options_.batch_size;
   EpochSize size;
-  std::uint64_t least = 0;  // rows that the rank with the fewest samples has, and the most
-  std::uint64_t most = 0;
+  std::uint64_t most = 0;  // samples that the rank with the most has
   if (options_.by_shards && shape_.samples() > 0) {
     std::vector<std::uint64_t> samples;
     DealShards(epoch, samples);
+    size.positions = shape_.samples();
     size.domain = samples[options_.rank];
-    least = *std::min_element(samples.begin(), samples.end());
+    size.least = *std::min_element(samples.begin(), samples.end());
     most = *std::max_element(samples.begin(), samples.end());
   } else {
-    size.domain = options_.listed.value_or(shape_.samples());
-    least = size.domain / options_.world_size;
+    size.domain = size.positions = options_.listed.value_or(shape_.samples());
+    size.least = size.domain / options_.world_size;
     most = CeilDiv(size.domain, options_.world_size);
   }
   const bool drop = options_.last_batch == LastBatch::kDrop;
-  size.batches = drop ? least / rows : CeilDiv(most, rows);
+  size.batches = drop ? size.least / rows : CeilDiv(most, rows);
   if (size.batches == 0) return size;
   size.last_rows =
       options_.last_batch == LastBatch::kKeep ? most - (size.batches - 1) * rows : rows;

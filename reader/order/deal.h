@@ -40,6 +40,8 @@ struct EpochSize {
   // What the batches are cut from: the order's positions, or the samples of the rank's own shards.
   std::uint64_t domain = 0;
   std::uint64_t last_rows = 0;  // in the last batch
+  std::uint64_t positions = 0;  // samples that are dealt, to all ranks together
+  std::uint64_t least = 0;      // of them, to the rank that gets the fewest
 };
 
 class Deal {

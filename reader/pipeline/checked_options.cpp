@@ -87,6 +87,35 @@ void CheckBoxes(const BoxRule& rule) {
 
 }  // namespace
 
+void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::uint64_t epoch,
+                const EpochSize& size) {
+  if (size.batches > 0) return;
+  const std::string folder = dataset.folder.string();
+  if (dataset.manifest.samples == 0) {
+    throw Error(ErrorCode::kInvalidArgument, folder, "the dataset has no samples to play");
+  }
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, folder,
+                "epoch " + std::to_string(epoch) + " has no batch: " + what);
+  };
+  if (!options.samples.all() && options.samples.size() == 0) {
+    refuse("LoaderOptions::samples is empty: " + WhyEmpty(options.samples));
+  }
+  // Only LastBatch::kDrop leaves samples out.
+  const std::string keep = ", or keep short batches (LoaderOptions::last_batch = kKeep or kPad)";
+  std::string what = "it has " + std::to_string(size.positions) + " samples, ";
+  if (options.world_size > 1) {
+    what += std::to_string(size.least) + " for the rank of " + std::to_string(options.world_size) +
+            " with the fewest, ";
+  }
+  what += "LoaderOptions::batch_size is " + std::to_string(options.batch_size) +
+          ", and LastBatch::kDrop leaves out what does not fill a batch; ";
+  if (size.least == 0) {
+    refuse(what + "use fewer ranks (LoaderOptions::world_size)" + keep);
+  }
+  refuse(what + "make batch_size at most " + std::to_string(size.least) + keep);
+}
+
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
   if (options.threads > kMaxThreads) Refuse("LoaderOptions::threads is at most 1024");
   if (options.prefetch > kMaxSlots || options.hold > kMaxSlots) {

@@ -16,6 +16,11 @@ namespace sluice {
 // Error(kInvalidArgument).
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options);
 
+// Throws Error(kInvalidArgument) for an epoch of no batches, which nobody wants: says why it has
+// none, and what to change. `options` are checked.
+void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::uint64_t epoch,
+                const EpochSize& size);
+
 // What the loader chooses of these by itself, for options as the user gave them.
 SelfTuning TuningFor(const LoaderOptions& options);
 

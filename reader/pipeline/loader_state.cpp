@@ -7,6 +7,7 @@
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/memory_bound.h"
 #include "reader/pipeline/resume_check.h"
+#include "reader/share_text.h"
 
 namespace sluice {
 
@@ -58,6 +59,7 @@ bool KeepsPictures(const SlotLayout& layout) {
 LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(WithOwnShards(dataset, options)),
       tuning_(TuningFor(options)),
+      rank_variables_(options.world_size == 0 ? Rank::FromEnvironment().variables : ""),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       views_(ViewsOf(options_)),
       choice_(FieldChoice::Of(*dataset_.state(), options_)),
@@ -71,6 +73,9 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
       compared_(dataset_.state()->shards.size()),
       start_(StartOf(*dataset_.state(), options_)) {
   batch_program_.Bind(layout_);
+  const std::uint64_t first_epoch = options_.resume_from ? options_.resume_from->epoch : 0;
+  range_size_ = deal_.SizeOf(first_epoch);
+  CheckEpoch(*dataset_.state(), options_, first_epoch, range_size_);
   if (options_.resume_from) {
     const ResumePoint& point = *options_.resume_from;
     CheckResume(point, start_, GlobalBatch(), deal_.PositionsOf(point.epoch));
@@ -170,15 +175,17 @@ void LoaderState::Stop() {
 }
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
-  const std::uint64_t batches = deal_.SizeOf(epoch).batches;
+  const EpochSize size = deal_.SizeOf(epoch);
+  CheckEpoch(*dataset_.state(), options_, epoch, size);  // shards are dealt anew in each
   const std::lock_guard lock(mutex_);
-  NoteBatches(epoch, batches);
+  NoteBatches(epoch, size.batches);
   std::uint64_t batch = 0;
   if (resume_due_ && epoch == options_.resume_from->epoch) {
     resume_due_ = false;
     batch = options_.resume_from->position / GlobalBatch();
   }
   range_epoch_ = epoch;
+  range_size_ = size;
   // What was left may be less than a batch, and short ones dropped.
   const bool over = batch > 0 && batch >= BatchesOf(epoch);
   const std::uint64_t next_epoch = over ? epoch + 1 : epoch;
@@ -198,6 +205,8 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   done_epoch_ = next_epoch;
   done_batch_ = batch;
   plan_.notify_one();
+  ready_.notify_all();  // who waits for a batch of an earlier range
+  walk_.reset();
   return ++range_;
 }
 
@@ -230,12 +239,44 @@ void LoaderState::Abandon() {
   handing_out_ = 0;
 }
 
-Batch LoaderState::Next(std::uint64_t range) {
+void LoaderState::RequireOneConsumer(const std::shared_ptr<const char>& walk) const {
+  const std::shared_ptr<const char> other = walk_.lock();
+  const bool walks = other != nullptr && other != walk && walker_ != std::this_thread::get_id();
+  if (stepping_ != range_ && !walks) return;
+  throw Error(ErrorCode::kState,
+              "another thread is playing this range (EpochRange), and one thread consumes; give "
+              "each thread a Loader of its own, or let one thread step and hand its batches to the "
+              "others: Batch is a handle that any thread may keep");
+}
+
+Batch LoaderState::Next(std::uint64_t range, const std::shared_ptr<const char>& walk) {
   std::unique_lock lock(mutex_);
-  if (range != range_ || next_epoch_ != range_epoch_ || BatchesOf(range_epoch_) == 0)
-    return Batch();
+  if (range != range_) return Batch();
+  RequireOneConsumer(walk);
+  walk_.reset();
+  if (next_epoch_ != range_epoch_) return Batch();
+  stepping_ = range;
+  walk_ = walk;
+  walker_ = std::this_thread::get_id();
+  const auto step_done = [&] {
+    if (!lock.owns_lock()) lock.lock();
+    if (stepping_ == range) stepping_ = 0;
+  };
+  try {
+    Batch batch = NextOfRange(lock);
+    step_done();
+    return batch;
+  } catch (...) {
+    step_done();
+    throw;
+  }
+}
+
+Batch LoaderState::NextOfRange(std::unique_lock<std::mutex>& lock) {
   if (repeated_ != nullptr && !stopping_) return Repeat();
+  const std::uint64_t range = range_;
   WaitForFront(lock);
+  if (range != range_) return Batch();  // another epoch was asked for meanwhile
   if (stopping_) {
     throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
   }
@@ -251,14 +292,16 @@ Batch LoaderState::Next(std::uint64_t range) {
 void LoaderState::WaitForFront(std::unique_lock<std::mutex>& lock) {
   // Whoever brought a stream is taken for whoever captures it. (Another thread's capture ends
   // without this one.)
+  const std::uint64_t range = range_;
   const auto waits_for_itself = [this] {
     return planned_.empty() && captured_ && captured_->by == std::this_thread::get_id();
   };
   for (;;) {
     Wait(ready_, lock, consumer_waits_, [&] {
-      return stopping_ || FrontIsDone() || held_ == slots_.size() || waits_for_itself();
+      return stopping_ || range != range_ || FrontIsDone() || held_ == slots_.size() ||
+             waits_for_itself();
     });
-    if (stopping_ || !waits_for_itself()) return;
+    if (stopping_ || range != range_ || !waits_for_itself()) return;
     const DeviceSlot::Named stream = *captured_;
     captured_.reset();  // the planner says it again, while that lasts
     lock.unlock();
@@ -361,6 +404,13 @@ LoaderMemory LoaderState::Memory() const {
   return memory;
 }
 
+std::string LoaderState::Describe() const {
+  const std::uint64_t epoch = options_.resume_from ? options_.resume_from->epoch : 0;
+  const EpochSize size = deal_.SizeOf(epoch);
+  const std::string share = ShareText(rank(), size.samples, size.positions);
+  return DescriptionOf(options_, layout_, views_, follow_) + (share.empty() ? "" : share + "\n");
+}
+
 LoaderStats LoaderState::Stats() {
   const std::lock_guard lock(mutex_);
   return StatsNow();
@@ -369,6 +419,9 @@ LoaderStats LoaderState::Stats() {
 LoaderStats LoaderState::StatsNow() {
   LoaderStats stats = stats_;
   stats.faults = faults_.count();
+  stats.rank = rank();
+  stats.epoch_samples = range_size_.samples;
+  stats.epoch_samples_of_all = range_size_.positions;
   stats.prefetch = slots_.size() - 1 - options_.hold;
   stats.threads = tuning_.now().threads;
   stats.read_ahead_depth_bytes = tuning_.now().read_ahead_bytes;

@@ -47,9 +47,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   ~LoaderState();
 
   // Consumer. StartEpoch returns the number of a range; Next gives its next batch, or one without a
-  // slot at its end. Next throws Error.
+  // slot at its end; `walk` is the iterator's mark, if one asks. Next throws Error.
   std::uint64_t StartEpoch(std::uint64_t epoch);
-  Batch Next(std::uint64_t range);
+  Batch Next(std::uint64_t range, const std::shared_ptr<const char>& walk = nullptr);
 
   // Ends the threads after the samples in hand; every later Next throws. Any thread.
   void Stop();
@@ -62,13 +62,13 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::vector<SampleFault> Faults() const { return faults_.List(); }
   ResumePoint State();
   EpochSize SizeOf(std::uint64_t epoch) const { return deal_.SizeOf(epoch); }
-  Rank rank() const noexcept { return {options_.rank, options_.world_size}; }
+  Rank rank() const noexcept { return {options_.rank, options_.world_size, rank_variables_}; }
   unsigned threads() const noexcept { return options_.threads; }
   std::size_t memory_bytes() const noexcept {
     return (1 + options_.prefetch + options_.hold) * layout_.bytes;
   }
   LoaderMemory Memory() const;
-  std::string Describe() const { return DescriptionOf(options_, layout_, views_, follow_); }
+  std::string Describe() const;
 
  private:
   static Dataset WithOwnShards(const Dataset& dataset, const LoaderOptions& options);
@@ -106,9 +106,12 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   bool FrontIsDone() const noexcept {
     return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
   }
-  // Until the front is done, or there is none to wait for: stopped, all held. Throws Error where it
-  // could never be, because the calling thread is capturing a stream.
+  Batch NextOfRange(std::unique_lock<std::mutex>& lock);  // the range is not over
+  // Until the front is done, or there is none to wait for: stopped, all held, or another epoch
+  // asked for. Throws Error where it could never be, because the calling thread is capturing a
+  // stream.
   void WaitForFront(std::unique_lock<std::mutex>& lock);
+  void RequireOneConsumer(const std::shared_ptr<const char>& walk) const;  // mutex held
   Batch Deliver();  // mutex held; the front is done
   // Whether it is the last batch of an epoch in which nothing came. Mutex held.
   bool EndsEmptyEpoch(const Slot& slot);
@@ -129,8 +132,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void NoteBatches(std::uint64_t epoch, std::uint64_t batches);  // mutex held
 
   Dataset dataset_;
-  SelfTuning tuning_;      // guarded by the mutex
-  LoaderOptions options_;  // with the most that `tuning_` may choose
+  SelfTuning tuning_;                // guarded by the mutex
+  std::string_view rank_variables_;  // of Rank
+  LoaderOptions options_;            // with the most that `tuning_` may choose
   std::vector<ViewProgram> views_;
   FieldChoice choice_;
   BatchProgram batch_program_;
@@ -166,6 +170,12 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t done_batch_ = 0;
   std::uint64_t range_ = 0;  // of the last StartEpoch
   std::uint64_t range_epoch_ = 0;
+  EpochSize range_size_;  // of its epoch; at first of the one that a stream begins with
+  // Who consumes: the range that a thread is in Next() for (0: none), and the walk that took the
+  // last step, if it is not over, with its thread.
+  std::uint64_t stepping_ = 0;
+  std::weak_ptr<const char> walk_;
+  std::thread::id walker_;
   // What BatchesOf() knows, of few epochs. To deal whole shards takes time with many of them:
   // whoever comes to an epoch first does it before taking the mutex.
   struct SizedEpoch {

@@ -170,6 +170,10 @@ class DrawnPlaying {
     constexpr std::size_t kGlobal[] = {1, 12, 24, 60};
     global_ = kGlobal[Below(4)];
     order_.batch_size = global_;
+    // An epoch of no batch is refused.
+    if (!order_.samples.all() && order_.samples.size() == 0) order_.samples = SampleList();
+    const std::uint64_t count = order_.samples.all() ? dataset.size() : order_.samples.size();
+    if (count < global_) order_.last_batch = LastBatch::kKeep;
     rows_are_fixed_ = Chance(2);
     if (data_[of_].jpeg) {
       order_.transform = {Resize(20, 12), HorizontalFlip()};
@@ -302,10 +306,6 @@ class DrawnPlaying {
         }
         ++at_epoch;
         at = 0;
-        if (expected.empty()) {
-          state.reset();
-          continue;
-        }
       }
       state = ResumePoint::Parse(loaders[Below(ranks)].State().Text());
       for (const Loader& loader : loaders)

@@ -1,4 +1,5 @@
 #include <chrono>
+#include <future>
 #include <optional>
 #include <thread>
 
@@ -12,7 +13,38 @@
 using namespace sluice;
 using namespace sluice::test;
 
-namespace {}  // namespace
+namespace {
+
+// What `action` does on a thread of its own: the code of the Error that it ends with, if it does.
+std::optional<ErrorCode> OnAnotherThread(const std::function<void()>& action) {
+  std::optional<ErrorCode> code;
+  std::thread([&] {
+    try {
+      action();
+    } catch (const Error& error) {
+      code = error.code();
+    }
+  }).join();
+  return code;
+}
+
+// Has samples of epoch 0 wait until they are released.
+struct Gate {
+  std::promise<void> open;
+  std::shared_future<void> opened = open.get_future().share();
+  void PutInto(LoaderOptions& options) const {
+    options.sample_function = [opened = opened](MutableSample& sample) {
+      if (sample.epoch() == 0) opened.wait();
+    };
+  }
+};
+
+void AwaitConsumer(const Loader& loader) {
+  while (loader.Stats().consumer_wait_seconds == 0)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+}  // namespace
 
 TEST_CASE("A consumer may hold several batches at once, as many as it said") {
   const TemporaryFolder folder;
@@ -149,6 +181,104 @@ TEST_CASE("A range ends when another epoch is begun") {
   ++it;
   REQUIRE(it == std::default_sentinel);
   REQUIRE(second.begin()->epoch() == 3);
+}
+
+TEST_CASE("A second thread in a range gets an error at its first step, and the first one goes on") {
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
+  const EpochRange range = loader.Epoch(0);
+  std::uint64_t next = 0;
+  for (const Batch& batch : range) {
+    REQUIRE(batch.index() == next++);
+    REQUIRE(OnAnotherThread([&] { range.begin(); }) == ErrorCode::kState);
+  }
+  REQUIRE(next == 10);
+}
+
+TEST_CASE("A thread that steps while another waits for a batch gets an error") {
+  const TemporaryFolder folder;
+  Gate gate;
+  LoaderOptions options = OptionsFor(10, 2);
+  gate.PutInto(options);
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 60)), options);
+  const EpochRange range = loader.Epoch(0);
+  std::vector<std::uint64_t> played;
+  std::thread first([&] {
+    for (const Batch& batch : range)
+      played.push_back(batch.index());
+  });
+  AwaitConsumer(loader);
+  const std::string text = ErrorText([&] { range.begin(); }, ErrorCode::kState);
+  gate.open.set_value();
+  first.join();
+  CHECK(text.find("one thread consumes") != std::string::npos);
+  CHECK(played == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5});
+}
+
+TEST_CASE("An iteration goes on in another thread that it is handed to") {
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
+  const EpochRange range = loader.Epoch(0);
+  std::uint64_t next = 0;
+  {
+    EpochIterator it = range.begin();
+    for (; next < 4; ++next) {
+      CHECK(it->index() == next);
+      CHECK_FALSE(OnAnotherThread([&] { ++it; }));
+    }
+    EpochIterator moved = std::move(it);
+    CHECK_FALSE(OnAnotherThread([&] { ++moved; }));
+    CHECK(moved->index() == ++next);
+  }
+  // Whose iterator is gone plays no more.
+  std::vector<std::uint64_t> rest;
+  CHECK_FALSE(OnAnotherThread([&] {
+    for (const Batch& batch : range)
+      rest.push_back(batch.index());
+  }));
+  CHECK(rest == std::vector<std::uint64_t>{6, 7, 8, 9});
+}
+
+TEST_CASE("Two iterators of a range on one thread share its batches") {
+  const TemporaryFolder folder;
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 60)), OptionsFor(10, 2));
+  const EpochRange range = loader.Epoch(0);
+  EpochIterator a = range.begin();
+  EpochIterator b = range.begin();
+  CHECK((a->index() == 0 && b->index() == 1));
+  ++b;
+  CHECK(b->index() == 2);
+  for (std::uint64_t index = 3; index < 6; ++index) {
+    ++a;
+    CHECK(a->index() == index);
+  }
+  ++b;
+  CHECK(b == range.end());
+  ++a;
+  CHECK(a == range.end());
+}
+
+TEST_CASE("Who waits for a batch of a range that another epoch ends comes to its end") {
+  const TemporaryFolder folder;
+  Gate gate;
+  LoaderOptions options = OptionsFor(10, 2);
+  gate.PutInto(options);
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 60)), options);
+  const EpochRange first = loader.Epoch(0);
+  std::size_t played = 0;
+  std::thread waiting([&] {
+    for (EpochIterator it = first.begin(); it != first.end(); ++it)
+      ++played;
+  });
+  AwaitConsumer(loader);
+  const EpochRange second = loader.Epoch(1);
+  waiting.join();
+  gate.open.set_value();
+  CHECK(played == 0);
+  std::uint64_t next = 0;
+  for (const Batch& batch : second)
+    CHECK((batch.epoch() == 1 && batch.index() == next++));
+  CHECK(next == 6);
 }
 
 TEST_CASE("A loader can be dropped in any state, and moved") {

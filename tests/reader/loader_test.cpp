@@ -18,6 +18,8 @@ using namespace sluice::test;
 
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+
 struct Epoch {
   std::vector<std::uint64_t> samples;
   std::vector<std::uint8_t> pixels;
@@ -182,16 +184,17 @@ TEST_CASE("The last batch is kept short, dropped, or filled from the epoch's sta
   CHECK(valid == std::vector<std::size_t>{10, 10, 5});
 }
 
-TEST_CASE("A dataset smaller than a batch has one short batch, or none if short ones are dropped") {
+TEST_CASE(
+    "A dataset smaller than a batch has one short batch, and a loader that drops it is refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3));
   LoaderOptions options = OptionsFor(8, 1);
   Loader keep(dataset, options);
   CHECK(Play(keep, 0).sizes == std::vector<std::size_t>{3});
   options.last_batch = LastBatch::kDrop;
-  Loader drop(dataset, options);
-  CHECK(Play(drop, 0).sizes.empty());
-  CHECK(Play(drop, 1).sizes.empty());
+  CHECK_THAT(MessageOf([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("it has 3 samples") && ContainsSubstring("batch_size is 8") &&
+                 ContainsSubstring("make batch_size at most 3") && ContainsSubstring("kKeep"));
   options.last_batch = LastBatch::kPad;
   Loader pad(dataset, options);
   CHECK(Play(pad, 0).samples.size() == 8);

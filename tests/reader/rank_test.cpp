@@ -1,6 +1,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "tests/reader/playing.h"
@@ -111,6 +112,7 @@ TEST_CASE("Ranks have equally many batches of equal size, whatever the remainder
       LoaderOptions options = OptionsFor(batch_size, 1);
       options.last_batch = last;
       options.lanes = 8;
+      if (last == LastBatch::kDrop && batch_size == 11) continue;  // none has a whole batch
       const auto ranks = PlayRanks(dataset, options, 4, 0);
       std::vector<std::uint64_t> valid;
       std::uint64_t rows = 0;
@@ -143,6 +145,63 @@ TEST_CASE("More ranks than samples get a batch each, of which the surplus only f
   const auto ranks = PlayRanks(dataset, options, 4, 0);
   RequireNoneTwice(SamplesOf(Together(ranks)), 3);
   REQUIRE((ranks[3][0].valid == 0 && ranks[3][0].samples == ranks[0][0].samples));
+}
+
+TEST_CASE("Ranks that would all get no batch are refused with what to change") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 41));
+  LoaderOptions options = OptionsFor(11, 1);
+  options.last_batch = LastBatch::kDrop;
+  options.lanes = 64;
+  options.world_size = 4;
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("it has 41 samples, 10 for the rank of 4 with the fewest") &&
+                 ContainsSubstring("make batch_size at most 10"));
+  options.batch_size = 1;
+  options.world_size = 64;
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("use fewer ranks (LoaderOptions::world_size)"));
+}
+
+TEST_CASE("An epoch whose deal of whole shards leaves a rank no batch is refused when it comes") {
+  const TemporaryFolder folder;
+  // Shards of about 10, 10 and 30 samples. Two ranks get at least 20 each, or 10 where the large
+  // shard is dealt last.
+  DatasetWriter writer(folder / "d", {{Field::Label(), Field::Bytes("blob")}}, {"d", 1'000'000, 1});
+  for (int i = 0; i < 50; ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    sample.Set<std::int32_t>("label", i);
+    const std::vector<std::byte> blob(i < 20 ? 96'000 : 30'000, std::byte(i));
+    sample.SetBytes("blob", blob);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(folder / "d");
+  REQUIRE(dataset.shards().size() == 3);
+  LoaderOptions options = OptionsFor(15, 1);
+  options.last_batch = LastBatch::kDrop;
+  options.shards_per_rank = true;
+  options.world_size = 2;
+  std::optional<Loader> loader;
+  for (; !loader; ++options.seed) {
+    REQUIRE(options.seed < 100);
+    try {
+      loader.emplace(dataset, options);
+    } catch (const Error& error) {
+      CHECK_THAT(error.what(), ContainsSubstring("epoch 0 has no batch"));
+    }
+  }
+  std::size_t played = 0, refused = 0;
+  for (std::uint64_t epoch = 0; epoch < 30; ++epoch) {
+    if (loader->batches_per_epoch(epoch) > 0) {
+      played += PlayBatches(*loader, epoch).empty() ? 0 : 1;
+      continue;
+    }
+    ++refused;
+    CHECK_THAT(ErrorText([&] { loader->Epoch(epoch); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring("epoch " + std::to_string(epoch) + " has no batch"));
+  }
+  CHECK((refused > 0 && played == 30 - refused));
 }
 
 TEST_CASE("A resume may change the number of ranks") {
@@ -321,6 +380,33 @@ TEST_CASE("A loader takes its rank from the environment unless the options say i
   options.rank = 0;
   options.world_size = 1;
   CHECK(Loader(dataset, options).rank() == Rank{0, 1});
+}
+
+TEST_CASE("A loader of several ranks says which it is, who says so, and what it plays") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  const Environment environment({{"RANK", "1"}, {"WORLD_SIZE", "4"}});
+  LoaderOptions options = OptionsFor(10, 1);
+  {
+    Loader found(dataset, options);
+    const auto says = ContainsSubstring(
+        "rank 1 of 4 (from the environment: RANK, WORLD_SIZE) plays 13 of 50 samples an epoch; ");
+    const auto advises = ContainsSubstring("LoaderOptions::world_size = 1");
+    CHECK_THAT(found.Describe(), says && advises);
+    CHECK_THAT(found.Stats().Verdict(), says && advises);
+    PlayBatches(found, 0);
+    CHECK_THAT(found.Stats().Since(LoaderStats()).Verdict(), says && advises);
+  }
+  options.rank = 3;
+  options.world_size = 4;
+  Loader told(dataset, options);
+  CHECK_THAT(told.Describe(),
+             ContainsSubstring("rank 3 of 4 (LoaderOptions::rank and world_size) plays 13 of 50 "
+                               "samples an epoch\n"));
+  options.rank = 0;
+  options.world_size = 1;
+  Loader alone(dataset, options);
+  CHECK_THAT(alone.Describe() + alone.Stats().Verdict(), !ContainsSubstring("rank"));
 }
 
 TEST_CASE("Four processes under mpirun share an epoch") {

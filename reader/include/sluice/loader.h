@@ -9,8 +9,8 @@
 //       Train(batch.image().data, batch.Field<std::int32_t>("label"));
 //
 // Batches are a pure function of (dataset, options but for threads and prefetch, epoch), and come
-// in order. One thread consumes; Batch handles may be passed to and dropped by any thread. A
-// Loader's memory is taken when it is made: see Loader::Memory().
+// in order. One thread at a time consumes (see EpochIterator); Batch handles may be passed to and
+// dropped by any thread. A Loader's memory is taken when it is made: see Loader::Memory().
 #pragma once
 
 #include <cstddef>
@@ -220,6 +220,11 @@ struct LoaderState;  // private
 // batch behind the one that could not be read (there may be none: then it is at its end); or, once
 // some are dropped, the one that there was no slot for. * and -> throw Error(kState) where there is
 // no batch. Where begin() itself has thrown, so it goes on when it is called again.
+//
+// All iterators of a range share its batches: each begin() and ++, of whichever of them, takes the
+// next one, and none comes twice. One thread steps at a time. An iterator may move on to another
+// thread; but begin() and ++ throw Error(kState), and take nothing, while another thread is in one
+// of them, or in the middle of the range with an iterator of its own.
 class EpochIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -239,10 +244,11 @@ class EpochIterator {
 
  private:
   friend class EpochRange;
-  explicit EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation);
+  EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation);
   [[noreturn]] void ThrowNoBatch() const;
   std::shared_ptr<LoaderState> loader_;
   std::uint64_t generation_;
+  std::shared_ptr<const char> mark_;  // what copies of it share: one walk through the range
   Batch batch_;
   bool done_ = false;
 };
@@ -270,7 +276,8 @@ class Loader {
   Loader(Loader&&) noexcept;
   Loader& operator=(Loader&&) noexcept;
 
-  // Starts playing that epoch; a range begun earlier ends. Epochs asked for in a row (n, n + 1,
+  // Starts playing that epoch; a range begun earlier ends, for whoever waits for a batch of it,
+  // too. Epochs asked for in a row (n, n + 1,
   // ...) flow into one another: the next one's first batches are decoded while the last ones are
   // used. After LoaderOptions::resume_from, the first call for its epoch plays what was left of it.
   EpochRange Epoch(std::uint64_t epoch);

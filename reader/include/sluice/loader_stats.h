@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <string>
 
+#include <sluice/rank.h>
+
 namespace sluice {
 
 // What the speed of a training is limited by, as far as the loader can see.
@@ -51,13 +53,22 @@ struct LoaderStats {
   unsigned threads = 0;  // those that rest not included
   std::uint64_t read_ahead_depth_bytes = 0;
   std::uint64_t changes = 0;
+  // Which rank it plays as, and how many samples of an epoch that is (of the one asked for last;
+  // those that fill up included), of how many for all ranks together.
+  Rank rank;
+  std::uint64_t epoch_samples = 0;
+  std::uint64_t epoch_samples_of_all = 0;
 
   // What happened since an earlier snapshot of the same Loader, such as one epoch's.
   LoaderStats Since(const LoaderStats& earlier) const;
 
   Bound bound() const noexcept;
-  // bound() as a sentence, with the figures behind it and what to change.
+  // bound() as a sentence, with the figures behind it and what to change; and, of several ranks,
+  // which one this is and what it plays.
   std::string Verdict() const;
+
+ private:
+  std::string BoundText() const;
 };
 
 }  // namespace sluice
