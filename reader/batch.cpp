@@ -29,7 +29,39 @@ VariableValues<std::byte> ValuesOf(const Slot& slot, std::size_t variable) {
   return {rows.values, std::span(rows.offsets).first(slot.size + 1), field.entry};
 }
 
+// What to do instead, for whoever read values as another type.
+const char* HowToRead(ElementType type) noexcept {
+  switch (type) {
+    case ElementType::kUint8:
+      return "read them as std::uint8_t, or have Normalize at the end of the transform make "
+             "float32 "
+             "of them (Normalize{}: of 0 to 1)";
+    case ElementType::kUint16: return "read them as std::uint16_t";
+    case ElementType::kFloat32: return "read them as float";
+    case ElementType::kFloat16:
+    case ElementType::kBFloat16: break;
+  }
+  return "read their bits as std::uint16_t, or set Normalize::type to kFloat32";
+}
+
 }  // namespace
+
+std::string_view NameOf(ElementType type) noexcept {
+  switch (type) {
+    case ElementType::kUint8: return "uint8";
+    case ElementType::kUint16: return "uint16";
+    case ElementType::kFloat32: return "float32";
+    case ElementType::kFloat16: return "float16";
+    case ElementType::kBFloat16: break;
+  }
+  return "bfloat16";
+}
+
+void RefuseValuesOf(ElementType type, std::string_view field) {
+  const std::string what = std::string(NameOf(type)) + "; " + HowToRead(type);
+  if (!field.empty()) RefuseField(field, "holds values of " + what);
+  throw Error(ErrorCode::kInvalidArgument, "the batch's images hold values of " + what);
+}
 
 std::size_t Batch::size() const noexcept {
   return slot_->size;

@@ -62,24 +62,18 @@ const ImageBatch& MutableRows::shape(std::string_view field) const {
   return slot_.further_images[Find(layout.further_images, field, "image")].image;
 }
 
-std::span<std::uint8_t> MutableRows::image(std::string_view field) {
+void MutableRows::RefuseValues(std::string_view field) const {
+  RefuseValuesOf(shape(field).type, field.empty() ? slot_.layout->image_name : field);
+}
+
+std::span<std::byte> MutableRows::ImageBytes(std::string_view field) {
   const SlotLayout& layout = *slot_.layout;
   const ImageBatch& image = shape(field);
   std::size_t offset = 0;
   for (std::size_t i = 0; i < layout.further_images.size(); ++i)
     if (&slot_.further_images[i].image == &image) offset = layout.further_images[i].offset;
-  auto* const first =
-      reinterpret_cast<std::uint8_t*>(slot_.memory.data() + offset) + first_ * image.sample_bytes();
-  return {first, count_ * image.sample_bytes()};
-}
-
-std::span<float> MutableRows::floats(std::string_view field) {
-  if (shape(field).type != ElementType::kFloat32) {
-    RefuseField(field.empty() ? slot_.layout->image_name : field,
-                "does not come as float32; it does behind Normalize. image() has it as bytes");
-  }
-  const std::span<std::uint8_t> bytes = image(field);
-  return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  const std::size_t each = image.sample_bytes();
+  return {slot_.memory.data() + offset + first_ * each, count_ * each};
 }
 
 std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) {

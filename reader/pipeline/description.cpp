@@ -10,17 +10,6 @@ namespace sluice {
 
 namespace {
 
-const char* TypeText(ElementType type) {
-  switch (type) {
-    case ElementType::kUint8: return "uint8";
-    case ElementType::kUint16: return "uint16";
-    case ElementType::kFloat32: return "float32";
-    case ElementType::kFloat16: return "float16";
-    case ElementType::kBFloat16: break;
-  }
-  return "bfloat16";
-}
-
 std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Extent>& extents) {
   std::string sizes;
   for (const Geometry::Extent& extent : extents) {
@@ -28,8 +17,8 @@ std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Exten
              std::to_string(extent.height);
   }
   return sizes + ", " + std::to_string(image.channels) +
-         (image.channels == 1 ? " channel of " : " channels of ") + TypeText(image.type) +
-         (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
+         (image.channels == 1 ? " channel of " : " channels of ") +
+         std::string(NameOf(image.type)) + (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
 }
 
 bool Reflects(const Transform& step) {

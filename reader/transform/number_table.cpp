@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 
 #include <sluice/error.h>
 
@@ -10,6 +11,42 @@
 namespace sluice {
 
 namespace {
+
+// "{0.485, 0.456, 0.406}": the numbers, divided by that.
+std::string ListText(const std::vector<float>& numbers, double by = 1) {
+  std::string text;
+  for (const float number : numbers) {
+    char one[32];
+    std::snprintf(one, sizeof one, "%.6g", double(number) / by);
+    text += (text.empty() ? "" : ", ") + std::string(one);
+  }
+  return "{" + text + "}";
+}
+
+// Where both were written for pixels of 0 to 255, as other loaders take them.
+[[noreturn]] void RefuseScale(const Normalize& op) {
+  const auto within = [](const std::vector<float>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [](float number) { return number >= 0 && number <= 255; });
+  };
+  std::string what =
+      "transform: Normalize takes numbers for pixels of 0 to 1: means of 0 to 1, and deviations "
+      "above 0 and up to 1; this has mean " +
+      ListText(op.mean) + " and deviation " + ListText(op.deviation);
+  if (within(op.mean) && within(op.deviation)) {
+    what += ". For pixels of 0 to 255, divide by 255: ";
+    const auto above = [](const std::vector<float>& numbers) {
+      return std::any_of(numbers.begin(), numbers.end(), [](float number) { return number > 1; });
+    };
+    // A deviation of 1 beside means of 0 to 255 is one that was left out.
+    if (above(op.mean)) what += "mean " + ListText(op.mean, 255);
+    if (above(op.deviation)) {
+      what +=
+          std::string(above(op.mean) ? " and " : "") + "deviation " + ListText(op.deviation, 255);
+    }
+  }
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
 
 void Check(const Normalize& op) {
   const auto refuse = [](const char* what) {
@@ -22,6 +59,11 @@ void Check(const Normalize& op) {
     if (!std::isfinite(mean)) refuse("finite means");
   for (const float deviation : op.deviation)
     if (!(deviation > 0 && std::isfinite(deviation))) refuse("deviations above 0");
+  const auto all_in = [](const std::vector<float>& numbers) {
+    return std::all_of(numbers.begin(), numbers.end(),
+                       [](float number) { return number >= 0 && number <= 1; });
+  };
+  if (!all_in(op.mean) || !all_in(op.deviation)) RefuseScale(op);
 }
 
 bool Finite(const std::vector<float>& numbers) {

@@ -93,13 +93,13 @@ TEST_CASE("Mixing and functions of the user's own find numbers on the host, as e
   SECTION("a function for samples") {
     options.transform = steps;
     options.sample_function = [](MutableSample& sample) {
-      REQUIRE(sample.image().size() == 12 * 12 * 3 * 2);
-      sample.image()[1] = 0x42;
+      REQUIRE(sample.ImageBytes().size() == 12 * 12 * 3 * 2);
+      sample.ImageBytes()[1] = std::byte{0x42};
     };
   }
   SECTION("a function for batches") {
     options.transform = steps;
-    options.batch_function = [](MutableBatch& batch) { batch.image()[3] = 0x17; };
+    options.batch_function = [](MutableBatch& batch) { batch.ImageBytes()[3] = std::byte{0x17}; };
   }
   CheckSame(dataset, options, trainer);
 }

@@ -348,6 +348,24 @@ TEST_CASE("Batches of changed pixels are the same for any number of threads, lay
     REQUIRE(plain[0].pixels[i] + inverted[0].pixels[i] == 255);
 }
 
+TEST_CASE("Normalize with numbers for pixels of 0 to 255 is refused with those for 0 to 1") {
+  // FFCV's recipe for ImageNet, and torchvision's numbers for the same.
+  CHECK_THAT(Refusal({Normalize{{123.675F, 116.28F, 103.53F}, {58.395F, 57.12F, 57.375F}}}),
+             ContainsSubstring("divide by 255: mean {0.485, 0.456, 0.406} and deviation {0.229, "
+                               "0.224, 0.225}"));
+  CHECK_THAT(Refusal({Normalize{{123.675F, 116.28F, 103.53F}}}),
+             ContainsSubstring("divide by 255: mean {0.485, 0.456, 0.406}") &&
+                 !ContainsSubstring("} and deviation {0.0"));
+  CHECK_THAT(Refusal({Normalize{{0}, {255}}}), ContainsSubstring("divide by 255: deviation {1}"));
+  // Those that are of no scale.
+  for (const Normalize& wrong : {Normalize{{-0.5F}}, Normalize{{300}}, Normalize{{0.5F}, {256}}}) {
+    CHECK_THAT(Refusal({wrong}),
+               ContainsSubstring("means of 0 to 1, and deviations above 0 and up to 1") &&
+                   !ContainsSubstring("divide by"));
+  }
+  CHECK_NOTHROW(PixelProgram({Normalize{{0, 1, 0.5F}, {1, 1.0F / 255, 0.5F}}}));
+}
+
 TEST_CASE("Steps out of range, out of order, or on images that they are not for are refused") {
   RandomErasing scale;
   scale.max_scale = 2;

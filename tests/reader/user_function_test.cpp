@@ -1,6 +1,7 @@
 // The user's own functions, for samples and for batches.
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 #include <stdexcept>
 
@@ -120,6 +121,64 @@ TEST_CASE("What a sample function throws is the sample's fault, with its key") {
              ContainsSubstring("key-1"));
 }
 
+TEST_CASE("Images are read as what they are made of, and as nothing else") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "d", {{Field::Image(), Field::Mask("mask", "image")}});
+  SampleBuilder made = writer.NewSample("a");
+  const std::vector<std::uint16_t> wide = {500, 600, 700, 65535};
+  const std::vector<std::uint8_t> pixels(4, 9);
+  made.SetPixels("image", 2, 2, 1, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+  made.SetPixels("mask", 2, 2, 1, PixelType::kUint16, std::as_bytes(std::span(wide)));
+  writer.Add(made);
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(folder / "d");
+  const auto refused = [](const std::function<void()>& action, const char* type) {
+    CHECK_THAT(ErrorText(action, ErrorCode::kInvalidArgument),
+               ContainsSubstring(std::string("values of ") + type + ";"));
+  };
+  std::vector<std::string> said;
+  for (const auto type : {std::optional<FloatType>(), std::optional(FloatType::kFloat32),
+                          std::optional(FloatType::kBFloat16)}) {
+    LoaderOptions options = OptionsFor(1, 1);
+    if (type) options.transform = {Normalize{{0}, {1}, *type}};
+    options.sample_function = [&said](MutableSample& sample) {
+      if (sample.Values<std::uint16_t>("mask")[1] != 600) throw std::runtime_error("the mask");
+      if (sample.epoch() > 0) return;  // decoded ahead
+      const auto note = [&said](const std::function<void()>& action) {
+        try {
+          action();
+          said.push_back("read");
+        } catch (const Error& error) {
+          said.push_back(error.code() == ErrorCode::kInvalidArgument ? "refused" : "");
+        }
+      };
+      note([&] { sample.image(); });
+      note([&] { sample.Values<std::uint16_t>(); });
+      note([&] { sample.floats(); });
+      note([&] { sample.image("mask"); });
+    };
+    Loader loader(dataset, options);
+    const Batch batch = *loader.Epoch(0).begin();
+    const ImageBatch& image = batch.image();
+    const ImageBatch& mask = batch.image("mask");
+    CHECK(mask.Values<std::uint16_t>()[3] == 65535);
+    refused([&] { mask.Values<std::uint8_t>(); }, "uint16");
+    if (!type) {
+      CHECK(image.Values<std::uint8_t>()[3] == 9);
+      refused([&] { image.floats(); }, "uint8");
+    } else if (*type == FloatType::kFloat32) {
+      CHECK(image.floats()[3] == Approx(9 / 255.0));
+      refused([&] { image.Values<std::uint8_t>(); }, "float32");
+      refused([&] { image.Values<std::uint16_t>(); }, "float32");
+    } else {
+      CHECK(image.Values<std::uint16_t>()[3] == 0x3D11);  // 9 / 255 is 0x3D109091
+      refused([&] { image.floats(); }, "bfloat16");
+    }
+  }
+  const std::string no = "refused", yes = "read";
+  CHECK(said == std::vector{yes, no, no, no, no, no, yes, no, no, yes, no, no});
+}
+
 TEST_CASE("A sample function that asks for what is not there is told so") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
@@ -127,7 +186,8 @@ TEST_CASE("A sample function that asks for what is not there is told so") {
       {[](MutableSample& sample) { sample.Field<float>("label"); }, "holds int32"},
       {[](MutableSample& sample) { sample.Field<float>("lable"); }, "no fixed-shape array"},
       {[](MutableSample& sample) { sample.image("mask"); }, "no image"},
-      {[](MutableSample& sample) { sample.floats(); }, "\"image\" does not come as float32"},
+      {[](MutableSample& sample) { sample.floats(); },
+       "field \"image\" holds values of uint8; read them as std::uint8_t"},
       {[](MutableSample& sample) { sample.Variable<float>("label"); }, "no variable-length"},
       {[](MutableSample& sample) {
          const float values[3] = {};

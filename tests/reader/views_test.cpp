@@ -261,14 +261,14 @@ TEST_CASE("A loader says how each step runs") {
                        jitter,
                        erasing,
                        RandAugment{2, 9, 31, true, {9, 0, 0}, .5},
-                       Normalize{{.5F, .25F, 0}, {1, 1, 2}, FloatType::kBFloat16}};
+                       Normalize{{.5F, .25F, 0}, {1, 1, .5F}, FloatType::kBFloat16}};
   const std::string special = Loader(dataset, options).Describe();
   for (const char* step : {"RandomResizedCrop(24, 16, triangle, scale 0.25 to 1) ",
                            "RandomAffine(-5, 5, 1, shift 0 by 0.1, scale 1 to 1.5) ",
                            "ColorJitter(0.4, 0, 0, 0.1, probability 0.8) ",
                            "RandomErasing(0.5, 0.02, 0.1, ratio 0.5 to 2, value 1/2/3) ",
                            "RandAugment(2, 9, 31, bilinear, fill 9/0/0, probability 0.5) ",
-                           "Normalize(0.5/0.25/0, 1/1/2, bfloat16) "})
+                           "Normalize(0.5/0.25/0, 1/1/0.5, bfloat16) "})
     CHECK_THAT(special, ContainsSubstring(step));
   options.transform = {CenterCrop(8), RandomCrop(8)};
   options.cache = Cache::kDecoded;

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string_view>
+#include <type_traits>
 
 #include <sluice/device.h>
 #include <sluice/image.h>
@@ -50,6 +51,23 @@ constexpr std::size_t SizeOf(ElementType type) noexcept {
   return type == ElementType::kUint8 ? 1 : type == ElementType::kFloat32 ? 4 : 2;
 }
 
+std::string_view NameOf(ElementType type) noexcept;  // "uint8" ... "bfloat16"
+
+// Whether values of that type are read as T: std::uint8_t; std::uint16_t of kUint16, and the bits
+// of kFloat16 and kBFloat16; float.
+template <class T>
+constexpr bool IsReadAs(ElementType type) noexcept {
+  if constexpr (std::is_same_v<T, std::uint16_t>) return SizeOf(type) == 2;
+  if constexpr (std::is_same_v<T, std::uint8_t>) return type == ElementType::kUint8;
+  static_assert(std::is_same_v<T, std::uint8_t> || std::is_same_v<T, std::uint16_t> ||
+                    std::is_same_v<T, float>,
+                "images are made of std::uint8_t, std::uint16_t or float");
+  return type == ElementType::kFloat32;
+}
+// Throws Error(kInvalidArgument): what the images hold, and how others are had. `field`: empty
+// where it is not known.
+[[noreturn]] void RefuseValuesOf(ElementType type, std::string_view field = {});
+
 // The decoded images of a batch, samples one after another; in the memory of the batch's device.
 struct ImageBatch {
   const std::uint8_t* data = nullptr;  // the first element's first byte
@@ -57,8 +75,13 @@ struct ImageBatch {
   Layout layout = Layout::kNHWC;
   ElementType type = ElementType::kUint8;
   std::size_t sample_bytes() const noexcept { return height * width * channels * SizeOf(type); }
-  // kFloat32: all samples' numbers.
-  const float* floats() const noexcept { return reinterpret_cast<const float*>(data); }
+  // All samples' values. Error(kInvalidArgument) where they are not read as T.
+  template <class T>
+  const T* Values() const {
+    if (!IsReadAs<T>(type)) RefuseValuesOf(type);
+    return reinterpret_cast<const T*>(data);
+  }
+  const float* floats() const { return Values<float>(); }  // of kFloat32
 };
 
 // A fixed-shape array field of a batch, samples one after another; in the memory of the batch's

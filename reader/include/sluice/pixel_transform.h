@@ -102,10 +102,11 @@ struct TrivialAugmentWide {
 enum class FloatType : std::uint8_t { kFloat32, kFloat16, kBFloat16 };
 
 // Batches hold (value / 255 - mean) / deviation, as floating-point numbers. One value each, or one
-// for each channel.
+// for each channel: for pixels of 0 to 1, as torchvision has them (0.485). Those for pixels of 0 to
+// 255, as FFCV has them (123.675), are refused with what they are divided by 255.
 struct Normalize {
-  std::vector<float> mean = {0};
-  std::vector<float> deviation = {1};  // > 0
+  std::vector<float> mean = {0};       // 0 to 1
+  std::vector<float> deviation = {1};  // above 0, up to 1
   FloatType type = FloatType::kFloat32;
 };
 

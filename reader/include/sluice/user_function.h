@@ -62,10 +62,17 @@ class MutableRows {
     const std::span<std::byte> bytes = FieldBytes(name, DTypeOf<T>());
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  // The images as bytes, in the batch's layout and type ({}: what Batch::image() is).
-  std::span<std::uint8_t> image(std::string_view field = {});
-  // The same where Normalize has made them float32.
-  std::span<float> floats(std::string_view field = {});
+  // The images' values in the batch's layout ({}: what Batch::image() is), read as ImageBatch says:
+  // std::uint8_t, std::uint16_t (also the bits of numbers of 16 bits) or float.
+  template <class T>
+  std::span<T> Values(std::string_view field = {}) {
+    if (!IsReadAs<T>(shape(field).type)) RefuseValues(field);
+    const std::span<std::byte> bytes = ImageBytes(field);
+    return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+  }
+  std::span<std::uint8_t> image(std::string_view field = {}) { return Values<std::uint8_t>(field); }
+  std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
+  std::span<std::byte> ImageBytes(std::string_view field = {});  // whatever they are
 
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for whatever; it keeps its size and content from call to call.
@@ -86,6 +93,7 @@ class MutableRows {
               std::vector<std::byte>& scratch)
       : slot_(slot), first_(first), count_(count), draws_(draws), scratch_(&scratch) {}
   std::span<std::byte> FieldBytes(std::string_view name, DType type);
+  [[noreturn]] void RefuseValues(std::string_view field) const;
   bool HasInRow(std::string_view field, std::size_t row) const;
 
   Slot& slot_;
