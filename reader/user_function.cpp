@@ -76,6 +76,33 @@ std::span<std::byte> MutableRows::ImageBytes(std::string_view field) {
   return {slot_.memory.data() + offset + first_ * each, count_ * each};
 }
 
+void MutableRows::WriteBorder(std::span<std::uint8_t> map, std::string_view field) const {
+  const SlotLayout& layout = *slot_.layout;
+  const ImageBatch& image = shape(field);
+  const std::string_view name = field.empty() ? layout.image_name : field;
+  const std::vector<VisiblePart>* shown = &slot_.shown;
+  bool moves = layout.image_moves;
+  for (std::size_t i = 0; i < layout.further_images.size(); ++i) {
+    if (&slot_.further_images[i].image != &image) continue;
+    shown = &slot_.further_images[i].shown;
+    moves = layout.further_images[i].moves;
+  }
+  if (moves) {
+    RefuseField(
+        name,
+        "goes through RandAugment or TrivialAugmentWide, which move pixels on their own, so "
+        "that its border is not known; use RandomAffine and steps that change colours");
+  }
+  const std::size_t pixels = image.height * image.width;
+  if (map.size() != count_ * pixels) {
+    RefuseField(name, "needs a map of " + std::to_string(count_ * pixels) +
+                          " bytes for its border, a byte a pixel, and this has " +
+                          std::to_string(map.size()));
+  }
+  for (std::size_t row = 0; row < count_; ++row)
+    (*shown)[first_ + row].WriteBorder(map.data() + row * pixels);
+}
+
 std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) {
   const SlotLayout& layout = *slot_.layout;
   const SlotLayout::ArrayField& array =

@@ -18,11 +18,21 @@ std::uint32_t Nearest(const Span& span, std::uint32_t i, std::uint32_t size) noe
 
 }  // namespace
 
+void SetValues(std::uint8_t* values, std::size_t count, std::uint32_t value_bytes,
+               std::uint16_t value) noexcept {
+  if (value_bytes == 1 || value == 0) {
+    std::memset(values, value, count * value_bytes);
+    return;
+  }
+  for (std::size_t i = 0; i < count; ++i)
+    std::memcpy(values + i * sizeof value, &value, sizeof value);
+}
+
 void NearestSampler::Sample(const MaskView& mask, const Region& region, PixelOrder order,
                             std::uint8_t* target) {
   if (!region.transpose) {
     SampleUpright(mask, region, order, target);
-    FillBorder(region, {target, mask.channels, order}, mask.value_bytes);
+    if (region.reflect) FillBorder(region, {target, mask.channels, order}, mask.value_bytes);
     return;
   }
   Region upright = region;
@@ -38,8 +48,7 @@ void NearestSampler::SampleUpright(const MaskView& mask, const Region& region, P
   const std::size_t value = mask.value_bytes;
   const std::size_t pixel = mask.channels * value;
   const std::size_t plane = std::size_t{region.x.target} * region.y.target;
-  if (region.x.out != region.x.target || region.y.out != region.y.target)
-    std::memset(target, 0, plane * pixel);
+  if (region.bordered()) SetValues(target, plane * mask.channels, mask.value_bytes, mask.fill);
   columns_.resize(region.x.out);
   for (std::uint32_t x = 0; x < region.x.out; ++x)
     columns_[x] = Nearest(region.x, x, mask.width);

@@ -19,12 +19,18 @@ struct MaskView {
   std::uint32_t height = 0;
   std::uint32_t channels = 1;
   std::uint32_t value_bytes = 1;
+  std::uint16_t fill = 0;  // each value of what the spans leave, where that is of one colour
 };
+
+// Sets `count` values of one or two bytes.
+void SetValues(std::uint8_t* values, std::size_t count, std::uint32_t value_bytes,
+               std::uint16_t value) noexcept;
 
 // Keeps its memory from picture to picture; one thread at a time.
 class NearestSampler {
  public:
-  // Fills region.width() x region.height() pixels. The spans must lie inside of the picture.
+  // Fills region.width() x region.height() pixels. The spans must lie inside of the picture. The
+  // region's own colour is for pictures.
   void Sample(const MaskView& mask, const Region& region, PixelOrder order, std::uint8_t* target);
 
  private:

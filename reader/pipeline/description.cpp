@@ -60,6 +60,11 @@ void Describe(const std::string& title, const Pipeline& steps, const PixelProgra
   }
 }
 
+// LoaderOptions::mask_fill.
+std::string FillText(std::uint16_t fill) {
+  return fill == 0 ? "" : "; " + std::to_string(fill) + " in a border of one colour";
+}
+
 const std::string& FollowerName(const FollowPlan::Numbers& numbers, const SlotLayout& layout) {
   return numbers.variable ? layout.variables[numbers.index].name
                           : layout.arrays[numbers.index].name;
@@ -93,8 +98,9 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
     const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.layout);
-    Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents), options.transform,
-             pixels, text);
+    Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents) +
+                 FillText(layout.image_fill),
+             options.transform, pixels, text);
   } else {
     Describe("no image", options.transform, views[0].pixels, text);
   }
@@ -110,7 +116,7 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
   for (std::size_t i = views.size() - 1; i < layout.further_images.size(); ++i) {
     const SlotLayout::ImageField& image = layout.further_images[i];
     text += image.name + ": " + ShapeText(image.image, image.extents) + "; the geometric steps" +
-            (image.nearest ? ", by the nearest pixel\n" : "\n");
+            (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
   }
   text += FollowersText(options, layout, follow);
   if (options.cache == Cache::kDecoded) {

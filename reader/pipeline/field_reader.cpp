@@ -121,7 +121,12 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   }
   const bool present = payload.codec != Codec::kAbsent;
   slot.further_images[further].present[row] = present;
+  std::vector<VisiblePart>& shown = slot.further_images[further].shown;
   if (!present) {
+    if (!shown.empty()) {
+      shown[row] = VisiblePart(static_cast<std::uint32_t>(image.width),
+                               static_cast<std::uint32_t>(image.height));
+    }
     std::memset(target, 0, bytes);
     return nullptr;
   }
@@ -149,6 +154,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     return Say(field.field, "the image is of another size than the manifest says");
   }
   picture = {payload.width, payload.height, frame};
+  if (!shown.empty()) shown[row] = VisiblePart(frame);
   const PixelOrder order =
       image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
   if (field.nearest && payload.channels != image.channels) {
@@ -159,14 +165,14 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   };
   static const PixelProgram kNoSteps{Pipeline{}};
   const Defect defect =
-      field.nearest ? DecodeMask(payload, frame, order, target, decoder)
+      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
                     : writer_.Write(decode, frame, kNoSteps, {},
                                     {target, static_cast<std::uint32_t>(image.channels), order});
   return defect == nullptr ? nullptr : Say(field.field, defect);
 }
 
-Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, PixelOrder order,
-                               std::uint8_t* target, PayloadDecoder& decoder) {
+Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
+                               PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder) {
   const std::uint32_t value_bytes = static_cast<std::uint32_t>(SizeOf(payload.pixel_type));
   const std::size_t bytes =
       std::size_t{payload.width} * payload.height * payload.channels * value_bytes;
@@ -180,13 +186,11 @@ Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, 
     }
     pixels = whole_.data();
   }
-  const MaskView mask{pixels, payload.width, payload.height, payload.channels, value_bytes};
+  const MaskView mask{pixels, payload.width, payload.height, payload.channels, value_bytes, fill};
   const auto sample = [&](const Region& region, std::uint8_t* data) {
-    Region black = region;
-    black.fill = {0, 0, 0};  // a colour is for pictures; here it would be a class
-    nearest_.Sample(mask, black, order, data);
+    nearest_.Sample(mask, region, order, data);
   };
-  writer_.WriteMask(sample, frame, value_bytes, {target, payload.channels, order});
+  writer_.WriteMask(sample, frame, value_bytes, fill, {target, payload.channels, order});
   return nullptr;
 }
 

@@ -27,9 +27,9 @@ class FieldReader {
   Defect Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
               bool verify);
 
-  // Decodes a mask: no pixel is mixed with another.
-  Defect DecodeMask(const ImagePayload& payload, const Frame& frame, PixelOrder order,
-                    std::uint8_t* target, PayloadDecoder& decoder);
+  // Decodes a mask: no pixel is mixed with another. A border of one colour gets values of `fill`.
+  Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
+                    PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
 
   void Clear() noexcept { payloads_.clear(); }
   // What Read() took its values from, since Clear().

@@ -10,6 +10,7 @@
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/compared_payloads.h"
 #include "reader/transform/step_kind.h"
+#include "reader/transform/visible_part.h"
 
 namespace sluice {
 
@@ -102,7 +103,7 @@ std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options
 }
 
 std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& options,
-                            std::uint64_t slots, const Window& window) {
+                            const SlotLayout& layout, std::uint64_t slots, const Window& window) {
   const DatasetShape& shape = dataset.shape;
   const std::uint64_t order = OrderBound(shape, options, window.samples);
   std::uint64_t schema = 0;
@@ -112,7 +113,10 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
       schema += 64 + name.size();
   }
   const std::uint64_t shards = (4096 + schema) * shape.shards().size() + 40 * shape.blocks();
-  const std::uint64_t rows = 56 * options.batch_size * slots;
+  // Of what a function may ask about each image of a row: see SlotLayout::keeps_shown.
+  const std::uint64_t shown =
+      layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
+  const std::uint64_t rows = (56 + shown) * options.batch_size * slots;
   const bool once = options.verify == Verify::kAuto || options.verify == Verify::kFirstEpoch;
   const std::uint64_t compared =
       once ? ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
@@ -169,7 +173,7 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
   LoaderMemory memory;
   memory.slots = slots * layout.bytes;
   memory.scratch = options.threads * ScratchOfThread(dataset, options, layout);
-  memory.bookkeeping = BookkeepingOf(dataset, options, slots, window);
+  memory.bookkeeping = BookkeepingOf(dataset, options, layout, slots, window);
   if (options.cache == Cache::kDecoded) {
     memory.kept = DecodedStore::MemoryBytes(shape.samples(), options.cache_bytes,
                                             !options.cache_folder.empty());

@@ -224,6 +224,9 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
     if (frames_[v].region.width() != image.width || frames_[v].region.height() != image.height) {
       return "the image is of another size than the manifest says";
     }
+    if (!slot.shown.empty()) {
+      (v == 0 ? slot.shown : slot.further_images[v - 1].shown)[row] = VisiblePart(frames_[v]);
+    }
   }
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
   const bool kept = pictures_.Find(ref.index, payload, frames_[0].region, channels);
@@ -242,8 +245,8 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   if (layout_.image_nearest) {
     if (payload.channels != channels)
       return "the mask has another number of channels than the rest of the field";
-    return fields_.DecodeMask(payload, frames_[0], OrderOf(layout_.image), RowOf(slot, 0, row).data,
-                              decoder_);
+    return fields_.DecodeMask(payload, frames_[0], layout_.image_fill, OrderOf(layout_.image),
+                              RowOf(slot, 0, row).data, decoder_);
   }
   if (layout_.image_pixels == PixelType::kUint16) {
     return decoder_.Decode(payload, frames_[0].region,

@@ -25,9 +25,11 @@ void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver>
     image.image = further.image;
     image.image.data = slot.image.data + further.offset;
     image.present.resize(layout.batch_size);
+    if (layout.keeps_shown) image.shown.resize(layout.batch_size);
   }
   for (std::size_t v = 0; v < layout.variables.size(); ++v)
     slot.variables.emplace_back(layout.batch_size);
+  if (layout.keeps_shown) slot.shown.resize(layout.batch_size);
   slot.refs.resize(layout.batch_size);
   slot.flags.resize(layout.batch_size);
   slot.positions.resize(layout.batch_size);
@@ -64,12 +66,15 @@ void CloseGaps(Slot& slot) {
         MoveRow(slot.memory.data() + further.offset, slot.further_images[i].image.sample_bytes(),
                 from, to);
         MoveRow(slot.memory.data() + further.ops.offset, further.ops.row_bytes(), from, to);
-        slot.further_images[i].present[to] = slot.further_images[i].present[from];
+        FurtherImage& image = slot.further_images[i];
+        image.present[to] = image.present[from];
+        if (!image.shown.empty()) image.shown[to] = image.shown[from];
       }
       for (VariableRows& variable : slot.variables)
         variable.Move(from, to);
       for (const SlotLayout::ArrayField& array : slot.layout->arrays)
         MoveRow(slot.memory.data() + array.offset, array.sample_bytes, from, to);
+      if (!slot.shown.empty()) slot.shown[to] = slot.shown[from];
       slot.flags[to] = slot.flags[from];
       slot.samples[to] = slot.samples[from];
     }

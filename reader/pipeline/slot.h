@@ -15,6 +15,7 @@
 #include "reader/order/shape.h"
 #include "reader/pipeline/slot_layout.h"
 #include "reader/pipeline/variable_rows.h"
+#include "reader/transform/visible_part.h"
 
 namespace sluice {
 
@@ -25,6 +26,7 @@ inline constexpr SampleFlag kLeftOut{255};
 struct FurtherImage {
   ImageBatch image;
   std::vector<std::uint8_t> present;  // by row
+  std::vector<VisiblePart> shown;     // as in Slot
 };
 
 struct Slot {
@@ -40,6 +42,7 @@ struct Slot {
   std::size_t size = 0;  // in the end
   std::size_t valid = 0;
   ImageBatch image;
+  std::vector<VisiblePart> shown;  // by row, of the image; empty where nobody can ask
   std::vector<FurtherImage> further_images;
   std::vector<VariableRows> variables;
   std::vector<SampleRef> refs;

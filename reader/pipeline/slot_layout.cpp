@@ -134,6 +134,7 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   const Field& field = dataset.manifest.schema.fields[choice.image];
   layout.image_name = field.name;
   layout.image_nearest = field.role == Role::kMask;
+  layout.image_moves = view.pixels.moves();
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   if (images.present == 0)
     Refuse(dataset, "no sample has an image in field \"" + images.field + "\"");
@@ -176,6 +177,7 @@ void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
     field.view = v;
     field.name = views[v].name;
     field.leader = layout.image_field;
+    field.moves = views[v].pixels.moves();
     field.pixels = layout.image_pixels;
     field.image = layout.image;
     field.image.layout = options.layout;
@@ -228,6 +230,40 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       if (!field.nearest) CheckWarp(dataset, geometry, field.image);
       AddImage(std::move(field), layout);
     }
+  }
+}
+
+// LoaderOptions::mask_fill.
+void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
+  const auto set = [&](const std::string& name, std::uint32_t value, PixelType pixels,
+                       std::uint16_t& fill) {
+    const std::uint32_t most = pixels == PixelType::kUint8 ? 255 : 65535;
+    if (value > most) {
+      Refuse(dataset, "LoaderOptions::mask_fill is " + std::to_string(value) + " for \"" + name +
+                          "\", a mask of " + (most == 255 ? "8" : "16") +
+                          " bits, which holds 0 to " + std::to_string(most));
+    }
+    fill = static_cast<std::uint16_t>(value);
+  };
+  for (const auto& [name, value] : options.mask_fill) {
+    const Field& field = dataset.manifest.schema.fields[dataset.FieldIndex(name)];
+    if (field.kind != FieldKind::kImage || field.role != Role::kMask) {
+      Refuse(dataset, "LoaderOptions::mask_fill names field \"" + name +
+                          "\", which is no mask; the colour of a picture's border is its step's "
+                          "own, such as RandomCrop::fill");
+    }
+    if (layout.image_nearest && layout.image_name == name) {
+      set(name, value, layout.image_pixels, layout.image_fill);
+      continue;
+    }
+    const auto at =
+        std::find_if(layout.further_images.begin(), layout.further_images.end(),
+                     [&name = name](const auto& of) { return of.nearest && of.name == name; });
+    if (at == layout.further_images.end()) {
+      Refuse(dataset, "LoaderOptions::mask_fill names field \"" + name +
+                          "\", which LoaderOptions::fields leaves out; name it there, too");
+    }
+    set(name, value, at->pixels, at->fill);
   }
 }
 
@@ -303,6 +339,8 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
   LayOutViews(dataset, options, views, layout);
   LayOutFurtherImages(dataset, options, choice, views[0].geometry, layout);
+  SetMaskFills(dataset, options, layout);
+  layout.keeps_shown = options.sample_function || options.batch_function;
   LayOutFields(dataset, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);
   LayOutDeviceOps(views, layout);

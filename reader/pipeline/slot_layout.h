@@ -36,10 +36,12 @@ struct SlotLayout {
     std::size_t field = 0;
     std::size_t view = 0;  // of the loader's views; 0: what the first one's steps make
     std::string name;
-    std::size_t leader = Schema::kNone;    // the field whose region it shows; itself where it leads
-    bool nearest = false;                  // a mask: its pixels are never mixed
-    PixelType pixels = PixelType::kUint8;  // as stored
-    ImageBatch image;                      // as below
+    std::size_t leader = Schema::kNone;  // the field whose region it shows; itself where it leads
+    bool nearest = false;                // a mask: its pixels are never mixed
+    std::uint16_t fill = 0;              // a mask's, where there is a border of one colour
+    bool moves = false;  // an augment moves its pixels, and nobody knows where its picture ends
+    PixelType pixels = PixelType::kUint8;   // as stored
+    ImageBatch image;                       // as below
     std::vector<Geometry::Extent> extents;  // as below
     std::size_t offset = 0;
     DeviceOps ops;
@@ -58,6 +60,8 @@ struct SlotLayout {
   std::size_t image_field = Schema::kNone;
   std::string image_name;
   bool image_nearest = false;                  // the image is a mask
+  std::uint16_t image_fill = 0;                // as above
+  bool image_moves = false;                    // as above
   PixelType image_pixels = PixelType::kUint8;  // as stored
   ImageBatch image;  // of a full batch; its data is unset and lies at the slot's start
   // By stage (Geometry::stages()); `image` has the largest.
@@ -66,7 +70,8 @@ struct SlotLayout {
   std::vector<ImageField> further_images;  // views, then those that lead others, then the others
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
-  std::size_t bytes = 0;  // of a slot
+  bool keeps_shown = false;  // the user's functions may ask what images show
+  std::size_t bytes = 0;     // of a slot
 };
 
 // `target`: a field more, that the loader makes. Throws Error(kInvalidArgument) for options that do

@@ -1,5 +1,7 @@
 #include "reader/transform/row_writer.h"
 
+#include "format/pixels/nearest.h"
+
 namespace sluice {
 
 Pixels RowWriter::PixelsFor(const Frame& frame, const PixelProgram& program,
@@ -25,13 +27,16 @@ void RowWriter::Finish(const Pixels& first, const Pixels& pixels, const Frame& f
   if (pixels.data != row.data) program.Write(pixels, row.order, row.data);
 }
 
-void RowWriter::WarpMask(const Frame& frame, std::size_t value_bytes, const PixelTarget& row) {
+void RowWriter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
+                         const PixelTarget& row) {
   const std::uint32_t width = frame.region.width(), height = frame.region.height();
   const bool planar = row.order == PixelOrder::kPlanar;
   const std::size_t pixel = value_bytes * (planar ? 1 : row.channels);
   const std::size_t plane = std::size_t{width} * height * pixel;
+  std::uint8_t outside[2 * 255];  // a pixel: at most so many channels of two bytes
+  SetValues(outside, pixel / value_bytes, value_bytes, fill);
   for (std::size_t part = 0; part < (planar ? row.channels : 1); ++part) {
-    WarpRuns(unwarped_.data() + part * plane, width, height, pixel, frame.warp.Inverse(),
+    WarpRuns(unwarped_.data() + part * plane, width, height, pixel, frame.warp.Inverse(), outside,
              row.data + part * plane);
   }
 }

@@ -35,14 +35,15 @@ class RowWriter {
   }
 
   // Warps a mask, laid out as the row is, that `sample(region, data)` makes; no pixel is mixed.
+  // What lies outside gets values of `fill`.
   template <class Sample>
-  void WriteMask(const Sample& sample, const Frame& frame, std::size_t value_bytes,
-                 const PixelTarget& row) {
+  void WriteMask(const Sample& sample, const Frame& frame, std::uint32_t value_bytes,
+                 std::uint16_t fill, const PixelTarget& row) {
     if (!frame.warped) return sample(frame.region, row.data);
     unwarped_.resize(std::size_t{frame.region.width()} * frame.region.height() * row.channels *
                      value_bytes);
     sample(frame.region, unwarped_.data());
-    WarpMask(frame, value_bytes, row);
+    WarpMask(frame, value_bytes, fill, row);
   }
 
  private:
@@ -51,7 +52,8 @@ class RowWriter {
   Pixels Unwarped(const Pixels& pixels);
   void Finish(const Pixels& first, const Pixels& pixels, const Frame& frame,
               const PixelProgram& program, const Place& place, const PixelTarget& row);
-  void WarpMask(const Frame& frame, std::size_t value_bytes, const PixelTarget& row);
+  void WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uint16_t fill,
+                const PixelTarget& row);
 
   std::vector<std::uint8_t> pixels_, unwarped_;
   StepScratch scratch_;

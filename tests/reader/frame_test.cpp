@@ -71,7 +71,7 @@ Grid SeenAsMask(const Frame& frame, const Grid& picture) {
       [&](const Region& region, std::uint8_t* data) {
         sampler.Sample(mask, region, PixelOrder::kInterleaved, data);
       },
-      frame, 1, {seen.values.data(), picture.channels, PixelOrder::kInterleaved});
+      frame, 1, 0, {seen.values.data(), picture.channels, PixelOrder::kInterleaved});
   return seen;
 }
 

@@ -98,9 +98,9 @@ void WarpNearest(const Pixels& in, const AffineMap& to_source,
 }
 
 void WarpRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
-              std::size_t pixel_bytes, const AffineMap& to_source, std::uint8_t* out) noexcept {
-  constexpr std::uint8_t kZeros[2048] = {};
-  Nearest<0>(in, width, height, pixel_bytes, to_source, kZeros, width, height, out);
+              std::size_t pixel_bytes, const AffineMap& to_source, const std::uint8_t* fill,
+              std::uint8_t* out) noexcept {
+  Nearest<0>(in, width, height, pixel_bytes, to_source, fill, width, height, out);
 }
 
 }  // namespace sluice

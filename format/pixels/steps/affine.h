@@ -35,8 +35,9 @@ void WarpBilinear(const Pixels& in, const AffineMap& to_source,
 // The pixel there, in whole: Pillow's NEAREST, which counts places in 2^-16 of a pixel.
 void WarpNearest(const Pixels& in, const AffineMap& to_source,
                  const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept;
-// The same of pixels of any number of bytes; zeros outside.
+// The same of pixels of any number of bytes, of which `fill` is one.
 void WarpRuns(const std::uint8_t* in, std::uint32_t width, std::uint32_t height,
-              std::size_t pixel_bytes, const AffineMap& to_source, std::uint8_t* out) noexcept;
+              std::size_t pixel_bytes, const AffineMap& to_source, const std::uint8_t* fill,
+              std::uint8_t* out) noexcept;
 
 }  // namespace sluice

@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -196,6 +197,11 @@ struct LoaderOptions {
   std::vector<Field> made_fields;
   // Masks, boxes and key points follow their image (Field::follows) through its geometric steps.
   BoxRule boxes;
+  // By mask field: the value, 0 to 255, or to 65535 in masks of 16 bits, of what lies outside of
+  // the picture: beyond the edge of a crop with padding, in the corners of a rotation. 255 is what
+  // losses of segmentation usually ignore. Masks that are not named have 0 there, a class like
+  // others. (Border::kReflect mirrors masks, too. A mask that a sample lacks is zeros.)
+  std::map<std::string, std::uint32_t> mask_fill;
   Layout layout = Layout::kNHWC;
   // 1 or 3: grey or RGB converted to that; 0: as stored, where all images agree. Raw images of two
   // or four channels come as they are stored, and go through geometric steps alone.

@@ -73,6 +73,13 @@ class MutableRows {
   std::span<std::uint8_t> image(std::string_view field = {}) { return Values<std::uint8_t>(field); }
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
   std::span<std::byte> ImageBytes(std::string_view field = {});  // whatever they are
+  // Writes height x width bytes for each row: 1 where the image, a view or a mask shows nothing of
+  // its picture, because that ends there, else 0. So after all geometric steps together, by the
+  // rule for masks (the nearest pixel): where a mask has LoaderOptions::mask_fill. What
+  // Border::kReflect mirrors is border, too; all of an image is that the sample lacks. For batches,
+  // before MixUp and CutMix. Error(kInvalidArgument) for a map of another size, and behind
+  // RandAugment and TrivialAugmentWide, which move pixels on their own.
+  void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for whatever; it keeps its size and content from call to call.
