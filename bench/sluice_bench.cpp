@@ -3,17 +3,7 @@
 
 #include <sluice/version.h>
 
-#include "bench/advise/command.h"
-#include "bench/compare_command.h"
-#include "bench/contend_command.h"
-#include "bench/convert_command.h"
-#include "bench/decode.h"
-#include "bench/epoch.h"
-#include "bench/gate_command.h"
-#include "bench/io.h"
-#include "bench/order.h"
-#include "bench/transforms.h"
-#include "bench/upload_command.h"
+#include "bench/commands.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/manual.h"

@@ -1,5 +1,3 @@
-#include "bench/advise/command.h"
-
 #include <algorithm>
 #include <memory>
 
@@ -9,14 +7,15 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
-#include "bench/accelerators.h"
 #include "bench/advise/advice.h"
-#include "bench/epoch_run.h"
-#include "bench/machine.h"
-#include "bench/measurement.h"
-#include "bench/measuring_command.h"
-#include "bench/page_cache.h"
-#include "bench/transform_text.h"
+#include "bench/commands.h"
+#include "bench/epoch/accelerators.h"
+#include "bench/epoch/run.h"
+#include "bench/machine/machine.h"
+#include "bench/machine/page_cache.h"
+#include "bench/report/measurement.h"
+#include "bench/report/measuring_command.h"
+#include "bench/transforms/transform_text.h"
 #include "format/cpu.h"
 #include "reader/cache/available_memory.h"
 #include "reader/transform/geometry.h"

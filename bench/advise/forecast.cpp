@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/figures.h"
+#include "bench/report/figures.h"
 
 namespace sluice::bench {
 namespace {

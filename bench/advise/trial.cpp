@@ -9,10 +9,10 @@
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
-#include "bench/decode_task.h"
-#include "bench/epoch_run.h"
-#include "bench/figures.h"
-#include "bench/scratch_folder.h"
+#include "bench/decode/task.h"
+#include "bench/epoch/run.h"
+#include "bench/machine/scratch_folder.h"
+#include "bench/report/figures.h"
 #include "format/disk/bytes.h"
 #include "reader/transform/geometry.h"
 #include "writer/source/source_list.h"

@@ -1,4 +1,4 @@
-#include "bench/accelerators.h"
+#include "bench/epoch/accelerators.h"
 
 #include "tests/catch.h"
 #include "tools/cli/quantity.h"

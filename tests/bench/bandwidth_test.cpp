@@ -1,5 +1,5 @@
 // What `sluice-bench decode --bandwidth` measures.
-#include "bench/bandwidth.h"
+#include "bench/decode/bandwidth.h"
 
 #include <sluice/error.h>
 

@@ -1,5 +1,5 @@
 // The bare loop of copies that raw images are compared with.
-#include "bench/copy_loop.h"
+#include "bench/epoch/copy_loop.h"
 
 #include <algorithm>
 #include <span>

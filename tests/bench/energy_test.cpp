@@ -1,4 +1,4 @@
-#include "bench/energy.h"
+#include "bench/machine/energy.h"
 
 #include <fstream>
 #include <string>

@@ -1,10 +1,9 @@
-#include "bench/epoch_trace.h"
-
 #include <fstream>
 #include <set>
 
 #include <nlohmann/json.hpp>
 
+#include "bench/epoch/trace.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 

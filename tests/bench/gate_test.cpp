@@ -1,4 +1,4 @@
-#include "bench/gate.h"
+#include "bench/gate/gate.h"
 
 #include <nlohmann/json.hpp>
 

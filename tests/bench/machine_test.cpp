@@ -1,4 +1,4 @@
-#include "bench/machine.h"
+#include "bench/machine/machine.h"
 
 #include <unistd.h>
 

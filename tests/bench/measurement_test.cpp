@@ -1,4 +1,4 @@
-#include "bench/measurement.h"
+#include "bench/report/measurement.h"
 
 #include <filesystem>
 #include <fstream>

@@ -1,9 +1,8 @@
 // What `sluice-bench order` measures with.
-#include "bench/order_measure.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "bench/order/measure.h"
 #include "tests/catch.h"
 
 namespace sluice::bench {

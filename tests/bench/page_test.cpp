@@ -1,9 +1,9 @@
-#include "bench/page.h"
+#include "bench/report/page.h"
 
 #include <nlohmann/json.hpp>
 
-#include "bench/measurement.h"
-#include "bench/plot.h"
+#include "bench/report/measurement.h"
+#include "bench/report/plot.h"
 #include "tests/catch.h"
 
 namespace sluice::bench {

@@ -1,4 +1,4 @@
-#include "bench/process_tree.h"
+#include "bench/machine/process_tree.h"
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -1,4 +1,4 @@
-#include "bench/stages.h"
+#include "bench/epoch/stages.h"
 
 #include "tests/catch.h"
 

@@ -1,4 +1,4 @@
-#include "bench/upload.h"
+#include "bench/device/upload.h"
 
 #include <sluice/error.h>
 

@@ -1,5 +1,5 @@
 // Transforms as they are typed.
-#include "bench/transform_text.h"
+#include "bench/transforms/transform_text.h"
 
 #include "tests/catch.h"
 #include "tools/cli/quantity.h"

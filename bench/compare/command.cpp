@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/commands.h"
+#include "bench/compare/measure.h"
+#include "bench/report/measuring_command.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::ParseInteger;
+
+constexpr const char* kCompareDescription =
+    "Plays the same pictures through this loader and others.\n\n"
+    "SOURCE is a folder of pictures, or a dataset. A folder is converted (with the defaults of\n"
+    "sluice convert); the dataset's JPEGs are written out, so that every loader starts from the\n"
+    "same bytes, and each packs them into its own format. Then they take turns, each in a process\n"
+    "of its own, over several rounds: random-resized-crop and flip, whole epochs, after one that "
+    "is\n"
+    "not counted. Beside them stands a plain threaded loader of files (samples/plain_loader.h).\n"
+    "A dataset of raw images of one size is compared with loaders of those instead: FFCV's raw\n"
+    "form, and a bare loop that copies and does nothing else; the middle of each is shown.\n"
+    "What other loaders need is installed by bench/peers/setup.sh; one that is missing, or that\n"
+    "fails, is a line in the table.\n";
+
+constexpr const char* kCompareExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench compare photos/\n"
+    "  bench/peers/setup.sh ~/peers\n"
+    "  sluice-bench compare photos/ --peers ~/peers --repeat 10 --rounds 5 --html page.html\n"
+    "  sluice-bench compare data/photos --only plain,tfdata --peers ~/peers\n\n";
+
+struct CompareArguments {
+  CompareOptions options;
+  std::string source, work = "sluice-compare", peers;
+  ResultOptions output;
+};
+
+std::vector<std::string> Names(const std::string& text) {
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    names.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return names;
+}
+
+Answer CompareAnswer(CompareArguments& arguments, const std::stop_token& stop,
+                     cli::Progress& progress) {
+  arguments.options.source = arguments.source;
+  arguments.options.work = arguments.work;
+  arguments.options.peers = arguments.peers;
+  CompareHooks hooks;
+  hooks.stop = stop;
+  hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
+    progress.SetActivity(activity);
+    progress.Update(done, all);
+  };
+  const Comparison comparison = CompareLoaders(arguments.options, hooks);
+  return {TextOf(comparison, arguments.options), JsonOf(comparison, arguments.options), {}};
+}
+
+void AddOptions(CLI::App& app, CompareArguments& arguments) {
+  CompareOptions& options = arguments.options;
+  app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
+      ->type_name("FOLDER");
+  AddOption(app, "--only", "NAME[,NAME...]",
+            "these and sluice: sluice-packed, plain, ffcv, dali,\ntfdata, torchvision, webdataset, "
+            "mds, litdata, spdl;\nof raw images copies, ffcv",
+            [&options](const std::string& text) { options.only = Names(text); });
+  app.add_option(
+         "--work", arguments.work,
+         "a folder of its own where the formats are kept (default\nsluice-compare); what is "
+         "there is written over")
+      ->type_name("FOLDER");
+  AddOption(app, "--threads", "N", "threads or processes of each (default: all CPUs)",
+            [&options](const std::string& text) {
+              options.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
+            });
+  AddOption(
+      app, "--batch-size", "N", "samples in a batch (default 64)",
+      [&options](const std::string& text) { options.batch_size = ParseInteger(text, 1, 100000); });
+  AddOption(app, "--size", "S", "side of the crops (default 224)",
+            [&options](const std::string& text) {
+              options.size = static_cast<std::uint32_t>(ParseInteger(text, 8, 2048));
+            });
+  AddOption(app, "--repeat", "N",
+            "each picture N times an epoch: some loaders have a\nfixed cost for each (default 1)",
+            [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 10000); });
+  AddOption(app, "--rounds", "N", "turns of each loader (default 3)",
+            [&options](const std::string& text) { options.rounds = ParseInteger(text, 1, 1000); });
+  AddOption(
+      app, "--seconds", "X", "of measured epochs in a turn, at least (default 10)",
+      [&options](const std::string& text) { options.seconds = cli::ParseNumber(text, 36000); });
+  AddOption(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
+            [&options](const std::string& text) {
+              options.limit_seconds = ParseInteger(text, 1, 1'000'000);
+            });
+  AddOption(app, "--quality-images", "N", "pictures whose pixels are judged (default 32; 0: none)",
+            [&options](const std::string& text) {
+              options.quality_images = ParseInteger(text, 0, 1000);
+            });
+}
+
+}  // namespace
+
+cli::Command AddCompareCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("compare", kCompareDescription);
+  const auto arguments = std::make_shared<CompareArguments>();
+  app->add_option("SOURCE", arguments->source, "folder of pictures, or a dataset")
+      ->required()
+      ->type_name("");
+  AddOptions(*app, *arguments);
+  AddPageOption(*app, arguments->output);
+  AddResultOptions(*app, arguments->output);
+  app->footer(std::string(kCompareExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] {
+            CheckNames(arguments->options);  // before anything is done
+            return RunMeasuring(arguments->output, "comparing",
+                                "comparing with " + cli::Printable(arguments->source),
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return CompareAnswer(*arguments, stop, progress);
+                                });
+          }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,258 @@
+// Says what bench/peers/contend.py says, with the same arguments:
+//   sluice-bench contend NAME play LIST FOLDER THREADS BATCH SIZE SECONDS
+//   sluice-bench contend NAME decode LIST FOLDER SIZE FILE
+// NAME is sluice, sluice-packed (both of the dataset in FOLDER), plain (of the files in LIST), or,
+// for raw images, sluice-raw and copies (both of the dataset in FOLDER). LIST says how often each
+// picture comes.
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <memory>
+#include <span>
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+#include <sluice/loader.h>
+#include <sluice/version.h>
+
+#include "bench/commands.h"
+#include "bench/epoch/copy_loop.h"
+#include "bench/report/measurement.h"
+#include "format/pixels/decode.h"
+#include "reader/transform/geometry.h"
+#include "samples/plain_loader.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/output.h"
+#include "tools/cli/quantity.h"
+
+namespace sluice::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Item {
+  std::uint64_t number = 0;
+  std::string path;
+};
+
+std::vector<Item> ItemsOf(const std::string& list) {
+  std::ifstream file(list);
+  std::vector<Item> items;
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t tab = line.find('\t');
+    items.push_back({cli::ParseInteger(line.substr(0, tab), 0, UINT64_MAX), line.substr(tab + 1)});
+  }
+  if (items.empty()) throw Error(ErrorCode::kNotFound, list, "names no pictures");
+  return items;
+}
+
+void Say(const nlohmann::ordered_json& event) {
+  cli::PrintOut(event.dump() + "\n");
+}
+
+// What an epoch is played with: calls `on_batch` with the sample numbers of each batch.
+using OnBatch = std::function<void(std::span<const std::uint64_t> numbers)>;
+using PlayEpoch = std::function<void(std::uint64_t epoch, const OnBatch& on_batch)>;
+
+void PlayAll(const PlayEpoch& play, double least_seconds) {
+  std::vector<bool> seen;  // by sample: cheap beside anything that is measured
+  Clock::time_point begun;
+  for (std::uint64_t epoch = 0;; ++epoch) {
+    std::uint64_t images = 0;
+    const Clock::time_point start = Clock::now();
+    if (epoch == 1) {
+      begun = start;
+      Say({{"event", "begin"}});
+    }
+    play(epoch, [&](std::span<const std::uint64_t> numbers) {
+      if (epoch == 0 && images == 0) Say({{"event", "first"}});
+      images += numbers.size();
+      if (epoch != 1) return;
+      for (const std::uint64_t number : numbers) {
+        if (number >= seen.size()) seen.resize(number + 1);
+        seen[number] = true;
+      }
+    });
+    if (epoch == 0) continue;
+    const std::chrono::duration<double> taken = Clock::now() - start, all = Clock::now() - begun;
+    Say({{"event", "epoch"}, {"images", images}, {"seconds", taken.count()}});
+    if (all.count() >= least_seconds) break;
+  }
+  Say({{"event", "end"}, {"distinct", std::count(seen.begin(), seen.end(), true)}});
+}
+
+std::vector<std::uint64_t> NumbersOf(const std::vector<Item>& items) {
+  std::vector<std::uint64_t> numbers;
+  for (const Item& item : items)
+    numbers.push_back(item.number);
+  return numbers;
+}
+
+struct PlayArguments {
+  std::string list, folder;
+  unsigned threads = 0;
+  std::size_t batch = 0;
+  std::uint32_t size = 0;
+  double seconds = 0;
+};
+
+// `transform`, and `about` of it. Copying a batch of small images takes less time than waking a
+// thread for the next: more of them lie ready then.
+void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::string& about) {
+  constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
+  const std::vector<Item> items = ItemsOf(arguments.list);
+  LoaderOptions options;
+  options.batch_size = arguments.batch;
+  options.threads = arguments.threads;
+  options.transform = std::move(transform);
+  options.channels = 3;
+  const std::size_t batch_bytes = 3 * arguments.size * arguments.size * arguments.batch;
+  if (batch_bytes <= kSmallBatch) options.prefetch = 8;
+  Dataset dataset = Dataset::Open(arguments.folder);
+  if (items.size() != dataset.size()) options.samples = SampleList::Of(NumbersOf(items));
+  Say({{"event", "about"}, {"text", std::string("sluice ") + kLibraryVersion + ": " + about}});
+  Loader loader(std::move(dataset), options);
+  PlayAll(
+      [&](std::uint64_t epoch, const OnBatch& on_batch) {
+        for (const Batch& batch : loader.Epoch(epoch))
+          on_batch(batch.samples());
+      },
+      arguments.seconds);
+}
+
+void PlayCopies(const PlayArguments& arguments) {
+  Say({{"event", "about"},
+       {"text",
+        "threads that copy the middle of each image into batches, in random order, and nothing "
+        "else: nobody waits for anybody, and there is no checksum"}});
+  CopyLoop loop(Dataset::Open(arguments.folder), NumbersOf(ItemsOf(arguments.list)), arguments.size,
+                arguments.batch, arguments.threads);
+  PlayAll([&](std::uint64_t epoch, const OnBatch& on_batch) { on_batch(loop.Play(epoch)); },
+          arguments.seconds);
+}
+
+void PlayPlain(const PlayArguments& arguments) {
+  const std::vector<Item> items = ItemsOf(arguments.list);
+  std::vector<std::string> files;
+  for (const Item& item : items)
+    files.push_back(item.path);
+  PlainOptions options;
+  options.batch_size = arguments.batch;
+  options.threads = arguments.threads;
+  options.side = arguments.size;
+  Say({{"event", "about"},
+       {"text",
+        "samples/plain_loader.h: files, threads, libjpeg-turbo's whole decode, antialiased "
+        "resize"}});
+  PlainLoader loader(std::move(files), options);
+  PlayAll(
+      [&](std::uint64_t epoch, const OnBatch& on_batch) {
+        loader.Play(epoch, [&](const PlainBatch& batch) {
+          std::vector<std::uint64_t> numbers;
+          for (const std::uint32_t place : batch.samples)
+            numbers.push_back(items[place].number);
+          on_batch(numbers);
+        });
+      },
+      arguments.seconds);
+}
+
+// The pictures with `transform`, in the list's order.
+void DecodeSluice(const std::string& list, const std::string& folder, std::uint32_t size,
+                  const Pipeline& transform, const std::string& to) {
+  std::string pixels;
+  std::vector<std::uint8_t> picture(std::size_t{size} * size * 3);
+  PayloadDecoder decoder;
+  const Geometry geometry(transform);
+  const Dataset dataset = Dataset::Open(folder);
+  for (const Item& item : ItemsOf(list)) {
+    const Sample sample = dataset[item.number];
+    const ImagePayload payload = sample.Payload();
+    const Region region = geometry.FrameFor(payload.width, payload.height, 0, 0).region;
+    if (const Defect defect =
+            decoder.Decode(payload, region, {picture.data(), 3, PixelOrder::kInterleaved})) {
+      throw Error(ErrorCode::kCorrupt, item.path, defect);
+    }
+    pixels.append(picture.begin(), picture.end());
+  }
+  WriteTextFile(to, pixels);
+}
+
+void DecodePlain(const std::string& list, std::uint32_t size, const std::string& to) {
+  std::string pixels;
+  std::vector<std::uint8_t> picture(std::size_t{size} * size * 3);
+  PlainDecoder plain;
+  for (const Item& item : ItemsOf(list)) {
+    plain.Load(item.path);
+    plain.Resize({0, 0, plain.width(), plain.height()}, size, false, picture.data());
+    pixels.append(picture.begin(), picture.end());
+  }
+  WriteTextFile(to, pixels);
+}
+
+void Play(const std::string& name, const PlayArguments& arguments) {
+  const Pipeline crops = {RandomResizedCrop(arguments.size), HorizontalFlip()};
+  if (name == "sluice") {
+    PlaySluice(arguments, crops,
+               "sluice convert's defaults (500 pixels, quality 90), checksums, quasi-random order, "
+               "antialiased resize");
+  } else if (name == "sluice-packed") {
+    PlaySluice(arguments, crops, "the same images as --image packed, and the same settings");
+  } else if (name == "sluice-raw") {
+    PlaySluice(arguments, {CenterCrop(arguments.size)},
+               "--image raw, checksums in the first epoch, quasi-random order, 8 batches ahead "
+               "where they are small, else 2");
+  } else if (name == "copies") {
+    PlayCopies(arguments);
+  } else {
+    PlayPlain(arguments);
+  }
+}
+
+void Decode(const std::string& name, const std::string& list, const std::string& folder,
+            std::uint32_t size, const std::string& to) {
+  if (name == "plain") {
+    DecodePlain(list, size, to);
+  } else if (name == "sluice" || name == "sluice-packed") {
+    DecodeSluice(list, folder, size, {Resize(size)}, to);
+  } else {
+    DecodeSluice(list, folder, size, {CenterCrop(size)}, to);
+  }
+}
+
+int Run(const std::vector<std::string>& words) {
+  constexpr std::string_view kNames[] = {"sluice", "sluice-packed", "plain", "sluice-raw",
+                                         "copies"};
+  const bool known = !words.empty() &&
+                     std::find(std::begin(kNames), std::end(kNames), words[0]) != std::end(kNames);
+  if (known && words.size() == 8 && words[1] == "play") {
+    const PlayArguments arguments{words[2],
+                                  words[3],
+                                  static_cast<unsigned>(cli::ParseInteger(words[4], 1, 1024)),
+                                  cli::ParseInteger(words[5], 1, 1'000'000),
+                                  static_cast<std::uint32_t>(cli::ParseInteger(words[6], 1, 65535)),
+                                  cli::ParseNumber(words[7], 1e6)};
+    Play(words[0], arguments);
+  } else if (known && words.size() == 6 && words[1] == "decode") {
+    Decode(words[0], words[2], words[3],
+           static_cast<std::uint32_t>(cli::ParseInteger(words[4], 1, 65535)), words[5]);
+  } else {
+    throw cli::UsageError("contend is for `sluice-bench compare`, which knows its arguments");
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddContendCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("contend", "plays a loader for compare");
+  app->group("");
+  const auto words = std::make_shared<std::vector<std::string>>();
+  app->add_option("WORDS", *words)->required();
+  return {app, [words] { return Run(*words); }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,378 @@
+#include "bench/compare/measure.h"
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+
+#include <sluice/convert.h>
+#include <sluice/dataset_edit.h>
+#include <sluice/error.h>
+
+#include "bench/compare/quality.h"
+#include "bench/machine/machine.h"
+#include "bench/machine/work_folder.h"
+#include "bench/report/figures.h"
+#include "format/cpu.h"
+#include "tools/cli/quantity.h"
+
+namespace sluice::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Peer {
+  const char* name;
+  const char* environment;
+  bool packs;
+};
+constexpr Peer kPeers[] = {{"ffcv", "ffcv", true},       {"dali", "main", false},
+                           {"tfdata", "main", true},     {"torchvision", "main", false},
+                           {"webdataset", "main", true}, {"mds", "main", true},
+                           {"litdata", "main", true},    {"spdl", "main", false}};
+
+std::uint64_t BytesIn(const fs::path& folder) {
+  std::uint64_t bytes = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) bytes += entry.file_size();
+  }
+  return bytes;
+}
+
+// Where the dataset's images lie as files.
+class ImageFiles {
+ public:
+  ImageFiles() = default;
+  ImageFiles(fs::path folder, bool raw) : folder_(std::move(folder)), raw_(raw) {
+    fs::create_directories(folder_);
+  }
+
+  fs::path PathOf(std::uint64_t number) const {
+    return folder_ /
+           cli::Format(raw_ ? "%08llu.ppm" : "%08llu.jpg", static_cast<unsigned long long>(number));
+  }
+
+  // A JPEG as it is stored, pixels as PPM. Returns the file's size.
+  std::uint64_t Write(std::uint64_t number, const ImagePayload& payload) const {
+    std::string head;
+    if (raw_) head = cli::Format("P6\n%u %u\n255\n", payload.width, payload.height);
+    std::ofstream file(PathOf(number), std::ios::binary);
+    file << head;
+    file.write(reinterpret_cast<const char*>(payload.bytes.data()),
+               static_cast<std::streamsize>(payload.bytes.size()));
+    file.close();
+    if (!file) throw Error(ErrorCode::kIo, folder_.string(), "cannot be written");
+    return head.size() + payload.bytes.size();
+  }
+
+  void WriteList(const fs::path& path, const std::vector<std::uint64_t>& numbers,
+                 std::uint64_t repeat) const {
+    std::string text;
+    for (std::uint64_t r = 0; r < repeat; ++r) {
+      for (const std::uint64_t number : numbers) {
+        text += cli::Format("%llu\t", static_cast<unsigned long long>(number)) +
+                PathOf(number).string() + "\n";
+      }
+    }
+    WriteTextFile(path, text);
+  }
+
+ private:
+  fs::path folder_;
+  bool raw_ = false;
+};
+
+// Whether the dataset holds raw images, all of one size and of three channels.
+bool HoldsRaw(const Dataset& dataset) {
+  if (dataset.size() == 0 || dataset.images().empty()) return false;
+  const ImageSummary& images = dataset.images().front();
+  return dataset[0].Payload().codec == Codec::kRaw && images.uniform() &&
+         images.min_channels == 3 && images.pixel_type == PixelType::kUint8;
+}
+
+// The runs of one comparison, and what they need on disk.
+class Runner {
+ public:
+  Runner(const CompareOptions& options, const CompareHooks& hooks)
+      : options_(options), hooks_(hooks) {}
+
+  Comparison Run() {
+    Prepare();
+    const LoadWatch others;
+    for (const Contender& contender : AllContenders(options_, comparison_.raw)) {
+      Compared compared;
+      compared.contender = contender;
+      compared.missing = contender.missing;
+      comparison_.loaders.push_back(std::move(compared));
+    }
+    comparison_.loaders.front().convert_seconds = convert_seconds_;
+    for (Compared& one : comparison_.loaders)
+      Pack(one);
+    if (!quality_.empty()) {
+      for (Compared& one : comparison_.loaders)
+        MeasureQuality(one);
+    }
+    for (std::uint64_t round = 0; round < options_.rounds; ++round)
+      PlayRound(round);
+    Finish();
+    comparison_.other_cpus = others.OtherCpus();
+    WarnOfLoad(comparison_.other_cpus, comparison_.warnings);
+    return std::move(comparison_);
+  }
+
+ private:
+  void Step(const std::string& activity) {
+    ThrowIfStopped(hooks_.stop);
+    if (hooks_.on_step) hooks_.on_step(activity, steps_done_, steps_);
+    ++steps_done_;
+  }
+
+  // The dataset, its images as files, and the lists of them.
+  void Prepare() {
+    Step("converting");
+    ClaimWorkFolder(options_.work);
+    FindDataset();
+    const Dataset dataset = Dataset::Open(dataset_path_);
+    comparison_.raw = HoldsRaw(dataset);
+    comparison_.size = options_.size;
+    if (comparison_.raw) {
+      const ImageSummary& images = dataset.images().front();
+      comparison_.size = std::min({options_.size, images.min_width, images.min_height});
+    }
+    steps_ = 1 + AllContenders(options_, comparison_.raw).size() * (options_.rounds + 2);
+    comparison_.pictures = dataset.size();
+    if (dataset.size() == 0)
+      throw Error(ErrorCode::kNotFound, dataset_path_.string(), "holds no pictures");
+    comparison_.threads = options_.threads;
+    const ImageFiles files(options_.work / (comparison_.raw ? "pixels" : "jpegs"), comparison_.raw);
+    std::vector<std::uint64_t> all(dataset.size());
+    for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+      all[i] = i;
+      const ImagePayload payload = dataset[i].Payload();
+      if (payload.codec != (comparison_.raw ? Codec::kRaw : Codec::kJpeg)) {
+        throw Error(ErrorCode::kUnsupported, dataset_path_.string(),
+                    "the loaders are compared with JPEGs, or with raw RGB images of one size, and "
+                    "this dataset holds others");
+      }
+      file_bytes_ += files.Write(i, payload);
+    }
+    list_ = options_.work / "list";
+    files.WriteList(list_, all, options_.repeat);
+    if (comparison_.raw) {
+      quality_ = std::move(all);
+      quality_.resize(std::min<std::size_t>(quality_.size(), options_.quality_images));
+    } else if (options_.quality_images > 0) {
+      quality_ = PicturesOfOneSize(dataset, options_.quality_images);
+    }
+    files.WriteList(options_.work / "quality", quality_, 1);
+  }
+
+  // Converts the source, unless it is a dataset.
+  void FindDataset() {
+    dataset_path_ = options_.source;
+    if (fs::exists(options_.source / "manifest.json")) return;
+    dataset_path_ = options_.work / "dataset";
+    fs::remove_all(dataset_path_);  // an earlier run's, perhaps of another source
+    ConvertHooks hooks;
+    hooks.stop = hooks_.stop;
+    ConvertOptions convert;
+    convert.threads = options_.threads;
+    convert_seconds_ = Convert(options_.source, dataset_path_, convert, hooks).seconds;
+  }
+
+  fs::path FolderOf(const Contender& contender) const {
+    const bool plays_dataset = contender.name == "sluice" || contender.name == "copies";
+    return plays_dataset ? dataset_path_ : options_.work / contender.name;
+  }
+
+  ContenderRun Call(Compared& one, const std::vector<std::string>& arguments) const {
+    ContenderRun run =
+        RunContender(one.contender, arguments, options_.work / (one.contender.name + ".log"),
+                     std::chrono::seconds(options_.limit_seconds), hooks_.stop);
+    ThrowIfStopped(hooks_.stop);
+    if (!run.error.empty()) one.missing = arguments.front() + " failed: " + run.error;
+    // Others that fail are a line in the table; this one is what they are compared with.
+    if (!one.missing.empty() && &one == &comparison_.loaders.front())
+      throw Error(ErrorCode::kState, one.contender.name, one.missing);
+    return run;
+  }
+
+  void Pack(Compared& one) {
+    Step("packing for " + one.contender.name);
+    one.disk_bytes = file_bytes_;
+    if (FolderOf(one.contender) == dataset_path_) one.disk_bytes = BytesIn(dataset_path_);
+    if (one.contender.name == "sluice-packed") MakePacked(one);
+    if (!one.missing.empty() || !one.contender.packs) return;
+    const fs::path folder = FolderOf(one.contender);
+    fs::remove_all(folder);
+    fs::create_directories(folder);
+    const ContenderRun run =
+        Call(one, {"pack", list_.string(), folder.string(), std::to_string(options_.threads)});
+    if (!one.missing.empty()) return;
+    one.convert_seconds = run.packed_seconds / static_cast<double>(options_.repeat);
+    one.disk_bytes = BytesIn(folder) / options_.repeat;
+  }
+
+  // The same dataset with its images in the packed form.
+  void MakePacked(Compared& one) const {
+    const fs::path folder = FolderOf(one.contender);
+    fs::remove_all(folder);
+    const auto begin = std::chrono::steady_clock::now();
+    TranscodeOptions transcode;
+    transcode.image = ImageCodec::kPacked;
+    transcode.threads = options_.threads;
+    TranscodeDataset(dataset_path_, folder, transcode, {{}, hooks_.stop});
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - begin;
+    one.convert_seconds = taken.count();
+    one.disk_bytes = BytesIn(folder);
+  }
+
+  void MeasureQuality(Compared& one) {
+    Step("quality of " + one.contender.name);
+    if (!one.missing.empty()) return;
+    const std::string list = (options_.work / "quality").string();
+    const fs::path pixels = options_.work / (one.contender.name + ".rgb");
+    fs::path folder = FolderOf(one.contender);
+    if (one.contender.packs) {
+      folder = options_.work / (one.contender.name + ".quality");
+      fs::remove_all(folder);
+      fs::create_directories(folder);
+      Call(one, {"pack", list, folder.string(), "1"});
+      if (!one.missing.empty()) return;
+    }
+    Call(one, {"decode", list, folder.string(), std::to_string(comparison_.size), pixels.string()});
+    if (!one.missing.empty()) return;
+    const Dataset dataset = Dataset::Open(dataset_path_);
+    one.decibels = comparison_.raw ? QualityOfMiddles(dataset, quality_, comparison_.size, pixels)
+                                   : QualityOf(dataset, quality_, comparison_.size, pixels);
+  }
+
+  void PlayRound(std::uint64_t round) {
+    const std::size_t count = comparison_.loaders.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      Compared& one = comparison_.loaders[(i + round) % count];
+      Step(cli::Format("round %llu of %llu: ", static_cast<unsigned long long>(round + 1),
+                       static_cast<unsigned long long>(options_.rounds)) +
+           one.contender.name);
+      if (!one.missing.empty()) continue;
+      one.runs.push_back(
+          Call(one, {"play", list_.string(), FolderOf(one.contender).string(),
+                     std::to_string(options_.threads), std::to_string(options_.batch_size),
+                     std::to_string(comparison_.size), cli::Format("%g", options_.seconds)}));
+    }
+  }
+
+  // What follows from all runs together.
+  void Finish() {
+    const Compared& own = comparison_.loaders.front();
+    for (Compared& one : comparison_.loaders) {
+      if (!one.missing.empty()) continue;
+      std::vector<double> ratios;
+      for (std::size_t r = 0; r < std::min(one.runs.size(), own.runs.size()); ++r) {
+        if (one.runs[r].images_per_second > 0)
+          ratios.push_back(own.runs[r].images_per_second / one.runs[r].images_per_second);
+      }
+      if (!ratios.empty() && own.missing.empty()) one.ratio = Median(ratios);
+      for (const ContenderRun& run : one.runs) {
+        if (run.distinct == comparison_.pictures) continue;
+        comparison_.warnings.push_back(
+            cli::Format("%s gave %llu different pictures in an epoch, and there are %llu",
+                        one.contender.name.c_str(), static_cast<unsigned long long>(run.distinct),
+                        static_cast<unsigned long long>(comparison_.pictures)));
+        break;
+      }
+    }
+  }
+
+  const CompareOptions& options_;
+  const CompareHooks& hooks_;
+  Comparison comparison_;
+  fs::path dataset_path_, list_;
+  std::vector<std::uint64_t> quality_;  // pictures
+  std::uint64_t file_bytes_ = 0;
+  std::optional<double> convert_seconds_;
+  std::uint64_t steps_ = 0, steps_done_ = 0;
+};
+
+}  // namespace
+
+std::vector<double> Compared::Rates() const {
+  std::vector<double> rates;
+  for (const ContenderRun& run : runs) {
+    if (run.error.empty()) rates.push_back(run.images_per_second);
+  }
+  return rates;
+}
+
+namespace {
+
+// One of this program's own, which `sluice-bench contend` plays.
+Contender OwnContender(const std::string& name, const std::string& played) {
+  return {name, {fs::read_symlink("/proc/self/exe").string(), "contend", "--", played}, false, ""};
+}
+
+// `module`: of bench/peers/contend.
+Contender PeerContender(const CompareOptions& options, const Peer& peer,
+                        const std::string& module) {
+  const fs::path python = options.peers / peer.environment / "bin/python";
+  Contender contender{peer.name,
+                      {python.string(), (options.peers / "contend.py").string(), module},
+                      peer.packs,
+                      ""};
+  if (options.peers.empty()) {
+    contender.missing = "not installed: see --peers";
+  } else if (!fs::exists(python)) {
+    contender.missing = "not installed: " + python.string() + " is not there";
+  }
+  return contender;
+}
+
+std::vector<Contender> EveryContender(const CompareOptions& options, bool raw) {
+  if (raw) {
+    return {OwnContender("sluice", "sluice-raw"), OwnContender("copies", "copies"),
+            PeerContender(options, kPeers[0], "ffcv_raw")};
+  }
+  std::vector<Contender> all = {OwnContender("sluice", "sluice"),
+                                OwnContender("sluice-packed", "sluice-packed"),
+                                OwnContender("plain", "plain")};
+  for (const Peer& peer : kPeers)
+    all.push_back(PeerContender(options, peer, peer.name));
+  return all;
+}
+
+bool IsAmong(const std::vector<std::string>& names, const std::string& name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+}  // namespace
+
+void CheckNames(const CompareOptions& options) {
+  std::vector<std::string> names;
+  for (const bool raw : {false, true}) {
+    for (const Contender& contender : EveryContender(options, raw))
+      names.push_back(contender.name);
+  }
+  for (const std::string& name : options.only) {
+    if (!IsAmong(names, name))
+      throw cli::UsageError("--only: there is no loader named \"" + name + "\"");
+  }
+}
+
+std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
+  std::vector<Contender> all = EveryContender(options, raw);
+  if (options.only.empty()) return all;
+  std::erase_if(all, [&](const Contender& contender) {  // sluice is what all are compared with
+    return contender.name != "sluice" && !IsAmong(options.only, contender.name);
+  });
+  return all;
+}
+
+Comparison CompareLoaders(CompareOptions options, const CompareHooks& hooks) {
+  if (options.threads == 0) options.threads = AvailableCpus();
+  // The contenders run elsewhere.
+  options.source = fs::absolute(options.source);
+  options.work = fs::absolute(options.work);
+  if (!options.peers.empty()) options.peers = fs::absolute(options.peers);
+  return Runner(options, hooks).Run();
+}
+
+}  // namespace sluice::bench

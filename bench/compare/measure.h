@@ -1,0 +1,74 @@
+// The same pictures through several loaders, in turns.
+//
+// The source is converted once; the JPEGs of the dataset are written out as files, so that every
+// loader starts from the same bytes, and each packs them into its own format. (A dataset of raw
+// images is compared with loaders of raw images instead, from PPM files.) Then, round after
+// round, each plays epochs in a process of its own, in an order that turns with the round: what
+// comes and goes on the machine falls on all of them. Ratios are taken within a round.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include <sluice/dataset.h>
+
+#include "bench/compare/contender.h"
+#include "bench/report/interrupted.h"
+#include "bench/report/measurement.h"
+
+namespace sluice::bench {
+
+struct CompareOptions {
+  std::filesystem::path source;   // a folder of pictures, or a dataset (of JPEGs, or raw images)
+  std::filesystem::path work;     // see ClaimWorkFolder()
+  std::filesystem::path peers;    // what bench/peers/setup.sh made; empty: none
+  std::vector<std::string> only;  // empty: all
+  unsigned threads = 0;
+  std::size_t batch_size = 64;
+  std::uint32_t size = 224;  // of raw images that are smaller: theirs
+  std::uint64_t repeat = 1;  // times each picture comes in an epoch
+  std::uint64_t rounds = 3;
+  double seconds = 10;                // of measured epochs in each process, at least
+  std::uint64_t limit_seconds = 600;  // for a process
+  std::uint64_t quality_images = 32;  // 0: none
+};
+
+struct Compared {
+  Contender contender;
+  std::string missing;             // why it was left out; empty: it was not
+  std::vector<ContenderRun> runs;  // by round
+  std::optional<double> convert_seconds;
+  std::uint64_t disk_bytes = 0;    // of what an epoch without repetition reads
+  std::optional<double> decibels;  // against the nearer of two references; see compare_quality.h
+  std::optional<double> ratio;     // sluice's images/s to its own: median of those in a round
+
+  std::vector<double> Rates() const;
+};
+
+struct Comparison {
+  std::vector<Compared> loaders;  // sluice first
+  std::uint64_t pictures = 0;     // distinct
+  bool raw = false;
+  std::uint32_t size = 0;  // of the crops
+  unsigned threads = 0;
+  double other_cpus = 0;
+  std::vector<std::string> warnings;
+};
+
+// All there are for JPEGs, or for raw images, with the reason where one cannot run.
+std::vector<Contender> AllContenders(const CompareOptions& options, bool raw);
+// Throws cli::UsageError where `options.only` has a name that no loader has.
+void CheckNames(const CompareOptions& options);
+
+struct CompareHooks {
+  // "round 2 of 3: ffcv", with what is done and to do.
+  std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
+  std::stop_token stop;
+};
+Comparison CompareLoaders(CompareOptions options, const CompareHooks& hooks);
+
+std::string TextOf(const Comparison& comparison, const CompareOptions& options);
+nlohmann::ordered_json JsonOf(const Comparison& comparison, const CompareOptions& options);
+
+}  // namespace sluice::bench

@@ -1,0 +1,110 @@
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/commands.h"
+#include "bench/convert/measure.h"
+#include "bench/report/measuring_command.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::ParseInteger;
+
+constexpr const char* kConvertDescription =
+    "Converts a folder of pictures and says where the time goes.\n\n"
+    "Beside it FFCV's DatasetWriter writes the same pictures with as many workers, at the same "
+    "size\n"
+    "and quality, where bench/peers/setup.sh has installed it; one that is missing is a line. "
+    "They\n"
+    "take turns, in an order that changes with the round. Programs' start is not counted. The "
+    "shares\n"
+    "of the stages are taken on one thread behind that: CPU time of reading, of decoding and\n"
+    "resizing, and of encoding; what a conversion takes beyond them is writing and the rest.\n";
+
+constexpr const char* kConvertExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench convert photos/\n"
+    "  sluice-bench convert photos/ --peers ~/peers --threads 2 --rounds 7 --json-file "
+    "result.json\n"
+    "  sluice-bench convert cifar/train --max-side 0 --peers ~/peers\n\n";
+
+struct ConvertArguments {
+  ConvertBenchOptions options;
+  std::string source, work = "sluice-convert", peers;
+  ResultOptions output;
+};
+
+Answer ConvertAnswer(ConvertArguments& arguments, const std::stop_token& stop,
+                     cli::Progress& progress) {
+  arguments.options.source = arguments.source;
+  arguments.options.work = arguments.work;
+  arguments.options.peers = arguments.peers;
+  ConvertBenchHooks hooks;
+  hooks.stop = stop;
+  hooks.on_step = [&](const std::string& activity, std::uint64_t done, std::uint64_t all) {
+    progress.SetActivity(activity);
+    progress.Update(done, all);
+  };
+  const ConvertMeasured measured = MeasureConversion(arguments.options, hooks);
+  return {TextOf(measured), JsonOf(measured, arguments.options), {}};
+}
+
+void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
+  ConvertBenchOptions& options = arguments.options;
+  app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
+      ->type_name("FOLDER");
+  app.add_option("--work", arguments.work,
+                 "where both write, in a folder of their own that is\nremoved at the end (default "
+                 "sluice-convert)")
+      ->type_name("FOLDER");
+  AddOption(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
+            [&options](const std::string& text) {
+              options.convert.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
+            });
+  AddOption(app, "--rounds", "N", "turns of each (default 5)",
+            [&options](const std::string& text) { options.rounds = ParseInteger(text, 1, 1000); });
+  AddOption(app, "--max-side", "N", "shrink to so many pixels at most (default 500; 0: not)",
+            [&options](const std::string& text) {
+              const auto side = static_cast<std::uint32_t>(ParseInteger(text, 0, 65500));
+              options.convert.max_side.reset();
+              if (side > 0) options.convert.max_side = side;
+            });
+  AddOption(app, "--quality", "Q", "JPEG quality (default 90)",
+            [&options](const std::string& text) {
+              options.convert.quality = static_cast<int>(ParseInteger(text, 1, 100));
+            });
+  AddOption(app, "--stage-images", "N", "images that the stages are measured on (default 200)",
+            [&options](const std::string& text) {
+              options.stage_images = ParseInteger(text, 1, 1'000'000);
+            });
+  AddOption(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
+            [&options](const std::string& text) {
+              options.limit_seconds = ParseInteger(text, 1, 1'000'000);
+            });
+}
+
+}  // namespace
+
+cli::Command AddConvertCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("convert", kConvertDescription);
+  const auto arguments = std::make_shared<ConvertArguments>();
+  app->add_option("SOURCE", arguments->source, "folder of pictures")->required()->type_name("");
+  AddConvertOptions(*app, *arguments);
+  AddResultOptions(*app, arguments->output);
+  app->footer(std::string(kConvertExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "converting",
+                                "converting " + cli::Printable(arguments->source),
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return ConvertAnswer(*arguments, stop, progress);
+                                });
+          }};
+}
+
+}  // namespace sluice::bench

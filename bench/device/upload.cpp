@@ -1,0 +1,213 @@
+#include "bench/device/upload.h"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "format/disk/bytes.h"
+#include "format/random.h"
+#include "reader/device/uploader.h"
+#include "reader/pipeline/slot.h"
+#include "reader/transform/pixel_steps.h"
+
+namespace sluice::bench {
+
+namespace {
+
+constexpr std::size_t kUploadPlaces = 4;  // a loader's ring, by default
+constexpr std::size_t kTimelineBatches = 16;
+
+using UploadClock = std::chrono::steady_clock;
+
+double UploadRateOf(std::uint64_t bytes, UploadClock::time_point begin) {
+  return double(bytes) / std::chrono::duration<double>(UploadClock::now() - begin).count();
+}
+
+PixelProgram UploadProgramOf(const UploadShape& shape) {
+  const auto refuse = [](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, what);
+  };
+  Pipeline steps = shape.steps;
+  for (const Transform& step : steps)
+    if (!ChangesPixels(step)) refuse("upload takes steps that change pixels, and no others");
+  if (shape.type) steps.push_back(Normalize{{0.5F}, {0.25F}, *shape.type});
+  PixelProgram program(steps, DevicePart::kSteps);
+  if (program.steps_here() > 0)
+    refuse("the transform has more steps than a device takes, and upload measures nothing else");
+  const auto side = static_cast<std::uint32_t>(shape.side);
+  program.CheckSize(side, side, 3);
+  return program;
+}
+
+// Images and a label, as a slot has them, and what the device is told.
+SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program) {
+  SlotLayout layout;
+  layout.batch_size = shape.batch_size;
+  layout.image_field = 0;
+  layout.image.samples = shape.batch_size;
+  layout.image.height = layout.image.width = shape.side;
+  layout.image.channels = 3;
+  layout.bytes = AlignUp(layout.image.sample_bytes() * shape.batch_size, kPageBytes);
+  layout.arrays.push_back({1, "label", DType::kInt32, 4, layout.bytes, {}});
+  layout.bytes = AlignUp(layout.bytes + 4 * shape.batch_size, kPayloadAlignment);
+  layout.ops = {program.device_ops(), layout.bytes};
+  layout.bytes = AlignUp(layout.bytes + layout.ops.row_bytes() * shape.batch_size, kPageBytes);
+  return layout;
+}
+
+// Smooth, with grain: what a step costs on a GPU may depend on how pixels differ.
+void FillLikePictures(std::uint64_t seed, std::byte* to, std::size_t bytes) {
+  for (std::size_t begin = 0; begin < bytes; begin += sizeof(Words4)) {
+    const auto counter = static_cast<std::uint32_t>(begin / sizeof(Words4));
+    const Words4 words = Philox(seed, {counter, 0, 0, 0});
+    const std::size_t end = std::min(bytes, begin + sizeof(Words4));
+    for (std::size_t at = begin; at < end; ++at) {
+      const std::uint32_t grain = words[(at - begin) / 4] >> (at % 4 * 8) & 31;
+      to[at] = static_cast<std::byte>((at / 16 + grain) & 255);
+    }
+  }
+}
+
+class UploadRun {
+ public:
+  UploadRun(const Device& device, std::shared_ptr<DeviceDriver> driver, const UploadShape& shape)
+      : driver_(std::move(driver)),
+        program_(UploadProgramOf(shape)),
+        layout_(UploadLayoutOf(shape, program_)),
+        uploader_(device, driver_, layout_, std::array{&program_}, shape.layout),
+        trainer_(*driver_),
+        done_(*driver_),
+        target_(*driver_, layout_.bytes) {
+    for (std::size_t i = 0; i < kUploadPlaces; ++i) {
+      Slot& slot = *slots_.emplace_back(std::make_unique<Slot>());
+      Prepare(slot, layout_, driver_);
+      slot.device = uploader_.NewSlot();
+      slot.rows = slot.size = slot.image.samples = shape.batch_size;
+      FillLikePictures(i, slot.memory.data(), slot.memory.size());
+      DrawOps(slot);
+    }
+  }
+  UploadRun(const UploadRun&) = delete;
+  UploadRun& operator=(const UploadRun&) = delete;
+  ~UploadRun() {
+    uploader_.Finish();
+    for (const std::unique_ptr<Slot>& slot : slots_)
+      slot->device->Finish();
+  }
+
+  void DrawOps(const Slot& slot) const {
+    auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + layout_.ops.offset);
+    const auto side = static_cast<std::uint32_t>(layout_.image.width);
+    for (std::size_t row = 0; row < layout_.batch_size && layout_.ops.each > 0; ++row) {
+      program_.DrawOps({nullptr, side, side, 3}, 1, row,
+                       {first + row * layout_.ops.each, layout_.ops.each});
+    }
+  }
+
+  std::uint64_t batch_bytes() const noexcept {
+    const std::size_t image_bytes = layout_.image.sample_bytes() * layout_.batch_size;
+    return image_bytes + layout_.bytes - AlignUp(image_bytes, kPageBytes);
+  }
+
+  double CopiesAlone(std::uint64_t batches) {
+    const UploadClock::time_point begin = UploadClock::now();
+    for (std::uint64_t b = 0; b < batches; ++b) {
+      driver_->Copy(trainer_.get(), target_.data(), slots_[b % kUploadPlaces]->memory.data(),
+                    batch_bytes());
+    }
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    return UploadRateOf(batches * batch_bytes(), begin);
+  }
+
+  double Uploads(std::uint64_t batches) {
+    const std::atomic<bool> wanted = false;
+    const UploadClock::time_point begin = UploadClock::now();
+    for (std::uint64_t b = 0; b < batches; ++b) {
+      Slot& slot = *slots_[b % kUploadPlaces];
+      slot.device->Reclaim(wanted);
+      GiveToTrainer(slot);
+    }
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    return UploadRateOf(batches * batch_bytes(), begin);
+  }
+
+  std::vector<UploadMoments> Timeline(std::size_t batches) {
+    const std::atomic<bool> wanted = false;
+    std::vector<UploadMoments> timeline;
+    driver_->Record(done_.get(), trainer_.get());
+    driver_->Synchronize(done_.get());
+    for (std::size_t b = 0; b < batches + kUploadPlaces; ++b) {
+      Slot& slot = *slots_[b % kUploadPlaces];
+      if (b >= kUploadPlaces) {  // the batch before it in this place
+        slot.device->Synchronize();
+        timeline.push_back(MomentsOf(*slot.device));
+      }
+      if (b >= batches) continue;
+      slot.device->Reclaim(wanted);
+      GiveToTrainer(slot);
+    }
+    return timeline;
+  }
+
+ private:
+  void GiveToTrainer(Slot& slot) {
+    if (const std::optional<Error> error = uploader_.Upload(slot)) throw Error(*error);
+    slot.device->WaitOn(trainer_.get());
+    slot.device->Release();
+  }
+
+  // Since done_, of a batch that is on the device.
+  UploadMoments MomentsOf(const DeviceSlot& place) const {
+    const auto since = [&](const OwnEvent& event) {
+      return driver_->SecondsBetween(done_.get(), event.get());
+    };
+    const double copied = since(place.copied);
+    return {since(place.copy_begins), copied, program_.goes_on() ? since(place.converted) : copied};
+  }
+
+  const std::shared_ptr<DeviceDriver> driver_;
+  const PixelProgram program_;
+  const SlotLayout layout_;
+  Uploader uploader_;
+  OwnStream trainer_;
+  OwnEvent done_;
+  DeviceBuffer target_;  // of copies alone
+  std::vector<std::unique_ptr<Slot>> slots_;
+};
+
+}  // namespace
+
+double ShareBesideCopies(const std::vector<UploadMoments>& timeline) {
+  double converting = 0, beside = 0, free_since = 0;
+  for (const UploadMoments& batch : timeline) {
+    const double begin = std::max(batch.copy_end, free_since), end = batch.converted;
+    free_since = end;
+    converting += end - begin;
+    for (const UploadMoments& other : timeline) {
+      beside += std::max(0.0, std::min(end, other.copy_end) - std::max(begin, other.copy_begin));
+    }
+  }
+  return converting > 0 ? beside / converting : 0;
+}
+
+UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> driver,
+                          const UploadShape& shape, std::uint64_t batches, std::uint64_t rounds,
+                          const std::stop_token& stop) {
+  UploadRun run(device, std::move(driver), shape);
+  UploadRates rates;
+  rates.batch_bytes = run.batch_bytes();
+  // Unmeasured: first uses of streams, memory and the kernel.
+  run.CopiesAlone(kUploadPlaces);
+  run.Uploads(kUploadPlaces);
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    ThrowIfStopped(stop);
+    rates.limit.push_back(run.CopiesAlone(batches));
+    rates.uploads.push_back(run.Uploads(batches));
+  }
+  rates.timeline = run.Timeline(kTimelineBatches);
+  return rates;
+}
+
+}  // namespace sluice::bench

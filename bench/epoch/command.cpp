@@ -1,0 +1,403 @@
+#include <algorithm>
+#include <functional>
+#include <memory>
+
+#include <sluice/error.h>
+
+#include "bench/commands.h"
+#include "bench/epoch/accelerators.h"
+#include "bench/epoch/report.h"
+#include "bench/epoch/run.h"
+#include "bench/epoch/stop_time.h"
+#include "bench/epoch/storage_options.h"
+#include "bench/epoch/thread_curve.h"
+#include "bench/epoch/trace.h"
+#include "bench/machine/machine.h"
+#include "bench/report/measurement.h"
+#include "bench/report/measuring_command.h"
+#include "bench/transforms/transform_text.h"
+#include "reader/transform/step_kind.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::ParseChoice;
+using cli::ParseInteger;
+
+constexpr const char* kEpochDescription =
+    "Plays epochs and says what they cost, and why.\n\n"
+    "Plays epochs of the dataset and prints for each: seconds; images per second; megabytes of\n"
+    "payload read per second; the share of the time in which the consumer waited for a batch; CPU\n"
+    "seconds of the whole process per 1000 images; and the process's peak memory, pages of mapped\n"
+    "files included. The time to the first batch counts from the process's start. Below stand the\n"
+    "medians, what each stage took, and what holds the epoch back.\n\n"
+    "With a pretend training (--step-ms, --profile) it adds the share of the time in which the\n"
+    "accelerator computed, and sets training alone, loading alone and both beside each other: an\n"
+    "ideal pipeline takes the larger of the two. Several counts of --threads give a curve and the\n"
+    "share of the work that does not run in parallel; --find-accelerators how many can be fed.\n";
+
+constexpr const char* kEpochExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench epoch data/photos --batch-size 256 --transform rrc:224 --flip\n"
+    "  sluice-bench epoch data/photos --transform short:256,center:224 --shuffle sequential\n"
+    "  sluice-bench epoch data/photos --step-ms 50        a trainer that takes 50 ms a batch\n"
+    "  sluice-bench epoch data/photos --threads 1,2,4     a curve\n"
+    "  sluice-bench epoch data/photos --profile mlperf-resnet50-h100 --find-accelerators\n"
+    "  sluice-bench epoch data/raw64 --floor --json\n\n";
+
+struct EpochArguments {
+  EpochOptions options;
+  std::vector<unsigned> threads;
+  std::optional<Profile> profile;
+  bool own_batch_size = false;
+  bool find_accelerators = false;
+  ResultOptions output;
+  std::string trace_file;
+  std::string dataset;
+  std::optional<Pipeline> transform;
+  std::string transform_text;
+  bool flip = false;
+};
+
+// "1,2,4"
+std::vector<unsigned> ParseThreads(const std::string& text) {
+  std::vector<unsigned> counts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    counts.push_back(static_cast<unsigned>(ParseInteger(text.substr(begin, end - begin), 1, 1024)));
+    begin = end + 1;
+  }
+  return counts;
+}
+
+void AddView(const std::string& text, EpochOptions& options) {
+  std::vector<View>& views = options.loader.views;
+  try {
+    views.push_back({"view " + std::to_string(views.size() + 2), ParseTransform(text), {}});
+  } catch (const cli::UsageError& error) {
+    throw cli::UsageError(std::string("--view: ") + error.what());
+  }
+  options.view_texts.push_back(text);
+}
+
+void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
+  LoaderOptions& loader = arguments.options.loader;
+  AddOption(app, "--batch-size", "N", "samples in a batch (default 256)",
+            [&arguments](const std::string& text) {
+              arguments.options.loader.batch_size = ParseInteger(text, 1, 1'000'000);
+              arguments.own_batch_size = true;
+            });
+  AddOption(app, "--threads", "N[,N...]",
+            "decoding threads (default: one for each CPU);\nseveral counts: a curve",
+            [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
+  AddOption(app, "--prefetch", "N",
+            cli::Format("batches decoded ahead (default %zu); 0: as the\nloader sees fit",
+                        loader.prefetch),
+            [&loader](const std::string& text) { loader.prefetch = ParseInteger(text, 0, 1024); });
+  AddOption(app, "--transform", "STEPS", kTransformHelp, [&arguments](const std::string& text) {
+    arguments.transform = ParseTransform(text);
+    arguments.transform_text = text;
+  });
+  AddOption(app, "--sizes", "S[,S@EPOCH...]",
+            "what the transform makes by epoch, such as\n160,192@16, instead of the size it names",
+            [&arguments](const std::string& text) {
+              arguments.options.loader.sizes = ParseSizes(text);
+              arguments.options.sizes_text = text;
+            });
+  app.add_option_function<std::vector<std::string>>(
+         "--view",
+         [&arguments](const std::vector<std::string>& texts) {
+           for (const std::string& text : texts)
+             AddView(text, arguments.options);
+         },
+         "a further view of each image, as --transform; may be\ngiven again for more of them")
+      ->allow_extra_args(false)
+      ->type_name("STEPS");
+  app.add_flag("--flip", arguments.flip, "flip half of the images left to right");
+  AddOption(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
+            [&loader](const std::string& text) {
+              loader.shuffle = ParseChoice<Shuffle>(text, {{"quasi_random", Shuffle::kQuasiRandom},
+                                                           {"random", Shuffle::kRandom},
+                                                           {"sequential", Shuffle::kSequential}});
+            });
+  AddOption(
+      app, "--seed", "N", "of the order and of the transform's draws (default 0)",
+      [&loader](const std::string& text) { loader.seed = ParseInteger(text, 0, UINT64_MAX); });
+  AddOption(app, "--layout", "L", "nhwc (default) or nchw", [&loader](const std::string& text) {
+    loader.layout = ParseChoice<Layout>(text, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
+  });
+  AddOption(app, "--device", "D",
+            "where batches are delivered: host (default), or\ncuda:N, the GPU of that number",
+            [&loader](const std::string& text) {
+              const bool cuda = text.rfind("cuda:", 0) == 0;
+              if (!cuda && text != "host") throw cli::UsageError("it is host or cuda:N");
+              loader.device =
+                  cuda ? Device::Cuda(static_cast<int>(ParseInteger(text.substr(5), 0, 1023)))
+                       : Device();
+            });
+  AddOption(app, "--device-steps", "WHERE",
+            "where steps that change pixels run: device (default;\nthose that can), or host",
+            [&loader](const std::string& text) {
+              loader.device_steps = ParseChoice<bool>(text, {{"device", true}, {"host", false}});
+            });
+  AddStorageOptions(app, loader);
+  AddOption(app, "--verify", "WHEN",
+            "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "
+            "others always),\nalways, first_epoch or never",
+            [&loader](const std::string& text) {
+              loader.verify = ParseChoice<Verify>(text, {{"auto", Verify::kAuto},
+                                                         {"always", Verify::kAlways},
+                                                         {"first_epoch", Verify::kFirstEpoch},
+                                                         {"never", Verify::kNever}});
+            });
+}
+
+// `set_by_search`: what --find-accelerators chooses itself, or does not measure.
+void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
+                        std::vector<CLI::Option*>& set_by_search) {
+  EpochOptions& options = arguments.options;
+  AddOption(app, "--step-ms", "X",
+            "a pretend training step: sleep X milliseconds with\neach batch in hand (default 0)",
+            [&options](const std::string& text) {
+              options.step.milliseconds = cli::ParseNumber(text, 3'600'000);
+            });
+  app.add_flag("--step-busy", options.step.busy,
+               "keep a CPU busy for that long instead of sleeping");
+  set_by_search.push_back(
+      AddOption(app, "--accelerators", "N",
+                "so many accelerators work in step, each with a batch\nof its own (default 1)",
+                [&options](const std::string& text) {
+                  options.batches_per_step = ParseInteger(text, 1, 1000);
+                }));
+  AddOption(app, "--profile", "NAME",
+            "mlperf-resnet50-h100: MLPerf Storage's, with batches\nof 400 and steps of 224 ms, of "
+            "whose time 90% must be\ncomputing",
+            [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
+  CLI::Option* const search =
+      app.add_flag("--find-accelerators", arguments.find_accelerators,
+                   "look for the largest number of accelerators that are\nfed for 90% of the time "
+                   "or more; it chooses epochs and\nbatches itself");
+  for (CLI::Option* const option : set_by_search)
+    search->excludes(option);
+}
+
+// How long epochs are and how many of them there are.
+std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options) {
+  CLI::Option* const epochs = AddOption(
+      app, "--epochs", "N", "epochs to measure (default 3)",
+      [&options](const std::string& text) { options.epochs = ParseInteger(text, 1, 1'000'000); });
+  CLI::Option* const warm_up = AddOption(
+      app, "--warm-up", "N", "epochs played before those (default 1; 0 with --cold)",
+      [&options](const std::string& text) { options.warm_up = ParseInteger(text, 0, 1'000'000); });
+  CLI::Option* const repeat = AddOption(
+      app, "--repeat", "N",
+      "each sample N times an epoch, to make it long enough;\nat most 20,000,000 samples (default "
+      "1)",
+      [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 1'000'000); });
+  CLI::Option* const batches =
+      AddOption(app, "--batches", "N", "end an epoch after N batches (default: all)",
+                [&options](const std::string& text) {
+                  options.most_batches = ParseInteger(text, 1, UINT64_MAX);
+                });
+  CLI::Option* const also_cold =
+      AddOption(app, "--also-cold", "N",
+                "after the measured epochs, N with a cold cache, to\ncompare with (default 0)",
+                [&options](const std::string& text) {
+                  options.also_cold = ParseInteger(text, 0, 1'000'000);
+                });
+  app.add_flag("--cold", options.cold,
+               "before each epoch, close the dataset and drop its\nfiles from the page cache; "
+               "opening it again counts\nas part of the epoch")
+      ->excludes(warm_up)
+      ->excludes(also_cold);
+  return {epochs, warm_up, repeat, batches, also_cold};
+}
+
+void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
+  EpochOptions& options = arguments.options;
+  std::vector<CLI::Option*> set_by_search = AddLengthOptions(app, options);
+  set_by_search.push_back(app.add_flag(
+      "--floor", options.floor,
+      "afterwards, a bare loop of the same decoding\n(of raw images: of copies) on as many "
+      "threads"));
+  set_by_search.push_back(AddOption(
+      app, "--stops", "N",
+      "afterwards, drop N loaders in the middle of an epoch\nand time how long they take to "
+      "stop (default 0)",
+      [&options](const std::string& text) { options.stops = ParseInteger(text, 0, 100'000); }));
+  set_by_search.push_back(
+      app.add_option("--trace", arguments.trace_file,
+                     "write what every thread did in the last measured\nepoch, for "
+                     "chrome://tracing or ui.perfetto.dev")
+          ->type_name("FILE"));
+  AddTrainingOptions(app, arguments, set_by_search);
+  AddPageOption(app, arguments.output);
+  AddResultOptions(app, arguments.output);
+}
+
+// Behind the geometric steps, which is where it may stand.
+void AddFlip(Pipeline& transform, std::string& text) {
+  const auto place = std::find_if_not(transform.begin(), transform.end(), IsGeometric);
+  if (place == transform.end()) {
+    text = transform.empty() ? "flip" : text + ",flip";
+  } else {
+    std::size_t at = 0;
+    for (auto step = transform.begin(); step != place; ++step)
+      at = text.find(',', at) + 1;
+    text.insert(at, "flip,");
+  }
+  transform.insert(place, HorizontalFlip());
+}
+
+// What depends on other options or on the dataset.
+void Complete(EpochArguments& arguments) {
+  EpochOptions& options = arguments.options;
+  options.dataset = arguments.dataset;
+  if (options.cold) options.warm_up = 0;
+  if (arguments.threads.size() == 1) options.loader.threads = arguments.threads.front();
+  if (arguments.profile) {
+    if (!arguments.own_batch_size) options.loader.batch_size = arguments.profile->batch_size;
+    if (options.step.milliseconds == 0) options.step.milliseconds = arguments.profile->step_ms;
+  }
+  if (options.step.milliseconds == 0 &&
+      (options.step.busy || arguments.find_accelerators || options.batches_per_step > 1)) {
+    throw cli::UsageError(
+        "--step-busy, --accelerators and --find-accelerators need a training step: --step-ms or "
+        "--profile");
+  }
+  const LoaderOptions& loader = options.loader;
+  if (options.floor && (!loader.views.empty() || !loader.sizes.empty())) {
+    throw cli::UsageError("--floor is of one view and one size: not with --view or --sizes");
+  }
+  if (arguments.threads.size() > 1 &&
+      (arguments.find_accelerators || !arguments.trace_file.empty() || options.floor ||
+       options.also_cold > 0 || options.stops > 0)) {
+    throw cli::UsageError(
+        "--find-accelerators, --trace, --floor, --also-cold and --stops take one count of "
+        "--threads");
+  }
+  // What is decoded during a step are the batches of the next one.
+  if (options.loader.prefetch > 0 || options.batches_per_step > 1) {
+    options.loader.prefetch =
+        std::max<std::size_t>(options.loader.prefetch, options.batches_per_step);
+  }
+  const Dataset dataset = Dataset::Open(options.dataset);
+  if (dataset.size() == 0)
+    throw Error(ErrorCode::kNotFound, options.dataset.string(), "holds no samples to play");
+  if (!arguments.transform) {
+    arguments.transform = DefaultTransform(dataset);
+    arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";
+  }
+  options.loader.transform = *arguments.transform;
+  CompleteStorage(dataset, options.loader);
+  if (arguments.flip) AddFlip(options.loader.transform, arguments.transform_text);
+}
+
+std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {
+  if (epoch < options.warm_up) return "warming up";
+  if (epoch >= options.warm_up + options.epochs) return "cold epoch";
+  return "epoch " + std::to_string(epoch - options.warm_up + 1) + " of " +
+         std::to_string(options.epochs);
+}
+
+Answer PlayCurve(const EpochArguments& arguments, const EpochHooks& hooks) {
+  const LoadWatch others;
+  const ThreadCurve curve = MeasureThreadCurve(arguments.options, arguments.threads, hooks);
+  std::vector<std::string> warnings;
+  WarnOfLoad(others.OtherCpus(), warnings);
+  return {TextOf(curve) + WarningsText(warnings),
+          JsonOf(curve, arguments.options, arguments.transform_text, warnings),
+          {}};
+}
+
+Answer PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks,
+                        cli::Progress& progress) {
+  constexpr double kWantedUsually = 0.9;
+  const double wanted = arguments.profile ? arguments.profile->utilisation : kWantedUsually;
+  const std::string profile = arguments.profile ? arguments.profile->name : "";
+  const LoadWatch others;
+  bool first = true;
+  const AcceleratorSearch search =
+      FindAccelerators(arguments.options, wanted, hooks, [&](const AcceleratorTrial& trial) {
+        progress.Erase();
+        if (!arguments.output.json) cli::PrintOut(RowOf(trial, first, wanted));
+        first = false;
+      });
+  std::vector<std::string> warnings;
+  WarnOfLoad(others.OtherCpus(), warnings);
+  return {TextOf(search, arguments.options, profile) + WarningsText(warnings),
+          JsonOf(search, arguments.options, arguments.transform_text, profile, warnings),
+          {}};
+}
+
+Answer PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progress& progress) {
+  EpochOptions options = arguments.options;
+  EpochTrace trace(options.warm_up + options.epochs - 1);
+  const bool traced = !arguments.trace_file.empty() || !arguments.output.html_file.empty();
+  if (traced) options.loader.trace = trace.recorder();
+  if (traced) hooks.on_span = [&](const ConsumerSpan& span) { trace.OnSpan(span); };
+  EpochTable table(options);
+  hooks.on_epoch = [&](const EpochFigures& figures) {
+    progress.Erase();
+    trace.Collect();
+    if (!arguments.output.json) table.PrintRow(figures);
+    if (figures.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
+  };
+  EpochReport report{options, arguments.transform_text, RunEpochs(options, hooks), {}, 0, {}, {},
+                     {}};
+  progress.Erase();
+  trace.Collect();
+  options.loader.trace.reset();
+  if (options.stops > 0) report.stop_seconds = MeasureStops(options, options.stops, hooks.stop);
+  report.stages = StagesOf(options, report.run, hooks.stop);
+  report.warnings = WarningsOf(options, report.run);
+  if (arguments.profile) report.wanted_utilisation = arguments.profile->utilisation;
+  if (options.step.milliseconds > 0) {
+    report.pipeline = MeasurePipelineCost(options, report.run, hooks.stop);
+  }
+  const std::vector<TraceBar> bars = traced ? BarsOf(trace) : std::vector<TraceBar>();
+  if (!arguments.trace_file.empty()) WriteTraceFile(arguments.trace_file, bars);
+  return {TextOf(report), JsonOf(report), bars};
+}
+
+Answer EpochAnswer(const EpochArguments& arguments, const std::stop_token& stop,
+                   cli::Progress& progress) {
+  EpochHooks hooks;
+  hooks.stop = stop;
+  hooks.on_batch = [&](std::uint64_t epoch, std::uint64_t images, std::uint64_t images_in_all) {
+    progress.SetActivity(ProgressTitle(arguments.options, epoch));
+    progress.Update(images, images_in_all);
+  };
+  if (arguments.find_accelerators) return PlayAccelerators(arguments, hooks, progress);
+  if (arguments.threads.size() > 1) return PlayCurve(arguments, hooks);
+  return PlayEpochs(arguments, hooks, progress);
+}
+
+}  // namespace
+
+cli::Command AddEpochCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("epoch", kEpochDescription);
+  const auto arguments = std::make_shared<EpochArguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  AddLoaderOptions(*app, *arguments);
+  AddMeasuringOptions(*app, *arguments);
+  app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] {
+            Complete(*arguments);
+            CheckWritable(arguments->trace_file);
+            return RunMeasuring(arguments->output, "playing",
+                                "playing " + cli::Printable(arguments->dataset),
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return EpochAnswer(*arguments, stop, progress);
+                                });
+          }};
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,286 @@
+#include "bench/epoch/report.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "bench/epoch/storage_options.h"
+#include "bench/report/figures.h"
+#include "bench/report/measurement.h"
+#include "bench/report/option_names.h"
+#include "tools/cli/output.h"
+#include "tools/cli/quantity.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::Format;
+
+double PerSecond(double amount, double seconds) {
+  return seconds > 0 ? amount / seconds : 0;
+}
+
+std::string PercentText(double share) {
+  return Format("%.1f%%", 100 * share);
+}
+
+// The transform, and what else images go through.
+std::string TransformText(const EpochReport& report) {
+  std::string text = report.transform;
+  if (!report.options.sizes_text.empty()) text += ", sizes " + report.options.sizes_text;
+  for (const std::string& view : report.options.view_texts)
+    text += ", view " + view;
+  return text;
+}
+
+// "median 7480 images/s (7310 to 7550); ..."
+std::string MediansText(const EpochReport& report) {
+  const Spread rates = SpreadOf(report.run.Rates());
+  std::string text = Format(
+      "median %s images/s (%s to %s); first batch %s after the process's start\n",
+      cli::RateText(rates.median).c_str(), cli::RateText(rates.least).c_str(),
+      cli::RateText(rates.most).c_str(), cli::SecondsText(report.run.first_batch_seconds).c_str());
+  std::vector<double> waits;
+  std::vector<double> joules;
+  for (const EpochFigures* const figures : report.run.Measured()) {
+    waits.insert(waits.end(), figures->batch_waits.begin(), figures->batch_waits.end());
+    if (figures->joules) joules.push_back(Per1000(*figures->joules, *figures));
+  }
+  text += Format(
+      "waiting for a batch: median %.3g ms, 90%% within %.3g, 99%% within %.3g, longest "
+      "%.3g\n",
+      1e3 * Median(waits), 1e3 * Quantile(waits, 0.9), 1e3 * Quantile(waits, 0.99),
+      1e3 * Quantile(waits, 1));
+  if (!joules.empty())
+    text += Format("energy of the processors: %.3g J per 1000 images\n", Median(joules));
+  std::vector<double> cold;
+  for (const EpochFigures& figures : report.run.epochs) {
+    if (figures.cold && !report.options.cold) cold.push_back(ImagesPerSecond(figures));
+  }
+  if (!cold.empty()) {
+    text += Format("cold, from opening the dataset on: median %s images/s, %.2f of warm\n",
+                   cli::RateText(Median(cold)).c_str(), PerSecond(Median(cold), rates.median));
+  }
+  if (report.run.floor) {
+    text += Format("bare %s %s images/s; the loader reaches %.0f%% of that\n",
+                   report.run.floor->work.c_str(),
+                   cli::RateText(report.run.floor->images_per_second).c_str(),
+                   100 * PerSecond(rates.median, report.run.floor->images_per_second));
+  }
+  return text;
+}
+
+// How the epochs stood to the disk.
+std::string ColdLine(const EpochsRun& run) {
+  std::vector<double> rates;
+  std::uint64_t faults = 0;
+  for (const EpochFigures* const figures : run.Measured()) {
+    rates.push_back(
+        PerSecond(static_cast<double>(figures->read_ahead_bytes) / 1e6, figures->seconds));
+    faults += figures->decode_major_faults;
+  }
+  return Format("read ahead at %s MB/s (the median); decoding threads waited for %llu pages\n",
+                cli::RateText(Median(rates)).c_str(), static_cast<unsigned long long>(faults));
+}
+
+std::string StagesText(const EpochReport& report) {
+  std::string text = "\nstage        threads   ms/1000 images    at work   what it is\n";
+  for (const Stage& stage : report.stages) {
+    const double all = stage.seconds + stage.waiting_seconds;
+    text += Format("%-12s %7u %16.4g %9.1f%%   %s\n", stage.name.c_str(), stage.threads,
+                   1e6 * PerSecond(stage.seconds, stage.images),
+                   100 * PerSecond(stage.seconds, all), stage.description.c_str());
+    for (const StagePart& part : stage.parts) {
+      text += Format("  %-10s %7s %16.4g %10s   %s\n", part.name.c_str(), "",
+                     1e6 * PerSecond(stage.seconds * part.share, stage.images), "",
+                     part.description.c_str());
+    }
+  }
+  return text + "\n";
+}
+
+std::string StepText(const EpochReport& report) {
+  const EpochOptions& options = report.options;
+  std::vector<double> used;
+  for (const EpochFigures* const figures : report.run.Measured()) {
+    if (figures->utilisation) used.push_back(*figures->utilisation);
+  }
+  std::string text;
+  if (!used.empty()) {
+    text += Format("accelerator utilisation %s: steps of %g ms%s with %llu x %zu images",
+                   PercentText(Median(used)).c_str(), options.step.milliseconds,
+                   options.step.busy ? ", busy," : "",
+                   static_cast<unsigned long long>(options.batches_per_step),
+                   options.loader.batch_size);
+    if (report.wanted_utilisation > 0) {
+      text += Format("; wanted %s: %s", PercentText(report.wanted_utilisation).c_str(),
+                     Median(used) >= report.wanted_utilisation ? "passed" : "not reached");
+    }
+    text += "\n";
+  }
+  if (report.pipeline) {
+    const PipelineCost& cost = *report.pipeline;
+    text += cli::Wrapped(
+                Format("an epoch's training alone %s, its loading alone %s, both together %s: an "
+                       "ideal pipeline takes the larger of the two, this one %.1f%% more",
+                       cli::SecondsText(cost.training_seconds).c_str(),
+                       cli::SecondsText(cost.loading_seconds).c_str(),
+                       cli::SecondsText(cost.epoch_seconds).c_str(),
+                       100 * (PerSecond(cost.epoch_seconds, cost.ideal_seconds()) - 1)),
+                100) +
+            "\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::vector<std::string> WarningsOf(const EpochOptions& options, const EpochsRun& run) {
+  constexpr double kLongEnough = 0.5;  // seconds
+  constexpr std::uint64_t kEnoughBatches = 20;
+  constexpr double kSteady = 0.1;
+  std::vector<std::string> warnings;
+  WarnOfLoad(run.other_cpus, warnings);
+  double shortest = 1e9;
+  std::uint64_t fewest = UINT64_MAX;
+  for (const EpochFigures* const figures : run.Measured()) {
+    shortest = std::min(shortest, figures->seconds);
+    fewest = std::min(fewest, figures->batches);
+  }
+  if (shortest < kLongEnough || fewest < kEnoughBatches) {
+    warnings.push_back(Format(
+        "an epoch of %s and %s is too short for a good figure; --repeat N makes it N times "
+        "as long",
+        cli::SecondsText(shortest).c_str(), cli::CountText(fewest, "batch", "batches").c_str()));
+  }
+  const Spread rates = SpreadOf(run.Rates());
+  if (options.epochs < 3) {
+    warnings.push_back("fewer than 3 measured epochs do not show how much they differ");
+  } else if (rates.HalfWidth() > kSteady) {
+    warnings.push_back(Format("the epochs differ by up to %.0f%% of their median",
+                              100 * (rates.most - rates.least) / rates.median));
+  }
+  return warnings;
+}
+
+void EpochTable::PrintRow(const EpochFigures& figures) {
+  std::string text;
+  if (rows_ == 0) {
+    text = "epoch     seconds   images/s       MB/s   waited   CPU s/1000   peak memory\n";
+  }
+  ++rows_;
+  std::string name = figures.warm_up ? "warm-up" : std::to_string(rows_ - options_.warm_up);
+  if (figures.cold && !options_.cold) name = "cold";
+  text += Format(
+      "%-7s %9.3f %10s %10s %7.1f%% %#12.3g %13s\n", name.c_str(), figures.seconds,
+      cli::RateText(ImagesPerSecond(figures)).c_str(),
+      cli::RateText(PerSecond(static_cast<double>(figures.bytes_read) / 1e6, figures.seconds))
+          .c_str(),
+      100 * WaitShare(figures), Per1000(figures.cpu_seconds, figures),
+      cli::BytesText(figures.peak_bytes).c_str());
+  cli::PrintOut(text);
+}
+
+std::string TextOf(const EpochReport& report) {
+  const EpochsRun& run = report.run;
+  const EpochOptions& options = report.options;
+  std::string text = MediansText(report);
+  text +=
+      cli::Wrapped(Format("%s, %s; batches of %zu x %zux%zux%zu on %u %s; transform %s",
+                          cli::CountText(run.samples, "sample", "samples").c_str(),
+                          cli::BytesText(run.dataset_bytes).c_str(), options.loader.batch_size,
+                          run.height, run.width, run.channels, run.threads,
+                          run.threads == 1 ? "thread" : "threads", TransformText(report).c_str()),
+                   100) +
+      "\n";
+  text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
+                 static_cast<unsigned long long>(run.stats.prefetch),
+                 cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.shuffle),
+                 NameOf(options.loader.verify), options.cold ? "; cold" : "");
+  if (run.stats.changes > 0) {
+    text += Format("the loader came to %s at work, %llu batches ahead and %s in flight\n",
+                   cli::CountText(run.stats.threads, "thread", "threads").c_str(),
+                   static_cast<unsigned long long>(run.stats.prefetch),
+                   cli::BytesText(run.stats.read_ahead_depth_bytes).c_str());
+  }
+  text += StorageText(options.loader, run.stats);
+  text +=
+      Format("memory of its own at most %s, and %s of mapped files\n",
+             cli::BytesText(run.memory.own()).c_str(), cli::BytesText(run.memory.mapped).c_str());
+  if (options.cold || options.loader.direct) text += ColdLine(run);
+  if (!report.stop_seconds.empty()) {
+    const Spread stops = SpreadOf(report.stop_seconds);
+    text += Format(
+        "dropped in the middle of an epoch, a loader stops in %.3g ms (the median of %s), "
+        "%.3g at most\n",
+        1e3 * stops.median, cli::CountText(report.stop_seconds.size(), "loader", "loaders").c_str(),
+        1e3 * stops.most);
+  }
+  text += StagesText(report);
+  text += StepText(report);
+  text += cli::Wrapped(run.stats.Verdict(), 100) + "\n";
+  return text + WarningsText(report.warnings);
+}
+
+std::string TextOf(const ThreadCurve& curve) {
+  std::string text = "threads   images/s   least to most        speed-up   CPU s/1000\n";
+  const double first = Median(curve.points.front().images_per_second);
+  for (const ThreadPoint& point : curve.points) {
+    const Spread rates = SpreadOf(point.images_per_second);
+    const std::string range = cli::RateText(rates.least) + " to " + cli::RateText(rates.most);
+    text += Format("%7u %10s   %-18s %9.2fx %#12.3g\n", point.threads,
+                   cli::RateText(rates.median).c_str(), range.c_str(),
+                   PerSecond(rates.median, first), point.cpu_seconds_per_1000);
+  }
+  if (curve.fit.one_thread > 0) {
+    text += Format("fitted serial share %.1f%% by Amdahl's law", 100 * curve.fit.serial);
+    // Two points lie on any line through them.
+    if (curve.fit.points > 2)
+      text += Format(", within %.1f%% of every point", 100 * curve.fit.worst_residual);
+    text += "\n";
+  } else {
+    text += "no serial share: that takes two counts of threads that this process has CPUs for\n";
+  }
+  if (curve.points.back().threads > curve.cpus) {
+    text += Format("this process may use %s: more threads than that are not part of the fit\n",
+                   cli::CountText(curve.cpus, "CPU", "CPUs").c_str());
+  }
+  return text;
+}
+
+std::string RowOf(const AcceleratorTrial& trial, bool first, double wanted) {
+  std::string text = first ? "accelerators   utilisation   images/s\n" : "";
+  if (trial.accelerators == 0) {
+    return text + Format("%12s   %11s %10s   loading alone\n", "-", "-",
+                         cli::RateText(trial.images_per_second).c_str());
+  }
+  return text + Format("%12llu   %10.1f%% %10s   %s\n",
+                       static_cast<unsigned long long>(trial.accelerators), 100 * trial.utilisation,
+                       cli::RateText(trial.images_per_second).c_str(),
+                       trial.utilisation >= wanted ? "passed" : "not reached");
+}
+
+std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,
+                   const std::string& profile) {
+  std::string text = Format(
+      "this machine feeds %llu %s at %s or more: batches of %zu every %g ms each\n",
+      static_cast<unsigned long long>(search.fed),
+      profile.empty() ? (search.fed == 1 ? "such accelerator" : "such accelerators")
+                      : ("of " + profile).c_str(),
+      PercentText(search.wanted).c_str(), options.loader.batch_size, options.step.milliseconds);
+  if (search.fed == 0) {
+    text += Format("loading gives one of them %.0f%% of the images it asks for\n",
+                   100 * search.trials.front().images_per_second * options.step.milliseconds /
+                       1000 / static_cast<double>(options.loader.batch_size));
+  }
+  return text;
+}
+
+void WarnLeftInCache(const EpochFigures& figures) {
+  std::fprintf(
+      stderr,
+      "sluice-bench: warning: %s of the dataset stayed in the page cache (mapped by another "
+      "process, or a file system in memory): this epoch was not cold\n",
+      cli::BytesText(figures.left_in_cache_bytes).c_str());
+}
+
+}  // namespace sluice::bench

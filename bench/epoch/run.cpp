@@ -1,0 +1,237 @@
+#include "bench/epoch/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <numeric>
+#include <utility>
+
+#include <sluice/error.h>
+
+#include "bench/epoch/floor.h"
+#include "bench/machine/energy.h"
+#include "bench/machine/machine.h"
+#include "bench/machine/page_cache.h"
+#include "bench/machine/process_usage.h"
+#include "bench/report/figures.h"
+
+namespace sluice::bench {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double Seconds(Clock::duration duration) {
+  return std::chrono::duration<double>(duration).count();
+}
+
+// Each sample so many times an epoch, in a list that fits memory: the loader sorts one of its own.
+SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
+  constexpr std::uint64_t kMostSamples = 20'000'000;
+  if (dataset.size() > 0 && times > kMostSamples / dataset.size()) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "--repeat makes epochs of at most " + std::to_string(kMostSamples) +
+                    " samples, and the dataset has " + std::to_string(dataset.size()) +
+                    "; a smaller --repeat, or more --epochs, will do");
+  }
+  std::vector<std::uint64_t> samples(dataset.size() * times);
+  for (std::size_t i = 0; i < samples.size(); ++i)
+    samples[i] = i % dataset.size();
+  return SampleList::Of(std::move(samples));
+}
+
+class EpochRunner {
+ public:
+  EpochRunner(const EpochOptions& options, const EpochHooks& hooks)
+      : options_(options), hooks_(hooks) {}
+
+  EpochsRun Run() {
+    LoaderStats before;
+    std::optional<LoadWatch> others;
+    const std::uint64_t usual = options_.warm_up + options_.epochs;
+    for (std::uint64_t epoch = 0; epoch < usual; ++epoch) {
+      if (epoch == options_.warm_up) {
+        others.emplace();
+        if (loader_) before = loader_->Stats();
+      }
+      Add(epoch, options_.cold, epoch < options_.warm_up);
+    }
+    run_.other_cpus = others->OtherCpus();
+    // A loader of its own for each epoch has no earlier figures.
+    run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
+    for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
+      Add(epoch, true, false);
+    loader_.reset();  // it decodes ahead: nothing may run beside the floor
+    if (options_.floor) MeasureFloor();
+    return std::move(run_);
+  }
+
+ private:
+  void Add(std::uint64_t epoch, bool cold, bool warm_up) {
+    EpochFigures figures = cold ? PlayCold(epoch) : PlayWarm(epoch);
+    figures.warm_up = warm_up;
+    figures.cold = cold;
+    const MemoryUse memory = CurrentMemory();
+    figures.peak_bytes = memory.peak_bytes;
+    figures.anonymous_bytes = memory.anonymous_bytes;
+    run_.epochs.push_back(figures);
+    if (hooks_.on_epoch) hooks_.on_epoch(figures);
+  }
+
+  void MakeLoader() {
+    Dataset dataset = Dataset::Open(options_.dataset);
+    run_.samples = dataset.size();
+    run_.dataset_bytes = 0;
+    for (const ShardSummary& shard : dataset.shards())
+      run_.dataset_bytes += shard.bytes;
+    LoaderOptions options = options_.loader;
+    if (options_.repeat > 1) options.samples = Repeated(dataset, options_.repeat);
+    loader_.emplace(std::move(dataset), std::move(options));
+    counted_ = {};
+    run_.threads = loader_->threads();
+    run_.slot_bytes = loader_->memory_bytes();
+    run_.memory = loader_->Memory();
+  }
+
+  EpochFigures PlayWarm(std::uint64_t epoch) {
+    if (!loader_) MakeLoader();
+    return Timed(epoch);
+  }
+
+  EpochFigures PlayCold(std::uint64_t epoch) {
+    loader_.reset();
+    const auto files = DatasetFiles(options_.dataset);
+    DropFromPageCache(files);
+    const std::uint64_t left = InPageCache(files).resident_bytes;
+    EpochFigures figures = Timed(epoch);
+    figures.left_in_cache_bytes = left;
+    return figures;
+  }
+
+  EpochFigures Timed(std::uint64_t epoch) {
+    EpochFigures figures;
+    EnergyMeter energy;
+    const auto begin = Clock::now();
+    const double cpu = CpuSeconds();
+    if (!loader_) MakeLoader();
+    Play(epoch, figures);
+    figures.seconds = Seconds(Clock::now() - begin);
+    figures.cpu_seconds = CpuSeconds() - cpu;
+    figures.joules = energy.Joules();
+    return figures;
+  }
+
+  void Play(std::uint64_t epoch, EpochFigures& figures) {
+    const std::uint64_t images_in_all = loader_->samples_per_epoch();
+    const std::uint64_t batches =
+        options_.most_batches > 0 ? std::min(options_.most_batches, loader_->batches_per_epoch())
+                                  : loader_->batches_per_epoch();
+    figures.batch_waits.reserve(batches);
+    std::optional<Clock::time_point> first_step_end;
+    Clock::time_point asked = Clock::now();
+    for (const Batch& batch : loader_->Epoch(epoch)) {
+      const Clock::time_point got = Clock::now();
+      figures.batch_waits.push_back(Seconds(got - asked));
+      NoteFirst(batch);
+      figures.images += batch.valid();
+      ++figures.batches;
+      const bool last = figures.batches == batches;
+      if (figures.batches % options_.batches_per_step == 0 || last) {
+        Train(options_.step);
+        ++figures.steps;
+        if (!first_step_end) first_step_end = Clock::now();
+      }
+      ThrowIfStopped(hooks_.stop);
+      if (hooks_.on_batch) hooks_.on_batch(epoch, figures.images, images_in_all);
+      if (hooks_.on_span) {
+        hooks_.on_span({epoch, batch.index(), batch.image().data, asked, got, Clock::now()});
+      }
+      if (last) {
+        batch.Synchronize();  // copies to a device are done in order
+        break;
+      }
+      asked = Clock::now();
+    }
+    if (options_.step.milliseconds > 0 && figures.steps > 1) {
+      const double computing =
+          1e-3 * options_.step.milliseconds * static_cast<double>(figures.steps - 1);
+      figures.utilisation = std::min(1.0, computing / Seconds(Clock::now() - *first_step_end));
+    }
+    // Between two epochs the loader goes on: what it does then belongs to the later one.
+    const LoaderStats before = std::exchange(counted_, loader_->Stats());
+    const LoaderStats& after = counted_;
+    figures.bytes_read = after.payload_bytes - before.payload_bytes;
+    figures.read_ahead_bytes = after.read_ahead_bytes - before.read_ahead_bytes;
+    figures.decode_major_faults = after.decode_major_faults - before.decode_major_faults;
+    figures.wait_seconds = after.consumer_wait_seconds - before.consumer_wait_seconds;
+    const double asking =
+        std::accumulate(figures.batch_waits.begin(), figures.batch_waits.end(), 0.0);
+    figures.hand_over_seconds = std::max(0.0, asking - figures.wait_seconds);
+  }
+
+  void MeasureFloor() {
+    Floor floor(options_, run_.threads);
+    floor.Round();  // touches every page once
+    std::vector<double> rates;
+    for (std::uint64_t round = 0; round < options_.epochs; ++round) {
+      ThrowIfStopped(hooks_.stop);
+      rates.push_back(floor.Round());
+    }
+    run_.floor = {floor.work(), Median(rates)};
+  }
+
+  void NoteFirst(const Batch& batch) {
+    if (run_.first_batch_seconds > 0) return;
+    run_.first_batch_seconds = SecondsSinceStart();
+    run_.height = batch.image().height;
+    run_.width = batch.image().width;
+    run_.channels = batch.image().channels;
+  }
+
+  const EpochOptions& options_;
+  const EpochHooks& hooks_;
+  EpochsRun run_;
+  std::optional<Loader> loader_;
+  LoaderStats counted_;  // of loader_, at the end of the epoch before
+};
+
+}  // namespace
+
+double ImagesPerSecond(const EpochFigures& figures) {
+  return figures.seconds > 0 ? static_cast<double>(figures.images) / figures.seconds : 0;
+}
+
+double Per1000(double amount, const EpochFigures& figures) {
+  return figures.images > 0 ? 1000 * amount / static_cast<double>(figures.images) : 0;
+}
+
+double WaitShare(const EpochFigures& figures) {
+  return figures.seconds > 0 ? std::min(1.0, figures.wait_seconds / figures.seconds) : 0;
+}
+
+std::vector<const EpochFigures*> EpochsRun::Measured() const {
+  const bool any_warm = std::any_of(epochs.begin(), epochs.end(), [](const EpochFigures& figures) {
+    return !figures.warm_up && !figures.cold;
+  });
+  std::vector<const EpochFigures*> measured;
+  for (const EpochFigures& figures : epochs) {
+    if (!figures.warm_up && !(any_warm && figures.cold)) measured.push_back(&figures);
+  }
+  return measured;
+}
+
+std::vector<double> EpochsRun::Rates() const {
+  std::vector<double> rates;
+  for (const EpochFigures* const figures : Measured())
+    rates.push_back(ImagesPerSecond(*figures));
+  return rates;
+}
+
+Pipeline DefaultTransform(const Dataset& dataset) {
+  if (dataset.images().empty() || dataset.images().front().uniform()) return {};
+  return {RandomResizedCrop(224)};
+}
+
+EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks) {
+  return EpochRunner(options, hooks).Run();
+}
+
+}  // namespace sluice::bench

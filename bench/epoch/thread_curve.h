@@ -1,0 +1,30 @@
+// Throughput by the number of decoding threads, and what share of the work does not run beside
+// itself.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "bench/epoch/run.h"
+#include "bench/report/figures.h"
+
+namespace sluice::bench {
+
+struct ThreadPoint {
+  unsigned threads = 0;
+  std::vector<double> images_per_second;  // by epoch
+  double cpu_seconds_per_1000 = 0;        // median
+};
+
+struct ThreadCurve {
+  std::vector<ThreadPoint> points;
+  SerialShare fit;    // over points of at most `cpus` threads, of which there must be two
+  unsigned cpus = 0;  // more threads than that cannot be faster
+};
+
+// One epoch for each number of threads, in turn, options.epochs times over, so that what comes and
+// goes on the machine falls on all of them alike.
+ThreadCurve MeasureThreadCurve(const EpochOptions& options, const std::vector<unsigned>& threads,
+                               const EpochHooks& hooks);
+
+}  // namespace sluice::bench

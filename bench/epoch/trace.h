@@ -1,0 +1,50 @@
+// One epoch, event by event: what each thread, each place of the ring and the consumer did.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include <sluice/loader_trace.h>
+
+#include "bench/epoch/run.h"
+
+namespace sluice::bench {
+
+// Collects the events of one epoch while others are played before and behind it.
+class EpochTrace {
+ public:
+  explicit EpochTrace(std::uint64_t epoch) : epoch_(epoch) {}
+
+  // For LoaderOptions::trace; the same for every loader that plays.
+  const std::shared_ptr<LoaderTrace>& recorder() const noexcept { return recorder_; }
+  void OnSpan(const ConsumerSpan& span);
+  // As each epoch ends, so that those that do not matter take no room.
+  void Collect();
+
+  const std::vector<TraceEvent>& events() const noexcept { return events_; }
+  const std::vector<ConsumerSpan>& spans() const noexcept { return spans_; }
+
+ private:
+  std::uint64_t epoch_;
+  std::shared_ptr<LoaderTrace> recorder_ = std::make_shared<LoaderTrace>();
+  std::vector<TraceEvent> events_;
+  std::vector<ConsumerSpan> spans_;
+};
+
+// A bar in a drawing of the epoch, in seconds from the first event on.
+struct TraceBar {
+  std::string lane;  // "read ahead", "worker 1", "consumer", "slot 2"
+  std::string name;  // "decode", "wait", "train", "decoding", "ready", "held"
+  std::uint64_t batch = 0;
+  std::uint32_t first_row = 0, rows = 0;  // 0 rows: the whole batch
+  double begin = 0, end = 0;
+};
+// Sorted by lane: reading ahead, workers, the consumer, slots; each by time.
+std::vector<TraceBar> BarsOf(const EpochTrace& trace);
+
+// Writes the trace-event format, which Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev)
+// show. Error(kIo).
+void WriteTraceFile(const std::filesystem::path& path, const std::vector<TraceBar>& bars);
+
+}  // namespace sluice::bench

@@ -1,0 +1,126 @@
+#include <algorithm>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/commands.h"
+#include "bench/gate/gate.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::Format;
+
+constexpr const char* kGateDescription =
+    "Compares two results and fails where the new one is worse.\n\n"
+    "BASELINE and NEW are files that --json-file wrote. A measurement is worse where its median "
+    "is,\n"
+    "by more than a tolerance, and where values so far apart would hardly come by chance "
+    "(one-sided\n"
+    "Mann-Whitney test over the values of both): three epochs on either side can just show that,\n"
+    "more show smaller changes. Results of another machine or with other settings are refused.\n"
+    "Compare what was measured on a quiet machine; ratios taken in one run (sluice-bench compare)\n"
+    "bear more noise than times do.\n";
+
+constexpr const char* kGateExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench epoch data/photos --epochs 7 --json-file before.json\n"
+    "  sluice-bench epoch data/photos --epochs 7 --json-file after.json\n"
+    "  sluice-bench gate before.json after.json\n\n";
+
+struct GateArguments {
+  std::string before, after, only;
+  GateRule rule;
+  bool anyway = false;
+  bool json = false;
+};
+
+void PrintTable(const std::vector<GateLine>& lines) {
+  std::string text = Format("%-34s %12s %12s %8s %8s  %s\n", "measurement", "baseline", "new",
+                            "gain", "chance", "");
+  for (const GateLine& line : lines) {
+    text += Format("%-34s %12.5g %12.5g %+7.1f%% %8.3f  %s\n", line.name.c_str(), line.before,
+                   line.after, 100 * line.gain, line.chance, NameOf(line.judgement));
+  }
+  cli::PrintOut(text);
+}
+
+void PrintLines(const GateArguments& arguments, const std::vector<GateLine>& lines, bool worse) {
+  if (!arguments.json) {
+    PrintTable(lines);
+    cli::PrintOut(worse ? "worse than the baseline\n" : "no measurement is worse\n");
+    return;
+  }
+  auto list = nlohmann::ordered_json::array();
+  for (const GateLine& line : lines) {
+    list.push_back(
+        {{"name", line.name},
+         {"unit", line.unit},
+         {"baseline", line.before},
+         {"new", line.after},
+         {"gain", line.gain},
+         {"chance", line.chance},
+         {"judgement", line.judgement == Judgement::kWorse ? "worse" : NameOf(line.judgement)}});
+  }
+  cli::PrintJson({{"worse", worse}, {"measurements", list}});
+}
+
+int RunGate(const GateArguments& arguments) {
+  const auto before = ReadResult(arguments.before);
+  const auto after = ReadResult(arguments.after);
+  const auto differences = DifferencesThatMatter(before, after);
+  if (!differences.empty() && !arguments.anyway) {
+    std::string text = "the two results cannot be compared, since they differ in";
+    for (const std::string& difference : differences)
+      text += "\n  " + difference;
+    throw cli::UsageError(text + "\n--anyway compares them all the same");
+  }
+  std::vector<Measurement> chosen = MeasurementsOf(before, arguments.before);
+  std::erase_if(chosen,
+                [&](const Measurement& one) { return !one.name.starts_with(arguments.only); });
+  if (chosen.empty()) {
+    throw cli::UsageError("the baseline has no measurement whose name begins with \"" +
+                          arguments.only + "\"");
+  }
+  const std::vector<GateLine> lines =
+      Judge(chosen, MeasurementsOf(after, arguments.after), arguments.rule);
+  const bool worse = std::any_of(lines.begin(), lines.end(), [](const GateLine& line) {
+    return line.judgement == Judgement::kWorse || line.judgement == Judgement::kMissing;
+  });
+  PrintLines(arguments, lines, worse);
+  return worse ? cli::kFailed : cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddGateCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("gate", kGateDescription);
+  const auto arguments = std::make_shared<GateArguments>();
+  app->add_option("BASELINE", arguments->before, "result to compare with")
+      ->required()
+      ->type_name("");
+  app->add_option("NEW", arguments->after, "result that must not be worse")
+      ->required()
+      ->type_name("");
+  AddOption(*app, "--tolerance", "PERCENT", "what a median may be worse by (default 5)",
+            [arguments](const std::string& text) {
+              arguments->rule.tolerance = cli::ParseNumber(text, 100) / 100;
+            });
+  AddOption(*app, "--chance", "PERCENT", "of a false alarm, at most (default 5)",
+            [arguments](const std::string& text) {
+              arguments->rule.chance = cli::ParseNumber(text, 100) / 100;
+            });
+  app->add_option("--only", arguments->only, "measurements whose names begin so")
+      ->type_name("PREFIX");
+  app->add_flag("--anyway", arguments->anyway, "compare results of different machines or settings");
+  app->add_flag("--json", arguments->json, "print one JSON object to standard output");
+  app->footer(std::string(kGateExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunGate(*arguments); }};
+}
+
+}  // namespace sluice::bench

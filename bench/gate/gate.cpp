@@ -1,0 +1,123 @@
+#include "bench/gate/gate.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/report/figures.h"
+
+namespace sluice::bench {
+namespace {
+
+GateLine JudgeOne(const Measurement& before, const Measurement& after, const GateRule& rule) {
+  GateLine line{before.name, before.unit, Median(before.values), Median(after.values), 0, 1, {}};
+  // From nothing to something is a change of the whole.
+  const double change =
+      line.before != 0 ? line.after / line.before - 1 : static_cast<double>(line.after > 0);
+  line.gain = before.higher_is_better ? change : 0 - change;
+  line.chance = change >= 0 ? ChanceOfHigher(before.values, after.values)
+                            : ChanceOfHigher(after.values, before.values);
+  const bool certain = line.chance <= rule.chance;
+  if (line.gain < -rule.tolerance) {
+    line.judgement = certain ? Judgement::kWorse : Judgement::kUnclear;
+  } else if (line.gain > rule.tolerance && certain) {
+    line.judgement = Judgement::kBetter;
+  }
+  return line;
+}
+
+// A pointer into a result, and the commands of whose results it is a setting: " epoch order ";
+// empty: of all that have it. What neither result has does not differ.
+struct Setting {
+  const char* place;
+  const char* commands = "";
+};
+constexpr Setting kSettings[] = {{"/command"},
+                                 {"/machine/cpu"},
+                                 {"/machine/cpus"},
+                                 {"/gpus"},
+                                 {"/device"},
+                                 {"/threads"},
+                                 {"/batch_size"},
+                                 {"/transform"},
+                                 {"/layout"},
+                                 {"/samples"},
+                                 {"/images"},
+                                 {"/repeat"},
+                                 {"/direct"},
+                                 {"/prefetch", " epoch "},
+                                 {"/views", " epoch "},
+                                 {"/sizes", " epoch "},
+                                 {"/shuffle", " epoch "},
+                                 {"/verify", " epoch "},
+                                 {"/most_batches", " epoch "},
+                                 {"/step_ms", " epoch "},
+                                 {"/step_busy", " epoch "},
+                                 {"/batches_per_step", " epoch "},
+                                 {"/accelerators/wanted_utilisation", " epoch "},
+                                 {"/cold", " epoch "},
+                                 {"/device_steps", " epoch "},
+                                 {"/read_ahead_depth_bytes", " epoch "},
+                                 {"/behind", " epoch "},
+                                 {"/cache", " epoch "},
+                                 {"/cache_bytes", " epoch "},
+                                 {"/stage_bytes", " epoch "},
+                                 {"/image", " epoch "},
+                                 {"/normalize", " upload "},
+                                 {"/side", " upload transforms "},
+                                 {"/batches", " upload "},
+                                 {"/max_side", " convert "},
+                                 {"/quality", " convert "},
+                                 {"/lanes", " order "}};
+
+}  // namespace
+
+const char* NameOf(Judgement judgement) noexcept {
+  switch (judgement) {
+    case Judgement::kSame: return "same";
+    case Judgement::kBetter: return "better";
+    case Judgement::kWorse: return "WORSE";
+    case Judgement::kUnclear: return "unclear";
+    case Judgement::kMissing: return "missing";
+  }
+  return "";
+}
+
+std::vector<GateLine> Judge(const std::vector<Measurement>& before,
+                            const std::vector<Measurement>& after, const GateRule& rule) {
+  std::vector<GateLine> lines;
+  for (const Measurement& one : before) {
+    const auto other = std::find_if(after.begin(), after.end(),
+                                    [&](const Measurement& m) { return m.name == one.name; });
+    if (other == after.end()) {
+      lines.push_back({one.name, one.unit, Median(one.values), 0, 0, 1, Judgement::kMissing});
+    } else {
+      lines.push_back(JudgeOne(one, *other, rule));
+    }
+  }
+  return lines;
+}
+
+std::vector<std::string> DifferencesThatMatter(const nlohmann::ordered_json& before,
+                                               const nlohmann::ordered_json& after) {
+  std::vector<std::string> differences;
+  const auto compare = [&](const char* place) {
+    const nlohmann::ordered_json::json_pointer pointer(place);
+    const auto a = before.contains(pointer) ? before.at(pointer) : nlohmann::ordered_json();
+    const auto b = after.contains(pointer) ? after.at(pointer) : nlohmann::ordered_json();
+    if (a != b)
+      differences.push_back(std::string(place + 1) + ": " + a.dump() + " and " + b.dump());
+  };
+  const auto named = before.find("command");
+  const std::string command =
+      named != before.end() && named->is_string() ? " " + named->get<std::string>() + " " : " ? ";
+  for (const Setting& setting : kSettings) {
+    const std::string_view commands = setting.commands;
+    if (commands.empty() || commands.find(command) != std::string_view::npos)
+      compare(setting.place);
+  }
+  return differences;
+}
+
+}  // namespace sluice::bench

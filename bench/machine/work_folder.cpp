@@ -1,0 +1,24 @@
+#include "bench/machine/work_folder.h"
+
+#include <sluice/error.h>
+
+#include "bench/report/measurement.h"
+
+namespace sluice::bench {
+
+void ClaimWorkFolder(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  const fs::path mark = folder / "sluice-bench.txt";
+  if (fs::exists(mark)) return;
+  if (fs::exists(folder) && !(fs::is_directory(folder) && fs::is_empty(folder))) {
+    throw Error(ErrorCode::kState, folder.string(),
+                "is not empty, and sluice-bench did not make it; name another folder with --work, "
+                "since what is in it is written over");
+  }
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw Error(ErrorCode::kIo, folder.string(), "cannot be made: " + error.message());
+  WriteTextFile(mark, "Made by sluice-bench, which writes over what is in this folder.\n");
+}
+
+}  // namespace sluice::bench

@@ -1,0 +1,244 @@
+#include <algorithm>
+#include <memory>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/dataset.h>
+
+#include "bench/commands.h"
+#include "bench/machine/machine.h"
+#include "bench/order/measure.h"
+#include "bench/report/figures.h"
+#include "bench/report/measurement.h"
+#include "bench/report/measuring_command.h"
+#include "reader/dataset_state.h"
+#include "reader/order/permutation.h"
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+
+namespace sluice::bench {
+namespace {
+
+using cli::AddOption;
+using cli::Format;
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kOrderDescription =
+    "Draws epochs' orders and says what they cost and how well they shuffle.\n\n"
+    "For the dataset, and for made-up ones of other sizes with blocks like its own: the time to "
+    "set\n"
+    "an epoch's order up, nanoseconds to draw a sample, the memory that the order has taken when\n"
+    "the epoch ends; how many different classes a batch shows; and the rank correlation of all\n"
+    "samples' positions in consecutive epochs (none: 0). Below the loader's own orders stands a\n"
+    "list of all samples, shuffled: what plain random order gives, and costs. Made-up datasets "
+    "have\n"
+    "1000 classes, once permuted (as sluice convert stores samples) and once sorted by class.\n";
+
+constexpr const char* kOrderExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice-bench order data/photos\n"
+    "  sluice-bench order data/photos --samples 1281167,10M,100M --rounds 5\n"
+    "  sluice-bench order data/photos --samples none --json\n\n";
+
+constexpr std::uint64_t kClasses = 1000;  // of made-up datasets
+
+struct OrderArguments {
+  std::string dataset;
+  std::vector<std::uint64_t> samples = {100'000, 1'281'167};
+  std::uint64_t rounds = 3, seed = 0, batch = 1024;
+  std::uint32_t lanes = 192;
+  ResultOptions output;
+};
+
+// What was measured at one size.
+struct SizeFigures {
+  std::string name;  // "dataset", "1281167"
+  std::uint64_t samples = 0;
+  std::vector<std::string> layouts;
+  std::vector<OrderFigures> orders;
+};
+
+std::vector<std::uint64_t> ParseCounts(const std::string& text) {
+  std::vector<std::uint64_t> sizes;
+  if (text == "none") return sizes;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    sizes.push_back(cli::ParseCount(text.substr(begin, end - begin)));
+    if (sizes.back() == 0 || sizes.back() > 4'000'000'000)
+      throw cli::UsageError("a dataset has 1 to 4G samples");
+    begin = end + 1;
+  }
+  return sizes;
+}
+
+// The class of each sample; none without a label field.
+std::vector<std::uint32_t> ClassesOf(const Dataset& dataset) {
+  std::vector<std::uint32_t> classes;
+  const std::size_t field = dataset.schema().FindRole(Role::kLabel);
+  if (field == Schema::kNone || dataset.class_counts().empty()) return classes;
+  const std::string& name = dataset.schema().fields[field].name;
+  classes.reserve(dataset.size());
+  for (std::uint64_t i = 0; i < dataset.size(); ++i)
+    classes.push_back(static_cast<std::uint32_t>(dataset[i].Integer(name)));
+  return classes;
+}
+
+OrderTask TaskOf(const OrderArguments& arguments, const DatasetShape& shape) {
+  OrderTask task;
+  task.shape = &shape;
+  task.seed = arguments.seed;
+  task.lanes = arguments.lanes;
+  task.rounds = arguments.rounds;
+  task.batch = arguments.batch;
+  return task;
+}
+
+SizeFigures MeasureDataset(const OrderArguments& arguments, const Dataset& dataset,
+                           const std::stop_token& stop) {
+  const DatasetShape& shape = dataset.state()->shape;
+  const std::vector<std::uint32_t> classes = ClassesOf(dataset);
+  OrderTask task = TaskOf(arguments, shape);
+  SizeFigures figures{"dataset", shape.samples(), {}, {}};
+  if (!classes.empty()) {
+    figures.layouts = {"as stored"};
+    task.layouts = {{"as stored", [&](std::uint64_t sample) { return classes[sample]; }}};
+  }
+  figures.orders = MeasureOrders(task, stop);
+  return figures;
+}
+
+SizeFigures MeasureMadeUp(const OrderArguments& arguments, const DatasetShape& like,
+                          std::uint64_t samples, const std::stop_token& stop) {
+  const DatasetShape shape =
+      MadeUpShape(samples, std::max<std::uint32_t>(1, like.max_block_samples()),
+                  like.bytes() / std::max<std::uint64_t>(1, like.samples()));
+  const Permutation stored(samples, arguments.seed + 1);
+  const auto class_of = [&](std::uint64_t sample) {
+    return static_cast<std::uint32_t>(sample * kClasses / samples);
+  };
+  OrderTask task = TaskOf(arguments, shape);
+  task.layouts = {{"permuted", [&](std::uint64_t sample) { return class_of(stored(sample)); }},
+                  {"sorted", class_of}};
+  SizeFigures figures{std::to_string(samples), samples, {"permuted", "sorted"}, {}};
+  figures.orders = MeasureOrders(task, stop);
+  return figures;
+}
+
+std::string TextOf(const OrderArguments& arguments, const std::vector<SizeFigures>& sizes) {
+  std::string text = Format("%-13s %-13s %10s %10s %10s  %-22s %9s\n", "samples", "order", "set-up",
+                            "ns/sample", "memory", "classes in a batch", "rank corr.");
+  for (const SizeFigures& size : sizes) {
+    for (const OrderFigures& order : size.orders) {
+      std::string classes;
+      for (std::size_t i = 0; i < order.classes.size(); ++i)
+        classes += (i == 0 ? "" : ", ") + Format("%.0f ", order.classes[i]) + size.layouts[i];
+      const bool first = &order == &size.orders.front();
+      const std::string correlation =
+          order.rank_correlation ? Format("%+.4f", *order.rank_correlation) : "-";
+      text +=
+          Format("%-13s %-13s %7.3f ms %10.1f %10s  %-22s %9s\n",
+                 first ? std::to_string(size.samples).c_str() : "", order.mode.c_str(),
+                 1e3 * Median(order.setup_seconds), Median(order.draw_nanoseconds),
+                 cli::BytesText(order.memory_bytes).c_str(), classes.c_str(), correlation.c_str());
+    }
+  }
+  return text +
+         cli::Wrapped(Format("batches of %llu, %u lanes; medians of %llu rounds of whole epochs on "
+                             "one thread; the first size is the dataset's",
+                             static_cast<unsigned long long>(arguments.batch), arguments.lanes,
+                             static_cast<unsigned long long>(arguments.rounds)),
+                      100) +
+         "\n";
+}
+
+Json JsonOf(const OrderArguments& arguments, const std::vector<SizeFigures>& sizes,
+            const std::vector<std::string>& warnings) {
+  std::vector<Measurement> measurements;
+  Json list = Json::array();
+  for (const SizeFigures& size : sizes) {
+    Json orders = Json::array();
+    for (const OrderFigures& order : size.orders) {
+      const std::string name = size.name + "." + order.mode;
+      measurements.push_back({"setup_seconds." + name, "s", false, order.setup_seconds});
+      measurements.push_back({"draw_nanoseconds." + name, "ns", false, order.draw_nanoseconds});
+      Json one{{"order", order.mode},
+               {"setup_seconds", Median(order.setup_seconds)},
+               {"draw_nanoseconds", Median(order.draw_nanoseconds)},
+               {"memory_bytes", order.memory_bytes}};
+      for (std::size_t i = 0; i < order.classes.size(); ++i)
+        one["distinct_classes"][size.layouts[i]] = order.classes[i];
+      if (order.rank_correlation) one["rank_correlation"] = *order.rank_correlation;
+      orders.push_back(std::move(one));
+    }
+    list.push_back({{"name", size.name}, {"samples", size.samples}, {"orders", std::move(orders)}});
+  }
+  Json result = ResultOf("order", measurements, warnings);
+  result.update({{"dataset", arguments.dataset},
+                 {"batch_size", arguments.batch},
+                 {"lanes", arguments.lanes},
+                 {"seed", arguments.seed},
+                 {"rounds", arguments.rounds},
+                 {"sizes", std::move(list)}});
+  return result;
+}
+
+Answer MeasureOrder(const OrderArguments& arguments, const std::stop_token& stop,
+                    cli::Progress& progress) {
+  const Dataset dataset = Dataset::Open(arguments.dataset);
+  std::vector<SizeFigures> sizes;
+  const LoadWatch others;
+  const auto at_size = [&](std::uint64_t done) {
+    progress.Update(done, 1 + arguments.samples.size());
+  };
+  at_size(0);
+  sizes.push_back(MeasureDataset(arguments, dataset, stop));
+  for (const std::uint64_t samples : arguments.samples) {
+    at_size(sizes.size());
+    sizes.push_back(MeasureMadeUp(arguments, dataset.state()->shape, samples, stop));
+  }
+  std::vector<std::string> warnings;
+  WarnOfLoad(others.OtherCpus(), warnings);
+  return {
+      TextOf(arguments, sizes) + WarningsText(warnings), JsonOf(arguments, sizes, warnings), {}};
+}
+
+}  // namespace
+
+cli::Command AddOrderCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("order", kOrderDescription);
+  const auto arguments = std::make_shared<OrderArguments>();
+  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
+      ->required()
+      ->type_name("");
+  AddOption(
+      *app, "--samples", "N[,N...]",
+      "of the made-up datasets (default 100000,1281167;\nk, M and G are powers of 1000); none",
+      [arguments](const std::string& text) { arguments->samples = ParseCounts(text); });
+  AddOption(*app, "--rounds", "N", "rounds to measure (default 3)",
+            [arguments](const std::string& text) {
+              arguments->rounds = cli::ParseInteger(text, 1, 10'000);
+            });
+  AddOption(*app, "--batch-size", "N", "samples in a batch (default 1024)",
+            [arguments](const std::string& text) {
+              arguments->batch = cli::ParseInteger(text, 1, 1'000'000);
+            });
+  AddOption(*app, "--lanes", "N", "of the quasi-random order (default 192)",
+            [arguments](const std::string& text) {
+              arguments->lanes = static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65'535));
+            });
+  AddOption(*app, "--seed", "N", "of the orders (default 0)", [arguments](const std::string& text) {
+    arguments->seed = cli::ParseInteger(text, 0, UINT64_MAX);
+  });
+  AddResultOptions(*app, arguments->output);
+  app->footer(std::string(kOrderExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] {
+            return RunMeasuring(arguments->output, "drawing", "drawing orders",
+                                [&](const std::stop_token& stop, cli::Progress& progress) {
+                                  return MeasureOrder(*arguments, stop, progress);
+                                });
+          }};
+}
+
+}  // namespace sluice::bench

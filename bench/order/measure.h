@@ -1,0 +1,53 @@
+// What an epoch's order costs to set up and to draw, and how well it shuffles; beside it, what
+// everybody would write: a list of all samples, shuffled.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "bench/report/interrupted.h"
+#include "reader/order/order.h"
+
+namespace sluice::bench {
+
+// A way in which classes may lie in a dataset.
+struct ClassLayout {
+  std::string name;                                      // "sorted by class"
+  std::function<std::uint32_t(std::uint64_t)> class_of;  // of a sample, by its number
+};
+
+struct OrderTask {
+  const DatasetShape* shape = nullptr;
+  std::uint64_t seed = 0;
+  std::uint32_t lanes = 192;
+  std::uint64_t rounds = 3;
+  std::uint64_t batch = 1024;  // in which distinct classes are counted
+  std::vector<ClassLayout> layouts;
+  std::uint64_t most_ranked = 20'000'000;  // more samples than that are not ranked: it takes memory
+};
+
+struct OrderFigures {
+  std::string mode;                        // "quasi_random", "random", "sequential", "list"
+  std::vector<double> setup_seconds;       // by round
+  std::vector<double> draw_nanoseconds;    // a sample, over a whole epoch, by round
+  std::uint64_t memory_bytes = 0;          // taken from the heap, at the epoch's end
+  std::vector<double> classes;             // for each layout: distinct in a batch, on average
+  std::optional<double> rank_correlation;  // of the positions of all samples in consecutive epochs
+};
+
+// Every mode in turn, round after round, "list" last. Throws Interrupted.
+std::vector<OrderFigures> MeasureOrders(const OrderTask& task, const std::stop_token& stop);
+
+// Spearman's, of two lists of the positions of samples 0, 1, ...: permutations of 0 .. n - 1.
+double RankCorrelation(const std::vector<std::uint32_t>& before,
+                       const std::vector<std::uint32_t>& after);
+
+// A made-up dataset of so many samples: shards of 64 MB, and blocks of so many samples and bytes.
+DatasetShape MadeUpShape(std::uint64_t samples, std::uint32_t block_samples,
+                         std::uint64_t sample_bytes);
+
+}  // namespace sluice::bench

@@ -1,0 +1,297 @@
+#include "bench/report/page.h"
+
+#include <algorithm>
+#include <set>
+
+#include <nlohmann/json.hpp>
+
+#include "bench/report/figures.h"
+#include "bench/report/measurement.h"
+#include "bench/report/plot.h"
+#include "tools/cli/html.h"
+#include "tools/cli/quantity.h"
+
+namespace sluice::bench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using cli::Format;
+using cli::HtmlEscaped;
+
+constexpr const char* kStyle = R"(
+:root { --text: #1d2430; --dim: #5d6675; --line: #d9dde4; --back: #ffffff; --plain: #b9c1cd; }
+@media (prefers-color-scheme: dark) {
+  :root { --text: #e4e8ee; --dim: #9aa4b2; --line: #333b47; --back: #14181e; --plain: #56606f; }
+}
+body { font: 15px/1.5 system-ui, sans-serif; color: var(--text); background: var(--back);
+  max-width: 800px; margin: 2rem auto; padding: 0 1rem; }
+h1 { font-size: 1.5rem; margin-bottom: 0; }
+h2 { font-size: 1.1rem; margin: 2rem 0 .3rem; }
+p.dim, caption { color: var(--dim); text-align: left; }
+p.warning { border-left: 4px solid #d98a00; padding-left: .7rem; }
+table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .2rem .5rem; border-bottom: 1px solid var(--line); }
+th:first-child, td:first-child, td.text, th.text { text-align: left; }
+td.text { overflow-wrap: anywhere; }
+svg { width: 100%; height: auto; display: block; }
+svg text { font-size: 12px; fill: var(--text); }
+.grid { stroke: var(--line); stroke-width: 1; }
+.whisker { stroke: var(--text); stroke-width: 1.5; }
+.other { fill: var(--plain); }
+polyline { fill: none; stroke-width: 2.2; }
+polyline.thin { stroke-width: 1.4; stroke-dasharray: 5 4; }
+)";
+
+// Distinct for most kinds of colour blindness, on light and on dark.
+constexpr const char* kColours[] = {"#2f7ed8", "#e07b00", "#2a9d6f", "#c2456b",
+                                    "#8f63c9", "#8a7a1f", "#1fa3b8", "#7a828e"};
+
+std::string Style() {
+  std::string style = kStyle;
+  for (std::size_t i = 0; i < 8; ++i) {
+    style += Format(".c%zu { fill: %s; } .l%zu { stroke: %s; }\n", i, kColours[i], i, kColours[i]);
+  }
+  return style;
+}
+
+std::string Heading(const std::string& title, const std::string& explanation) {
+  return "<h2>" + HtmlEscaped(title) + "</h2>\n<p class=\"dim\">" + HtmlEscaped(explanation) +
+         "</p>\n";
+}
+
+Bar BarOf(const std::string& label, const std::vector<double>& values, bool own) {
+  const Spread spread = SpreadOf(values);
+  return {label, spread.median, spread.least, spread.most, "", own};
+}
+
+std::string WarmAndCold(const std::vector<Measurement>& measurements) {
+  std::vector<Bar> bars;
+  for (const Measurement& one : measurements) {
+    if (one.name == "images_per_second") bars.push_back(BarOf("warm", one.values, true));
+    if (one.name == "cold_images_per_second") bars.push_back(BarOf("cold", one.values, false));
+  }
+  if (bars.empty()) return "";
+  return Heading("Throughput",
+                 "Median of the epochs; the whisker reaches from the slowest to the "
+                 "fastest.") +
+         BarPlot("images/s", bars);
+}
+
+std::string Loaders(const Json& result) {
+  if (!result.contains("loaders")) return "";
+  std::vector<Bar> bars;
+  for (const Json& loader : result["loaders"]) {
+    if (!loader.contains("images_per_second")) continue;
+    Bar bar = BarOf(loader["name"], loader["images_per_second"].get<std::vector<double>>(),
+                    loader["name"] == "sluice");
+    if (loader.contains("ratio") && !bar.own)
+      bar.note = Format("(sluice: %.2fx)", loader["ratio"].get<double>());
+    bars.push_back(bar);
+  }
+  std::sort(bars.begin(), bars.end(), [](const Bar& a, const Bar& b) { return a.value > b.value; });
+  return Heading(
+             "Throughput by loader",
+             "Median over rounds, in which the loaders take turns; the whisker reaches from the "
+             "slowest round to the fastest. The ratio is the median of those within a round.") +
+         BarPlot("images/s", bars);
+}
+
+std::string Curve(const Json& result) {
+  if (!result.contains("curve")) return "";
+  const Json& curve = result["curve"];
+  Line measured{"measured", {}, {}, true};
+  for (const Json& point : curve["points"]) {
+    measured.x.push_back(point["threads"]);
+    measured.y.push_back(point["images_per_second"]);
+  }
+  std::vector<Line> lines = {measured};
+  std::string explanation = "Median of the epochs by decoding threads.";
+  if (curve.contains("serial_share")) {
+    const double serial = curve["serial_share"];
+    const double one = curve["one_thread_images_per_second"];
+    Line fit{"fit", {}, {}, false, true};
+    Line ideal{"no serial part", {}, {}, false, true};
+    for (double n = 1; n <= measured.x.back() + 1e-9; n += measured.x.back() / 40) {
+      fit.x.push_back(n);
+      fit.y.push_back(one / (serial + (1 - serial) / n));
+      ideal.x.push_back(n);
+      ideal.y.push_back(one * n);
+    }
+    lines.push_back(fit);
+    lines.push_back(ideal);
+    explanation += Format(" Fitted serial share: %.1f%%; this process may use %u CPUs.",
+                          100 * serial, curve["cpus"].get<unsigned>());
+  }
+  return Heading("Throughput by threads", explanation) +
+         LinePlot("decoding threads", "images/s", lines);
+}
+
+std::string Accelerators(const Json& result) {
+  if (!result.contains("accelerators")) return "";
+  std::vector<std::pair<double, double>> points;
+  for (const Json& trial : result["accelerators"]["trials"]) {
+    if (trial["accelerators"] > 0)
+      points.emplace_back(trial["accelerators"], 100 * trial["utilisation"].get<double>());
+  }
+  std::sort(points.begin(), points.end());
+  Line utilisation{"measured", {}, {}, true};
+  for (const auto& [n, share] : points) {
+    utilisation.x.push_back(n);
+    utilisation.y.push_back(share);
+  }
+  const double wanted = 100 * result["accelerators"]["wanted_utilisation"].get<double>();
+  const Line goal{
+      "wanted", {0, points.empty() ? 1 : points.back().first}, {wanted, wanted}, false, true};
+  return Heading("Accelerators fed",
+                 Format("Share of the time in which they compute. This machine feeds %llu.",
+                        static_cast<unsigned long long>(
+                            result["accelerators"]["fed"].get<std::uint64_t>()))) +
+         LinePlot("accelerators", "utilisation, %", {utilisation, goal});
+}
+
+std::string Waits(const Json& result) {
+  if (!result.contains("batch_wait_percentiles")) return "";
+  Line waits{"waiting for a batch", {}, {}, false};
+  int percent = 0;
+  for (const Json& seconds : result["batch_wait_percentiles"]) {
+    waits.x.push_back(percent++);
+    waits.y.push_back(1e3 * seconds.get<double>());
+  }
+  return Heading(
+             "Batch latency",
+             "Milliseconds from asking for a batch to having it: so many percent of the batches "
+             "of all measured epochs came within that.") +
+         LinePlot("percent of the batches", "milliseconds", {waits});
+}
+
+std::string Stages(const Json& result) {
+  if (!result.contains("stages") || !result.contains("epochs")) return "";
+  double images = 0;
+  for (const Json& epoch : result["epochs"])
+    images += epoch["images"].get<double>();
+  std::vector<Bar> bars;
+  for (const Json& stage : result["stages"]) {
+    const double each = images > 0 ? 1e6 * stage["seconds"].get<double>() / images : 0;
+    bars.push_back({stage["name"], each, 0, 0, "", true});
+    for (const Json& part : stage["parts"])
+      bars.push_back({part["name"], each * part["share"].get<double>(), 0, 0, "", false});
+  }
+  return Heading("Stages",
+                 "Milliseconds of thread time for 1000 images. What decoding is made of (grey) was "
+                 "measured on one thread behind the epochs.") +
+         BarPlot("ms", bars);
+}
+
+// About the ten batches in the middle.
+std::string Timeline(const std::vector<TraceBar>& bars) {
+  if (bars.empty()) return "";
+  std::uint64_t last = 0;
+  for (const TraceBar& bar : bars)
+    last = std::max(last, bar.batch);
+  const std::uint64_t from = last > 10 ? last / 2 - 5 : 0;
+  double begin = 1e300, end = 0;
+  for (const TraceBar& bar : bars) {
+    if (bar.lane != "consumer" || bar.batch < from || bar.batch >= from + 10) continue;
+    begin = std::min(begin, bar.begin);
+    end = std::max(end, bar.end);
+  }
+  std::vector<Span> spans;
+  for (const TraceBar& bar : bars) {
+    if (bar.end <= begin || bar.begin >= end) continue;
+    spans.push_back(
+        {bar.lane, bar.name,
+         Format("%s, batch %llu: %.3f ms", bar.name.c_str(),
+                static_cast<unsigned long long>(bar.batch), 1e3 * (bar.end - bar.begin)),
+         std::max(bar.begin, begin) - begin, std::min(bar.end, end) - begin});
+  }
+  return Heading(
+             "Timeline",
+             "What each thread, the consumer and each place of the ring did during some batches "
+             "in the middle of the last measured epoch. Point at a bar for its length; --trace "
+             "FILE has the whole epoch for a trace viewer.") +
+         TimelinePlot(spans);
+}
+
+std::string LoadersTable(const Json& result) {
+  if (!result.contains("loaders")) return "";
+  std::string text =
+      "<h2>Loaders</h2>\n<table>\n<tr><th>loader</th><th>CPU s/1000</th><th>peak MB</th><th>first "
+      "batch, s</th><th>convert, s</th><th>on disk, MB</th><th>PSNR, dB</th><th "
+      "class=\"text\">settings</th></tr>\n";
+  for (const Json& loader : result["loaders"]) {
+    text += "<tr><td>" + HtmlEscaped(loader["name"]) + "</td>";
+    const auto cell = [&](const char* key, double scale, const char* format) {
+      if (!loader.contains(key)) {
+        text += "<td></td>";
+        return;
+      }
+      char number[32];
+      std::snprintf(number, sizeof number, format, scale * loader[key].get<double>());
+      text += "<td>" + std::string(number) + "</td>";
+    };
+    cell("cpu_seconds_per_1000", 1, "%.3g");
+    cell("peak_bytes", 1e-6, "%.0f");
+    cell("first_batch_seconds", 1, "%.2f");
+    cell("convert_seconds", 1, "%.1f");
+    cell("bytes_on_disk", 1e-6, "%.1f");
+    cell("psnr_db", 1, "%.1f");
+    text += "<td class=\"text\">" +
+            HtmlEscaped(loader.value("missing", loader.value("settings", std::string()))) +
+            "</td></tr>\n";
+  }
+  return text + "</table>\n";
+}
+
+std::string MeasurementsTable(const std::vector<Measurement>& measurements) {
+  std::string text =
+      "<h2>Measurements</h2>\n<table>\n<tr><th>name</th><th>median</th><th>least</th><th>most</th>"
+      "<th>values</th><th class=\"text\">unit</th></tr>\n";
+  for (const Measurement& one : measurements) {
+    const Spread spread = SpreadOf(one.values);
+    text += "<tr><td>" + HtmlEscaped(one.name) + "</td>" +
+            Format("<td>%.5g</td><td>%.5g</td><td>%.5g</td><td>%zu</td><td class=\"text\">",
+                   spread.median, spread.least, spread.most, one.values.size()) +
+            HtmlEscaped(one.unit) + "</td></tr>\n";
+  }
+  return text + "</table>\n";
+}
+
+// Settings and machine: every plain value of the result that no plot or table shows.
+std::string Facts(const Json& result) {
+  static const std::set<std::string> shown = {"schema", "command", "verdict", "version",
+                                              "median_images_per_second"};
+  std::string text = "<h2>Machine and settings</h2>\n<table>\n";
+  const auto row = [&](const std::string& name, const Json& value) {
+    if (value.is_structured() || shown.count(name) > 0) return;
+    text += "<tr><td>" + HtmlEscaped(name) + "</td><td class=\"text\">" +
+            HtmlEscaped(value.is_string() ? value.get<std::string>() : value.dump()) +
+            "</td></tr>\n";
+  };
+  for (const auto& [name, value] : result["machine"].items())
+    row(name, value);
+  for (const auto& [name, value] : result.items())
+    row(name, value);
+  return text + "</table>\n";
+}
+
+}  // namespace
+
+std::string PageOf(const Json& result, const std::vector<TraceBar>& bars) {
+  const std::vector<Measurement> measurements = MeasurementsOf(result);
+  const std::string title = "sluice-bench " + result.value("command", std::string());
+  std::string page =
+      "<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n<meta "
+      "name=\"viewport\" content=\"width=device-width\">\n<title>" +
+      HtmlEscaped(title) + "</title>\n<style>" + Style() + "</style>\n<h1>" + HtmlEscaped(title) +
+      "</h1>\n<p class=\"dim\">" +
+      HtmlEscaped(result.value("dataset", result.value("source", std::string()))) + "</p>\n";
+  if (result.contains("verdict"))
+    page += "<p>" + HtmlEscaped(result["verdict"].get<std::string>()) + ".</p>\n";
+  for (const Json& warning : result["warnings"])
+    page += "<p class=\"warning\">" + HtmlEscaped(warning.get<std::string>()) + "</p>\n";
+  page += Loaders(result) + LoadersTable(result) + WarmAndCold(measurements) + Curve(result) +
+          Accelerators(result) + Stages(result) + Waits(result) + Timeline(bars);
+  return page + MeasurementsTable(measurements) + Facts(result) + "</html>\n";
+}
+
+}  // namespace sluice::bench
