@@ -10,8 +10,9 @@ namespace sluice::test {
 
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "sluice-test-XXXXXX").string();
+  explicit TemporaryFolder(
+      const std::filesystem::path& in = std::filesystem::temp_directory_path()) {
+    std::string name = (in / "sluice-test-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = name;
   }

@@ -8,6 +8,8 @@
 
 #include "tests/catch.h"
 #include "tests/file_content.h"
+#include "tests/fuzz/forged_folder.h"
+#include "tests/fuzz/forged_targets.h"
 #include "tests/fuzz/jpeg_mutate.h"
 #include "tests/fuzz/mutate.h"
 
@@ -91,6 +93,62 @@ TEST_CASE("tables of any content are read or refused") {
 }
 TEST_CASE("tar archives of any content are read or refused") {
   RunAll(TargetNamed("tar"));
+}
+
+TEST_CASE("forged datasets are read or refused") {
+  RunAll(TargetNamed("dataset"));
+}
+TEST_CASE("forged datasets are played or refused, within the loader's memory") {
+  RunAll(TargetNamed("loader"));
+}
+TEST_CASE("forged datasets are verified or refused") {
+  RunAll(TargetNamed("verify"));
+}
+TEST_CASE("forged datasets are merged or refused") {
+  RunAll(TargetNamed("merge"));
+}
+TEST_CASE("forged datasets are added to or refused") {
+  RunAll(TargetNamed("append"));
+}
+TEST_CASE("forged datasets are repacked or refused") {
+  RunAll(TargetNamed("repack"));
+}
+TEST_CASE("forged datasets are inspected or refused") {
+  RunAll(TargetNamed("inspect"));
+}
+TEST_CASE("forged datasets have statistics or are refused") {
+  RunAll(TargetNamed("stats"));
+}
+TEST_CASE("forged datasets have a preview or are refused") {
+  RunAll(TargetNamed("preview"));
+}
+TEST_CASE("forged datasets are exported or refused") {
+  RunAll(TargetNamed("export"));
+}
+
+// Without this a reader of datasets that refused everything would pass.
+TEST_CASE("Sound datasets are taken by each target of forged ones, and some mutations are") {
+  for (const std::span<const Target> targets : {ForgedTargets(), CommandTargets()}) {
+    for (const Target& target : targets) {
+      INFO(target.name);
+      const std::vector<Input> seeds = target.seeds();
+      RandomStream random(4, static_cast<Purpose>(0xF22), 0);
+      std::size_t sound = 0, mutated = 0;
+      for (std::uint8_t form = 0; form < 6; ++form) {
+        const std::size_t before = TimesTaken();
+        target.run(seeds[form]);
+        sound += TimesTaken() - before;
+        for (int i = 0; i < 5; ++i) {
+          Input input = seeds[form];
+          target.mutate(input, seeds.back(), random);
+          target.run(input);
+        }
+        mutated += TimesTaken() - before;
+      }
+      CHECK(sound > 0);
+      CHECK(mutated > sound);
+    }
+  }
 }
 
 // Without this a decoder that refused everything would pass.

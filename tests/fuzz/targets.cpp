@@ -3,12 +3,13 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/fuzz/forged_targets.h"
 #include "tests/fuzz/jpeg_mutate.h"
 
 namespace sluice::fuzz {
 
-std::span<const Target> Targets() {
-  static constexpr Target kTargets[] = {
+std::vector<Target> Targets() {
+  std::vector<Target> targets = {
       {"manifest", RunManifest, ManifestSeeds, 600},
       {"schema", RunSchema, SchemaSeeds, 600},
       {"keys", RunKeys, KeysSeeds, 400},
@@ -22,11 +23,14 @@ std::span<const Target> Targets() {
       {"table", RunTable, TableSeeds, 150},
       {"tar", RunTar, TarSeeds, 400},
   };
-  return kTargets;
+  for (const std::span<const Target> forged : {ForgedTargets(), CommandTargets()})
+    targets.insert(targets.end(), forged.begin(), forged.end());
+  return targets;
 }
 
 const Target& TargetNamed(const char* name) {
-  for (const Target& target : Targets()) {
+  static const std::vector<Target> targets = Targets();
+  for (const Target& target : targets) {
     if (std::string_view(target.name) == name) return target;
   }
   std::fprintf(stderr, "there is no fuzz target \"%s\"\n", name);

@@ -28,7 +28,7 @@ struct Target {
   void (*mutate)(Input& input, const Input& other, RandomStream& random) = nullptr;
 };
 
-std::span<const Target> Targets();
+std::vector<Target> Targets();
 // Ends the process if there is none of that name.
 const Target& TargetNamed(const char* name);
 
