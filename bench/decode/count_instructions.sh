@@ -4,7 +4,7 @@
 #   bench/decode/count_instructions.sh BUILD FOLDER [TRANSFORM...]
 #
 # BUILD is a build folder with sluice, sluice-bench and make_photos; FOLDER is for the pictures (60 of
-# make_photos, 500 pixels, as `sluice convert` stores them). Prints a table as bench/decode/INSTRUCTION_COUNTS.md has it.
+# make_photos, 500 pixels, as `sluice convert` stores them). Prints a table as bench/MEASURED.md has it.
 # Needs valgrind. Each way runs twice, with two rounds more the second time, so that what is not decoding
 # falls out of the difference.
 set -eu

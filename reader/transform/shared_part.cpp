@@ -48,7 +48,7 @@ Part Covering(std::span<const Frame> frames) noexcept {
 }  // namespace
 
 // A whole frame of a JPEG takes 2.6 ns a pixel and a random-resized-crop of it, which reads 72% of
-// the rows, 1.3 (README, "How fast"), 60% of which is entropy decoding; packed images spend little
+// the rows, 1.3 (bench/MEASURED.md), 60% of which is entropy decoding; packed images spend little
 // on that. Resampling raw pixels has not been measured by itself: `sample` is an estimate.
 DecodeCosts DecodeCosts::Of(Codec codec) noexcept {
   switch (codec) {

@@ -1,0 +1,41 @@
+// What the snippets of the pages may use without saying so: the headers, a training program's own
+// functions, and names that stand for what the text around them has made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <sluice/cuda.h>
+#include <sluice/error.h>
+#include <sluice/loader.h>
+
+using cudaStream_t = CUstream_st*;
+
+// The reader's own program.
+void Train(...);
+void TrainPixels(const float* images, const std::uint8_t* masks, std::size_t samples);
+void TrainOnBoth(const sluice::Batch& labelled, const sluice::Batch& unlabelled);
+void TrainWith(sluice::Loader& loader);
+int RunConversionAgain(const std::string& path);
+std::uint64_t CountRight(const sluice::ImageBatch& images, std::span<const std::int32_t> labels);
+std::uint64_t SumOverRanks(std::uint64_t value);
+void AddTarget(std::size_t sample, std::int32_t of, std::span<const float> corners);
+void DrawHeatMap(std::span<const float> boxes, std::span<float> target);
+void Mix(std::span<std::uint8_t> image, std::span<float> target, sluice::Draws& draws);
+
+// The parameters of the function that a snippet becomes; snippets may have variables of the same
+// names.
+#define SNIPPET_NAMES                                                                        \
+  const sluice::Dataset &dataset, sluice::LoaderOptions &options, sluice::Loader &loader,    \
+      const sluice::Batch &batch, sluice::Loader &labelled, sluice::Loader &unlabelled,      \
+      std::uint64_t epoch, cudaStream_t stream, const std::vector<float>&mean,               \
+      const std::vector<float>&deviation, std::ostream &checkpoint, const std::string &text, \
+      const std::string &path, std::span<const std::byte> jpeg_file, std::span<const float> boxes

@@ -1,0 +1,36 @@
+"""snippets.py ROOT PAGE[,PAGE...] WORK COMPILER [--torch INCLUDES]: every C++ block of the pages compiles.
+
+One translation unit for all of them; each block is the body of a function. With --torch the blocks that use
+LibTorch, whose headers lie in INCLUDES (separated by colons); else the others.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pages
+
+root, names, work, compiler = Path(sys.argv[1]), sys.argv[2], Path(sys.argv[3]), sys.argv[4]
+torch = sys.argv[6].split(":") if "--torch" in sys.argv else None
+
+includes, functions = ['#include "tests/docs/preamble.h"'], []
+if torch is not None:
+    includes += ['#include "tests/docs/torch_preamble.h"']
+for page, (words, line, text) in [(page, block) for page in names.split(",") for block in pages.blocks(root / page)]:
+    if words[:1] != ["cpp"] or (words[1:] == ["torch"]) != (torch is not None):
+        continue
+    includes += re.findall(r"^#include .*$", text, flags=re.M)
+    body = re.sub(r"^#include .*$", "", text, flags=re.M)
+    result = "int" if re.search(r"^ *return \w+;", text, flags=re.M) else "void"
+    functions.append(f"{result} Snippet{len(functions)}(SNIPPET_NAMES) {{ {{\n#line {line} \"{page}\"\n{body}\n}} }}\n")
+
+if not functions:
+    print(f"{names} has no such blocks")
+    sys.exit(0)
+unit = work / (names.replace("/", "_") + (".torch" if torch is not None else "") + ".cpp")
+unit.write_text("\n".join(dict.fromkeys(includes)) + "\n\n" + "\n".join(functions), encoding="utf-8")
+command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused", f"-I{root}"]
+command += [f"-I{root}/{layer}/include" for layer in ("format", "writer", "reader")]
+for folder in torch or []:
+    command += ["-isystem", folder]
+sys.exit(subprocess.run(command + [str(unit)]).returncode)

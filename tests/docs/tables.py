@@ -1,0 +1,93 @@
+"""tables.py ROOT SLUICE: the pages' tables name what the headers and the help have, and no more.
+
+reader/README.md: each member of LoaderOptions, with its default (`x` where the header says so; in words where
+the member's type does). reader/TRANSFORMS.md: each step. writer/README.md: the options of sluice convert.
+"""
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pages
+
+root, sluice = Path(sys.argv[1]), sys.argv[2]
+headers = root / "reader" / "include" / "sluice"
+faults = []
+
+
+def struct_members(name):
+    """{member: its default, or None} of a struct, from whichever header has it."""
+    for header in sorted(headers.glob("*.h")):
+        text = re.sub(r"//.*", "", header.read_text(encoding="utf-8"))
+        body = re.search(rf"struct {name} \{{(.*?)^\}};", text, flags=re.M | re.S)
+        if body is not None:
+            members = re.findall(r"^  [\w:<>, ]+? (\w+)(?: = ([^;]*))?;", body[1], flags=re.M)
+            return {member: default or None for member, default in members}
+    sys.exit(f"no header has struct {name}")
+
+
+def rows(page, *, under=None):
+    """The cells of the page's tables; of those below the heading `under` alone, if there is one."""
+    text = pages.prose(root / page)
+    if under is not None:
+        text = text[text.index(f"\n## {under}\n") + 1:]
+        text = text[:(text + "\n## ").index("\n## ", 1)]
+    for line in re.findall(r"^\|(.*)\|$", text, flags=re.M):
+        cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)]
+        if not set(cells[0]) <= set("- "):
+            yield cells
+
+
+def compare(page, what, named, there):
+    faults.extend(f"{page} does not name {what} {name}" for name in sorted(there - named))
+    faults.extend(f"{page}: there is no {what} {name}" for name in sorted(named - there))
+
+
+# The loader's options.
+page = "reader/README.md"
+members = struct_members("LoaderOptions")
+documented = {}
+for cells in rows(page, under="Options"):
+    for name in re.findall(r"`(\w+)`", cells[0]):
+        documented[name] = cells[1]
+compare(page, "option", set(documented), set(members))
+for name, default in members.items():
+    said = documented.get(name, "")
+    if default is not None and not default.startswith("{"):
+        value = default.split("::")[-1]
+        if said != f"`{value}`":
+            faults.append(f"{page}: the default of {name} is `{value}`, not {said}")
+    elif said.startswith("`"):
+        faults.append(f"{page}: the header gives no default of {name}, the page {said}")
+
+# Steps of a transform.
+page = "reader/TRANSFORMS.md"
+variant = re.search(r"using Transform =\s*std::variant<([^>]*)>",
+                    (headers / "transform.h").read_text(encoding="utf-8"))[1]
+named = {name for cells in rows(page) for name in re.findall(r"`([A-Z]\w+)[({]", cells[0])}
+compare(page, "step", named, set(re.findall(r"\w+", variant)))
+
+# Options of sluice convert: the table has those of images and datasets, the sections above it the rest.
+page = "writer/README.md"
+help_text = subprocess.run([sluice, "convert", "--help"], capture_output=True, text=True, check=True).stdout
+options = set(re.findall(r"^  (?:-h,)?(--[a-z-]+)", help_text, flags=re.M)) - {"--help"}
+named = {option for cells in rows(page, under="Options") for option in re.findall(r"--[a-z-]+", cells[0])}
+faults.extend(f"{page}: sluice convert has no {option}" for option in sorted(named - options))
+text = (root / page).read_text(encoding="utf-8")
+faults.extend(f"{page} does not name {option}" for option in sorted(options) if f"{option}" not in text)
+for cells in rows(page, under="Options"):
+    first = re.match(r"`(--[a-z-]+)", cells[0])
+    said = re.search(rf"^  {first[1]} .*?(?=^  --|^\S|\Z)", help_text, flags=re.M | re.S) if first else None
+    if said is None:
+        continue
+    defaults = re.findall(r"\(default:? ([^\s)]+)\)|([\w-]+) \(default\)", re.sub(r"\s+", " ", said[0]))
+    if defaults and not any(a == cells[1] or b == cells[1] for a, b in defaults) and "," not in cells[1]:
+        faults.append(f"{page}: the default of {first[1]} is {defaults}, not {cells[1]}")
+
+# The tools around.
+help_text = subprocess.run([sluice, "--help"], capture_output=True, text=True, check=True).stdout
+commands = set(re.findall(r"^  (\w+) ", help_text[:help_text.index("Examples:")], flags=re.M))
+named = {command for cells in rows(page, under="The tools around")
+         for command in re.findall(r"`sluice (\w+)", cells[0])}
+compare(page, "command", named | {"convert", "completion", "manual"}, commands | {"completion", "manual"})
+pages.fail(faults)
