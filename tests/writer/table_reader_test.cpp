@@ -49,6 +49,34 @@ TEST_CASE("cells are what stands between separators, lines end with or without a
   CHECK(RowsOf("\xef\xbb\xbfpath,b\nx,y\n") == Rows{{"x", "y"}});
 }
 
+TEST_CASE("200,000 headings are read and each cell is found, in time that grows with them") {
+  std::string headings;
+  std::string cells;
+  for (int i = 0; i < 200'000; ++i) {
+    headings += (i == 0 ? "c" : ",c") + std::to_string(i);
+    cells += (i == 0 ? "" : ",") + std::to_string(i * 7);
+  }
+  const Rows rows = RowsOf(headings + "\n" + cells + "\n");
+  REQUIRE(rows.size() == 1);
+  REQUIRE(rows[0].size() == 200'000);
+  CHECK(rows[0][123'456] == std::to_string(123'456 * 7));
+  CHECK(FaultOf(headings + ",c77\n").find("\"c77\" stands there twice") != std::string::npos);
+}
+
+TEST_CASE("a stop request ends the reading of a table, also before its first row") {
+  for (const auto& [ending, text] :
+       {std::pair(".csv", "a,b\n1,2\n3,4\n"), {".jsonl", "{\"a\":1}\n{\"a\":2}\n"}}) {
+    std::stop_source later;
+    TableReader reader("t", ending, ToBytes(text), later.get_token());
+    REQUIRE(reader.Next());
+    later.request_stop();
+    const auto error = ErrorOf([&] { reader.Next(); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kState);
+    CHECK(ErrorOf([&] { TableReader("t", ending, ToBytes(text), later.get_token()); }));
+  }
+}
+
 TEST_CASE("quoted cells may hold separators, line ends and doubled quotes") {
   CHECK(RowsOf("a,b\n\"1,2\",\"say \"\"hi\"\"\"\n\"two\nlines\",\"\"\n") ==
         Rows{{"1,2", "say \"hi\""}, {"two\nlines", ""}});

@@ -101,7 +101,9 @@ class ArchiveScan {
         [this](std::uint64_t offset, std::span<std::byte> to) { return Read(offset, to); }, visit);
   }
 
+  // Everything that is done with an archive begins here, and a stop request is heeded.
   std::size_t Read(std::uint64_t offset, std::span<std::byte> to) const {
+    if (stop_.stop_requested()) ThrowStopped();
     std::size_t done = 0;
     while (done < to.size()) {
       const ssize_t got =
@@ -121,7 +123,6 @@ class ArchiveScan {
   }
 
   void Take(const TarMember& member) {
-    if (stop_.stop_requested()) ThrowStopped();
     if (!member.linked.empty()) return TakeLink(member);
     if (!member.regular) {
       if (!member.name.ends_with('/')) PassOver(member, "no regular file");

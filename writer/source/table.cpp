@@ -21,10 +21,12 @@ namespace {
 }
 
 std::string Listed(const std::vector<std::string>& headings) {
+  constexpr std::size_t kMostNamed = 32;
   std::string text;
-  for (const std::string& heading : headings)
-    text += (text.empty() ? "" : ", ") + ToUtf8(heading);
-  return text;
+  for (std::size_t i = 0; i < std::min(kMostNamed, headings.size()); ++i)
+    text += (text.empty() ? "" : ", ") + ToUtf8(headings[i]);
+  if (headings.size() <= kMostNamed) return text;
+  return text + " and " + std::to_string(headings.size() - kMostNamed) + " more";
 }
 
 bool Has(const std::vector<std::string>& headings, const std::string& heading) {
@@ -127,7 +129,7 @@ std::vector<std::byte> ToBytes(std::span<const T> values) {
 class TableScan {
  public:
   TableScan(const ConvertSource& source, unsigned threads, const std::stop_token& stop)
-      : source_(source), threads_(threads), stop_(stop), reader_(source.table) {
+      : source_(source), threads_(threads), stop_(stop), reader_(source.table, stop) {
     list_.root = source.root.empty() ? source.table.parent_path() : source.root;
     list_.upright = source.upright;
     path_column_ = PathColumn(source, reader_.headings());

@@ -1,13 +1,15 @@
 #include "writer/source/table_reader.h"
 
 #include <algorithm>
-#include <set>
+#include <unordered_set>
 
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
+#include "writer/source/source_list.h"
+#include "writer/text.h"
 
 namespace sluice {
 
@@ -24,11 +26,15 @@ std::vector<std::byte> ReadTableFile(const std::filesystem::path& file) {
 
 }  // namespace
 
-TableReader::TableReader(const std::filesystem::path& file)
-    : TableReader(file.string(), file.extension().string(), ReadTableFile(file)) {}
+TableReader::TableReader(const std::filesystem::path& file, const std::stop_token& stop)
+    : TableReader(file.string(), file.extension().string(), ReadTableFile(file), stop) {}
 
-TableReader::TableReader(std::string name, std::string_view ending, std::vector<std::byte> text)
-    : name_(std::move(name)), content_(std::move(text)), rest_(AsText(content_)) {
+TableReader::TableReader(std::string name, std::string_view ending, std::vector<std::byte> text,
+                         std::stop_token stop)
+    : name_(std::move(name)),
+      content_(std::move(text)),
+      rest_(AsText(content_)),
+      stop_(std::move(stop)) {
   if (ending == ".csv") {
     separator_ = ',';
   } else if (ending == ".tsv") {
@@ -52,7 +58,7 @@ std::string TableReader::Place() const {
 // Which members the objects have is only known when all have been seen.
 void TableReader::ReadMembers() {
   const std::string_view begin = rest_;
-  std::set<std::string> seen;
+  std::unordered_set<std::string> seen;
   while (NextObject()) {
     for (const auto& [name, value] : object_.items()) {
       if (seen.insert(name).second) headings_.push_back(name);
@@ -67,8 +73,8 @@ void TableReader::ReadHeadings() {
   if (separator_ == 0) return ReadMembers();
   if (!NextCells(headings_)) Fail("the table is empty; its first line must hold the headings");
   for (std::size_t i = 0; i < headings_.size(); ++i) {
-    if (std::count(headings_.begin(), headings_.end(), headings_[i]) > 1) {
-      Fail("the heading \"" + headings_[i] + "\" stands there twice");
+    if (!columns_.emplace(headings_[i], i).second) {
+      Fail("the heading \"" + ToUtf8(headings_[i]) + "\" stands there twice");
     }
   }
 }
@@ -112,6 +118,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
   if (rest_.empty()) return false;
   const char ends[] = {separator_, '\n', 0};
   for (;;) {
+    if (stop_.stop_requested()) ThrowStopped();
     if (rest_.starts_with('"')) {
       cells.push_back(QuotedCell());
       if (!rest_.empty() && rest_[0] != separator_ && rest_[0] != '\n' &&
@@ -143,6 +150,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
 
 bool TableReader::NextObject() {
   for (;;) {
+    if (stop_.stop_requested()) ThrowStopped();
     row_line_ = line_;
     if (rest_.empty()) return false;
     const std::size_t size = std::min(rest_.find('\n'), rest_.size());
@@ -162,9 +170,9 @@ nlohmann::json TableReader::Get(const std::string& heading) const {
     const auto member = object_.find(heading);
     return member == object_.end() ? nlohmann::json() : *member;
   }
-  const auto found = std::find(headings_.begin(), headings_.end(), heading);
-  if (found == headings_.end()) return {};
-  const std::string& cell = cells_[static_cast<std::size_t>(found - headings_.begin())];
+  const auto found = columns_.find(heading);
+  if (found == columns_.end()) return {};
+  const std::string& cell = cells_[found->second];
   return cell.empty() ? nlohmann::json() : nlohmann::json(cell);
 }
 

@@ -4,7 +4,9 @@
 
 #include <filesystem>
 #include <optional>
+#include <stop_token>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <nlohmann/json.hpp>
@@ -13,13 +15,16 @@
 
 namespace sluice {
 
-// The table's values are text, or in a .jsonl file any JSON value. Errors name file and line.
+// The table's values are text, or in a .jsonl file any JSON value. Errors name file and line. Takes
+// time in proportion to the text, whatever it holds, and heeds a stop request anywhere (with
+// Error(kState)).
 class TableReader {
  public:
   // Reads the file whole. The ending of its name says what it is.
-  explicit TableReader(const std::filesystem::path& file);
+  explicit TableReader(const std::filesystem::path& file, const std::stop_token& stop = {});
   // The same for a text in memory; `ending` is ".csv", ".tsv" or ".jsonl".
-  TableReader(std::string name, std::string_view ending, std::vector<std::byte> text);
+  TableReader(std::string name, std::string_view ending, std::vector<std::byte> text,
+              std::stop_token stop = {});
 
   // The headings, or of a .jsonl file the members that any object has.
   const std::vector<std::string>& headings() const noexcept { return headings_; }
@@ -51,7 +56,9 @@ class TableReader {
   std::string_view rest_;
   std::uint64_t line_ = 1;  // of what comes next
   std::uint64_t row_line_ = 0;
+  std::stop_token stop_;
   std::vector<std::string> headings_;
+  std::unordered_map<std::string, std::size_t> columns_;  // by heading; not of JSON lines
   std::vector<std::string> cells_;
   nlohmann::json object_;
 };
