@@ -192,6 +192,15 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
       {{"drop", IccProfiles::kDrop}, {"convert", IccProfiles::kConvert}},
       [&options](IccProfiles chosen) { options.icc = chosen; })
       ->group(group);
+  AddChoice<Truncated>(
+      app, "--truncated", "WHAT",
+      "images whose data end early, such as of broken\ndownloads: refuse (default) leaves them "
+      "out; "
+      "warn takes\nwhat there is, the rest grey or black, and lists them;\naccept takes it "
+      "silently",
+      {{"refuse", Truncated::kRefuse}, {"warn", Truncated::kWarn}, {"accept", Truncated::kAccept}},
+      [&options](Truncated chosen) { options.truncated = chosen; })
+      ->group(group);
   image->group(group);
   for (CLI::Option* const option : {quality, restart, subsampling})
     option->group(group);

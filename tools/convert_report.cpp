@@ -173,6 +173,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"classes", summary.classes.size()},
                                  {"skipped", summary.skipped.size()},
                                  {"passed_over", summary.passed_over.size()},
+                                 {"truncated", summary.truncated.size()},
                                  {"kept", summary.kept},
                                  {"boxes_dropped", summary.boxes_dropped},
                                  {"profiles_dropped", summary.profiles_dropped},
@@ -187,6 +188,7 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"class_list", classes},
                                  {"skipped_list", LeftOutJson(summary.skipped)},
                                  {"passed_over_list", LeftOutJson(summary.passed_over)},
+                                 {"truncated_list", LeftOutJson(summary.truncated)},
                                  {"smaller", summary.smaller},
                                  {"warnings", summary.warnings}};
   if (account.options.find_duplicates) json["duplicates"] = duplicates;

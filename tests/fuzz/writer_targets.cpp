@@ -39,15 +39,43 @@ void RunOrigin(Bytes input) {
   const std::optional<Origin> again = OriginFromJson(OriginToJson(*origin));
   Promise(again && again->shard == origin->shard && again->part == origin->part &&
               again->last == origin->last && again->left_out == origin->left_out &&
-              again->kept == origin->kept && again->bytes_in == origin->bytes_in &&
-              again->boxes_dropped == origin->boxes_dropped,
+              again->truncated == origin->truncated && again->kept == origin->kept &&
+              again->bytes_in == origin->bytes_in && again->boxes_dropped == origin->boxes_dropped,
           "an origin survives its text form");
 }
 
 std::vector<Input> OriginSeeds() {
-  return {ToInput(OriginToJson({3, 1, false, {}, 0, 0, 0})),
-          ToInput(OriginToJson({3, 1, true, {{7, "broken"}, {9, "too large"}}, 4, 123456, 5}))};
+  return {ToInput(OriginToJson({3, 1, false, {}, {}, 0, 0, 0})),
+          ToInput(OriginToJson(
+              {3, 1, true, {{7, "broken"}, {9, "too large"}}, {{8, "early"}}, 4, 123456, 5}))};
 }
+
+namespace {
+
+bool IsCutShort(const Outcome& outcome) {
+  return outcome.reason.find("cut short") != std::string::npos;
+}
+
+// A file ends early in every form that it is stored in, or in none.
+void PromiseOneJudgement(const SourceList& sources, ConvertOptions options, const Schema& schema) {
+  options.truncated = Truncated::kRefuse;
+  options.icc = IccProfiles::kDrop;
+  options.max_side = 100;
+  options.short_side.reset();
+  options.size.reset();
+  options.image = ImageCodec::kRaw;
+  options.keep = false;
+  const Outcome resized = SampleEncoder(sources, options, schema, kPageBytes, 0).Encode(0);
+  options.max_side.reset();
+  const Outcome whole = SampleEncoder(sources, options, schema, kPageBytes, 0).Encode(0);
+  options.image = ImageCodec::kJpeg;
+  options.keep = true;
+  const Outcome kept = SampleEncoder(sources, options, schema, kPageBytes, 0).Encode(0);
+  Promise(IsCutShort(whole) == IsCutShort(resized) && IsCutShort(whole) == IsCutShort(kept),
+          "a file is cut short in every form or in none");
+}
+
+}  // namespace
 
 // The input is two bytes of options and a source file.
 void RunSource(Bytes input) {
@@ -68,6 +96,7 @@ void RunSource(Bytes input) {
   if (choice % 4 == 0 && side % 2 == 1 && CanConvertProfiles()) {
     options.icc = IccProfiles::kConvert;
   }
+  if (side % 4 >= 2) options.truncated = Truncated::kAccept;
 
   const ScratchFile file(reader.rest());
   SourceList sources;
@@ -78,6 +107,7 @@ void RunSource(Bytes input) {
   SampleEncoder encoder(sources, options, schema, kPageBytes, 0);
   const Outcome outcome = encoder.Encode(0);
   Promise(outcome.reason.size() <= kMaxReasonBytes, "a reason is short");
+  PromiseOneJudgement(sources, options, schema);
   if (!outcome.reason.empty()) return;
 
   // Whatever was accepted must be readable.

@@ -149,6 +149,32 @@ TEST_CASE("option --on-error skip is the default and can be said") {
   CHECK(folders.Convert({"--on-error", "skip"}).exit_code == 3);
 }
 
+TEST_CASE("option --truncated says what becomes of an image that ends early") {
+  const Folders folders;
+  WriteClasses(folders.source, 3);
+  WriteBytes(folders / "dog/early.jpg", TruncatedJpeg());
+  const auto convert = [&](const char* what) {
+    std::filesystem::remove_all(folders.data);
+    return folders.Convert({"--truncated", what, "--json"});
+  };
+  const Outcome refused = convert("refuse");
+  CHECK(refused.exit_code == 3);
+  CHECK_THAT(JsonOf(refused)["skipped_list"][0]["reason"].get<std::string>(),
+             ContainsSubstring("cut short"));
+  const Outcome accepted = convert("accept");
+  CHECK(accepted.exit_code == 0);
+  CHECK(JsonOf(accepted)["samples"] == 10);
+  CHECK(JsonOf(accepted)["truncated"] == 1);
+  CHECK(JsonOf(accepted)["truncated_list"][0]["path"] == "dog/early.jpg");
+  CHECK_THAT(ContentOf(folders.data + "/skipped.tsv"), !ContainsSubstring("early.jpg"));
+  std::filesystem::remove_all(folders.data);
+  const Outcome warned = folders.Convert({"--truncated", "warn"});
+  CHECK(warned.exit_code == 0);
+  CHECK_THAT(warned.err, ContainsSubstring("warning: an image ends early"));
+  CHECK_THAT(warned.err, ContainsSubstring("dog/early.jpg"));
+  CHECK_THAT(ContentOf(folders.data + "/skipped.tsv"), ContainsSubstring("dog/early.jpg\t"));
+}
+
 TEST_CASE("option --max-pixels leaves larger images out") {
   const Folders folders;
   WriteJpeg(folders / "small.jpg", MakePicture(40, 40));  // 1600 pixels

@@ -123,6 +123,30 @@ TEST_CASE("BMPs of OS/2 with its short header are read") {
   CHECK(ConvertOne(out.bytes()).picture.pixels == Values{10, 20, 30, 1, 2, 3});
 }
 
+TEST_CASE("a BMP whose pixels are said to lie in its palette has them behind it, if they fit") {
+  const std::vector<std::uint32_t> palette = {0x0A141E, 0xFF0000};
+  const auto moved = [](const Bmp& bmp, unsigned offset) {
+    FileBytes file = WriteBmp(bmp);
+    file[10] = static_cast<std::byte>(offset);
+    return ConvertOne(file);
+  };
+  const Bmp whole{2, 1, 8, 0, 40, {}, palette, BytesOf({1, 0, 0, 0})};
+  const Values expected = {255, 0, 0, 10, 20, 30};
+  CHECK(moved(whole, 62).picture.pixels == expected);  // as it is
+  CHECK(moved(whole, 54).picture.pixels == expected);
+  CHECK(moved(whole, 58).picture.pixels == expected);
+  CHECK(moved({2, 1, 8, 1, 40, {}, palette, BytesOf({1, 1, 1, 0, 0, 1})}, 54).picture.pixels ==
+        expected);  // runs
+  // No palette at all, which would make everything black.
+  FileBytes none = WriteBmp({2, 1, 8, 0, 40, {}, {}, BytesOf({1, 0, 0, 0})});
+  none[46] = std::byte{2};
+  CHECK(ConvertOne(none).reason.find("where its palette should be") != std::string::npos);
+  // One that is shorter than it says: the offset is right.
+  FileBytes shorter = WriteBmp(whole);
+  shorter[46] = std::byte{16};
+  CHECK(ConvertOne(shorter).picture.pixels == expected);
+}
+
 TEST_CASE("BMPs that end early, lie or are coded otherwise are left out with a reason") {
   const Bmp whole{4, 4, 24, 0, 40, {}, {}, FileBytes(48)};
   CHECK(ConvertOne(WriteBmp(whole)).reason == "");

@@ -106,6 +106,36 @@ TEST_CASE("what is transparent in a GIF, or beside its first frame, shows the ba
                                                            10, 20, 30, 0, 255, 0, 10, 20, 30});
 }
 
+TEST_CASE("a GIF's canvas beside a small opaque frame is transparent, as in browsers") {
+  // Its header names a background colour, index 1; browsers ignore it.
+  FileBytes file = WriteGif(2, 2, kPalette, {{1, 0, 1, 1, false, -1, {}, {3}}});
+  file[11] = std::byte{1};
+  ConvertOptions options = AsTheyAre();
+  options.background = {10, 20, 30};
+  CHECK(ConvertOne(file, options).picture.pixels ==
+        Values{10, 20, 30, 9, 8, 7, 10, 20, 30, 10, 20, 30});
+}
+
+TEST_CASE("a GIF that ends early, by zeros as well, is refused or taken as far as it goes") {
+  Values indices;
+  for (unsigned i = 0; i < 2500; ++i)
+    indices.push_back(static_cast<std::uint8_t>(i % 3));
+  const FileBytes file = WriteGif(50, 50, kPalette, {{0, 0, 50, 50, false, -1, {}, indices}});
+  ConvertOptions accept = AsTheyAre();
+  accept.truncated = sluice::Truncated::kAccept;
+  const Picture whole = ConvertOne(file).picture;
+  for (const std::size_t zeros : {0, 4000}) {
+    FileBytes half = Truncated(file, file.size() / 2);
+    half.resize(half.size() + zeros);
+    CHECK(ConvertOne(half).reason.find("broken GIF: it is cut short") == 0);
+    const Converted converted = ConvertOne(half, accept);
+    REQUIRE(converted.summary.truncated.size() == 1);
+    CHECK(std::equal(whole.pixels.begin(), whole.pixels.begin() + 20 * 50 * 3,
+                     converted.picture.pixels.begin()));
+    CHECK(converted.picture.pixels.back() == 255);
+  }
+}
+
 TEST_CASE("a GIF's first frame that reaches beyond the canvas makes it larger") {
   const FileBytes file = WriteGif(1, 1, kPalette, {{0, 0, 2, 1, false, -1, {}, {0, 3}}});
   CHECK(ConvertOne(file).picture.pixels == Values{255, 0, 0, 9, 8, 7});

@@ -81,9 +81,7 @@ double Psnr(const std::vector<double>& exact, const std::vector<std::uint8_t>& g
 // A plain picture's file through the fitter, as the encoder of samples does it.
 sluice::Picture FitFile(FileBytes file, const FittedGeometry& geometry,
                         std::uint32_t channels = 3) {
-  for (const std::uint8_t byte : {0xFF, 0xD9})
-    file.push_back(std::byte{byte});
-  JpegSource source(file);
+  JpegSource source(TakeJpeg(file, false));
   JpegFitter fitter;
   return fitter.Fit(source, file, {.channels = channels}, geometry);
 }

@@ -188,6 +188,69 @@ TEST_CASE("a TIFF's opacity, multiplied into its colours or not, is laid over th
   }
 }
 
+TEST_CASE("a TIFF's extra sample of no stated meaning is no opacity") {
+  for (const unsigned samples : {4U, 5U}) {
+    Page page{2, 1, 8, samples, PHOTOMETRIC_RGB, {}, {}};
+    const std::array<std::uint16_t, 2> kinds = {EXTRASAMPLE_UNSPECIFIED, EXTRASAMPLE_UNSPECIFIED};
+    page.settle = [&](TIFF* file) {
+      TIFFSetField(file, TIFFTAG_EXTRASAMPLES, samples - 3, kinds.data());
+    };
+    for (const std::uint8_t extra : {0, 100}) {
+      page.rows = {10, 20, 30, extra};
+      page.rows.resize(samples);
+      page.rows.insert(page.rows.end(), {200, 100, 50, 0});
+      page.rows.resize(std::size_t{samples} * 2);
+      CHECK(ConvertOne(WriteTiff({page})).picture.pixels == Values{10, 20, 30, 200, 100, 50});
+    }
+  }
+}
+
+TEST_CASE("a TIFF's fax page that libtiff tells of damage in is left out with its words") {
+  Page page{200, 100, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {}};
+  for (unsigned i = 0; i < 100 * 25; ++i)
+    page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
+  page.settle = [](TIFF* file) {
+    TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_CCITTFAX4);
+    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 100);
+  };
+  const FileBytes whole = WriteTiff({page});
+  CHECK(ConvertOne(whole).reason == "");
+  // The one strip begins behind the header.
+  for (const int value : {0x55, 0xFF}) {
+    INFO(value);
+    FileBytes damaged = whole;
+    std::fill_n(damaged.begin() + 100, 400, static_cast<std::byte>(value));
+    const std::string reason = ConvertOne(damaged).reason;
+    INFO(reason);
+    CHECK(reason.starts_with("broken TIFF: "));
+    CHECK(reason.find("cannot be read") == std::string::npos);
+    CHECK(reason.find(" at line ") != std::string::npos);
+  }
+}
+
+TEST_CASE("a TIFF that ends early is refused or taken as far as it goes") {
+  const Picture picture = MakePicture(40, 40);
+  FileBytes moved = WriteTiff({Rgb(picture)}, "wl");
+  // The entry of the strips' places (tag 273), and in the list that it names the last of 20: set
+  // beyond the file's end.
+  std::size_t entry = LoadAt<std::uint32_t>(moved, 4) + 2;
+  while (LoadAt<std::uint16_t>(moved, entry) != 273)
+    entry += 12;
+  const std::size_t size = LoadAt<std::uint16_t>(moved, entry + 2) == 3 ? 2 : 4;
+  REQUIRE(LoadAt<std::uint32_t>(moved, entry + 4) == 20);
+  std::fill_n(moved.begin() + LoadAt<std::uint32_t>(moved, entry + 8) +
+                  static_cast<std::ptrdiff_t>(19 * size),
+              size, std::byte{0xFF});
+  CHECK(ConvertOne(moved).reason.find("broken TIFF: it is cut short") == 0);
+  ConvertOptions accept = AsTheyAre();
+  accept.truncated = sluice::Truncated::kAccept;
+  const Converted converted = ConvertOne(moved, accept);
+  CHECK(converted.summary.truncated.size() == 1);
+  CHECK(std::equal(picture.pixels.begin(), picture.pixels.begin() + 38 * 40 * 3,
+                   converted.picture.pixels.begin()));
+  CHECK(converted.picture.pixels.back() == 0);
+}
+
 TEST_CASE("a TIFF's orientation turns it") {
   const Picture upright = MakePicture(12, 7);
   for (int orientation = 1; orientation <= 8; ++orientation) {

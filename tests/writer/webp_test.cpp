@@ -137,6 +137,25 @@ TEST_CASE("of an animated WebP the first frame is taken, on its canvas") {
   }
 }
 
+TEST_CASE("a WebP that ends early, by zeros as well, is refused or taken as far as it goes") {
+  const Picture picture = MakePicture(64, 200);
+  ConvertOptions accept = AsTheyAre();
+  accept.truncated = sluice::Truncated::kAccept;
+  for (const FileBytes& file : {Lossless(picture), Lossy(picture)}) {
+    const Picture whole = ConvertOne(file).picture;
+    for (const std::size_t zeros : {std::size_t{0}, file.size() / 4}) {
+      FileBytes part = Truncated(file, file.size() * 3 / 4);
+      part.resize(part.size() + zeros);
+      CHECK(ConvertOne(part).reason.find("broken WebP: it is cut short") == 0);
+      const Converted converted = ConvertOne(part, accept);
+      REQUIRE(converted.summary.truncated.size() == 1);
+      REQUIRE(converted.picture.height == 200);
+      CHECK(std::equal(whole.pixels.begin(), whole.pixels.begin() + 16 * 64 * 3,
+                       converted.picture.pixels.begin()));
+    }
+  }
+}
+
 TEST_CASE("WebPs that end early, are damaged or are huge are left out with a reason") {
   const FileBytes file = Lossless(MakePicture(60, 60));
   for (const std::size_t count : {std::size_t{16}, std::size_t{40}, file.size() / 2}) {

@@ -55,17 +55,24 @@ void Conversion::Resume() {
     if (hooks_.stop.stop_requested()) ThrowStopped();
     made_[shard] = FindMadeShard(plan_, schema_, dataset_.path(), shard);
     if (!made_[shard]) continue;
-    for (const auto& [position, reason] : made_[shard]->origin.left_out) {
-      if (position >= plan_.samples) {
-        throw Error(ErrorCode::kCorrupt, (dataset_.path() / ShardFileName(shard)).string(),
-                    "names sources that the plan does not have; remove this file and run again");
-      }
+    RequireKnown(made_[shard]->origin.left_out, shard);
+    RequireKnown(made_[shard]->origin.truncated, shard);
+    for (const auto& [position, reason] : made_[shard]->origin.left_out)
       FailOn(position, reason);
-    }
     progress_.samples_done += plan_.SamplesOf(shard);
     progress_.bytes_in += made_[shard]->origin.bytes_in;
     finished_bytes_ += BytesOf(*made_[shard]);
   }
+}
+
+void Conversion::RequireKnown(const std::vector<std::pair<std::uint64_t, std::string>>& reasons,
+                              std::uint32_t shard) const {
+  if (std::all_of(reasons.begin(), reasons.end(),
+                  [this](const auto& reason) { return reason.first < plan_.samples; })) {
+    return;
+  }
+  throw Error(ErrorCode::kCorrupt, (dataset_.path() / ShardFileName(shard)).string(),
+              "names sources that the plan does not have; remove this file and run again");
 }
 
 void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probed) {
@@ -113,7 +120,7 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   }
   const Source& source = sources_.sources[order_[position]];
   if (outcome.reason.empty()) {
-    writing_->Add(std::move(outcome), source.bytes);
+    writing_->Add(position, std::move(outcome), source.bytes);
   } else {
     FailOn(position, outcome.reason);
     writing_->LeaveOut(position, std::move(outcome.reason));
@@ -146,6 +153,9 @@ void Conversion::Finish(ConvertSummary& summary) {
     for (const auto& [position, reason] : made->origin.left_out) {
       summary.skipped.push_back({sources_.KeyForPeople(order_[position]), reason});
     }
+    for (const auto& [position, reason] : made->origin.truncated) {
+      summary.truncated.push_back({sources_.KeyForPeople(order_[position]), reason});
+    }
     summary.bytes_in += made->origin.bytes_in;
     summary.kept += made->origin.kept;
     summary.boxes_dropped += made->origin.boxes_dropped;
@@ -153,8 +163,10 @@ void Conversion::Finish(ConvertSummary& summary) {
     summary.profiles_converted += made->origin.profiles_converted;
     summary.smaller += made->origin.smaller;
   }
-  std::sort(summary.skipped.begin(), summary.skipped.end(),
-            [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+  for (std::vector<LeftOut>* const list : {&summary.skipped, &summary.truncated}) {
+    std::sort(list->begin(), list->end(),
+              [](const LeftOut& a, const LeftOut& b) { return a.path < b.path; });
+  }
   if (manifest.samples == 0) {
     throw Error(ErrorCode::kCorrupt, sources_.root.string(),
                 "none of its " + std::to_string(plan_.samples) +
@@ -167,7 +179,7 @@ void Conversion::Finish(ConvertSummary& summary) {
   AddSuspicions(options_, summary);
   summary.direct_refused = direct_ && direct_->refused();
   if (summary.direct_refused) summary.warnings.push_back(DirectRefusal(dataset_.path()));
-  dataset_.Write(kSkippedName, SkippedTable(summary.skipped, summary.passed_over));
+  dataset_.Write(kSkippedName, SkippedTable(summary, options_));
   if (options_.find_duplicates) {
     dataset_.Write(kDuplicatesName, DuplicatesTable(summary.duplicates));
   }

@@ -31,6 +31,9 @@ class Conversion {
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
   void Report(bool now);
+  // Throws Error(kCorrupt) for reasons of that finished shard that are about no source of the plan.
+  void RequireKnown(const std::vector<std::pair<std::uint64_t, std::string>>& reasons,
+                    std::uint32_t shard) const;
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
   // nullopt where there is none that can be read.

@@ -91,6 +91,7 @@ void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& pro
     if (sources.labelled) ++summary.class_counts[static_cast<std::size_t>(source.label)];
   }
   summary.skipped.insert(summary.skipped.end(), probe.left_out.begin(), probe.left_out.end());
+  summary.truncated = probe.truncated;
 }
 
 class Stages {

@@ -86,6 +86,8 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   // Said only where they are not the default: most sources have nothing that they are about.
   if (options.background != ConvertOptions().background) out["background"] = options.background;
   if (options.icc == IccProfiles::kConvert) out["icc"] = "convert";
+  if (options.truncated == Truncated::kWarn) out["truncated"] = "warn";
+  if (options.truncated == Truncated::kAccept) out["truncated"] = "accept";
   out["shard_bytes"] = options.shard_bytes;
   out["block_samples"] = options.block_samples;
   out["keep_order"] = options.keep_order;
@@ -142,6 +144,8 @@ ConvertOptions OptionsFromJson(const nlohmann::json& json) {
   if (is("image", "packed")) options.image = ImageCodec::kPacked;
   if (is("subsampling", "444")) options.subsampling = Subsampling::k444;
   if (is("icc", "convert")) options.icc = IccProfiles::kConvert;
+  if (is("truncated", "warn")) options.truncated = Truncated::kWarn;
+  if (is("truncated", "accept")) options.truncated = Truncated::kAccept;
   const nlohmann::json background = json.value("background", nlohmann::json());
   const auto is_value = [](const nlohmann::json& value) {
     return value.is_number_unsigned() && value <= 255;

@@ -24,6 +24,7 @@ std::string OriginToJson(const Origin& origin) {
     count("profiles_dropped", origin.profiles_dropped);
     count("profiles_converted", origin.profiles_converted);
     count("smaller", origin.smaller);
+    if (!origin.truncated.empty()) out["truncated"] = origin.truncated;
   }
   return out.dump();
 }
@@ -39,7 +40,7 @@ bool TakeNumber(const json& value, T& number) {
   return true;
 }
 
-bool TakeLeftOut(const json& list, Origin& origin) {
+bool TakeReasons(const json& list, std::vector<std::pair<std::uint64_t, std::string>>& reasons) {
   if (!list.is_array()) return false;
   for (const json& one : list) {
     std::uint64_t position = 0;
@@ -47,7 +48,7 @@ bool TakeLeftOut(const json& list, Origin& origin) {
         !one[1].is_string()) {
       return false;
     }
-    origin.left_out.emplace_back(position, one[1].get<std::string>());
+    reasons.emplace_back(position, one[1].get<std::string>());
   }
   return true;
 }
@@ -74,8 +75,9 @@ std::optional<Origin> OriginFromJson(std::string_view text) {
   origin.last = member("last").get<bool>();
   if (!origin.last) return origin;
   const bool whole =
-      TakeLeftOut(member("left_out"), origin) && TakeNumber(member("kept"), origin.kept) &&
-      TakeNumber(member("bytes_in"), origin.bytes_in) &&
+      TakeReasons(member("left_out"), origin.left_out) &&
+      (member("truncated").is_null() || TakeReasons(member("truncated"), origin.truncated)) &&
+      TakeNumber(member("kept"), origin.kept) && TakeNumber(member("bytes_in"), origin.bytes_in) &&
       count("boxes_dropped", origin.boxes_dropped) &&
       count("profiles_dropped", origin.profiles_dropped) &&
       count("profiles_converted", origin.profiles_converted) && count("smaller", origin.smaller);

@@ -18,6 +18,8 @@ struct Origin {
   bool last = false;  // of the planned shard's parts; only this one has what follows
   // Positions of the plan's order that became no sample of the planned shard, and why.
   std::vector<std::pair<std::uint64_t, std::string>> left_out;
+  // Of others: those that were taken though they end early, and how.
+  std::vector<std::pair<std::uint64_t, std::string>> truncated;
   std::uint64_t kept = 0;      // samples whose coefficients were kept
   std::uint64_t bytes_in = 0;  // of the sources that became samples
   std::uint64_t boxes_dropped = 0;

@@ -30,7 +30,7 @@ void PlannedShardWriter::BeginPart() {
                 OriginBound(plan_.SamplesOf(origin.shard)), direct_);
 }
 
-void PlannedShardWriter::Add(Outcome outcome, std::uint64_t source_bytes) {
+void PlannedShardWriter::Add(std::uint64_t position, Outcome outcome, std::uint64_t source_bytes) {
   if (part_ && !part_->Fits(outcome.sample, kMaxShardBytes)) {
     Origin origin;
     origin.shard = made_.origin.shard;
@@ -42,6 +42,9 @@ void PlannedShardWriter::Add(Outcome outcome, std::uint64_t source_bytes) {
   }
   if (!part_) BeginPart();
   part_->Add(std::move(outcome.sample));
+  if (!outcome.cut_short.empty()) {
+    made_.origin.truncated.emplace_back(position, std::move(outcome.cut_short));
+  }
   made_.origin.bytes_in += source_bytes;
   made_.origin.kept += outcome.kept ? 1 : 0;
   made_.origin.boxes_dropped += outcome.boxes_dropped;

@@ -27,7 +27,7 @@ class PlannedShardWriter {
                      std::uint32_t shard, DirectBuffer* direct);
 
   // An outcome without a reason.
-  void Add(Outcome outcome, std::uint64_t source_bytes);
+  void Add(std::uint64_t position, Outcome outcome, std::uint64_t source_bytes);
   void LeaveOut(std::uint64_t position, std::string reason);
   // Bytes written so far.
   std::uint64_t bytes() const noexcept;

@@ -31,10 +31,12 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
   std::atomic<std::uint64_t> kept{0};
   std::vector<std::uint64_t> bytes(count);
   std::vector<std::string> reasons(count);
+  std::vector<std::string> truncated(count);
   ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
     Outcome outcome = encoders[worker].Encode(order[i]);
     reasons[i] = std::move(outcome.reason);
     if (!reasons[i].empty()) return;
+    truncated[i] = outcome.cut_short;
     bytes[i] =
         BlockBytesOf(outcome.sample, schema, layout) + outcome.sample.key.size() + kEntryBytes;
     if (kept.fetch_add(bytes[i]) + bytes[i] <= kKeptBytes) probe.outcomes[i] = std::move(outcome);
@@ -46,6 +48,9 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
     if (!reasons[i].empty()) {
       probe.left_out.push_back({sources.KeyForPeople(order[i]), std::move(reasons[i])});
       continue;
+    }
+    if (!truncated[i].empty()) {
+      probe.truncated.push_back({sources.KeyForPeople(order[i]), std::move(truncated[i])});
     }
     sum += bytes[i];
     ++probe.samples;

@@ -9,9 +9,11 @@
 namespace sluice {
 
 struct Probe {
-  std::uint64_t samples = 0;      // that could be converted
-  std::uint64_t mean_bytes = 0;   // of one in a shard; a guess where there is none
-  std::vector<LeftOut> left_out;  // in the order of the dataset
+  std::uint64_t samples = 0;     // that could be converted
+  std::uint64_t mean_bytes = 0;  // of one in a shard; a guess where there is none
+  // In the order of the dataset: those that could not, and those that end early and were taken.
+  std::vector<LeftOut> left_out;
+  std::vector<LeftOut> truncated;
   // Of the order's first samples, those that have room: what they became need not be made again.
   std::vector<std::optional<Outcome>> outcomes;
 };

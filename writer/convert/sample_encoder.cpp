@@ -16,6 +16,7 @@
 #include "writer/fit/fit_mask.h"
 #include "writer/fit/fit_picture.h"
 #include "writer/shard_writer.h"
+#include "writer/source/cut_short.h"
 #include "writer/source/jpeg_source.h"
 #include "writer/source/pixel_source.h"
 #include "writer/source/sniff.h"
@@ -214,10 +215,9 @@ ColorRules SampleEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColor
 }
 
 void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
-  for (const std::uint8_t byte : {0xFF, 0xD9})
-    file_.push_back(std::byte{byte});
+  const JpegFile file = TakeJpeg(file_, options_.keep);
   const bool convert = options_.icc == IccProfiles::kConvert;
-  JpegSource source(file_, convert);
+  JpegSource source(file, convert);
   CheckPixels(source.width(), source.height());
   const FittedGeometry geometry =
       FitUpright(source.width(), source.height(), source.orientation(), options_);
@@ -225,22 +225,35 @@ void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
   outcome.smaller = IsSmallerThanTarget(geometry, options_);
   const std::vector<std::byte> profile = convert ? source.Profile() : std::vector<std::byte>();
   const ColorRules rules = RulesFor(source.has_profile(), profile, source.colors(), outcome);
-  FieldValue& value = outcome.sample.fields[kImageField];
-  if (options_.keep && geometry.unchanged && rules.transform == nullptr) {
-    Reached(EncodeStep::kDecoded);
-    if (std::optional<KeptJpeg> kept = KeepJpeg(file_, options_)) {
-      value.bytes = std::move(kept->file);
-      value.codec = Codec::kJpeg;
-      value.width = kept->width;
-      value.height = kept->height;
-      value.channels = kept->channels;
-      outcome.kept = true;
-      if (options_.image == ImageCodec::kPacked) PackJpeg(value);
-      Reached(EncodeStep::kEncoded);
-      return;
-    }
+  if (options_.keep && geometry.unchanged && rules.transform == nullptr &&
+      KeepCoefficients(file, outcome)) {
+    return;
   }
-  Store(jpeg_fitter_.Fit(source, file_, rules, geometry), value);
+  if (TakesCutShort()) source.TakeCutShort();
+  Picture picture = jpeg_fitter_.Fit(source, file.bytes, rules, geometry);
+  outcome.cut_short = ToReason(source.cut_short());
+  Store(std::move(picture), outcome.sample.fields[kImageField]);
+}
+
+bool SampleEncoder::KeepCoefficients(const JpegFile& file, Outcome& outcome) const {
+  std::optional<KeptJpeg> kept;
+  try {
+    Reached(EncodeStep::kDecoded);
+    kept = KeepJpeg(file, options_);
+  } catch (const CutShort&) {
+    if (!TakesCutShort()) throw;
+  }
+  if (!kept) return false;
+  FieldValue& value = outcome.sample.fields[kImageField];
+  value.bytes = std::move(kept->file);
+  value.codec = Codec::kJpeg;
+  value.width = kept->width;
+  value.height = kept->height;
+  value.channels = kept->channels;
+  outcome.kept = true;
+  if (options_.image == ImageCodec::kPacked) PackJpeg(value);
+  Reached(EncodeStep::kEncoded);
+  return true;
 }
 
 void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
@@ -253,7 +266,9 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
   const ColorRules rules =
       RulesFor(source->has_profile(), profile,
                source->grey() ? ProfileColors::kGrey : ProfileColors::kRgb, outcome);
+  if (TakesCutShort()) source->TakeCutShort();
   Picture picture = source->Decode(rules);
+  outcome.cut_short = ToReason(source->cut_short());
   const Orientation orientation = source->orientation();
   const FittedGeometry geometry = FitUpright(width, height, orientation, options_);
   placement_ = {width, height, orientation, geometry};

@@ -19,6 +19,7 @@ namespace sluice {
 struct Outcome {
   EncodedSample sample;            // if there is no reason
   std::string reason;              // why the source was left out; ASCII, at most kMaxReasonBytes
+  std::string cut_short;           // why it was taken in part only; as `reason`
   bool kept = false;               // its JPEG coefficients were kept
   bool profile_dropped = false;    // it had a colour profile, which had no effect
   bool profile_converted = false;  // its colours were brought to sRGB
@@ -55,6 +56,9 @@ class SampleEncoder {
   }
   void EncodeImage(std::size_t source, Outcome& outcome);
   void EncodeFromJpeg(Outcome& outcome);
+  // False where the coefficients cannot be kept.
+  bool KeepCoefficients(const JpegFile& file, Outcome& outcome) const;
+  bool TakesCutShort() const noexcept { return options_.truncated != Truncated::kRefuse; }
   void EncodeFromPixels(ImageKind kind, Outcome& outcome);
   // How the colours of a picture with that embedded profile are taken. They live until the next.
   ColorRules RulesFor(bool has_profile, Bytes profile, ProfileColors colors, Outcome& outcome);

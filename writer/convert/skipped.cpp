@@ -1,23 +1,25 @@
 #include "writer/convert/skipped.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "writer/text.h"
 
 namespace sluice {
 
-std::string SkippedTable(const std::vector<LeftOut>& broken,
-                         const std::vector<LeftOut>& passed_over) {
+std::string SkippedTable(const ConvertSummary& summary, const ConvertOptions& options) {
   struct Row {
     const LeftOut* file;
     const char* kind;
   };
   std::vector<Row> rows;
-  rows.reserve(broken.size() + passed_over.size());
-  for (const LeftOut& file : broken)
-    rows.push_back({&file, "broken"});
-  for (const LeftOut& file : passed_over)
-    rows.push_back({&file, "passed over"});
+  const auto add = [&rows](const std::vector<LeftOut>& files, const char* kind) {
+    for (const LeftOut& file : files)
+      rows.push_back({&file, kind});
+  };
+  add(summary.skipped, "broken");
+  add(summary.passed_over, "passed over");
+  if (options.truncated == Truncated::kWarn) add(summary.truncated, "truncated");
   std::sort(rows.begin(), rows.end(),
             [](const Row& a, const Row& b) { return a.file->path < b.file->path; });
   std::string table = "path\treason\tkind\n";

@@ -2,15 +2,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include <sluice/convert.h>
 
 namespace sluice {
 
-// A line of headings, then one for each file: path, reason, and "broken" or "passed over"; in the
-// order of the paths' bytes. Cells are escaped as ToTsvCell() does.
-std::string SkippedTable(const std::vector<LeftOut>& broken,
-                         const std::vector<LeftOut>& passed_over);
+// A line of headings, then one for each file: path, reason, and "broken" or "passed over"; with
+// Truncated::kWarn also those that became a sample though they end early, "truncated". In the order
+// of the paths' bytes. Cells are escaped as ToTsvCell() does.
+std::string SkippedTable(const ConvertSummary& summary, const ConvertOptions& options);
 
 }  // namespace sluice

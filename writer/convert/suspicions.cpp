@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "writer/text.h"
+
 namespace sluice {
 
 namespace {
@@ -63,6 +65,18 @@ void AddSmaller(const ConvertOptions& options, ConvertSummary& summary) {
   summary.warnings.push_back(text);
 }
 
+void AddTruncated(const ConvertOptions& options, ConvertSummary& summary) {
+  if (options.truncated != Truncated::kWarn || summary.truncated.empty()) return;
+  const std::size_t count = summary.truncated.size();
+  const LeftOut& first = summary.truncated.front();
+  summary.warnings.push_back((count == 1 ? "an image ends early and was"
+                                         : std::to_string(count) + " images end early and were") +
+                             std::string(" taken as far as ") +
+                             (count == 1 ? "it goes" : "they go") + ", such as " +
+                             ToUtf8(first.path) + " (" + first.reason + "); " +
+                             (options.dry_run ? "more may follow" : "skipped.tsv lists each"));
+}
+
 void AddDuplicates(ConvertSummary& summary) {
   const auto across = std::count_if(
       summary.duplicates.begin(), summary.duplicates.end(),
@@ -82,6 +96,7 @@ void AddDuplicates(ConvertSummary& summary) {
 void AddSuspicions(const ConvertOptions& options, ConvertSummary& summary) {
   AddClasses(summary);
   AddSmaller(options, summary);
+  AddTruncated(options, summary);
   AddDuplicates(summary);
 }
 

@@ -7,6 +7,7 @@
 #include <sluice/error.h>
 
 #include "writer/encode/jpeg_writing.h"
+#include "writer/source/jpeg_source.h"
 
 namespace sluice {
 
@@ -82,7 +83,7 @@ bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* c
 }
 
 // Re-writes a file that CanBeKept(), as it lies.
-std::optional<KeptJpeg> Rewrite(Bytes file, const ConvertOptions& options) {
+std::optional<KeptJpeg> Rewrite(const JpegFile& file, const ConvertOptions& options) {
   JpegSource source(file);
   jvirt_barray_ptr* const coefficients = source.ReadCoefficients();
   if (!HasSmallSteps(source.header())) return std::nullopt;
@@ -132,7 +133,7 @@ std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) 
 
 }  // namespace
 
-std::optional<KeptJpeg> KeepJpeg(Bytes file, const ConvertOptions& options) {
+std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const ConvertOptions& options) {
   Orientation orientation;
   {
     const JpegSource source(file);
@@ -144,7 +145,7 @@ std::optional<KeptJpeg> KeepJpeg(Bytes file, const ConvertOptions& options) {
   if (!kept || orientation.identity()) return kept;
   const std::optional<std::vector<std::byte>> turned = Turn(kept->file, orientation);
   if (!turned) return std::nullopt;
-  return Rewrite(*turned, options);
+  return Rewrite({*turned}, options);
 }
 
 }  // namespace sluice

@@ -6,8 +6,7 @@
 
 #include <sluice/convert.h>
 
-#include "format/disk/bytes.h"
-#include "writer/source/jpeg_source.h"
+#include "writer/source/jpeg_file.h"
 
 namespace sluice {
 
@@ -18,11 +17,11 @@ struct KeptJpeg {
   std::uint8_t channels = 0;
 };
 
-// `file` (as JpegSource takes it) re-written as baseline, with standard Huffman tables, restart
+// `file` re-written as baseline, with standard Huffman tables, restart
 // markers and no metadata, and turned upright where its orientation asks for it and whole blocks
 // allow it. nullopt where that cannot be had without decoding: CMYK and RGB-coded files, grey ones
 // where `channels` is 3 and the reverse, unusual sampling, tables that baseline has no room for.
 // Throws Error, like JpegSource, for a broken file.
-std::optional<KeptJpeg> KeepJpeg(Bytes file, const ConvertOptions& options);
+std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const ConvertOptions& options);
 
 }  // namespace sluice

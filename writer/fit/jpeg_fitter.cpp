@@ -29,6 +29,7 @@ bool GoesByPlanes(const JpegSource& source, const FittedGeometry& geometry) noex
   if (header.jpeg_color_space != JCS_YCbCr && header.jpeg_color_space != JCS_GRAYSCALE) {
     return false;
   }
+  if (source.may_lack_scans()) return false;
   const bool resized =
       geometry.width != geometry.out_width || geometry.height != geometry.out_height;
   // Halved components are enlarged a little differently from libjpeg's way, and planes beside whole
@@ -80,7 +81,7 @@ Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
                        FitPlanes(source, file, rules.channels, geometry, picture)) {
     return TurnAndPad(std::move(picture), source.orientation(), geometry);
   }
-  // Other colours; or broken, and then libjpeg's own sentence is the reason.
+  // Other colours; cut short; or broken, and then libjpeg's own sentence is the reason.
   const std::uint32_t reduction = DecodeReduction(geometry);
   return FitPicture(source.Decode(rules, reduction), reduction, source.width(), source.height(),
                     source.orientation(), geometry, resampler_);

@@ -15,9 +15,9 @@ namespace sluice {
 // Keeps its buffers from picture to picture, but for the largest. One thread at a time.
 class JpegFitter {
  public:
-  // `file` is what `source` was made from, `geometry` is in the orientation to be seen. Grey files
-  // give grey. Throws what JpegSource::Decode() does, for damage anywhere in the file, also outside
-  // of what the geometry takes. Ends what `source` can be used for.
+  // `file` are the bytes that `source` was made from, `geometry` is in the orientation to be seen.
+  // Grey files give grey. Throws what JpegSource::Decode() does, for damage anywhere in the
+  // picture, also outside of what the geometry takes. Ends what `source` can be used for.
   Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules,
               const FittedGeometry& geometry);
 

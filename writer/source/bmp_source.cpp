@@ -18,8 +18,10 @@ constexpr std::uint32_t kHeaderWithMasks = 52;
 constexpr std::uint32_t kHeaderWithOpacity = 56;
 constexpr std::uint32_t kOs2Header = 64;
 
+constexpr const char* kBroken = "broken BMP";
+
 [[noreturn]] void ThrowBrokenBmp(const char* what) {
-  throw Error(ErrorCode::kCorrupt, std::string("broken BMP: ") + what);
+  throw Error(ErrorCode::kCorrupt, std::string(kBroken) + ": " + what);
 }
 
 [[noreturn]] void ThrowUnsupportedBmp(const std::string& what) {
@@ -39,7 +41,22 @@ class RunDecoder {
     indices_.resize(std::size_t{width} * height);
   }
 
-  std::vector<std::uint8_t> Run() {
+  // Whether the data reach to the end of the picture.
+  bool Run() {
+    try {
+      Decode();
+      return true;
+    } catch (const EndOfData&) {
+      return false;
+    }
+  }
+
+  std::vector<std::uint8_t> TakeIndices() { return std::move(indices_); }
+
+ private:
+  struct EndOfData {};
+
+  void Decode() {
     // The mark at the end is missing in some files, and is not needed where all rows are done.
     while (y_ < height_ && !(at_ >= data_.size() && y_ + 1 == height_ && x_ >= width_)) {
       const std::uint8_t count = Next();
@@ -59,12 +76,10 @@ class RunDecoder {
         Literal(value);
       }
     }
-    return std::move(indices_);
   }
 
- private:
   std::uint8_t Next() {
-    if (at_ >= data_.size()) ThrowBrokenBmp("its pixels end early");
+    if (at_ >= data_.size()) throw EndOfData();
     return static_cast<std::uint8_t>(data_[at_++]);
   }
 
@@ -112,14 +127,13 @@ std::uint8_t BmpSource::BitField::Of(std::uint32_t pixel) const noexcept {
 }
 
 BmpSource::BmpSource(Bytes file) : file_(file) {
-  if (file.size() < kFileHeaderBytes + kCoreHeader) ThrowBrokenBmp("it ends in its header");
+  if (file.size() < kFileHeaderBytes + kCoreHeader) EndsEarly(kBroken, "it ends in its header");
   pixels_at_ = LoadAt<std::uint32_t>(file, 10);
   const auto header_bytes = LoadAt<std::uint32_t>(file, kFileHeaderBytes);
   ReadHeader(header_bytes);
   CheckCoding(header_bytes);
-  if (pixels_at_ < kFileHeaderBytes + header_bytes || pixels_at_ > file.size()) {
-    ThrowBrokenBmp("its pixels lie nowhere in it");
-  }
+  if (pixels_at_ < kFileHeaderBytes + header_bytes) ThrowBrokenBmp("its pixels lie in its header");
+  if (pixels_at_ > file.size()) EndsEarly(kBroken, "it ends before its pixels");
   const bool core = header_bytes == kCoreHeader;
   std::size_t palette_at = kFileHeaderBytes + header_bytes;
   if (coding_ == kBitFields || coding_ == kAlphaBitFields || bits_ == 16 || bits_ == 32) {
@@ -127,17 +141,45 @@ BmpSource::BmpSource(Bytes file) : file_(file) {
     if (header_bytes == kInfoHeader && coding_ != kPlain)
       palette_at += coding_ == kBitFields ? 12 : 16;
   }
-  if (bits_ <= 8) ReadPalette(palette_at, core ? 3 : 4);
-  if (coding_ == kRunLength8 || coding_ == kRunLength4) return;
-  // The last row may lack its padding.
-  const std::uint64_t needed = std::uint64_t{RowBytes(width_, bits_)} * (height_ - 1) +
-                               (std::uint64_t{width_} * bits_ + 7) / 8;
-  if (height_ > 0 && needed > file.size() - pixels_at_) ThrowBrokenBmp("its pixels end early");
+  if (bits_ <= 8) {
+    const std::size_t entry_bytes = core ? 3 : 4;
+    PlacePixels(palette_at, palette_at + Colours() * entry_bytes);
+    ReadPalette(palette_at, entry_bytes);
+  }
+}
+
+// Some programs forget the palette when they say where the pixels are. Other readers decode it as
+// pixels then (Pillow, ImageMagick), or refuse the file (browsers). Where the file is as long as
+// palette and pixels one after the other, that is how they lie. Else the palette is shorter than it
+// says, which other programs do; but some of it there must be.
+void BmpSource::PlacePixels(std::size_t palette_at, std::size_t palette_end) {
+  if (pixels_at_ >= palette_end) return;
+  const bool none = pixels_at_ < palette_at + 3;  // of the palette's colours
+  const std::uint64_t behind = file_.size() - std::min(palette_end, file_.size());
+  const std::uint64_t full =
+      HasRuns() ? image_bytes_ : std::uint64_t{RowBytes(width_, bits_)} * height_;
+  const bool fits = HasRuns() ? behind > 0 : behind >= PixelBytes();
+  if (fits && (none || behind == full)) {
+    pixels_at_ = palette_end;
+  } else if (none) {
+    ThrowBrokenBmp("its pixels lie where its palette should be");
+  }
+}
+
+bool BmpSource::HasRuns() const noexcept {
+  return coding_ == kRunLength8 || coding_ == kRunLength4;
+}
+
+// Of pixels that are no runs. The last row may lack its padding.
+std::uint64_t BmpSource::PixelBytes() const noexcept {
+  if (height_ == 0) return 0;
+  return std::uint64_t{RowBytes(width_, bits_)} * (height_ - 1) +
+         (std::uint64_t{width_} * bits_ + 7) / 8;
 }
 
 void BmpSource::ReadHeader(std::uint32_t header_bytes) {
   if (file_.size() < kFileHeaderBytes + std::uint64_t{header_bytes}) {
-    ThrowBrokenBmp("it ends in its header");
+    EndsEarly(kBroken, "it ends in its header");
   }
   if (header_bytes == kCoreHeader) {
     width_ = LoadAt<std::uint16_t>(file_, 18);
@@ -154,6 +196,7 @@ void BmpSource::ReadHeader(std::uint32_t header_bytes) {
   height_ = static_cast<std::uint32_t>(top_down_ ? -height : height);
   bits_ = LoadAt<std::uint16_t>(file_, 28);
   coding_ = LoadAt<std::uint32_t>(file_, 30);
+  image_bytes_ = LoadAt<std::uint32_t>(file_, 34);
   palette_used_ = LoadAt<std::uint32_t>(file_, 46);
 }
 
@@ -188,16 +231,19 @@ void BmpSource::ReadBitFields(std::uint32_t header_bytes) {
                        (header_bytes < kHeaderWithMasks && coding_ == kAlphaBitFields);
   const std::size_t count = opacity ? 4 : 3;
   const std::size_t at = kFileHeaderBytes + kInfoHeader;
-  if (file_.size() < at + count * 4) ThrowBrokenBmp("it ends in its header");
+  if (file_.size() < at + count * 4) EndsEarly(kBroken, "it ends in its header");
   for (std::size_t i = 0; i < count; ++i)
     fields_[i] = BitField(LoadAt<std::uint32_t>(file_, at + i * 4));
 }
 
+std::size_t BmpSource::Colours() const noexcept {
+  const std::size_t most = std::size_t{1} << bits_;
+  return palette_used_ == 0 ? most : std::min<std::size_t>(palette_used_, most);
+}
+
 // Entries that are not there are black.
 void BmpSource::ReadPalette(std::size_t offset, std::size_t entry_bytes) {
-  const std::size_t most = std::size_t{1} << bits_;
-  const std::size_t used = palette_used_ == 0 ? most : std::min<std::size_t>(palette_used_, most);
-  for (std::size_t i = 0; i < used; ++i) {
+  for (std::size_t i = 0; i < Colours(); ++i) {
     const std::size_t at = offset + i * entry_bytes;
     if (at + 3 > pixels_at_) return;
     for (std::size_t c = 0; c < 3; ++c)
@@ -247,7 +293,8 @@ void BmpSource::DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept {
 }
 
 Picture BmpSource::Decode(const ColorRules& rules) {
-  const bool runs = coding_ == kRunLength8 || coding_ == kRunLength4;
+  const bool runs = HasRuns();
+  if (!runs) CompletePixels();
   if (!runs && !HasOpacity()) fields_[3] = BitField();
   Picture picture = MakePicture(rules.channels);
   const std::vector<std::uint8_t> indices = runs ? DecodeRuns() : std::vector<std::uint8_t>();
@@ -266,8 +313,21 @@ Picture BmpSource::Decode(const ColorRules& rules) {
   return picture;
 }
 
-std::vector<std::uint8_t> BmpSource::DecodeRuns() const {
-  return RunDecoder(file_.subspan(pixels_at_), width_, height_, coding_ == kRunLength4).Run();
+std::vector<std::uint8_t> BmpSource::DecodeRuns() {
+  RunDecoder decoder(file_.subspan(pixels_at_), width_, height_, coding_ == kRunLength4);
+  if (!decoder.Run()) EndsEarly(kBroken, "its pixels end early");
+  return decoder.TakeIndices();
+}
+
+// Zeros for the pixels that are missing, where the picture is taken all the same.
+void BmpSource::CompletePixels() {
+  const Bytes pixels = file_.subspan(pixels_at_);
+  if (PixelBytes() <= pixels.size()) return;
+  EndsEarly(kBroken, "its pixels end early");
+  completed_.assign(pixels.begin(), pixels.end());
+  completed_.resize(PixelBytes());
+  file_ = completed_;
+  pixels_at_ = 0;
 }
 
 }  // namespace sluice

@@ -30,19 +30,28 @@ class BmpSource : public PixelSource {
   void ReadHeader(std::uint32_t header_bytes);
   void CheckCoding(std::uint32_t header_bytes) const;
   void ReadBitFields(std::uint32_t header_bytes);
+  // How many colours the palette has, as the header says.
+  std::size_t Colours() const noexcept;
+  // Mends an offset of the pixels that points into the palette.
+  void PlacePixels(std::size_t palette_at, std::size_t palette_end);
   void ReadPalette(std::size_t offset, std::size_t entry_bytes);
+  bool HasRuns() const noexcept;
+  std::uint64_t PixelBytes() const noexcept;
+  void CompletePixels();
   // The row's bytes; rows are counted from the top.
   const std::uint8_t* RowAt(std::uint32_t y) const noexcept;
   // Whether there is opacity at all: files whose every pixel says 0 mean nothing by it.
   bool HasOpacity() const noexcept;
-  std::vector<std::uint8_t> DecodeRuns() const;
+  std::vector<std::uint8_t> DecodeRuns();
   void DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept;
 
   Bytes file_;
-  std::uint32_t bits_ = 0;  // of a pixel
+  std::vector<std::byte> completed_;  // the pixels, where some are missing
+  std::uint32_t bits_ = 0;            // of a pixel
   std::uint32_t coding_ = kPlain;
   bool top_down_ = false;
   std::uint32_t palette_used_ = 0;
+  std::uint32_t image_bytes_ = 0;  // of the pixels; 0: not said
   std::size_t pixels_at_ = 0;
   std::array<BitField, 4> fields_;  // red, green, blue, opacity
   std::array<std::array<std::uint8_t, 3>, 256> palette_{};

@@ -39,10 +39,10 @@ std::vector<std::uint32_t> RowOrder(std::uint32_t height, bool interlaced) {
 
 }  // namespace
 
-GifSource::GifSource(Bytes file) : rest_(file), gif_(nullptr, &Close) {
+GifSource::GifSource(Bytes file) : rest_(WithoutZeros(file)), gif_(nullptr, &Close) {
   int error = 0;
   gif_.reset(DGifOpen(&rest_, &GifSource::Read, &error));
-  if (!gif_) ThrowBrokenGif(GifErrorString(error));
+  if (!gif_) Fail(error);
   FindFrame();
   // A frame that reaches beyond the canvas makes it larger, as it does in browsers.
   const GifImageDesc& frame = gif_->Image;
@@ -58,8 +58,15 @@ int GifSource::Read(GifFileType* gif, unsigned char* to, int count) {
   return static_cast<int>(got);
 }
 
-void GifSource::Check(int result) const {
-  if (result == GIF_ERROR) ThrowBrokenGif(GifErrorString(gif_->Error));
+// Returns where the file ends early and is taken all the same.
+void GifSource::Fail(int error) {
+  const char* const sentence = GifErrorString(error);
+  if (!rest_.empty() && error != D_GIF_ERR_EOF_TOO_SOON) ThrowBrokenGif(sentence);
+  EndsEarly("broken GIF", sentence != nullptr ? sentence : "it cannot be read");
+}
+
+void GifSource::Check(int result) {
+  if (result == GIF_ERROR) Fail(gif_->Error);
 }
 
 void GifSource::FindFrame() {
@@ -101,7 +108,10 @@ Picture GifSource::Decode(const ColorRules& rules) {
   std::vector<GifPixelType> line(static_cast<std::size_t>(frame.Width));
   for (const std::uint32_t row :
        RowOrder(static_cast<std::uint32_t>(frame.Height), frame.Interlace)) {
-    Check(DGifGetLine(gif_.get(), line.data(), frame.Width));
+    if (DGifGetLine(gif_.get(), line.data(), frame.Width) == GIF_ERROR) {
+      Fail(gif_->Error);
+      break;
+    }
     std::uint8_t* out = &rgba[static_cast<std::size_t>(frame.Left) * 4];
     for (const GifPixelType index : line) {
       const GifColorType colour =

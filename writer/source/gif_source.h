@@ -1,5 +1,6 @@
-// The first frame of a GIF file as a source of pixels, on its canvas. What it leaves open of the
-// canvas is transparent, and so is the colour that it names so.
+// The first frame of a GIF file as a source of pixels, on its canvas, as browsers draw it. What it
+// leaves open of the canvas is transparent, and so is the colour that it names so. The background
+// colour that a GIF may name is ignored.
 #pragma once
 
 #include <memory>
@@ -21,7 +22,8 @@ class GifSource : public PixelSource {
   // Leaves the reader at the first frame's pixels.
   void FindFrame();
   void ReadExtension();
-  void Check(int result) const;
+  void Fail(int error);
+  void Check(int result);
 
   Bytes rest_;  // what is still to be read
   std::unique_ptr<GifFileType, void (*)(GifFileType*)> gif_;

@@ -1,8 +1,12 @@
 #include "writer/source/jpeg_source.h"
 
+#include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 
 #include <sluice/error.h>
+
+#include "writer/source/cut_short.h"
 
 namespace sluice {
 
@@ -29,16 +33,16 @@ bool IsCmyk(const jpeg_decompress_struct& object) noexcept {
 
 }  // namespace
 
-JpegSource::JpegSource(Bytes file, bool with_profile) {
-  ReadHeader(file, with_profile);
+JpegSource::JpegSource(const JpegFile& file, bool with_profile) : ended_(file.ended) {
+  ReadHeader(file.bytes, with_profile);
   ReadMarkers();
 }
 
-void JpegSource::ReadHeader(Bytes file, bool with_profile) {
+void JpegSource::ReadHeader(Bytes bytes, bool with_profile) {
   if (setjmp(jpeg_.trap.jump) != 0) jpeg_.trap.Throw();
   jpeg_save_markers(&jpeg_.object, JPEG_APP0 + 1, 0xFFFF);
   jpeg_save_markers(&jpeg_.object, JPEG_APP0 + 2, with_profile ? 0xFFFF : kProfileMarker.size());
-  jpeg_mem_src(&jpeg_.object, reinterpret_cast<const unsigned char*>(file.data()), file.size());
+  jpeg_mem_src(&jpeg_.object, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size());
   jpeg_read_header(&jpeg_.object, TRUE);
 }
 
@@ -90,13 +94,31 @@ void JpegSource::Start(std::uint32_t channels, std::uint32_t reduction) {
   jpeg_start_decompress(&object);
 }
 
-// A file of several scans may end, properly, before one of its components has come.
-void JpegSource::CheckComponents() const {
-  for (int c = 0; c < jpeg_.object.num_components; ++c) {
-    if (jpeg_.object.comp_info[c].quant_table == nullptr) {
-      throw Error(ErrorCode::kCorrupt, "broken JPEG: one of its colour components is missing");
+bool JpegSource::may_lack_scans() const noexcept {
+  const jpeg_decompress_struct& object = jpeg_.object;
+  return !ended_ && (object.progressive_mode != 0 || object.comps_in_scan < object.num_components);
+}
+
+// A file of several scans may end before one of its components has come, or all of its bits. With
+// an end marker the latter is how somebody made it.
+void JpegSource::CheckScans() {
+  const jpeg_decompress_struct& object = jpeg_.object;
+  const char* missing = nullptr;
+  for (int c = 0; c < object.num_components; ++c) {
+    if (object.comp_info[c].quant_table == nullptr) {
+      missing = "one of its colour components is missing";
+    } else if (may_lack_scans() && object.coef_bits != nullptr && missing == nullptr) {
+      const int* const bits = object.coef_bits[c];  // still to come; -1: all of them
+      if (std::any_of(bits, bits + DCTSIZE2, [](int left) { return left != 0; })) {
+        missing = "its last scans are missing";
+      }
     }
   }
+  JpegTrap& trap = jpeg_.trap;
+  if (missing == nullptr || trap.cut_short[0] != 0) return;
+  if (ended_) throw Error(ErrorCode::kCorrupt, std::string("broken JPEG: ") + missing);
+  if (!trap.takes_cut_short) throw CutShort("broken JPEG", missing);
+  std::snprintf(trap.cut_short, sizeof trap.cut_short, "%s", missing);
 }
 
 void JpegSource::StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
@@ -136,11 +158,17 @@ Picture JpegSource::Decode(const ColorRules& rules, std::uint32_t reduction) {
   const bool in_place = !IsCmyk(jpeg_.object) && rules.transform == nullptr;
   std::vector<std::uint8_t> row(in_place ? 0 : std::size_t{picture.width} * 7);
   ReadRows(rules, in_place ? nullptr : row.data(), picture);
-  CheckComponents();
+  CheckScans();
   return picture;
 }
 
 jvirt_barray_ptr* JpegSource::ReadCoefficients() {
+  jvirt_barray_ptr* const coefficients = ReadAllCoefficients();
+  CheckScans();
+  return coefficients;
+}
+
+jvirt_barray_ptr* JpegSource::ReadAllCoefficients() {
   if (setjmp(jpeg_.trap.jump) != 0) jpeg_.trap.Throw();
   return jpeg_read_coefficients(&jpeg_.object);
 }

@@ -5,6 +5,7 @@
 #include "format/disk/bytes.h"
 #include "writer/source/color_profile.h"
 #include "writer/source/color_rows.h"
+#include "writer/source/jpeg_file.h"
 #include "writer/source/jpeg_trap.h"
 #include "writer/source/orientation.h"
 #include "writer/source/picture.h"
@@ -15,10 +16,9 @@ namespace sluice {
 // sentence() says what is wrong with the file, without its name.
 class JpegSource {
  public:
-  // `file` outlives the source and ends with an end-of-image marker of one's own (FF D9), so that a
-  // file whose marker is missing, but whose data are complete, is read without complaint. Profile()
-  // is there only if `with_profile`.
-  explicit JpegSource(Bytes file, bool with_profile = false);
+  // The file's bytes outlive the source. One whose end marker is missing, but whose data are
+  // complete, is read without complaint. Profile() is there only if `with_profile`.
+  explicit JpegSource(const JpegFile& file, bool with_profile = false);
 
   std::uint32_t width() const noexcept { return jpeg_.object.image_width; }
   std::uint32_t height() const noexcept { return jpeg_.object.image_height; }
@@ -31,6 +31,14 @@ class JpegSource {
   std::vector<std::byte> Profile();
   ProfileColors colors() const noexcept;
 
+  // Whether scans may be missing that only Decode() and ReadCoefficients() look for.
+  bool may_lack_scans() const noexcept;
+  // From now on a picture whose data end early is taken as far as they go, the rest grey, and is no
+  // longer a CutShort.
+  void TakeCutShort() noexcept { jpeg_.trap.takes_cut_short = true; }
+  // Known after Decode(): what is missing; empty: nothing.
+  const char* cut_short() const noexcept { return jpeg_.trap.cut_short; }
+
   // The pixels as they are stored, at 1/reduction (1, 2, 4, 8) of the size, rounded up. Grey files
   // give grey. Can be called once.
   Picture Decode(const ColorRules& rules, std::uint32_t reduction);
@@ -41,10 +49,11 @@ class JpegSource {
   jpeg_decompress_struct& object() noexcept { return jpeg_.object; }
 
  private:
-  void ReadHeader(Bytes file, bool with_profile);
+  void ReadHeader(Bytes bytes, bool with_profile);
   void ReadMarkers();
   void Start(std::uint32_t channels, std::uint32_t reduction);
-  void CheckComponents() const;
+  void CheckScans();
+  jvirt_barray_ptr* ReadAllCoefficients();
   // `row`: nullptr where rows can be decoded into the picture; else a row of four values a pixel,
   // with one of three behind it.
   void ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture);
@@ -52,6 +61,7 @@ class JpegSource {
                 std::uint8_t* out) const;
 
   JpegReading jpeg_;
+  bool ended_;
   Orientation orientation_;
   bool has_profile_ = false;
 };

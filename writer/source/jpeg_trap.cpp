@@ -4,6 +4,8 @@
 
 #include <sluice/error.h>
 
+#include "writer/source/cut_short.h"
+
 namespace sluice {
 
 namespace {
@@ -16,12 +18,16 @@ constexpr int kMaxScans = 100;
 // progressive one with three full-size components.
 constexpr long kMaxLibraryBytes = 1'700'000'000;
 
+// Data are missing: at the file's end, at a marker that comes too soon, between restart markers.
+bool EndsEarly(int message) noexcept {
+  return message == JWRN_JPEG_EOF || message == JWRN_HIT_MARKER || message == JWRN_MUST_RESYNC;
+}
+
 bool DamagesPixels(int message) noexcept {
 #ifdef D_ARITH_CODING_SUPPORTED
   if (message == JWRN_ARITH_BAD_CODE) return true;
 #endif
-  return message == JWRN_JPEG_EOF || message == JWRN_HIT_MARKER || message == JWRN_HUFF_BAD_CODE ||
-         message == JWRN_MUST_RESYNC;
+  return EndsEarly(message) || message == JWRN_HUFF_BAD_CODE;
 }
 
 [[noreturn]] void JumpOut(j_common_ptr common) {
@@ -31,13 +37,19 @@ bool DamagesPixels(int message) noexcept {
 }
 
 void OnMessage(j_common_ptr common, int level) {
-  if (level < 0 && DamagesPixels(common->err->msg_code)) JumpOut(common);
+  const int message = common->err->msg_code;
+  if (level >= 0 || !DamagesPixels(message)) return;
+  auto* trap = reinterpret_cast<JpegTrap*>(common->err);
+  if (trap->cut_short[0] != 0) return;  // behind the end everything is made up
+  if (!trap->takes_cut_short || !EndsEarly(message)) JumpOut(common);
+  common->err->format_message(common, trap->cut_short);
 }
 
 void OnProgress(j_common_ptr common) {
   if (!common->is_decompressor) return;
   if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMaxScans) return;
   auto* trap = reinterpret_cast<JpegTrap*>(common->err);
+  trap->base.msg_code = 0;  // not of libjpeg's
   std::snprintf(trap->text, sizeof(trap->text), "has more than %d scans", kMaxScans);
   std::longjmp(trap->jump, 1);
 }
@@ -64,6 +76,7 @@ void JpegTrap::Throw() const {
   if (IsUnsupported(base.msg_code)) {
     throw Error(ErrorCode::kUnsupported, std::string("unsupported JPEG: ") + text);
   }
+  if (EndsEarly(base.msg_code)) throw CutShort("broken JPEG", text);
   throw Error(ErrorCode::kCorrupt, std::string("broken JPEG: ") + text);
 }
 

@@ -17,15 +17,20 @@ struct JpegTrap {
   jpeg_error_mgr base{};  // first, so that libjpeg's pointer to it is a pointer to the whole
   std::jmp_buf jump{};
   char text[JMSG_LENGTH_MAX]{};
+  // Whether data that end early are taken as far as they go; then what libjpeg said of them, empty
+  // if nothing.
+  bool takes_cut_short = false;
+  char cut_short[JMSG_LENGTH_MAX]{};
 
   JpegTrap();
-  // Throws Error(kCorrupt) with libjpeg's sentence, or kUnsupported for what libjpeg does not do.
+  // Throws Error(kCorrupt) with libjpeg's sentence, CutShort where data end early, or kUnsupported
+  // for what libjpeg does not do.
   [[noreturn]] void Throw() const;
 };
 
 // libjpeg's object for reading, with errors trapped, the memory it may take bounded, and the scans
-// of a progressive file counted. Warnings after which pixels are made up (data that end early or
-// cannot be decoded) are errors; others are ignored. Must not move.
+// of a progressive file counted. Warnings after which pixels are made up (data that cannot be
+// decoded, or end early and are not to be taken) are errors; others are ignored. Must not move.
 class JpegReading {
  public:
   JpegReading();

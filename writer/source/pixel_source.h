@@ -11,6 +11,7 @@
 
 #include "format/disk/bytes.h"
 #include "writer/source/color_rows.h"
+#include "writer/source/cut_short.h"
 #include "writer/source/orientation.h"
 #include "writer/source/picture.h"
 #include "writer/source/sniff.h"
@@ -35,6 +36,12 @@ class PixelSource {
   bool has_profile() const noexcept { return has_profile_; }
   // That profile; empty if it is broken, or was not wanted when this was made.
   virtual Bytes Profile() { return {}; }
+  // To be called before Decode(): a picture that ends early is then taken as far as it goes, and is
+  // no longer a CutShort. What is missing is black, or transparent where it can be.
+  void TakeCutShort() noexcept { takes_cut_short_ = true; }
+  // Known after Decode(): what is missing; empty: nothing.
+  const std::string& cut_short() const noexcept { return cut_short_; }
+
   // The pixels as they are stored, of PictureChannels() channels. Can be called once.
   virtual Picture Decode(const ColorRules& rules) = 0;
   // Known after Decode().
@@ -43,6 +50,11 @@ class PixelSource {
  protected:
   PixelSource() = default;
 
+  // Throws CutShort, unless such pictures are taken.
+  void EndsEarly(const char* what, const std::string& how) {
+    if (!takes_cut_short_) throw CutShort(what, how);
+    cut_short_ = how;
+  }
   // Room for the pixels of a picture with those channels, all zero.
   Picture MakePicture(std::uint32_t channels) const {
     Picture picture{width_, height_, channels, {}};
@@ -55,6 +67,10 @@ class PixelSource {
   bool grey_ = false;
   bool has_profile_ = false;
   Orientation orientation_;
+
+ private:
+  bool takes_cut_short_ = false;
+  std::string cut_short_;
 };
 
 // Of a kind that this build decodes. Throws Error(kUnsupported) for others. `with_profile`: whether

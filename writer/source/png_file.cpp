@@ -8,6 +8,8 @@
 
 #include <sluice/error.h>
 
+#include "writer/source/cut_short.h"
+
 namespace sluice {
 
 namespace {
@@ -63,6 +65,7 @@ PngFile::PngFile(Bytes file, const char* what, bool with_profile)
   if (!context_) throw std::bad_alloc();
   Check(spng_set_crc_action(get(), SPNG_CRC_ERROR, SPNG_CRC_ERROR));
   Check(spng_set_chunk_limits(get(), kMaxChunkBytes, kMaxChunksBytes));
+  file = WithoutZeros(file);
   std::vector<Bytes> runs = WithoutProfiles(file);
   has_profile_ = runs.size() > 1;
   if (with_profile || !has_profile_) {
@@ -81,6 +84,7 @@ spng_ihdr PngFile::Header() const {
 
 void PngFile::Check(int result) const {
   if (result == SPNG_OK) return;
+  if (result == SPNG_IO_EOF) throw CutShort(what_, spng_strerror(result));
   throw Error(ErrorCode::kCorrupt, std::string(what_) + ": " + spng_strerror(result));
 }
 

@@ -22,7 +22,7 @@ class PngFile {
   spng_ihdr Header() const;
   // Whether a colour profile stands before the pixels.
   bool has_profile() const noexcept { return has_profile_; }
-  // Throws Error(kCorrupt) for a result that is not SPNG_OK.
+  // Throws Error(kCorrupt) for a result that is not SPNG_OK; CutShort where the file ends early.
   void Check(int result) const;
 
  private:

@@ -1,5 +1,7 @@
 #include "writer/source/png_source.h"
 
+#include <algorithm>
+
 #include <spng.h>
 
 namespace sluice {
@@ -57,18 +59,29 @@ Picture PngSource::Decode(const ColorRules& rules) {
                       color_type_ != SPNG_COLOR_TYPE_TRUECOLOR_ALPHA &&
                       spng_get_trns(png_.get(), &transparency) == SPNG_ECHUNKAVAIL;
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
+  FindOrientation();  // before the pixels, unless it stands behind them
   if (interlaced_) {
     DecodeInterlaced(FormatFor(opaque), rules, picture);
   } else {
     DecodeRows(FormatFor(opaque), rules, picture);
   }
-  ReadTrailer();
+  // What stands behind the image data: their checksums, and perhaps the orientation.
+  if (cut_short().empty() && !Ended(spng_decode_chunks(png_.get()))) FindOrientation();
   return picture;
 }
 
+bool PngSource::Ended(int result) {
+  if (result != SPNG_IO_EOF) {
+    png_.Check(result);
+    return false;
+  }
+  EndsEarly("broken PNG", spng_strerror(result));
+  return true;
+}
+
 void PngSource::DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture) {
-  png_.Check(spng_decode_image(png_.get(), nullptr, 0, format.format,
-                               SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE));
+  bool ended = Ended(spng_decode_image(png_.get(), nullptr, 0, format.format,
+                                       SPNG_DECODE_TRNS | SPNG_DECODE_PROGRESSIVE));
   const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
   const std::size_t stride = std::size_t{width_} * picture.channels;
   const bool in_place = FitsInPlace(format.format, picture.channels);
@@ -76,8 +89,11 @@ void PngSource::DecodeRows(RowFormat format, const ColorRules& rules, Picture& p
   for (std::uint32_t y = 0; y < height_; ++y) {
     std::uint8_t* const out = picture.pixels.data() + y * stride;
     void* const target = in_place ? static_cast<void*>(out) : row.data();
-    const int result = spng_decode_row(png_.get(), target, row_bytes);
-    if (result != SPNG_EOI || y + 1 != height_) png_.Check(result);
+    if (!ended) {
+      const int result = spng_decode_row(png_.get(), target, row_bytes);
+      ended = (result != SPNG_EOI || y + 1 != height_) && Ended(result);
+      if (ended) std::fill(row.begin(), row.end(), std::byte{0});
+    }
     StoreRow(target, format.format, rules, picture, out);
   }
 }
@@ -89,7 +105,7 @@ void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Pict
   const bool in_place = FitsInPlace(format.format, picture.channels);
   std::vector<std::byte> all(in_place ? 0 : row_bytes * height_);
   void* const target = in_place ? static_cast<void*>(picture.pixels.data()) : all.data();
-  png_.Check(
+  Ended(
       spng_decode_image(png_.get(), target, row_bytes * height_, format.format, SPNG_DECODE_TRNS));
   for (std::uint32_t y = 0; y < height_; ++y) {
     StoreRow(static_cast<const std::byte*>(target) + y * row_bytes, format.format, rules, picture,
@@ -97,9 +113,7 @@ void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Pict
   }
 }
 
-// What stands behind the image data: their checksums, and perhaps the orientation.
-void PngSource::ReadTrailer() {
-  png_.Check(spng_decode_chunks(png_.get()));
+void PngSource::FindOrientation() {
   spng_exif exif{};
   if (spng_get_exif(png_.get(), &exif) == SPNG_OK) {
     orientation_ =

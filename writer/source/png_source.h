@@ -23,9 +23,12 @@ class PngSource : public PixelSource {
     std::uint32_t pixel_bytes = 0;
   };
   RowFormat FormatFor(bool opaque) const;
+  // Whether that is the end of a file that ends early and is taken all the same. Throws for all
+  // other results than SPNG_OK.
+  bool Ended(int result);
   void DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture);
   void DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture);
-  void ReadTrailer();
+  void FindOrientation();
 
   PngFile png_;
   std::uint8_t bit_depth_ = 0;

@@ -26,15 +26,28 @@ void Divide(std::uint8_t* rgba) noexcept {
   }
 }
 
-struct RgbaImage {
+std::string Formatted(const char* format, va_list values) {
+  std::array<char, 200> text{};
+  return std::vsnprintf(text.data(), text.size(), format, values) > 0 ? text.data() : "";
+}
+
+// A warning after which pixels are made up: of libtiff's fax codecs, or of libjpeg in a TIFF.
+bool TellsOfDamage(std::string_view warning) noexcept {
+  for (const char* const part : {"Premature EOF", "remature end of", "bad Huffman code"}) {
+    if (warning.find(part) != std::string_view::npos) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+struct TiffSource::RgbaImage {
   TIFFRGBAImage image{};
   bool begun = false;
   ~RgbaImage() {
     if (begun) TIFFRGBAImageEnd(&image);
   }
 };
-
-}  // namespace
 
 TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFClose) {
   Open();
@@ -66,15 +79,20 @@ void TiffSource::Open() {
       options.get(),
       [](TIFF*, void* self, const char*, const char* format, va_list values) {
         std::string& trouble = static_cast<Stream*>(self)->trouble;
-        std::array<char, 200> text{};
-        if (trouble.empty() && std::vsnprintf(text.data(), text.size(), format, values) > 0) {
-          trouble = text.data();
-        }
+        if (trouble.empty()) trouble = Formatted(format, values);
         return 1;  // nothing is printed
       },
       &stream_);
   TIFFOpenOptionsSetWarningHandlerExtR(
-      options.get(), [](TIFF*, void*, const char*, const char*, va_list) { return 1; }, nullptr);
+      options.get(),
+      [](TIFF*, void* self, const char*, const char* format, va_list values) {
+        std::string& trouble = static_cast<Stream*>(self)->trouble;
+        if (!trouble.empty()) return 1;
+        const std::string warning = Formatted(format, values);
+        if (TellsOfDamage(warning)) trouble = warning;
+        return 1;
+      },
+      &stream_);
   tiff_.reset(TIFFClientOpenExt(
       "the file", "r", &stream_,
       [](thandle_t self, void* to, tmsize_t count) {
@@ -128,18 +146,47 @@ void TiffSource::CheckPieces() const {
                                            std::to_string(piece) + " bytes each");
 }
 
+// Whether a strip or tile lies beyond the file's end.
+bool TiffSource::IsCutShort() const {
+  TIFF* const tiff = tiff_.get();
+  const std::uint32_t pieces =
+      TIFFIsTiled(tiff) != 0 ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
+  for (std::uint32_t i = 0; i < pieces; ++i) {
+    const std::uint64_t bytes = TIFFGetStrileByteCount(tiff, i);
+    const std::uint64_t size = stream_.file.size();
+    if (bytes > size || TIFFGetStrileOffset(tiff, i) > size - bytes) return true;
+  }
+  return false;
+}
+
+// Extra samples that nobody says a meaning of are no opacity (TIFF 6.0, ExtraSamples 0), though
+// libtiff takes the first of them for one.
+bool TiffSource::IsOpaque(const RgbaImage& rgba) const {
+  if (rgba.image.alpha == 0) return true;
+  std::uint16_t count = 0;
+  std::uint16_t* kinds = nullptr;
+  return TIFFGetField(tiff_.get(), TIFFTAG_EXTRASAMPLES, &count, &kinds) == 1 && count > 0 &&
+         kinds[0] == EXTRASAMPLE_UNSPECIFIED;
+}
+
 Picture TiffSource::Decode(const ColorRules& rules) {
   CheckPieces();
+  const bool cut_short = IsCutShort();
+  if (cut_short) EndsEarly("broken TIFF", "its pixels end early");
+  stream_.trouble.clear();
   RgbaImage rgba;
   std::array<char, 1024> sentence{};
+  // It stops at the first piece that cannot be had; the raster stays zero from there on.
   rgba.begun = TIFFRGBAImageBegin(&rgba.image, tiff_.get(), 1, sentence.data()) != 0;
   if (!rgba.begun) {
     throw Error(ErrorCode::kUnsupported, std::string("unsupported TIFF: ") + sentence.data());
   }
   rgba.image.req_orientation = rgba.image.orientation;  // rows as they are stored
   std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
-  if (TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) == 0) ThrowBroken();
-  const bool opaque = rgba.image.alpha == 0;
+  const bool whole = TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) != 0;
+  // Some codecs tell of damage and then go on as if there were none.
+  if (!cut_short && (!whole || !stream_.trouble.empty())) ThrowBroken();
+  const bool opaque = IsOpaque(rgba);
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
   std::vector<std::uint8_t> row(std::size_t{width_} * 4);
   for (std::size_t y = 0; y < height_; ++y) {

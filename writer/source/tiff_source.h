@@ -22,10 +22,14 @@ class TiffSource : public PixelSource {
   struct Stream {
     Bytes file;
     std::uint64_t at = 0;
-    std::string trouble;  // libtiff's first complaint
+    std::string trouble;  // libtiff's first complaint; forgotten when the pixels begin
   };
 
+  struct RgbaImage;
+
   void Open();
+  bool IsCutShort() const;
+  bool IsOpaque(const RgbaImage& rgba) const;
   void CheckPieces() const;
   [[noreturn]] void ThrowBroken() const;
 

@@ -11,18 +11,40 @@ namespace sluice {
 
 namespace {
 
+constexpr const char* kBroken = "broken WebP";
+constexpr const char* kEndsEarly = "its pixels end early";
+
 [[noreturn]] void ThrowBrokenWebp(const char* what) {
-  throw Error(ErrorCode::kCorrupt, std::string("broken WebP: ") + what);
+  throw Error(ErrorCode::kCorrupt, std::string(kBroken) + ": " + what);
+}
+
+// Coded pixels may end with a few zeros; so many are what a download leaves that broke off.
+Bytes WithoutManyZeros(Bytes file) {
+  constexpr std::size_t kMany = 512;
+  constexpr std::size_t kRiffHeader = 8;
+  if (file.size() < kRiffHeader) return file;
+  const std::uint64_t end = kRiffHeader + std::uint64_t{LoadAt<std::uint32_t>(file, 4)};
+  file = file.first(static_cast<std::size_t>(std::min<std::uint64_t>(end, file.size())));
+  const Bytes data = WithoutZeros(file);
+  return file.size() - data.size() < kMany ? file : data;
 }
 
 const char* SentenceOf(VP8StatusCode status) noexcept {
   switch (status) {
     case VP8_STATUS_OUT_OF_MEMORY: return "there is not enough memory for it";
-    case VP8_STATUS_NOT_ENOUGH_DATA:
-    case VP8_STATUS_SUSPENDED: return "its pixels end early";
     case VP8_STATUS_UNSUPPORTED_FEATURE: return "it has a feature that libwebp does not know";
     default: return "its pixels are damaged";
   }
+}
+
+// What there is of a picture that ends early.
+VP8StatusCode DecodePart(const WebPIterator& frame, WebPDecoderConfig& config) {
+  const std::unique_ptr<WebPIDecoder, void (*)(WebPIDecoder*)> decoder(
+      WebPIDecode(nullptr, 0, &config), &WebPIDelete);
+  if (!decoder) return VP8_STATUS_OUT_OF_MEMORY;
+  const VP8StatusCode status =
+      WebPIAppend(decoder.get(), frame.fragment.bytes, frame.fragment.size);
+  return status == VP8_STATUS_SUSPENDED ? VP8_STATUS_OK : status;
 }
 
 struct Frame {
@@ -33,9 +55,13 @@ struct Frame {
 }  // namespace
 
 WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
+  file = WithoutManyZeros(file);
   const WebPData data{reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
-  demuxer_.reset(WebPDemux(&data));
-  if (!demuxer_) ThrowBrokenWebp("it ends early, or its chunks are damaged");
+  WebPDemuxState state = WEBP_DEMUX_PARSE_ERROR;
+  demuxer_.reset(WebPDemuxPartial(&data, &state));
+  if (state == WEBP_DEMUX_PARSING_HEADER) EndsEarly(kBroken, "it ends in its header");
+  if (!demuxer_ || state == WEBP_DEMUX_PARSE_ERROR) ThrowBrokenWebp("its chunks are damaged");
+  ends_early_ = state != WEBP_DEMUX_DONE;
   width_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_WIDTH);
   height_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_HEIGHT);
   profile_ = Chunk("ICCP");
@@ -55,6 +81,7 @@ Bytes WebpSource::Chunk(const char* name) const {
 }
 
 Picture WebpSource::Decode(const ColorRules& rules) {
+  if (ends_early_) EndsEarly(kBroken, kEndsEarly);
   Frame frame;
   if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame.it) == 0) ThrowBrokenWebp("it has no picture");
   const auto left = static_cast<std::uint32_t>(frame.it.x_offset);
@@ -78,7 +105,11 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   config.output.u.RGBA.stride = static_cast<int>(row_bytes);
   config.output.u.RGBA.size =
       row_bytes * (height > 0 ? height - 1 : 0) + std::size_t{width} * values;
-  const VP8StatusCode status = WebPDecode(frame.it.fragment.bytes, frame.it.fragment.size, &config);
+  VP8StatusCode status = WebPDecode(frame.it.fragment.bytes, frame.it.fragment.size, &config);
+  if (status == VP8_STATUS_NOT_ENOUGH_DATA || status == VP8_STATUS_SUSPENDED) {
+    EndsEarly(kBroken, kEndsEarly);
+    status = DecodePart(frame.it, config);
+  }
   if (status != VP8_STATUS_OK) ThrowBrokenWebp(SentenceOf(status));
   Picture picture = MakePicture(rules.channels);
   for (std::uint32_t y = 0; y < height_; ++y) {

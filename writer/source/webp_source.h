@@ -23,6 +23,7 @@ class WebpSource : public PixelSource {
 
   std::unique_ptr<WebPDemuxer, void (*)(WebPDemuxer*)> demuxer_;
   Bytes profile_;
+  bool ends_early_ = false;  // chunks are missing
 };
 
 }  // namespace sluice

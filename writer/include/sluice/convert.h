@@ -41,6 +41,14 @@ enum class OnError {
   kFail,  // throw at the first source (in the dataset's order) that cannot be converted
 };
 
+// What is done about an image whose data end before its picture does, as broken downloads leave
+// them.
+enum class Truncated {
+  kRefuse,  // it is broken
+  kWarn,    // it is taken as far as it goes, with a warning and a line in skipped.tsv
+  kAccept,  // the same without
+};
+
 struct Size {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -63,8 +71,9 @@ struct ConvertOptions {
   unsigned channels = 3;                                     // 3: RGB, 1: grey
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
   IccProfiles icc = IccProfiles::kDrop;
-  std::uint64_t shard_bytes = 64'000'000;  // planned size of a shard, 1'000'000..128'000'000
-  std::uint32_t block_samples = 0;         // samples in a block; 0 chooses for about 512 KiB
+  Truncated truncated = Truncated::kRefuse;  // in every form the same files
+  std::uint64_t shard_bytes = 64'000'000;    // planned size of a shard, 1'000'000..128'000'000
+  std::uint32_t block_samples = 0;           // samples in a block; 0 chooses for about 512 KiB
 
   // Order of the samples in the dataset.
   std::uint64_t seed = 0;
@@ -109,6 +118,7 @@ struct ConvertSummary {
   double seconds = 0;
   std::vector<LeftOut> skipped;      // broken or unsupported images
   std::vector<LeftOut> passed_over;  // files that are no images, hidden files
+  std::vector<LeftOut> truncated;    // images that were taken though they end early, and how
   std::uint64_t kept = 0;            // `keep`: images whose coefficients were kept
   std::uint64_t boxes_dropped = 0;   // boxes of which nothing is left in the stored image
   // Images with an embedded colour profile that had no effect: because of the options, or because
@@ -153,9 +163,16 @@ struct ConvertHooks {
 //
 // JPEG, PNG and BMP files are converted and, where the build found their libraries, WebP, GIF and
 // TIFF; known by their content. Of several frames or pages the first is taken. Orientation is
-// applied, 16-bit values are rounded to 8. A file that ends early or is damaged in its pixels is
-// left out, and so is one that goes away meanwhile; where its whole folder or archive does, the
-// conversion ends with Error(kIo), and goes on once that is back.
+// applied, 16-bit values are rounded to 8. A frame smaller than its canvas lies on it as in
+// browsers; the rest is transparent. A file that is damaged in its pixels is left out, and so is
+// one that goes away meanwhile; where its whole folder or archive does, the conversion ends with
+// Error(kIo), and goes on once that is back.
+//
+// A file that ends early is left out, or taken as ConvertOptions::truncated says: what is missing
+// is grey in a JPEG, else black, or the background where there is transparency. It ends early if
+// its decoder lacks data for a pixel; zeros up to the end of a JPEG, PNG or GIF without its end
+// marker (512 and more of a WebP) are no data. Not seen are zeros at the end of a BMP or within a
+// file. A mask that ends early is always refused.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 128 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a
