@@ -133,7 +133,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const path_column =
       AddOption(app, "--path-column", "NAME",
                 "the table's column of paths (default: the first of\npath, file, filename, "
-                "file_name, image, key)",
+                "file_name, image, key). A column\nkey beside it has the samples' keys",
                 [&arguments](const std::string& text) { arguments.path_column = text; });
   CLI::Option* const field =
       app.add_option(

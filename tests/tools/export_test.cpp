@@ -250,6 +250,51 @@ TEST_CASE("headings of labels.csv are no two alike") {
         "path,key,path-field-1,path-field,key-field\n,k,1,2,3\n");
 }
 
+TEST_CASE("keys come back as they were, whatever the files are called") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  const std::vector<std::string> keys = {
+      "a.jpg", "./a.jpg", "../../up", "/abs/x.png", "x.jpeg",  "x.JPG", "two\nlines", "a,\"b\"",
+      "=1+1",  " blank ", "\xff\xfe", "no ending",  "a.jpg/b", "CON",   "key"};
+  DatasetWriter writer(at("data"), Schema{{Field::Image(), Field::Label("label", {"cat", "dog"})}});
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    SampleBuilder sample = writer.NewSample(keys[i]);
+    SetJpeg(sample, "image", i + 1);
+    sample.Set<std::int32_t>("label", static_cast<std::int32_t>(i % 2));
+    writer.Add(sample);
+  }
+  writer.Finish();
+  CHECK(Sluice({"export", at("data"), at("out")}).exit_code == 0);
+  const Outcome outcome = Sluice({"convert", "--table", at("out/labels.csv"), at("again"),
+                                  "--keep-order", "--quality", "keep", "--json"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  const Dataset data = Dataset::Open(at("data"));
+  const Dataset again = Dataset::Open(at("again"));
+  REQUIRE(again.size() == keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    CHECK(again[i].key() == keys[i]);
+    CHECK(again[i].Decode().pixels == data[i].Decode().pixels);
+    CHECK(again[i].Integer("label") == data[i].Integer("label"));
+  }
+}
+
+TEST_CASE("a column of keys is taken beside one of paths, and can be a field all the same") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  WriteJpeg(folder / "a.jpg", MakePicture(20, 20));
+  WriteJpeg(folder / "b.jpg", MakePicture(20, 20, 3, 2));
+  WriteBytes(folder / "t.csv", "path,key\na.jpg,first\nb.jpg,\n");
+  REQUIRE(Sluice({"convert", "--table", at("t.csv"), at("data"), "--keep-order"}).exit_code == 0);
+  CHECK(Dataset::Open(at("data"))[0].key() == "first");
+  CHECK(Dataset::Open(at("data"))[1].key() == "b.jpg");  // no key of its own
+  REQUIRE(Sluice({"convert", "--table", at("t.csv"), at("field"), "--keep-order", "--field",
+                  "key=text"})
+              .exit_code == 0);
+  CHECK(Dataset::Open(at("field"))[0].key() == "a.jpg");
+  CHECK(Dataset::Open(at("field"))[0].Text("key") == "first");
+}
+
 TEST_CASE("option --no-formulas takes cells the power to be run, and leaves numbers") {
   const TemporaryFolder folder;
   Field label = Field::Label("=label", {"@SUM(A1)", "+plus", "fine"});

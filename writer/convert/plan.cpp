@@ -75,6 +75,7 @@ json SourcesToJson(const SourceList& list) {
   }
   for (const Source& source : list.sources) {
     digest.Add(source.key, source.bytes, source.label);
+    if (!source.sample_key.empty()) digest.Add(source.sample_key, 0, 0);
     bytes += source.bytes;
   }
   // What the sources' values mean, and the values.

@@ -65,7 +65,7 @@ SampleEncoder::SampleEncoder(const SourceList& sources, const ConvertOptions& op
 Outcome SampleEncoder::Encode(std::size_t source) {
   Outcome outcome;
   try {
-    outcome.sample.key = sources_.sources[source].key;
+    outcome.sample.key = sources_.sources[source].KeyOfSample();
     outcome.sample.fields.resize(schema_.fields.size());
     EncodeImage(source, outcome);
     EncodeFields(source, outcome);

@@ -19,8 +19,11 @@ namespace sluice {
 
 struct Source {
   std::string key;  // path relative to the root, with '/', or an archive's key; bytes as they are
-  std::uint64_t bytes = 0;  // of the image when it was looked at
-  std::int32_t label = 0;   // the class's number; 0 where there are none
+  std::uint64_t bytes = 0;      // of the image when it was looked at
+  std::int32_t label = 0;       // the class's number; 0 where there are none
+  std::string sample_key = {};  // the sample's, if a table gives another one
+
+  const std::string& KeyOfSample() const noexcept { return sample_key.empty() ? key : sample_key; }
 };
 
 // Where the values of a field come from.

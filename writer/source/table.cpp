@@ -4,6 +4,7 @@
 
 #include <sluice/error.h>
 
+#include "format/disk/limits.h"
 #include "writer/parallel.h"
 #include "writer/source/class_names.h"
 #include "writer/source/look.h"
@@ -47,7 +48,17 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
              Listed(headings));
 }
 
+// A column "key" beside that of the paths has the samples' keys, unless it is asked for as a field:
+// what `sluice export` writes. "": there is none.
+std::string KeyColumn(const ConvertSource& source, const std::string& path_column,
+                      const std::vector<std::string>& headings) {
+  const bool asked_for = std::any_of(source.columns.begin(), source.columns.end(),
+                                     [](const Column& column) { return column.column == "key"; });
+  return path_column != "key" && Has(headings, "key") && !asked_for ? "key" : "";
+}
+
 std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string& path_column,
+                                  const std::string& key_column,
                                   const std::vector<std::string>& headings, SourceList& list) {
   if (!source.columns.empty()) {
     for (const Column& column : source.columns) {
@@ -59,7 +70,7 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
   std::vector<Column> columns;
   std::vector<std::string> others;
   for (const std::string& heading : headings) {
-    if (heading == path_column) continue;
+    if (heading == path_column || heading == key_column) continue;
     if (heading == "label" || heading == "class") {
       columns.push_back({heading, ColumnType::kClass});
     } else if (heading == "text" || heading == "caption") {
@@ -133,8 +144,10 @@ class TableScan {
     list_.root = source.root.empty() ? source.table.parent_path() : source.root;
     list_.upright = source.upright;
     path_column_ = PathColumn(source, reader_.headings());
+    key_column_ = KeyColumn(source, path_column_, reader_.headings());
     list_.fields.push_back({Field::Image(), Feed::kImage});
-    for (Column& column : ColumnsToTake(source, path_column_, reader_.headings(), list_)) {
+    for (Column& column :
+         ColumnsToTake(source, path_column_, key_column_, reader_.headings(), list_)) {
       AddField(column);
     }
     list_.MakeSchema().Validate();
@@ -200,6 +213,13 @@ class TableScan {
     std::vector<std::optional<std::vector<std::byte>>> values(list_.fields.size());
     Source row;
     row.key = key;
+    if (!key_column_.empty()) {
+      const Cell cell = reader_.Get(key_column_);
+      if (!cell.is_null()) row.sample_key = TextOf(cell);
+      if (row.sample_key.size() > kMaxKeyBytes) {
+        throw Error(ErrorCode::kCorrupt, "the key is longer than 65535 bytes");
+      }
+    }
     std::size_t boxes = 0;
     for (Taking& taking : taking_) {
       const Cell cell = reader_.Get(taking.column.column);
@@ -392,6 +412,7 @@ class TableScan {
   TableReader reader_;
   SourceList list_;
   std::string path_column_;
+  std::string key_column_;  // "" if the paths are the keys
   std::vector<Taking> taking_;
   // Of the rows that were read well, before their files were looked at.
   std::vector<Source> sources_;

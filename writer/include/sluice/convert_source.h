@@ -67,7 +67,7 @@ struct ConvertSource {
 
   std::filesystem::path table = {};
   // The column of paths; empty: the first of path, file, filename, file_name, image, and of key.
-  std::string path_column = {};
+  std::string path_column = {};  // a column "key" beside it: the samples' keys
   // The columns to take. Empty: one named label or class as kClass, text or caption as kText.
   std::vector<Column> columns = {};
 
