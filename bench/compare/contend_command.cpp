@@ -50,7 +50,8 @@ std::vector<Item> ItemsOf(const std::string& list) {
 }
 
 void Say(const nlohmann::ordered_json& event) {
-  cli::PrintOut(event.dump() + "\n");
+  cli::PrintOut(event.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) +
+                "\n");
 }
 
 // What an epoch is played with: calls `on_batch` with the sample numbers of each batch.

@@ -111,9 +111,9 @@ std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result,
                               one.at("better").get<std::string>() == "higher",
                               one.at("values").get<std::vector<double>>()});
     }
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const nlohmann::json::exception&) {
     throw Error(ErrorCode::kCorrupt, file,
-                std::string("its measurements are not as a result has them: ") + error.what());
+                "its measurements are not as a result has them; measure again with --json-file");
   }
   return measurements;
 }
