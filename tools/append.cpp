@@ -29,7 +29,7 @@ constexpr const char* kAppendDescription =
     "behind the others. The old manifest stays, under its id, and whoever has the dataset open "
     "goes\n"
     "on undisturbed. Classes must be among the dataset's (otherwise convert and merge). An\n"
-    "interrupted command, run again, goes on.\n\n"
+    "interrupted command, run again, goes on, and one that was done adds nothing again.\n\n"
     "With --repack all samples, old and new, are then put in a new random order: into new shards,\n"
     "beside the old ones, which stay for whoever reads them. Without a SOURCE nothing else is "
     "done.\n";
@@ -97,7 +97,8 @@ void PrintAppend(const AppendArguments& arguments, const std::string& dataset,
                  const AppendSummary& summary, bool added) {
   if (arguments.output.json) {
     nlohmann::ordered_json json = MadeJson(dataset, summary.made);
-    json["added"] = summary.converted.samples;
+    json["added"] = summary.already_there ? 0 : summary.converted.samples;
+    json["already_there"] = summary.already_there;
     json["repacked"] = arguments.repack;
     json["skipped"] = summary.converted.skipped.size();
     json["skipped_list"] = LeftOutJson(summary.converted.skipped);
@@ -105,7 +106,10 @@ void PrintAppend(const AppendArguments& arguments, const std::string& dataset,
   }
   if (arguments.output.quiet) return;
   std::string text;
-  if (added) text = cli::CountText(summary.converted.samples, "sample", "samples") + " added\n";
+  if (added) {
+    text = cli::CountText(summary.converted.samples, "sample", "samples") +
+           (summary.already_there ? ", all there already: nothing was added\n" : " added\n");
+  }
   text += MadeLine(dataset, summary.made);
   if (arguments.repack) {
     text +=

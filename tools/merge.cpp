@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 
 #include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 #include "tools/edit_command.h"
@@ -16,14 +17,18 @@ constexpr const char* kMergeDescription =
     "Makes one dataset of several.\n\n"
     "The datasets must have the same fields. Classes are reconciled by their names: the first\n"
     "dataset's keep their numbers, new ones are added behind. Shards whose numbers stay are\n"
-    "hard-linked (or copied, on another file system); nothing is decoded.\n";
+    "hard-linked (or copied, on another file system); nothing is decoded.\n\n"
+    "Samples that two of them have, key and content, are refused unless --duplicates says what\n"
+    "becomes of them. Samples of one key and differing content are all taken, with a warning.\n";
 
 constexpr const char* kMergeExamples =
     "\nExamples:\n"
-    "  sluice merge data/part-* data/all\n\n";
+    "  sluice merge data/part-* data/all\n"
+    "  sluice merge data/first data/second data/both --duplicates drop\n\n";
 
 struct MergeArguments {
   std::vector<std::string> places;
+  MergeOptions options;
   EditOutput output;
 };
 
@@ -32,16 +37,27 @@ int RunMerge(MergeArguments& arguments) {
   const std::string out = arguments.places.back();
   const std::vector<std::filesystem::path> inputs(arguments.places.begin(),
                                                   arguments.places.end() - 1);
-  EditSummary summary;
-  const bool done =
-      RunEdit(arguments.output, "merging", "merging into " + cli::Printable(out),
-              [&](const EditHooks& hooks) { summary = MergeDatasets(inputs, out, hooks); });
+  MergeSummary summary;
+  const bool done = RunEdit(arguments.output, "merging", "merging into " + cli::Printable(out),
+                            [&](const EditHooks& hooks) {
+                              summary = MergeDatasets(inputs, out, arguments.options, hooks);
+                            });
   if (!done) return cli::kInterrupted;
-  PrintWarnings(arguments.output, summary);
+  PrintWarnings(arguments.output, summary.made);
   if (arguments.output.json) {
-    cli::PrintJson(MadeJson(out, summary));
+    nlohmann::ordered_json json = MadeJson(out, summary.made);
+    json["duplicates"] = summary.duplicates;
+    json["same_keys"] = summary.same_keys;
+    cli::PrintJson(json);
   } else if (!arguments.output.quiet) {
-    cli::PrintOut(MadeLine(out, summary));
+    std::string text = MadeLine(out, summary.made);
+    if (summary.duplicates > 0) {
+      const bool dropped = arguments.options.duplicates == Duplicates::kDrop;
+      text += "  " + cli::CountText(summary.duplicates, "sample", "samples") +
+              " of a dataset before came again and " +
+              (dropped ? "were left out\n" : "were taken again\n");
+    }
+    cli::PrintOut(text);
   }
   return cli::kDone;
 }
@@ -54,6 +70,12 @@ cli::Command AddMergeCommand(CLI::App& program) {
   app->add_option("DATASET", arguments->places, "datasets to merge; then NEW, a folder to create")
       ->required()
       ->type_name("... NEW");
+  cli::AddChoice<Duplicates>(
+      *app, "--duplicates", "WHAT",
+      "of samples that two datasets have, key and content:\nrefuse (default): say how many and do "
+      "nothing;\nkeep: take them twice; drop: take them once",
+      {{"refuse", Duplicates::kRefuse}, {"keep", Duplicates::kKeep}, {"drop", Duplicates::kDrop}},
+      [arguments](Duplicates duplicates) { arguments->options.duplicates = duplicates; });
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kMergeExamples) + cli::kExitCodeHelp);

@@ -34,7 +34,14 @@ std::string LostLines(const RepairReport& report) {
   std::string text;
   for (const LostSample& lost : report.lost) {
     text += "  lost: " + cli::Printable(lost.shard);
-    if (lost.sample >= 0) text += ", sample " + std::to_string(lost.sample);
+    if (lost.samples > 1 && lost.sample >= 0) {
+      text += ", samples " + std::to_string(lost.sample) + " to " +
+              std::to_string(static_cast<std::uint64_t>(lost.sample) + lost.samples - 1);
+    } else if (lost.samples > 1) {
+      text += ", " + std::to_string(lost.samples) + " samples";
+    } else if (lost.sample >= 0) {
+      text += ", sample " + std::to_string(lost.sample);
+    }
     if (!lost.key.empty()) text += " (" + cli::Printable(lost.key) + ")";
     text += ": " + cli::Printable(lost.reason) + "\n";
   }
@@ -49,8 +56,11 @@ void PrintReport(const RepairArguments& arguments, const RepairReport& report) {
     json["shards_mended"] = report.shards_mended;
     json["lost"] = nlohmann::ordered_json::array();
     for (const LostSample& lost : report.lost) {
-      nlohmann::ordered_json one{
-          {"shard", lost.shard}, {"sample", nullptr}, {"key", nullptr}, {"reason", lost.reason}};
+      nlohmann::ordered_json one{{"shard", lost.shard},
+                                 {"sample", nullptr},
+                                 {"samples", lost.samples},
+                                 {"key", nullptr},
+                                 {"reason", lost.reason}};
       if (lost.sample >= 0) one["sample"] = lost.sample;
       if (!lost.key.empty()) one["key"] = lost.key;
       json["lost"].push_back(std::move(one));

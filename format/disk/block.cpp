@@ -1,6 +1,7 @@
 #include "format/disk/block.h"
 
 #include "format/disk/checksum.h"
+#include "format/disk/cut_block.h"
 #include "format/disk/limits.h"
 #include "format/disk/payload_start.h"
 
@@ -90,6 +91,12 @@ std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout,
 }
 
 Defect BlockView::ParseHeader(Bytes block, BlockHeader& header) noexcept {
+  if (const Defect defect = ParseCutHeader(block, header)) return defect;
+  if (header.bytes > block.size()) return "the block is cut short";
+  return nullptr;
+}
+
+Defect ParseCutHeader(Bytes block, BlockHeader& header) noexcept {
   if (block.size() < sizeof(BlockHeader)) return "the block is cut short";
   header = LoadAt<BlockHeader>(block, 0);
   if (header.magic != BlockHeader::kMagic) return "no block begins here";
@@ -101,7 +108,6 @@ Defect BlockView::ParseHeader(Bytes block, BlockHeader& header) noexcept {
       PayloadStart(header.count, header.row_bytes) > header.bytes) {
     return "the block header's sizes are out of range";
   }
-  if (header.bytes > block.size()) return "the block is cut short";
   return nullptr;
 }
 

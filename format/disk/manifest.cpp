@@ -13,6 +13,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/row_layout.h"
 #include "format/disk/schema_json.h"
+#include "format/disk/system_error.h"
 
 namespace sluice {
 
@@ -275,7 +276,8 @@ Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     if (error) {  // it may well be there
-      throw Error(ErrorCode::kIo, path.string(), "cannot be looked at: " + error.message());
+      throw SystemError(ErrorCode::kIo, path.string(), "cannot be looked at: " + error.message(),
+                        error.value());
     }
     std::error_code ignored;
     if (std::filesystem::exists(folder / kPlanName, ignored)) {

@@ -10,6 +10,8 @@
 //                       all later ones that write, create, rename or sync;
 //                       "short:N": call N, if it is a write, takes half of its bytes;
 //                       "space:BYTES": writes beyond so many bytes fail with ENOSPC;
+//                       "copies:BYTES": the same, and no file can be linked (EXDEV);
+//                       "refuse:N:ERRNO": no shard can be opened for reading after N were;
 //                       "no-direct:0": no file can be written past the page cache (O_DIRECT);
 //                       "no-direct:1": it seems so, but no write is taken
 // Past the page cache a part of a write is whole pages, as on a disk.

@@ -39,6 +39,7 @@ struct Seam {
   int error = 0;
   long long calls = 0;
   long long written = 0;
+  long long opened = 0;  // shards, for reading
   OpenFile files[kMaxFiles];
 };
 constinit Seam seam;
@@ -123,8 +124,19 @@ int Fail(int error) {
   return -1;
 }
 
+// Whether a shard may not be opened for reading any more.
+bool Refuses(const char* path, int flags) {
+  if (!Is("refuse") || (flags & (O_CREAT | O_DIRECTORY)) != 0) return false;
+  const std::size_t size = std::strlen(path);
+  constexpr std::size_t kEnding = sizeof(".sluice") - 1;
+  if (size < kEnding || std::strcmp(path + size - kEnding, ".sluice") != 0) return false;
+  const std::lock_guard lock(seam.mutex);
+  return seam.opened++ >= seam.number;
+}
+
 int Open(int at, const char* path, int flags, mode_t mode) {
   Prepare();
+  if (Refuses(path, flags)) return Fail(seam.error);
   const bool creates = (flags & O_CREAT) != 0 && Watched(path);
   const bool synced_later =
       (flags & O_DIRECTORY) != 0 && (Watched(path) || (seam.folder[0] != 0 && IsParent(path)));
@@ -179,7 +191,7 @@ ssize_t Write(int fd, const void* data, std::size_t size, long long offset) {
   if (Is("short") && number == seam.number && size > 1 && PartOf(size / 2, direct) > 0) {
     size = PartOf(size / 2, direct);
   }
-  if (Is("space")) {
+  if (Is("space") || Is("copies")) {
     const long long left = seam.number - seam.written;
     if (left <= 0) return Fail(ENOSPC);
     if (static_cast<long long>(size) > left) size = PartOf(static_cast<std::size_t>(left), direct);
@@ -222,6 +234,7 @@ int Link(int from_at, const char* from, int to_at, const char* to, int flags) {
   if (!Watched(to)) return static_cast<int>(syscall(SYS_linkat, from_at, from, to_at, to, flags));
   const std::lock_guard lock(seam.mutex);
   if (const int error = Before(true)) return Fail(error);
+  if (Is("copies")) return Fail(EXDEV);
   const int result = static_cast<int>(syscall(SYS_linkat, from_at, from, to_at, to, flags));
   if (result == 0) Record(kLink, from, to, 0, "", 0);
   return result;

@@ -92,11 +92,99 @@ TEST_CASE("merge refuses what cannot be merged, and says why") {
   const Outcome fields = Sluice({"merge", a, folders.At("f"), folders.At("x")});
   CHECK(fields.exit_code == 2);
   CHECK_THAT(fields.err, ContainsSubstring("another number of fields"));
-  CHECK_THAT(Sluice({"merge", a, a, folders.At("y")}).err,
-             ContainsSubstring("the same samples were given twice"));
   const Outcome exists = Sluice({"merge", a, folders.At("f")});
   CHECK(exists.exit_code == 1);
   CHECK_THAT(exists.err, ContainsSubstring("is not empty"));
+}
+
+TEST_CASE("samples that two datasets have are refused by merge, or taken once or twice") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  // Of the same pictures two, whose classes have other numbers, one other under a key of theirs,
+  // and one more.
+  const auto source = folders.folder / "b.src";
+  std::filesystem::create_directories(source / "ant");
+  std::filesystem::create_directories(source / "cat");
+  std::filesystem::copy(folders.folder / "a.src/cat/a0.jpg", source / "cat/a0.jpg");
+  std::filesystem::copy(folders.folder / "a.src/cat/a2.jpg", source / "cat/a2.jpg");
+  WriteJpeg(source / "cat/a1.jpg", MakePicture(30, 20, 3, 500));
+  WriteJpeg(source / "ant/x.jpg", MakePicture(30, 20, 3, 501));
+  const std::string b = folders.At("b");
+  REQUIRE(Sluice({"convert", source.string(), b, "--quality", "70"}).exit_code == 0);
+
+  const Outcome refused = Sluice({"merge", a, b, folders.At("none")});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("cat/a") && ContainsSubstring("2 samples in all") &&
+                              ContainsSubstring("--duplicates drop"));
+  CHECK_FALSE(std::filesystem::exists(folders.At("none")));
+
+  const Outcome dropped =
+      Sluice({"merge", a, b, folders.At("once"), "--duplicates", "drop", "--json"});
+  const nlohmann::json once = JsonOf(dropped);
+  CHECK(once["samples"] == 8);
+  CHECK(once["duplicates"] == 2);
+  CHECK(once["same_keys"] == 1);
+  CHECK(once["warnings"].size() == 1);
+  CHECK(SamplesOf(folders.At("once")).size() == 7);  // by their keys
+  CHECK(Dataset::Open(folders.At("once")).class_counts() == std::vector<std::uint64_t>{4, 3, 1});
+
+  const Outcome kept = Sluice({"merge", a, b, folders.At("twice"), "--duplicates", "keep"});
+  CHECK(kept.exit_code == 0);
+  CHECK_THAT(kept.out,
+             ContainsSubstring("2 samples of a dataset before came again and were taken"));
+  CHECK(Dataset::Open(folders.At("twice")).class_counts() == std::vector<std::uint64_t>{6, 3, 1});
+}
+
+TEST_CASE("a dataset merged with itself is taken once or twice, as it was asked for") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  CHECK(Sluice({"merge", a, a, folders.At("none")}).exit_code == 2);
+  REQUIRE(Sluice({"merge", a, a, folders.At("once"), "--duplicates", "drop"}).exit_code == 0);
+  CHECK(Dataset::Open(folders.At("once")).size() == 6);
+  REQUIRE(Sluice({"merge", a, a, a, folders.At("thrice"), "--duplicates", "keep"}).exit_code == 0);
+  CHECK(Dataset::Open(folders.At("thrice")).size() == 18);
+  CHECK(SamplesOf(folders.At("thrice")) == SamplesOf(a));
+}
+
+TEST_CASE("merge does not leave a sample out for a damaged one") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 2, 100);
+  const std::string b = folders.At("b");
+  std::filesystem::copy(a, b);
+  const Dataset dataset = Dataset::Open(a);
+  const auto payload = dataset[1].Payload().bytes;
+  std::string bytes = ContentOf(a + "/shard-00000.sluice");
+  const std::size_t place =
+      bytes.find(std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  REQUIRE(place != std::string::npos);
+  bytes[place + 20] ^= 1;
+  WriteBytes(a + "/shard-00000.sluice", bytes);
+  const Outcome outcome = Sluice({"merge", a, b, folders.At("all"), "--duplicates", "drop"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("checksum does not match"));
+  CHECK_FALSE(std::filesystem::exists(folders.At("all")));
+}
+
+TEST_CASE("an append that is repeated adds nothing, says so, and is done") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  folders.Make("more", {"cat"}, 2, 900);
+  REQUIRE(Sluice({"append", folders.At("more.src"), a}).exit_code == 0);
+  const auto before = SamplesOf(a);
+  const Outcome again = Sluice({"append", folders.At("more.src"), a});
+  CHECK(again.exit_code == 0);
+  CHECK_THAT(again.out, ContainsSubstring("2 samples, all there already: nothing was added"));
+  CHECK(Dataset::Open(a).size() == 8);
+  // Nor where they were put in another order since, and others were added.
+  REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
+  folders.Make("others", {"dog"}, 1, 950);
+  REQUIRE(Sluice({"append", folders.At("others.src"), a}).exit_code == 0);
+  REQUIRE(Sluice({"append", "--repack", "--seed", "2", a}).exit_code == 0);
+  const nlohmann::json answer = JsonOf(Sluice({"append", folders.At("more.src"), a, "--json"}));
+  CHECK(answer["added"] == 0);
+  CHECK(answer["already_there"] == true);
+  CHECK(answer["samples"] == 9);
+  CHECK_FALSE(std::filesystem::exists(a + ".append"));
 }
 
 TEST_CASE("subset takes classes, numbers and counts, in the dataset's order") {
@@ -162,8 +250,8 @@ TEST_CASE("append adds shards converted like the others and keeps the old manife
   CHECK(open.size() == 6);  // whoever had it open goes on
   CHECK(open[5].Payload().bytes.size() > 0);
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
-  // The same samples again are refused, and a class of its own as well.
-  CHECK(Sluice({"append", folders.At("more"), a}).exit_code == 2);
+  // The same samples are not added again, and a class of its own is refused.
+  CHECK(Sluice({"append", folders.At("more"), a}).exit_code == 3);
   CHECK(Dataset::Open(a).size() == 7);
   std::filesystem::remove_all(a + ".append");
   WriteJpeg(folders.folder / "other/emu/x.jpg", MakePicture(60, 30));

@@ -34,7 +34,8 @@ class DuplicateSearch {
       try {
         ReadImageFile(*lists_[candidates[i].list], candidates[i].source, files[worker]);
         digests[i] = Hash128(files[worker]);
-      } catch (const Error&) {
+      } catch (const Error& error) {
+        if (IsShortage(error)) throw;
         digests[i].reset();
       }
     });

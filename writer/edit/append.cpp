@@ -1,10 +1,16 @@
 #include <algorithm>
+#include <array>
+#include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "format/disk/system_error.h"
 #include "writer/convert/convert_to.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
@@ -63,22 +69,64 @@ ConvertSummary ConvertAddition(const Schema& schema, const ConvertSource& source
   }
 }
 
-bool HasAll(const Manifest& manifest, const Manifest& added) {
-  return std::all_of(added.shards.begin(), added.shards.end(), [&](const ManifestShard& shard) {
-    return std::any_of(manifest.shards.begin(), manifest.shards.end(),
-                       [&shard](const ManifestShard& there) { return there.id == shard.id; });
-  });
+using ShardIds = std::set<std::array<std::uint8_t, 16>>;
+
+ShardIds IdsOf(const Manifest& manifest) {
+  ShardIds ids;
+  for (const ManifestShard& shard : manifest.shards)
+    ids.insert(shard.id.bytes);
+  return ids;
+}
+
+// The manifest whose samples the given one's were before they were put in a new order; nothing
+// where they never were, or it is not there any more.
+std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
+                                     const Manifest& manifest) {
+  if (NestsDeeperThan(manifest.made, kMaxJsonDepth)) return std::nullopt;
+  const nlohmann::json made = nlohmann::json::parse(manifest.made, nullptr, false);
+  const auto repacked = made.find("repacked");
+  if (repacked == made.end() || !repacked->is_object()) return std::nullopt;
+  const auto from = repacked->find("from");
+  Id128 id;
+  if (from == repacked->end() || !from->is_string() ||
+      !FromHex(from->get_ref<const std::string&>(), id)) {
+    return std::nullopt;
+  }
+  const std::filesystem::path old = folder / ("manifest-" + ToHex(id) + ".json");
+  try {
+    std::vector<std::byte> text;
+    ReadFile(old, kMaxManifestBytes, text);
+    return ManifestFromJson(AsText(text), old.string(), id);
+  } catch (const Error& error) {
+    if (!SaysDataIsLost(error)) throw;
+    return std::nullopt;
+  }
+}
+
+// Whether all of the added shards' samples are the dataset's already: in these very shards, or in
+// those it had before it was put in a new order.
+bool HasAll(const std::filesystem::path& folder, const Manifest& manifest, const Manifest& added) {
+  constexpr int kMostRepacks = 1000;  // of a manifest that leads back to itself there is no end
+  std::optional<Manifest> now = manifest;
+  for (int repacks = 0; now && repacks < kMostRepacks; ++repacks) {
+    const ShardIds ids = IdsOf(*now);
+    if (std::all_of(added.shards.begin(), added.shards.end(),
+                    [&ids](const ManifestShard& shard) { return ids.contains(shard.id.bytes); })) {
+      return true;
+    }
+    now = BeforeRepack(folder, *now);
+  }
+  return false;
 }
 
 bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file) {
-  for (const ManifestShard& shard : added.shards) {
-    for (const ManifestShard& there : manifest.shards) {
-      if (there.id != shard.id) continue;
-      file = there.file;
-      return true;
-    }
-  }
-  return false;
+  const ShardIds ids = IdsOf(added);
+  const auto there =
+      std::find_if(manifest.shards.begin(), manifest.shards.end(),
+                   [&ids](const ManifestShard& shard) { return ids.contains(shard.id.bytes); });
+  if (there == manifest.shards.end()) return false;
+  file = there->file;
+  return true;
 }
 
 }  // namespace
@@ -106,8 +154,10 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
   {
     const StoredDataset added(staging);
-    if (goes_on && HasAll(before.manifest, added.manifest)) {  // killed at the very end
+    if (HasAll(folder, before.manifest, added.manifest)) {  // true of no shard at all
       RemoveConversion(staging);
+      // With the folder still there, it is this addition that was killed at its very end.
+      summary.already_there = !goes_on && !added.manifest.shards.empty();
       summary.made = Summarize(before.manifest);
       summary.made.warnings = std::move(warnings);
       return summary;
@@ -115,7 +165,7 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
     if (std::string file; HoldsAny(before.manifest, added.manifest, file)) {
       RemoveConversion(staging);
       throw Error(ErrorCode::kInvalidArgument, folder.string(),
-                  "holds these samples already (" + file + ")");
+                  "holds some of these samples already (" + file + ")");
     }
     NewManifest adding(folder, true, options.direct);
     for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {

@@ -12,10 +12,20 @@
 
 namespace sluice {
 
+namespace {
+
+bool Exists(const std::filesystem::path& path) {
+  std::error_code error;
+  return std::filesystem::exists(path, error) || error;
+}
+
+}  // namespace
+
 DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::string& name,
                            const Schema& schema, std::uint64_t total, const EditHooks& hooks)
     : folder_(folder),
       hooks_(hooks),
+      folder_is_new_(!Exists(folder)),
       manifest_(BeginManifest(name, schema)),
       schema_(schema),
       total_(total) {
@@ -28,27 +38,37 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
   }
 }
 
-std::string DatasetBuild::NextName() const {
-  if (manifest_.shards.size() == kMaxShards) {
+DatasetBuild::~DatasetBuild() {
+  if (finished_) return;
+  shard_.reset();
+  std::error_code ignored;
+  std::filesystem::remove(folder_ / kManifestName, ignored);  // before what it names
+  for (std::uint32_t name = 0; name < names_; ++name)
+    std::filesystem::remove(folder_ / ShardFileName(name), ignored);
+  if (folder_is_new_) std::filesystem::remove(folder_, ignored);
+}
+
+std::string DatasetBuild::NextName() {
+  if (names_ == kMaxShards) {
     throw Error(ErrorCode::kLimit, folder_.string(), "a dataset has at most 1000000 shards");
   }
-  return ShardFileName(static_cast<std::uint32_t>(manifest_.shards.size()));
+  return ShardFileName(names_++);
 }
 
 void DatasetBuild::Count(std::uint64_t samples) {
   done_ += samples;
   if (hooks_.stop.stop_requested()) {
     throw Error(ErrorCode::kState, folder_.string(),
-                "was stopped before it was whole; remove it and begin again");
+                "was stopped before it was whole, and is removed; the same command begins again");
   }
   if (hooks_.on_progress) hooks_.on_progress(done_, total_);
 }
 
 void DatasetBuild::Append(FinishedShard finished) {
-  for (const ManifestShard& other : manifest_.shards) {
-    if (other.id != finished.shard.id) continue;
+  const auto [other, is_new] = files_.emplace(finished.shard.id.bytes, finished.shard.file);
+  if (!is_new) {
     throw Error(ErrorCode::kInvalidArgument, folder_.string(),
-                "would hold a shard twice (" + other.file + " and " + finished.shard.file +
+                "would hold a shard twice (" + other->second + " and " + finished.shard.file +
                     "): the same samples were given twice");
   }
   AddShard(finished, manifest_);
@@ -96,6 +116,7 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   Id128 id;
   const std::string text = ManifestToJson(manifest_, id);
   WriteFile(folder_ / kManifestName, AsBytes(text));
+  finished_ = true;
   EditSummary summary;
   summary.samples = manifest_.samples;
   summary.shards = manifest_.shards.size();
@@ -110,11 +131,26 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
 
 void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
                 DirectBuffer* direct) {
+  constexpr std::size_t kPart = 1 << 20;
   std::error_code error;
   std::filesystem::create_hard_link(from, to, error);
   if (!error) return;
   const MappedFile file(from);
-  WriteFile(to, file.bytes(), direct);
+  AtomicFile copy(to, direct);
+  std::vector<std::byte> part;
+  for (Bytes rest = file.bytes(); !rest.empty(); rest = rest.subspan(part.size())) {
+    const Bytes taken = rest.first(std::min(rest.size(), kPart));
+    {
+      const ReadGuard guard = file.Guard();
+      part.assign(taken.begin(), taken.end());
+    }
+    // Not the new file's fault, and it must not have zeros there.
+    if (file.Lost(taken) || file.BytesLeft() < file.bytes().size()) {
+      throw Error(ErrorCode::kIo, from.string(), "cannot be read, or was cut short meanwhile");
+    }
+    copy.Write(part);
+  }
+  copy.Commit();
 }
 
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,

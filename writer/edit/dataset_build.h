@@ -1,6 +1,8 @@
 // A new dataset in the making: shards linked from elsewhere, and shards written sample by sample.
 #pragma once
 
+#include <array>
+#include <map>
 #include <optional>
 
 #include <nlohmann/json.hpp>
@@ -23,6 +25,8 @@ class DatasetBuild {
   // Everything given outlives the build.
   DatasetBuild(const std::filesystem::path& folder, const std::string& name, const Schema& schema,
                std::uint64_t total, const EditHooks& hooks);
+  // Without Finish() removes what was written, and the folder unless it was there before.
+  ~DatasetBuild();
 
   // Takes over a shard as it is, under the next name. `survey`: its line and totals.
   void Link(const std::filesystem::path& shard, FinishedShard survey);
@@ -41,12 +45,14 @@ class DatasetBuild {
   const Manifest& manifest() const noexcept { return manifest_; }
 
  private:
-  std::string NextName() const;
+  std::string NextName();
   void Count(std::uint64_t samples);
   void Append(FinishedShard finished);
 
   const std::filesystem::path& folder_;
   const EditHooks& hooks_;
+  bool folder_is_new_;
+  bool finished_ = false;
   FileHandle lock_;
   Manifest manifest_;
   Schema schema_;
@@ -54,6 +60,8 @@ class DatasetBuild {
   Id128 id_;                            // of the planned shard in hand
   std::uint32_t block_samples_ = 0;
   std::uint32_t part_ = 0;
+  std::uint32_t names_ = 0;                                    // given to shards, finished or not
+  std::map<std::array<std::uint8_t, 16>, std::string> files_;  // by the id of the shard
   std::optional<ShardWriter> shard_;
   std::uint64_t done_ = 0;
   std::uint64_t total_;

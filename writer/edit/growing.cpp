@@ -45,6 +45,24 @@ NewManifest::NewManifest(const std::filesystem::path& folder, bool with_shards, 
   manifest_ = std::move(empty);
 }
 
+NewManifest::~NewManifest() {
+  if (finished_) return;
+  try {
+    Id128 now;
+    ReadManifest(folder_, now);
+    if (old_is_kept_ && now == old_id_) std::filesystem::remove(OldManifest());
+    const std::set<std::string> named = NamesInUse(folder_);
+    for (const std::string& name : taken_)
+      if (!named.contains(name)) std::filesystem::remove(folder_ / name);
+  } catch (const std::exception&) {
+    // They stay, and the next addition takes their names.
+  }
+}
+
+std::filesystem::path NewManifest::OldManifest() const {
+  return folder_ / ("manifest-" + ToHex(old_id_) + ".json");
+}
+
 std::string NewManifest::FreeName() {
   for (;;) {
     if (next_ >= kMaxShards) {
@@ -60,6 +78,7 @@ void NewManifest::Take(const std::filesystem::path& from, FinishedShard survey) 
   // A call that was killed may have left a file of that name that no manifest knows.
   const std::filesystem::path to = folder_ / survey.shard.file;
   std::filesystem::remove(to);
+  taken_.push_back(survey.shard.file);
   LinkOrCopy(from, to, direct_ ? &*direct_ : nullptr);
   AddShard(survey, manifest_);
 }
@@ -68,10 +87,12 @@ EditSummary NewManifest::Finish() {
   SyncFolder(folder_);  // the new shards' names, before a manifest names them
   std::vector<std::byte> old;
   ReadFile(folder_ / kManifestName, kMaxManifestBytes, old);
-  WriteFile(folder_ / ("manifest-" + ToHex(old_id_) + ".json"), old);
+  old_is_kept_ = !std::filesystem::exists(OldManifest());
+  WriteFile(OldManifest(), old);
   Id128 id;
   const std::string text = ManifestToJson(manifest_, id);
   WriteFile(folder_ / kManifestName, AsBytes(text));
+  finished_ = true;
   return Summarize(manifest_);
 }
 

@@ -19,6 +19,8 @@ class NewManifest {
   // Begins with the shards of `folder`'s manifest, or with none of them. `direct`: shards that
   // cannot be linked are copied past the page cache.
   NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct);
+  // Without Finish() removes the shards that were taken over and that no manifest came to name.
+  ~NewManifest();
 
   const Manifest& manifest() const noexcept { return manifest_; }
   void SetMade(std::string made) { manifest_.made = std::move(made); }
@@ -32,12 +34,16 @@ class NewManifest {
 
  private:
   std::string FreeName();
+  std::filesystem::path OldManifest() const;
 
   std::filesystem::path folder_;
   Id128 old_id_;
   Manifest manifest_;
   std::set<std::string> used_;  // names of shards that a manifest of the folder knows
   std::uint32_t next_ = 0;
+  std::vector<std::string> taken_;
+  bool old_is_kept_ = false;  // a copy of the old manifest was made here
+  bool finished_ = false;
   std::optional<DirectBuffer> direct_;
 };
 

@@ -46,21 +46,6 @@ void MapElements(DType type, const std::vector<std::int64_t>& map, std::span<std
   }
 }
 
-// A variable field's content, uncompressed.
-void Inflate(FieldValue& value) {
-  if (value.codec == Codec::kAbsent || value.codec == Codec::kRaw) return;
-  const std::optional<std::uint64_t> size = ZstdContentBytes(value.bytes);
-  if (value.codec != Codec::kZstd || !size || *size > kMaxPayloadBytes) {
-    throw Error(ErrorCode::kUnsupported, "labels are stored by a codec that cannot be mapped");
-  }
-  std::vector<std::byte> content(*size);
-  if (!ZstdDecompress(value.bytes, content)) {
-    throw Error(ErrorCode::kCorrupt, "the zstd frame of a label cannot be decompressed");
-  }
-  value.bytes = std::move(content);
-  value.codec = Codec::kRaw;
-}
-
 }  // namespace
 
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged) {
@@ -95,10 +80,24 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
   return maps;
 }
 
+void InflateLabels(FieldValue& value) {
+  if (value.codec == Codec::kAbsent || value.codec == Codec::kRaw) return;
+  const std::optional<std::uint64_t> size = ZstdContentBytes(value.bytes);
+  if (value.codec != Codec::kZstd || !size || *size > kMaxPayloadBytes) {
+    throw Error(ErrorCode::kUnsupported, "labels are stored by a codec that cannot be mapped");
+  }
+  std::vector<std::byte> content(*size);
+  if (!ZstdDecompress(value.bytes, content)) {
+    throw Error(ErrorCode::kCorrupt, "the zstd frame of a label cannot be decompressed");
+  }
+  value.bytes = std::move(content);
+  value.codec = Codec::kRaw;
+}
+
 void MapLabels(const Schema& schema, const LabelMaps& maps, EncodedSample& sample) {
   for (std::size_t f = 0; f < maps.size(); ++f) {
     if (maps[f].empty()) continue;
-    if (schema.fields[f].kind == FieldKind::kVariable) Inflate(sample.fields[f]);
+    if (schema.fields[f].kind == FieldKind::kVariable) InflateLabels(sample.fields[f]);
     MapElements(schema.fields[f].dtype, maps[f], sample.fields[f].bytes);
   }
 }

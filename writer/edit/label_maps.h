@@ -20,6 +20,9 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
 // Numbers that are no class stay. Throws Error(kUnsupported) for labels that cannot be mapped.
 void MapLabels(const Schema& schema, const LabelMaps& maps, EncodedSample& sample);
 
+// A variable field's content, uncompressed. Throws Error(kUnsupported), kCorrupt.
+void InflateLabels(FieldValue& value);
+
 bool IsIdentity(const LabelMaps& maps) noexcept;
 
 }  // namespace sluice

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <map>
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
@@ -8,15 +10,19 @@
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/label_maps.h"
+#include "writer/edit/shared_samples.h"
 
 namespace sluice {
 
 namespace {
 
-// Of a shard that is written anew with other classes.
-Id128 MergedId(Id128 id, const Schema& schema) {
+// Of a shard that is written anew: with other classes, without some samples, or a second time.
+Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>& left_out,
+               std::uint32_t times_before) {
   const std::string text = SchemaToJson(schema);
-  return Hash128({std::as_bytes(std::span(id.bytes)), AsBytes(text)});
+  const Bytes again = times_before == 0 ? Bytes() : std::as_bytes(std::span(&times_before, 1));
+  return Hash128({std::as_bytes(std::span(id.bytes)), AsBytes(text),
+                  std::as_bytes(std::span(left_out)), again});
 }
 
 // The first one's options, where the images of all were made alike; else null.
@@ -35,46 +41,121 @@ nlohmann::json CommonOptions(const std::vector<StoredDataset>& datasets) {
   return alike ? OptionsOfMade(datasets[0].manifest.made) : nlohmann::json();
 }
 
-}  // namespace
-
-EditSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
-                          const std::filesystem::path& out, const EditHooks& hooks) {
-  if (inputs.empty()) throw Error(ErrorCode::kInvalidArgument, "no dataset was named to be merged");
-  std::vector<StoredDataset> datasets;
-  std::vector<LabelMaps> maps;
-  std::vector<Id128> ids;
-  Schema schema;
-  std::uint64_t total = 0;
-  for (const std::filesystem::path& input : inputs) {
-    datasets.emplace_back(input);
-    const StoredDataset& dataset = datasets.back();
-    if (datasets.size() == 1) schema = dataset.manifest.schema;
-    maps.push_back(ReconcileClasses(dataset.manifest.schema, input.string(), schema));
-    ids.push_back(dataset.id);
-    total += dataset.manifest.samples;
+class Merging {
+ public:
+  Merging(const std::vector<std::filesystem::path>& inputs, const MergeOptions& options,
+          const EditHooks& hooks)
+      : options_(options), hooks_(hooks) {
+    for (const std::filesystem::path& input : inputs) {
+      datasets_.emplace_back(input);
+      const StoredDataset& dataset = datasets_.back();
+      if (datasets_.size() == 1) schema_ = dataset.manifest.schema;
+      maps_.push_back(ReconcileClasses(dataset.manifest.schema, input.string(), schema_));
+      ids_.push_back(dataset.id);
+      total_ += dataset.manifest.samples;
+    }
+    for (const StoredDataset& dataset : datasets_)
+      RequireShards(dataset, hooks.stop);
+    shared_ = FindSharedSamples(datasets_, maps_, schema_, hooks.stop);
+    if (shared_.count > 0 && options.duplicates == Duplicates::kRefuse) Refuse();
   }
-  DatasetBuild build(out, datasets[0].manifest.name, schema, total, hooks);
-  for (std::size_t d = 0; d < datasets.size(); ++d) {
-    const StoredDataset& dataset = datasets[d];
-    const bool same = dataset.manifest.schema == schema && IsIdentity(maps[d]);
-    for (std::size_t s = 0; s < dataset.manifest.shards.size(); ++s) {
-      const ShardFile shard = dataset.Open(s);
-      if (same) {
-        build.Link(dataset.folder / dataset.manifest.shards[s].file,
-                   SurveyShard(shard, dataset.manifest.shards[s].file));
+
+  MergeSummary Into(const std::filesystem::path& out) {
+    DatasetBuild build(out, datasets_[0].manifest.name, schema_, total_, hooks_);
+    build.Skip(0);  // it may have been stopped meanwhile
+    for (std::size_t d = 0; d < datasets_.size(); ++d) {
+      std::uint64_t first = 0;  // of the shard, in its dataset
+      for (std::size_t s = 0; s < datasets_[d].manifest.shards.size(); ++s) {
+        AddShard(d, s, first, build);
+        first += datasets_[d].manifest.shards[s].samples;
+      }
+    }
+    MergeSummary summary;
+    summary.made = build.Finish(MadeByEdit("merge", ids_, CommonOptions(datasets_)));
+    summary.duplicates = shared_.count;
+    summary.same_keys = shared_.same_keys;
+    if (shared_.same_keys > 0) {
+      summary.made.warnings.push_back(std::to_string(shared_.same_keys) +
+                                      " samples have the key of a sample of a dataset before, and "
+                                      "another content; all are taken");
+    }
+    return summary;
+  }
+
+ private:
+  [[noreturn]] void Refuse() const {
+    throw Error(ErrorCode::kInvalidArgument, datasets_[shared_.dataset].folder.string(),
+                "holds \"" + shared_.key +
+                    "\", which a dataset before it holds as well, and so it "
+                    "is with " +
+                    std::to_string(shared_.count) +
+                    " samples in all; merge with "
+                    "`--duplicates drop` to leave them out, or `keep` to take them twice");
+  }
+
+  // `first`: of the shard's samples, in its dataset.
+  void AddShard(std::size_t d, std::size_t s, std::uint64_t first, DatasetBuild& build) {
+    const StoredDataset& dataset = datasets_[d];
+    const ShardFile shard = dataset.Open(s);
+    std::vector<std::uint64_t> left_out, kept;  // numbers within the shard
+    if (options_.duplicates == Duplicates::kDrop) {
+      left_out = Within(shared_.again[d], first, shard.samples());
+      kept = Within(shared_.kept[d], first, shard.samples());
+    }
+    const std::uint32_t times = seen_[shard.id().bytes]++;
+    const bool same = dataset.manifest.schema == schema_ && IsIdentity(maps_[d]);
+    KeyChunk keys;
+    if (same && left_out.empty() && times == 0) {
+      // What another dataset's copy is left out for has to be whole.
+      for (const std::uint64_t sample : kept)
+        CopySample(shard, sample, keys);
+      const std::string& file = dataset.manifest.shards[s].file;
+      return build.Link(dataset.folder / file, SurveyShard(shard, file));
+    }
+    build.Skip(left_out.size());
+    build.BeginShard(MergedId(shard.id(), schema_, left_out, times), shard.block_samples());
+    auto next = left_out.begin();
+    for (std::uint64_t i = 0; i < shard.samples(); ++i) {
+      if (next != left_out.end() && *next == i) {
+        ++next;
         continue;
       }
-      build.BeginShard(MergedId(shard.id(), schema), shard.block_samples());
-      KeyChunk keys;
-      for (std::uint64_t i = 0; i < shard.samples(); ++i) {
-        EncodedSample sample = CopySample(shard, i, keys);
-        MapLabels(schema, maps[d], sample);
-        build.Add(std::move(sample));
-      }
-      build.EndShard();
+      EncodedSample sample = CopySample(shard, i, keys);
+      MapLabels(schema_, maps_[d], sample);
+      build.Add(std::move(sample));
     }
+    build.EndShard();
   }
-  return build.Finish(MadeByEdit("merge", ids, CommonOptions(datasets)));
+
+  // Of sorted numbers those from `first` on, counted from there.
+  static std::vector<std::uint64_t> Within(const std::vector<std::uint64_t>& numbers,
+                                           std::uint64_t first, std::uint64_t count) {
+    std::vector<std::uint64_t> within;
+    for (auto next = std::lower_bound(numbers.begin(), numbers.end(), first);
+         next != numbers.end() && *next - first < count; ++next) {
+      within.push_back(*next - first);
+    }
+    return within;
+  }
+
+  const MergeOptions& options_;
+  const EditHooks& hooks_;
+  std::vector<StoredDataset> datasets_;
+  std::vector<LabelMaps> maps_;
+  std::vector<Id128> ids_;
+  Schema schema_;
+  std::uint64_t total_ = 0;
+  SharedSamples shared_;
+  std::map<std::array<std::uint8_t, 16>, std::uint32_t> seen_;  // shards, by their id
+};
+
+}  // namespace
+
+MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
+                           const std::filesystem::path& out, const MergeOptions& options,
+                           const EditHooks& hooks) {
+  if (inputs.empty()) throw Error(ErrorCode::kInvalidArgument, "no dataset was named to be merged");
+  return Merging(inputs, options, hooks).Into(out);
 }
 
 }  // namespace sluice

@@ -107,6 +107,7 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
   StoredDataset stored(folder);  // or there is none, which is said first
   const FileHandle lock = LockFolder(folder);
   stored = StoredDataset(folder);  // nobody else changes it from here on
+  RequireShards(stored, hooks.stop);
   RemoveLeftovers(folder);
   std::filesystem::path staging = folder;
   staging += ".repack";

@@ -4,6 +4,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/system_error.h"
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/salvage.h"
@@ -67,7 +68,7 @@ Damaged LookAt(const std::filesystem::path& folder) {
                   "`sluice convert` command again, which makes it whole either way, or remove "
                   "plan.json to go on with the shards there are");
     }
-    if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kNotFound) throw;
+    if (error.code() == ErrorCode::kUnsupported || !SaysDataIsLost(error)) throw;
   }
   damaged.files = ShardFiles(folder);
   std::string trouble = "there is none";
@@ -76,6 +77,7 @@ Damaged LookAt(const std::filesystem::path& folder) {
       damaged.schema = ShardFile::ReadSchema(folder / file);
       return damaged;
     } catch (const Error& error) {
+      if (!SaysDataIsLost(error)) throw;
       trouble = error.sentence();
     }
   }
@@ -85,6 +87,7 @@ Damaged LookAt(const std::filesystem::path& folder) {
 
 // Whether all values of all samples are whole, and all keys.
 bool IsWhole(const ShardFile& shard) {
+  const ReadGuard guard = shard.Guard();
   try {
     if (shard.VerifyPlacement() != nullptr) return false;
     for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
@@ -95,8 +98,9 @@ bool IsWhole(const ShardFile& shard) {
       CopySample(shard, i, keys);
     for (const SectionEntry& section : shard.sections())
       shard.Section(section.number);
-    return true;
-  } catch (const Error&) {
+    return !shard.Lost(shard.bytes());
+  } catch (const Error& error) {
+    if (!SaysDataIsLost(error)) throw;
     return false;
   }
 }
@@ -154,42 +158,32 @@ class Repair {
   }
 
  private:
+  // Only what reading a shard says may be called lost; whatever writing throws ends the repair.
   void Mend(std::size_t s, DatasetBuild& build) {
     const std::filesystem::path path = folder_ / damaged_.files[s];
-    std::optional<std::uint64_t> planned;
-    ShardExpectation expect;
-    if (damaged_.manifest) {
-      const ManifestShard& entry = damaged_.manifest->shards[s];
-      planned = entry.samples;
-      expect.id = entry.id;
-      expect.digest = entry.digest;
+    if (std::optional<FinishedShard> whole = SurveyIfWhole(s)) {
+      return build.Link(path, std::move(*whole));
     }
+    std::optional<std::uint64_t> planned;
+    if (damaged_.manifest) planned = damaged_.manifest->shards[s].samples;
+    MappedFile file;
     try {
-      const ShardFile shard(path, damaged_.schema, expect);
-      if (IsWhole(shard)) return build.Link(path, SurveyShard(shard, damaged_.files[s]));
-      NoteDamagedKeys(shard, damaged_.files[s]);
+      file = MappedFile(path);
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo) {
-        report_.lost.push_back({damaged_.files[s], -1, {}, error.sentence()});
-        return build.Skip(planned.value_or(0));
-      }
+      if (!SaysDataIsLost(error)) throw;
+      return LoseShard(s, error.sentence(), build);
     }
     if (const std::optional<std::size_t> other = OtherIn(s)) {
       if (IdOf(*other) == IdOf(s)) {
-        report_.lost.push_back(
-            {damaged_.files[s],
-             -1,
-             {},
-             "its samples: what lies there is a copy of " + damaged_.files[*other]});
-        return build.Skip(*planned);
+        return LoseShard(s, "its samples: what lies there is a copy of " + damaged_.files[*other],
+                         build);
       }
       planned = damaged_.manifest->shards[*other].samples;  // they changed places: it is saved here
     }
-    const MappedFile file(path);
     bool begun = false;
     const std::size_t before = report_.lost.size();
     SalvageShard(
-        file.bytes(), damaged_.files[s], damaged_.schema, planned,
+        file, damaged_.files[s], damaged_.schema, planned,
         [&](const Salvage& salvage, EncodedSample&& sample) {
           if (!begun) {
             const Bytes id = std::as_bytes(std::span(salvage.id.bytes));
@@ -200,8 +194,32 @@ class Repair {
         },
         report_.lost);
     build.EndShard();
-    build.Skip(report_.lost.size() - before);  // samples, but for a line about them all
+    for (std::size_t i = before; i < report_.lost.size(); ++i)
+      build.Skip(report_.lost[i].samples);
     ++report_.shards_mended;
+  }
+
+  // Nothing where a sample, a key or the frame of the shard is not whole.
+  std::optional<FinishedShard> SurveyIfWhole(std::size_t s) {
+    ShardExpectation expect;
+    if (damaged_.manifest) {
+      expect.id = damaged_.manifest->shards[s].id;
+      expect.digest = damaged_.manifest->shards[s].digest;
+    }
+    try {
+      const ShardFile shard(folder_ / damaged_.files[s], damaged_.schema, expect);
+      if (IsWhole(shard)) return SurveyShard(shard, damaged_.files[s]);
+      NoteDamagedKeys(shard, damaged_.files[s]);
+    } catch (const Error& error) {
+      if (!SaysDataIsLost(error)) throw;
+    }
+    return std::nullopt;
+  }
+
+  void LoseShard(std::size_t s, const std::string& reason, DatasetBuild& build) {
+    const std::uint64_t samples = damaged_.manifest ? damaged_.manifest->shards[s].samples : 0;
+    report_.lost.push_back({damaged_.files[s], -1, samples, {}, reason});
+    build.Skip(samples);
   }
 
   // The number of the shard that really lies in shard `s`'s place, if it is another one.
@@ -220,7 +238,8 @@ class Repair {
   std::optional<Id128> IdOf(std::size_t s) const {
     try {
       return ShardFile(folder_ / damaged_.files[s], damaged_.schema).id();
-    } catch (const Error&) {
+    } catch (const Error& error) {
+      if (!SaysDataIsLost(error)) throw;
       return std::nullopt;
     }
   }
@@ -234,8 +253,9 @@ class Repair {
   void NoteDamagedKeys(const ShardFile& shard, const std::string& file) {
     try {
       shard.Section(kSectionKeys);
-    } catch (const Error&) {
-      report_.lost.push_back({file, -1, {}, "its keys are damaged: some may be wrong"});
+    } catch (const Error& error) {
+      if (!SaysDataIsLost(error)) throw;
+      report_.lost.push_back({file, -1, 0, {}, "its keys are damaged: some may be wrong"});
     }
   }
 

@@ -1,11 +1,10 @@
 #include "writer/edit/salvage.h"
 
 #include <algorithm>
-#include <cstddef>
 
-#include "format/disk/checksum.h"
-#include "format/disk/keys.h"
+#include "format/disk/cut_block.h"
 #include "format/disk/limits.h"
+#include "writer/edit/salvaged_keys.h"
 #include "writer/edit/stored_dataset.h"
 
 namespace sluice {
@@ -15,53 +14,44 @@ namespace {
 struct FoundBlock {
   std::uint64_t offset = 0;
   BlockHeader header;
-  Bytes bytes;
+  Bytes bytes;  // less than the header says where the file ends before
   bool whole_table = false;
 };
 
-// The block that begins there and that the file ends inside of, with zeros for what is missing;
-// empty if there is none.
-std::vector<std::byte> CutBlock(Bytes rest) {
-  if (rest.size() < sizeof(BlockHeader)) return {};
-  const auto header = LoadAt<BlockHeader>(rest, 0);
-  const std::uint64_t checksum = Hash64(rest.first(offsetof(BlockHeader, header_checksum)));
-  if (header.magic != BlockHeader::kMagic || header.header_checksum != checksum ||
-      header.bytes <= rest.size() || header.bytes > kMaxShardBytes) {
-    return {};
+// Whether a block that says so of itself can be one of this dataset's, behind `last` in its shard.
+bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBlock* last) {
+  // No block is empty, and none has more samples than there may be.
+  const std::uint64_t most = std::uint64_t{header.number} * kMaxBlockSamples;
+  if (header.row_bytes != layout.row_bytes() || header.first_sample < header.number ||
+      header.first_sample > most) {
+    return false;
   }
-  std::vector<std::byte> block(rest.begin(), rest.end());
-  block.resize(header.bytes);
-  return block;
+  return last == nullptr ||
+         (header.shard_id == last->header.shard_id && header.number > last->header.number &&
+          header.first_sample >= last->header.first_sample + last->header.count);
 }
 
-// The blocks of the shard that most blocks belong to, in their order. `cut` becomes the memory of
-// the last one, where the file ends inside of it.
-std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout,
-                                   std::vector<std::byte>& cut) {
+// The blocks of the shard that the first one belongs to, in their order; the file may end inside of
+// the last one.
+std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
   std::vector<FoundBlock> blocks;
   for (std::uint64_t at = 0; at < file.size(); at += kPageBytes) {
     FoundBlock found;
     found.offset = at;
-    Bytes rest = file.subspan(at);
-    std::vector<std::byte> padded = CutBlock(rest);
-    if (!padded.empty()) rest = padded;
-    if (BlockView::ParseHeader(rest, found.header) != nullptr) continue;
-    const BlockHeader& header = found.header;
-    if (header.row_bytes != layout.row_bytes() || header.bytes > rest.size() ||
-        header.bytes < sizeof(BlockHeader) + std::uint64_t{header.count} * header.row_bytes ||
-        header.count == 0 || header.count > kMaxBlockSamples) {
+    const Bytes rest = file.subspan(at);
+    if (ParseCutHeader(rest, found.header) != nullptr ||
+        !CanFollow(found.header, layout, blocks.empty() ? nullptr : &blocks.back())) {
       continue;
     }
-    if (!blocks.empty() && (header.shard_id != blocks[0].header.shard_id ||
-                            header.number <= blocks.back().header.number)) {
-      continue;
-    }
-    found.bytes = rest.first(header.bytes);
-    found.whole_table = BlockView(rest, header).VerifyTable() == nullptr;
-    if (!padded.empty()) cut = std::move(padded);  // which stays where it is
+    const std::uint64_t bytes = found.header.bytes;
+    const std::uint64_t table = std::uint64_t{found.header.count} * found.header.row_bytes;
+    found.bytes = rest.first(std::min<std::uint64_t>(bytes, rest.size()));
+    found.header.bytes = found.bytes.size();
+    found.whole_table = Inside(sizeof(BlockHeader), table, found.bytes.size()) &&
+                        BlockView(found.bytes, found.header).VerifyTable() == nullptr;
     blocks.push_back(found);
     // A block may hold what looks like one; one whose table is damaged is still as long as it says.
-    at += AlignUp(header.bytes, kPageBytes) - kPageBytes;
+    at += AlignUp(bytes, kPageBytes) - kPageBytes;
   }
   return blocks;
 }
@@ -90,54 +80,66 @@ Bytes KeysAt(Bytes file, std::uint64_t offset) {
   return size <= rest.size() ? rest.first(size) : Bytes();
 }
 
+std::uint64_t PayloadBytesOf(const EncodedSample& sample) noexcept {
+  std::uint64_t bytes = 0;
+  for (const FieldValue& value : sample.fields)
+    if (value.codec != Codec::kAbsent) bytes += value.bytes.size();
+  return bytes;
+}
+
 }  // namespace
 
-Salvage SalvageShard(Bytes file, const std::string& name, const Schema& schema,
+Salvage SalvageShard(const MappedFile& mapped, const std::string& name, const Schema& schema,
                      std::optional<std::uint64_t> planned,
                      const std::function<void(const Salvage&, EncodedSample&&)>& take,
                      std::vector<LostSample>& lost) {
+  const ReadGuard guard = mapped.Guard();
+  const Bytes file =
+      mapped.bytes().first(std::min<std::uint64_t>(mapped.bytes().size(), kMaxShardBytes));
   const RowLayout layout(schema);
-  std::vector<std::byte> cut;
-  const std::vector<FoundBlock> blocks = FindBlocks(file, layout, cut);
+  const std::vector<FoundBlock> blocks = FindBlocks(file, layout);
   Salvage salvage;
   if (blocks.empty()) {
-    lost.push_back({name, -1, {}, "no block can be found in it"});
+    lost.push_back({name, -1, planned.value_or(0), {}, "no block can be found in it"});
     return salvage;
   }
   salvage.id = blocks[0].header.shard_id;
   salvage.block_samples = BlockSamplesOf(blocks);
   const FoundBlock& last = blocks.back();
   const std::uint64_t samples = planned.value_or(last.header.first_sample + last.header.count);
-  const Bytes keys = KeysAt(file, last.offset + last.header.bytes);
-  const auto key_of = [&](std::uint64_t number) {
-    std::string key;
-    return ReadKey(keys, samples, number, key) == nullptr ? key : std::string();
-  };
+  SalvagedKeys keys(KeysAt(file, last.offset + last.header.bytes), samples);
+  LossList losses(name, file.size(), keys, lost);
   std::uint64_t next = 0;  // the sample that should come next
-  const auto lose_until = [&](std::uint64_t end, const char* why) {
-    for (; next < end; ++next)
-      lost.push_back({name, static_cast<std::int64_t>(next), key_of(next), why});
-  };
   for (const FoundBlock& block : blocks) {
-    lose_until(std::min(block.header.first_sample, samples), "its block is damaged");
+    losses.Add(next, std::min(block.header.first_sample, samples), "its block is damaged");
+    next = block.header.first_sample;
+    const std::uint64_t end = next + block.header.count;
     if (!block.whole_table) {
-      lose_until(std::min(next + block.header.count, samples), "the table of its block is damaged");
+      losses.Add(next, std::min(end, samples), "the table of its block is damaged");
+      next = end;
       continue;
     }
     const BlockView view(block.bytes, block.header);
+    std::uint64_t payload_bytes = 0;  // in a whole block they do not overlap
     for (std::uint32_t row = 0; row < view.count(); ++row, ++next) {
       EncodedSample sample;
-      sample.key = key_of(next);
-      if (const Defect defect = CopyRow(schema, layout, view, row, sample)) {
-        lost.push_back({name, static_cast<std::int64_t>(next), sample.key, defect});
+      Defect defect = CopyRow(schema, layout, view, row, sample);
+      payload_bytes += PayloadBytesOf(sample);
+      if (payload_bytes > block.bytes.size()) break;
+      if (mapped.Lost(block.bytes)) defect = "its block cannot be read";
+      if (defect != nullptr) {
+        losses.Add(next, next + 1, defect);
         continue;
       }
+      sample.key = keys.Of(next);
       if (sample.key.empty()) sample.key = name + "#" + std::to_string(next);
       ++salvage.taken;
       take(salvage, std::move(sample));
     }
+    losses.Add(next, end, "the payloads of its block overlap");
+    next = end;
   }
-  lose_until(samples, "its block is damaged");
+  losses.Add(next, samples, "its block is damaged");
   return salvage;
 }
 

@@ -3,12 +3,26 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/shard_look.h"
 
 namespace sluice {
 
 ShardFile StoredDataset::Open(std::size_t shard) const {
   const ManifestShard& entry = manifest.shards[shard];
   return ShardFile(folder / entry.file, manifest.schema, ShardExpectation::Of(entry));
+}
+
+void RequireShards(const StoredDataset& dataset, const std::stop_token& stop) {
+  const ShardsLook look = LookAtShards(dataset.folder, dataset.manifest, stop);
+  if (look.errors.empty()) return;
+  const Error& first = look.errors.front();
+  std::string sentence = first.sentence();
+  if (look.shards > 1) {
+    sentence += "; " + std::to_string(look.shards) + " of the dataset's " +
+                std::to_string(look.faulty.size()) + " shards are missing or damaged";
+  }
+  throw Error(first.code(), first.file(), first.place(),
+              sentence + "; `sluice repair` saves what there is");
 }
 
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
@@ -48,23 +62,28 @@ EncodedSample CopySample(const ShardFile& shard, std::uint64_t index) {
 }
 
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys) {
+  const ReadGuard guard = shard.Guard();
   const BlockView block = shard.Block(static_cast<std::uint32_t>(index / shard.block_samples()));
   EncodedSample sample;
   const auto row = static_cast<std::uint32_t>(index % shard.block_samples());
-  if (const Defect defect = CopyRow(shard.schema(), shard.layout(), block, row, sample)) {
-    throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
-  }
+  const Defect defect = CopyRow(shard.schema(), shard.layout(), block, row, sample);
+  if (shard.Lost(shard.bytes())) throw shard.Unreadable(shard.Place(index));
+  if (defect != nullptr) throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
+  sample.key = KeyOf(shard, index, keys);
+  return sample;
+}
+
+std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& keys) {
   if (index < keys.first || index - keys.first >= keys.count) {
+    const ReadGuard guard = shard.Guard();
     keys.count = 0;  // until all is well
     KeyChunk chunk;
-    if (const Defect defect =
-            ReadKeyChunk(shard.Section(kSectionKeys), shard.samples(), index, chunk)) {
-      throw Error(ErrorCode::kCorrupt, shard.name(), "keys", defect);
-    }
+    const Defect defect = ReadKeyChunk(shard.Section(kSectionKeys), shard.samples(), index, chunk);
+    if (shard.Lost(shard.bytes())) throw shard.Unreadable("keys");
+    if (defect != nullptr) throw Error(ErrorCode::kCorrupt, shard.name(), "keys", defect);
     keys = std::move(chunk);
   }
-  sample.key = keys.Key(index);
-  return sample;
+  return keys.Key(index);
 }
 
 }  // namespace sluice

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <filesystem>
+#include <stop_token>
 
 #include "format/disk/keys.h"
 #include "format/disk/manifest.h"
@@ -22,6 +23,10 @@ struct StoredDataset {
   Manifest manifest;
 };
 
+// Throws the Error of the first shard that cannot be what the manifest says of it, before any work
+// is done. Ends early when asked to stop.
+void RequireShards(const StoredDataset& dataset, const std::stop_token& stop);
+
 // A row of a block as it is stored, its payloads compared with their checksums; the key is left
 // empty. A defect is that of a single value.
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,
@@ -32,5 +37,8 @@ EncodedSample CopySample(const ShardFile& shard, std::uint64_t index);
 // The same for whoever copies many in order: `keys`, one for each shard and thread, keeps what was
 // decompressed for the one before.
 EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
+
+// The key of a sample alone; valid until the next call with the same `keys`, which are as above.
+std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
 
 }  // namespace sluice

@@ -1,6 +1,6 @@
 #include <algorithm>
-#include <map>
 #include <numeric>
+#include <unordered_map>
 
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
@@ -14,90 +14,163 @@ namespace sluice {
 
 namespace {
 
-// Of each sample, its class, out of the directories' columns; -1 for all where there are none.
-std::vector<std::int64_t> ClassesOfSamples(const StoredDataset& dataset) {
-  std::vector<std::int64_t> classes;
-  classes.reserve(dataset.manifest.samples);
-  const Schema& schema = dataset.manifest.schema;
-  const std::size_t field = ClassField(schema);
-  const std::vector<std::size_t> columns = ColumnFields(schema);
-  const auto column =
-      static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field) - columns.begin());
-  for (std::size_t s = 0; s < dataset.manifest.shards.size(); ++s) {
-    const ShardFile shard = dataset.Open(s);
-    for (std::uint64_t i = 0; i < shard.samples(); ++i) {
-      if (field == Schema::kNone) {
-        classes.push_back(-1);
-        continue;
-      }
-      const std::size_t size = SizeOf(schema.fields[field].dtype);
-      classes.push_back(
-          ClassNumber(schema.fields[field], shard.Column(column).subspan(i * size, size)));
-    }
+// Of `size` things `count` at random, as numbers in order; all where there are no more. Fisher and
+// Yates, of which only the places that were changed are kept.
+std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::uint64_t seed,
+                                  std::uint64_t stream) {
+  std::vector<std::uint64_t> drawn;
+  if (size <= count) {
+    drawn.resize(size);
+    std::iota(drawn.begin(), drawn.end(), std::uint64_t{0});
+    return drawn;
   }
-  return classes;
+  RandomStream random(seed, Purpose::kSubset, stream);
+  std::unordered_map<std::uint64_t, std::uint64_t> moved;
+  const auto at = [&moved](std::uint64_t place) {
+    const auto found = moved.find(place);
+    return found == moved.end() ? place : found->second;
+  };
+  for (std::uint64_t i = 0; i < count; ++i) {
+    const std::uint64_t other = i + random.Below(size - i);
+    drawn.push_back(at(other));
+    moved[other] = at(i);
+    moved.erase(i);  // which nobody asks for again
+  }
+  std::sort(drawn.begin(), drawn.end());
+  return drawn;
 }
 
-// At most `count` of them at random, in their order.
-void TakeAtRandom(std::uint64_t count, std::uint64_t seed, std::uint64_t stream,
-                  std::vector<std::uint64_t>& samples) {
-  if (samples.size() <= count) return;
-  RandomStream random(seed, Purpose::kSubset, stream);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    std::swap(samples[i], samples[i + random.Below(samples.size() - i)]);
+// The samples that the selection's numbers and classes let through. What is kept in memory is what
+// is selected, not what there is to select from.
+class Candidates {
+ public:
+  Candidates(const StoredDataset& dataset, const Selection& selection)
+      : dataset_(dataset), numbers_(selection.samples) {
+    std::sort(numbers_.begin(), numbers_.end());
+    numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
+    const std::uint64_t size = dataset.manifest.samples;
+    if (!numbers_.empty() && numbers_.back() >= size) {
+      Refuse("has " + std::to_string(size) + " samples; there is no number " +
+             std::to_string(numbers_.back()));
+    }
+    const Schema& schema = dataset.manifest.schema;
+    by_class_ = !selection.classes.empty() || selection.per_class;
+    if (!by_class_) return;
+    field_ = ClassField(schema);
+    if (field_ == Schema::kNone) Refuse("has no classes to select by");
+    const std::vector<std::size_t> columns = ColumnFields(schema);
+    column_ = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field_) -
+                                       columns.begin());
+    const std::vector<std::string>& names = schema.fields[field_].classes;
+    wanted_.resize(names.size(), selection.classes.empty());
+    for (const std::string& name : selection.classes) {
+      const auto found = std::find(names.begin(), names.end(), name);
+      if (found == names.end()) Refuse("has no class \"" + name + "\"");
+      wanted_[static_cast<std::size_t>(found - names.begin())] = true;
+    }
   }
-  samples.resize(count);
-  std::sort(samples.begin(), samples.end());
+
+  std::size_t classes() const noexcept { return wanted_.size(); }
+  bool by_class() const noexcept { return by_class_; }
+
+  // How many there are, where classes need not be looked at.
+  std::uint64_t size() const noexcept {
+    return numbers_.empty() ? dataset_.manifest.samples : numbers_.size();
+  }
+  std::uint64_t operator[](std::uint64_t i) const noexcept {
+    return numbers_.empty() ? i : numbers_[i];
+  }
+
+  // Calls visit(sample, class) for each of wanted classes, in order; reads the directories'
+  // columns.
+  template <class Visit>
+  void ForEachOfClasses(Visit&& visit) const {
+    std::uint64_t first = 0;  // of the shard, in the dataset
+    std::uint64_t next = 0;   // of the candidates
+    for (std::size_t s = 0; s < dataset_.manifest.shards.size() && next < size(); ++s) {
+      const std::uint64_t end = first + dataset_.manifest.shards[s].samples;
+      if ((*this)[next] < end) {
+        const ShardFile shard = dataset_.Open(s);
+        for (; next < size() && (*this)[next] < end; ++next) {
+          const std::int64_t number = ClassIn(shard, (*this)[next] - first);
+          const bool named = number >= 0 && static_cast<std::size_t>(number) < wanted_.size();
+          if (named && wanted_[static_cast<std::size_t>(number)]) {
+            visit((*this)[next], static_cast<std::size_t>(number));
+          }
+        }
+      }
+      first = end;
+    }
+  }
+
+ private:
+  [[noreturn]] void Refuse(const std::string& sentence) const {
+    throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(), sentence);
+  }
+
+  std::int64_t ClassIn(const ShardFile& shard, std::uint64_t index) const {
+    const Field& field = shard.schema().fields[field_];
+    const std::size_t size = SizeOf(field.dtype);
+    const ReadGuard guard = shard.Guard();
+    const Bytes element = shard.Column(column_).subspan(index * size, size);
+    const std::int64_t number = ClassNumber(field, element);
+    if (shard.Lost(element)) throw shard.Unreadable("directory");
+    return number;
+  }
+
+  const StoredDataset& dataset_;
+  std::vector<std::uint64_t> numbers_;  // empty: all
+  bool by_class_ = false;
+  std::size_t field_ = Schema::kNone;
+  std::size_t column_ = 0;
+  std::vector<bool> wanted_;  // by class
+};
+
+// Those of the wanted classes; of each class at most `per_class`, at random.
+std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Selection& selection) {
+  std::vector<std::uint64_t> samples;
+  if (!selection.per_class && !selection.count) {
+    candidates.ForEachOfClasses(
+        [&](std::uint64_t sample, std::size_t) { samples.push_back(sample); });
+    return samples;
+  }
+  // Drawn are places among those of a class, or, without `per_class`, among all of them.
+  std::vector<std::uint64_t> sizes(selection.per_class ? candidates.classes() : 1);
+  const auto group = [&sizes](std::size_t number) { return sizes.size() == 1 ? 0 : number; };
+  candidates.ForEachOfClasses([&](std::uint64_t, std::size_t number) { ++sizes[group(number)]; });
+  std::vector<std::vector<std::uint64_t>> drawn;
+  for (std::size_t g = 0; g < sizes.size(); ++g) {
+    drawn.push_back(selection.per_class
+                        ? DrawOf(sizes[g], *selection.per_class, selection.seed, g + 1)
+                        : DrawOf(sizes[g], *selection.count, selection.seed, 0));
+  }
+  std::vector<std::uint64_t> seen(sizes.size()), taken(sizes.size());
+  candidates.ForEachOfClasses([&](std::uint64_t sample, std::size_t number) {
+    const std::size_t g = group(number);
+    if (taken[g] < drawn[g].size() && drawn[g][taken[g]] == seen[g]) {
+      samples.push_back(sample);
+      ++taken[g];
+    }
+    ++seen[g];
+  });
+  return samples;
 }
 
 std::vector<std::uint64_t> Select(const StoredDataset& dataset, const Selection& selection) {
-  const std::uint64_t size = dataset.manifest.samples;
-  const auto refuse = [&dataset](const std::string& sentence) {
-    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), sentence);
-  };
-  std::vector<std::uint64_t> samples = selection.samples;
-  if (samples.empty()) {
-    samples.resize(size);
-    std::iota(samples.begin(), samples.end(), std::uint64_t{0});
+  const Candidates candidates(dataset, selection);
+  if (!candidates.by_class()) {
+    const std::uint64_t count = selection.count.value_or(candidates.size());
+    std::vector<std::uint64_t> drawn = DrawOf(candidates.size(), count, selection.seed, 0);
+    for (std::uint64_t& place : drawn)
+      place = candidates[place];
+    return drawn;
   }
-  std::sort(samples.begin(), samples.end());
-  samples.erase(std::unique(samples.begin(), samples.end()), samples.end());
-  if (!samples.empty() && samples.back() >= size) {
-    refuse("has " + std::to_string(size) + " samples; there is no number " +
-           std::to_string(samples.back()));
-  }
-  const std::size_t field = ClassField(dataset.manifest.schema);
-  const bool by_class = !selection.classes.empty() || selection.per_class;
-  if (by_class && field == Schema::kNone) refuse("has no classes to select by");
-  if (by_class) {
-    const std::vector<std::int64_t> classes = ClassesOfSamples(dataset);
-    const std::vector<std::string>& names = dataset.manifest.schema.fields[field].classes;
-    std::vector<bool> wanted(names.size(), selection.classes.empty());
-    for (const std::string& name : selection.classes) {
-      const auto found = std::find(names.begin(), names.end(), name);
-      if (found == names.end()) refuse("has no class \"" + name + "\"");
-      wanted[static_cast<std::size_t>(found - names.begin())] = true;
-    }
-    std::map<std::int64_t, std::vector<std::uint64_t>> of_class;
-    for (const std::uint64_t sample : samples) {
-      const std::int64_t number = classes[sample];
-      if (number >= 0 && static_cast<std::size_t>(number) < wanted.size() &&
-          wanted[static_cast<std::size_t>(number)]) {
-        of_class[number].push_back(sample);
-      }
-    }
-    samples.clear();
-    for (auto& [number, members] : of_class) {
-      if (selection.per_class) {
-        TakeAtRandom(*selection.per_class, selection.seed, static_cast<std::uint64_t>(number) + 1,
-                     members);
-      }
-      samples.insert(samples.end(), members.begin(), members.end());
-    }
-    std::sort(samples.begin(), samples.end());
-  }
-  if (selection.count) TakeAtRandom(*selection.count, selection.seed, 0, samples);
-  return samples;
+  std::vector<std::uint64_t> samples = SelectByClass(candidates, selection);
+  if (!selection.per_class || !selection.count) return samples;
+  std::vector<std::uint64_t> drawn = DrawOf(samples.size(), *selection.count, selection.seed, 0);
+  for (std::uint64_t& place : drawn)
+    place = samples[place];
+  return drawn;
 }
 
 }  // namespace
@@ -105,6 +178,7 @@ std::vector<std::uint64_t> Select(const StoredDataset& dataset, const Selection&
 EditSummary SubsetDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                           const Selection& selection, const EditHooks& hooks) {
   const StoredDataset stored(dataset);
+  RequireShards(stored, hooks.stop);
   const std::vector<std::uint64_t> samples = Select(stored, selection);
   DatasetBuild build(out, stored.manifest.name, stored.manifest.schema, samples.size(), hooks);
   const Id128 chosen = Hash128({std::as_bytes(std::span(stored.id.bytes)),

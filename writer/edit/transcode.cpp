@@ -242,6 +242,7 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
     throw Error(ErrorCode::kInvalidArgument, "restart_rows is at most 65535, threads at most 1024");
   }
   const StoredDataset stored(dataset);
+  RequireShards(stored, hooks.stop);
   return Transcoding(stored, options, hooks).Run(out);
 }
 

@@ -1,6 +1,7 @@
 #include "writer/source/source_list.h"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 
@@ -190,7 +191,9 @@ bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
 
 bool IsShortage(const Error& error) {
   const auto* const of_system = dynamic_cast<const SystemError*>(&error);
-  return of_system != nullptr && (of_system->number() == EMFILE || of_system->number() == ENFILE);
+  constexpr std::array kShortages = {EMFILE, ENFILE, ENOMEM};
+  return of_system != nullptr &&
+         std::find(kShortages.begin(), kShortages.end(), of_system->number()) != kShortages.end();
 }
 
 void ThrowStopped() {

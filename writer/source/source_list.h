@@ -116,8 +116,8 @@ bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
 bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
               std::vector<std::byte>& content);
 
-// Whether a file could not be opened because this process or machine has no room for another open
-// file, and not for a fault of its own.
+// Whether a file could not be opened because this process or machine has no memory or no room for
+// another open file, and not for a fault of its own.
 bool IsShortage(const Error& error);
 
 // What is thrown when a stop was requested.

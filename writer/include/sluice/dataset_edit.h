@@ -1,12 +1,13 @@
 // Datasets made from datasets: merging, taking a part, growing, mending, another form of the
 // images. But for the last, nothing is decoded: payloads are copied as they are stored. Each is
-// compared with its checksum on the way.
+// compared with its checksum on the way, unless its shard is linked as a whole.
 //
 // Every function but AppendToDataset() and RepackDataset() writes a new folder, which may exist if
-// it is empty, and leaves its inputs as they are. One that is interrupted leaves a folder without a
-// manifest, which readers refuse; remove it and begin again. Errors: kExists (the folder holds
-// something), kNotFound, kIo, kCorrupt (an input that is damaged, with the place),
-// kInvalidArgument, kState (stopped).
+// it is empty, and leaves its inputs as they are. One that fails (a full disk, say) or is stopped
+// removes what it has written, and can be called again; one that is killed leaves a folder without
+// a manifest, which readers refuse: remove it and begin again. All look at each input shard's size
+// and header before they begin. Errors: kExists (the folder holds something), kNotFound, kIo,
+// kCorrupt (an input that is damaged, with the place), kInvalidArgument, kState (stopped).
 #pragma once
 
 #include <cstdint>
@@ -38,11 +39,31 @@ struct EditSummary {
   std::vector<std::string> warnings;
 };
 
+// What becomes of samples that an input shares with one before it: the same key and the same
+// content (stored bytes; labels by the names of their classes).
+enum class Duplicates {
+  kRefuse,  // Error(kInvalidArgument) that says how many there are, before anything is written
+  kKeep,    // they are taken again
+  kDrop,    // they are left out
+};
+
+struct MergeOptions {
+  Duplicates duplicates = Duplicates::kRefuse;
+};
+
+struct MergeSummary {
+  EditSummary made;
+  std::uint64_t duplicates = 0;  // samples that a dataset before has as well: taken or left out
+  std::uint64_t same_keys = 0;   // with the key of a sample before, but another content: all taken
+};
+
 // All samples of `inputs` (at least one), in that order. Fields must agree in everything but the
 // classes of labels: those are reconciled by name, the first dataset's keep their numbers and new
-// ones are added behind. Shards whose labels stay the same are hard-linked where that is possible.
-EditSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
-                          const std::filesystem::path& out, const EditHooks& hooks = {});
+// ones are added behind. Shards whose labels stay the same and that lose no sample are hard-linked
+// where that is possible.
+MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
+                           const std::filesystem::path& out, const MergeOptions& options = {},
+                           const EditHooks& hooks = {});
 
 // Which samples; conditions that are set must all hold.
 struct Selection {
@@ -83,10 +104,13 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const TranscodeOptions& options = {},
                                   const EditHooks& hooks = {});
 
+// A sample that is lost, or a run of them: each is named by its key as long as that takes no more
+// memory than its shard, and those behind, or without a key that could be read, are one entry.
 struct LostSample {
-  std::string shard;         // file name
-  std::int64_t sample = -1;  // number within the shard; -1: the whole shard, or a number of them
-  std::string key;           // empty where it cannot be read
+  std::string shard;          // file name
+  std::int64_t sample = -1;   // number within the shard, of the first; -1: something of all of it
+  std::uint64_t samples = 1;  // how many; 0: that is not known, or none
+  std::string key;            // of a single one; empty where it cannot be read
   std::string reason;
 };
 
@@ -107,6 +131,9 @@ RepairReport RepairDataset(const std::filesystem::path& dataset, const std::file
 struct AppendSummary {
   ConvertSummary converted;  // of what was added
   EditSummary made;          // of the dataset as it is now
+  // The dataset held all of these samples: an earlier call with this source was finished, or killed
+  // when all was done. Nothing was added.
+  bool already_there = false;
 };
 
 // Converts `source` with the options that the dataset was converted with (or the datasets it was
@@ -114,8 +141,9 @@ struct AppendSummary {
 // one stays as manifest-ID.json, and whoever has the dataset open goes on undisturbed. Classes must
 // be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
 // converted. The conversion is made in `dataset` + ".append", which goes at the end; an interrupted
-// call goes on from there. `threads`, `on_error` and `direct` are taken from `options`, and where
-// nothing tells how the dataset was converted everything, with a warning.
+// call goes on from there, and one that is repeated when it is done adds nothing. `threads`,
+// `on_error` and `direct` are taken from `options`, and where nothing tells how the dataset was
+// converted everything, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
