@@ -39,7 +39,10 @@ std::vector<std::uint32_t> RowOrder(std::uint32_t height, bool interlaced) {
 
 }  // namespace
 
-GifSource::GifSource(Bytes file) : rest_(WithoutZeros(file)), gif_(nullptr, &Close) {
+// Files may lack their end mark; a picture's last bytes may be two zeros.
+GifSource::GifSource(Bytes file)
+    : rest_(file.first(std::min(file.size(), WithoutZeros(file).size() + 2))),
+      gif_(nullptr, &Close) {
   int error = 0;
   gif_.reset(DGifOpen(&rest_, &GifSource::Read, &error));
   if (!gif_) Fail(error);
