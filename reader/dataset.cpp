@@ -6,6 +6,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
+#include "format/disk/shard_look.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
 #include "reader/dataset_state.h"
@@ -46,6 +47,14 @@ const std::string& Dataset::made_with() const noexcept {
   return state_->manifest.made;
 }
 
+ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {
+  ShardsLook look = sluice::LookAtShards(state_->folder, state_->manifest, stop);
+  ShardFaults faults{std::move(look.faulty), look.shards, look.samples, {}};
+  for (const Error& error : look.errors)
+    faults.reasons.emplace_back(error.what());
+  return faults;
+}
+
 Sample Dataset::operator[](std::uint64_t index) const {
   if (index >= size()) {
     throw Error(
@@ -63,8 +72,17 @@ Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
   row_ = ref.row;
 }
 
+// What is returned points into it.
+const ShardFile& Sample::File() const {
+  if (file_ != nullptr) return *file_;
+  ShardUse use = dataset_->Shard(shard_);
+  if (dataset_->keeps_all()) return *use;
+  file_ = std::move(use);
+  return *file_;
+}
+
 std::string Sample::key() const {
-  const ShardFile& shard = dataset_->Shard(shard_);
+  const ShardFile& shard = File();
   return shard.Key(std::uint64_t{block_} * shard.block_samples() + row_);
 }
 
@@ -102,13 +120,13 @@ std::span<const std::byte> Sample::Elements(std::string_view name, DType type) c
                 "field \"" + field.name + "\" is no array of " + std::string(NameOf(type)));
   }
   if (array && field.shape.empty()) {
-    const ShardFile& shard = dataset_->Shard(shard_);
+    const ShardFile& shard = File();
     const std::size_t at = std::size_t{block_} * shard.block_samples() + row_;
     return ColumnOf(shard, dataset_->manifest.schema, index)
         .subspan(at * SizeOf(type), SizeOf(type));
   }
   if (array) {
-    return dataset_->Shard(shard_).Block(block_).Elements(dataset_->layout, row_, index);
+    return File().Block(block_).Elements(dataset_->layout, row_, index);
   }
   const std::span<const std::byte> bytes = Bytes(name);
   if (bytes.size() % (field.elements() * SizeOf(type)) != 0) {
@@ -158,7 +176,7 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
                 "field \"" + field.name + "\" holds no bytes; it is of kind " +
                     std::string(NameOf(field.kind)));
   }
-  const BlockView block = dataset_->Shard(shard_).Block(block_);
+  const BlockView block = File().Block(block_);
   BlockView::Payload payload;
   if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + defect);
@@ -194,7 +212,7 @@ std::string_view Sample::Text(std::string_view field) const {
 bool Sample::Has(std::string_view name) const {
   const std::size_t index = dataset_->FieldIndex(name);
   if (dataset_->manifest.schema.fields[index].kind == FieldKind::kArray) return true;
-  const BlockView block = dataset_->Shard(shard_).Block(block_);
+  const BlockView block = File().Block(block_);
   BlockView::Payload payload;
   if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
     Corrupt(*dataset_, shard_, block_, row_, defect);
@@ -204,7 +222,7 @@ bool Sample::Has(std::string_view name) const {
 
 ImagePayload Sample::EntryOf(std::string_view name, std::uint64_t& checksum) const {
   const std::size_t index = dataset_->ImageField(name);
-  const BlockView block = dataset_->Shard(shard_).Block(block_);
+  const BlockView block = File().Block(block_);
   ImagePayload payload;
   if (const Defect defect = block.GetImage(dataset_->layout, row_, index, payload, checksum)) {
     Corrupt(*dataset_, shard_, block_, row_, defect);
@@ -229,7 +247,7 @@ ImagePayload Sample::Payload(std::string_view field) const {
 }
 
 Image Sample::Decode(std::string_view field) const {
-  const ShardFile& shard = dataset_->Shard(shard_);
+  const ShardFile& shard = File();
   const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);
   Image image;

@@ -1,8 +1,11 @@
 #include "reader/dataset_state.h"
 
+#include <cerrno>
+
 #include <sluice/error.h>
 
 #include "format/disk/absolute_path.h"
+#include "format/disk/system_error.h"
 
 namespace sluice {
 
@@ -45,6 +48,11 @@ std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
   return summaries;
 }
 
+std::unique_ptr<RecentShards> RecentFor(const Manifest& manifest, std::size_t most_mapped) {
+  if (manifest.shards.size() <= most_mapped) return nullptr;
+  return std::make_unique<RecentShards>(most_mapped);
+}
+
 Manifest ReadManifestText(const std::filesystem::path& folder, std::string& id) {
   Id128 digest;
   Manifest manifest = ReadManifest(folder, digest);
@@ -54,15 +62,18 @@ Manifest ReadManifestText(const std::filesystem::path& folder, std::string& id) 
 
 }  // namespace
 
-DatasetState::DatasetState(const std::filesystem::path& path)
+DatasetState::DatasetState(const std::filesystem::path& path, std::size_t most_mapped)
     : folder(FolderOf(path)),
       place(AbsolutePath(folder)),
       manifest(ReadManifestText(folder, id)),
       layout(manifest.schema),
       shape(ShapeOf(manifest)),
       images(ImagesOfManifest(manifest)),
-      originals_(manifest.shards.size()),
-      open_(manifest.shards.size()) {
+      most_mapped_(most_mapped),
+      schema_(std::make_shared<const ShardSchema>(manifest.schema)),
+      recent_(RecentFor(manifest, most_mapped)),
+      originals_(keeps_all() ? manifest.shards.size() : 0),
+      open_(originals_.size()) {
   for (const ManifestShard& shard : manifest.shards) {
     shards.push_back({shard.file, shard.samples, shard.blocks, shard.bytes, shard.block_samples});
   }
@@ -78,51 +89,146 @@ DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
       shards(other.shards),
       images(other.images),
       advice_(advice),
-      originals_(shards.size()),
-      open_(shards.size()) {}
+      most_mapped_(other.most_mapped_),
+      schema_(other.schema_),
+      recent_(RecentFor(manifest, most_mapped_)),
+      originals_(other.originals_.size()),
+      open_(originals_.size()) {}
 
 std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
                                               const std::filesystem::path& path) const {
-  return std::make_unique<ShardFile>(path, manifest.schema,
-                                     ShardExpectation::Of(manifest.shards[shard]), advice_);
+  const auto open = [&] {
+    return std::make_unique<ShardFile>(path, schema_, ShardExpectation::Of(manifest.shards[shard]),
+                                       advice_);
+  };
+  if (keeps_all()) return open();
+  try {
+    return open();
+  } catch (const SystemError& error) {
+    if (error.number() != ENOMEM) throw;
+  }
+  recent_->DropHalf();
+  return open();
 }
 
-const ShardFile& DatasetState::Shard(std::uint32_t shard) {
-  if (const ShardFile* const open = OpenShard(shard)) return *open;
-  const std::lock_guard lock(open_mutex_);
-  if (const ShardFile* const open = OpenShard(shard)) return *open;
-  const ShardFile& original = OpenOriginal(shard);
-  open_[shard].store(&original, std::memory_order_release);
-  return original;
+std::filesystem::path DatasetState::PlaceOf(std::uint32_t shard) const {
+  return place / manifest.shards[shard].file;
 }
 
-const ShardFile& DatasetState::OpenOriginal(std::uint32_t shard) {
+ShardUse DatasetState::Shard(std::uint32_t shard) {
+  if (ShardUse open = OpenShard(shard)) return open;
+  // Made anew: copies of an exception share their text, and this one may go to another thread.
+  if (const auto fault = KnownFault(shard)) {
+    throw Error(fault->code(), fault->file(), fault->place(), fault->sentence());
+  }
+  try {
+    return OpenNow(shard);
+  } catch (const Error& error) {
+    Remember(shard, error);
+    throw;
+  }
+}
+
+ShardUse DatasetState::Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault) {
+  if (ShardUse open = OpenShard(shard)) return open;
+  fault = KnownFault(shard);
+  if (fault != nullptr) return {};
+  try {
+    return OpenNow(shard);
+  } catch (const Error& error) {
+    fault = Remember(shard, error);
+    return {};
+  }
+}
+
+ShardUse DatasetState::OpenNow(std::uint32_t shard) {
+  if (keeps_all()) {
+    const std::lock_guard lock(open_mutex_);
+    if (ShardUse open = OpenShard(shard)) return open;
+    const ShardFile& original = KeepOriginal(shard);
+    open_[shard].store(&original, std::memory_order_release);
+    return Uncounted(&original);
+  }
+  // Outside of any lock: threads open shards side by side, and one may be opened twice.
+  std::filesystem::path path = PlaceOf(shard);
+  {
+    const std::lock_guard lock(open_mutex_);
+    const auto copy = copied_to_.find(shard);
+    if (copy != copied_to_.end()) path = copy->second;
+  }
+  ShardUse opened = Open(shard, path);
+  recent_->Keep(shard, opened);
+  return opened;
+}
+
+const ShardFile& DatasetState::KeepOriginal(std::uint32_t shard) {
   std::unique_ptr<ShardFile>& original = originals_[shard];
-  if (original == nullptr) original = Open(shard, place / manifest.shards[shard].file);
+  if (original == nullptr) original = Open(shard, PlaceOf(shard));
   return *original;
 }
 
-const ShardFile& DatasetState::Original(std::uint32_t shard) {
+std::shared_ptr<const Error> DatasetState::KnownFault(std::uint32_t shard) {
+  if (!any_fault_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(fault_mutex_);
+  const auto found = faults_.find(shard);
+  return found == faults_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Error> DatasetState::Remember(std::uint32_t shard, const Error& error) {
+  auto fault =
+      std::make_shared<const Error>(error.code(), error.file(), error.place(), error.sentence());
+  // What this process is short of says nothing of the shard.
+  const auto* const of_system = dynamic_cast<const SystemError*>(&error);
+  if (of_system != nullptr) {
+    for (const int shortage : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR})
+      if (of_system->number() == shortage) return fault;
+  }
+  const std::lock_guard lock(fault_mutex_);
+  faults_.insert_or_assign(shard, fault);
+  any_fault_.store(true, std::memory_order_release);
+  return fault;
+}
+
+void DatasetState::ForgetFaults() {
+  if (!any_fault_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(fault_mutex_);
+  faults_.clear();
+  any_fault_.store(false, std::memory_order_release);
+}
+
+ShardUse DatasetState::Original(std::uint32_t shard) {
+  if (!keeps_all()) return Open(shard, PlaceOf(shard));
   const std::lock_guard lock(open_mutex_);
-  return OpenOriginal(shard);
+  return Uncounted(&KeepOriginal(shard));
 }
 
 void DatasetState::ReadFrom(std::uint32_t shard, const std::filesystem::path& copy) {
   std::unique_ptr<ShardFile> opened = Open(shard, copy);
   const std::lock_guard lock(open_mutex_);
-  copies_.push_back(std::move(opened));
-  open_[shard].store(copies_.back().get(), std::memory_order_release);
+  if (keeps_all()) {
+    copies_.push_back(std::move(opened));
+    open_[shard].store(copies_.back().get(), std::memory_order_release);
+  } else {
+    copied_to_[shard] = copy;
+    recent_->Keep(shard, std::move(opened));
+  }
 }
 
-bool DatasetState::IsCopy(std::uint32_t shard, const ShardFile& file) {
-  const std::lock_guard lock(open_mutex_);
-  return &file != originals_[shard].get();
+bool DatasetState::IsCopy(std::uint32_t shard, const ShardFile& file) const {
+  return file.name() != PlaceOf(shard).string();
 }
 
 bool DatasetState::LeaveCopy(std::uint32_t shard, const ShardFile& copy) {
   const std::lock_guard lock(open_mutex_);
-  if (OpenShard(shard) != &copy) return false;
-  open_[shard].store(&OpenOriginal(shard), std::memory_order_release);
+  if (keeps_all()) {
+    if (open_[shard].load(std::memory_order_acquire) != &copy) return false;
+    open_[shard].store(&KeepOriginal(shard), std::memory_order_release);
+    return true;
+  }
+  const auto found = copied_to_.find(shard);
+  if (found == copied_to_.end() || found->second.string() != copy.name()) return false;
+  copied_to_.erase(found);
+  recent_->Drop(shard);
   return true;
 }
 

@@ -98,7 +98,8 @@ void Filtering::Work() {
 }
 
 void Filtering::AskAbout(std::uint32_t shard) {
-  const ShardFile& file = state_.Shard(shard);
+  const ShardUse use = state_.Shard(shard);
+  const ShardFile& file = *use;
   const std::uint64_t first_block = state_.shape.first_block(shard);
   const std::atomic<bool> give_up{false};
   std::optional<MappedReadAhead> ahead;

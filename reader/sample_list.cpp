@@ -87,9 +87,9 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
   const auto column =
       static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field) - columns.begin());
   std::vector<std::int64_t> values;
-  values.reserve(dataset.manifest.samples);
   for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
-    const ShardFile& shard = dataset.Shard(s);
+    const ShardUse use = dataset.Shard(s);
+    const ShardFile& shard = *use;
     const ReadGuard guard = shard.Guard();
     const Bytes bytes = shard.Column(column);
     for (std::size_t i = 0; i < shard.samples(); ++i)

@@ -119,7 +119,8 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
   std::vector<Fault> faults;
   const std::string& name = dataset_.shards[shard].file;
   try {
-    const ShardFile& file = dataset_.Shard(shard);
+    const ShardUse use = dataset_.Shard(shard);
+    const ShardFile& file = *use;
     const ReadGuard guard = file.Guard();
     for (const SectionEntry& section : file.sections()) {
       try {

@@ -24,6 +24,7 @@
 #include "tools/export_files.h"
 #include "tools/export_names.h"
 #include "tools/inspect_sample.h"
+#include "tools/readable_samples.h"
 
 namespace sluice {
 namespace {
@@ -65,13 +66,14 @@ std::string EndingOf(Codec codec) {
 }
 
 // Names for what can be read; the rest is left out when its turn comes.
-ExportNames NamesOf(const Dataset& dataset, const std::stop_token& stop) {
+ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
+                    const std::stop_token& stop) {
   ExportSamples samples;
-  samples.count = dataset.size();
+  samples.count = readable.size();
   samples.key = [&](std::uint64_t i) -> std::optional<std::string> {
     if (stop.stop_requested()) throw Error(ErrorCode::kState, "nothing was written yet");
     try {
-      return dataset[i].key();
+      return dataset[readable[i]].key();
     } catch (const Error&) {
       return std::nullopt;
     }
@@ -79,7 +81,7 @@ ExportNames NamesOf(const Dataset& dataset, const std::stop_token& stop) {
   samples.ending = [&](std::uint64_t i) -> std::string {
     if (dataset.images().empty()) return ".bin";
     try {
-      const Sample sample = dataset[i];
+      const Sample sample = dataset[readable[i]];
       return sample.Has(dataset.images()[0].field) ? EndingOf(sample.Shape().codec) : "";
     } catch (const Error&) {
       return "";
@@ -117,21 +119,25 @@ void WriteNew(const std::filesystem::path& path, const char* bytes, std::size_t 
 
 class Export {
  public:
-  Export(const Dataset& dataset, const ExportArguments& arguments, const std::stop_token& stop)
+  Export(const Dataset& dataset, const ReadableSamples& readable, const ExportArguments& arguments,
+         const std::stop_token& stop)
       : dataset_(dataset),
+        readable_(readable),
         folder_(arguments.folder),
         no_formulas_(arguments.no_formulas),
         first_image_(FirstImage(dataset.schema())),
         folders_(ExportFolders(dataset.schema(), first_image_)),
-        names_(NamesOf(dataset, stop)) {
+        names_(NamesOf(dataset, readable, stop)) {
     std::filesystem::create_directories(folder_);
     table_.open(folder_ / "labels.csv", std::ios::binary);
     WriteHeadings();
     WriteClasses();
   }
 
-  void Add(std::uint64_t index) {
-    const Sample sample = dataset_[index];
+  // The i-th that can be read.
+  void Add(std::uint64_t i) {
+    position_ = i;
+    const Sample sample = dataset_[readable_[i]];
     const std::string key = sample.key();
     std::string row;
     std::string cells;
@@ -203,7 +209,7 @@ class Export {
         return std::string(sample.Text(field.name));
       }
       const auto bytes = sample.Bytes(field.name);
-      return Write(f, names_.NameFor(sample.index(), key, ".bin"),
+      return Write(f, names_.NameFor(position_, key, ".bin"),
                    reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
     const nlohmann::ordered_json values = ValuesJson(sample, field);
@@ -240,7 +246,7 @@ class Export {
     const Field& field = dataset_.schema().fields[f];
     const ImagePayload payload = sample.Payload(field.name);
     const std::string ending = EndingOf(payload.codec);
-    const std::string name = names_.NameFor(sample.index(), key, ending);
+    const std::string name = names_.NameFor(position_, key, ending);
     if (ending == ".jpg") {
       const std::vector<std::byte> jpeg = JpegFileOf(payload);
       return Write(f, name, reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
@@ -258,12 +264,14 @@ class Export {
   }
 
   const Dataset& dataset_;
+  const ReadableSamples& readable_;
   std::filesystem::path folder_;
   bool no_formulas_;
   std::optional<std::size_t> first_image_;
   std::vector<std::string> folders_;  // of each field's files
   ExportNames names_;
   std::ofstream table_;
+  std::uint64_t position_ = 0;  // of the sample in hand, among those that can be read
   std::uint64_t samples_ = 0;
   std::uint64_t bytes_ = 0;
 };
@@ -277,34 +285,32 @@ void RequireEmpty(const std::filesystem::path& folder) {
   }
 }
 
-// What is said of the samples that were left out.
-std::vector<std::string> ExportAll(const Dataset& dataset, Export& out, const EditHooks& hooks) {
-  std::vector<std::string> damaged;
-  for (std::uint64_t i = 0; i < dataset.size(); ++i) {
+void ExportAll(ReadableSamples& samples, Export& out, const EditHooks& hooks) {
+  for (std::uint64_t i = 0; i < samples.size(); ++i) {
     if (hooks.stop.stop_requested()) out.ThrowStopped(i);
     try {
       out.Add(i);
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kIo) throw;
-      damaged.push_back("sample " + std::to_string(i) + ": " + error.what());
+      samples.LeaveOut(samples[i], error.what());
     }
-    hooks.on_progress(i + 1, dataset.size());
+    hooks.on_progress(i + 1, samples.size());
   }
   out.Finish();
-  return damaged;
 }
 
 int RunExport(ExportArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset);
   RequireEmpty(arguments.folder);
-  std::vector<std::string> damaged;
+  std::optional<ReadableSamples> readable;
   std::uint64_t samples = 0;
   std::uint64_t bytes = 0;
   const bool done =
       RunEdit(arguments.output, "exporting", "exporting " + cli::Printable(arguments.dataset),
               [&](const EditHooks& hooks) {
-                Export out(dataset, arguments, hooks.stop);
-                damaged = ExportAll(dataset, out, hooks);
+                readable.emplace(dataset, hooks.stop);
+                Export out(dataset, *readable, arguments, hooks.stop);
+                ExportAll(*readable, out, hooks);
                 samples = out.samples();
                 bytes = out.bytes();
               });
@@ -313,18 +319,20 @@ int RunExport(ExportArguments& arguments) {
     cli::PrintJson({{"folder", arguments.folder},
                     {"samples", samples},
                     {"bytes", bytes},
-                    {"damaged", damaged}});
+                    {"left_out", readable->left_out()},
+                    {"damaged", readable->reasons()}});
   } else {
-    std::string text;
-    for (const std::string& sample : damaged)
-      text += "left out: " + cli::Printable(sample) + "\n";
+    std::string text = readable->Text("left out");
     if (!arguments.output.quiet) {
       text += cli::Printable(arguments.folder) + ": " +
-              cli::CountText(samples, "sample", "samples") + ", " + cli::BytesText(bytes) + "\n";
+              cli::CountText(samples, "sample", "samples") + ", " + cli::BytesText(bytes) +
+              (readable->left_out() == 0
+                   ? "\n"
+                   : "; " + cli::CountText(readable->left_out(), "is", "are") + " left out\n");
     }
     cli::PrintOut(text);
   }
-  return damaged.empty() ? cli::kDone : cli::kSomeLeftOut;
+  return readable->left_out() == 0 ? cli::kDone : cli::kSomeLeftOut;
 }
 
 }  // namespace

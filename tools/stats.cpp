@@ -5,6 +5,7 @@
 #include <cmath>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include <CLI/CLI.hpp>
@@ -17,6 +18,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/edit_command.h"
+#include "tools/readable_samples.h"
 
 namespace sluice {
 namespace {
@@ -79,12 +81,12 @@ struct Found {
   bool mixed = false;  // images of several kinds: there is no mean of all
   double full = 255;   // the greatest value
   std::vector<std::uint32_t> widths, heights;
-  std::vector<std::string> damaged;
 };
 
 class Counting {
  public:
-  Counting(const Dataset& dataset, unsigned threads) : dataset_(dataset) {
+  Counting(const Dataset& dataset, unsigned threads, ReadableSamples& samples)
+      : dataset_(dataset), samples_(samples) {
     threads_ = threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
     const ImageSummary& images = dataset.images().at(0);
     found_.channels = images.max_channels;
@@ -99,10 +101,10 @@ class Counting {
     const auto work = [&](bool reports) {
       Sums sums;
       try {
-        for (std::uint64_t i = next++; i < dataset_.size() && !failed; i = next++) {
+        for (std::uint64_t i = next++; i < samples_.size() && !failed; i = next++) {
           if (hooks.stop.stop_requested()) break;
-          Look(i, sums);
-          if (reports) hooks.on_progress(i, dataset_.size());
+          Look(samples_[i], sums);
+          if (reports) hooks.on_progress(i, samples_.size());
         }
       } catch (...) {
         failed = true;
@@ -141,12 +143,12 @@ class Counting {
       found_.heights.push_back(image.height);
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported) throw;
-      const std::lock_guard lock(mutex_);
-      found_.damaged.push_back("sample " + std::to_string(i) + ": " + error.what());
+      samples_.LeaveOut(i, error.what());
     }
   }
 
   const Dataset& dataset_;
+  ReadableSamples& samples_;
   unsigned threads_;
   std::mutex mutex_;
   Found found_;
@@ -165,7 +167,7 @@ Json Percentiles(const std::vector<std::uint32_t>& sorted) {
   return json;
 }
 
-Json StatsJson(const Dataset& dataset, const Found& found) {
+Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples& samples) {
   Json json{{"dataset", dataset.path().string()},
             {"samples", dataset.size()},
             {"images", found.widths.size()},
@@ -194,7 +196,8 @@ Json StatsJson(const Dataset& dataset, const Found& found) {
     break;
   }
   json["classes"] = classes;
-  json["damaged"] = found.damaged;
+  json["damaged"] = samples.reasons();
+  json["damaged_samples"] = samples.left_out();
   return json;
 }
 
@@ -205,7 +208,7 @@ std::string Numbers(const Json& values) {
   return text;
 }
 
-std::string StatsText(const Json& json) {
+std::string StatsText(const Json& json, const ReadableSamples& samples) {
   std::string text = cli::Printable(json["dataset"].get<std::string>()) + ": " +
                      cli::CountText(json["samples"], "sample", "samples") + ", " +
                      cli::CountText(json["images"], "image", "images") + "\n";
@@ -228,8 +231,11 @@ std::string StatsText(const Json& json) {
                         static_cast<unsigned long long>(one["samples"].get<std::uint64_t>()),
                         cli::Printable(one["name"].get<std::string>()).c_str());
   }
-  for (const Json& one : json["damaged"])
-    text += "  damaged: " + cli::Printable(one.get<std::string>()) + "\n";
+  text += samples.Text("  damaged");
+  if (samples.left_out() > 0) {
+    text +=
+        "  " + cli::CountText(samples.left_out(), "sample is", "samples are") + " not counted\n";
+  }
   return text;
 }
 
@@ -239,17 +245,21 @@ int RunStats(StatsArguments& arguments) {
     throw Error(ErrorCode::kInvalidArgument, arguments.dataset, "has no image field");
   }
   Found found;
-  const bool done = RunEdit(
-      arguments.output, "counting", "counting " + cli::Printable(arguments.dataset),
-      [&](const EditHooks& hooks) { found = Counting(dataset, arguments.threads).Run(hooks); });
+  std::optional<ReadableSamples> samples;
+  const bool done =
+      RunEdit(arguments.output, "counting", "counting " + cli::Printable(arguments.dataset),
+              [&](const EditHooks& hooks) {
+                samples.emplace(dataset, hooks.stop);
+                found = Counting(dataset, arguments.threads, *samples).Run(hooks);
+              });
   if (!done) return cli::kInterrupted;
-  const Json json = StatsJson(dataset, found);
+  const Json json = StatsJson(dataset, found, *samples);
   if (arguments.output.json) {
     cli::PrintJson(json);
   } else {
-    cli::PrintOut(StatsText(json));
+    cli::PrintOut(StatsText(json, *samples));
   }
-  return found.damaged.empty() ? cli::kDone : cli::kFailed;
+  return samples->left_out() == 0 ? cli::kDone : cli::kFailed;
 }
 
 }  // namespace

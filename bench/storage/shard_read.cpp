@@ -56,9 +56,9 @@ struct BlockPlace {
 std::vector<BlockPlace> BlocksOf(const Dataset& dataset) {
   std::vector<BlockPlace> blocks;
   for (std::uint32_t s = 0; s < dataset.shards().size(); ++s) {
-    const ShardFile& shard = dataset.state()->Shard(s);
+    const ShardUse shard = dataset.state()->Shard(s);
     for (std::uint32_t b = 0; b < dataset.shards()[s].blocks; ++b) {
-      const BlockEntry& entry = shard.block_entry(b);
+      const BlockEntry& entry = shard->block_entry(b);
       blocks.push_back({s, b, entry.offset, entry.bytes});
     }
   }

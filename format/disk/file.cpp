@@ -84,17 +84,22 @@ MappedFile::MappedFile(const std::filesystem::path& path, MapAdvice advice) : pa
   const FileHandle file = OpenForReading(path);
   struct stat info {};
   const std::uint64_t size = RegularFileSize(file, path, info);
-  device_ = info.st_dev;
-  inode_ = info.st_ino;
+  id_ = {info.st_dev, info.st_ino};
   if (size == 0) return;
   void* const address = mmap(nullptr, size, PROT_READ, MAP_SHARED, file.get(), 0);
-  if (address == MAP_FAILED) ThrowIo(path, "cannot be mapped", errno);
+  if (address == MAP_FAILED) {
+    ThrowIo(path,
+            errno == ENOMEM ? "cannot be mapped: this process has as many mappings as the system "
+                              "allows (vm.max_map_count), or too little address space"
+                            : "cannot be mapped",
+            errno);
+  }
   if (advice == MapAdvice::kPageByPage) madvise(address, size, MADV_RANDOM);
   bytes_ = {static_cast<const std::byte*>(address), size};
 }
 
 bool MappedFile::Is(const struct stat& info) const noexcept {
-  return info.st_dev == device_ && info.st_ino == inode_;
+  return FileId{info.st_dev, info.st_ino} == id_;
 }
 
 std::uint64_t MappedFile::BytesLeft() const noexcept {
@@ -123,8 +128,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
   std::swap(lost_, other.lost_);
   std::swap(path_, other.path_);
-  std::swap(device_, other.device_);
-  std::swap(inode_, other.inode_);
+  std::swap(id_, other.id_);
   return *this;
 }
 

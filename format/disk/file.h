@@ -48,6 +48,13 @@ void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
 // Whether the kernel reads what lies around a page that is touched, or that page alone.
 enum class MapAdvice { kNormal, kPageByPage };
 
+// Which file it is, whatever the names are that lead to it.
+struct FileId {
+  std::uint64_t device = 0;
+  std::uint64_t inode = 0;  // its number there
+  friend auto operator<=>(const FileId&, const FileId&) = default;
+};
+
 // A regular file mapped read-only, whole. What may be cut short or fail to be read meanwhile is
 // read under a Guard(), and used if it is not Lost() then.
 class MappedFile {
@@ -68,7 +75,8 @@ class MappedFile {
   // from the last page of a file that was cut.
   std::uint64_t BytesLeft() const noexcept;
 
-  // Whether an open file is the very one that is mapped, whatever the names are that lead to them.
+  FileId id() const noexcept { return id_; }
+  // Whether an open file is the very one that is mapped.
   bool Maps(const FileHandle& file) const noexcept;
   // When the file was last written to, in nanoseconds of its file system's clock; none if another
   // file has its name by now, or none has. Asks the file system.
@@ -80,8 +88,7 @@ class MappedFile {
   Bytes bytes_;
   std::unique_ptr<LostPages> lost_ = std::make_unique<LostPages>();
   std::filesystem::path path_;
-  std::uint64_t device_ = 0;  // of the file, with its number there: which file it is
-  std::uint64_t inode_ = 0;
+  FileId id_;
 };
 
 // A new file, written from its beginning to its end under a temporary name. It takes its real name

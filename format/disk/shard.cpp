@@ -30,8 +30,8 @@ std::uint64_t ColumnBytes(const Field& field, std::uint64_t samples) noexcept {
   return samples * SizeOf(field.dtype);
 }
 
-// Parses header and schema from a file's beginning.
-Schema ParseHeader(Bytes file, const std::string& name, ShardHeader& header) {
+// Parses the header at a file's beginning; returns the schema's text.
+std::string_view ParseHeader(Bytes file, const std::string& name, ShardHeader& header) {
   const auto corrupt = [&name](const char* what) {
     return Error(ErrorCode::kCorrupt, name, "header", what);
   };
@@ -61,7 +61,7 @@ Schema ParseHeader(Bytes file, const std::string& name, ShardHeader& header) {
   if (header.schema_checksum != Hash64(schema)) {
     throw corrupt("the schema's checksum does not match; run `sluice verify` on the dataset");
   }
-  return SchemaFromJson(AsText(schema), name);
+  return AsText(schema);
 }
 
 // The time of a file's last change, or 0 where that is so near that another change may have the
@@ -166,13 +166,12 @@ ShardExpectation ShardExpectation::Of(const ManifestShard& entry) {
   return {entry.id, entry.digest, entry.samples, entry.blocks, entry.bytes, entry.block_samples};
 }
 
-ShardFile::ShardFile(const std::filesystem::path& path, const Schema& schema,
+ShardSchema::ShardSchema(const Schema& of)
+    : schema(of), text(SchemaToJson(of)), layout(of), columns(ColumnFields(of)) {}
+
+ShardFile::ShardFile(const std::filesystem::path& path, std::shared_ptr<const ShardSchema> schema,
                      const ShardExpectation& expect, MapAdvice advice)
-    : name_(path.string()),
-      schema_(schema),
-      layout_(schema),
-      file_(path, advice),
-      column_fields_(ColumnFields(schema)) {
+    : name_(path.string()), schema_(std::move(schema)), file_(path, advice) {
   const auto differs = [](const auto& expected, const auto& found) {
     return expected.has_value() && *expected != found;
   };
@@ -197,7 +196,7 @@ Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
   const MappedFile file(path);
   const ReadGuard guard = file.Guard();
   ShardHeader header;
-  return ParseHeader(file.bytes(), path.string(), header);
+  return SchemaFromJson(ParseHeader(file.bytes(), path.string(), header), path.string());
 }
 
 void ShardFile::Corrupt(const std::string& place, const std::string& what) const {
@@ -260,7 +259,8 @@ Error ShardFile::Unreadable(const std::string& place) const {
 void ShardFile::ReadHeader() {
   bool same_schema = false;
   try {
-    same_schema = ParseHeader(file_.bytes(), name_, header_) == schema_;
+    const std::string_view text = ParseHeader(file_.bytes(), name_, header_);
+    same_schema = text == schema_->text || SchemaFromJson(text, name_) == schema_->schema;
   } catch (const Error&) {
     if (Lost(file_.bytes())) throw Unreadable("header");
     throw;
@@ -297,9 +297,9 @@ void ShardFile::ReadDirectory() {
   if (!HasMagic(directory_) || directory_.shard_id != header_.shard_id ||
       directory_.header_checksum != header_.header_checksum ||
       directory_.bytes != directory_bytes_.size() || directory_.samples > kMaxShardBytes ||
-      directory_.columns != column_fields_.size() || directory_.blocks == 0 ||
+      directory_.columns != schema_->columns.size() || directory_.blocks == 0 ||
       directory_.bytes !=
-          DirectoryBytes(schema_, directory_.blocks, directory_.sections, directory_.samples)) {
+          DirectoryBytes(schema(), directory_.blocks, directory_.sections, directory_.samples)) {
     Corrupt("directory", "does not fit the header, or its sizes are out of range");
   }
   ReadEntries();
@@ -362,7 +362,7 @@ Bytes ShardFile::Column(std::size_t column) const noexcept {
   std::uint64_t at = ColumnsOffset(directory_.blocks, directory_.sections);
   for (std::size_t c = 0;; ++c) {
     at = AlignUp(at, kPayloadAlignment);
-    const std::uint64_t bytes = ColumnBytes(schema_.fields[column_fields_[c]], samples());
+    const std::uint64_t bytes = ColumnBytes(schema().fields[schema_->columns[c]], samples());
     if (c == column) return directory_bytes_.subspan(at, bytes);
     at += bytes;
   }
@@ -391,7 +391,7 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
     BlockHeader header;
     header.bytes = entry.bytes;
     header.count = entry.count;
-    header.row_bytes = static_cast<std::uint32_t>(layout_.row_bytes());
+    header.row_bytes = static_cast<std::uint32_t>(layout().row_bytes());
     return {bytes, header};
   }
   const std::string place = "block " + std::to_string(block);
@@ -399,7 +399,7 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
   if (const Defect defect = BlockView::ParseHeader(bytes, header)) Corrupt(place, defect);
   if (header.bytes != entry.bytes || header.count != entry.count || header.number != block ||
       header.first_sample != std::uint64_t{block} * header_.block_samples ||
-      header.row_bytes != layout_.row_bytes() || header.shard_id != header_.shard_id ||
+      header.row_bytes != layout().row_bytes() || header.shard_id != header_.shard_id ||
       header.header_checksum != entry.header_checksum) {
     Corrupt(place, "is not the block that the directory names");
   }
@@ -452,12 +452,12 @@ Defect ShardFile::VerifyPlacement() const noexcept {
     return "padding before the tail is not zero";
   }
   std::uint64_t column_at = ColumnsOffset(directory_.blocks, directory_.sections);
-  for (const std::size_t field : column_fields_) {
+  for (const std::size_t field : schema_->columns) {
     const std::uint64_t aligned = AlignUp(column_at, kPayloadAlignment);
     if (!AllZero(directory_bytes_.subspan(column_at, aligned - column_at))) {
       return "padding in the directory is not zero";
     }
-    column_at = aligned + ColumnBytes(schema_.fields[field], samples());
+    column_at = aligned + ColumnBytes(schema().fields[field], samples());
   }
   if (!AllZero(directory_bytes_.subspan(column_at)) || directory_.zero != 0 || tail_.zero != 0) {
     return "padding in the directory is not zero";

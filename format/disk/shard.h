@@ -100,6 +100,16 @@ std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& he
                                      std::span<const std::vector<std::byte>> columns,
                                      Id128& digest);
 
+// What all shards of a dataset have in common, kept once for all of them: class names may be many.
+struct ShardSchema {
+  explicit ShardSchema(const Schema& of);
+
+  Schema schema;
+  std::string text;  // as it stands in a shard's header, most often
+  RowLayout layout;
+  std::vector<std::size_t> columns;  // ColumnFields()
+};
+
 struct ManifestShard;
 
 // What whoever opens a shard knows of it already, from the manifest; unset members are not
@@ -125,11 +135,14 @@ class ShardFile {
   // `schema`: of the dataset; a shard with another one is refused. Errors: kNotFound, kIo,
   // kCorrupt, kUnsupported.
   ShardFile(const std::filesystem::path& path, const Schema& schema,
+            const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal)
+      : ShardFile(path, std::make_shared<const ShardSchema>(schema), expect, advice) {}
+  ShardFile(const std::filesystem::path& path, std::shared_ptr<const ShardSchema> schema,
             const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal);
 
   const std::string& name() const noexcept { return name_; }
-  const Schema& schema() const noexcept { return schema_; }
-  const RowLayout& layout() const noexcept { return layout_; }
+  const Schema& schema() const noexcept { return schema_->schema; }
+  const RowLayout& layout() const noexcept { return schema_->layout; }
   Id128 id() const noexcept { return header_.shard_id; }
   Id128 digest() const noexcept { return digest_; }
   std::uint64_t samples() const noexcept { return directory_.samples; }
@@ -140,6 +153,7 @@ class ShardFile {
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
   // Whether a byte of the range lies behind the file's end as it is now. Asks the file system.
   bool CutBefore(Bytes range) const noexcept;
+  FileId file() const noexcept { return file_.id(); }
   // Whether an open file is the very one that is mapped.
   bool Maps(const FileHandle& file) const noexcept { return file_.Maps(file); }
   // Whether the file still has the name that it was opened by.
@@ -188,8 +202,7 @@ class ShardFile {
   void ReadEntries();
 
   std::string name_;  // the path, for messages
-  Schema schema_;
-  RowLayout layout_;
+  std::shared_ptr<const ShardSchema> schema_;
   MappedFile file_;
   ShardHeader header_;
   ShardTail tail_;
@@ -200,7 +213,6 @@ class ShardFile {
   std::vector<BlockEntry> blocks_;
   std::vector<SectionEntry> sections_;
   Id128 digest_;
-  std::vector<std::size_t> column_fields_;
   // One bit a block: its header and table have been verified.
   mutable std::vector<std::atomic<std::uint64_t>> verified_;
   mutable std::atomic<std::uint64_t> verified_sections_{0};  // the same for the first 64 sections

@@ -60,9 +60,23 @@ bool WriteWhole(int fd, Bytes bytes, std::uint64_t at) {
 
 }  // namespace
 
+namespace {
+
+// Before it is taken: a dataset may be said to have any number of samples.
+std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
+  const std::uint64_t available = AvailableMemory();
+  if (samples <= available / entry_bytes) return samples;
+  throw Error(ErrorCode::kLimit, "Cache::kDecoded notes " + std::to_string(entry_bytes) +
+                                     " bytes for each of " + std::to_string(samples) +
+                                     " samples, and there are " + std::to_string(available) +
+                                     " bytes of memory left; play the dataset without it");
+}
+
+}  // namespace
+
 DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
                            const std::filesystem::path& folder)
-    : budget_(budget), entries_(std::make_unique<Entry[]>(samples)) {
+    : budget_(budget), entries_(std::make_unique<Entry[]>(WithRoom(samples, sizeof(Entry)))) {
   if (!folder.empty()) {
     file_ = NamelessFile(folder, budget);
     return;

@@ -27,12 +27,9 @@ std::string Binary(std::uint64_t bytes) {
 
 // Why not, where the shard cannot be read.
 std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
-  const ShardFile* file = nullptr;
-  try {
-    file = &dataset.Shard(shard);
-  } catch (const Error& error) {
-    return error;
-  }
+  std::shared_ptr<const Error> fault;
+  const ShardUse file = dataset.Shard(shard, fault);
+  if (file == nullptr) return *fault;
   if (mlock(file->bytes().data(), file->bytes().size()) == 0) return std::nullopt;
   const int error = errno;
   if (error == EAGAIN || file->CutBefore(file->bytes())) return file->Unreadable({});
@@ -47,6 +44,14 @@ std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
 }  // namespace
 
 void LockInMemory(DatasetState& dataset, bool pass_over) {
+  if (!dataset.keeps_all()) {
+    throw Error(ErrorCode::kLimit, dataset.folder.string(),
+                "has " + std::to_string(dataset.shards.size()) + " shards, and " +
+                    std::to_string(dataset.most_mapped()) +
+                    " at most stay mapped: it cannot be locked in memory (LoaderOptions::cache = "
+                    "kLocked); `sluice transcode` with a larger --shard-size makes fewer, or leave "
+                    "it to the page cache");
+  }
   const std::uint64_t bytes = dataset.shape.bytes();
   const std::uint64_t available = AvailableMemory();
   if (bytes > available) {

@@ -186,14 +186,14 @@ void ShardStage::Want(std::uint32_t shard) {
   if (entered_.load() && Adopt(shard)) return;
   {
     const std::lock_guard lock(mutex_);
-    queue_.push_back({shard});
+    queue_.push_back({shard, {}, true});
   }
   changed_.notify_one();
 }
 
-void ShardStage::Reject(std::uint32_t shard, const ShardFile& copy) {
+void ShardStage::Reject(std::uint32_t shard, const ShardUse& copy) {
   try {
-    if (!dataset_.LeaveCopy(shard, copy)) return;
+    if (!dataset_.LeaveCopy(shard, *copy)) return;
   } catch (const Error&) {
     return;  // it cannot be read where it lies any more
   }
@@ -201,7 +201,7 @@ void ShardStage::Reject(std::uint32_t shard, const ShardFile& copy) {
   {
     const std::lock_guard lock(mutex_);
     // A disk that has spoiled two copies is left alone.
-    queue_.push_back({shard, &copy, !rejected_[shard]});
+    queue_.push_back({shard, copy, !rejected_[shard]});
     rejected_[shard] = true;
   }
   changed_.notify_one();
@@ -301,7 +301,7 @@ void ShardStage::Run() {
       changed_.wait(lock);
       continue;
     }
-    const Task task = queue_.front();
+    const Task task = std::move(queue_.front());
     queue_.pop_front();
     lock.unlock();
     Outcome outcome = Outcome::kFailed;

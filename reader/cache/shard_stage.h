@@ -41,7 +41,7 @@ class ShardStage {
   void Want(std::uint32_t shard);
   // A sample could not be read from that copy, and from its original it could: the shard is read
   // there, and the copy is removed. Any thread.
-  void Reject(std::uint32_t shard, const ShardFile& copy);
+  void Reject(std::uint32_t shard, const ShardUse& copy);
 
   std::uint64_t staged() const noexcept { return staged_.load(std::memory_order_relaxed); }
 
@@ -49,7 +49,7 @@ class ShardStage {
   enum class Outcome { kCopied, kNoRoom, kFailed, kBusy };
   struct Task {
     std::uint32_t shard = 0;
-    const ShardFile* rejected = nullptr;  // a copy that is to be removed first
+    ShardUse rejected;  // a copy that is to be removed first
     bool copy = true;
   };
   void Run();

@@ -43,36 +43,36 @@ DirectFiles::DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse)
     : memory_(std::move(memory)), refuse_(refuse), most_open_(MostOpen()) {}
 
 std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
-                                                           const ShardFile& shard) {
+                                                           const ShardUse& shard) {
   const std::lock_guard lock(mutex_);
   const auto found = open_.find(number);
   if (found != open_.end()) {
     found->second.used = ++uses_;
     // A copy of the shard may have taken its place (LoaderOptions::stage).
-    if (found->second.file->shard == &shard) return found->second.file;
+    if (found->second.file->shard == shard) return found->second.file;
     open_.erase(found);
   }
-  if (!refuse_ && unreadable_.count(&shard) == 0) {
-    if (FileHandle handle = OpenDirect(shard)) return Keep(number, std::move(handle), true, shard);
+  if (!refuse_ && unreadable_.count(shard->file()) == 0) {
+    if (FileHandle handle = OpenDirect(*shard)) return Keep(number, std::move(handle), true, shard);
   }
-  return Keep(number, OpenPlain(shard), false, shard);
+  return Keep(number, OpenPlain(*shard), false, shard);
 }
 
 std::shared_ptr<const DirectFiles::File> DirectFiles::Refuse(std::uint32_t number,
-                                                             const ShardFile& shard) {
+                                                             const ShardUse& shard) {
   const std::lock_guard lock(mutex_);
-  unreadable_.insert(&shard);
+  unreadable_.insert(shard->file());
   const auto found = open_.find(number);
-  if (found != open_.end() && found->second.file->shard == &shard) {
+  if (found != open_.end() && found->second.file->shard == shard) {
     if (!found->second.file->direct) return found->second.file;
     open_.erase(found);
   }
-  return Keep(number, OpenPlain(shard), false, shard);
+  return Keep(number, OpenPlain(*shard), false, shard);
 }
 
 std::shared_ptr<const DirectFiles::File> DirectFiles::Keep(std::uint32_t number, FileHandle handle,
-                                                           bool direct, const ShardFile& shard) {
-  auto file = std::make_shared<const File>(File{std::move(handle), direct, &shard});
+                                                           bool direct, const ShardUse& shard) {
+  auto file = std::make_shared<const File>(File{std::move(handle), direct, shard});
   if (!file->handle) return file;
   if (!direct) refused_.insert(number);
   if (open_.size() >= most_open_) {
@@ -84,14 +84,14 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Keep(std::uint32_t number,
   return file;
 }
 
-std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const ShardFile& shard,
+std::shared_ptr<const HeldBlock> DirectFiles::Read(std::uint32_t number, const ShardUse& shard,
                                                    std::uint32_t block) {
   std::shared_ptr<const File> file = Open(number, shard);
-  const BlockEntry& entry = shard.block_entry(block);
+  const BlockEntry& entry = shard->block_entry(block);
   auto held = std::make_shared<HeldBlock>();
   held->Give(memory_->Take(entry.bytes), entry.bytes, shard);
   if (!file->handle) {
-    ReadMapped(shard, entry.offset, {0, entry.bytes}, *held);
+    ReadMapped(*shard, entry.offset, {0, entry.bytes}, *held);
     return held;
   }
   BlockRead read;

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -26,16 +27,15 @@ class DirectFiles {
   struct File {
     FileHandle handle;  // none: to be read by ReadMapped()
     bool direct = false;
-    const ShardFile* shard = nullptr;
+    ShardUse shard;
   };
-  // `shard` outlives it.
-  std::shared_ptr<const File> Open(std::uint32_t number, const ShardFile& shard);
+  std::shared_ptr<const File> Open(std::uint32_t number, const ShardUse& shard);
   // For a shard that could be opened with O_DIRECT, and not be read so (EINVAL): from here on it is
   // one of a file system that refuses.
-  std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardFile& shard);
+  std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardUse& shard);
 
   // A block, read by the calling thread. What cannot be read of it is Lost().
-  std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardFile& shard,
+  std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardUse& shard,
                                         std::uint32_t block);
 
   // Copies a range of a block out of its shard's mapping.
@@ -54,7 +54,7 @@ class DirectFiles {
 
  private:
   std::shared_ptr<const File> Keep(std::uint32_t number, FileHandle handle, bool direct,
-                                   const ShardFile& shard);  // mutex held
+                                   const ShardUse& shard);  // mutex held
 
   const std::shared_ptr<BlockMemory> memory_;
   const bool refuse_;
@@ -67,7 +67,7 @@ class DirectFiles {
   std::unordered_map<std::uint32_t, Entry> open_;
   std::uint64_t uses_ = 0;
   std::unordered_set<std::uint32_t> refused_;
-  std::unordered_set<const ShardFile*> unreadable_;  // with O_DIRECT
+  std::set<FileId> unreadable_;  // with O_DIRECT
 };
 
 }  // namespace sluice

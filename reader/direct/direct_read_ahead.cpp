@@ -97,11 +97,16 @@ void DirectReadAhead::Start(Pending& pending) {
   const SampleRef first = dataset_.shape.Row(pending.number, 0);
   pending.block = first.block;
   try {
-    pending.shard = &dataset_.Shard(first.shard);
-    pending.file = files_.Open(first.shard, *pending.shard);
+    std::shared_ptr<const Error> fault;  // each of its samples will say so
+    pending.shard = dataset_.Shard(first.shard, fault);
+    if (pending.shard == nullptr) {
+      pending.failed = true;
+      return GoOn(pending);
+    }
+    pending.file = files_.Open(first.shard, pending.shard);
     const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
     MakeRoom(bytes);
-    pending.held->Give(files_.memory().Take(bytes), bytes, *pending.shard);
+    pending.held->Give(files_.memory().Take(bytes), bytes, pending.shard);
     const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, pending.number);
     pending.choice = kept ? &others_ : &choice_;
     pending.table_first = !pending.choice->all_payloads;
@@ -160,7 +165,7 @@ bool DirectReadAhead::ReadsAgain(Pending& pending, BlockRead& read) {
   try {
     if (pending.file->direct) {
       const std::uint32_t number = dataset_.shape.Row(pending.number, 0).shard;
-      pending.refused = std::exchange(pending.file, files_.Refuse(number, *pending.shard));
+      pending.refused = std::exchange(pending.file, files_.Refuse(number, pending.shard));
     }
     if (!pending.file->handle || read.file == pending.file->handle.get()) return false;
     read.file = pending.file->handle.get();

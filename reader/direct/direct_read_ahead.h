@@ -57,7 +57,7 @@ class DirectReadAhead : public ReadAhead {
   struct Pending {
     std::uint64_t number = 0;
     std::shared_ptr<HeldBlock> held;
-    const ShardFile* shard = nullptr;
+    ShardUse shard;
     std::uint32_t block = 0;  // of the shard
     std::shared_ptr<const DirectFiles::File> file;
     std::shared_ptr<const DirectFiles::File> refused;  // what `file` was, still being read from

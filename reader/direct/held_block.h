@@ -10,6 +10,7 @@
 #include "format/disk/shard.h"
 #include "reader/direct/block_memory.h"
 #include "reader/pipeline/field_ranges.h"
+#include "reader/recent_shards.h"
 
 namespace sluice {
 
@@ -19,10 +20,10 @@ class HeldBlock {
   HeldBlock(const HeldBlock&) = delete;
   HeldBlock& operator=(const HeldBlock&) = delete;
 
-  void Give(BlockMemory::Piece memory, std::size_t bytes, const ShardFile& shard) {
+  void Give(BlockMemory::Piece memory, std::size_t bytes, ShardUse shard) {
     memory_ = std::move(memory);
     bytes_ = bytes;
-    shard_ = &shard;
+    shard_ = std::move(shard);
   }
   // As if its shard could not be opened. Nothing is being read into it.
   void Forget() noexcept {
@@ -34,7 +35,7 @@ class HeldBlock {
   // False where its shard could not be opened, or there was no memory to read it.
   bool read() const noexcept { return bytes_ > 0; }
   // What it was read from, if it was.
-  const ShardFile& shard() const noexcept { return *shard_; }
+  const ShardUse& shard() const noexcept { return shard_; }
 
   // What could not be read, from the block's beginning.
   void Lose(ByteRange range) { lost_.push_back(range); }
@@ -68,7 +69,7 @@ class HeldBlock {
  private:
   BlockMemory::Piece memory_;
   std::size_t bytes_ = 0;
-  const ShardFile* shard_ = nullptr;
+  ShardUse shard_;
   std::vector<ByteRange> lost_;
   mutable std::atomic<bool> checked_{false};
 };

@@ -20,9 +20,9 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
       blocks_(shape.blocks(), RandomStream(options.seed, Purpose::kBlockOrder, epoch).Word64()),
       lanes_(options.lanes) {
   if (shape.even()) {
-    DealInTurn();
+    DealInTurn(options.give_up);
   } else {
-    DealByLength();
+    DealByLength(options.give_up);
   }
   body_per_lane_ = ~std::uint64_t{0};
   for (const Lane& lane : lanes_)
@@ -35,9 +35,9 @@ LaneOrder::LaneOrder(const DatasetShape& shape, const LaneOptions& options, std:
   tail_.Reset(tail, RandomStream(options.seed, Purpose::kTailOrder, epoch).Word64());
 }
 
-void LaneOrder::DealInTurn() {
+void LaneOrder::DealInTurn(GiveUp give_up) {
   const std::uint64_t count = lanes_.size();
-  DealShortBlocks();
+  DealShortBlocks(give_up);
   for (std::uint64_t l = 0; l < count; ++l) {
     Lane& lane = lanes_[l];
     lane.blocks = shape_.blocks() / count + (l < shape_.blocks() % count ? 1 : 0);
@@ -45,12 +45,13 @@ void LaneOrder::DealInTurn() {
   }
 }
 
-void LaneOrder::DealByLength() {
+void LaneOrder::DealByLength(GiveUp give_up) {
   using Length = std::pair<std::uint64_t, std::uint64_t>;  // samples so far, lane
   std::priority_queue<Length, std::vector<Length>, std::greater<>> shortest;
   for (std::uint64_t l = 0; l < lanes_.size(); ++l)
     shortest.emplace(0, l);
   for (std::uint64_t i = 0; i < shape_.blocks(); ++i) {
+    ThrowIfGivenUp(give_up);
     const std::uint64_t block = blocks_(i);
     const std::uint64_t l = shortest.top().second;
     shortest.pop();
@@ -62,7 +63,7 @@ void LaneOrder::DealByLength() {
   }
 }
 
-void LaneOrder::DealShortBlocks() {
+void LaneOrder::DealShortBlocks(GiveUp give_up) {
   const std::uint64_t full = shape_.max_block_samples();
   struct Dealt {
     std::uint64_t permuted;
@@ -82,6 +83,7 @@ void LaneOrder::DealShortBlocks() {
     return inverse[block];
   };
   for (std::size_t s = 0; s < shape_.shards().size(); ++s) {
+    ThrowIfGivenUp(give_up);
     const DatasetShape::Shard& shard = shape_.shards()[s];
     const std::uint64_t first = shape_.first_block(s);
     const std::uint64_t last_count = shard.samples - (shard.blocks - 1) * shard.block_samples;

@@ -25,6 +25,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "reader/order/give_up.h"
 #include "reader/order/permutation.h"
 #include "reader/order/shape.h"
 
@@ -34,6 +35,7 @@ struct LaneOptions {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t window_blocks = 2;  // of a lane
+  GiveUp give_up = nullptr;
 };
 
 class LaneOrder {
@@ -94,9 +96,9 @@ class LaneOrder {
     std::uint64_t end = 0;
   };
 
-  void DealInTurn();
-  void DealShortBlocks();
-  void DealByLength();
+  void DealInTurn(GiveUp give_up);
+  void DealShortBlocks(GiveUp give_up);
+  void DealByLength(GiveUp give_up);
   // Samples of the lane before its block number `place`.
   std::uint64_t SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept;
   // The place of the block that holds the lane's sample number `sample`.

@@ -53,13 +53,16 @@ DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
 }
 
 // One shard of one block for each block that the sorted list has samples in.
-DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part) {
+DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part, GiveUp give_up) {
   std::vector<DatasetShape::Shard> blocks;
   std::uint64_t last = ~std::uint64_t{0};
   for (const std::uint64_t sample : part.samples) {
     const SampleRef ref = whole.Sample(sample);
     const std::uint64_t block = whole.first_block(ref.shard) + ref.block;
-    if (block != last) blocks.push_back({0, 1, 0, 0});
+    if (block != last) {
+      ThrowIfGivenUp(give_up);
+      blocks.push_back({0, 1, 0, 0});
+    }
     last = block;
     ++blocks.back().samples;
     ++blocks.back().block_samples;
@@ -68,12 +71,17 @@ DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part) {
 }
 
 std::optional<DatasetShape> ShapeOfPart(const DatasetShape& whole, OrderPart& part,
-                                        Shuffle shuffle) {
+                                        const OrderOptions& options) {
   if (const auto* shards = std::get_if<ShardPart>(&part)) return ShapeOf(whole, *shards);
   auto* const list = std::get_if<ListPart>(&part);
-  if (list == nullptr || shuffle != Shuffle::kQuasiRandom) return std::nullopt;
-  std::sort(list->samples.begin(), list->samples.end());
-  return ShapeOf(whole, *list);
+  if (list == nullptr || options.shuffle != Shuffle::kQuasiRandom) {
+    return std::nullopt;
+  }
+  // Drawn ones are in order already.
+  if (!std::is_sorted(list->samples.begin(), list->samples.end())) {
+    std::sort(list->samples.begin(), list->samples.end());
+  }
+  return ShapeOf(whole, *list, options.give_up);
 }
 
 }  // namespace
@@ -82,7 +90,7 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderOptions& options, s
                        OrderPart part)
     : whole_(shape),
       part_(std::move(part)),
-      part_shape_(ShapeOfPart(shape, part_, options.shuffle)),
+      part_shape_(ShapeOfPart(shape, part_, options)),
       shape_(part_shape_ ? *part_shape_ : whole_),
       shuffle_(options.shuffle) {
   const auto* const list = std::get_if<ListPart>(&part_);
@@ -91,7 +99,9 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderOptions& options, s
       // The window is that of the whole dataset's mean block, so that it is one number for all
       // ranks.
       lanes_.emplace(
-          shape_, LaneOptions{options.seed, options.lanes, WindowBlocks(whole_, options)}, epoch);
+          shape_,
+          LaneOptions{options.seed, options.lanes, WindowBlocks(whole_, options), options.give_up},
+          epoch);
       break;
     case Shuffle::kRandom:
       samples_.Reset(list != nullptr ? list->samples.size() : shape_.samples(),

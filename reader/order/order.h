@@ -10,6 +10,7 @@
 
 #include <sluice/order.h>
 
+#include "reader/order/give_up.h"
 #include "reader/order/lanes.h"
 #include "reader/order/permutation.h"
 #include "reader/order/shape.h"
@@ -22,6 +23,7 @@ struct OrderOptions {
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;  // both 0: the larger of 64 MiB and two blocks a lane
   std::uint64_t window_samples = 0;
+  GiveUp give_up = nullptr;  // making the order throws OrderGivenUp once that is set
 };
 
 // What an order is over, if not the whole dataset: some shards, ascending, or a list of samples.

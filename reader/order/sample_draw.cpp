@@ -47,11 +47,13 @@ class WeightTree {
   std::uint64_t total_ = 0;
 };
 
-std::vector<std::uint64_t> DrawWeighted(const WeightedDraw& draw, RandomStream random) {
+std::vector<std::uint64_t> DrawWeighted(const WeightedDraw& draw, RandomStream random,
+                                        GiveUp give_up) {
   WeightTree tree(draw.weights);
   std::vector<std::uint64_t> samples;
   samples.reserve(draw.count);
   for (std::uint64_t i = 0; i < draw.count; ++i) {
+    ThrowIfGivenUp(give_up);
     const std::size_t sample = tree.Find(random.Below(tree.total()));
     if (!draw.replacement) tree.Take(sample, draw.weights[sample]);
     samples.push_back(sample);
@@ -59,12 +61,15 @@ std::vector<std::uint64_t> DrawWeighted(const WeightedDraw& draw, RandomStream r
   return samples;
 }
 
-std::vector<std::uint64_t> DrawBalanced(const BalancedDraw& draw, RandomStream random) {
+std::vector<std::uint64_t> DrawBalanced(const BalancedDraw& draw, RandomStream random,
+                                        GiveUp give_up) {
   std::vector<std::uint64_t> samples;
   samples.reserve(draw.classes.size() * draw.per_class);
   for (const std::vector<std::uint64_t>& members : draw.classes) {
-    for (std::uint64_t round = 0; round < draw.per_class / members.size(); ++round)
+    for (std::uint64_t round = 0; round < draw.per_class / members.size(); ++round) {
+      ThrowIfGivenUp(give_up);
       samples.insert(samples.end(), members.begin(), members.end());
+    }
     const Permutation chosen(members.size(), random.Word64());
     for (std::uint64_t i = 0; i < draw.per_class % members.size(); ++i)
       samples.push_back(members[chosen(i)]);
@@ -98,13 +103,14 @@ std::uint64_t CountOf(const SampleDraw& draw) noexcept {
   return classes * balanced->per_class;
 }
 
-std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch) {
+std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch,
+                                GiveUp give_up) {
   if (const auto* fixed = std::get_if<FixedDraw>(&draw)) return fixed->samples;
   const RandomStream random(seed, Purpose::kSampleDraw, epoch);
   const auto* weighted = std::get_if<WeightedDraw>(&draw);
-  std::vector<std::uint64_t> samples = weighted != nullptr
-                                           ? DrawWeighted(*weighted, random)
-                                           : DrawBalanced(std::get<BalancedDraw>(draw), random);
+  std::vector<std::uint64_t> samples =
+      weighted != nullptr ? DrawWeighted(*weighted, random, give_up)
+                          : DrawBalanced(std::get<BalancedDraw>(draw), random, give_up);
   std::sort(samples.begin(), samples.end());
   return samples;
 }

@@ -6,6 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "reader/order/give_up.h"
+
 namespace sluice {
 
 // The same in every epoch.
@@ -34,6 +36,7 @@ using SampleDraw = std::variant<FixedDraw, WeightedDraw, BalancedDraw>;
 std::uint64_t CountOf(const SampleDraw& draw) noexcept;
 
 // The samples of an epoch: those of a FixedDraw as they were given, others in ascending order.
-std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch);
+std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch,
+                                GiveUp give_up = nullptr);
 
 }  // namespace sluice

@@ -16,10 +16,14 @@ BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
       views_(views),
       deal_(dataset.shape, DealOptionsOf(options)),
       behind_(dataset, options),
-      watch_(dataset) {
+      watch_(dataset),
+      give_up_(give_up) {
   if (direct == nullptr) {
     auto reading = std::make_unique<MappedReadAhead>(dataset, choice, store, give_up);
     if (behind_.active()) {
+      reading->BeforeReading([this](std::uint32_t shard, const ShardFile& file) {
+        behind_.PrepareShard(shard, file);
+      });
       reading->WhenRead([this](std::uint64_t block) { behind_.Trim(block); });
     }
     reading_ = std::move(reading);
@@ -33,11 +37,12 @@ BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (plan_ && epoch == plan_->epoch && batch == next_batch_) return;
+  dataset_.ForgetFaults();
   // An order that was left in the middle has announced blocks that may be gone by now.
   plan_.reset();
   behind_.CloseAll();
   if (direct_ != nullptr) direct_->CloseAll();
-  plan_.emplace(dataset_.shape, options_, deal_, epoch);
+  plan_.emplace(dataset_.shape, options_, deal_, epoch, &give_up_);
   if (stage_ == nullptr && direct_ == nullptr) plan_->order.NoteFollowing();
   played_ = 0;
   watch_.BeginEpoch();
@@ -104,7 +109,8 @@ void BatchPlanner::SuggestFollowing(std::size_t rows) {
 
 void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
   if (direct_ != nullptr) slot.blocks.resize(options_.batch_size);
-  for (std::size_t row = 0; row < slot.rows; ++row) {
+  // A batch that nobody wants any more is not planned to its end: windows may be of many blocks.
+  for (std::size_t row = 0; row < slot.rows && !give_up_.load(std::memory_order_relaxed); ++row) {
     const Deal::Row dealt = deal_.RowOf(plan_->size, batch, row);
     slot.valid += dealt.fills_up ? 0 : 1;
     slot.flags[row] = dealt.fills_up ? SampleFlag::kFillsUp : SampleFlag::kOwn;

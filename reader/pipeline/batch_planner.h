@@ -60,6 +60,7 @@ class BatchPlanner {
   std::uint64_t played_ = 0;       // rows of plan_ for which nothing has been suggested yet
   BlocksBehind behind_;
   ShardWatch watch_;
+  const std::atomic<bool>& give_up_;
   std::vector<std::uint64_t> opened_;
 };
 

@@ -1,6 +1,7 @@
 #include "reader/pipeline/blocks_behind.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -51,21 +52,14 @@ BlocksBehind::BlocksBehind(DatasetState& dataset, const LoaderOptions& options)
                                                                     : options.behind),
       one_at_a_time_(options.shuffle == Shuffle::kSequential),
       ring_(1 + options.prefetch + options.hold),
-      prepared_(dataset.shards.size()) {}
+      prepared_(dataset.keeps_all() ? dataset.shards.size() : 0) {}
 
-void BlocksBehind::PrepareShard(std::uint32_t shard) {
-  try {
-    const ShardFile& file = dataset_.Shard(shard);
-    if (prepared_[shard] == &file) return;
-    prepared_[shard] = &file;
-    MapInSmallPages(file);
-  } catch (const Error&) {
-    return;  // each of its samples will say so
-  }
+void BlocksBehind::PrepareShard(std::uint32_t shard, const ShardFile& file) {
+  if (!prepared_.empty() && std::exchange(prepared_[shard], &file) == &file) return;
+  MapInSmallPages(file);
 }
 
 void BlocksBehind::Open(std::uint64_t block, std::uint64_t rows) {
-  PrepareShard(dataset_.shape.Row(block, 0).shard);
   if (one_at_a_time_) {  // a rank gets some of its samples only
     CloseAll();
     rows = 0;
@@ -119,7 +113,7 @@ BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block, bool up_to_expe
   // 6.18: 64 KiB around the page).
   constexpr std::uint64_t kMostMappedAlong = std::uint64_t{2} << 20;
   const SampleRef first = dataset_.shape.Row(block, 0);
-  const ShardFile* const shard = dataset_.OpenShard(first.shard);
+  const ShardUse shard = dataset_.OpenShard(first.shard);
   if (shard == nullptr) return {};
   const std::uint64_t shard_block = block - first.block;  // the shard's first
   const auto ends_at = [&](std::uint32_t other) {

@@ -40,17 +40,18 @@ class BlocksBehind {
   void EndBatch();
   // No open block is needed by a batch that is yet to be planned.
   void CloseAll();
+  // The shard is about to be read from.
+  void PrepareShard(std::uint32_t shard, const ShardFile& file);
   // The block has been read and mapped, and others along with it: those that nobody needs go again.
   void Trim(std::uint64_t block) const;
 
  private:
-  void PrepareShard(std::uint32_t shard);
   void LetGo(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
   // What lies around a block, of its shard, up to the nearest one that is needed or, on request,
   // expected.
   struct Around {
-    const ShardFile* shard = nullptr;  // null: it cannot be opened
+    ShardUse shard;  // null: it is not mapped
     std::uint64_t begin = 0;
     std::uint64_t block_begin = 0;
     std::uint64_t block_end = 0;
@@ -62,7 +63,8 @@ class BlocksBehind {
   const Behind behind_;
   const bool one_at_a_time_;  // Shuffle::kSequential
   const std::size_t ring_;
-  std::vector<const ShardFile*> prepared_;                 // by shard: what it is read from
+  // By shard: what it is read from; for as long as that stays mapped.
+  std::vector<const ShardFile*> prepared_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
   std::unordered_set<std::uint64_t> expected_;             // in the page cache; Behind::kDrop
   // Closed by the batch in hand, and by those before it, oldest first; and in how many of these a

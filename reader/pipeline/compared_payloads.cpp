@@ -12,14 +12,14 @@ std::uint64_t NumberInShard(const SampleRef& ref, const ShardFile& file) noexcep
 
 ComparedPayloads::OfFile& ComparedPayloads::Of(std::uint32_t shard, const ShardFile& file) {
   OfFile* const newest = newest_[shard].load(std::memory_order_acquire);
-  if (newest != nullptr && newest->file == &file) return *newest;
+  if (newest != nullptr && newest->file == file.file()) return *newest;
   const std::lock_guard lock(mutex_);
   OfFile* found = chains_[shard].get();
-  while (found != nullptr && found->file != &file)
+  while (found != nullptr && found->file != file.file())
     found = found->older.get();
   if (found == nullptr) {
     auto made = std::make_unique<OfFile>();
-    made->file = &file;
+    made->file = file.file();
     made->words = std::vector<std::atomic<std::uint64_t>>((file.samples() + 63) / 64);
     made->older = std::move(chains_[shard]);
     found = made.get();

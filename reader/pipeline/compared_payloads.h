@@ -22,8 +22,7 @@ class ComparedPayloads {
  public:
   explicit ComparedPayloads(std::size_t shards) : newest_(shards), chains_(shards) {}
 
-  // The sample, of a file that is its shard or a copy of it. Files outlive this. The first throw
-  // std::bad_alloc.
+  // The sample, of a file that is its shard or a copy of it. The first throw std::bad_alloc.
   bool Has(const SampleRef& ref, const ShardFile& file);
   void Add(const SampleRef& ref, const ShardFile& file);
 
@@ -34,7 +33,7 @@ class ComparedPayloads {
 
  private:
   struct OfFile {
-    const ShardFile* file = nullptr;
+    FileId file;
     std::vector<std::atomic<std::uint64_t>> words;  // a bit a sample
     std::unique_ptr<OfFile> older;                  // of the same shard
   };

@@ -10,15 +10,22 @@ namespace sluice {
 
 struct EpochPlan {
   EpochPlan(const DatasetShape& shape, const LoaderOptions& options, const Deal& deal,
-            std::uint64_t number)
+            std::uint64_t number, GiveUp give_up = nullptr)
       : epoch(number),
         size(deal.SizeOf(number)),
-        order(shape, OrderOptionsOf(options), number, PartOf(options, deal, number)) {}
+        order(shape, With(OrderOptionsOf(options), give_up), number,
+              PartOf(options, deal, number, give_up)) {}
 
-  static OrderPart PartOf(const LoaderOptions& options, const Deal& deal, std::uint64_t number) {
+  static OrderOptions With(OrderOptions options, GiveUp give_up) {
+    options.give_up = give_up;
+    return options;
+  }
+
+  static OrderPart PartOf(const LoaderOptions& options, const Deal& deal, std::uint64_t number,
+                          GiveUp give_up) {
     if (options.shards_per_rank) return ShardPart{deal.ShardsOf(number)};
     if (options.samples.all()) return {};
-    return ListPart{Draw(options.samples.state()->draw, options.seed, number)};
+    return ListPart{Draw(options.samples.state()->draw, options.seed, number, give_up)};
   }
 
   std::uint64_t epoch;

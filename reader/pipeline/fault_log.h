@@ -1,4 +1,4 @@
-// The samples that could not be read. Thread-safe.
+// The samples that could not be read, and the shards that could not be opened. Thread-safe.
 #pragma once
 
 #include <map>
@@ -14,6 +14,10 @@ class FaultLog {
  public:
   // `fault.times` is counted here.
   void Add(SampleFault fault);
+  // One of a shard's samples was met, of which none can be had.
+  void AddShard(std::uint32_t shard, SampleFault fault);
+  // The same, where it is known: false if it is not.
+  bool MetAgain(std::uint32_t shard, std::uint64_t epoch);
   std::uint64_t count() const;
   std::vector<SampleFault> List() const;
 
@@ -22,6 +26,7 @@ class FaultLog {
   mutable std::mutex mutex_;
   std::uint64_t count_ = 0;
   std::map<std::uint64_t, SampleFault> by_sample_;
+  std::map<std::uint32_t, SampleFault> by_shard_;
 };
 
 }  // namespace sluice

@@ -48,6 +48,21 @@ void RequireRoom(const SlotLayout& layout, std::size_t slots) {
                   " MB of memory left; make LoaderOptions::batch_size, prefetch or hold smaller");
 }
 
+// The same of what an epoch's order takes, which is more than some MB only for lists and where
+// blocks are of several sizes.
+void RequireRoom(const DatasetState& dataset, const LoaderOptions& options) {
+  constexpr std::uint64_t kMB = 1'000'000;
+  const std::uint64_t bytes = OrderBound(dataset.shape, options, 0);
+  const std::uint64_t available = AvailableMemory();
+  if (bytes <= available) return;
+  throw Error(ErrorCode::kLimit, dataset.folder.string(),
+              "the order of an epoch of its " + std::to_string(dataset.shape.blocks()) +
+                  " blocks takes " + std::to_string(bytes / kMB) + " MB, and there are " +
+                  std::to_string(available / kMB) +
+                  " MB of memory left; play it as LoaderOptions::shuffle = kSequential, or "
+                  "without a list of samples, or transcode it to blocks of one size");
+}
+
 // Masks are not resampled, and 16-bit images are stored raw.
 bool KeepsPictures(const SlotLayout& layout) {
   return layout.image_field != Schema::kNone && !layout.image_nearest &&
@@ -104,6 +119,9 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   }
   const std::size_t count = 1 + tuning_.now().prefetch + options_.hold;
   RequireRoom(layout_, count);
+  if (options_.shuffle == Shuffle::kQuasiRandom || !options_.samples.all()) {
+    RequireRoom(*dataset_.state(), options_);
+  }
   driver_ = DeviceAccess::Open(options_.device);
   if (driver_ != nullptr) {
     uploader_ = std::make_unique<Uploader>(options_.device, driver_, layout_, ProgramsOf(views_),

@@ -64,19 +64,18 @@ std::size_t TableBytes(const DatasetState& dataset, const BlockEntry& entry) {
                                sizeof(BlockHeader) + entry.count * dataset.layout.row_bytes());
 }
 
-// The parts of a block that are wanted; none where the shard cannot be opened or read: each of its
+// The parts of a block of that shard that are wanted; none where they cannot be read: each of its
 // samples will say so.
-std::vector<Bytes> WantedOf(DatasetState& dataset, const FieldChoice& choice, std::uint64_t block) {
-  const SampleRef first = dataset.shape.Row(block, 0);
+std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
+                            const FieldChoice& choice, std::uint32_t block) {
+  const BlockEntry& entry = shard.block_entry(block);
+  const Bytes bytes = shard.bytes().subspan(entry.offset, entry.bytes);
+  if (choice.all_payloads) return {bytes};
+  std::vector<Bytes> parts = {bytes.first(TableBytes(dataset, entry))};
+  AskFor(parts[0]);
   try {
-    const ShardFile& shard = dataset.Shard(first.shard);
-    const BlockEntry& entry = shard.block_entry(first.block);
-    const Bytes bytes = shard.bytes().subspan(entry.offset, entry.bytes);
-    if (choice.all_payloads) return {bytes};
-    std::vector<Bytes> parts = {bytes.first(TableBytes(dataset, entry))};
-    AskFor(parts[0]);
     const ReadGuard guard = shard.Guard();
-    const BlockView view = shard.Block(first.block);
+    const BlockView view = shard.Block(block);
     for (const ByteRange& range : RangesOf(view, dataset.layout, dataset.manifest.schema, choice))
       parts.push_back(bytes.subspan(range.offset, range.bytes));
     return parts;
@@ -100,20 +99,30 @@ void MappedReadAhead::Ask(std::uint64_t block) {
   ++asked_;
 }
 
+ShardUse MappedReadAhead::ShardOf(const SampleRef& first) {
+  std::shared_ptr<const Error> fault;  // each of its samples will say so
+  ShardUse shard = dataset_.Shard(first.shard, fault);
+  if (shard != nullptr && before_reading_) before_reading_(first.shard, *shard);
+  return shard;
+}
+
 void MappedReadAhead::Begin() {
   while (!queue_.empty() && bytes_in_flight_ < depth_bytes()) {
     if (give_up_.load(std::memory_order_relaxed)) return;
     // Noted before anything else, so that it is finished even where there is no memory for the
     // rest.
-    in_flight_.push_back({queue_.front(), {}});
+    in_flight_.push_back({queue_.front(), {}, {}});
     queue_.pop_front();
     ++begun_;
-    const std::uint64_t block = in_flight_.back().block;
-    std::vector<Part>& parts = in_flight_.back().parts;
-    const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, block);
-    for (const Bytes bytes : WantedOf(dataset_, kept ? others_ : choice_, block)) {
-      parts.push_back({bytes, page_map_.HasAll(bytes)});
-      cold_ = !parts.back().there;
+    Reading& reading = in_flight_.back();
+    const SampleRef first = dataset_.shape.Row(reading.block, 0);
+    reading.shard = ShardOf(first);
+    if (reading.shard == nullptr) continue;
+    const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, reading.block);
+    for (const Bytes bytes :
+         WantedOf(dataset_, *reading.shard, kept ? others_ : choice_, first.block)) {
+      reading.parts.push_back({bytes, page_map_.HasAll(bytes)});
+      cold_ = !reading.parts.back().there;
       if (cold_) AskFor(bytes);
       bytes_in_flight_ += bytes.size();
     }
@@ -128,7 +137,10 @@ bool MappedReadAhead::TakesSuggestions() const noexcept {
 
 void MappedReadAhead::Suggest(std::uint64_t block) {
   if (store_ != nullptr && store_->HasAll(dataset_.shape, block)) return;
-  for (const Bytes bytes : WantedOf(dataset_, choice_, block))
+  const SampleRef first = dataset_.shape.Row(block, 0);
+  const ShardUse shard = ShardOf(first);
+  if (shard == nullptr) return;
+  for (const Bytes bytes : WantedOf(dataset_, *shard, choice_, first.block))
     AskFor(bytes);
 }
 

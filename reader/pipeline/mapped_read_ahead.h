@@ -29,6 +29,10 @@ class MappedReadAhead : public ReadAhead {
   void Await(std::uint64_t count) override;
   void Cancel() override;
 
+  // Called with each shard that a block is about to be read from.
+  void BeforeReading(std::function<void(std::uint32_t, const ShardFile&)> first) {
+    before_reading_ = std::move(first);
+  }
   // Called with each block that has been read, by number in the dataset.
   void WhenRead(std::function<void(std::uint64_t)> then) { when_read_ = std::move(then); }
 
@@ -41,8 +45,10 @@ class MappedReadAhead : public ReadAhead {
   };
   struct Reading {
     std::uint64_t block = 0;
+    ShardUse shard;  // that the parts lie in; null: it cannot be opened
     std::vector<Part> parts;
   };
+  ShardUse ShardOf(const SampleRef& first);
   void FinishFront();
 
   DatasetState& dataset_;
@@ -54,6 +60,7 @@ class MappedReadAhead : public ReadAhead {
   std::deque<Reading> in_flight_;
   PageMap page_map_;
   bool cold_ = false;  // the block begun last was not there
+  std::function<void(std::uint32_t, const ShardFile&)> before_reading_;
   std::function<void(std::uint64_t)> when_read_;
 };
 

@@ -112,11 +112,15 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
     for (const std::string& name : field.classes)
       schema += 64 + name.size();
   }
-  const std::uint64_t shards = (4096 + schema) * shape.shards().size() + 40 * shape.blocks();
+  // What every shard costs; and what those that are mapped do, with their directories.
+  const std::uint64_t all = std::max<std::uint64_t>(shape.shards().size(), 1);
+  const std::uint64_t mapped = std::min<std::uint64_t>(all, dataset.most_mapped());
+  const std::uint64_t shards =
+      schema + 512 * all + 4096 * mapped + CeilDiv(40 * shape.blocks(), all) * mapped;
   // Of what a function may ask about each image of a row: see SlotLayout::keeps_shown.
   const std::uint64_t shown =
       layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
-  const std::uint64_t rows = (56 + shown) * options.batch_size * slots;
+  const std::uint64_t rows = (64 + shown) * options.batch_size * slots;
   const bool once = options.verify == Verify::kAuto || options.verify == Verify::kFirstEpoch;
   const std::uint64_t compared =
       once ? ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
@@ -132,10 +136,10 @@ std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
   std::vector<ManifestValues> values = NoValues(schema);
   for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
     try {
-      const ShardFile& shard = dataset.Shard(s);
-      const ReadGuard guard = shard.Guard();
-      for (std::uint32_t block = 0; block < shard.blocks(); ++block)
-        AddValues(shard.Block(block), dataset.layout, schema, values);
+      const ShardUse shard = dataset.Shard(s);
+      const ReadGuard guard = shard->Guard();
+      for (std::uint32_t block = 0; block < shard->blocks(); ++block)
+        AddValues(shard->Block(block), dataset.layout, schema, values);
     } catch (const Error&) {
       continue;
     }

@@ -27,6 +27,10 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
     if (slot.flags[row] == kLeftOut || StillThere(slot, row)) continue;
     if (!Settle(slot, row, outcome)) return outcome;
   }
+  if (!dataset_.keeps_all()) {
+    for (std::size_t row = begin; row < end; ++row)
+      slot.files[row].reset();  // the batch is made: its shards may be unmapped
+  }
   return outcome;
 }
 
@@ -84,9 +88,21 @@ std::optional<Error> RowWorker::Close(Slot& slot) {
 
 bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
+  const bool of_shard = decoder_.lacks_shard();
+  if (of_shard && options_.on_fault == OnFault::kSkip && faults_.MetAgain(ref.shard, slot.epoch)) {
+    slot.flags[row] = kLeftOut;
+    ++outcome.left_out;
+    return true;
+  }
   Error error = decoder_.TakeError();
-  faults_.Add({ref.index, dataset_.shards[ref.shard].file, decoder_.KeyOf(ref), error.sentence(),
-               slot.epoch, 0});
+  const ShardSummary& shard = dataset_.shards[ref.shard];
+  if (of_shard) {
+    const std::uint64_t first = dataset_.shape.Row(dataset_.shape.first_block(ref.shard), 0).index;
+    faults_.AddShard(ref.shard,
+                     {first, shard.samples, shard.file, {}, error.sentence(), slot.epoch, 0});
+  } else {
+    faults_.Add({ref.index, 1, shard.file, decoder_.KeyOf(ref), error.sentence(), slot.epoch, 0});
+  }
   switch (options_.on_fault) {
     case OnFault::kSkip:
       slot.flags[row] = kLeftOut;

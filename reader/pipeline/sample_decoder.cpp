@@ -50,8 +50,9 @@ SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options
 
 void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || direct_ != nullptr) return;
+  if (!dataset_.keeps_all()) return;  // finding the shard would take a lock
   const SampleRef& ref = slot.refs[row];
-  const ShardFile* const shard = dataset_.OpenShard(ref.shard);
+  const ShardUse shard = dataset_.OpenShard(ref.shard);
   if (shard == nullptr) return;
   const BlockEntry& entry = shard->block_entry(ref.block);
   const std::byte* const block = shard->bytes().data() + entry.offset;
@@ -66,23 +67,23 @@ void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
 
 bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
+  shard_fault_.reset();
   try {
-    const ShardFile* file = nullptr;
+    ShardUse file;
     std::shared_ptr<const HeldBlock> held;
-    if (direct_ == nullptr) {
-      file = &dataset_.Shard(ref.shard);
+    if (direct_ != nullptr) held = slot.blocks[row];
+    if (held != nullptr && held->read()) {
+      file = held->shard();
     } else {
-      held = slot.blocks[row];
+      file = dataset_.Shard(ref.shard, shard_fault_);
+      if (file == nullptr) return false;
       // A substitute, or one whose shard could not be opened before.
-      if (held == nullptr || !held->read()) {
-        held = direct_->Read(ref.shard, dataset_.Shard(ref.shard), ref.block);
-      }
-      file = &held->shard();
+      if (direct_ != nullptr) held = direct_->Read(ref.shard, file, ref.block);
     }
-    if (DecodeFrom(*file, held.get(), slot, row)) return true;
+    if (DecodeFrom(file, held.get(), slot, row)) return true;
     const bool damaged = error_->code() == ErrorCode::kCorrupt || error_->code() == ErrorCode::kIo;
     return damaged && stage_ != nullptr && dataset_.IsCopy(ref.shard, *file) &&
-           DecodeFromOriginal(*file, slot, row);
+           DecodeFromOriginal(file, slot, row);
   } catch (const Error& error) {
     error_ = error;
   } catch (const std::bad_alloc&) {
@@ -91,13 +92,14 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   return false;
 }
 
-bool SampleDecoder::DecodeFrom(const ShardFile& shard, const HeldBlock* held, Slot& slot,
+bool SampleDecoder::DecodeFrom(const ShardUse& shard, const HeldBlock* held, Slot& slot,
                                std::size_t row) {
   const SampleRef& ref = slot.refs[row];
-  file_ = slot.files[row] = &shard;
+  file_ = shard.get();
+  slot.files[row] = shard;
   try {
-    const ReadGuard guard = shard.Guard();
-    const Defect defect = Read(shard, held, slot, row);
+    const ReadGuard guard = shard->Guard();
+    const Defect defect = Read(*shard, held, slot, row);
     if (defect == nullptr) return true;
     error_ = Describe(ref, defect);
   } catch (const Error& error) {
@@ -108,11 +110,11 @@ bool SampleDecoder::DecodeFrom(const ShardFile& shard, const HeldBlock* held, Sl
   return false;
 }
 
-bool SampleDecoder::DecodeFromOriginal(const ShardFile& copy, Slot& slot, std::size_t row) {
+bool SampleDecoder::DecodeFromOriginal(const ShardUse& copy, Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
   const std::string of_copy = error_->sentence();
   try {
-    const ShardFile& original = dataset_.Original(ref.shard);
+    const ShardUse original = dataset_.Original(ref.shard);
     std::shared_ptr<const HeldBlock> held;
     if (direct_ != nullptr) held = direct_->Read(ref.shard, original, ref.block);
     if (DecodeFrom(original, held.get(), slot, row)) {
@@ -124,14 +126,14 @@ bool SampleDecoder::DecodeFromOriginal(const ShardFile& copy, Slot& slot, std::s
   }
   error_ = Error(error_->code(), error_->file(), error_->place(),
                  error_->sentence() + "; nor can its copy be read (LoaderOptions::stage), " +
-                     copy.name() + ": " + of_copy);
+                     copy->name() + ": " + of_copy);
   return false;
 }
 
 bool SampleDecoder::LeaveCopy(const Slot& slot, std::size_t row) {
   const std::uint32_t shard = slot.refs[row].shard;
   if (stage_ == nullptr || !dataset_.IsCopy(shard, *slot.files[row])) return false;
-  stage_->Reject(shard, *slot.files[row]);
+  stage_->Reject(shard, slot.files[row]);
   return true;
 }
 
@@ -298,8 +300,8 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
 
 std::string SampleDecoder::KeyOf(const SampleRef& ref) const {
   try {
-    const ShardFile& shard = dataset_.Shard(ref.shard);
-    return shard.Key(std::uint64_t{ref.block} * shard.block_samples() + ref.row);
+    const ShardUse shard = dataset_.Shard(ref.shard);
+    return shard->Key(std::uint64_t{ref.block} * shard->block_samples() + ref.row);
   } catch (const Error&) {
     return {};
   }

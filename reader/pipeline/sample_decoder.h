@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <utility>
 
 #include "format/pixels/decode.h"
 #include "reader/cache/kept_pictures.h"
@@ -38,7 +39,14 @@ class SampleDecoder {
 
   // Taken, not copied: copies of an exception share their text, and this one goes to another
   // thread.
-  Error TakeError() { return std::move(*error_); }
+  Error TakeError() {
+    const auto fault = std::exchange(shard_fault_, nullptr);
+    return fault == nullptr
+               ? std::move(*error_)
+               : Error(fault->code(), fault->file(), fault->place(), fault->sentence());
+  }
+  // Whether the reason is that the sample's shard cannot be opened, as none of its samples then.
+  bool lacks_shard() const noexcept { return shard_fault_ != nullptr; }
   // Makes something else than reading the reason why the sample cannot be had.
   void Blame(const SampleRef& ref, ErrorCode code, const std::string& what) {
     error_ = Describe(ref, code, what);
@@ -58,9 +66,9 @@ class SampleDecoder {
 
  private:
   // From one file; `held`, where it is not null, has its bytes.
-  bool DecodeFrom(const ShardFile& shard, const HeldBlock* held, Slot& slot, std::size_t row);
+  bool DecodeFrom(const ShardUse& shard, const HeldBlock* held, Slot& slot, std::size_t row);
   // The copy did not give it.
-  bool DecodeFromOriginal(const ShardFile& copy, Slot& slot, std::size_t row);
+  bool DecodeFromOriginal(const ShardUse& copy, Slot& slot, std::size_t row);
   Defect Read(const ShardFile& shard, const HeldBlock* held, Slot& slot, std::size_t row);
   // Whether anything that the sample was made from was not there: `source` knows.
   template <class Source>
@@ -96,8 +104,9 @@ class SampleDecoder {
   KeptPictures pictures_;
   FieldReader fields_;
   std::optional<Error> error_;
-  Bytes payload_;                            // of the sample in hand
-  std::vector<const ShardFile*> looked_at_;  // that were whole
+  std::shared_ptr<const Error> shard_fault_;  // instead of `error_`
+  Bytes payload_;                             // of the sample in hand
+  std::vector<const ShardFile*> looked_at_;   // that were whole
   std::uint64_t payload_bytes_ = 0;
   std::size_t raw_bytes_;    // of each image, where all are raw and of one size; else 0
   bool read_later_;          // rows: when they are read, they are in no cache

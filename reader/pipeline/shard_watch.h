@@ -26,7 +26,7 @@ class ShardWatch {
   void Use(std::uint32_t shard) {
     if (batch_ - looked_at_[shard] < kBatches) return;
     looked_at_[shard] = batch_;
-    if (const ShardFile* const file = dataset_.OpenShard(shard)) file->StillTheSame();
+    if (const ShardUse file = dataset_.OpenShard(shard)) file->StillTheSame();
   }
 
  private:

@@ -49,7 +49,7 @@ struct Slot {
   std::vector<SampleFlag> flags;
   std::vector<std::uint64_t> positions;  // in the epoch, by row
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
-  std::vector<const ShardFile*> files;   // what each row was read from
+  std::vector<ShardUse> files;           // what each row was read from, until it is done
   // LoaderOptions::direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
   std::uint64_t draw_seed = 0;

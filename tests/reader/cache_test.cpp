@@ -222,7 +222,8 @@ TEST_CASE("A locked dataset of which a shard is missing is refused, or played wi
   try {
     Loader loader(dataset, options);
     CHECK(SamplesOf(PlayBatches(loader, 0)).size() == dataset.shards()[1].samples);
-    CHECK(loader.Faults().size() == dataset.shards()[0].samples);
+    REQUIRE(loader.Faults().size() == 1);
+    CHECK(loader.Faults()[0].times >= dataset.shards()[0].samples);
   } catch (const Error& error) {  // this process may not lock as much
     CHECK(error.code() == ErrorCode::kLimit);
   }

@@ -204,7 +204,7 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 8));
   DatasetState& state = *dataset.state();
-  const BlockView block = state.Shard(0).Block(0);
+  const BlockView block = state.Shard(0)->Block(0);
   const auto bytes_of = [&](const std::vector<std::string>& fields) {
     LoaderOptions options;
     options.fields = fields;

@@ -2,8 +2,11 @@
 //
 // Open() reads manifest.json and nothing else, so its cost does not grow with the samples. A shard
 // is mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample
-// or Loader made from it lives. A Dataset is a cheap handle; copies share the mappings. Any number
-// of threads may use one at once.
+// or Loader made from it lives. Of a dataset of more than 16,384 shards those used last stay
+// mapped, and others while a Sample or batch needs them: a process can have no more than so many
+// mappings (Linux: vm.max_map_count, of which a quarter is used where it is smaller than usual; the
+// environment's SLUICE_MAX_MAPPED_SHARDS sets another number). A Dataset is a cheap handle; copies
+// share the mappings. Any number of threads may use one at once.
 #pragma once
 
 #include <cstddef>
@@ -11,6 +14,7 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +25,7 @@
 namespace sluice {
 
 struct DatasetState;  // private
+class ShardFile;      // private
 
 // One sample. What it returns as a span or view points into the mapped shard and lives as long as
 // the Sample. Asking for a field that the schema lacks, or as another type, throws
@@ -53,12 +58,14 @@ class Sample {
   Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index);
   std::span<const std::byte> Elements(std::string_view field, DType type) const;
   ImagePayload EntryOf(std::string_view field, std::uint64_t& checksum) const;
+  const ShardFile& File() const;
 
   std::shared_ptr<DatasetState> dataset_;
   std::uint64_t index_ = 0;
   std::uint32_t shard_ = 0;
-  std::uint32_t block_ = 0;  // within the shard
-  std::uint32_t row_ = 0;    // within the block
+  std::uint32_t block_ = 0;                        // within the shard
+  std::uint32_t row_ = 0;                          // within the block
+  mutable std::shared_ptr<const ShardFile> file_;  // if the dataset does not keep it
   mutable std::vector<std::vector<std::byte>> inflated_;
 };
 
@@ -84,6 +91,14 @@ struct ImageSummary {
   }
 };
 
+// Shards that do not lie there as the manifest says: missing, cut short, or another file.
+struct ShardFaults {
+  std::vector<bool> faulty;          // by shard
+  std::uint64_t shards = 0;          // so many of them are
+  std::uint64_t samples = 0;         // that the manifest says these have
+  std::vector<std::string> reasons;  // of the first hundred: the file, and a sentence
+};
+
 class Dataset {
  public:
   // `path` is the dataset's folder (or its manifest.json). Errors: kNotFound; kUnfinished, with
@@ -102,6 +117,10 @@ class Dataset {
   // Samples of each class of the first label field, by number; empty without classes.
   const std::vector<std::uint64_t>& class_counts() const noexcept;
   const std::string& made_with() const noexcept;  // how it was made, as JSON text
+
+  // Compares the size and header of each shard's file with the manifest: for before work that needs
+  // them all. Maps nothing. Ends early, with what it has seen, when asked to stop.
+  ShardFaults LookAtShards(const std::stop_token& stop = {}) const;
 
   const std::shared_ptr<DatasetState>& state() const noexcept { return state_; }  // for the Loader
 

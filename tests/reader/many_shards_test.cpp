@@ -1,0 +1,208 @@
+// Datasets of more shards than stay mapped, by a bound that is made small.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+
+#include "format/disk/manifest.h"
+#include "format/disk/row_layout.h"
+#include "reader/dataset_state.h"
+#include "tests/reader/faulty_playing.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+#include "tests/reader/tiny_shards.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+constexpr std::size_t kMost = 2;
+
+// For as long as it lives datasets are opened with so few shards that stay mapped.
+class FewMapped {
+ public:
+  FewMapped() { setenv("SLUICE_MAX_MAPPED_SHARDS", std::to_string(kMost).c_str(), 1); }
+  ~FewMapped() { unsetenv("SLUICE_MAX_MAPPED_SHARDS"); }
+};
+
+// How many mappings of shards this process has, by the system.
+std::size_t MappedShards(const std::filesystem::path& folder) {
+  std::ifstream maps("/proc/self/maps");
+  std::size_t count = 0;
+  for (std::string line; std::getline(maps, line);)
+    count += line.find((folder / "shard-").string()) != std::string::npos ? 1 : 0;
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 30'000);
+  const Shuffle shuffle = GENERATE(Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential);
+  LoaderOptions options = OptionsFor(100, 3);
+  options.shuffle = shuffle;
+  options.lanes = 4;
+  options.direct = shuffle != Shuffle::kRandom && GENERATE(false, true);
+  CAPTURE(static_cast<int>(shuffle), options.direct);
+  Played whole;
+  {
+    const Dataset dataset = Dataset::Open(path);
+    REQUIRE(dataset.shards().size() >= 5);
+    Loader loader(dataset, options);
+    whole = PlayOn(loader, 1);
+  }
+  const FewMapped few;
+  const Dataset dataset = Dataset::Open(path);
+  REQUIRE_FALSE(dataset.state()->keeps_all());
+  Loader loader(dataset, options);
+  for (int again = 0; again < 2; ++again) {
+    const Played played = PlayOn(loader, 1);
+    REQUIRE(played.errors.empty());
+    REQUIRE(played.samples == whole.samples);
+  }
+}
+
+TEST_CASE("Shards that nobody uses any more are unmapped beyond the bound") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 30'000);
+  DatasetState dataset(path, kMost);
+  const auto shards = static_cast<std::uint32_t>(dataset.shards.size());
+  REQUIRE(shards >= 5);
+  for (std::uint32_t s = 0; s < shards; ++s)
+    dataset.Shard(s);
+  CHECK(MappedShards(path) == kMost);
+  CHECK(dataset.OpenShard(shards - 1) != nullptr);
+  CHECK(dataset.OpenShard(0) == nullptr);
+  // What is used stays, beyond the bound if need be.
+  std::vector<ShardUse> uses;
+  for (std::uint32_t s = 0; s < shards; ++s)
+    uses.push_back(dataset.Shard(s));
+  CHECK(MappedShards(path) == shards);
+  CHECK(uses[0]->Key(0) == "key-0");
+}
+
+TEST_CASE("What a sample gave stays readable when its shard is no longer among those kept") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 30'000);
+  const FewMapped few;
+  const Dataset dataset = Dataset::Open(path);
+  const Sample first = dataset[0];
+  const ImagePayload payload = first.Payload();
+  const std::vector<std::byte> before(payload.bytes.begin(), payload.bytes.end());
+  for (std::uint64_t i = 0; i < dataset.size(); i += 500)
+    CHECK(dataset[i].Integer("label") >= 0);
+  CHECK(MappedShards(path) <= kMost + 1);
+  CHECK(std::equal(before.begin(), before.end(), payload.bytes.begin()));
+}
+
+TEST_CASE("A dataset whose shards do not all stay mapped cannot be locked in memory") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 30'000);
+  const FewMapped few;
+  LoaderOptions options = OptionsFor(100, 1);
+  options.cache = Cache::kLocked;
+  REQUIRE_THROWS_WITH(Loader(Dataset::Open(path), options), ContainsSubstring("2 at most"));
+}
+
+TEST_CASE("A shard that cannot be opened is tried once an epoch, and is one fault") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 12'000);
+  const Dataset dataset = Dataset::Open(path);
+  REQUIRE(dataset.shards().size() >= 3);
+  const ShardSummary lost = dataset.shards()[1];
+  const std::filesystem::path away = folder / "away";
+  std::filesystem::rename(path / lost.file, away);
+  LoaderOptions options = OptionsFor(250, 2);
+  options.on_fault = OnFault::kSkip;
+  Loader loader(dataset, options);
+  REQUIRE(PlayOn(loader, 0).samples.size() == 12'000 - lost.samples);
+  const std::vector<SampleFault> faults = loader.Faults();
+  REQUIRE(faults.size() == 1);
+  CHECK(faults[0].shard == lost.file);
+  CHECK(faults[0].sample == dataset.shards()[0].samples);
+  CHECK(faults[0].samples == lost.samples);
+  CHECK(faults[0].times >= lost.samples);  // the next epoch may have begun
+  CHECK(loader.Stats().faults >= lost.samples);
+
+  // Known, it is not looked for again; the next epoch does.
+  DatasetState state(path);
+  CHECK_THROWS_AS(state.Shard(1), Error);
+  std::filesystem::rename(away, path / lost.file);
+  std::shared_ptr<const Error> fault;
+  CHECK(state.Shard(1, fault) == nullptr);
+  REQUIRE(fault != nullptr);
+  CHECK(fault->code() == ErrorCode::kNotFound);
+  state.ForgetFaults();
+  CHECK(state.Shard(1) != nullptr);
+}
+
+TEST_CASE("Twenty thousand shards play with no more of them mapped than is promised", "[slow]") {
+  constexpr std::size_t kShards = 20'000;
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "tiny";
+  WriteTinyShards(path, kShards);
+  const Dataset dataset = Dataset::Open(path);
+  REQUIRE_FALSE(dataset.state()->keeps_all());
+  for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom}) {
+    LoaderOptions options = OptionsFor(256, 4);
+    options.shuffle = shuffle;
+    Loader loader(dataset, options);
+    Played played = PlayOn(loader, 0);
+    REQUIRE(played.errors.empty());
+    std::sort(played.samples.begin(), played.samples.end());
+    REQUIRE(played.samples.size() == 2 * kShards);
+    for (std::size_t i = 0; i < played.samples.size(); ++i)
+      REQUIRE(played.samples[i] == i);
+    CHECK(MappedShards(path) <= dataset.state()->most_mapped());
+  }
+}
+
+TEST_CASE(
+    "A billion samples that a manifest claims of missing shards are passed, and can be left") {
+  const TemporaryFolder folder;
+  Manifest manifest;
+  manifest.schema = Schema{{Field::Image(), Field::Label("label", {"a", "b"})}};
+  manifest.images = {{1, 48, 48, 4, 4, 4, 4, 3, 3, 0}};
+  manifest.class_counts = {0, 0};
+  // As much as the shards' bytes could hold.
+  ManifestShard shard;
+  shard.bytes = 128'000'000 / 4096 * 4096;
+  shard.block_samples = 64;
+  shard.samples = std::min(shard.bytes / RowLayout(manifest.schema).row_bytes(),
+                           (shard.bytes / 4096 - 1) * shard.block_samples);
+  shard.blocks = (shard.samples + 63) / 64;
+  while (manifest.samples < 1'000'000'000) {
+    shard.file = "shard-" + std::to_string(manifest.shards.size()) + ".sluice";
+    manifest.samples += shard.samples;
+    manifest.shards.push_back(shard);
+  }
+  Id128 id;
+  const std::string text = ManifestToJson(manifest, id);
+  std::ofstream(folder / kManifestName, std::ios::binary) << text;
+
+  const Dataset dataset = Dataset::Open(folder.path());
+  LoaderOptions options = OptionsFor(512, 2);
+  options.shuffle = GENERATE(Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential);
+  {
+    Loader loader(dataset, options);
+    try {
+      *loader.Epoch(0).begin();
+      FAIL("a batch came from nowhere");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kNotFound);
+    }
+  }
+  options.on_fault = OnFault::kSkip;
+  Loader loader(dataset, options);
+  std::size_t batches = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    REQUIRE(batch.size() == 0);
+    if (++batches == 200) break;
+  }
+  CHECK(batches == 200);
+  CHECK(loader.Faults().size() <= manifest.shards.size());
+  CHECK(loader.Stats().faults >= 200 * 512);
+}

@@ -1,0 +1,48 @@
+// Datasets of very many shards, which a DatasetWriter would fill with a megabyte each.
+#pragma once
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "tests/format/built_shard.h"
+
+namespace sluice::test {
+
+// So many shards of two samples each, three pages a shard. Nothing is synced to disk.
+inline void WriteTinyShards(const std::filesystem::path& folder, std::size_t count) {
+  const Schema schema{{Field::Image(), Field::Label("label", {"a", "b"})}};
+  std::filesystem::create_directories(folder);
+  Manifest manifest;
+  manifest.name = "tiny";
+  manifest.schema = schema;
+  manifest.samples = 2 * count;
+  manifest.class_counts = {count, count};
+  ManifestImages images;
+  for (std::size_t s = 0; s < count; ++s) {
+    std::vector<EncodedSample> samples(2);
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const std::size_t number = 2 * s + i;
+      samples[i].key = "key-" + std::to_string(number);
+      samples[i].fields = {ImageValue(4, 4, 3, std::string(48, static_cast<char>(number % 251))),
+                           ArrayValue<std::int32_t>({static_cast<std::int32_t>(i)})};
+      images.Add(4, 4, 3, 0, 48);
+    }
+    Id128 id;
+    std::memcpy(static_cast<void*>(&id), &s, sizeof(s));
+    const BuiltShard shard = BuildShard(schema, id, 2, samples);
+    char name[32];
+    std::snprintf(name, sizeof(name), "shard-%07zu.sluice", s);
+    manifest.shards.push_back(shard.entry);
+    manifest.shards.back().file = name;
+    std::ofstream(folder / name, std::ios::binary)
+        .write(reinterpret_cast<const char*>(shard.bytes.data()),
+               static_cast<std::streamsize>(shard.bytes.size()));
+  }
+  manifest.images = {images};
+  Id128 id;
+  std::ofstream(folder / kManifestName, std::ios::binary) << ManifestToJson(manifest, id);
+}
+
+}  // namespace sluice::test
