@@ -11,13 +11,13 @@ double ScaleOf(const ComponentAxis& axis) noexcept {
   return axis.length / axis.out;
 }
 
-// Whether each sample counts as far as its unit interval lies inside the output's. Of larger
-// intervals only: smaller ones would show single samples as blocks.
+// Whether a sample is weighted by how much of its unit interval the output's interval covers. Only
+// if the output's interval is the larger: smaller ones would show single samples as blocks.
 bool ByOverlap(const ComponentAxis& axis) noexcept {
   return axis.filter == Filter::kArea && ScaleOf(axis) > 1;
 }
 
-// How far from an output's centre samples have weight.
+// How far from an output's centre a sample may lie and still have weight.
 double ReachOf(const ComponentAxis& axis) noexcept {
   const double scale = ScaleOf(axis);
   return ByOverlap(axis) ? (scale + 1) / 2 : std::max(1.0, scale);
@@ -27,14 +27,15 @@ struct Window {
   std::uint32_t first, last;
 };
 
-// The whole part of a position, cut to [low, high]. Positions lie within 2^31 of zero.
+// The whole part of a position, clamped to [low, high]. Positions lie within 2^31 of zero.
 std::uint32_t WholeWithin(double position, std::uint32_t low, std::uint32_t high) noexcept {
-  // Truncation is the floor from zero on, and below zero the result is `low` either way.
+  // Truncation equals the floor for positions >= 0; for negative ones the result is `low` either
+  // way.
   const auto whole = static_cast<std::int64_t>(position);
   return static_cast<std::uint32_t>(std::clamp<std::int64_t>(whole, low, high));
 }
 
-// The samples around a centre whose own centres lie within the filter's reach.
+// The samples whose centres lie within the filter's reach of an output's centre.
 Window Around(const ComponentAxis& axis, double centre, double reach) noexcept {
   const std::uint32_t first = WholeWithin(centre - reach + 0.5, axis.bound, axis.bound_end - 1);
   return {first, WholeWithin(centre + reach + 0.5, first + 1, axis.bound_end)};
@@ -72,7 +73,7 @@ void AxisWeights::Make(const kernels::Kernels& set, const ComponentAxis& axis, b
   job.bound_end = static_cast<std::int32_t>(axis.bound_end);
   job.first = static_cast<std::int32_t>(axis.first);
   job.extent = static_cast<std::int32_t>(axis.last - axis.first);
-  // No more centres than that lie within the reach.
+  // No more sample centres than this lie within the reach.
   job.taps = taps_ =
       std::min(static_cast<std::uint32_t>(std::ceil(2 * job.reach)), axis.last - axis.first);
   job.out = axis.out;

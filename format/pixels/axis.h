@@ -1,9 +1,10 @@
-// One axis of a resampling: which samples an interval touches, and what each output takes of them.
+// One axis of a resampling: which samples an interval touches, and how much of each goes into each
+// output.
 //
-// Two filters (see Filter in sluice/image.h). Both give a sample a share that falls with the
-// distance of its centre from the output's centre, is cut off at a reach, and is clipped at the
-// edge of the samples that may be used. Weights are in 1/65536 and add up to it, but for a single
-// one, which is 65535.
+// There are two filters (see Filter in sluice/image.h). Both weight a sample by the distance of its
+// centre from the output's centre: the weight falls with the distance, is zero beyond the reach,
+// and the run of samples is clipped at the edge of those that may be used. Weights are in 1/65536
+// and add up to 65536; a single weight is 65535.
 #pragma once
 
 #include <cstdint>
@@ -28,15 +29,15 @@ struct ComponentAxis {
 ComponentAxis MakeComponentAxis(const Span& span, std::uint32_t factor, std::uint32_t size,
                                 Filter filter) noexcept;
 
-// What each output of an axis takes: a run of `taps` samples, from `first` on, counted from the
-// axis' own `first`. Keeps its memory, and does nothing where it is made for the same axis again
-// (the next picture, or Cr after Cb, may need the same).
+// For each output of an axis: a run of `taps` samples, counted from the axis' own `first`, and
+// their weights. Keeps its memory. Making it again for the same axis does nothing (the next
+// picture, or Cr after Cb, may need the same).
 class AxisWeights {
  public:
-  // Mirrored: the outputs in reverse order.
+  // `mirrored`: the outputs in reverse order.
   void Make(const kernels::Kernels& set, const ComponentAxis& axis, bool mirrored);
 
-  // Output `i` as a weighted sum of lines, of which `lines` is the axis' first.
+  // Output `i` as a weighted sum of lines; `lines` points to the axis' first line.
   kernels::LineSum Sum(std::uint32_t i, const std::uint8_t* lines,
                        std::size_t stride) const noexcept {
     return {lines + first_[i] * stride, stride, &values_[std::size_t{i} * taps_], taps_};

@@ -16,7 +16,7 @@ struct Shown {
         count(span.out),
         target(span.target) {}
   bool Has(std::uint32_t at) const noexcept { return at >= begin && at - begin < count; }
-  // What a place outside of it mirrors; count > 0.
+  // The place inside the picture that a place outside mirrors; count > 0.
   std::uint32_t Mirrored(std::uint32_t at) const noexcept {
     if (count == 1) return begin;
     const std::int64_t period = 2 * (std::int64_t{count} - 1);

@@ -23,8 +23,8 @@ namespace sluice {
 
 namespace {
 
-// The span on a part of a picture that is reduced by `reduction`, without its first `origin`
-// pixels.
+// The span in the pixels of a part of a picture: reduced by `reduction`, and with the first
+// `origin` pixels left out.
 ComponentAxis AxisOf(const Span& span, std::uint32_t reduction, std::uint32_t origin,
                      std::uint32_t size, Filter filter) {
   Span part = span;
@@ -35,7 +35,7 @@ ComponentAxis AxisOf(const Span& span, std::uint32_t reduction, std::uint32_t or
   return MakeComponentAxis(part, 1, size, filter);
 }
 
-// The source pixels, full size, that a span needs: [first, first + count).
+// The full-size source pixels that a span needs: [first, first + count).
 void NeededPixels(const Span& span, std::uint32_t& first, std::uint32_t& count) {
   std::uint32_t last = 0;
   SourceRange({span.start - span.bound, span.length, span.out, false}, span.bound_length, first,
@@ -44,8 +44,8 @@ void NeededPixels(const Span& span, std::uint32_t& first, std::uint32_t& count) 
   first += span.bound;
 }
 
-// The same with a margin of two reduced pixels inside the bounds, so that the filter finds all it
-// wants on the reduced grid too.
+// As above, with a margin of two reduced pixels inside the bounds, so that the filter finds all its
+// samples on the reduced grid as well.
 void NeededPixels(const Span& span, std::uint32_t reduction, std::uint32_t& first,
                   std::uint32_t& count) {
   NeededPixels(span, first, count);
@@ -55,13 +55,13 @@ void NeededPixels(const Span& span, std::uint32_t reduction, std::uint32_t& firs
   count = last - first;
 }
 
-// Whether the span takes pixels as they are, one for one.
+// Whether the span copies pixels one to one.
 bool IsCopy(const Span& span) {
   return span.length == span.out && span.start == std::floor(span.start);
 }
 
-// The largest reduction that still leaves so many pixels for each output pixel on both axes, and
-// whose grid the bounds lie on, so that no pixel outside of them is mixed in.
+// The largest reduction that leaves at least `samples_per_pixel` samples for each output pixel on
+// both axes, and whose grid the bounds lie on, so that no pixel outside them is mixed in.
 std::uint32_t ReductionFor(const Region& region, const ImagePayload& payload,
                            std::uint32_t samples_per_pixel) {
   const auto fits = [&](const Span& span, std::uint32_t size, std::uint32_t reduction) {
@@ -78,7 +78,7 @@ std::uint32_t ReductionFor(const Region& region, const ImagePayload& payload,
 }
 
 bool SpanIsSound(const Span& span, std::uint32_t size) {
-  constexpr double kRounding = 1e-6;  // of starts and lengths that were computed, in pixels
+  constexpr double kRounding = 1e-6;  // of starts and lengths, which are computed; in pixels
   return Inside(span.at, span.out, span.target) && span.bound_length > 0 &&
          Inside(span.bound, span.bound_length, size) && span.length > 0 &&
          span.start >= span.bound &&
@@ -112,25 +112,25 @@ struct PayloadDecoder::State {
 
   const DecodePolicy policy;
   const kernels::Kernels& set = kernels::Chosen();
-  baseline::Decoder baseline{set};  // what our writer stores, and most of what others do
+  baseline::Decoder baseline{set};  // the JPEGs that our writer stores, and most others
   packed::Decoder packed{set};
   JpegPlanes jpeg_planes{set};  // other grey and Y Cb Cr files
   JpegDecoder jpeg;             // RGB, CMYK
   PlanarResampler planar{set};
-  InterleavedResampler interleaved{set};  // everything that is not in planes
+  InterleavedResampler interleaved{set};  // all payloads that do not decode to planes
   std::vector<std::byte> inflated;
   std::vector<std::uint8_t> converted;  // a picture in the target's number of channels
   std::vector<std::uint8_t> whole16;    // a 16-bit target, before it is put into planes
   std::vector<std::uint8_t> upright;    // a target before its rows become columns
 
-  // Part of a picture, in the target's number of channels.
+  // Part of a picture, converted to the target's number of channels.
   struct Part {
     PixelView view;
     std::uint32_t reduction = 1;
     std::uint32_t left = 0, top = 0;
   };
 
-  // A region that is not transposed, without its border.
+  // Decodes a region that is not transposed; leaves its border.
   Defect DecodeUpright(const ImagePayload& payload, const Region& region,
                        const PixelTarget& target);
   Defect DecodeJpeg(const ImagePayload& payload, const Region& region, const PixelTarget& target);
@@ -155,7 +155,7 @@ Defect PayloadDecoder::State::DecodeJpeg(const ImagePayload& payload, const Regi
     planar.Run(baseline.planes(), baseline.components(), region, target);
     return nullptr;
   }
-  // Not its kind, or broken: libjpeg has the last word on both.
+  // Another kind of JPEG, or broken: libjpeg decides which.
   switch (jpeg_planes.Decode(payload.bytes, payload.width, payload.height, region, policy)) {
     case JpegPlanes::Outcome::kDecoded:
       planar.Run(jpeg_planes.planes(), jpeg_planes.components(), region, target);
@@ -199,8 +199,7 @@ Defect PayloadDecoder::State::DecodeOtherColours(const ImagePayload& payload, co
           jpeg.Decode(payload.bytes, payload.width, payload.height, window, decoded)) {
     return defect;
   }
-  // Columns outside of the bounds were decoded for the sake of whole MCUs; they must not be mixed
-  // in.
+  // libjpeg decodes whole MCUs, so there are columns outside the bounds; they must not be mixed in.
   const std::uint32_t r = decoded.reduction;
   const std::uint32_t left = std::max(decoded.left, region.x.bound / r);
   const std::uint32_t right =
@@ -272,7 +271,7 @@ void PayloadDecoder::State::ConvertChannels(const Region& region, std::uint32_t 
   part.top = top;
 }
 
-// Takes or resamples the part's pixels into the target.
+// Copies or resamples the part's pixels into the target.
 void PayloadDecoder::State::Finish(const Part& part, const Region& region,
                                    const PixelTarget& target) {
   const PixelView& view = part.view;

@@ -1,8 +1,8 @@
-// From payloads to pixels: the seam behind which every codec's decoding lies.
+// From payloads to pixels: every codec's decoding lies behind this header.
 //
-// A PayloadDecoder turns one payload into one image of a batch in a single pass that touches only
-// what the region needs. Each worker thread owns one; it keeps its memory from image to image.
-// Nothing here throws on bad payloads: a status says what is wrong.
+// A PayloadDecoder turns one payload into one image of a batch. It needs a single pass, which
+// touches only what the region needs. Each worker thread owns one; it keeps its memory from image
+// to image. Nothing here throws on bad payloads: the returned Defect says what is wrong.
 #pragma once
 
 #include <array>
@@ -14,10 +14,10 @@
 
 namespace sluice {
 
-// What part of a picture goes where, along one axis. The picture's interval [start, start +
-// length), in pixels of the full-size image, is resampled onto the `out` target pixels from `at`
-// on; what lies outside of those is border. Only source pixels in [bound, bound + bound_length) are
-// used, and the interval lies inside of them.
+// Which part of a picture goes where, along one axis. The picture's interval [start, start +
+// length), in pixels of the full-size image, is resampled to `out` target pixels, beginning at
+// `at`; the rest of the target is border. Only source pixels in [bound, bound + bound_length) are
+// used, and the interval lies inside them.
 struct Span {
   double start = 0;
   double length = 0;
@@ -29,14 +29,14 @@ struct Span {
   friend bool operator==(const Span&, const Span&) = default;
 };
 
-// The spans are those of the picture's own axes; what they make is mirrored and turned afterwards.
+// The spans are along the picture's own axes; the result is mirrored and transposed afterwards.
 struct Region {
   Span x, y;
   bool flip = false;       // mirrors left to right
   bool flip_y = false;     // and top to bottom;
   bool transpose = false;  // then rows become columns
-  // What the border shows that the spans leave: the picture mirrored at its outermost pixels, or a
-  // colour by channel.
+  // What the border outside the spans shows: the picture mirrored at its outermost pixels, or a
+  // colour (by channel).
   bool reflect = false;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};
   Filter filter = Filter::kTriangle;
@@ -75,18 +75,18 @@ struct PixelTarget {
   std::uint8_t* data = nullptr;  // the region's width x height x channels values, packed
   std::uint32_t channels = 0;    // 1 or 3: converted to that; or the payload's own count
   PixelOrder order = PixelOrder::kInterleaved;
-  // By the time that somebody reads it, no cache holds it any more: it need not go through them.
+  // The target is read so late that no cache holds it any more, so writes may bypass the caches.
   bool read_later = false;
 };
 
-// What a decoder gives up for speed. The default is a reader's; a converter, whose pictures are
-// made once and looked at many times, asks for more.
+// How much quality a decoder gives up for speed. The default is for a reader. A converter asks for
+// more: it makes its pictures once and they are looked at many times.
 struct DecodePolicy {
-  // How many samples a transform at a reduced size leaves for each output pixel and axis, at the
-  // least: with 1 the transform is nearly the whole filter where it fits, with 2 the triangle
-  // decides.
+  // The least number of samples that a transform at a reduced size leaves for each output pixel and
+  // axis. With 1, the transform does nearly all of the filtering if it fits; with 2, the triangle
+  // filter decides.
   std::uint32_t samples_per_pixel = 1;
-  // Also reads what a region leaves out, so that damage anywhere in a file is found.
+  // Also reads what the region leaves out, to find damage anywhere in a file.
   bool whole_file = false;
 };
 
@@ -97,8 +97,8 @@ class PayloadDecoder {
   PayloadDecoder(PayloadDecoder&&) noexcept;
   PayloadDecoder& operator=(PayloadDecoder&&) noexcept;
 
-  // Null, or why the payload cannot be decoded: a sentence that lives until the next call. 16-bit
-  // images are taken only whole and unscaled; their target holds two bytes a value.
+  // Null, or a sentence that says why the payload cannot be decoded; it lives until the next call.
+  // 16-bit images can only be decoded whole and unscaled; their target holds two bytes a value.
   Defect Decode(const ImagePayload& payload, const Region& region, const PixelTarget& target);
 
  private:
@@ -112,7 +112,7 @@ struct JpegInfo {
   std::uint32_t height = 0;
   std::uint8_t channels = 0;
 };
-// False, with a sentence in `why`, for anything that is no JPEG or has no usable size.
+// False, with a sentence in `why`, if the file is not a JPEG or has no usable size.
 bool ReadJpegInfo(Bytes file, JpegInfo& info, std::string& why);
 
 }  // namespace sluice

@@ -11,22 +11,22 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kTile = 16;      // what a transposition works in
-constexpr std::size_t kLineStep = 32;  // bytes that a sum of lines is made of at a time
+constexpr std::size_t kTile = 16;      // side of the blocks that a transposition works in
+constexpr std::size_t kLineStep = 32;  // bytes of a sum of lines that are made at a time
 
-// Makes room without ever giving memory back.
+// Grows the buffer if needed; never gives memory back.
 std::uint8_t* Room(std::vector<std::uint8_t>& bytes, std::size_t size) {
   if (bytes.size() < size + kernels::kSlack) bytes.resize(size + kernels::kSlack);
   return bytes.data();
 }
 
-// A weighted sum of lines of which no byte behind `count` may be read, nor any of `out` written.
+// A weighted sum of lines that reads and writes no byte behind `count`.
 void SumExactly(const kernels::Kernels& set, const kernels::LineSum& sum, std::size_t count,
                 std::vector<std::uint8_t>& scratch, std::uint8_t* out) {
   const std::size_t whole = count / kLineStep * kLineStep;
   if (whole > 0) set.sum_lines(sum, whole, out);
   if (whole == count) return;
-  if (whole > 0) {  // the last step once more, ending where the lines end
+  if (whole > 0) {  // the last step again, ending at the end of the lines
     set.sum_lines({sum.lines + count - kLineStep, sum.stride, sum.weights, sum.taps}, kLineStep,
                   out + count - kLineStep);
     return;
@@ -39,13 +39,13 @@ void SumExactly(const kernels::Kernels& set, const kernels::LineSum& sum, std::s
   std::memcpy(out, result, count);
 }
 
-// Where a region's row `y` begins in the target, counted in pixels.
+// The pixel of the target at which a region's row `y` begins.
 std::size_t PixelAt(const Region& region, std::uint32_t y) noexcept {
   const std::uint32_t at = region.flip ? region.x.target - region.x.at - region.x.out : region.x.at;
   return std::size_t{LineOf(region, y)} * region.x.target + at;
 }
 
-// Rows that stay as they are and in their order: all at once where nothing lies between them.
+// Copies rows unchanged and in order: all at once if there is nothing between them.
 void CopyRows(const std::uint8_t* rows, std::size_t stride, const Region& region,
               const PixelTarget& target) {
   const std::size_t bytes = std::size_t{region.x.out} * target.channels;
@@ -68,7 +68,7 @@ void MirrorRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_
   }
 }
 
-// Each of `rows` may be written kernels::kSlack beyond its end.
+// Up to kernels::kSlack bytes beyond the end of each of `rows` may be written.
 void SplitRow(const kernels::Kernels& set, const std::uint8_t* in, std::uint32_t pixels,
               std::uint32_t channels, std::uint8_t* const* rows) {
   if (channels == 3) return set.split_rgb(in, pixels, rows[0], rows[1], rows[2]);

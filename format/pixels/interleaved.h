@@ -1,9 +1,9 @@
 // Resampling and copying interleaved 8-bit pixels, as raw payloads have them, straight into a
 // target.
 //
-// Both passes are weighted sums of lines of memory, rounded to 8 bits each: rows first, as they lie
-// in the source, then, after a transposition of each channel, columns. Mirroring is another order
-// of weights.
+// Both passes are weighted sums of lines of memory, each rounded to 8 bits: first rows, as they lie
+// in the source, then columns, after each channel is transposed. Mirroring only changes the order
+// of the weights.
 #pragma once
 
 #include <cstdint>
@@ -22,12 +22,12 @@ class InterleavedResampler {
  public:
   explicit InterleavedResampler(const kernels::Kernels& set) : set_(set) {}
 
-  // Resamples what the axes say of the view into region.x.out x region.y.out pixels of the target,
-  // which has the view's number of channels.
+  // Resamples the part of the view that the axes name into region.x.out x region.y.out pixels of
+  // the target, which has the view's number of channels.
   void Resample(const PixelView& view, const ComponentAxis& x, const ComponentAxis& y,
                 const Region& region, const PixelTarget& target);
 
-  // Takes pixels as they are, from (left, top) on.
+  // Copies pixels unchanged, from (left, top) on.
   void Copy(const PixelView& view, std::uint32_t left, std::uint32_t top, const Region& region,
             const PixelTarget& target);
 

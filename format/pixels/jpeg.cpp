@@ -16,7 +16,8 @@ namespace sluice {
 
 namespace {
 
-// CMYK as Adobe's programs write it (inverted, which the marker tells) or plain, to RGB in place.
+// Converts CMYK to RGB in place: inverted, as Adobe's programs write it (a marker says so), or
+// plain.
 void CmykToRgb(std::uint8_t* row, std::uint32_t width, bool inverted) {
   std::uint8_t* out = row;
   for (std::uint32_t x = 0; x < width; ++x, row += 4, out += 3) {
@@ -45,8 +46,8 @@ struct JpegDecoder::State {
   bool DecodeRows(const JpegWindow& window, JpegPart& part);
 };
 
-// Reads the header and sets what is to come out. Leaves by longjmp: no objects with destructors
-// here.
+// Reads the header and sets the output's parameters. Leaves by longjmp on an error: no objects with
+// destructors here.
 void JpegDecoder::State::Prepare(Bytes file, const JpegWindow& window) {
   jpeg_decompress_struct& object = jpeg.object;
   jpeg.Renew();
@@ -62,8 +63,8 @@ bool JpegDecoder::State::DecodeRows(const JpegWindow& window, JpegPart& part) {
   jpeg_decompress_struct& object = jpeg.object;
   jpeg_start_decompress(&object);
   if (!libjpeg::HasAllComponents(object)) return false;
-  // Columns next to a cropped edge differ from those of a whole decode, because upsampling of
-  // chroma sees no neighbour there: a margin is decoded and left unused.
+  // Columns next to a cropped edge differ from those of a whole decode, because chroma upsampling
+  // has no neighbour there. So a margin is decoded and not used.
   constexpr std::uint32_t kMargin = 4;
   const std::uint32_t r = window.reduction;
   const std::uint32_t left = window.left / r;

@@ -20,8 +20,8 @@ struct JpegPart {
   std::uint32_t width = 0, height = 0;
 };
 
-// What is wanted: a rectangle in pixels of the full size. The part that comes back covers it, where
-// the picture does; a larger reduction than 1 may be asked for.
+// The wanted rectangle, in pixels of the full size, and the wanted reduction (may be above 1). The
+// part that comes back covers it as far as the picture goes.
 struct JpegWindow {
   std::uint32_t left = 0, top = 0, width = 0, height = 0;
   std::uint32_t reduction = 1;
@@ -36,8 +36,8 @@ class JpegDecoder {
   JpegDecoder(JpegDecoder&&) noexcept;
   JpegDecoder& operator=(JpegDecoder&&) noexcept;
 
-  // Decodes the window of a picture whose header must say width x height. Null, or a sentence that
-  // lives until the next call.
+  // Decodes the window of a picture whose header must say width x height. Returns null, or a
+  // sentence that lives until the next call.
   Defect Decode(Bytes file, std::uint32_t width, std::uint32_t height, const JpegWindow& window,
                 JpegPart& part);
 

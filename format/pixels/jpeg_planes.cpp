@@ -7,15 +7,15 @@
 namespace sluice {
 
 namespace {
-constexpr std::size_t kTransposeTile = 16;  // what a transposition writes at once
+constexpr std::size_t kTransposeTile = 16;  // side of the blocks that a transposition writes
 }
 
 struct JpegPlanes::State {
   explicit State(const kernels::Kernels& kernel_set) : set(kernel_set) {}
 
   const kernels::Kernels& set;
-  // Of its own: libjpeg-turbo 2.1's object must not be used for raw output and for skipping lines
-  // in turn.
+  // A decompressor of its own: in libjpeg-turbo 2.1 one object must not be used in turn for raw
+  // output and for skipping lines.
   libjpeg::Decompressor jpeg;
   Defect defect = nullptr;
   std::uint32_t components = 0;
@@ -64,7 +64,7 @@ bool JpegPlanes::State::LayOut(const Region& region) {
   return true;
 }
 
-// Leaves by a jump on errors: no objects with destructors here.
+// Leaves by longjmp on an error: no objects with destructors here.
 void JpegPlanes::State::DecodeRows(bool all) {
   jpeg_decompress_struct& object = jpeg.object;
   JSAMPARRAY pointers[3] = {row_pointers[0].data(), row_pointers[1].data(), row_pointers[2].data()};

@@ -1,5 +1,5 @@
-// A JPEG's components through libjpeg-turbo, each at its own resolution: the way for what the
-// decoder of baseline/ does not take (progressive, arithmetic coding, odd sampling).
+// A JPEG's components through libjpeg-turbo, each at its own resolution. For the files that the
+// decoder in baseline/ does not decode (progressive, arithmetic coding, odd sampling).
 #pragma once
 
 #include <memory>
@@ -20,7 +20,7 @@ class JpegPlanes {
 
   enum class Outcome {
     kDecoded,
-    kOtherColours,  // not grey or Y Cb Cr, or sampled in a way that has no whole factors
+    kOtherColours,  // not grey or Y Cb Cr, or its sampling factors are not whole
     kBroken,        // defect() says why
   };
   Outcome Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,

@@ -6,12 +6,12 @@ namespace sluice::libjpeg {
 
 namespace {
 
-// A progressive file may repeat scans at will, each a pass over the whole picture; no real one
-// comes near.
+// A progressive file may repeat scans at will, and each is a pass over the whole picture; no real
+// file comes near this limit.
 constexpr int kMaxScans = 100;
 
-// Warnings after which libjpeg makes pixels up. The others are about markers and leave pixels
-// alone.
+// Warnings after which libjpeg makes up pixels. Its other warnings are about markers and leave
+// pixels alone.
 bool DamagesPixels(int message) noexcept {
   switch (message) {
     case JWRN_HIT_MARKER:

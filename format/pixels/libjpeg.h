@@ -1,8 +1,8 @@
-// libjpeg-turbo's decompression object with its errors trapped, for whoever decodes through it.
+// libjpeg-turbo's decompression object with its errors trapped, for the decoders built on it.
 //
-// libjpeg reports an error by a jump: `setjmp(object.trap.jump)` first, and no object with a
-// destructor between that and the calls into libjpeg. Warnings after which pixels would be made up
-// are errors here.
+// libjpeg reports an error by longjmp: call `setjmp(object.trap.jump)` first, with no object that
+// has a destructor between it and the calls into libjpeg. Warnings after which libjpeg would make
+// up pixels are errors here.
 #pragma once
 
 #include <csetjmp>
@@ -20,16 +20,16 @@ struct ErrorTrap {
   char text[JMSG_LENGTH_MAX];
 };
 
-// It must not move: libjpeg keeps pointers into it.
+// Must not move: libjpeg keeps pointers into it.
 struct Decompressor {
   Decompressor();
   ~Decompressor();
   Decompressor(const Decompressor&) = delete;
   Decompressor& operator=(const Decompressor&) = delete;
 
-  // Makes the object new. One that has decoded another picture keeps that one's tables, which a
-  // file without its own would be decoded with, and (in libjpeg-turbo 2.1) pointers to freed
-  // modules.
+  // Makes the object new. An object that has decoded a picture keeps that picture's tables, which
+  // would decode the next file if it had none of its own, and (in libjpeg-turbo 2.1) pointers to
+  // freed modules.
   void Renew();
 
   jpeg_decompress_struct object{};
@@ -39,8 +39,8 @@ struct Decompressor {
 
 void ReadHeader(jpeg_decompress_struct& object, Bytes file);
 
-// The side of what a block of the component is decoded to, and the least of all components.
-// libjpeg-turbo names it by the interface it is built to look like: Debian's 6b has one side,
+// The side of a decoded block of the component, and the least side of all components.
+// libjpeg-turbo's names depend on the libjpeg version it imitates: Debian's 6b has one side,
 // Ubuntu's 8 has two, which are equal.
 inline int BlockSide(const jpeg_component_info& component) noexcept {
 #if JPEG_LIB_VERSION >= 70
@@ -57,8 +57,8 @@ inline int LeastBlockSide(const jpeg_decompress_struct& object) noexcept {
 #endif
 }
 
-// Whether every component's data have come: a file of several scans may end, properly, before that.
-// After jpeg_start_decompress().
+// Whether data of every component has arrived: a file of several scans may properly end before
+// that. Call it after jpeg_start_decompress().
 bool HasAllComponents(const jpeg_decompress_struct& object) noexcept;
 
 }  // namespace sluice::libjpeg

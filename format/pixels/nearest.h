@@ -1,8 +1,7 @@
-// Taking a region out of a picture without mixing pixels: for masks, whose values are numbers of
-// classes.
+// Takes a region out of a picture without mixing pixels. For masks, whose values are class numbers.
 //
-// Target pixel i of a span shows the source pixel that its centre lies in, floor(start + (i + 0.5)
-// * length / out): Pillow's NEAREST, torchvision's NEAREST_EXACT.
+// Target pixel i of a span shows the source pixel that holds its centre, floor(start + (i + 0.5) *
+// length / out): Pillow's NEAREST, torchvision's NEAREST_EXACT.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +18,7 @@ struct MaskView {
   std::uint32_t height = 0;
   std::uint32_t channels = 1;
   std::uint32_t value_bytes = 1;
-  std::uint16_t fill = 0;  // each value of what the spans leave, where that is of one colour
+  std::uint16_t fill = 0;  // value of the pixels outside the spans, if the border is a colour
 };
 
 // Sets `count` values of one or two bytes.
@@ -29,8 +28,8 @@ void SetValues(std::uint8_t* values, std::size_t count, std::uint32_t value_byte
 // Keeps its memory from picture to picture; one thread at a time.
 class NearestSampler {
  public:
-  // Fills region.width() x region.height() pixels. The spans must lie inside of the picture. The
-  // region's own colour is for pictures.
+  // Fills region.width() x region.height() pixels. The spans must lie inside the picture. The
+  // region's own colour is ignored: it is for pictures.
   void Sample(const MaskView& mask, const Region& region, PixelOrder order, std::uint8_t* target);
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kAlignment = 32;
 
-// Makes room without ever giving memory back.
+// Grows the buffer if needed; never gives memory back.
 void Grow(std::vector<std::uint8_t>& bytes, std::size_t size) {
   if (bytes.size() < size) bytes.resize(size);
 }

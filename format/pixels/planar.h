@@ -1,11 +1,10 @@
-// Resampling a picture's components, each at its own resolution, straight to the output's size, and
-// colour only there.
+// Resamples a picture's components, each at its own resolution, straight to the output's size; only
+// there are they converted to RGB.
 //
-// The filters are those of axis.h; a component of half the size is seen as half as fast a walk
-// over it (its samples lie centred on the pixels they stand for, as JFIF has it). Both passes are
-// weighted sums of lines of memory, rounded to 8 bits each: along columns first, which is how
-// planes are stored, then, after a transposition, along rows. Mirroring is another order of
-// weights.
+// The filters are those of axis.h. A component of half the size is walked half as fast (its samples
+// lie centred on the pixels they stand for, as JFIF says). Both passes are weighted sums of lines
+// of memory, each rounded to 8 bits: first along columns, which is how planes are stored, then,
+// after a transposition, along rows. Mirroring only changes the order of the weights.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +16,9 @@
 
 namespace sluice {
 
-// The largest power of two up to 8 by which a component may be made smaller on both axes and still
-// have at least so many samples for each output pixel. `x_factor` and `y_factor` are those of its
-// sampling.
+// Log2 of the largest reduction, up to 8, that leaves a component at least `samples_per_pixel`
+// samples for each output pixel on both axes. `x_factor` and `y_factor`: pixels that one of its
+// samples stands for.
 std::uint32_t ReductionLog2(const Region& region, std::uint32_t x_factor, std::uint32_t y_factor,
                             std::uint32_t samples_per_pixel) noexcept;
 
@@ -37,8 +36,8 @@ class PlanarResampler {
  public:
   explicit PlanarResampler(const kernels::Kernels& set) : set_(set) {}
 
-  // Fills the target's region from one plane (grey) or three (Y, Cb, Cr). A grey picture for three
-  // channels is repeated; of a colour picture for one channel only Y is looked at.
+  // Fills the target's region from one plane (grey) or three (Y, Cb, Cr). Grey is repeated for a
+  // target of three channels; for a target of one channel, only Y is read.
   void Run(const ColumnPlane* planes, std::uint32_t count, const Region& region,
            const PixelTarget& target);
 
@@ -57,7 +56,7 @@ class PlanarResampler {
                 const PixelTarget& target);
 
   const kernels::Kernels& set_;
-  AxisWeights x_[3];  // by component; those of Cr where they are not Cb's
+  AxisWeights x_[3];  // by component; Cr has its own only if Cb's do not fit
   AxisWeights y_[3];
   std::vector<std::uint8_t> columns_;
   Lines lines_[3];

@@ -54,8 +54,7 @@ void Resampler::MakeWeights(const Axis& axis, std::uint32_t size, Weights& weigh
       exact[s - first] = std::max(0.0, 1.0 - std::fabs(s + 0.5 - centre) / support);
       sum += exact[s - first];
     }
-    // Every tap is read, so the run of taps must lie inside the source: it is moved left where
-    // needed.
+    // Every tap is read, so the run of taps must lie inside the source: it is moved left if needed.
     const std::uint32_t begin = std::min(first, size - weights.taps);
     const std::size_t pixel = axis.mirrored ? axis.out - 1 - i : i;
     std::int16_t* const values = &weights.values[pixel * weights.taps];

@@ -1,8 +1,8 @@
 // Resampling of 8-bit images: separable, anti-aliased with a triangle filter, in fixed point.
 //
-// The filter is the one of Pillow's BILINEAR and torchvision's antialias=True: output pixel i is
-// the weighted mean of the source pixels whose centres lie within max(1, scale) of the point (i +
-// 0.5) * scale + start, weights falling linearly with the distance, clipped at the source's edge.
+// The filter is that of Pillow's BILINEAR and torchvision's antialias=True. Output pixel i is the
+// weighted mean of the source pixels whose centres lie within max(1, scale) of the point (i + 0.5)
+// * scale + start. Weights fall linearly with the distance and are clipped at the source's edge.
 // All arithmetic on pixels is in integers, so the same input gives the same bytes on any machine:
 // the vertical pass keeps six bits of fraction, the horizontal one rounds once to eight bits.
 #pragma once
@@ -16,7 +16,7 @@ namespace sluice {
 // A source interval, in source pixels, spread over `out` output pixels; mirrored if asked.
 struct Axis {
   double start = 0;   // of the interval: 0 is the left (upper) edge of the first pixel
-  double length = 0;  // > 0; may reach beyond the source, whose outermost pixels are then repeated
+  double length = 0;  // > 0; may reach beyond the source, whose outermost pixels then repeat
   std::uint32_t out = 0;
   bool mirrored = false;
 };
@@ -35,7 +35,7 @@ struct MutablePixelView {
   std::size_t stride = 0;
 };
 
-// Holds the weights and rows it works with; used again from call to call, by one thread at a time.
+// Holds its weights and rows from call to call. One thread at a time.
 class Resampler {
  public:
   // Fills x.out x y.out interleaved pixels. Source and target must not overlap.
@@ -47,7 +47,7 @@ class Resampler {
     std::uint32_t taps = 0;            // for each output pixel
     std::vector<std::uint32_t> first;  // of each output pixel: its first source pixel
     std::vector<std::int16_t> values;  // `taps` a pixel, in 1/16384, adding up to 16384 exactly
-    std::vector<double> exact;         // of the pixel in hand
+    std::vector<double> exact;         // of the current output pixel
   };
   static void MakeWeights(const Axis& axis, std::uint32_t size, Weights& weights);
   template <unsigned kChannels>
@@ -58,7 +58,7 @@ class Resampler {
   std::vector<std::uint16_t> row_;  // the same in 1/64
 };
 
-// Source pixels [first, last) that the axis looks at, for a source of `size` pixels.
+// Source pixels [first, last) that the axis needs, for a source of `size` pixels.
 void SourceRange(const Axis& axis, std::uint32_t size, std::uint32_t& first, std::uint32_t& last);
 
 }  // namespace sluice

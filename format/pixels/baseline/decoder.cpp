@@ -15,12 +15,12 @@ bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept {
          std::memcmp(a.symbols, b.symbols, a.symbol_count) == 0;
 }
 
-// One behind the last MCU of the segment [begin, end) that lies in the window; `begin` if none
-// does.
+// The end of the MCUs of the segment [begin, end) that lie in the window: one past the last of
+// them, or `begin` if there is none.
 std::uint64_t WantedEnd(const kernels::SegmentJob& job, std::uint64_t begin,
                         std::uint64_t end) noexcept {
   const std::uint64_t across = job.mcus_across;
-  // In the window's columns of the last row that the segment reaches into.
+  // Starts at the last row that the segment reaches into.
   std::uint64_t row = std::min<std::uint64_t>((end - 1) / across, job.bottom - 1);
   if (row * across + job.left >= end) {
     if (row == 0) return begin;
@@ -51,7 +51,7 @@ void Decoder::LayOut(const Region& region, std::uint32_t samples_per_pixel,
                      kernels::SegmentJob& job) {
   job.left = header_.mcus_across;
   job.top = header_.mcus_down;
-  // First which MCUs all components together need, then planes of that size.
+  // First find which MCUs the components need together, then allocate planes of that size.
   std::uint32_t reduction[3] = {};
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const Component& component = header_.component[c];
@@ -129,7 +129,8 @@ bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, cons
       !FindTables()) {
     return false;
   }
-  // Every block takes two bits at the least: no memory for a picture whose data cannot be there.
+  // Every block takes at least two bits: allocate nothing if the file is too short to hold the
+  // picture.
   const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
   if (header_.scan.size() * 8 < mcus * header_.components * 2) return false;
   kernels::SegmentJob job;

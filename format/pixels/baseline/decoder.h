@@ -1,8 +1,8 @@
-// Decoding the part of a baseline JPEG that a region needs into planes.
+// Decodes the part of a baseline JPEG that a region needs, into planes.
 //
-// Starts at the restart marker before the region's first row, decodes no more of a row than it must
-// where restart markers allow that, transforms only the MCUs the region touches, at a reduced size
-// where the output is that much smaller.
+// Starts at the restart marker before the region's first row. Where restart markers allow it,
+// decodes no more of a row than needed. Transforms only the MCUs that the region touches, and at a
+// reduced size if the output is that much smaller.
 #pragma once
 
 #include <vector>
@@ -18,8 +18,9 @@ class Decoder {
  public:
   explicit Decoder(const kernels::Kernels& set) : set_(set) {}
 
-  // The planes that the region needs of a picture whose header must say width x height. False if
-  // the file is to be left to libjpeg, because of its kind or because its coded data is broken.
+  // Decodes the planes that the region needs. The picture's header must say width x height. False
+  // if libjpeg must decode the file instead, because of its kind or because its coded data is
+  // broken.
   bool Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
               const DecodePolicy& policy = {});
 

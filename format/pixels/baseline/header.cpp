@@ -12,7 +12,7 @@ constexpr std::uint8_t kZigzag[64] = {
     41, 34, 27, 20, 13, 6,  7,  14, 21, 28, 35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23,
     30, 37, 44, 51, 58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63};
 
-// Reads big-endian numbers from a segment; beyond its end it gives zeros and remembers.
+// Reads big-endian numbers from a segment. Reads beyond the end give zeros and are remembered.
 class SegmentReader {
  public:
   explicit SegmentReader(Bytes bytes) noexcept : bytes_(bytes) {}
@@ -89,7 +89,8 @@ bool ParseFrame(SegmentReader in, Header& header, std::uint8_t* ids) noexcept {
     }
   }
   if (header.components == 1) {
-    // The factors of a single component mean nothing: its blocks follow one another (A.2.2).
+    // The sampling factors of a single component mean nothing: its blocks follow one another
+    // (A.2.2).
     header.component[0].h = header.component[0].v = 1;
   } else {
     const Component* const c = header.component;
@@ -126,7 +127,7 @@ bool ParseScan(SegmentReader in, Header& header, const std::uint8_t* ids) noexce
   return sequential && in.done() && !in.cut_short();
 }
 
-// What a file says of its colours, as far as libjpeg listens.
+// The markers that tell libjpeg a file's colours.
 struct ColourMarkers {
   bool jfif = false;
   bool adobe = false;
@@ -188,7 +189,7 @@ bool ParseHeader(Bytes file, Header& header) noexcept {
         }
         break;
       default:
-        // Comments and application data are passed over; other markers change the coding.
+        // Comments and application data are skipped; other markers change the coding.
         taken = marker == 0xFE || (marker >= 0xE0 && marker <= 0xEF);
     }
     if (!taken) return false;

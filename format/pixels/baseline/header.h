@@ -1,8 +1,8 @@
 // The header of a baseline JPEG: everything up to the first entropy-coded byte.
 //
-// Only what the decoder of this folder takes is accepted: baseline or extended sequential Huffman
+// Accepts only what the decoder in this folder can decode: baseline or extended sequential Huffman
 // coding, 8 bits, grey or Y Cb Cr in one interleaved scan, chroma at full size or halved in either
-// direction. Anything else is not an error but left to libjpeg.
+// direction. Any other file is not an error: libjpeg decodes it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Header {
   Bytes scan;  // from the first entropy-coded byte to the file's end
 };
 
-// False where the file is to be left to libjpeg.
+// False if libjpeg must decode the file.
 bool ParseHeader(Bytes file, Header& header) noexcept;
 
 }  // namespace sluice::baseline

@@ -40,14 +40,14 @@ void BuildSkip(HuffmanTable& table) noexcept {
   }
 }
 
-// The AC symbol that `bits`, the top `known` of which are known, begin with; length 0 if they do
-// not hold its code and, where the value is not 0, its value's sign.
+// The AC symbol at the top of `bits`, of which the top `known` bits are known. Length 0 if they do
+// not hold its whole code and, for a nonzero value, the value's sign.
 PairSymbol SymbolAt(const HuffmanTable& table, std::uint64_t bits, std::uint32_t known) noexcept {
   const HuffmanTable::Code code = table.codes[bits >> (64 - kSkipBits)];
   const std::uint32_t size = code.symbol & 15U;
   if (code.length == 0 || code.length + (size > 0 ? 1U : 0U) > known) return {};
   const std::uint32_t length = code.length + size;
-  // Unknown bits are zero here, and a zero adds nothing to a value whose sign is settled.
+  // Unknown bits are zero here, and a zero adds nothing to a value whose sign is known.
   return {length, AdvanceOfSymbol(code.symbol), ValueOf(ResolveAc(code.symbol, code.length, bits)),
           length > known ? length - known : 0};
 }
@@ -104,7 +104,7 @@ bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept 
   for (std::uint32_t length = 1; length <= 16; ++length) {
     table.offset[length] = static_cast<std::int32_t>(index) - static_cast<std::int32_t>(code);
     for (std::uint32_t i = 0; i < spec.counts[length - 1]; ++i, ++code, ++index) {
-      // The code of all ones is reserved; more codes than there is room for are oversubscribed.
+      // The code of all ones is reserved; more codes than a length has room for are oversubscribed.
       if (code + 1 >= (1U << length) || index >= spec.symbol_count ||
           !SymbolIsSound(spec.symbols[index], ac)) {
         return false;

@@ -1,4 +1,4 @@
-// Huffman tables of JPEG, built for decoding several things in one look-up (ITU-T T.81, Annex C and
+// Huffman tables of JPEG, built so that one look-up decodes several things (ITU-T T.81, Annex C and
 // F).
 #pragma once
 
@@ -7,9 +7,9 @@
 
 namespace sluice::baseline {
 
-// A DC symbol: low to high, its bits together with those of the difference that follows (8), its
-// code's bits (8), the difference's (8). 0: not resolved by the kDcBits bits of a look-up, see
-// HuffmanTable::SlowDc.
+// A DC symbol. From the low bits up: length of the code and of the difference that follows it (8
+// bits), length of the code (8), length of the difference (8). 0: the kDcBits bits of a look-up do
+// not resolve it; see HuffmanTable::SlowDc.
 using DcEntry = std::uint32_t;
 
 inline constexpr int kDcBits = 10;
@@ -22,7 +22,7 @@ inline constexpr int kSkipBits = 12;
 // End of block: an advance that leads beyond any position a run could reach.
 inline constexpr std::uint32_t kEndOfBlock = 128;
 
-// Inlined always: a copy compiled for newer instructions must not end up in code for older ones.
+// Always inlined: a copy compiled for newer instructions must not end up in code for older ones.
 [[gnu::always_inline]] constexpr std::uint32_t LengthOf(Entry entry) noexcept {
   return entry & 255;
 }
@@ -37,27 +37,31 @@ inline constexpr std::uint32_t kEndOfBlock = 128;
   return length | advance << 8 | static_cast<std::uint32_t>(value) << 16;
 }
 
-// What a look-up of kPairBits bits yields: two AC symbols with their values; or one, of which the
-// last bits of the value may lie behind the look-up's. Low to high: bits of both (8), advance of
-// the first (8) and the second (8), the second's value (8), the first's (16), where its late bits
-// lie: how far above the lowest of the 64 bits that the look-up was the top of (8), and how many
-// (8). A value is the sum of what stands here and its late bits. Where there is no second symbol
-// its advance is 0; it is to be written before the first, which then takes its place. The bits to
-// consume lie lowest since everything waits for them: shift instructions look at six bits alone.
+// The result of a look-up of kPairBits bits: two AC symbols with their values, or one symbol. The
+// last bits of a lone symbol's value may lie behind the bits looked up; they are its late bits.
+//
+// From the low bits up: bits of both symbols (8), advance of the first (8) and of the second (8),
+// the second's value (8), the first's value (16), where its late bits lie, counted from the lowest
+// of the 64 bits that the look-up was the top of (8), and how many there are (8). A value is the
+// sum of the number stored here and its late bits.
+//
+// Without a second symbol its advance is 0; write the second before the first, which then takes its
+// place. The bits to consume come lowest because everything waits for them: shift instructions look
+// at only the low six bits.
 using Pair = std::uint64_t;
 
 inline constexpr int kPairBits = 10;
-// A symbol that takes more bits is not resolved: four look-ups fit into 56 bits.
+// A symbol with more bits is not resolved: four look-ups must fit into 56 bits.
 inline constexpr std::uint32_t kMaxPairLength = 14;
 // Not resolved: an advance that leads out of any block, so that the check for the end of a block
-// finds this case too.
+// finds this case as well.
 inline constexpr Pair kNoPair = 192 << 8;
 
 // One of a pair's symbols.
 struct PairSymbol {
   std::uint32_t length = 0, advance = 0;
   std::int32_t value = 0;
-  std::uint32_t late = 0;  // bits of its value behind the look-up
+  std::uint32_t late = 0;  // bits of its value that lie behind the look-up
 };
 
 constexpr Pair MakePair(const PairSymbol& first, const PairSymbol& second) noexcept {
@@ -68,23 +72,24 @@ constexpr Pair MakePair(const PairSymbol& first, const PairSymbol& second) noexc
          std::uint64_t{late_at | first.late << 8} << 48;
 }
 
-// As many whole AC symbols as their codes can be seen in kSkipBits, for coefficients nobody wants.
-// Low to high: their bits, those of their values included (8), and what they advance by (8).
+// As many AC symbols as have their codes wholly within kSkipBits bits, for coefficients that are
+// not wanted. From the low bits up: their bits with those of their values (8), and their advance
+// (8).
 using Skip = std::uint16_t;
 
-// A run of symbols that takes more bits is cut short: three look-ups fit into 56 bits.
+// A run of symbols with more bits is cut short: three look-ups must fit into 56 bits.
 inline constexpr std::uint32_t kMaxSkipLength = 18;
-inline constexpr Skip kNoSkip = 64 << 8;  // not resolved; leads out of any block, too
+inline constexpr Skip kNoSkip = 64 << 8;  // not resolved; leads out of any block as well
 
-// A size category's bits to a value: Annex F.2.2.1, EXTEND. `size` > 0.
+// The value of `bits`, which belong to size category `size` > 0: EXTEND in Annex F.2.2.1.
 [[gnu::always_inline]] constexpr std::int32_t Extend(std::uint32_t bits,
                                                      std::uint32_t size) noexcept {
   return (bits >> (size - 1)) != 0 ? static_cast<std::int32_t>(bits)
                                    : static_cast<std::int32_t>(bits) - (1 << size) + 1;
 }
 
-// The table as it stands in a file: codes of each length, and the symbols in the order of their
-// codes.
+// The table as a file stores it: the number of codes of each length, and the symbols in the order
+// of their codes.
 struct HuffmanSpec {
   std::uint8_t counts[16] = {};
   std::uint8_t symbols[256] = {};
@@ -95,32 +100,32 @@ struct HuffmanTable {
   alignas(64) DcEntry dc[1 << kDcBits];   // DC tables only
   alignas(64) Pair pair[1 << kPairBits];  // AC tables only
   alignas(64) Skip skip[1 << kSkipBits];  // AC tables only
-  // The code that kSkipBits bits begin with; length 0 where it is longer.
+  // The code at the top of kSkipBits bits; length 0 if it is longer.
   struct Code {
     std::uint8_t length = 0;
     std::uint8_t symbol = 0;
   };
   alignas(64) Code codes[1 << kSkipBits];
-  // Longer codes: the first code of each length, left-aligned in 16 bits, and where
-  // its symbols begin.
+  // Longer codes: the first code of each length, left-aligned in 16 bits, and the index of its
+  // first symbol.
   std::uint32_t
       limit[18];  // exclusive upper end of the codes of length <= l, left-aligned in 16 bits
   std::int32_t offset[17];  // symbol index of a code c of length l is c + offset[l]
   std::uint8_t symbols[256];
 
-  // The code that the next bits (left-aligned) begin with; length 0 where none fits.
+  // The code at the top of the next bits (left-aligned); length 0 if none matches.
   Code CodeAt(std::uint64_t bits) const noexcept;
-  // The symbol that they begin with; 0 where no code fits.
+  // The symbol at the top of these bits; 0 if no code matches.
   Entry SlowAc(std::uint64_t bits) const noexcept;
   DcEntry SlowDc(std::uint64_t bits) const noexcept;
 };
 
-// What an AC symbol moves by in its block.
+// How far an AC symbol advances in its block.
 [[gnu::always_inline]] constexpr std::uint32_t AdvanceOfSymbol(std::uint8_t symbol) noexcept {
   return symbol == 0 ? kEndOfBlock : (symbol >> 4) + 1U;
 }
 
-// The AC symbol of a code of `length` bits at the top of `bits`, 26 of which are known.
+// The AC symbol of a code of `length` bits at the top of `bits`, of which 26 are known.
 [[gnu::always_inline]] constexpr Entry ResolveAc(std::uint8_t symbol, std::uint32_t length,
                                                  std::uint64_t bits) noexcept {
   const std::uint32_t size = symbol & 15;
@@ -129,7 +134,7 @@ struct HuffmanTable {
   return MakeEntry(length + size, AdvanceOfSymbol(symbol), value);
 }
 
-// False if the codes are oversubscribed, or a symbol is none that 8-bit baseline coding has.
+// False if the codes are oversubscribed, or a symbol does not exist in 8-bit baseline coding.
 bool BuildTable(const HuffmanSpec& spec, bool ac, HuffmanTable& table) noexcept;
 
 }  // namespace sluice::baseline

@@ -43,7 +43,7 @@ bool Segments::Seek(std::uint32_t number) noexcept {
 std::size_t Segments::Read(std::vector<std::uint8_t>& bytes) {
   std::size_t size = 0;
   std::size_t at = at_;
-  // The segment is at most what is left of the scan.
+  // The segment is no longer than the rest of the scan.
   if (bytes.size() < scan_.size() - at + kSegmentPadding) {
     bytes.resize(scan_.size() - at + kSegmentPadding);
   }

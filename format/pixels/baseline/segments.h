@@ -8,8 +8,8 @@
 
 namespace sluice::baseline {
 
-// Zeros behind the bytes of a segment: more than the longest MCU can be coded in (six blocks of 64
-// symbols of 26 bits), so that a decoder which checks its position after every MCU never leaves the
+// Zeros behind the bytes of a segment. They are more than the longest coded MCU (six blocks of 64
+// symbols of 26 bits), so a decoder that checks its position after every MCU never leaves the
 // buffer.
 inline constexpr std::size_t kSegmentPadding = 1312;
 
@@ -17,12 +17,12 @@ class Segments {
  public:
   explicit Segments(Bytes scan) noexcept : scan_(scan) {}
 
-  // Moves to segment `number` (counted from 0, not before the one last read). Looks at markers
-  // only. False if the scan ends first or a restart marker is not the one that is due.
+  // Moves to segment `number`, counted from 0; it must not lie before the one read last. Looks only
+  // at markers. False if the scan ends first or a restart marker is not the expected one.
   bool Seek(std::uint32_t number) noexcept;
 
-  // Copies the segment in hand without its stuffed zeros into `bytes`, kSegmentPadding zeros behind
-  // it. Returns its length. Once for each segment.
+  // Copies the current segment, without its stuffed zeros, into `bytes` and adds kSegmentPadding
+  // zeros. Returns its length without them. Call it once for each segment.
   std::size_t Read(std::vector<std::uint8_t>& bytes);
 
  private:

@@ -19,7 +19,7 @@ const Kernels& NeonKernels() noexcept;
 
 #ifdef SLUICE_HAVE_AVX2
 namespace {
-// Not every compiler that we know lets one ask for half-precision conversion by its name.
+// Not every supported compiler can test for half-precision conversion by name.
 bool HasF16c() noexcept {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

@@ -1,12 +1,12 @@
 // Entropy decoding of MCUs. Included once for each instruction set, inside a namespace of its own.
 
 // The next bits of the stream, left-aligned. After Refill() at least kRefilled of them are there.
-// The bytes that the next Refill() takes are known since the last one, so that its load is not on
-// the path from look-up to look-up.
+// Each Refill() already knows the bytes that the next one takes, so that their load is not on the
+// path from look-up to look-up.
 struct BitReader {
   static constexpr std::uint32_t kRefilled = 56;
   std::uint64_t bits = 0;
-  std::uint64_t known = 0;  // of which the lowest six bits count
+  std::uint64_t known = 0;  // only the lowest six bits count
   const std::uint8_t* next;
 
   explicit BitReader(const std::uint8_t* begin) noexcept : next(begin) {}
@@ -17,7 +17,7 @@ struct BitReader {
     next += (~known >> 3) & 7;
     known |= 56;
   }
-  // As many bits as the lowest six bits of `count` say.
+  // Consumes as many bits as the lowest six bits of `count` say.
   SLUICE_INLINE void Consume(std::uint64_t count) noexcept {
     bits <<= count & 63;
     known -= count;
@@ -28,8 +28,8 @@ struct BitReader {
   }
 };
 
-// Natural index by zigzag position. Positions beyond the block, which a broken stream or an end of
-// block leads to, go to a place of their own: the inner loop needs no bounds check.
+// Natural index by zigzag position. A broken stream or an end of block leads to positions beyond
+// the block; these map to a spare place, so the inner loop needs no bounds check.
 struct ZigzagTable {
   std::uint8_t natural[256] = {};
   constexpr ZigzagTable() {
@@ -66,7 +66,7 @@ struct ZigzagTable {
 };
 inline constexpr ZigzagTable kNatural;
 
-// The difference of a DC coefficient; `bad` is set for a code that is none. Leaves the reader
+// The difference of a DC coefficient. Sets `bad` if the code does not exist. Leaves the reader
 // refilled.
 SLUICE_INLINE std::int32_t DecodeDc(BitReader& in, const baseline::HuffmanTable& table,
                                     std::uint32_t& bad) noexcept {
@@ -76,7 +76,7 @@ SLUICE_INLINE std::int32_t DecodeDc(BitReader& in, const baseline::HuffmanTable&
     entry = table.SlowDc(in.bits);
     bad |= entry == 0 ? 1 : 0;
   }
-  // Values are as long as their differences are large, and those vary: no branch on the length.
+  // A value is as long as its difference is large, and those vary: no branch on the length.
   const std::uint64_t value = in.bits << ((entry >> 8) & 63);
   const std::uint32_t size = (entry >> 16) & 63;
   in.Consume(entry);
@@ -86,8 +86,8 @@ SLUICE_INLINE std::int32_t DecodeDc(BitReader& in, const baseline::HuffmanTable&
          (static_cast<std::int32_t>(~above) & (static_cast<std::int32_t>(~0U << size) + 1));
 }
 
-// The AC symbol that `bits`, of which 26 are known, begin with, where a look-up does not hold it
-// whole. A code that is none leads far beyond the block, not to an end of block.
+// The AC symbol at the top of `bits`, of which 26 are known, if a look-up does not hold it whole. A
+// code that does not exist leads far beyond the block, not to an end of block.
 inline __attribute__((noinline)) baseline::Entry RareAc(const baseline::HuffmanTable& table,
                                                         std::uint64_t bits) {
   const baseline::HuffmanTable::Code code = table.codes[bits >> (64 - baseline::kSkipBits)];
@@ -98,7 +98,7 @@ inline __attribute__((noinline)) baseline::Entry RareAc(const baseline::HuffmanT
   return entry != 0 ? entry : baseline::MakeEntry(1, 64, 0);
 }
 
-// The bits of `bits` that lie `field`'s low byte above the lowest, as many as its next byte says.
+// A bit field of `bits`: the low byte of `field` is its lowest bit, the next byte its length.
 SLUICE_INLINE std::uint64_t BitField(std::uint64_t bits, std::uint64_t field) noexcept {
 #ifdef __BMI__
   return __builtin_ia32_bextr_u64(bits, field);
@@ -107,13 +107,14 @@ SLUICE_INLINE std::uint64_t BitField(std::uint64_t bits, std::uint64_t field) no
 #endif
 }
 
-// A block ends well at its last coefficient or with an end of block. `k` is where it ended.
+// A block must end at its last coefficient or with an end of block. `k` is where it ended.
 SLUICE_INLINE std::uint32_t EndsBadly(std::size_t k) noexcept {
   return (k != 63 && k < baseline::kEndOfBlock) ? 1 : 0;
 }
 
-// A block's AC coefficients into zeros, after DecodeDc. The one check at each look-up finds the end
-// of the block and, by their advance, look-ups that were not resolved.
+// Decodes a block's AC coefficients into a block of zeros; call it after DecodeDc. A look-up that
+// was not resolved advances beyond the block, so the one check at each look-up finds both that case
+// and the end of the block.
 SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, std::int16_t* block,
                                std::uint32_t& bad) noexcept {
   static_assert(4 * baseline::kMaxPairLength <= BitReader::kRefilled);
@@ -150,7 +151,7 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
     }
     in.Refill();
   }
-  if (first >= 63) {  // a second symbol was no longer of this block
+  if (first >= 63) {  // the second symbol belongs to the next block
     k = first;
     in = before;
     in.Consume(baseline::LengthOf(RareAc(ac, in.bits)));
@@ -158,7 +159,7 @@ SLUICE_INLINE void DecodeBlock(BitReader& in, const baseline::HuffmanTable& ac, 
   bad |= EndsBadly(k);
 }
 
-// The same for a block that nobody wants.
+// As above, for a block that is not wanted.
 SLUICE_INLINE void SkipBlock(BitReader& in, const baseline::HuffmanTable& ac,
                              std::uint32_t& bad) noexcept {
   static_assert(3 * baseline::kMaxSkipLength <= BitReader::kRefilled);
@@ -177,7 +178,8 @@ SLUICE_INLINE void SkipBlock(BitReader& in, const baseline::HuffmanTable& ac,
       in.Refill();
       continue;
     }
-    // Several symbols at once were right only where all but the last surely lie inside the block.
+    // Taking several symbols at once was right only if all but the last surely lie inside the
+    // block.
     if (skip != baseline::kNoSkip && (k == 63 || (k & 127) < 63)) return;
     k -= skip >> 8;
     in = before;
@@ -198,7 +200,7 @@ struct McuBlocks {
 };
 
 // Turns the coefficients of an MCU at (x, y), counted from the window's corner, into samples, and
-// leaves zeros behind.
+// leaves zeros in `mcu`.
 inline void TransformMcu(const SegmentJob& job, McuBlocks& mcu, std::uint32_t x, std::uint32_t y) {
   BlockTarget targets[6];
   std::uint32_t count = 0;
@@ -221,7 +223,7 @@ inline void TransformMcu(const SegmentJob& job, McuBlocks& mcu, std::uint32_t x,
 inline bool DecodeSegment(const SegmentJob& job) {
   McuBlocks mcu;
   std::memset(&mcu, 0, sizeof(mcu));
-  std::uint32_t dc[3] = {};  // wraps around, where a broken stream makes it grow without end
+  std::uint32_t dc[3] = {};  // wraps around if a broken stream makes it grow without end
   std::uint32_t bad = 0;
   BitReader in(job.bytes);
   std::uint32_t x = job.first_mcu % job.mcus_across;
@@ -250,7 +252,7 @@ inline bool DecodeSegment(const SegmentJob& job) {
       ++y;
     }
   }
-  // What is left of the last byte is filled with ones; a whole byte more means that codes were
+  // The rest of the last byte is filled with ones. If a whole byte or more is left, codes were
   // misread.
   return !job.whole || job.size * 8 - in.Position(job.bytes) < 8;
 }

@@ -1,12 +1,12 @@
-// Shuffles that put bytes lying one behind another to the places of a mask's ones.
+// Shuffles that spread consecutive bytes to the places of a mask's ones.
 #pragma once
 
 #include <cstdint>
 
 namespace sluice::kernels {
 
-// By mask: for each of eight places which byte goes there; 0x80, which shuffles make a zero of,
-// where none does.
+// By mask: for each of eight places, the number of the byte that goes there, or 0x80, which a
+// shuffle turns into zero.
 struct ExpandTable {
   alignas(64) std::uint8_t shuffle[256][8] = {};
   constexpr ExpandTable() {

@@ -158,8 +158,8 @@ SLUICE_INLINE void TransformToTwo(const BlockTarget& target) noexcept {
 }
 
 // At a reduced size: the N x N lowest frequencies through an N-point transform (as in the scaled
-// transforms of libjpeg 7 and later), which is the 8x8 picture seen through N x N larger pixels.
-// Exact but for one rounding at the end.
+// transforms of libjpeg 7 and later). This shows the 8x8 block as N x N larger pixels. Exact except
+// for one rounding at the end.
 inline void TransformReduced(const BlockTarget& target) noexcept {
   switch (target.size_log2) {
     case 2: TransformToFour(target); break;

@@ -3,8 +3,8 @@
 //
 // The algorithms are written once, in the headers of this folder whose names end in `.inc.h`, over
 // a thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_neon.h). Every set gives
-// the same bytes. SLUICE_ISA=plain, avx2 or neon in the environment forces one of those that the
-// machine has; it is looked at once.
+// the same bytes. SLUICE_ISA=plain, avx2 or neon in the environment forces one set, if the machine
+// has it; the variable is read once.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@ namespace sluice::kernels {
 // Bytes that may be read or written behind the end of every buffer handed to a kernel.
 inline constexpr std::size_t kSlack = 64;
 
-// Numbers that Kernels::to_floats and its like have for values in turn: pixels of one and of three
-// channels go into it, and whole vectors.
+// Length of the scale and offset arrays that Kernels::to_floats and its like repeat over the
+// values: a multiple of one and of three channels, and of whole vectors.
 inline constexpr std::size_t kFloatRun = 24;
 
 // One component's part in decoding MCUs into its plane. Planes are stored by columns: the sample at
@@ -33,7 +33,7 @@ struct ComponentJob {
   std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
 };
 
-// A run of MCUs that are coded one after another, of which those inside a window are wanted.
+// A run of MCUs that are coded one after another. Only those inside a window are wanted.
 struct SegmentJob {
   ComponentJob component[3];
   std::uint32_t components = 0;
@@ -42,12 +42,12 @@ struct SegmentJob {
   std::uint32_t first_mcu = 0, last_mcu = 0;  // [first, last) in scan order
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // the window, in MCUs
-  bool whole = false;     // the segment ends with the last MCU: nothing may be left of it
-  bool transform = true;  // false leaves the planes as they are: for measurements
+  bool whole = false;     // the segment ends with the last MCU: nothing may follow it
+  bool transform = true;  // false leaves the planes unchanged: for measurements
 };
 
-// A row of a packed image's blocks (FORMAT.md, "Packed"), of which those in [left, right) are
-// wanted in a plane by columns.
+// A row of a packed image's blocks (FORMAT.md, "Packed"). The blocks in [left, right) are unpacked
+// into a plane stored by columns.
 struct PackedRowJob {
   const std::uint8_t* bytes = nullptr;  // 16 more may be read
   std::size_t size = 0;
@@ -60,22 +60,22 @@ struct PackedRowJob {
   std::uint64_t* masks = nullptr;   // room for `blocks`
   std::uint32_t* starts = nullptr;  // room for `blocks` and one more
   std::uint8_t* values = nullptr;   // room for 64 of each block, and kSlack
-  bool transform = true;            // false leaves the plane as it is: for measurements
+  bool transform = true;            // false leaves the plane unchanged: for measurements
 };
 
-// The weights for each output along an axis, which begins at `start` and has its outputs' centres
-// at start + (i + 0.5) * scale: a sample whose centre lies d from an output's gets a share of
-// (reach - d) * slope, one at the most and none below zero, made to add up. All in samples, below
-// 2^30.
+// The weights for each output along an axis. The axis begins at `start` and its outputs' centres
+// are at start + (i + 0.5) * scale. A sample whose centre lies d from an output's centre gets a
+// share of (reach - d) * slope, clamped to [0, 1]; the shares are then scaled to add up. All in
+// samples, below 2^30.
 struct WeightJob {
   double start = 0, scale = 1;
   double reach = 1, slope = 1;
-  std::int32_t bound = 0, bound_end = 1;  // samples that may be used
-  std::int32_t first = 0, extent = 1;     // samples that are there: [first, first + extent)
+  std::int32_t bound = 0, bound_end = 1;  // the samples that may be used
+  std::int32_t first = 0, extent = 1;     // the samples that exist: [first, first + extent)
   std::uint32_t taps = 1;                 // samples for each output, at most `extent`
   std::uint32_t out = 0;
   bool mirrored = false;            // the last output first
-  std::uint32_t* begin = nullptr;   // of each output's taps, counted from `first`
+  std::uint32_t* begin = nullptr;   // the first of each output's taps, counted from `first`
   std::uint16_t* values = nullptr;  // `taps` for each output, in 1/65536
 };
 
@@ -115,33 +115,34 @@ struct Kernels {
   // Interleaved pixels in reverse order. Reads and writes exactly 3 * count.
   void (*mirror_rgb)(const std::uint8_t* in, std::size_t count, std::uint8_t* out);
 
-  // What follows changes decoded pixels. Nothing beyond `count` is read or written.
-  // a + factor * (b - a), cut off at 0 and 255, fractions dropped: b is data[i], and a one value,
-  // or from[i].
+  // The kernels from here on change decoded pixels. They read and write nothing beyond `count`.
+  // a + factor * (b - a), clamped to 0 .. 255, fractions dropped: b is data[i], and a is `base` or
+  // from[i].
   void (*blend_with)(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor);
   void (*blend_lines)(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
                       float factor);
-  // The same with each interleaved pixel's own grey (GreyOf) for a.
+  // As above; a is each interleaved pixel's own grey (GreyOf).
   void (*saturate_rgb)(std::uint8_t* rgb, std::size_t count, float factor);
   std::uint64_t (*sum_grey_rgb)(const std::uint8_t* rgb, std::size_t count);
   // Turns the hue of interleaved pixels by -3 to 3 sixths of the colour circle.
   void (*turn_hue_rgb)(std::uint8_t* rgb, std::size_t count, float sixths);
-  // Interleaved pixels become their greys (GreyOf).
+  // Replaces interleaved pixels by their greys (GreyOf).
   void (*grey_rgb)(std::uint8_t* rgb, std::size_t count);
-  // Values from `least` on become 255 less themselves.
+  // Values from `least` on become 255 minus themselves.
   void (*invert_from)(std::uint8_t* data, std::size_t count, std::uint8_t least);
-  // Of each value the bits that the mask has.
+  // Keeps the bits of each value that are set in `mask`.
   void (*mask_bits)(std::uint8_t* data, std::size_t count, std::uint8_t mask);
-  // Means of 3 x 3 values, the middle one fivefold, rounded; `step` values from one to the next of
-  // a line. out[i] is that around line[i + step]; `out` overlaps no line.
+  // Means of 3 x 3 values, the middle one counted five times, rounded. Neighbours on a line are
+  // `step` values apart. out[i] is the mean around line[i + step]; `out` overlaps no line.
   void (*smooth_line)(const std::uint8_t* above, const std::uint8_t* line,
                       const std::uint8_t* below, std::size_t step, std::size_t count,
                       std::uint8_t* out);
-  // out[i] = (sum over t of line[i + t * step] * weights[t] + 256) >> 9; weights are in 1/65536,
-  // and values those of 8 bits, in 16 so that they need no widening each time.
+  // out[i] = (sum over t of line[i + t * step] * weights[t] + 256) >> 9. Weights are in 1/65536.
+  // Values have 8 bits but are stored in 16, so that they need not be widened each time.
   void (*blur_columns)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
                        std::uint32_t taps, std::size_t count, std::uint16_t* out);
-  // out[i] = (sum over t of line[i + t * step] * weights[t] + 2^22) >> 23, of what that has made.
+  // out[i] = (sum over t of line[i + t * step] * weights[t] + 2^22) >> 23, on the sums that
+  // blur_columns made.
   void (*blur_line)(const std::uint16_t* line, std::size_t step, const std::uint32_t* weights,
                     std::uint32_t taps, std::size_t count, std::uint8_t* out);
   // out[i] = values[i] * scales[i % kFloatRun] + offsets[i % kFloatRun], each rounded.
@@ -152,7 +153,7 @@ struct Kernels {
                     const float* offsets, std::uint16_t* out);  // IEEE 754 binary16
   void (*to_bfloats)(const std::uint8_t* values, std::size_t count, const float* scales,
                      const float* offsets, std::uint16_t* out);
-  // Whether these two are faster than looking each value's number up.
+  // Whether these two are faster than a table of the 256 values' numbers.
   bool rounds_fast;
 };
 
@@ -160,7 +161,7 @@ struct Kernels {
 const Kernels& Chosen() noexcept;
 
 // Every set that this build has and this machine can run, the plain one first. For tests and
-// benches.
+// benchmarks.
 struct KernelList {
   const Kernels* sets[4];
   std::size_t count;

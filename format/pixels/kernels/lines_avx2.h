@@ -1,7 +1,7 @@
 // Lines of samples in AVX2. Included inside a namespace of its own.
 
-// Thirty-two outputs at a time. Bytes are put into the high halves of 16-bit lanes, so that the
-// high half of the product with a 16-bit weight is the contribution in 1/256.
+// Thirty-two outputs at a time. Each byte goes into the high half of a 16-bit lane, so that the
+// high half of its product with a 16-bit weight is its contribution in 1/256.
 template <std::uint32_t kTaps>
 SLUICE_INLINE void SumLinesOf(const LineSum& sum, std::size_t count, std::uint8_t* out) {
   const std::uint32_t taps = kTaps != 0 ? kTaps : sum.taps;
@@ -114,9 +114,9 @@ SLUICE_INLINE Rgb32 ToRgb32(const std::uint8_t* y, const std::uint8_t* cb, const
           _mm256_packus_epi16(b[0], b[1])};
 }
 
-// Where the bytes of a colour go when sixteen pixels become three groups of sixteen bytes. Byte i
-// of group q holds colour (16 q + i) % 3 of pixel (16 q + i) / 3. 16 % 3 is 1, so each colour has a
-// place i in one group only, and one shuffle serves all three.
+// The shuffles that turn sixteen pixels into three groups of sixteen interleaved bytes. Byte i of
+// group q holds colour (16 q + i) % 3 of pixel (16 q + i) / 3. Since 16 % 3 is 1, each colour has
+// place i in one group only, and one shuffle serves all three groups.
 struct InterleaveTable {
   alignas(32) signed char pick[3][32] = {};    // by colour, twice for the two halves of a vector
   alignas(32) signed char unpick[3][32] = {};  // the way back
@@ -147,7 +147,7 @@ SLUICE_INLINE void StoreRgb32(const Rgb32& p, std::uint8_t* out) {
   const __m256i b = _mm256_shuffle_epi8(p.b, load(kInterleave.pick[2]));
   const __m256i first = load(kInterleave.third[0]);
   const __m256i second = load(kInterleave.third[1]);
-  // Each of both halves: group q of sixteen pixels, which begins with colour q.
+  // In both halves: group q of sixteen pixels, which begins with colour q.
   const auto group = [&](__m256i begins, __m256i follows, __m256i last) {
     return _mm256_blendv_epi8(_mm256_blendv_epi8(last, follows, second), begins, first);
   };
@@ -202,7 +202,7 @@ inline void JoinRgb(const std::uint8_t* r, const std::uint8_t* g, const std::uin
   }
 }
 
-// Thirty-two interleaved pixels by colour: the way back of StoreRgb32.
+// Thirty-two interleaved pixels split by colour: the inverse of StoreRgb32.
 SLUICE_INLINE Rgb32 LoadRgb32(const std::uint8_t* rgb) {
   const auto load = [rgb](int at) {
     return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(rgb + at));
@@ -210,7 +210,7 @@ SLUICE_INLINE Rgb32 LoadRgb32(const std::uint8_t* rgb) {
   const __m256i a = load(0);
   const __m256i b = load(32);
   const __m256i c = load(64);
-  // Groups of sixteen bytes, each of both halves.
+  // Groups of sixteen bytes, in both halves.
   const __m256i group0 = _mm256_blend_epi32(a, b, 0xF0);
   const __m256i group1 = _mm256_permute2x128_si256(a, c, 0x21);
   const __m256i group2 = _mm256_blend_epi32(b, c, 0xF0);

@@ -1,7 +1,7 @@
 // Lines of samples in NEON. Included inside a namespace of its own.
 
-// A weight by its two bytes: sample * weight >> 8 is sample * high + (sample * low >> 8), all of
-// which fits 16 bits.
+// A weight split into its two bytes: sample * weight >> 8 is sample * high + (sample * low >> 8),
+// and all of this fits 16 bits.
 struct SplitWeight {
   uint8x16_t low, high;
 };
@@ -14,8 +14,8 @@ SLUICE_INLINE SplitWeight Split(std::uint16_t weight) noexcept {
 struct Sums16 {
   uint16x8_t low, high;
 };
-// Weights add up to 65536 at most, so that as many taps as this cannot reach the saturation of a
-// sum: 255 * 65536 / 256 + taps / 2 + 128 is below 65536.
+// Weights add up to at most 65536, so up to this many taps a sum cannot saturate: 255 * 65536 / 256
+// + taps / 2 + 128 is below 65536.
 constexpr std::uint32_t kSafeTaps = 254;
 
 SLUICE_INLINE void Add(Sums16& sums, uint8x16_t samples, const SplitWeight& weight) noexcept {

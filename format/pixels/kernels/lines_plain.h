@@ -84,8 +84,8 @@ inline void MirrorRgb(const std::uint8_t* in, std::size_t count, std::uint8_t* o
     std::memcpy(out + 3 * i, in + 3 * (count - 1 - i), 3);
 }
 
-// Whether Numbers8 are a vector: faster than a loop over a whole run, and numbers of 16 bits faster
-// than a table of 256 of them.
+// Whether Numbers8 are a vector. If so, converting is faster than a loop over a whole run, and
+// making 16-bit numbers is faster than a table of 256 of them.
 constexpr bool kRoundsFast = false;
 
 // Eight values as numbers, value * scale + offset, each rounded.
@@ -100,7 +100,7 @@ struct Numbers8 {
   }
   SLUICE_INLINE void Store(float* out) const noexcept { std::memcpy(out, lane, sizeof(lane)); }
 
-  // As the nearest ones of 16 bits (IEEE 754 binary16), halves to even. No NaN.
+  // As IEEE 754 binary16, rounded to nearest, halves to even. No NaN.
   SLUICE_INLINE void StoreHalves(std::uint16_t* out) const noexcept {
     constexpr std::uint32_t kHalf = 0x3F000000;      // 0.5, whose last bit is worth 2^-24
     constexpr std::uint32_t kNormal = 0x38800000;    // 2^-14: below it the exponent stays the same
@@ -121,7 +121,7 @@ struct Numbers8 {
     }
   }
 
-  // The same of bfloat16: the upper half of a float.
+  // As bfloat16, the upper half of a float, rounded in the same way.
   SLUICE_INLINE void StoreBFloats(std::uint16_t* out) const noexcept {
     for (int i = 0; i < 8; ++i) {
       std::uint32_t bits;

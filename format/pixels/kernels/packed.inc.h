@@ -23,14 +23,14 @@ SLUICE_INLINE std::size_t CountBits(const std::uint8_t* bytes, std::size_t size)
   return count;
 }
 
-// A row taken apart. Each part was held against the row's size.
+// A row's parts. Each is known to fit into the row.
 struct PackedRow {
   const std::uint8_t* dc;  // of each block, 16 bits
   const std::uint8_t* large;
   const std::uint8_t* end;
 };
 
-// The masks of all blocks up to the last wanted one, and where each one's values begin.
+// Finds the masks of all blocks up to the last wanted one, and where each block's values begin.
 inline void FindBlocks(const PackedRowJob& job, const std::uint8_t* rows,
                        const std::uint8_t* masks) noexcept {
   std::uint32_t start = 0;
@@ -80,7 +80,7 @@ SLUICE_INLINE std::int16_t DcOf(const PackedRow& row, std::uint32_t x) noexcept 
 struct LargeList {
   const std::uint8_t* next;
   const std::uint8_t* end;
-  std::uint32_t block;  // of the next one; beyond any where there is none
+  std::uint32_t block;  // of the next entry; beyond any block if there is none
 
   LargeList(const std::uint8_t* begin, const std::uint8_t* list_end) noexcept
       : next(begin), end(list_end) {
@@ -95,7 +95,7 @@ struct LargeList {
       Look();
     }
   }
-  // Adds what the list has for block x, the next one that is asked for.
+  // Adds the list's entries for block x. Blocks must be asked for in order.
   void AddTo(std::uint32_t x, std::int16_t* coefficients) noexcept {
     SkipTo(x);
     while (block == x) {
@@ -107,7 +107,7 @@ struct LargeList {
   }
 };
 
-// Block x as coefficients in natural order, the first `rows` rows of it at least.
+// Expands at least the first `rows` rows of block x to coefficients in natural order.
 inline void ExpandBlock(const PackedRowJob& job, const PackedRow& row, std::uint32_t x,
                         std::uint32_t rows, std::int16_t* block) noexcept {
   const std::uint8_t* values = job.values + job.starts[x];
@@ -119,7 +119,7 @@ inline void ExpandBlock(const PackedRowJob& job, const PackedRow& row, std::uint
   block[0] = DcOf(row, x);
 }
 
-// Blocks in whole size, two at a time where vectors hold two, without a way through memory.
+// Blocks at full size, two at a time if vectors hold two, without a round trip through memory.
 template <class V>
 SLUICE_INLINE void TransformPacked(const PackedRowJob& job, const PackedRow& row, std::uint32_t a,
                                    std::uint32_t b, std::uint8_t* out_a,
@@ -170,7 +170,7 @@ inline bool UnpackRow(const PackedRowJob& job) {
   };
   for (std::uint32_t x = job.left; x < job.right; x += kStep) {
     large.SkipTo(x);
-    // The last one alone is done twice.
+    // A last block without a partner is transformed twice.
     const std::uint32_t other = x + kStep - 1 < job.right ? x + kStep - 1 : x;
     if (job.size_log2 == 3 && large.block > other) {
       TransformPacked<BlockVector>(job, row, x, other, out(x), out(other));

@@ -1,7 +1,7 @@
-// What steps do to the colours of one pixel. Included inside a namespace, with SLUICE_INLINE saying
-// what kind of functions these are: once for each instruction set, whose loops (steps.inc.h) the
-// compiler makes vectors of, and once for devices (reader/device/change.h). IEEE 754 arithmetic in
-// a fixed order, without fused steps, so that all of them give the same bytes.
+// The operations that steps do on the colours of one pixel. Included inside a namespace with
+// SLUICE_INLINE defined as the functions' specifiers: once for each instruction set, whose loops
+// (steps.inc.h) the compiler vectorises, and once for devices (reader/device/change.h). IEEE 754
+// arithmetic in a fixed order, without fused steps, so that all of them give the same bytes.
 
 SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {
   const float value = a + factor * (b - a);
@@ -23,11 +23,11 @@ SLUICE_INLINE int Least(int r, int g, int b) {
   return less < b ? less : b;
 }
 
-// The hue of a pixel, turned, in sixths of a turn from 0 to 6. `high` is its greatest value and
-// `range` how far the least lies below that.
+// A pixel's hue after turning it by `sixths`, in sixths of a turn from 0 to 6. `high` is the
+// pixel's greatest value, `range` the difference to its least.
 SLUICE_INLINE float TurnedHue(int r, int g, int b, int high, int range, float sixths) {
-  // From the corner of the greatest channel, by the difference of the others. Masks, not branches,
-  // which would not become vectors.
+  // Starts from the corner of the greatest channel and adds the difference of the other two. Masks,
+  // not branches: the compiler would not vectorise branches.
   const int red = -(high == r), green = -(high == g) & ~red, blue = ~(red | green);
   const int others = (red & (g - b)) | (green & (b - r)) | (blue & (r - g));
   const int corner = (green & 2) | (blue & 4);
@@ -37,8 +37,9 @@ SLUICE_INLINE float TurnedHue(int r, int g, int b, int high, int range, float si
   return up - (up >= 6.0F ? 6.0F : 0.0F);
 }
 
-// How far a channel lies below the greatest one, as a share of their range, for a hue in sixths of
-// a turn: nothing within one sixth of the channel's own, all of it beyond two.
+// A channel of a colour with the given hue, in sixths of a turn: it lies below the greatest channel
+// by a share of `range`, which is zero within one sixth of the channel's own hue and one beyond two
+// sixths.
 SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float range) {
   const float sum = hue + own;
   const float k = sum - (sum >= 6.0F ? 6.0F : 0.0F);
@@ -49,15 +50,16 @@ SLUICE_INLINE std::uint8_t ChannelAt(float hue, float own, float high, float ran
   return static_cast<std::uint8_t>(static_cast<int>(high - range * share + 0.5F));
 }
 
-// What ChannelAt() calls `own`.
+// The channels' `own` for ChannelAt().
 constexpr float kRedAt = 5.0F, kGreenAt = 3.0F, kBlueAt = 1.0F;
 
-// A mean of nine values, of which the middle one counts fivefold, of their sum and 6 for rounding:
-// a thirteenth of it. 5042 / 65536 is a little more, too little to matter below 3322.
+// A mean of nine values, the middle one counted five times, from their sum plus 6 for rounding: a
+// thirteenth of it. 5042 / 65536 is slightly more than 1/13, too little to matter below 3322.
 SLUICE_INLINE std::uint8_t SmoothValue(std::uint16_t sum) {
   return static_cast<std::uint8_t>(std::uint32_t{sum} * 5042U >> 16);
 }
 
-// A blur's weighted sums, of weights in 1/65536: how far those along columns are shifted, to 1/128,
-// and then those along lines, to whole values. Each begins with half of what is cut off.
+// The shifts of a blur's weighted sums, with weights in 1/65536: first the sums along columns, to
+// 1/128, then those along lines, to whole values. Half of the part that is shifted out is added
+// first.
 constexpr std::uint32_t kColumnsShift = 9, kLinesShift = 23;

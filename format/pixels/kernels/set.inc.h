@@ -1,8 +1,8 @@
-// One instruction set's kernels: the algorithms over its vector operations. The including file has
-// opened a namespace, included the set's vector_*.h and lines_*.h, and names the set
+// One instruction set's kernels: the algorithms over its vector operations. The including file
+// opens a namespace, includes the set's vector_*.h and lines_*.h, and names the set in
 // SLUICE_SET_NAME.
 
-constexpr std::uint8_t kSpare = 64;       // where coefficients beyond a block go
+constexpr std::uint8_t kSpare = 64;       // the place of coefficients beyond a block
 constexpr std::size_t kBlockStride = 80;  // 64 coefficients and the spare one, whole vectors
 constexpr std::size_t kSpareBlock = kBlockStride;
 

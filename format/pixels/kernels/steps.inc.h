@@ -1,7 +1,7 @@
-// Steps that change pixels: loops over runs of values, simple enough for the compiler to make
-// vectors of. IEEE 754 arithmetic in a fixed order, so that every set gives the same bytes.
+// Steps that change pixels: loops over runs of values, simple enough for the compiler to vectorise.
+// IEEE 754 arithmetic in a fixed order, so that every set gives the same bytes.
 
-constexpr std::size_t kRun = 64;  // pixels that are taken apart at a time
+constexpr std::size_t kRun = 64;  // pixels split into channels at a time
 
 void BlendWith(std::uint8_t* data, std::size_t count, std::uint8_t base, float factor) {
   const float a = base;
@@ -14,12 +14,12 @@ void BlendLines(const std::uint8_t* from, std::uint8_t* data, std::size_t count,
     data[i] = BlendValue(from[i], data[i], factor);
 }
 
-// A run of pixels taken apart.
+// A run of pixels split into channels.
 struct RgbRun {
   std::uint8_t r[kRun + kSlack], g[kRun + kSlack], b[kRun + kSlack];
 };
 
-// Has `change(run, count)` change each run of the pixels.
+// Calls `change(run, count)` for each run of the pixels.
 template <class Change>
 SLUICE_INLINE void ChangeRuns(std::uint8_t* rgb, std::size_t count, const Change& change) {
   RgbRun run;
@@ -109,9 +109,9 @@ void SmoothLine(const std::uint8_t* above, const std::uint8_t* line, const std::
   }
 }
 
-constexpr std::size_t kSums = 32;  // that are made together, in registers
+constexpr std::size_t kSums = 32;  // sums made together, in registers
 
-// sums[i] of `count` values of each line, kSums at the most; a constant count becomes vectors.
+// sums[i] of `count` values of each line, kSums at most; the compiler vectorises a constant count.
 SLUICE_INLINE void WeightedSums(const std::uint16_t* lines, std::size_t step,
                                 const std::uint32_t* weights, std::uint32_t taps,
                                 std::uint32_t start, std::size_t count, std::uint32_t* sums) {
@@ -152,7 +152,7 @@ void BlurLine(const std::uint16_t* line, std::size_t step, const std::uint32_t* 
   BlurRun<std::uint8_t, kLinesShift>(line, step, weights, taps, count, out);
 }
 
-// Has `store(numbers, out)` put the numbers of eight values at a time where they belong.
+// Calls `store(numbers, out)` for the numbers of eight values at a time.
 template <class Number, class Store>
 SLUICE_INLINE void ToNumbers(const std::uint8_t* values, std::size_t count, const float* scales,
                              const float* offsets, Number* out, const Store& store) {

@@ -22,8 +22,8 @@ SLUICE_INLINE Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept 
   return {_mm256_sub_epi32(a.v, b.v)};
 }
 
-// The bytes at `in`, one behind another, to the places of the mask's ones; zeros elsewhere. Reads
-// eight.
+// Spreads the consecutive bytes at `in` to the places of the mask's ones; zeros elsewhere. Reads
+// eight bytes.
 SLUICE_INLINE __m128i Expanded(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return _mm_shuffle_epi8(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(in)),
                           _mm_loadl_epi64(reinterpret_cast<const __m128i*>(kExpand.shuffle[mask])));
@@ -31,14 +31,15 @@ SLUICE_INLINE __m128i Expanded(const std::uint8_t* in, std::uint8_t mask) noexce
 SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return static_cast<std::uint64_t>(_mm_cvtsi128_si64(Expanded(in, mask)));
 }
-// The same for signed values of 8 bits, made 16.
+// As above for signed 8-bit values, widened to 16 bits.
 SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
                              std::int16_t* out) noexcept {
   _mm_storeu_si128(reinterpret_cast<__m128i*>(out), _mm_cvtepi8_epi16(Expanded(in, mask)));
 }
 
-// Signed values of 4 bits, the low half of a byte first, to bytes; for -8 the next of `more`.
-// Writes up to 15 bytes more than `count` and reads as many. False where `more` ends before.
+// Signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte of
+// `more`. Writes up to 15 bytes more than `count`, and reads up to 15 more bytes. False if `more`
+// ends too early.
 inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
                           const std::uint8_t* more_end, std::uint8_t* out) noexcept {
   const __m128i low = _mm_set1_epi8(15);
@@ -52,8 +53,8 @@ inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::
     if (count - i < 16) escapes &= (1U << (count - i)) - 1;
     const __m128i first = Expanded(more, static_cast<std::uint8_t>(escapes));
     more += __builtin_popcount(escapes & 255);
-    // What is read here lies inside, too: eight escapes lead no further than the end of what may be
-    // read behind `more_end`.
+    // This read stays inside as well: eight escapes lead no further than the end of the bytes that
+    // may be read behind `more_end`.
     const __m128i second = Expanded(more, static_cast<std::uint8_t>(escapes >> 8));
     more += __builtin_popcount(escapes >> 8);
     if (more > more_end) return false;

@@ -20,22 +20,23 @@ SLUICE_INLINE Wide32 operator-(const Wide32& a, const Wide32& b) noexcept {
   return {vsubq_s32(a.v, b.v)};
 }
 
-// The bytes at `in`, one behind another, to the places of the mask's ones; zeros elsewhere. Reads
-// eight.
+// Spreads the consecutive bytes at `in` to the places of the mask's ones; zeros elsewhere. Reads
+// eight bytes.
 SLUICE_INLINE uint8x8_t Expanded(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return vtbl1_u8(vld1_u8(in), vld1_u8(kExpand.shuffle[mask]));
 }
 SLUICE_INLINE std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
   return vget_lane_u64(vreinterpret_u64_u8(Expanded(in, mask)), 0);
 }
-// The same for signed values of 8 bits, made 16.
+// As above for signed 8-bit values, widened to 16 bits.
 SLUICE_INLINE void ExpandRow(const std::uint8_t* in, std::uint8_t mask,
                              std::int16_t* out) noexcept {
   vst1q_s16(out, vmovl_s8(vreinterpret_s8_u8(Expanded(in, mask))));
 }
 
-// Signed values of 4 bits, the low half of a byte first, to bytes; for -8 the next of `more`.
-// Writes up to 15 bytes more than `count` and reads as many. False where `more` ends before.
+// Signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte of
+// `more`. Writes up to 15 bytes more than `count`, and reads up to 15 more bytes. False if `more`
+// ends too early.
 inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
                           const std::uint8_t* more_end, std::uint8_t* out) noexcept {
   for (std::size_t i = 0; i < count; i += 16) {
@@ -78,8 +79,8 @@ SLUICE_INLINE Vector16 Multiply(const Vector16& a, const Vector16& b) noexcept {
   return {vmulq_s16(a.v, b.v)};
 }
 
-// Multiplications here widen by themselves and take one lane for all: neighbours need not really be
-// brought together, nor factors be spread out.
+// NEON's multiplications widen by themselves and can take one lane as the factor, so neighbours
+// need not be interleaved in fact, nor factors spread out.
 struct Interleaved {
   int16x8_t first, second;
   bool high;

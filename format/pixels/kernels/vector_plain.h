@@ -27,7 +27,7 @@ struct Wide32x2 {
   }
 };
 
-// Sums wrap around, as vector instructions do: hostile coefficients must not be undefined
+// Sums wrap around, as vector instructions do: hostile coefficients must not cause undefined
 // behaviour.
 inline Wide32x2 operator+(const Wide32x2& a, const Wide32x2& b) noexcept {
   Wide32x2 r;
@@ -46,7 +46,7 @@ inline Wide32x2 operator-(const Wide32x2& a, const Wide32x2& b) noexcept {
   return r;
 }
 
-// The bytes at `in`, one behind another, to the places of the mask's ones, the lowest first; zeros
+// Spreads the consecutive bytes at `in` to the places of the mask's ones, lowest first; zeros
 // elsewhere.
 inline std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noexcept {
   std::uint64_t out = 0;
@@ -55,15 +55,15 @@ inline std::uint64_t ExpandBytes(const std::uint8_t* in, std::uint8_t mask) noex
   }
   return out;
 }
-// The same for signed values of 8 bits, made 16.
+// As above for signed 8-bit values, widened to 16 bits.
 inline void ExpandRow(const std::uint8_t* in, std::uint8_t mask, std::int16_t* out) noexcept {
   for (int i = 0; i < 8; ++i, mask = static_cast<std::uint8_t>(mask >> 1)) {
     out[i] = static_cast<std::int8_t>((mask & 1) != 0 ? *in++ : 0);
   }
 }
 
-// Signed values of 4 bits, the low half of a byte first, to bytes; for -8 the next of `more`. False
-// where `more` ends before.
+// Signed 4-bit values to bytes, the low half of a byte first; -8 stands for the next byte of
+// `more`. False if `more` ends too early.
 inline bool UnpackNibbles(const std::uint8_t* in, std::size_t count, const std::uint8_t* more,
                           const std::uint8_t* more_end, std::uint8_t* out) noexcept {
   for (std::size_t i = 0; i < count; ++i) {
@@ -139,7 +139,7 @@ inline V Pairs() noexcept {
   return r;
 }
 
-// a and b in turn: the first four lanes of each block, or the last four.
+// a and b interleaved: the first four lanes of each block, or the last four.
 template <int kFirst>
 inline Vector16x2 Interleave(const Vector16x2& a, const Vector16x2& b) noexcept {
   Vector16x2 r;
@@ -158,7 +158,7 @@ inline Vector16x2 InterleaveHigh(const Vector16x2& a, const Vector16x2& b) noexc
   return Interleave<4>(a, b);
 }
 
-// Products of neighbours, added.
+// Adds the products of neighbours.
 inline Wide32x2 MultiplyAddPairs(const Vector16x2& a, const Vector16x2& b) noexcept {
   Wide32x2 r;
   for (int i = 0; i < 8; ++i) {
@@ -183,7 +183,7 @@ inline Wide32x2 WidenHigh(const Vector16x2& a) noexcept {
   return Widen<4>(a);
 }
 
-// Back to 16 bits, saturated.
+// Narrows to 16 bits, saturating.
 inline Vector16x2 Narrow(const Wide32x2& low, const Wide32x2& high) noexcept {
   const auto clamp = [](std::int32_t value) {
     return static_cast<std::int16_t>(value < -32768 ? -32768 : value > 32767 ? 32767 : value);

@@ -1,10 +1,11 @@
-// Weights of filters. Included once for each instruction set, inside a namespace of its
-// own; plain loops over a few outputs at a time, which compilers make vectors of. IEEE arithmetic
-// without fused steps: every set gives the same weights.
+// Filter weights. Included once for each instruction set, inside a namespace of its own. Plain
+// loops over a few outputs at a time, which compilers vectorise. IEEE arithmetic without fused
+// steps: every set gives the same weights.
 
-// The sample that a position lies in, cut to [low, high].
+// The sample that a position lies in, clamped to [low, high].
 SLUICE_INLINE std::int32_t SampleAt(double position, std::int32_t low, std::int32_t high) noexcept {
-  // Truncation is the floor from zero on, and below zero the result is `low` either way.
+  // Truncation equals the floor for positions >= 0; for negative ones the result is `low` either
+  // way.
   const auto whole = static_cast<std::int32_t>(position);
   return whole < low ? low : whole > high ? high : whole;
 }
@@ -12,21 +13,21 @@ SLUICE_INLINE std::int32_t SampleAt(double position, std::int32_t low, std::int3
 struct WeightGroup {
   static constexpr std::uint32_t kSize = 32;
   float offset[kSize];          // from the output's centre to the first tap's
-  float sum[kSize];             // of what the filter gives the taps
-  float unit[kSize];            // by which that is made 65536
-  std::int32_t value[kSize];    // of the tap in hand
+  float sum[kSize];             // of the shares that the filter gives the taps
+  float unit[kSize];            // factor that makes the sum 65536
+  std::int32_t value[kSize];    // of the current tap
   std::int32_t total[kSize];    // of the rounded weights
   std::int32_t largest[kSize];  // of them
   std::int32_t where[kSize];    // its tap
 };
 
-// What the filter gives a tap at a distance.
+// The share that the filter gives a tap at a distance.
 SLUICE_INLINE float Share(float distance, float reach, float slope) noexcept {
   const float share = (reach - __builtin_fabsf(distance)) * slope;
   return share > 1 ? 1 : share > 0 ? share : 0;
 }
 
-// `count` outputs from `from` on, in the order in which they are wanted.
+// Makes `count` outputs from `from` on, in the order in which they are wanted.
 inline void MakeGroup(const WeightJob& job, std::uint32_t from, std::uint32_t count,
                       WeightGroup& group) noexcept {
   constexpr std::uint32_t kSize = WeightGroup::kSize;
@@ -40,9 +41,9 @@ inline void MakeGroup(const WeightJob& job, std::uint32_t from, std::uint32_t co
   std::int32_t begin[kSize];
   for (std::uint32_t j = 0; j < kSize; ++j) {
     const double centre = first_centre + static_cast<std::int32_t>(j) * step;
-    // Samples whose centres lie within the support begin here. Every tap is read, so the run of
-    // taps must lie inside what is there: it is moved left where needed, over samples that get no
-    // weight.
+    // The samples whose centres lie within the support begin here. Every tap is read, so the run of
+    // taps must lie inside the samples that exist: it is moved left if needed, over samples that
+    // get no weight.
     const std::int32_t first =
         SampleAt(centre - job.reach + 0.5, job.bound, job.bound_end - 1) - job.first;
     begin[j] = first < last_begin ? first : last_begin;
@@ -79,9 +80,9 @@ inline void MakeWeights(const WeightJob& job) {
     const std::uint32_t left = job.out - from;
     const std::uint32_t count = left < WeightGroup::kSize ? left : WeightGroup::kSize;
     MakeGroup(job, from, count, group);
-    // What rounding left over goes to the largest; all of 65536 does not fit and is not missed.
-    // Where a region was pushed off its samples' edge by rounding, the nearest sample gets
-    // everything.
+    // The remainder of the rounding goes to the largest weight; a full 65536 does not fit, and the
+    // missing one does not matter. If rounding pushed a region off the edge of its samples, the
+    // nearest sample gets everything.
     for (std::uint32_t j = 0; j < WeightGroup::kSize; ++j) {
       const std::int32_t value = group.largest[j] + 65536 - group.total[j];
       group.value[j] = value < 0 ? 0 : value > 65535 ? 65535 : value;

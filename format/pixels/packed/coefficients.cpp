@@ -16,7 +16,8 @@ namespace {
 // A side that libjpeg writes.
 constexpr std::uint32_t kMostJpegSide = JPEG_MAX_DIMENSION;
 
-// The header as far as it is known before the scans; false for what a packed image has no room for.
+// Takes the part of the header that is known before the scans. False if a packed image cannot hold
+// it.
 bool TakeHeader(const jpeg_decompress_struct& object, Header& header) noexcept {
   const bool grey = object.num_components == 1 && object.jpeg_color_space == JCS_GRAYSCALE;
   const bool colour = object.num_components == 3 && object.jpeg_color_space == JCS_YCbCr;
@@ -46,8 +47,8 @@ bool TakeHeader(const jpeg_decompress_struct& object, Header& header) noexcept {
   return true;
 }
 
-// Tables as they were when each component's first scan began. They keep their order, and the
-// numbers that a file of ours has: 0 for the first component, 1 for the others.
+// Takes the tables as they were when each component's first scan began. They keep their order and
+// get the numbers that our files use: 0 for the first component, 1 for the others.
 bool TakeTables(const jpeg_decompress_struct& object, Header& header) noexcept {
   int numbers[3] = {};
   for (std::uint32_t c = 0; c < header.components; ++c) {
@@ -66,7 +67,7 @@ bool TakeTables(const jpeg_decompress_struct& object, Header& header) noexcept {
       numbers[header.tables++] = info.quant_tbl_no;
       std::memcpy(header.table[t], steps, sizeof(steps));
     } else if (std::memcmp(header.table[t], steps, sizeof(steps)) != 0) {
-      return false;  // one number, given two tables between scans
+      return false;  // one table number that got two tables between scans
     }
     header.component[c].table = static_cast<std::uint8_t>(t);
   }
@@ -79,7 +80,7 @@ bool HasCodes(const JCOEF* block) noexcept {
                      [](JCOEF value) { return value >= -kMostAc && value <= kMostAc; });
 }
 
-// Leaves by a jump on errors: no objects with destructors here.
+// Leaves by longjmp on an error: no objects with destructors here.
 bool TakeBlocks(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
                 Coefficients& coefficients) {
   for (std::uint32_t c = 0; c < coefficients.header.components; ++c) {
@@ -118,7 +119,7 @@ struct Compressor {
 
   libjpeg::ErrorTrap trap{};
   jpeg_compress_struct object{};
-  unsigned char* file = nullptr;  // libjpeg's, taken with malloc
+  unsigned char* file = nullptr;  // allocated by libjpeg with malloc
   unsigned long bytes = 0;
 };
 
@@ -149,7 +150,7 @@ void SetParameters(jpeg_compress_struct& object, const Header& header) {
   }
 }
 
-// Leaves by a jump on errors: no objects with destructors here.
+// Leaves by longjmp on an error: no objects with destructors here.
 void Write(jpeg_compress_struct& object, const Coefficients& coefficients) {
   const Header& header = coefficients.header;
   SetParameters(object, header);
@@ -164,7 +165,7 @@ void Write(jpeg_compress_struct& object, const Coefficients& coefficients) {
         whole(component.across, component.h), whole(component.down, component.v), component.v);
   }
   jpeg_write_coefficients(&object, arrays);
-  // Nothing is coded before jpeg_finish_compress().
+  // libjpeg codes nothing before jpeg_finish_compress().
   for (std::uint32_t c = 0; c < header.components; ++c) {
     const Component& component = header.component[c];
     const std::int16_t* in = coefficients.blocks[c].data();

@@ -1,5 +1,5 @@
-// A JPEG's coefficients outside of any coding: what lies between a JPEG file and a packed payload,
-// either way.
+// A JPEG's coefficients without any coding: the form between a JPEG file and a packed payload, in
+// both directions.
 #pragma once
 
 #include <optional>
@@ -10,14 +10,14 @@
 
 namespace sluice::packed {
 
-// `header` is laid out; of each component the blocks that have pixels, row by row, each 64
+// `header` is laid out. Each component has the blocks that hold pixels, row by row, each with 64
 // coefficients in natural order.
 struct Coefficients {
   Header header;
   std::vector<std::int16_t> blocks[3];
 };
 
-// What baseline JPEG has codes for.
+// The range that baseline JPEG has codes for.
 inline constexpr int kLeastDc = -1024, kMostDc = 1023;
 inline constexpr int kMostAc = 1023;  // and its negative
 
@@ -26,13 +26,13 @@ enum class Taken {
   kNo,      // other colours, sampling or sizes than a packed image has
   kBroken,  // `why` says what is wrong with the file
 };
-// Any Huffman or arithmetic coded JPEG, progressive ones too. Orientation and other metadata are
-// not looked at.
+// Reads any Huffman or arithmetic coded JPEG, progressive ones as well. Ignores orientation and
+// other metadata.
 Taken ReadCoefficients(Bytes jpeg, Coefficients& coefficients, std::string& why);
 
-// A baseline JPEG file with the standard Huffman tables and the header's restart interval. Of a
-// file that a conversion wrote, the very bytes. Throws Error(kCorrupt) for coefficients that no
-// JPEG has.
+// A baseline JPEG file with the standard Huffman tables and the header's restart interval. For a
+// file that a conversion wrote, the same bytes again. Throws Error(kCorrupt) for coefficients that
+// no JPEG has.
 std::vector<std::byte> WriteJpeg(const Coefficients& coefficients);
 
 }  // namespace sluice::packed

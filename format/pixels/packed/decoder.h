@@ -1,6 +1,7 @@
-// Decoding the part of a packed image that a region needs into planes: the rows and columns of
-// blocks it touches, of each component on its own, at a reduced size where the output is that much
-// smaller. The planes are those that the JPEG decoder makes of the file the image was packed from.
+// Decodes the part of a packed image that a region needs, into planes. For each component on its
+// own, it decodes only the rows and columns of blocks that the region touches, at a reduced size if
+// the output is that much smaller. The planes equal those that the JPEG decoder makes of the file
+// the image was packed from.
 #pragma once
 
 #include <vector>
@@ -16,8 +17,8 @@ class Decoder {
  public:
   explicit Decoder(const kernels::Kernels& set) : set_(set) {}
 
-  // The planes that `region` needs for `channels` (1: only the first) of a picture that must be
-  // width x height, with so many channels, or why not.
+  // Decodes the planes that `region` needs for `channels` (1: only the first plane). The picture
+  // must be width x height, with that many channels. Returns null, or what is wrong.
   Defect Decode(const ImagePayload& payload, std::uint32_t channels, const Region& region,
                 const DecodePolicy& policy = {});
 

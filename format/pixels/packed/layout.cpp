@@ -6,7 +6,7 @@ namespace {
 
 constexpr Defect kTooShort = "the packed image is too short for its size";
 
-// What a payload says before its directory.
+// The part of a payload before its directory.
 Defect ParseSizes(Bytes payload, Header& header) noexcept {
   if (payload.size() < kHeaderBytes) return "the packed image is shorter than its header";
   const auto byte = [payload](std::size_t at) { return static_cast<std::uint8_t>(payload[at]); };
@@ -72,7 +72,8 @@ void LayOut(Header& header) noexcept {
 
 Defect ParseHeader(Bytes payload, Header& header) noexcept {
   if (const Defect defect = ParseSizes(payload, header)) return defect;
-  // Every block takes three bytes at the least: no memory for a picture that cannot be there.
+  // Every block takes at least three bytes: allocate nothing if the payload is too short to hold
+  // the picture.
   const std::uint64_t least = header.rows_offset() +
                               header.rows() * std::uint64_t{kRowHeaderBytes} +
                               BlocksOf(header) * 3 + kEndBytes;

@@ -8,7 +8,7 @@ namespace sluice::packed {
 
 namespace {
 
-constexpr std::uint8_t kEscape = 8;  // a value of 4 bits that stands for the next byte
+constexpr std::uint8_t kEscape = 8;  // a 4-bit value that stands for the next byte
 
 void Append(std::vector<std::byte>& out, const std::vector<std::uint8_t>& bytes) {
   const Bytes more = std::as_bytes(std::span(bytes));
@@ -96,7 +96,7 @@ std::vector<std::byte> HeaderBytes(const Header& header) {
   return out;
 }
 
-// Reads a row's parts front to back; every one was found to lie inside when it is taken.
+// Reads a row's parts front to back. Checks that each lies inside before it is taken.
 class RowReader {
  public:
   explicit RowReader(Bytes row) noexcept : left_(row) {}
@@ -131,7 +131,7 @@ std::size_t CountOnes(Bytes bytes) noexcept {
   return count;
 }
 
-// The values of a row as bytes; false where they do not take up what is there.
+// Takes a row's values as bytes. False if they do not use up the bytes that are there.
 bool TakeValues(Bytes packed, std::size_t count, Bytes escapes, std::vector<std::int16_t>& values) {
   values.clear();
   for (std::size_t i = 0; i < count; ++i) {
@@ -142,14 +142,15 @@ bool TakeValues(Bytes packed, std::size_t count, Bytes escapes, std::vector<std:
     }
     if (escapes.empty()) return false;
     values.push_back(SignedByte(escapes[0]));
-    if (values.back() >= -7 && values.back() <= 7) return false;  // there is one way to say it
+    if (values.back() >= -7 && values.back() <= 7) return false;  // it has one encoding only
     escapes = escapes.subspan(1);
   }
   const bool odd = count % 2 != 0;
   return escapes.empty() && (!odd || static_cast<unsigned>(packed.back()) >> 4 == 0);
 }
 
-// Adds the list of large ones, which is in order and names only coefficients that have a value.
+// Adds the list of large coefficients. It must be in order and name only coefficients that have a
+// value.
 bool AddLarge(Bytes list, const std::vector<std::uint64_t>& masks, std::span<std::int16_t> blocks) {
   std::int64_t last = -1;
   for (std::size_t at = 0; at < list.size(); at += kLargeBytes) {
@@ -185,7 +186,8 @@ bool UnpackRow(Bytes bytes, std::uint32_t across, std::vector<std::int16_t>& val
   auto mask = masks.begin();
   auto value = values.begin();
   std::vector<std::uint64_t> block_masks(across);
-  // Where a value stands whose low byte is zero: it must be made large, or it is none.
+  // The places of values whose low byte is zero: the list must make them large, or they are no
+  // values.
   std::vector<std::size_t> zeros;
   for (std::size_t x = 0; x < across; ++x) {
     blocks[x * 64] = LoadAt<std::int16_t>(dc, x * 2);

@@ -1,4 +1,4 @@
-// Coefficients as a payload of codec `packed`, and back.
+// Packs coefficients as a payload of codec `packed`, and unpacks them.
 #pragma once
 
 #include "format/pixels/packed/coefficients.h"
@@ -7,7 +7,8 @@ namespace sluice::packed {
 
 std::vector<std::byte> Pack(const Coefficients& coefficients);
 
-// All of a payload's coefficients, looking at every rule of FORMAT.md, "Packed"; or what is wrong.
+// Unpacks all of a payload's coefficients and checks every rule of FORMAT.md, "Packed". Returns
+// null, or what is wrong.
 Defect Unpack(Bytes payload, Coefficients& coefficients);
 
 }  // namespace sluice::packed

@@ -37,7 +37,7 @@ void Bilinear(const Pixels& in, const AffineMap& to_source, const std::uint8_t* 
   }
 }
 
-// `kBytes` a pixel; 0: `bytes`.
+// `kBytes` bytes a pixel, or `bytes` if it is 0.
 template <std::size_t kBytes>
 void Nearest(const std::uint8_t* in, std::uint32_t width, std::uint32_t height, std::size_t bytes,
              const AffineMap& to_source, const std::uint8_t* fill, std::uint32_t out_width,

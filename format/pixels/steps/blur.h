@@ -12,10 +12,10 @@ namespace sluice {
 // Each keeps its memory from picture to picture; one thread at a time.
 class Blur {
  public:
-  // Weighted means along both axes, each rounded to eighth bits of fraction and at last to whole
-  // values. `weights` (an odd number of them, in 1/65536, adding up to it) are centred on the
-  // pixel; the picture is mirrored at its edges (without repeating the outermost pixel), and must
-  // be larger than half of the weights on both axes.
+  // Weighted means along both axes, first rounded to 1/128 and at the end to whole values.
+  // `weights` (an odd number of them, in 1/65536, adding up to 65536) are centred on the pixel. The
+  // picture is mirrored at its edges (without repeating the outermost pixel) and must be larger
+  // than half of the weights on both axes.
   void Run(const Pixels& pixels, std::span<const std::uint32_t> weights);
 
  private:
@@ -26,9 +26,9 @@ class Blur {
 
 class Sharpness {
  public:
-  // `factor` blends with a smoothed picture (0), the picture (1), or beyond: Pillow's
-  // ImageEnhance.Sharpness. Smoothing is a mean of 3 x 3 pixels of which the middle one counts
-  // fivefold; the outermost pixels are left as they are.
+  // `factor` blends between a smoothed picture (0) and the picture (1), or beyond: Pillow's
+  // ImageEnhance.Sharpness. Smoothing is a mean of 3 x 3 pixels, the middle one counted five times;
+  // the outermost pixels are left as they are.
   void Run(const Pixels& pixels, float factor);
 
  private:

@@ -19,8 +19,8 @@ using Histogram = std::array<std::uint64_t, 256>;
 // Of each channel.
 template <std::uint32_t kChannels>
 void CountValues(const std::uint8_t* data, std::size_t pixels, Histogram (&histograms)[kChannels]) {
-  // Neighbours are often alike, and a count would have to wait for the one before: in turn, each
-  // has counts of its own.
+  // Neighbours are often alike, and a count would have to wait for the one before it. So pixels go
+  // in turn to four separate sets of counts.
   constexpr std::size_t kTurns = 4;
   std::uint32_t counts[kTurns][kChannels][256] = {};
   std::size_t i = 0;
@@ -111,7 +111,7 @@ void PosterizePixels(const Pixels& pixels, unsigned bits) noexcept {
 void EqualizePixels(const Pixels& pixels) noexcept {
   LookByChannel(pixels, [](const Histogram& histogram, Table& table) {
     std::uint64_t sum = 0;
-    std::uint64_t last = 0;  // of the values that occur, the greatest one's number
+    std::uint64_t last = 0;  // how many pixels have the greatest value that occurs
     for (const std::uint64_t n : histogram) {
       sum += n;
       if (n > 0) last = n;

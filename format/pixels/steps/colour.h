@@ -1,9 +1,9 @@
-// What can be done to the colours of a decoded picture, in place.
+// Changes the colours of a decoded picture, in place.
 //
-// The definitions are Pillow's (ImageEnhance, ImageOps), which torchvision's transforms of pictures
-// stand on (blending is (1 - factor) * a + factor * b, truncated, and cut off at 0 and 255); values
-// are the same to the byte, but for hue, where the two differ among themselves by rounding.
-// Arithmetic is that of IEEE 754 in a fixed order: the same on every machine.
+// The definitions are those of Pillow (ImageEnhance, ImageOps), on which torchvision's transforms
+// of pictures stand: blending is (1 - factor) * a + factor * b, truncated and clamped to 0 .. 255.
+// Values are the same to the byte, except for hue, where Pillow and torchvision differ from each
+// other by rounding. IEEE 754 arithmetic in a fixed order: the same on every machine.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +20,14 @@ struct Pixels {
   std::size_t bytes() const noexcept { return std::size_t{width} * height * channels; }
 };
 
-// `factor` blends with a black picture (0), the picture (1) or beyond; likewise with one grey of
-// its mean lightness, and with its own greys.
+// `factor` blends between a black picture (0) and the picture (1), or beyond. The next two do so
+// with one grey of its mean lightness, and with its own greys.
 void AdjustBrightness(const Pixels& pixels, float factor) noexcept;
 void AdjustContrast(const Pixels& pixels, float factor) noexcept;
 void AdjustSaturation(const Pixels& pixels, float factor) noexcept;
 // Turns the hue by `turns` of the colour circle, -0.5 to 0.5.
 void AdjustHue(const Pixels& pixels, float turns) noexcept;
-// All channels become the lightness.
+// Sets all channels to the lightness.
 void MakeGrey(const Pixels& pixels) noexcept;
 
 void InvertPixels(const Pixels& pixels) noexcept;

@@ -1,9 +1,9 @@
-// Where pixels of a picture that is taken through an affine map lie in the other one (affine.h),
-// and what is mixed there. Included inside a namespace, with SLUICE_INLINE saying what kind of
-// functions these are: once for the host, and once for devices (reader/device). IEEE 754 arithmetic
-// in a fixed order, without fused steps. A map has AffineMap's members.
+// The places in the source of an affine map's target pixels (affine.h), and how pixels are mixed
+// there. Included inside a namespace with SLUICE_INLINE defined as the functions' specifiers: once
+// for the host, and once for devices (reader/device). IEEE 754 arithmetic in a fixed order, without
+// fused steps. A map has AffineMap's members.
 
-// Places for a bilinear mean, in 2^-32 pixels; the others, in 2^-16.
+// Fine places, for a bilinear mean, are in 2^-32 pixels; coarse ones in 2^-16.
 constexpr int kFine = 32, kCoarse = 16;
 
 SLUICE_INLINE std::int64_t FinePlace(double value) noexcept {
@@ -13,7 +13,7 @@ SLUICE_INLINE std::int64_t CoarsePlace(double value) noexcept {
   return static_cast<std::int64_t>(std::floor(value * 65536 + 0.5));
 }
 
-// Along a row of the target, whose first pixel's centre lies half a pixel in.
+// Places along a row of the target; its first pixel's centre lies half a pixel in.
 template <class Map>
 SLUICE_INLINE double RowX(const Map& map, double y) noexcept {
   return map.xx * 0.5 + map.xy * y + map.x0;
@@ -29,7 +29,7 @@ SLUICE_INLINE bool LiesInside(std::int64_t x, std::int64_t y, std::uint32_t widt
   return x >= 0 && y >= 0 && x >> kFraction < width && y >> kFraction < height;
 }
 
-// The two pixels on either side of a fine place along an axis, and the share of the second in
+// The two pixels on either side of a fine place along an axis, and the second one's share in
 // 1/2048.
 struct Pair {
   std::uint32_t first, second, share;
@@ -43,7 +43,7 @@ SLUICE_INLINE Pair PairAt(std::int64_t place, std::uint32_t size) noexcept {
           static_cast<std::uint32_t>(from_centre >> (kFine - 11)) & 2047U};
 }
 
-// Of a value of the two pixels above and the two below.
+// Mixes one value of the two pixels above and the two below.
 SLUICE_INLINE std::uint8_t MixedValue(const std::uint8_t* above, const std::uint8_t* below,
                                       std::size_t first, std::size_t second, std::uint32_t x_share,
                                       std::uint32_t y_share) noexcept {
