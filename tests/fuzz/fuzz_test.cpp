@@ -104,6 +104,15 @@ TEST_CASE("forged datasets are played or refused, within the loader's memory") {
 TEST_CASE("forged datasets are verified or refused") {
   RunAll(TargetNamed("verify"));
 }
+TEST_CASE("forged datasets are repaired to faultless ones or refused") {
+  RunAll(TargetNamed("repair"));
+}
+TEST_CASE("of forged datasets a part is taken or refused") {
+  RunAll(TargetNamed("subset"));
+}
+TEST_CASE("forged datasets are transcoded or refused") {
+  RunAll(TargetNamed("transcode"));
+}
 TEST_CASE("forged datasets are merged or refused") {
   RunAll(TargetNamed("merge"));
 }
