@@ -27,13 +27,13 @@ unsigned AffinityCpus() noexcept {
   return 1;
 }
 
-// Whole CPUs of a quota in microseconds a period, rounded up; 0 for no limit.
+// A quota in microseconds a period as whole CPUs, rounded up; 0: no limit.
 unsigned CpusOfQuota(double quota, double period) noexcept {
   if (quota <= 0 || period <= 0) return 0;
   return static_cast<unsigned>(std::clamp((quota + period - 1) / period, 1.0, 65536.0));
 }
 
-// Whether a list joined by commas names the controller.
+// Whether a comma-separated list names the controller.
 bool Names(std::string_view list, std::string_view controller) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -102,7 +102,7 @@ unsigned AvailableCpus() noexcept {
     if (version2 != 0) cpus = std::min(cpus, version2);
     if (version1 != 0) cpus = std::min(cpus, version1);
   } catch (...) {
-    // No memory for a path: the affinity mask alone has to do.
+    // No memory for a path: the affinity mask alone must do.
   }
   return cpus;
 }

@@ -1,7 +1,7 @@
-// Philox4x32-10 (format/random.h). Included inside a namespace, with SLUICE_INLINE saying what kind
-// of function this is: once for the host, and once for devices (reader/device).
+// Philox4x32-10 (format/random.h). Included inside a namespace with SLUICE_INLINE defined as the
+// function's specifiers: once for the host, and once for devices (reader/device).
 
-// Makes the four words of a counter, in place.
+// Turns a counter into its four random words, in place.
 SLUICE_INLINE void TakePhilox(std::uint64_t key, std::uint32_t* words) noexcept {
   auto key0 = static_cast<std::uint32_t>(key);
   auto key1 = static_cast<std::uint32_t>(key >> 32);

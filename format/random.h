@@ -1,6 +1,6 @@
 // Counter-based random numbers: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, "Parallel random
 // numbers: as easy as 1, 2, 3", 2011). The same (key, counter) always gives the same four words, on
-// any thread and in any order, so that a draw needs no state.
+// any thread and in any order, so a draw needs no state.
 #pragma once
 
 #include <array>
@@ -20,8 +20,9 @@ constexpr Words4 Philox(std::uint64_t key, Words4 counter) noexcept {
   return counter;
 }
 
-// What a stream of draws is for; part of every counter, so that streams never share numbers. On
-// disk in effect (orders and conversions depend on them): numbers are never changed or used again.
+// The purpose of a stream of draws. It is part of every counter, so that streams never share
+// numbers. Orders and conversions depend on these numbers as if they were on disk: they are never
+// changed or used again.
 enum class Purpose : std::uint32_t {
   kConvertOrder = 1,     // the permutation of the samples at conversion
   kBlockOrder = 2,       // reader: the permutation of blocks
@@ -29,27 +30,27 @@ enum class Purpose : std::uint32_t {
   kTailOrder = 4,        // reader: the permutation of an epoch's common tail
   kSampleOrder = 5,      // reader: one permutation of all samples
   kTransform = 6,        // a transform's draws
-  kPermutation = 7,      // reader: what a permutation is made from
+  kPermutation = 7,      // reader: the words that a permutation is made from
   kSubset = 20,          // the samples a subset takes
   kSplit = 21,           // which part of a split a source goes to
   kShardDeal = 8,        // reader: which rank gets which shards
-  kSampleDraw = 9,       // reader: the samples of an epoch, where they are drawn
-  kPixelTransform = 30,  // a step's draws that changes pixels
-  kSampleFunction = 31,  // the user's own, for a sample
+  kSampleDraw = 9,       // reader: the samples of an epoch, if they are drawn
+  kPixelTransform = 30,  // the draws of a step that changes pixels
+  kSampleFunction = 31,  // the user's own function, for a sample
   kBatchFunction = 32,   // ... for a batch
-  kMix = 33,             // samples of a batch that are mixed
+  kMix = 33,             // the samples of a batch that are mixed
 };
 
 // An endless stream of words for one (seed, purpose, a, b): counters 0, 1, 2, ... in turn.
 class RandomStream {
  public:
-  // `a` (64 bits) and `b` (16 bits) tell streams of one purpose apart.
+  // `a` (64 bits) and `b` (16 bits) tell apart the streams of one purpose.
   RandomStream(std::uint64_t seed, Purpose purpose, std::uint64_t a, std::uint16_t b = 0) noexcept
       : key_(seed),
         counter_{0, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(a >> 32),
                  static_cast<std::uint32_t>(purpose) << 16 | b} {}
 
-  // Where a stream is: its next word is number `word` of Philox(key, counter).
+  // A stream's position: its next word is number `word` of Philox(key, counter).
   struct Place {
     std::uint64_t key = 0;
     Words4 counter{};
@@ -62,7 +63,7 @@ class RandomStream {
     at.word = static_cast<std::uint32_t>(used_);
     return at;
   }
-  // Goes on from there.
+  // Continues from `place`.
   explicit RandomStream(const Place& place) noexcept
       : key_(place.key),
         counter_(place.counter),

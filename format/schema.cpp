@@ -62,7 +62,7 @@ std::string_view NameOf(Role role) noexcept {
 }
 
 std::uint64_t Field::elements() const noexcept {
-  // Bounded by Schema::Validate(); saturates for shapes that have not been through it.
+  // Schema::Validate() bounds it; saturates for shapes that have not been validated.
   std::uint64_t product = 1;
   for (const std::uint32_t extent : shape) {
     if (extent != 0 && product > UINT64_MAX / extent) return UINT64_MAX;
