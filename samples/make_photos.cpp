@@ -1,11 +1,11 @@
-// Makes a folder of photo-like JPEGs in class folders, to try Sluice on where no pictures are at
-// hand: make_photos FOLDER [CLASSES [PER_CLASS [LONG_SIDE]]]
+// Makes a folder of photo-like JPEGs in class folders, to try Sluice without pictures of one's own:
+// make_photos FOLDER [CLASSES [PER_CLASS [LONG_SIDE]]]
 //
-// A picture has the statistics of a photo rather than its beauty: soft gradients, textures at
-// several scales, hard edges, things in front of other things, grain; at quality 90 about the size
-// of one. A class has a shape and a leaning towards a colour, so that a small classifier can learn
-// it. The same arguments make the same pictures (the same files with the same libjpeg). Uses
-// nothing of Sluice.
+// The pictures have the statistics of photos rather than their beauty: soft gradients, textures at
+// several scales, hard edges, things in front of other things, grain; at quality 90 they are about
+// as large as photos. Each class has a shape and a tendency towards a colour, so that a small
+// classifier can learn it. The same arguments make the same pictures (and the same files with the
+// same libjpeg). Uses nothing of Sluice.
 
 #include <algorithm>
 #include <array>
@@ -56,7 +56,8 @@ Picture MakePicture(std::size_t label, std::uint64_t seed, int long_side) {
   for (int y = 0; y < picture.height; ++y) {
     for (int x = 0; x < picture.width; ++x) {
       const Color color = scene.At(x, y);
-      // Two uniform draws make a triangle, near enough to the noise of a sensor.
+      // The sum of two uniform draws has a triangular distribution, near enough to a sensor's
+      // noise.
       const std::uint64_t bits = random.Next();
       const auto sum = static_cast<float>((bits & 0xFFFF) + ((bits >> 16) & 0xFFFF));
       const float noise = (sum * 0x1p-16F - 1) * grain;
@@ -73,7 +74,7 @@ Picture MakePicture(std::size_t label, std::uint64_t seed, int long_side) {
   throw std::runtime_error(message.data());
 }
 
-// libjpeg's own way to memory: the buffer grows by its rules and is ours to free.
+// libjpeg's own memory destination: the buffer grows by its rules and is ours to free.
 std::vector<std::uint8_t> EncodeJpeg(const Picture& picture) {
   jpeg_compress_struct jpeg{};
   jpeg_error_mgr errors{};
@@ -103,7 +104,7 @@ std::vector<std::uint8_t> EncodeJpeg(const Picture& picture) {
   std::vector<std::uint8_t> row(static_cast<std::size_t>(picture.width) * 3);
   while (jpeg.next_scanline < jpeg.image_height) {
     const auto* from = picture.rgb.data() + jpeg.next_scanline * row.size();
-    std::copy_n(from, row.size(), row.data());  // libjpeg asks for rows that it may write to
+    std::copy_n(from, row.size(), row.data());  // libjpeg asks for rows it may write to
     JSAMPROW rows[] = {row.data()};
     jpeg_write_scanlines(&jpeg, rows, 1);
   }
@@ -158,7 +159,7 @@ std::uint64_t MakeFolder(const Request& request) {
         }
       } catch (...) {
         fault = std::current_exception();
-        next = total;  // the others need not go on
+        next = total;  // the other threads need not go on
       }
     });
   }

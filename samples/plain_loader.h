@@ -1,8 +1,8 @@
-// What a sensible person writes before looking for a library: a loader of JPEG files with threads.
+// The loader that a sensible person writes before looking for a library: JPEG files, with threads.
 //
-// Each epoch's files are shuffled; threads take one after another, decode it whole with
-// libjpeg-turbo, cut a random part out (torchvision's random-resized-crop), resize it with an
-// anti-aliasing filter, mirror half of them, and put the pixels into their row of a ring of
+// Shuffles each epoch's files. Each thread takes one file after another, decodes it whole with
+// libjpeg-turbo, cuts a random part out (torchvision's random-resized-crop), resizes it with an
+// anti-aliasing filter, mirrors half of them, and puts the pixels into their row of a ring of
 // batches, which come in order. It is here to compare with: `sluice-bench compare` plays it beside
 // Sluice.
 //
@@ -41,7 +41,7 @@ enum class PlainAugment {
 struct PlainOptions {
   std::size_t batch_size = 256;
   unsigned threads = 2;
-  std::size_t side = 224;  // of the square that each picture becomes
+  std::size_t side = 224;  // of the square picture that comes out
   PlainAugment augment = PlainAugment::kRandomResizedCrop;
   std::size_t prefetch = 2;  // batches decoded ahead
   std::uint64_t seed = 0;
@@ -75,7 +75,7 @@ class PlainDecoder {
     width_ = static_cast<std::size_t>(width);
     height_ = static_cast<std::size_t>(height);
     frame_.resize(width_ * height_ * 3);
-    // A warning (a damaged end, say) leaves a picture all the same.
+    // After a warning (a damaged end, say) there is still a picture.
     if (tjDecompress2(handle_.get(), data, bytes_.size(), frame_.data(), width, 0, height, TJPF_RGB,
                       0) != 0 &&
         tjGetErrorCode(handle_.get()) == TJERR_FATAL) {
@@ -85,8 +85,8 @@ class PlainDecoder {
   std::size_t width() const noexcept { return width_; }
   std::size_t height() const noexcept { return height_; }
 
-  // The part of the picture as side x side pixels, by a triangle filter as wide as a pixel that
-  // comes out (no narrower than one that goes in), rows first.
+  // Resizes the part of the picture to side x side pixels, rows first. The triangle filter is as
+  // wide as an output pixel, and no narrower than an input pixel.
   void Resize(const PlainCrop& crop, std::size_t side, bool flip, std::uint8_t* out) {
     MakeWeights(crop.width, side, across_);
     MakeWeights(crop.height, side, down_);
@@ -119,7 +119,7 @@ class PlainDecoder {
     }
   }
 
-  // side x side pixels from (x, y) on, which may lie outside: zeros there.
+  // Cuts side x side pixels out, from (x, y) on. The cut may lie partly outside: zeros there.
   void Cut(std::ptrdiff_t x, std::ptrdiff_t y, std::size_t side, bool flip, std::uint8_t* out) {
     for (std::size_t j = 0; j < side; ++j) {
       for (std::size_t i = 0; i < side; ++i) {
@@ -134,7 +134,7 @@ class PlainDecoder {
   }
 
  private:
-  // For each pixel that comes out, `count` weights from input pixel `first` on; those beyond its
+  // For each output pixel, `count` weights, beginning at input pixel `first`; weights beyond its
   // own are 0.
   struct Weights {
     std::size_t count = 0;
@@ -206,8 +206,8 @@ class PlainLoader {
     return (files_.size() + options_.batch_size - 1) / options_.batch_size;
   }
 
-  // Plays one epoch: `consume` gets each batch, on this thread; what it is given is valid until it
-  // returns. Throws what a thread or `consume` threw.
+  // Plays one epoch. Calls `consume` with each batch on this thread; the batch is valid until it
+  // returns. Throws what a worker thread or `consume` threw.
   template <class Consume>
   void Play(std::uint64_t epoch, Consume consume) {
     std::mt19937_64 random(options_.seed ^ (epoch + 1) * 0x9E3779B97F4A7C15ULL);
@@ -218,7 +218,7 @@ class PlainLoader {
     for (std::size_t b = 0; b < ring_.size(); ++b)
       ring_[b].left = RowsOf(b);
     std::vector<std::jthread> threads;
-    const Ender ender{*this};  // lets them end before they are joined
+    const Ender ender{*this};  // lets the threads end before they are joined
     for (unsigned t = 0; t < options_.threads; ++t)
       threads.emplace_back([this, epoch] { Work(epoch); });
     for (std::size_t b = 0; b < batches(); ++b) {
@@ -242,7 +242,7 @@ class PlainLoader {
  private:
   struct Slot {
     std::vector<std::uint8_t> pixels;
-    std::size_t left = 0;  // rows to be decoded
+    std::size_t left = 0;  // rows still to be decoded
   };
   struct Ender {
     PlainLoader& loader;

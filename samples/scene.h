@@ -1,6 +1,6 @@
-// What the pictures of make_photos look like: ground under a sky, something that belongs to the
-// class in front of it, something else behind. Only arithmetic that is the same everywhere: no
-// function of the mathematics library whose last digit differs between systems.
+// The pictures that make_photos draws: ground under a sky, an object of the class in front of it,
+// another one behind. Uses only arithmetic that is the same everywhere: no function of the maths
+// library, whose last digit differs between systems.
 #pragma once
 
 #include <algorithm>
@@ -38,7 +38,7 @@ inline Color Mix(Color a, Color b, float t) {
   return {a.r + (b.r - a.r) * t, a.g + (b.g - a.g) * t, a.b + (b.b - a.b) * t};
 }
 
-// Hue, saturation and value in 0..1 to 0..255; the hue may lie outside and wraps around.
+// Hue, saturation and value in 0..1 to RGB in 0..255. The hue may lie outside and wraps around.
 inline Color FromHsv(float hue, float saturation, float value) {
   const auto channel = [&](float offset) {
     float h = hue + offset;
@@ -100,7 +100,7 @@ class Texture {
   std::vector<float> values_;
 };
 
-// The shapes of the classes. Each takes a place in units of the shape's size and says how far
+// The shapes of the classes. Each takes a place, in units of the shape's size, and returns how far
 // outside (positive) or inside (negative) it lies, in about the same units.
 struct Shape {
   const char* name;
@@ -157,11 +157,11 @@ struct Placement {
   }
 };
 
-// Everything that is drawn once for a picture; At() then says what each pixel looks like.
+// Everything drawn once for a picture; At() then gives the colour of each pixel.
 class Scene {
  public:
   Scene(Random& random, std::size_t label, int width, int height)
-      // In braces, the draws happen in this order with every compiler.
+      // In braces, every compiler makes the draws in this order.
       : width_(static_cast<float>(width)),
         height_(static_cast<float>(height)),
         land_{random, width, height, width_ / random.Between(2, 5), random.Between(0.7F, 1)},

@@ -3,7 +3,7 @@
 //
 //   stream_cuda data/photos 3
 //
-// The loop waits for nothing: copies of the next batches run beside the kernels.
+// The loop waits for nothing: the next batches are copied while kernels run.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -20,7 +20,7 @@ constexpr int kThreads = 256;
 constexpr unsigned kSide = 224;
 constexpr unsigned kPixels = kSide * kSide;
 
-// One block for each plane (of samples x 3): its sum is added to that of its channel.
+// One block for each plane (of samples x 3): adds its sum to that of its channel.
 __global__ void AddPlanes(const __half* images, double* sums) {
   __shared__ float partial[kThreads];
   const __half* const plane = images + std::size_t{blockIdx.x} * kPixels;
@@ -71,7 +71,7 @@ int main(int argc, char** argv) try {
           reinterpret_cast<const __half*>(batch.image().data), sums);
       Check(cudaGetLastError());
       samples += batch.size();
-    }  // the batch is dropped; its place is used again when the stream is done with it
+    }  // the batch is dropped; its slot is used again when the stream is done with it
     double mean[3];
     Check(cudaMemcpyAsync(mean, sums, sizeof mean, cudaMemcpyDeviceToHost, stream));
     Check(cudaStreamSynchronize(stream));

@@ -1,5 +1,5 @@
-// Learns where the boxes of a dataset are: for each cell of a grid, by logistic regression from its
-// mean colour, whether a box covers its middle.
+// Learns where a dataset's boxes are: for each cell of a grid, logistic regression from the cell's
+// mean colour predicts whether a box covers its middle.
 //
 //   sluice convert --table boxes.csv --field bbox=boxes:xywh data/street
 //   train_boxes data/street 20

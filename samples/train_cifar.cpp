@@ -1,12 +1,11 @@
-// Trains a ResNet-9 on CIFAR-10, on a GPU where LibTorch has one, else on the processor.
+// Trains a ResNet-9 on CIFAR-10, on a GPU if LibTorch has one, else on the CPU.
 //
 //   sluice convert cifar10/train data/train && sluice convert cifar10/test data/test
 //   train_cifar data/train data/test
 //   train_cifar --loader naive cifar10/train cifar10/test     # from the files, to compare with
 //
-// The recipe is the usual one: 24 epochs of SGD with Nesterov's momentum and a learning rate that
-// rises and falls, label smoothing, crops and flips; the test sees each picture and its mirror
-// image.
+// The usual recipe: 24 epochs of SGD with Nesterov momentum, a learning rate that rises and falls,
+// label smoothing, crops and flips. The test adds the scores of each picture and its mirror image.
 #include <chrono>
 #include <cstdio>
 #include <exception>
@@ -24,12 +23,12 @@ using Clock = std::chrono::steady_clock;
 struct Arguments {
   std::string train, test, loader = "sluice";
   int epochs = 24;
-  int steps = 0;   // > 0: stops after so many
+  int steps = 0;   // > 0: stops after this many steps
   int width = 64;  // of the first layer, in channels
   BatchOptions batches;
 };
 
-// A convolution, normalised over the batch, with what is negative made zero.
+// A convolution with batch normalisation and ReLU.
 struct ConvolutionImpl : nn::Module {
   ConvolutionImpl(int in, int out, int kernel = 3, int stride = 1, bool padded = true)
       : convolution(register_module("convolution", nn::Conv2d(nn::Conv2dOptions(in, out, kernel)
@@ -75,13 +74,13 @@ std::unique_ptr<Batches> Open(const Arguments& arguments, bool training) {
   return std::make_unique<SluiceBatches>(path, options);
 }
 
-// Up to its peak in the first fifth of the training, and down to nothing.
+// Rises to its peak in the first fifth of the training, then falls to zero.
 double LearningRate(double progress) {
   constexpr double kPeak = 0.5, kPeakAt = 0.2;
   return kPeak * std::min(progress / kPeakAt, (1 - progress) / (1 - kPeakAt));
 }
 
-// Percent of the test pictures.
+// Accuracy on the test pictures, in percent.
 double Accuracy(nn::Sequential& model, Batches& batches) {
   const torch::NoGradGuard no_gradients;
   model->eval();
@@ -173,7 +172,7 @@ int main(int argc, char** argv) try {
                   ++counted;
                   asked = Clock::now();
                 });
-    const double loss = sum.item<double>() / std::max(counted, 1);  // the device is done here
+    const double loss = sum.item<double>() / std::max(counted, 1);  // the device has finished here
     seconds += SecondsSince(begin);
     std::printf("epoch %d  loss %.4f  %.1f s of training, waited %.3f ms a batch\n", epoch, loss,
                 seconds, 1e3 * waited / std::max(counted, 1));

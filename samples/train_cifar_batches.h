@@ -1,4 +1,4 @@
-// Where train_cifar gets its batches from: Sluice, or a plain loader of files to compare with.
+// The source of train_cifar's batches: Sluice, or a plain loader of files to compare with.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class Batches {
   virtual ~Batches() = default;
   virtual std::size_t per_epoch() const = 0;
   virtual void Play(std::uint64_t epoch, const Step& step) = 0;
-  virtual std::string Verdict() { return {}; }  // what held it back, if it knows
+  virtual std::string Verdict() { return {}; }  // what held it back, if it knows that
 };
 
 class SluiceBatches final : public Batches {
@@ -65,7 +65,7 @@ class SluiceBatches final : public Batches {
   sluice::Loader loader_;
 };
 
-// Files in folders named after their classes, as they are; by samples/plain_loader.h.
+// Files in folders named after their classes, unconverted; loaded by samples/plain_loader.h.
 class NaiveBatches final : public Batches {
  public:
   NaiveBatches(const std::filesystem::path& folder, const BatchOptions& from)
@@ -85,7 +85,7 @@ class NaiveBatches final : public Batches {
         labels.push_back(files_.labels[sample]);
       const at::Tensor pixels = at::from_blob(const_cast<std::uint8_t*>(batch.pixels.data()),
                                               {samples, 32, 32, 3}, at::kByte);
-      // A copy in any case: the loader writes its memory again.
+      // Always a copy: the loader overwrites its memory.
       const at::Tensor images = pixels.to(from_.device, at::kFloat).permute({0, 3, 1, 2});
       step((images / 255 - mean) / deviation, at::tensor(labels).to(from_.device));
     });

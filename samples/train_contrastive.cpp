@@ -1,4 +1,4 @@
-// Learns, without labels, to tell which views show the same picture: a linear encoder trained by
+// Learns, without labels, to tell which views show the same picture: a linear encoder trained with
 // the contrastive loss (InfoNCE, van den Oord et al. 2018) over the pairs of a batch.
 //
 //   sluice convert photos/ data/photos
@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
 
   Numbers w(kOutputs * kInputs);
   for (std::size_t i = 0; i < w.size(); ++i)
-    w[i] = 0.01F * std::sin(float(i * i % 1009));  // anything that differs
+    w[i] = 0.01F * std::sin(float(i * i % 1009));  // any start values that differ
   for (int epoch = 0; epoch < std::stoi(argv[2]); ++epoch) {
     double loss = 0, found = 0, pairs = 0;
     for (const sluice::Batch& batch : loader.Epoch(static_cast<std::uint64_t>(epoch))) {
