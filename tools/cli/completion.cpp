@@ -17,7 +17,7 @@ enum class ValueKind { kNone, kWord, kChoice, kFile, kFolder };
 struct OptionWords {
   std::vector<std::string> names;  // "-h", "--help"
   std::string description;         // its first line
-  std::string value;               // what --help calls it
+  std::string value;               // its name in --help
   ValueKind kind = ValueKind::kNone;
   std::string choices;  // between spaces
 };
@@ -73,7 +73,7 @@ std::vector<std::string> CommandsOf(const CLI::App& program) {
   return names;
 }
 
-// A name that a shell function may have.
+// The program's name as the name of a shell function.
 std::string FunctionName(const CLI::App& program) {
   std::string name = "_" + program.get_name();
   for (char& letter : name) {
@@ -82,10 +82,10 @@ std::string FunctionName(const CLI::App& program) {
   return name;
 }
 
-// What bash does behind each option that takes a value, for one command.
+// The cases of bash's completion for one command: what follows each option that takes a value.
 std::string BashValues(const std::vector<OptionWords>& options) {
   std::string cases;
-  std::vector<std::string> plain;  // nothing to offer
+  std::vector<std::string> plain;  // nothing to complete
   for (const OptionWords& option : options) {
     const std::string names = Joined(option.names, "|");
     if (option.kind == ValueKind::kChoice) {
@@ -102,7 +102,7 @@ std::string BashValues(const std::vector<OptionWords>& options) {
   return cases.empty() ? "" : "      case $before in\n" + cases + "      esac\n";
 }
 
-// Inside of single quotes, and of a zsh specification's brackets.
+// Escaped for single quotes and for the brackets of a zsh specification.
 std::string ZshText(const std::string& text) {
   std::string out;
   for (const char letter : text) {
@@ -194,7 +194,7 @@ std::string ZshCompletion(const CLI::App& program) {
     out += "    " + command->get_name() + ")\n      _arguments \\\n";
     for (const OptionWords& option : OptionsOf(*command))
       out += ZshOption(option);
-    // Positionals: files and folders, but where there is a choice.
+    // Positionals complete to files and folders, unless they have choices.
     std::string rest = "_files";
     for (CLI::Option* const option : const_cast<CLI::App*>(command)->get_options()) {
       if (!option->get_positional()) continue;

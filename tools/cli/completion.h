@@ -1,4 +1,4 @@
-// Scripts that make a shell complete a program's commands, options and values.
+// Scripts that let a shell complete a program's commands, options and values.
 #pragma once
 
 #include <string>
@@ -10,7 +10,7 @@ namespace sluice::cli {
 std::string BashCompletion(const CLI::App& program);
 std::string ZshCompletion(const CLI::App& program);
 
-// `completion bash|zsh`: prints the script. To be added behind all others.
+// `completion bash|zsh`: prints the script. Add it after all other commands.
 Command AddCompletionCommand(CLI::App& program);
 
 }  // namespace sluice::cli

@@ -14,7 +14,7 @@ namespace sluice::cli {
 
 namespace {
 constexpr std::size_t kPieceBytes = 1 << 20;
-constexpr int kLookMilliseconds = 100;  // for a stop request, while nothing comes
+constexpr int kLookMilliseconds = 100;  // how often to look for a stop request while no input comes
 }  // namespace
 
 void ReadStandardInput(const std::stop_token& stop,

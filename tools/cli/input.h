@@ -1,4 +1,4 @@
-// Standard input, read so that an interruption ends the waiting for it.
+// Reads standard input so that an interruption ends the wait for it.
 #pragma once
 
 #include <functional>
@@ -7,7 +7,7 @@
 
 namespace sluice::cli {
 
-// Calls `take` with each piece that comes, until the end. Throws Error: kIo, or kState when a stop
+// Calls `take` with each piece as it arrives, until the end. Throws Error: kIo, or kState if a stop
 // was requested.
 void ReadStandardInput(const std::stop_token& stop,
                        const std::function<void(std::string_view piece)>& take);

@@ -19,7 +19,7 @@ bool Ignored(int signal) {
   return sigaction(signal, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
-// Ends the process by `signal`, so that whoever waits for it sees what happened.
+// Ends the process by `signal`, so that the parent process sees the cause.
 void EndBySignal(int signal) {
   std::signal(signal, SIG_DFL);
   sigset_t one;

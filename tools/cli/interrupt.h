@@ -1,9 +1,9 @@
 // SIGINT and SIGTERM as a stop token.
 //
-// While an Interrupt lives, the first of these signals requests a stop and a second one ends the
-// process at once, as if nothing had been caught. A signal that was ignored when the program began
-// (as under nohup) stays ignored. Make it before any other thread: threads inherit the blocked
-// signals.
+// While an Interrupt lives, the first of these signals requests a stop, and a second one ends the
+// process at once, as if it had not been caught. A signal that was already ignored when the program
+// began (as under nohup) stays ignored. Make the Interrupt before any other thread: threads inherit
+// the blocked signals.
 #pragma once
 
 #include <csignal>

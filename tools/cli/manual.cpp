@@ -16,7 +16,7 @@
 namespace sluice::cli {
 namespace {
 
-// Text as troff prints it letter for letter, wherever it stands in a line.
+// Escapes text so that troff prints it literally at any place in a line.
 std::string Escaped(const std::string& text) {
   std::string escaped;
   for (const char letter : text) {
@@ -44,7 +44,7 @@ std::string FirstLine(const std::string& text) {
   return text.substr(0, text.find('\n'));
 }
 
-// Everything behind the first line; an empty line begins a paragraph.
+// Everything after the first line; an empty line begins a paragraph.
 std::string Paragraphs(const std::string& text) {
   std::istringstream lines(text);
   std::string line;
@@ -63,7 +63,7 @@ std::string Paragraphs(const std::string& text) {
   return out;
 }
 
-// Options of a group, or the positionals, in their order.
+// The options of a group, or the positionals, in their order.
 std::string OptionList(const CLI::App& app, const std::string& group, bool positionals) {
   std::string out;
   for (const CLI::Option* option : app.get_options()) {
@@ -85,7 +85,7 @@ std::string Sections(const CLI::App& app) {
   for (const std::string& group : app.get_groups()) {
     const std::string options = OptionList(app, group, false);
     if (options.empty()) continue;
-    // "Size of the images (one of the first four)" is a title as it stands.
+    // A title such as "Size of the images (one of the first four)" is printed unchanged.
     out += (group == "Options" ? ".SH OPTIONS\n" : ".SS " + Escaped(group) + "\n") + options;
   }
   return out;

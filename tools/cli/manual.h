@@ -7,12 +7,12 @@
 
 namespace sluice::cli {
 
-// The page of one of the program's commands, or of the program itself where `command` is null.
-// `source` is what stands at its foot, such as "sluice 0.1.0".
+// The page of one of the program's commands, or of the program itself if `command` is null.
+// `source` is printed at its foot, such as "sluice 0.1.0".
 std::string ManualPage(const CLI::App& program, const CLI::App* command, const std::string& source);
 
-// `manual FOLDER`: writes the page of the program and of each command, as PROGRAM-COMMAND.1. To be
-// added behind all others. `source` as above.
+// `manual FOLDER`: writes the pages of the program and of each command, as PROGRAM-COMMAND.1. Add
+// it after all other commands. `source` as above.
 Command AddManualCommand(CLI::App& program, const std::string& source);
 
 }  // namespace sluice::cli

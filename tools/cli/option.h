@@ -1,5 +1,4 @@
-// Adding an option whose value is parsed by a function of ours. For the files that define a
-// command.
+// Adds an option whose value a function of ours parses. For the files that define a command.
 #pragma once
 
 #include <array>
@@ -12,8 +11,8 @@
 
 namespace sluice::cli {
 
-// `value` is what stands for the value in --help, such as "N"; `take` gets the text and throws
-// UsageError where it is wrong.
+// `value` stands for the value in --help, such as "N". `take` gets the text and throws UsageError
+// if it is wrong.
 template <class Take>
 CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string& value,
                        const std::string& description, Take take) {
@@ -44,15 +43,15 @@ Value ParseChoice(const std::string& text, const std::pair<const char*, Value> (
   return ParseChoice<Value>(text, std::to_array(choices));
 }
 
-// The words that an option takes, with spaces between, for shell completion. They are kept with the
-// option as a validator of this name that lets everything pass.
+// The words that an option accepts, separated by spaces, for shell completion. The option keeps
+// them as a validator of this name that accepts everything.
 inline constexpr const char* kChoices = "choices";
 inline CLI::Validator Choices(const std::string& words) {
   return CLI::Validator([](std::string&) { return std::string(); }, words, kChoices);
 }
 
-// What stands for the option's value in --help, such as "N". (The parser adds what its validators
-// say.)
+// The text that stands for the option's value in --help, such as "N". (The parser appends the text
+// of its validators.)
 inline std::string ValueName(const CLI::Option& option) {
   const std::string name = option.get_type_name();
   return name.substr(0, name.find(':'));

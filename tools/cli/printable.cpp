@@ -10,7 +10,7 @@
 namespace sluice::cli {
 namespace {
 
-// The code point that `text` begins with; returns its bytes, or 0 for what is no UTF-8.
+// Decodes the code point at the start of `text`. Returns its bytes, or 0 if it is not UTF-8.
 std::size_t Decode(std::string_view text, std::uint32_t& code) {
   const auto lead = static_cast<std::uint8_t>(text[0]);
   const std::size_t bytes = lead < 0x80   ? 1
@@ -34,8 +34,8 @@ struct Range {
   std::uint32_t first, last;
 };
 
-// C1 controls; Default_Ignorable_Code_Point of Unicode 15, in which all marks of direction are; the
-// separators of lines and paragraphs; interlinear annotation.
+// C1 controls; Default_Ignorable_Code_Point of Unicode 15, which includes all marks of direction;
+// the separators of lines and paragraphs; interlinear annotation.
 constexpr Range kHidden[] = {
     {0x7F, 0x9F},       {0xAD, 0xAD},       {0x34F, 0x34F},     {0x61C, 0x61C},   {0x115F, 0x1160},
     {0x17B4, 0x17B5},   {0x180B, 0x180F},   {0x200B, 0x200F},   {0x2028, 0x202E}, {0x2060, 0x206F},

@@ -21,8 +21,8 @@
 namespace sluice::cli {
 namespace {
 
-// CLI11's help without what our descriptions say better: which options exclude each other, which
-// arguments are required.
+// CLI11's help without the parts that our descriptions say better: which options exclude each
+// other, which arguments are required.
 class HelpFormatter : public CLI::Formatter {
  public:
   HelpFormatter() { column_width(24); }
@@ -40,7 +40,7 @@ class HelpFormatter : public CLI::Formatter {
   std::string make_help(const CLI::App* app, std::string name,
                         CLI::AppFormatMode mode) const override {
     const std::string text = CLI::Formatter::make_help(app, std::move(name), mode) + "\n";
-    std::string compact;  // with one empty line where there are several
+    std::string compact;  // with several empty lines in a row made one
     for (const char letter : text) {
       if (letter != '\n' || !compact.ends_with("\n\n")) compact += letter;
     }
@@ -56,7 +56,8 @@ constexpr std::string_view kOwnFault =
 
 void PrepareHelp(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help", "print this help and exit");  // set anew: the last in the list
+  app.set_help_flag("-h,--help",
+                    "print this help and exit");  // set again, so that it is the last in the list
 }
 
 void Complain(const CLI::App& program, const std::string& sentence) {
@@ -71,8 +72,8 @@ int WrongUsage(const CLI::App& program, const Command* command, const std::strin
   return kWrongUsage;
 }
 
-// A file that is opened while one of these is closed would take its number, and what is printed
-// would go into it. In the wrong direction each, so that using them stays an error.
+// If one of these streams is closed, the next file to be opened would get its number, and output
+// would go into that file. Each is opened in the wrong direction, so that using it stays an error.
 void FillStandardStreams() {
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) >= 0 || errno != EBADF) continue;
@@ -88,13 +89,13 @@ const Command* Chosen(const std::vector<Command>& commands) {
   return nullptr;
 }
 
-// Parses; returns whether to go on. Otherwise `exit_code` is the program's.
+// Parses. Returns whether to continue; if not, `exit_code` is the program's.
 bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv,
            int& exit_code) {
   try {
     program.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {
-    PrintOut(program.help());  // of the command, where one was named
+    PrintOut(program.help());  // of the command, if one was named
     exit_code = kDone;
     return false;
   } catch (const CLI::CallForVersion& version) {
@@ -147,7 +148,7 @@ int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc
   } catch (const std::bad_alloc&) {
     Complain(program, "out of memory");
   } catch (const std::exception&) {
-    // Its message is for programmers, and names neither file nor sample.
+    // The exception's message is for programmers and names neither file nor sample.
     Complain(program, std::string(kOwnFault));
   }
   return kFailed;

@@ -16,8 +16,8 @@ struct Command {
   std::function<int()> run;  // called once its options are parsed; returns an ExitCode
 };
 
-// Parses the command line and runs the command it names. Whatever is thrown is written to standard
-// error as "NAME: what happened"; wrong usage adds where to look. Returns the exit code.
+// Parses the command line and runs the command it names. Writes any exception to standard error as
+// "NAME: what happened"; after wrong usage, also where to look. Returns the exit code.
 int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv);
 
 }  // namespace sluice::cli

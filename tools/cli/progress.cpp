@@ -46,7 +46,7 @@ std::string ProgressLine(const ProgressFigures& figures, std::size_t columns) {
   if (figures.total == 0) {
     back = std::to_string(figures.done);
   } else {
-    // Percentages round down: 100% is said when everything is done.
+    // Percentages round down, so that 100% means everything is done.
     back = Format("%3d%%  %llu/%llu", static_cast<int>(Share(figures) * 100),
                   static_cast<unsigned long long>(figures.done),
                   static_cast<unsigned long long>(figures.total));
@@ -111,7 +111,7 @@ void Progress::Update(std::uint64_t done, std::uint64_t total, std::uint64_t byt
   figures_.done = done;
   figures_.total = total;
   figures_.bytes = bytes;
-  // A rate over less than a second says little, and the time left jumps about.
+  // In the first second the rate says little, and the time left would jump about.
   const double seconds = std::chrono::duration<double>(now - first_).count();
   figures_.per_second = seconds < 1 ? 0 : static_cast<double>(done - first_done_) / seconds;
   if (style_ == ProgressStyle::kTerminal) {

@@ -1,7 +1,7 @@
-// How far a long command is, on standard error.
+// Shows how far a long command is, on standard error.
 //
-// On a terminal one line is drawn over and over; in a log there is a line at the start and then one
-// a minute; with --json or --quiet nothing. Calls may come from different threads, one at a time.
+// On a terminal, one line is redrawn; in a log, there is a line at the start and then one a minute;
+// with --json or --quiet, nothing. Calls may come from different threads, one at a time.
 #pragma once
 
 #include <chrono>
@@ -30,13 +30,13 @@ ProgressStyle ProgressStyleFor(bool silent);
 
 class Progress {
  public:
-  // `activity` is a verb's -ing form; `title` is what the log's first line says.
+  // `activity` is a verb's -ing form; `title` is the log's first line.
   Progress(ProgressStyle style, std::string activity, const std::string& title);
   ~Progress() { Erase(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What the next Update() shows; another activity counts from its own beginning.
+  // The activity that the next Update() shows. A new activity counts from its own beginning.
   void SetActivity(const std::string& activity);
   void Update(std::uint64_t done, std::uint64_t total, std::uint64_t bytes = 0);
   // Takes the line off the terminal, so that something else can be printed; the next Update()
@@ -49,7 +49,7 @@ class Progress {
   ProgressStyle style_;
   ProgressFigures figures_;
   bool begun_ = false;
-  std::uint64_t first_done_ = 0;  // what was done already (by an earlier run) at the first Update()
+  std::uint64_t first_done_ = 0;  // done already (by an earlier run) at the first Update()
   Clock::time_point first_;
   Clock::time_point last_drawn_;
   bool on_screen_ = false;

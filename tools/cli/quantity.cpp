@@ -40,14 +40,14 @@ std::string LowerCase(std::string_view text) {
   return lower;
 }
 
-// Decimal digits with an optional fraction; no sign, no exponent. False if `text` is not that.
+// Decimal digits with an optional fraction; no sign, no exponent. False for any other text.
 bool ReadDecimal(std::string_view text, double& value) {
   if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   return error == std::errc() && end == text.data() + text.size();
 }
 
-// A number and one of the units. False if `text` is not that, or beyond 2^53.
+// A number and one of the units. False for any other text, or beyond 2^53.
 template <std::size_t count>
 bool ReadWithUnit(std::string_view text, const std::array<Unit, count>& units,
                   std::uint64_t& value) {
@@ -137,7 +137,7 @@ std::string BytesText(std::uint64_t bytes) {
   const char* unit = "kB";
   double value = static_cast<double>(bytes) / 1e3;
   for (const char* larger : {"MB", "GB", "TB"}) {
-    if (value < 999.5) break;  // what would be printed as 1000
+    if (value < 999.5) break;  // larger values would be printed as 1000
     value /= 1000;
     unit = larger;
   }

@@ -1,6 +1,6 @@
 // Quantities as people write them on a command line and read them in a report.
 //
-// The Parse functions throw UsageError with a sentence that says what would have been right.
+// The Parse functions throw UsageError with a sentence that says what is accepted.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace sluice::cli {
 
-// What was typed cannot be meant. Ends a program with ExitCode::kWrongUsage.
+// The text typed makes no sense here. Ends the program with ExitCode::kWrongUsage.
 class UsageError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
