@@ -27,10 +27,10 @@ for page, (words, line, text) in [(page, block) for page in names.split(",") for
 if not functions:
     print(f"{names} has no such blocks")
     sys.exit(0)
-unit = work / (names.replace("/", "_") + (".torch" if torch is not None else "") + ".cpp")
+unit = work / (re.sub("[/,]", "_", names) + (".torch" if torch is not None else "") + ".cpp")
 unit.write_text("\n".join(dict.fromkeys(includes)) + "\n\n" + "\n".join(functions), encoding="utf-8")
-command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused", f"-I{root}"]
-command += [f"-I{root}/{layer}/include" for layer in ("format", "writer", "reader")]
+command = [compiler, "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-Wno-unused", "-Wno-unused-parameter"]
+command += [f"-I{root}/{folder}" for folder in (".", "format/include", "writer/include", "reader/include")]
 for folder in torch or []:
     command += ["-isystem", folder]
 sys.exit(subprocess.run(command + [str(unit)]).returncode)
