@@ -1,5 +1,5 @@
-// Counts what is taken from the heap, in a program of its own making: operator new is replaced.
-// (Not inlined: GCC would see what new gave freed by free.)
+// Counts heap allocations. A program of its own, because it replaces operator new. (Not inlined:
+// GCC would warn that free() frees memory from new.)
 #include <atomic>
 #include <cstdlib>
 #include <new>

@@ -17,7 +17,7 @@ struct Sampling {
   int h, v;
 };
 
-// A JPEG with those luma factors and a restart interval in MCUs.
+// A JPEG with these luma factors and a restart interval in MCUs.
 std::vector<std::byte> Encode(const Picture& picture, Sampling sampling, unsigned restart,
                               int quality = 90, bool optimise = false) {
   JpegOptions options;
@@ -29,7 +29,7 @@ std::vector<std::byte> Encode(const Picture& picture, Sampling sampling, unsigne
   return MakeJpeg(picture, options);
 }
 
-// Whether the parts of both decodings' planes that the region needs are the same.
+// Whether both decodings' planes are the same in the parts that the region needs.
 bool SamePlanes(const ColumnPlane* a, const ColumnPlane* b, std::uint32_t components) {
   for (std::uint32_t c = 0; c < components; ++c) {
     if (a[c].x.first != b[c].x.first || a[c].x.last != b[c].x.last ||
@@ -54,7 +54,7 @@ Region Crop(std::uint32_t left, std::uint32_t top, std::uint32_t width, std::uin
           false};
 }
 
-// Full contrast in every frequency: what makes a transform overflow that was made too narrow.
+// Full contrast in every frequency: overflows a transform whose arithmetic is too narrow.
 Picture Extreme(std::uint32_t channels, std::uint64_t seed) {
   Picture picture{64, 64, channels, {}};
   RandomStream random(seed, static_cast<Purpose>(999), 0);
@@ -158,7 +158,7 @@ TEST_CASE("A reduced size is the mean of the pixels it stands for, to within a f
           squares += (mean - samples.back()) * (mean - samples.back());
         }
       }
-      CHECK(squares / double(samples.size()) < 40);  // 32 dB: another filter than a mean
+      CHECK(squares / double(samples.size()) < 40);  // 32 dB: the decoder's filter is not a mean
       planes.push_back(samples);
     }
     for (const auto& samples : planes)
@@ -176,13 +176,13 @@ TEST_CASE("What the decoder does not take is left to libjpeg") {
   options.stored = JCS_RGB;
   auto rgb = MakeJpeg(picture, options);
   CHECK_FALSE(decoder.Decode(rgb, 40, 30, Region::Whole(40, 30)));
-  // A JFIF marker says Y Cb Cr, but not to libjpeg where it is too short to be one.
+  // A JFIF marker means Y Cb Cr, but libjpeg ignores one that is too short.
   const std::vector<std::byte> marker = {std::byte{0xFF}, std::byte{0xE0}, std::byte{0},
                                          std::byte{7},    std::byte{'J'},  std::byte{'F'},
                                          std::byte{'I'},  std::byte{'F'},  std::byte{0}};
   rgb.insert(rgb.begin() + 2, marker.begin(), marker.end());
   CHECK_FALSE(decoder.Decode(rgb, 40, 30, Region::Whole(40, 30)));
-  // Sampling factors mean nothing in a grey picture, but there are none beyond 4.
+  // Sampling factors mean nothing in a grey picture, but none may exceed 4.
   auto grey = MakeJpeg(MakePicture(40, 30, 1));
   const std::vector<std::byte> frame = {std::byte{0xFF}, std::byte{0xC0}};
   const auto factors = std::search(grey.begin(), grey.end(), frame.begin(), frame.end()) + 11;

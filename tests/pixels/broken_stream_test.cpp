@@ -47,7 +47,7 @@ TEST_CASE("A stream cut short anywhere is never taken for whole") {
   REQUIRE(Takes(file));
   const std::size_t scan = Find(file, 0xDA);
   for (std::size_t size = 0; size + 2 < file.size(); size += size < scan ? 1 : 7) {
-    // Exactly the length: a byte read behind the end is for the sanitizer to see.
+    // Allocated to the exact length, so that the sanitizer sees a read behind the end.
     const std::vector<std::byte> cut(file.begin(),
                                      file.begin() + static_cast<std::ptrdiff_t>(size));
     INFO("cut to " << size << " of " << file.size());
@@ -92,7 +92,7 @@ TEST_CASE("Tables that break the standard's rules are not built") {
   spec.counts[0] = 1;
   spec.symbol_count = 1;
   CHECK(BuildTable(spec, false, table));
-  spec.counts[0] = 2;  // both codes of one bit: the one of all ones is reserved
+  spec.counts[0] = 2;  // both codes of one bit, but the code of all ones is reserved
   spec.symbol_count = 2;
   CHECK_FALSE(BuildTable(spec, false, table));
   spec.counts[0] = 0;

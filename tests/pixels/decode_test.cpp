@@ -34,8 +34,8 @@ std::vector<std::uint8_t> Decode(const ImagePayload& payload, const Region& regi
   return out;
 }
 
-// The crop resized with a triangle filter in double precision, as torchvision's antialias does:
-// nothing outside of the crop is looked at.
+// The crop resized with a triangle filter in double precision, as torchvision's antialias does: it
+// reads nothing outside the crop.
 std::vector<double> ExactCrop(const Picture& picture, std::uint32_t left, std::uint32_t top,
                               std::uint32_t width, std::uint32_t height, std::uint32_t out) {
   const auto weights = [](std::uint32_t size, std::uint32_t to, std::uint32_t i) {
@@ -150,7 +150,7 @@ TEST_CASE("A crop of a JPEG, resized, is close to a whole decode resized in doub
     double
         decibels;  // 8-bit rounding alone leaves about 58.9; the goal for photos is 49 on average
   };
-  // Crops that are at least twice the output are decoded at half the size, which is not the same
+  // Crops of at least twice the output's size are decoded at half the size, which is another
   // filter.
   for (const Case& c : {Case{0, 0, 400, 300, 224, 49}, Case{37, 21, 250, 260, 224, 49},
                         Case{101, 99, 50, 60, 112, 49}, Case{399, 299, 1, 1, 8, 49},
@@ -286,7 +286,7 @@ TEST_CASE("A progressive JPEG with more scans than any real one has is refused")
   JpegOptions options;
   options.progressive = true;
   auto file = MakeJpeg(picture, options);
-  // The last scan, from its SOS marker to the EOI, over and over.
+  // The last scan, from its SOS marker to the EOI, repeated.
   std::size_t last = 0;
   for (std::size_t i = 0; i + 1 < file.size(); ++i) {
     if (file[i] == std::byte{0xFF} && file[i + 1] == std::byte{0xDA}) last = i;

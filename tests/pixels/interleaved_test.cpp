@@ -13,8 +13,8 @@ using test::Picture;
 
 namespace {
 
-// The filters by their definitions, in double precision: what output `i` of an interval takes of
-// each of `size` samples.
+// The filters by their definitions, in double precision: the weight of each of `size` samples in
+// output `i` of an interval.
 std::vector<double> WeightsByDefinition(const Span& span, Filter filter, std::uint32_t i,
                                         std::uint32_t size) {
   const double scale = span.length / span.out;
@@ -74,7 +74,7 @@ std::vector<std::uint8_t> Decode(const Picture& picture, const Region& region, P
   return out;
 }
 
-// The target's pixel of a region's output (x, y).
+// Where the target holds the region's output pixel (x, y).
 std::size_t PlaceOf(const Region& region, std::uint32_t x, std::uint32_t y) {
   const std::uint32_t across = region.x.at + x;
   return std::size_t{region.y.at + y} * region.x.target +
@@ -130,7 +130,7 @@ TEST_CASE("Raw pixels by channel are the interleaved ones in another order") {
   const std::uint32_t channels = GENERATE(1U, 2U, 3U, 4U);
   const Picture picture = MakePicture(61, 47, channels, channels);
   std::vector<Region> regions = Regions(61, 47);
-  for (const bool flip : {false, true}) {  // and pixels taken as they are
+  for (const bool flip : {false, true}) {  // and pixels copied one to one
     regions.push_back({SpanOf(7, 30, 61, 30, 2, 40), SpanOf(0, 47, 47, 47, 0, 47), flip});
   }
   for (const Region& region : regions) {

@@ -56,8 +56,8 @@ TEST_CASE("Weighted sums of lines are those of exact arithmetic to within their 
         double exact = 0;
         for (std::uint32_t t = 0; t < taps; ++t)
           exact += lines[t * kStride + i] * weights[t] / 65536.0;
-        // Half a step for the last rounding; each tap is cut to 1/256, half of which the bias gives
-        // back.
+        // Half a step for the last rounding. Each tap is truncated to 1/256; the bias makes up for
+        // half of that.
         REQUIRE(std::fabs(out[i] - exact) <= 0.5 + taps / 512.0 + 1e-9);
       }
       if (first.empty()) first = out;
@@ -73,7 +73,7 @@ TEST_CASE("Sums of lines are the same in every set, for any weights, up to where
     for (std::uint64_t round = 0; round < 20; ++round) {
       auto lines = RandomBytes(kStride * taps + kernels::kSlack, taps * 100 + round);
       if (round == 0) std::fill(lines.begin(), lines.end(), std::uint8_t{255});
-      // In the first rounds shares of the most that weights may add up to, then all sorts.
+      // First equal shares of the largest sum that weights may have, then random ones.
       std::vector<std::uint16_t> weights(
           taps, static_cast<std::uint16_t>(std::min<std::uint32_t>(65536 / taps, 65535)));
       const auto random = RandomBytes(2 * std::size_t{taps}, round);
@@ -82,7 +82,7 @@ TEST_CASE("Sums of lines are the same in every set, for any weights, up to where
         weights[t] = static_cast<std::uint16_t>((random[2 * t] << 8 | random[2 * t + 1]) % rest);
         rest -= weights[t];
       }
-      // Sums that reach 65536 by their bias.
+      // With their bias, these sums reach 65536.
       if (round == 0 && taps >= 256) {
         std::fill(weights.begin(), weights.begin() + 256, std::uint16_t{256});
         std::fill(weights.begin() + 256, weights.end(), std::uint16_t{0});
@@ -134,8 +134,8 @@ TEST_CASE("Colours are JFIF's, rounded to the nearest") {
   const auto cr = RandomBytes(kCount + kernels::kSlack, 3);
   const auto expect = [](double value, std::uint8_t got) {
     const double clamped = std::min(255.0, std::max(0.0, value));
-    // The constants have 16 bits: up to 128 times 2^-17 beside the half of rounding, for green
-    // twice.
+    // The constants have 16 bits: besides the half step of rounding, up to 128 times 2^-17, for
+    // green twice.
     return std::fabs(clamped - got) <= 0.5 + 0.003;
   };
   for (const Kernels* set : Sets()) {
@@ -193,7 +193,7 @@ TEST_CASE("A line's colours stay inside the line, whatever its length") {
 
 TEST_CASE("Interleaved pixels are split, joined and mirrored to the byte") {
   for (const std::size_t count : {1U, 2U, 5U, 6U, 15U, 16U, 31U, 32U, 33U, 64U, 100U, 224U}) {
-    const std::vector<std::uint8_t> rgb = RandomBytes(3 * count, 40 + count);  // not a byte more
+    const std::vector<std::uint8_t> rgb = RandomBytes(3 * count, 40 + count);  // exact size
     for (const Kernels* set : Sets()) {
       std::vector<std::uint8_t> lines[3];
       for (auto& line : lines)

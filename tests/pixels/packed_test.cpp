@@ -1,4 +1,4 @@
-// Packed images against the JPEGs they are made of: the same coefficients, files and pixels.
+// Packed images against the JPEGs they are made from: the same coefficients, files and pixels.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -29,7 +29,7 @@ std::vector<std::byte> Packed(const std::vector<std::byte>& jpeg) {
   return packed::Pack(CoefficientsOf(jpeg));
 }
 
-// Of one instruction set, and what its planes become.
+// One instruction set's decoders, and the resampler for their planes.
 struct Ways {
   explicit Ways(const kernels::Kernels& kernel_set)
       : set(&kernel_set), baseline(kernel_set), packed(kernel_set), planar(kernel_set) {}
@@ -53,7 +53,7 @@ ImagePayload PayloadOf(Bytes bytes, const Picture& picture) {
           picture.width,  picture.height,    bytes};
 }
 
-// A crop anywhere, enlarged or made smaller, by up to eight times and more.
+// A crop anywhere, enlarged or reduced, by up to eight times and more.
 Region RandomRegion(const Picture& picture, RandomStream& random) {
   const auto span = [&random](std::uint32_t size) {
     Span s;
@@ -136,7 +136,7 @@ TEST_CASE("The example of FORMAT.md holds the coefficients that it says, and is 
   expected[64 + 2 * 8 + 3] = -9;
   CHECK(coefficients.blocks[0] == expected);
   CHECK(packed::Pack(coefficients) == payload);
-  // libjpeg's view of it.
+  // The picture as libjpeg decodes it.
   const Picture picture = DecodeJpeg(packed::WriteJpeg(coefficients), 1);
   for (const kernels::Kernels* set : Sets()) {
     packed::Decoder decoder(*set);
@@ -158,13 +158,13 @@ TEST_CASE("Of every sampling, size and quality, packing keeps the file, bit for 
           INFO(sampling.h << "x" << sampling.v << " q" << quality << " " << width << "x" << height);
           const auto payload = Packed(jpeg);
           const auto again = JpegFileOf(PayloadOf(payload, picture));
-          // The factors of a single component mean nothing, and are written as 1.
+          // The factors of a single component mean nothing and are written as 1.
           const bool odd = channels == 1 && sampling.h * sampling.v != 1;
           const bool same = odd ? CoefficientsOf(again).blocks[0] == CoefficientsOf(jpeg).blocks[0]
                                 : again == jpeg;
           CHECK(same);
-          // A progressive file of the same coefficients gives the same payload but for what its
-          // header says of restart markers.
+          // A progressive file of the same coefficients gives the same payload, except for the
+          // header's restart interval.
           auto progressive = Packed(Encode(picture, sampling, quality, true));
           std::memcpy(&progressive[18], &payload[18], 2);
           const bool as_progressive = progressive == payload;
@@ -275,7 +275,7 @@ TEST_CASE("Whatever is cut off a packed image or contradicts itself is refused")
   packed::Decoder decoder(kernels::Chosen());
   packed::Coefficients coefficients;
   const auto refused = [&](const std::vector<std::byte>& bytes) {
-    // Bytes of their own size, so that reading beyond them is seen.
+    // Allocated to their exact size, so that a read beyond them is seen.
     const std::vector<std::byte> own(bytes.begin(), bytes.end());
     return decoder.Decode(PayloadOf(own, picture), 3, whole) != nullptr &&
            packed::Unpack(own, coefficients) != nullptr;
@@ -294,8 +294,8 @@ TEST_CASE("Whatever is cut off a packed image or contradicts itself is refused")
   CHECK(refused(changed(1, 2)));     // two components
   CHECK(refused(changed(2, 0x32)));  // sampling
   CHECK(refused(changed(3, 0)));     // no table
-  CHECK(refused(changed(4, 41)));    // another width than the entry's
-  CHECK(refused(changed(9, 2)));     // a table that is not there
+  CHECK(refused(changed(4, 41)));    // not the entry's width
+  CHECK(refused(changed(9, 2)));     // a missing table
   packed::Header header;
   REQUIRE(packed::ParseHeader(payload, header) == nullptr);
   const std::size_t row = header.rows_offset();

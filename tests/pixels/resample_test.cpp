@@ -13,8 +13,8 @@ using test::Picture;
 
 namespace {
 
-// The filter by its definition, in double precision and without separation of concerns: for each
-// output pixel and axis, a triangle over all source pixels.
+// The filter by its definition, in double precision and without short cuts: for each output pixel
+// and axis, a triangle over all source pixels.
 std::vector<double> TriangleWeights(double start, double length, std::uint32_t out, std::uint32_t i,
                                     std::uint32_t size) {
   const double scale = length / out;
@@ -73,8 +73,8 @@ double LargestError(const Picture& picture, const Axis& x, const Axis& y) {
 TEST_CASE("Resampling agrees with the triangle filter in double precision to within a rounding") {
   for (const std::uint32_t channels : {1U, 2U, 3U, 4U}) {
     const Picture picture = MakePicture(61, 47, channels, channels);
-    // Half a step of the last rounding, and what two passes of 14-bit weights and six fraction bits
-    // add.
+    // Half a step for the last rounding, plus the error of two passes with 14-bit weights and six
+    // bits of fraction.
     const double tolerance = 0.56;
     CHECK(LargestError(picture, {0, 61, 20, false}, {0, 47, 13, false}) < tolerance);
     CHECK(LargestError(picture, {0, 61, 61, false}, {0, 47, 47, false}) == 0);

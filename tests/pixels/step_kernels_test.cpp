@@ -1,5 +1,5 @@
-// The kernels of steps that change pixels: every set against closed formulas, and against the
-// others.
+// The kernels of steps that change pixels: every set against closed formulas and against the other
+// sets.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -16,7 +16,7 @@ using kernels::Kernels;
 namespace {
 
 constexpr std::size_t kCounts[] = {1, 2, 7, 31, 63, 64, 65, 128, 200, 1000};
-constexpr std::size_t kGuard = 80;  // behind what a kernel may touch
+constexpr std::size_t kGuard = 80;  // bytes behind the part that a kernel may touch
 
 std::vector<const Kernels*> AllSets() {
   const kernels::KernelList list = kernels::Available();
@@ -31,13 +31,13 @@ std::vector<std::uint8_t> RandomValues(std::size_t count, std::uint64_t seed) {
   return bytes;
 }
 
-// (1 - factor) * a + factor * b in single precision, as Pillow has it.
+// (1 - factor) * a + factor * b in single precision, as in Pillow.
 std::uint8_t Blended(std::uint8_t a, std::uint8_t b, float factor) {
   const float value = static_cast<float>(a) + factor * static_cast<float>(int{b} - int{a});
   return static_cast<std::uint8_t>(std::min(std::max(value, 0.0F), 255.0F));
 }
 
-// Runs `change(set, data, count)` on interleaved pixels with every set; all give `expected`.
+// Runs `change(set, data, count)` on interleaved pixels with every set; each must give `expected`.
 template <class Change, class Expected>
 void CheckEverySet(Change change, Expected expected) {
   for (const std::size_t count : kCounts) {
@@ -52,7 +52,7 @@ void CheckEverySet(Change change, Expected expected) {
   }
 }
 
-// What three channels are multiplied with and moved by.
+// The scale and the offset of three channels.
 struct Terms {
   float scales[kernels::kFloatRun], offsets[kernels::kFloatRun];
   Terms() {
@@ -117,7 +117,7 @@ TEST_CASE("Smoothed values are the rounded means of those around in every set") 
     for (const std::size_t count : kCounts) {
       const std::size_t width = count + 2 * step;
       std::vector<std::uint8_t> lines = RandomValues(3 * width, count);
-      // Also the largest sum there is.
+      // Includes the largest possible sum.
       for (std::size_t i = 0; i < 3 * width; i += width)
         std::fill_n(lines.begin() + static_cast<std::ptrdiff_t>(i), 2 * step + 1, 255);
       for (const Kernels* set : AllSets()) {
@@ -150,7 +150,7 @@ TEST_CASE("The sum of greys is that of each pixel's in every set") {
 }
 
 TEST_CASE("Hues are turned alike in every set, by any turn and of any colour") {
-  // Also colours of two or three equal channels, and black.
+  // Includes colours with two or three equal channels, and black.
   std::vector<std::uint8_t> colours = RandomValues(3 * 3000, 5);
   for (const int r : {0, 1, 128, 255})
     for (const int g : {0, 1, 128, 255})
@@ -167,7 +167,7 @@ TEST_CASE("Hues are turned alike in every set, by any turn and of any colour") {
       REQUIRE(after == first);
     }
     for (std::size_t i = 0; i < colours.size(); i += 3) {
-      // The greatest and the least channel keep their values.
+      // The greatest and the least channel must keep their values.
       const auto [low, high] = std::minmax({colours[i], colours[i + 1], colours[i + 2]});
       const auto [new_low, new_high] = std::minmax({first[i], first[i + 1], first[i + 2]});
       REQUIRE((int{new_high} == int{high} && std::abs(int{new_low} - int{low}) <= 1));
@@ -218,15 +218,15 @@ TEST_CASE("Weighted sums of a blur are exact in every set") {
 
 namespace {
 
-// A number's sign, and its magnitude rounded to `bits` of precision and a last place of 2^least at
-// the lowest, halves to even: by the definition of these formats, in double precision.
+// A number rounded to `bits` of precision, with a last place of at least 2^least, halves to even:
+// by the definition of these formats, in double precision.
 double NearestOf(double number, int bits, int least) {
   if (number == 0) return number;
   const int place = std::max(std::ilogb(number) - (bits - 1), least);
   return std::ldexp(std::nearbyint(std::ldexp(number, -place)), place);
 }
 
-// What 16 bits of such a format stand for.
+// The number that 16 bits of such a format stand for.
 double NumberOf(std::uint16_t half, int exponent_bits) {
   const int mantissa_bits = 15 - exponent_bits;
   const int bias = (1 << (exponent_bits - 1)) - 1;
@@ -240,7 +240,7 @@ double NumberOf(std::uint16_t half, int exponent_bits) {
   return sign * std::ldexp(mantissa + (1 << mantissa_bits), exponent - bias - mantissa_bits);
 }
 
-// Floats of all magnitudes; and those where the format's rounding changes its mind, with their
+// Floats of all magnitudes, and those around which the format's rounding changes, with their
 // neighbours.
 std::vector<float> OddFloats() {
   std::vector<float> floats = {0.0F,     -0.0F,    1.0F,     65504.0F,   65519.996F,   65520.0F,
@@ -249,7 +249,7 @@ std::vector<float> OddFloats() {
   for (int i = 0; i < 20'000; ++i) {
     const auto exponent = static_cast<int>(random.Below(60)) - 35;
     const auto mantissa = static_cast<float>(1024 + random.Below(2048));
-    floats.push_back(std::ldexp(mantissa, exponent - 11));  // halves between two of binary16
+    floats.push_back(std::ldexp(mantissa, exponent - 11));  // halfway between binary16 numbers
     floats.push_back(std::ldexp(static_cast<float>(random.Uniform()), exponent));
   }
   for (std::size_t i = 0; i < 10'000; ++i) {

@@ -1,4 +1,4 @@
-// Steps that change pixels, held against Pillow (steps_by_pillow.py) or a closed formula.
+// Steps that change pixels, compared with Pillow (steps_by_pillow.py) or a closed formula.
 #include <cmath>
 #include <cstdlib>
 #include <map>
@@ -41,8 +41,8 @@ void RunStep(const std::string& step, double parameter, const Pixels& pixels) {
   FAIL("no such step: " << step);
 }
 
-// Channel n (5 red, 3 green, 1 blue) of a colour by hue (0 to 6), saturation and value: the formula
-// with one expression for all of them.
+// Channel n (5 red, 3 green, 1 blue) of a colour given by hue (0 to 6), saturation and value, by
+// the formula that has one expression for all channels.
 double ChannelOf(double n, double hue, double saturation, double value) {
   const double k = std::fmod(n + hue, 6.0);
   return value - value * saturation * std::max(0.0, std::min({k, 4 - k, 1.0}));
@@ -72,7 +72,7 @@ TEST_CASE("Turning the hue agrees with its formula in double precision") {
       const double r = before[i], g = before[i + 1], b = before[i + 2];
       const double value = std::max({r, g, b});
       const double range = value - std::min({r, g, b});
-      // The angle of the colour on the hexagon, by its corner and the distance from it.
+      // The colour's angle on the hexagon, from its corner and the distance to it.
       double hue = 0;
       if (range > 0) {
         hue = value == r ? (g - b) / range : value == g ? 2 + (b - r) / range : 4 + (r - g) / range;
@@ -95,7 +95,7 @@ TEST_CASE("A turn of the hue by a third exchanges channels, and greys stay") {
 
 TEST_CASE("A blur agrees with the sum over its window in double precision") {
   for (const std::uint32_t channels : {1U, 3U}) {
-    // Of a Gaussian with sigma 1.1, rounded to 1/65536; and one that looks to the left alone.
+    // A Gaussian with sigma 1.1, rounded to 1/65536, and weights that look only to the left.
     for (const std::vector<std::uint32_t>& weights :
          {std::vector<std::uint32_t>{13500, 38536, 13500},
           {65536, 0, 0, 0, 0},

@@ -56,8 +56,7 @@ constexpr std::string_view kOwnFault =
 
 void PrepareHelp(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
-  app.set_help_flag("-h,--help",
-                    "print this help and exit");  // set again, so that it is the last in the list
+  app.set_help_flag("-h,--help", "print this help and exit");  // again: last in the list
 }
 
 void Complain(const CLI::App& program, const std::string& sentence) {
