@@ -47,7 +47,8 @@ void Conversion::FailOn(std::uint64_t position, const std::string& reason) const
 }
 
 void Conversion::Resume() {
-  // Before anything is written: its shards may lie under the names of planned ones.
+  // Check this before anything is written: the other dataset's shards may have the names of planned
+  // ones.
   Id128 id;
   const std::optional<Manifest> manifest = FindManifest(id);
   if (manifest && !IsOfPlan(*manifest, plan_)) RefuseChanged();
@@ -192,8 +193,7 @@ void Conversion::Finish(ConvertSummary& summary) {
   }
 }
 
-// A manifest that is there and good, but another one, is of a dataset that something was done to
-// since.
+// A different, valid manifest in the folder means that something changed the dataset since.
 void Conversion::RefuseChanged() const {
   throw Error(ErrorCode::kExists, dataset_.path().string(),
               "holds a dataset that this conversion began and that was changed since; choose "

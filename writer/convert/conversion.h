@@ -1,4 +1,4 @@
-// The running of a plan: from its planned shards to the finished dataset.
+// Runs a plan: from its planned shards to the finished dataset.
 #pragma once
 
 #include <chrono>
@@ -13,30 +13,31 @@ namespace sluice {
 
 class Conversion {
  public:
-  // Everything given outlives the conversion. `order`: position in the dataset -> index of the
+  // All arguments must outlive the conversion. `order`: position in the dataset -> index of the
   // source.
   Conversion(const DatasetFolder& dataset, const SourceList& sources, const Schema& schema,
              const Plan& plan, const std::vector<std::uint32_t>& order,
              const ConvertOptions& options, const ConvertHooks& hooks);
 
   // Finds the planned shards that an earlier run has finished. Throws Error(kExists) if the dataset
-  // holds others by now.
+  // holds other shards by now.
   void Resume();
-  // Makes the others, on `threads` threads. `probed`: of the order's first samples, what some have
-  // become already.
+  // Makes the other shards, on `threads` threads. `probed`: the outcomes of some of the order's
+  // first samples, which need not be made again.
   void Run(unsigned threads, std::vector<std::optional<Outcome>> probed);
-  // Writes skipped.tsv and the manifest; adds to `summary` what came of the samples.
+  // Writes skipped.tsv and the manifest; adds the samples' outcomes to `summary`.
   void Finish(ConvertSummary& summary);
 
  private:
   void Consume(std::uint64_t position, Outcome&& outcome);
   void Report(bool now);
-  // Throws Error(kCorrupt) for reasons of that finished shard that are about no source of the plan.
+  // Throws Error(kCorrupt) if that finished shard gives a reason for a source the plan does not
+  // have.
   void RequireKnown(const std::vector<std::pair<std::uint64_t, std::string>>& reasons,
                     std::uint32_t shard) const;
   void FailOn(std::uint64_t position, const std::string& reason) const;
   void WriteManifest(const Manifest& manifest) const;
-  // nullopt where there is none that can be read.
+  // nullopt if there is no readable manifest.
   std::optional<Manifest> FindManifest(Id128& id) const;
   [[noreturn]] void RefuseChanged() const;
 
@@ -49,8 +50,8 @@ class Conversion {
   const ConvertHooks& hooks_;
 
   std::vector<std::optional<MadeShard>> made_;  // by planned shard
-  std::optional<DirectBuffer> direct_;          // where shards go past the page cache
-  std::optional<PlannedShardWriter> writing_;   // the shard in hand
+  std::optional<DirectBuffer> direct_;          // if shards bypass the page cache
+  std::optional<PlannedShardWriter> writing_;   // the current shard
   ConvertProgress progress_;
   std::uint64_t finished_bytes_ = 0;  // of finished shards
   std::chrono::steady_clock::time_point last_report_{};

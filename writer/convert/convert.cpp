@@ -18,7 +18,7 @@ namespace sluice {
 
 namespace {
 
-// What is known of the summary before a sample is made.
+// The part of the summary that is known before any sample is made.
 ConvertSummary BeginSummary(const SourceList& sources) {
   ConvertSummary summary;
   summary.classes = sources.classes;
@@ -36,7 +36,7 @@ void FailOnBroken(const SourceList& sources, const ConvertOptions& options) {
               first.reason);
 }
 
-// A list of paths that nobody gave is the one that an earlier run has left in the dataset's plan.
+// If no list of paths is given, takes the list that an earlier run left in the dataset's plan.
 ConvertSource WithPaths(const ConvertSource& source, const std::filesystem::path& dataset) {
   if (source.kind != ConvertSource::Kind::kPaths || !source.paths.empty()) return source;
   std::vector<std::byte> plan;
@@ -57,7 +57,7 @@ std::string FieldNames(const Schema& schema) {
   return names;
 }
 
-// Otherwise says what differs.
+// If they are not the same, says what differs.
 void RequireSame(const Schema& schema, const Schema& wanted) {
   if (schema == wanted) return;
   const auto refuse = [](const std::string& sentence) {
@@ -79,7 +79,7 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
       "reconciles them");
 }
 
-// A dry run's account: what is planned, and what the probed samples let expect.
+// The report of a dry run: what is planned, and what the probed samples let one expect.
 void SummarizePlan(const SourceList& sources, const Plan& plan, const Probe& probe,
                    ConvertSummary& summary) {
   summary.samples = plan.samples;

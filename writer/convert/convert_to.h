@@ -1,4 +1,4 @@
-// A conversion whose samples are to join others.
+// A conversion whose samples will join those of another dataset.
 #pragma once
 
 #include <sluice/convert.h>
@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// As Convert(), for samples that must have exactly these fields. Throws Error(kInvalidArgument),
-// before anything is written, where the source makes others.
+// Like Convert(), for samples that must have exactly these fields. Throws Error(kInvalidArgument)
+// before anything is written if the source has other fields.
 ConvertSummary ConvertTo(const Schema& wanted, const ConvertSource& source,
                          const std::filesystem::path& dataset, const ConvertOptions& options,
                          const ConvertHooks& hooks);

@@ -50,8 +50,8 @@ DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
     std::vector<std::byte> content;
     ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
     plan_ = AsText(content);
-    // The run that left it may have been killed between giving a file its name and syncing the
-    // folder; what is built on the file must not be surer than the file.
+    // The run that left the plan may have been killed between naming a file and syncing the folder.
+    // What this run builds on the file must not be more durable than the file.
     SyncFolder(path_);
   } else if (HoldsForeignFiles(path_)) {
     throw Error(ErrorCode::kExists, path_.string(),
@@ -97,7 +97,7 @@ void RemoveConversion(const std::filesystem::path& folder) {
   }
   for (const std::filesystem::path& file : files)
     std::filesystem::remove(file);
-  SyncFolder(folder);  // the plan goes when nothing else can come back
+  SyncFolder(folder);  // first make sure that the other files stay removed; then remove the plan
   std::filesystem::remove(folder / kPlanName);
   std::filesystem::remove(folder);
 }
@@ -106,7 +106,7 @@ void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path&
   if (source.kind != ConvertSource::Kind::kFolder) return;
   std::error_code error;
   const std::filesystem::path from = std::filesystem::canonical(source.root, error);
-  if (error) return;  // the scan says what is wrong with the source
+  if (error) return;  // the scan reports what is wrong with the source
   std::filesystem::path to = std::filesystem::weakly_canonical(std::filesystem::absolute(dataset));
   if (!to.has_filename()) to = to.parent_path();
   if (LiesIn(to, from)) {

@@ -22,7 +22,7 @@ bool IsOfSeveralLists(Group::const_iterator begin, Group::const_iterator end) {
 
 class DuplicateSearch {
  public:
-  // `across`: only groups that have sources of more than one list.
+  // `across`: only groups with sources from more than one list.
   DuplicateSearch(std::vector<const SourceList*> lists, bool across)
       : lists_(std::move(lists)), across_(across) {}
 
@@ -62,7 +62,7 @@ class DuplicateSearch {
     return end - begin > 1 && (!across_ || IsOfSeveralLists(begin, end));
   }
 
-  // Sources that share their size with others, by size.
+  // The sources whose size another source has as well, ordered by size.
   Group WithEqualSizes() const {
     Group order;
     for (std::size_t list = 0; list < lists_.size(); ++list) {

@@ -13,9 +13,10 @@ namespace sluice {
 
 inline constexpr const char* kDuplicatesName = "duplicates.tsv";
 
-// Indices of sources whose images are the same bytes (by a checksum of 128 bits), at least two to a
-// group; both in the order of the list. Only files that another one has the size of are read. What
-// cannot be read has no duplicates: the conversion says what is wrong with it.
+// Indices of sources whose images have the same bytes (by a 128-bit checksum), at least two to a
+// group. Groups and their members are in the order of the list. Reads only files whose size another
+// file has as well. A file that cannot be read has no duplicates: the conversion reports what is
+// wrong with it.
 std::vector<std::vector<std::size_t>> FindDuplicates(const SourceList& sources, unsigned threads,
                                                      const std::stop_token& stop);
 
@@ -26,13 +27,13 @@ struct ListedSource {
   auto operator<=>(const ListedSource&) const = default;
 };
 
-// The same of groups that have sources of more than one list.
+// As above, only groups with sources from more than one list.
 std::vector<std::vector<ListedSource>> FindShared(const std::vector<SourceList>& lists,
                                                   unsigned threads, const std::stop_token& stop);
 
 Duplicate NameDuplicate(const SourceList& sources, std::size_t source);
 
-// The groups for people, with the name of each one's class.
+// The groups for people, with the class name of each source.
 std::vector<std::vector<Duplicate>> NameDuplicates(
     const SourceList& sources, const std::vector<std::vector<std::size_t>>& groups);
 
@@ -40,7 +41,7 @@ std::vector<std::vector<Duplicate>> NameDuplicates(
 // escaped as ToTsvCell() does.
 std::string DuplicatesTable(const std::vector<std::vector<Duplicate>>& groups);
 
-// The same with the name of the part before the path.
+// As above, with the name of the part before the path.
 std::string SharedTable(const std::vector<std::vector<SharedImage>>& groups);
 
 }  // namespace sluice

@@ -83,7 +83,7 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
   out["subsampling"] =
       colour ? json(options.subsampling == Subsampling::k420 ? "420" : "444") : json();
   out["channels"] = options.channels;
-  // Said only where they are not the default: most sources have nothing that they are about.
+  // Named only if they are not the default: most sources have nothing they apply to.
   if (options.background != ConvertOptions().background) out["background"] = options.background;
   if (options.icc == IccProfiles::kConvert) out["icc"] = "convert";
   if (options.truncated == Truncated::kWarn) out["truncated"] = "warn";
@@ -98,7 +98,7 @@ nlohmann::json OptionsToJson(const ConvertOptions& options) {
 
 namespace {
 
-// A whole number that T has, and no other that would be rounded or cut.
+// Whether the value is a whole number that T can hold; others would be rounded or cut.
 template <class T>
 bool FitsIn(const nlohmann::json& value) {
   return value.is_number_unsigned() &&

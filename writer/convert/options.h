@@ -1,4 +1,4 @@
-// The conversion's options: checked, and as text for plan and manifest.
+// The conversion's options: checked, and as text for the plan and the manifest.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,18 +7,18 @@
 
 namespace sluice {
 
-// Throws Error(kInvalidArgument) for a value out of range or two that do not fit together.
+// Throws Error(kInvalidArgument) for a value out of range, or two values that do not fit together.
 void CheckOptions(const ConvertOptions& options);
 
-// What the bytes of the result depend on; options that have no effect beside others are null, so
-// that they make no difference.
+// The options that the bytes of the result depend on. An option that the others make irrelevant is
+// null, so that it makes no difference.
 nlohmann::json OptionsToJson(const ConvertOptions& options);
 
-// The options whose text that is; what is missing or of no sense keeps its default.
+// The options from that text. A member that is missing or makes no sense keeps its default.
 ConvertOptions OptionsFromJson(const nlohmann::json& json);
 
-// The text of the options in what a manifest says of how its dataset was made; null if it says
-// nothing of any.
+// The text of the options within a manifest's account of how its dataset was made; null if it names
+// none.
 nlohmann::json OptionsOfMade(const std::string& made);
 
 }  // namespace sluice

@@ -31,7 +31,7 @@ class Pipeline {
         workers_.emplace_back([this, worker] { Work(worker); });
       }
     } catch (...) {
-      End(std::current_exception());  // no more threads to be had; those begun are joined
+      End(std::current_exception());  // no more threads available; those that have begun are joined
       throw;
     }
   }
@@ -87,7 +87,7 @@ class Pipeline {
   void Put(std::uint64_t index, Outcome outcome) {
     const std::uint64_t bytes = BytesOf(outcome);
     std::unique_lock lock(mutex_);
-    // The next one in order is always let in: whoever waits, waits for it.
+    // The next result in order is always let in: everything else waits for it.
     room_.wait(lock, [&] {
       return ended_ || index == next_out_ || waiting_bytes_ + bytes <= kMaxWaitingBytes;
     });
@@ -101,15 +101,15 @@ class Pipeline {
   const std::function<Outcome(unsigned, std::uint64_t)>& produce_;
 
   std::mutex mutex_;
-  std::condition_variable room_;               // for workers: a slot or bytes have become free
-  std::condition_variable ready_;              // for the consumer: the next one in order is there
+  std::condition_variable room_;   // for workers: a slot or bytes became free
+  std::condition_variable ready_;  // for the consumer: the next result in order is there
   std::vector<std::optional<Outcome>> slots_;  // of index i: i mod their number
   std::uint64_t next_in_ = 0;
   std::uint64_t next_out_ = 0;
   std::uint64_t waiting_bytes_ = 0;
   bool ended_ = false;
   std::exception_ptr error_;
-  std::vector<std::jthread> workers_;  // last: joined before the rest goes
+  std::vector<std::jthread> workers_;  // last member: joined before the others are destroyed
 };
 
 }  // namespace

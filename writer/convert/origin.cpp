@@ -31,7 +31,7 @@ std::string OriginToJson(const Origin& origin) {
 
 namespace {
 
-// A whole number that fits; others would be rounded, cut, or not be defined at all.
+// Takes only a whole number that fits; others would be rounded or cut, or be undefined behaviour.
 template <class T>
 bool TakeNumber(const json& value, T& number) {
   if (!value.is_number_unsigned()) return false;

@@ -1,5 +1,5 @@
-// What a shard says about its own making (section "origin"): enough to go on after an interruption
-// without making it again.
+// A shard's record of how it was made (section "origin"): enough to continue after an interruption
+// without making the shard again.
 #pragma once
 
 #include <optional>
@@ -13,27 +13,27 @@
 namespace sluice {
 
 struct Origin {
-  std::uint32_t shard = 0;  // planned
+  std::uint32_t shard = 0;  // number of the planned shard
   std::uint32_t part = 0;
-  bool last = false;  // of the planned shard's parts; only this one has what follows
-  // Positions of the plan's order that became no sample of the planned shard, and why.
+  bool last = false;  // of the planned shard's parts; only this one has the members below
+  // Positions of the plan's order that gave no sample of the planned shard, and why.
   std::vector<std::pair<std::uint64_t, std::string>> left_out;
-  // Of others: those that were taken though they end early, and how.
+  // Other positions: samples that were taken although their files end early, and how.
   std::vector<std::pair<std::uint64_t, std::string>> truncated;
   std::uint64_t kept = 0;      // samples whose coefficients were kept
   std::uint64_t bytes_in = 0;  // of the sources that became samples
   std::uint64_t boxes_dropped = 0;
   std::uint64_t profiles_dropped = 0;
   std::uint64_t profiles_converted = 0;
-  std::uint64_t smaller = 0;  // than the target
+  std::uint64_t smaller = 0;  // smaller than the target
 };
 
 std::string OriginToJson(const Origin& origin);
 
-// nullopt for anything that OriginToJson() does not write.
+// nullopt if OriginToJson() would not write this text.
 std::optional<Origin> OriginFromJson(std::string_view text);
 
-// No origin of so many planned samples takes more: what a shard must keep free for it.
+// The most bytes that an origin of this many planned samples takes; a shard must keep them free.
 constexpr std::uint64_t OriginBound(std::uint64_t planned_samples) noexcept {
   return 384 + planned_samples * (kMaxReasonBytes + 32);
 }

@@ -33,12 +33,12 @@ using nlohmann::json;
 constexpr const char* kFormatName = "sluice-plan";
 constexpr unsigned kPlanVersion = 1;
 
-// Sizes vary; a shard planned for the maximum would be split every other time.
+// Sizes vary: a shard planned for the format's maximum would be split half the time.
 constexpr std::uint64_t kMaxPlannedBytes = 115'000'000;
-// Of directory, keys' frame and tail, beside what is counted for each sample.
+// The bytes of directory, keys' frame and tail that are not counted for each sample.
 constexpr std::uint64_t kShardEndBytes = 16'384;
 
-// Chained over runs of sources, so that the whole list need not stand in memory a second time.
+// Chained over runs of sources, so that the whole list is not in memory a second time.
 class SourceDigest {
  public:
   void Add(std::string_view name, std::uint64_t bytes, std::int32_t label) {
@@ -69,7 +69,7 @@ class SourceDigest {
 json SourcesToJson(const SourceList& list) {
   SourceDigest digest;
   std::uint64_t bytes = 0;
-  // An empty class changes the schema without a source of its own.
+  // A class without samples changes the schema as well, and has no source to show it.
   for (std::size_t c = 0; c < list.classes.size(); ++c) {
     digest.Add(list.classes[c], 0, static_cast<std::int32_t>(c));
   }
@@ -78,7 +78,7 @@ json SourcesToJson(const SourceList& list) {
     if (!source.sample_key.empty()) digest.Add(source.sample_key, 0, 0);
     bytes += source.bytes;
   }
-  // What the sources' values mean, and the values.
+  // The meaning of the sources' values, and the values.
   const std::string schema = SchemaToJson(list.MakeSchema());
   const auto [ends, content] = list.values.Memory();
   const char upright = list.upright ? 1 : 0;
@@ -92,7 +92,7 @@ json SourcesToJson(const SourceList& list) {
           {"digest", ToHex(digest.Finish())}};
 }
 
-// Those that every build has, and of the others those that these sources need.
+// The libraries that every build has, and those of the others that these sources need.
 json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
   json out = {{"sluice", kLibraryVersion},
               {"libjpeg-turbo", SLUICE_TEXT_OF(LIBJPEG_TURBO_VERSION)},
@@ -106,7 +106,7 @@ json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
 
 // "quality was 90 then and is 80 now" for the first member that differs.
 std::string FirstDifference(const json& then, const json& now) {
-  json all = then.is_object() ? then : json::object();  // members may be on one side alone
+  json all = then.is_object() ? then : json::object();  // a member may be on one side only
   all.update(now);
   for (const auto& member : all.items()) {
     const std::string& name = member.key();
@@ -232,7 +232,7 @@ std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOpti
   std::vector<std::uint32_t> order(samples);
   std::iota(order.begin(), order.end(), 0U);
   if (options.keep_order) return order;
-  // Fisher and Yates, from the end.
+  // Fisher-Yates shuffle, from the end.
   RandomStream random(options.seed, Purpose::kConvertOrder, 0);
   for (std::uint64_t left = samples; left > 1; --left) {
     std::swap(order[left - 1], order[random.Below(left)]);

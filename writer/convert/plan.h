@@ -1,9 +1,9 @@
 // The plan of a conversion: which sample goes to which shard, and what that depends on.
 //
-// It is written before anything else. A later run with the same digest goes on from it; whatever
-// the digest covers may not differ. It covers the options that the bytes depend on, the versions of
-// the libraries, and of each source its key, size, label and other values; not where the folders
-// lie, threads or times.
+// The plan is written before anything else, and a later run with the same digest continues it.
+// Nothing that the digest covers may differ: the options that the bytes depend on, the versions of
+// the libraries, and each source's key, size, label and other values. It does not cover where the
+// folders are, threads or times.
 #pragma once
 
 #include <string>
@@ -19,10 +19,10 @@ namespace sluice {
 
 struct Plan {
   Id128 digest;
-  nlohmann::json inputs;  // what the digest covers, in words
+  nlohmann::json inputs;  // the input of the digest, in words
   std::uint64_t samples = 0;
-  // Planned; a shard may get fewer where sources are left out, and be split where they turn out
-  // large.
+  // As planned. A shard may get fewer if sources are left out, and is split if they turn out
+  // larger.
   std::uint64_t shard_samples = 0;
   std::uint32_t block_samples = 0;
 
@@ -30,37 +30,35 @@ struct Plan {
   std::uint64_t SamplesOf(std::uint64_t shard) const noexcept;
 };
 
-// At most so many samples are planned for a shard: bounds what a shard must say of sources left
-// out.
+// The most samples planned for a shard. It bounds the shard's record of sources left out.
 inline constexpr std::uint64_t kMaxPlannedSamples = 65'536;
 
-// Everything but the numbers of samples.
+// The plan without its numbers of samples.
 Plan BeginPlan(const SourceList& sources, const ConvertOptions& options);
 
-// Sets the numbers of samples, for samples of `mean_bytes` in a shard.
+// Sets the numbers of samples, given `mean_bytes` for a sample in a shard.
 void SettlePlan(const ConvertOptions& options, std::uint64_t mean_bytes, std::uint64_t header_bytes,
                 Plan& plan);
 
-// `paths`: the list that was converted, if it was one: it is kept for later runs, which need not be
+// `paths`: the list that was converted, if there was one. It is kept so that later runs need not be
 // given it again.
 std::string PlanToJson(const Plan& plan, const std::vector<std::string>& paths = {});
 
-// The paths of an earlier plan's text; none if it has none, or cannot be read.
+// The list of paths in an earlier plan's text; empty if it has none or cannot be read.
 std::vector<std::string> PathsOfPlan(std::string_view text);
 
-// Reads the numbers of samples from the text of an earlier plan. Throws Error(kExists), saying what
-// differs, unless that plan's digest is this one's; kCorrupt if the text cannot be read. `file` is
-// for messages.
+// Reads the numbers of samples from an earlier plan's text. Throws Error(kExists), saying what
+// differs, unless that plan has the same digest; kCorrupt if the text cannot be read. `file` is for
+// messages.
 void ResumePlan(std::string_view text, const std::string& file, Plan& plan);
 
 // How the dataset was made, for its manifest.
 std::string MadeJson(const Plan& plan);
 
-// The dataset's name: the same wherever sources and dataset lie.
+// The dataset's name. It is the same wherever sources and dataset are.
 std::string DatasetName(const Plan& plan);
 
-// Position in the dataset -> index of the source: permuted by the seed, or in the order of the
-// keys.
+// Position in the dataset -> index of the source: permuted by the seed, or in key order.
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options);
 
 }  // namespace sluice

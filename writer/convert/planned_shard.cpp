@@ -85,7 +85,7 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
       made.origin = std::move(*origin);
       return made;
     } catch (const Error& error) {
-      // Not there, or not what this plan writes under that name: it is made (again).
+      // It is missing, or not what this plan writes under that name: it is made (again).
       if (error.code() == ErrorCode::kIo) throw;
       return std::nullopt;
     }
@@ -97,7 +97,7 @@ bool IsOfPlan(const Manifest& manifest, const Plan& plan) {
   std::uint32_t part = 0;
   return std::all_of(manifest.shards.begin(), manifest.shards.end(),
                      [&](const ManifestShard& entry) {
-                       // A planned shard may have no part, when all of its sources were left out.
+                       // A planned shard has no part if all of its sources were left out.
                        for (; shard < plan.shards(); ++shard, part = 0) {
                          if (entry.id == ShardId(Identity(plan), shard, part)) {
                            ++part;

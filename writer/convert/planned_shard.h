@@ -1,8 +1,8 @@
 // One planned shard: its samples in order, in one file or, where they turn out too large for one,
 // in several parts.
 //
-// A part ends where the next sample would take it beyond the format's maximum: a rule that looks at
-// the shard's samples alone. A planned shard all of whose sources were left out has no file.
+// A part ends if the next sample would take it beyond the format's maximum: a rule that depends
+// only on the shard's samples. A planned shard has no file if all of its sources were left out.
 #pragma once
 
 #include <filesystem>
@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// A planned shard as it came to lie on disk.
+// A planned shard as it is on disk.
 struct MadeShard {
   std::vector<FinishedShard> parts;
   Origin origin;  // of the last part
@@ -22,7 +22,7 @@ struct MadeShard {
 
 class PlannedShardWriter {
  public:
-  // Everything given outlives the writer; `direct`: as of AtomicFile, or nullptr.
+  // All arguments must outlive the writer. `direct`: as for AtomicFile, or nullptr.
   PlannedShardWriter(const Plan& plan, const Schema& schema, const std::filesystem::path& folder,
                      std::uint32_t shard, DirectBuffer* direct);
 
@@ -45,13 +45,13 @@ class PlannedShardWriter {
   std::optional<ShardWriter> part_;
 };
 
-// The planned shard as an earlier run has left it, or nullopt if that did not finish it, or what
-// lies under its name is damaged. Throws Error(kIo) if a file cannot be read.
+// The planned shard that an earlier run made. nullopt if the run did not finish it, or the file
+// with its name is damaged. Throws Error(kIo) if a file cannot be read.
 std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard);
 
-// Whether all shards that a manifest names are of this plan. Others were added or put in their
-// place since, and lie where the plan's own would be written.
+// Whether all shards that a manifest names are of this plan. Other shards were added or exchanged
+// since, and have the names that the plan's own would get.
 bool IsOfPlan(const Manifest& manifest, const Plan& plan);
 
 }  // namespace sluice

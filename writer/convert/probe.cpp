@@ -12,7 +12,8 @@ namespace {
 constexpr std::size_t kProbedSamples = 64;
 constexpr std::uint64_t kGuessedBytes = 65'536;
 constexpr std::uint64_t kKeptBytes = 64 << 20;
-// Beside its block bytes and its key: the entry in the directory's column and in the keys' table.
+// Bytes of a sample besides its block bytes and its key: its entries in the directory's column and
+// in the table of keys.
 constexpr std::uint64_t kEntryBytes = 8;
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How large samples become: looked at before shards are planned.
+// Measures how large samples become, before shards are planned.
 #pragma once
 
 #include <optional>
@@ -9,17 +9,19 @@
 namespace sluice {
 
 struct Probe {
-  std::uint64_t samples = 0;     // that could be converted
-  std::uint64_t mean_bytes = 0;  // of one in a shard; a guess where there is none
-  // In the order of the dataset: those that could not, and those that end early and were taken.
+  std::uint64_t samples = 0;     // samples that could be converted
+  std::uint64_t mean_bytes = 0;  // of a sample in a shard; a guess if there are none
+  // In the order of the dataset: the samples that could not be converted, and those taken although
+  // they end early.
   std::vector<LeftOut> left_out;
   std::vector<LeftOut> truncated;
-  // Of the order's first samples, those that have room: what they became need not be made again.
+  // Outcomes of the order's first samples, as many as there is room for: they need not be made
+  // again.
   std::vector<std::optional<Outcome>> outcomes;
 };
 
-// Converts the first 64 samples of the order, on `threads` threads, and keeps up to 64 MiB of what
-// comes. The same for any number of threads, but for what is kept.
+// Converts the first 64 samples of the order, on `threads` threads, and keeps up to 64 MiB of the
+// outcomes. The result is the same for any number of threads, except for which outcomes are kept.
 Probe ProbeSizes(const SourceList& sources, const Schema& schema,
                  const std::vector<std::uint32_t>& order, const ConvertOptions& options,
                  unsigned threads, const std::stop_token& stop);

@@ -28,14 +28,14 @@ namespace {
 
 constexpr std::size_t kImageField = 0;
 
-// The size of a picture of this stored size once it is upright.
+// The geometry of a picture of this stored size once it is upright.
 FittedGeometry FitUpright(std::uint32_t stored_width, std::uint32_t stored_height,
                           Orientation orientation, const ConvertOptions& options) {
   return orientation.transposed ? FitGeometry(stored_height, stored_width, options)
                                 : FitGeometry(stored_width, stored_height, options);
 }
 
-// Reasons go into tables and JSON, and their number of bytes is planned for.
+// Makes a sentence a reason: reasons go into tables and JSON, and their bytes are planned for.
 std::string ToReason(const std::string& sentence) {
   std::string reason = sentence.substr(0, kMaxReasonBytes);
   for (char& c : reason) {
@@ -104,7 +104,7 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
     FieldValue& value = outcome.sample.fields[f];
     switch (sources_.fields[f].feed) {
       case Feed::kImage:
-      case Feed::kBoxClasses: break;  // done already; done with the boxes
+      case Feed::kBoxClasses: break;  // image: done already; classes: done with the boxes
       case Feed::kLabel: {
         const Bytes label = std::as_bytes(std::span(&sources_.sources[source].label, 1));
         value.bytes.assign(label.begin(), label.end());
@@ -126,7 +126,7 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
 void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue& value) {
   if (!ReadText(sources_, source, field, value.bytes)) return;
   value.codec = Codec::kRaw;
-  if (sources_.archives.empty()) return;  // a table's were looked at when it was read
+  if (sources_.archives.empty()) return;  // a table's texts were checked when it was read
   const std::string_view text = AsText(value.bytes);
   if (schema_.fields[field].role == Role::kJson) {
     if (NestsDeeperThan(text, kMaxJsonDepth) || !nlohmann::json::accept(text)) {

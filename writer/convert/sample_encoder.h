@@ -19,35 +19,35 @@ namespace sluice {
 struct Outcome {
   EncodedSample sample;            // if there is no reason
   std::string reason;              // why the source was left out; ASCII, at most kMaxReasonBytes
-  std::string cut_short;           // why it was taken in part only; as `reason`
+  std::string cut_short;           // why it was taken only in part; like `reason`
   bool kept = false;               // its JPEG coefficients were kept
-  bool profile_dropped = false;    // it had a colour profile, which had no effect
-  bool profile_converted = false;  // its colours were brought to sRGB
-  bool smaller = false;            // than the size that was asked for
+  bool profile_dropped = false;    // it had a colour profile, which was ignored
+  bool profile_converted = false;  // its colours were converted to sRGB
+  bool smaller = false;            // smaller than the requested size
   std::uint64_t boxes_dropped = 0;
 };
 
 inline constexpr std::size_t kMaxReasonBytes = 240;
 
-// What is behind an image on its way to a stored one. A JPEG's planes are resized as they are
-// decoded.
+// The last step that an image has passed on its way to a stored one. A JPEG's planes are resized
+// while they are decoded.
 enum class EncodeStep { kRead, kDecoded, kEncoded };
 
 // Keeps its buffers from source to source. Each worker thread owns one.
 class SampleEncoder {
  public:
-  // Everything given outlives the encoder. `header_bytes`: of the shards' headers, `reserve_bytes`:
-  // of what else a shard keeps free (see CheckLimits).
+  // All arguments must outlive the encoder. `header_bytes`: size of the shards' headers;
+  // `reserve_bytes`: other bytes that a shard keeps free (see CheckLimits).
   SampleEncoder(const SourceList& sources, const ConvertOptions& options, const Schema& schema,
                 std::uint64_t header_bytes, std::uint64_t reserve_bytes);
 
-  // Of the list's source of that index. What is wrong with it is the outcome's reason; other
-  // troubles (no memory) are thrown.
+  // Encodes the list's source of that index. If the source is at fault, the outcome has the reason;
+  // other errors (no memory) are thrown.
   Outcome Encode(std::size_t source);
-  // What another encoder of the same list made, held against this one's limits.
+  // Checks an outcome of another encoder for the same list against this encoder's limits.
   Outcome Checked(Outcome outcome) const;
 
-  // Called behind each step of a source's image, for whoever measures them; empty: nobody.
+  // Called after each step of a source's image, to measure the steps; may be empty.
   std::function<void(EncodeStep)> on_step;
 
  private:
@@ -56,18 +56,18 @@ class SampleEncoder {
   }
   void EncodeImage(std::size_t source, Outcome& outcome);
   void EncodeFromJpeg(Outcome& outcome);
-  // False where the coefficients cannot be kept.
+  // False if the coefficients cannot be kept.
   bool KeepCoefficients(const JpegFile& file, Outcome& outcome) const;
   bool TakesCutShort() const noexcept { return options_.truncated != Truncated::kRefuse; }
   void EncodeFromPixels(ImageKind kind, Outcome& outcome);
-  // How the colours of a picture with that embedded profile are taken. They live until the next.
+  // The colour rules for a picture with that embedded profile. They live until the next call.
   ColorRules RulesFor(bool has_profile, Bytes profile, ProfileColors colors, Outcome& outcome);
-  // The fields beside the image, once it is known where its pixels went.
+  // The fields besides the image, once the image's placement is known.
   void EncodeFields(std::size_t source, Outcome& outcome);
   void EncodeText(std::size_t source, std::size_t field, FieldValue& value);
   void EncodeMask(std::size_t source, std::size_t field, FieldValue& value);
   void EncodeBoxes(std::size_t source, std::size_t boxes_field, Outcome& outcome);
-  // What annotations belong to.
+  // The placement that annotations refer to.
   Placement AnnotatedPlacement() const;
   void CheckPixels(std::uint32_t width, std::uint32_t height) const;
   void Store(Picture picture, FieldValue& value) const;
@@ -81,9 +81,9 @@ class SampleEncoder {
   std::vector<std::byte> file_;
   JpegFitter jpeg_fitter_;
   ColorProfiles profiles_;
-  std::shared_ptr<const ColorTransform> transform_;  // of the image in hand
+  std::shared_ptr<const ColorTransform> transform_;  // of the current image
   Resampler resampler_;
-  Placement placement_;  // of the image in hand
+  Placement placement_;  // of the current image
 };
 
 }  // namespace sluice

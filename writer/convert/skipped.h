@@ -1,4 +1,4 @@
-// skipped.tsv: the sources that became no sample, for people and for scripts.
+// skipped.tsv: the sources that gave no sample, for people and for scripts.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-// A line of headings, then one for each file: path, reason, and "broken" or "passed over"; with
-// Truncated::kWarn also those that became a sample though they end early, "truncated". In the order
-// of the paths' bytes. Cells are escaped as ToTsvCell() does.
+// A line of headings, then one for each file: path, reason, and "broken" or "passed over". With
+// Truncated::kWarn also the files that gave a sample although they end early: "truncated". Sorted
+// by the bytes of the paths. Cells are escaped as in ToTsvCell().
 std::string SkippedTable(const ConvertSummary& summary, const ConvertOptions& options);
 
 }  // namespace sluice

@@ -8,14 +8,14 @@ namespace sluice {
 
 namespace {
 
-// Classes that differ by more are usually weighted, or were put together by mistake.
+// Classes that differ by more are usually given weights, or were put together by mistake.
 constexpr std::uint64_t kUnevenRatio = 10;
 
 std::string ClassText(const ConvertSummary& summary, std::size_t number) {
   return "class " + std::to_string(number) + " (" + summary.classes[number] + ")";
 }
 
-// Numbers as classes may leave thousands out.
+// Names that are numbers may leave thousands of classes empty.
 void AddEmptyClasses(ConvertSummary& summary) {
   constexpr std::size_t kMostNamed = 8;
   std::vector<std::size_t> empty;

@@ -1,12 +1,11 @@
-// Warnings about a source that could be converted and is probably not what was meant.
+// Warnings about a source that can be converted but is probably not what the user meant.
 #pragma once
 
 #include <sluice/convert.h>
 
 namespace sluice {
 
-// Adds to `summary.warnings` what its counts of classes, small images and duplicates give reason
-// to.
+// Adds warnings to `summary.warnings` about its class counts, small images and duplicates.
 void AddSuspicions(const ConvertOptions& options, ConvertSummary& summary);
 
 }  // namespace sluice
