@@ -15,15 +15,23 @@ headers = root / "reader" / "include" / "sluice"
 faults = []
 
 
-def struct_members(name):
-    """{member: its default, or None} of a struct, from whichever header has it."""
-    for header in sorted(headers.glob("*.h")):
-        text = re.sub(r"//.*", "", header.read_text(encoding="utf-8"))
-        body = re.search(rf"struct {name} \{{(.*?)^\}};", text, flags=re.M | re.S)
-        if body is not None:
-            members = re.findall(r"^  [\w:<>, ]+? (\w+)(?: = ([^;]*))?;", body[1], flags=re.M)
-            return {member: default or None for member, default in members}
-    sys.exit(f"no header has struct {name}")
+def options_of(struct, text, prefix=""):
+    """{name: its default, or None} of a struct of a header's text. The members of a group, a struct of the same
+    header, are named group.member; those of what a variant may hold Alternative::member."""
+    body = re.search(rf"^struct {struct} \{{(?:\}};|(.*?)^\}};)", text, flags=re.M | re.S)[1] or ""
+    found = {}
+    for kind, member, default in re.findall(r"^  ([\w:<>, ]+?) (\w+)(?: = ([^;]*))?;", body, flags=re.M):
+        kind = re.sub(r"^std::optional<(.*)>$", r"\1", kind)
+        variant = re.search(rf"^using {kind} = std::variant<([^>]*)>;", text, flags=re.M)
+        if variant is not None:
+            found[prefix + member] = None
+            for alternative in re.findall(r"\w+", variant[1]):
+                found |= options_of(alternative, text, alternative + "::")
+        elif re.search(rf"^struct {kind} \{{", text, flags=re.M):
+            found |= options_of(kind, text, prefix + member + ".")
+        else:
+            found[prefix + member] = default if default not in ("", "{}") else None
+    return found
 
 
 def rows(page, *, under=None):
@@ -45,15 +53,17 @@ def compare(page, what, named, there):
 
 # The loader's options.
 page = "reader/README.md"
-members = struct_members("LoaderOptions")
+header = next(text for text in (re.sub(r" *//.*", "", file.read_text(encoding="utf-8")) for file in headers.glob("*.h"))
+              if "\nstruct LoaderOptions {\n" in text)
+members = options_of("LoaderOptions", header)
 documented = {}
 for cells in rows(page, under="Options"):
-    for name in re.findall(r"`(\w+)`", cells[0]):
+    for name in re.findall(r"`([\w.:]+)`", cells[0]):
         documented[name] = cells[1]
 compare(page, "option", set(documented), set(members))
 for name, default in members.items():
     said = documented.get(name, "")
-    if default is not None and not default.startswith("{"):
+    if default is not None:
         value = default.split("::")[-1]
         if said != f"`{value}`":
             faults.append(f"{page}: the default of {name} is `{value}`, not {said}")
