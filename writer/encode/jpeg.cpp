@@ -28,7 +28,7 @@ void Encode(JpegWriting& jpeg, const Picture& picture, const ConvertOptions& opt
   jpeg_start_compress(&object, TRUE);
   const std::size_t stride = std::size_t{picture.width} * picture.channels;
   while (object.next_scanline < object.image_height) {
-    // libjpeg takes rows it may not write to by pointers that are not const.
+    // libjpeg takes rows by non-const pointers, but does not write to them.
     auto* row = const_cast<JSAMPROW>(picture.pixels.data() + object.next_scanline * stride);
     jpeg_write_scanlines(&object, &row, 1);
   }

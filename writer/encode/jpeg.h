@@ -1,4 +1,4 @@
-// Encoding pixels as the JPEG files that shards hold.
+// Encodes pixels as the JPEG files that shards hold.
 #pragma once
 
 #include <sluice/convert.h>
@@ -10,9 +10,9 @@ namespace sluice {
 
 inline constexpr std::uint32_t kMaxJpegSide = 65'500;  // libjpeg's
 
-// A baseline file with the standard Huffman tables, so that readers need not build others;
-// `quality`, `subsampling` and `restart_rows` of the options. Grey pictures have one component.
-// Throws Error(kLimit) for a side above kMaxJpegSide.
+// A baseline file with the standard Huffman tables, so that readers need not build other tables;
+// with `quality`, `subsampling` and `restart_rows` from the options. Grey pictures have one
+// component. Throws Error(kLimit) for a side above kMaxJpegSide.
 std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& options);
 
 }  // namespace sluice

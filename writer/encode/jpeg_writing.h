@@ -23,7 +23,7 @@ class JpegWriting {
   JpegWriting(const JpegWriting&) = delete;
   JpegWriting& operator=(const JpegWriting&) = delete;
 
-  // After jpeg_finish_compress().
+  // Call it after jpeg_finish_compress().
   std::vector<std::byte> File() const {
     const auto* bytes = reinterpret_cast<const std::byte*>(file_);
     return {bytes, bytes + file_bytes_};
@@ -33,7 +33,7 @@ class JpegWriting {
   jpeg_compress_struct object{};
 
  private:
-  unsigned char* file_ = nullptr;  // libjpeg's, taken with malloc
+  unsigned char* file_ = nullptr;  // allocated by libjpeg with malloc
   unsigned long file_bytes_ = 0;
 };
 

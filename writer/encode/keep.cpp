@@ -20,7 +20,7 @@ bool HasUsualSampling(const jpeg_decompress_struct& header) noexcept {
   }
   const auto usual = [](int factor) { return factor == 1 || factor == 2 || factor == 4; };
   return usual(components[0].h_samp_factor) && usual(components[0].v_samp_factor) &&
-         // MCUs of more than ten blocks are outside of the standard.
+         // The standard allows no MCU of more than ten blocks.
          components[0].h_samp_factor * components[0].v_samp_factor <= 8 &&
          components[1].h_samp_factor == 1 && components[1].v_samp_factor == 1 &&
          components[2].h_samp_factor == 1 && components[2].v_samp_factor == 1;
@@ -38,7 +38,7 @@ bool CanBeKept(const jpeg_decompress_struct& header, unsigned channels) noexcept
 bool HasSmallSteps(const jpeg_decompress_struct& header) noexcept {
   for (int c = 0; c < header.num_components; ++c) {
     const JQUANT_TBL* table = header.comp_info[c].quant_table;
-    if (table == nullptr) return false;  // no scan of the component has come
+    if (table == nullptr) return false;  // the component had no scan yet
     for (const UINT16 step : table->quantval) {
       if (step > 255) return false;
     }
@@ -46,9 +46,9 @@ bool HasSmallSteps(const jpeg_decompress_struct& header) noexcept {
   return true;
 }
 
-// Whether baseline has a code for every coefficient. libjpeg's fast encoders do not look, and would
-// write a file that nobody can read. Bounds are those of 8-bit samples (differences of two DC
-// values then fit as well).
+// Whether baseline has a code for every coefficient. libjpeg's fast encoders do not check, and
+// would write a file that nobody can read. The bounds are those of 8-bit samples (the difference of
+// two DC values then fits as well).
 bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
                jvirt_barray_ptr* coefficients) {
   constexpr JCOEF kMost = 1023;
@@ -69,7 +69,7 @@ bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
   return true;
 }
 
-// False, with nothing written, if baseline cannot say what the coefficients are.
+// False, with nothing written, if baseline cannot express the coefficients.
 bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* coefficients,
                        unsigned restart_rows) {
   if (setjmp(out.trap.jump) != 0) out.trap.Throw();
@@ -82,7 +82,7 @@ bool WriteCoefficients(JpegWriting& out, JpegSource& source, jvirt_barray_ptr* c
   return true;
 }
 
-// Re-writes a file that CanBeKept(), as it lies.
+// Rewrites a file that CanBeKept(), without turning it.
 std::optional<KeptJpeg> Rewrite(const JpegFile& file, const ConvertOptions& options) {
   JpegSource source(file);
   jvirt_barray_ptr* const coefficients = source.ReadCoefficients();
@@ -93,7 +93,7 @@ std::optional<KeptJpeg> Rewrite(const JpegFile& file, const ConvertOptions& opti
     if (!WriteCoefficients(out, source, coefficients, options.restart_rows)) return std::nullopt;
     kept.file = out.File();
   } catch (const Error&) {
-    // Tables that changed between scans, say: those are faults of the writing side, and the file
+    // Tables that changed between scans, for example. The fault is on the writing side; the file
     // can still be decoded.
     return std::nullopt;
   }
@@ -114,7 +114,7 @@ int TransformOf(Orientation orientation) noexcept {
   return TJXOP_NONE;
 }
 
-// The file turned without decoding, or nullopt where blocks at the edge are not whole.
+// The file turned without decoding, or nullopt if blocks at the edge are not whole.
 std::optional<std::vector<std::byte>> Turn(Bytes file, Orientation orientation) {
   const std::unique_ptr<void, int (*)(void*)> handle(tjInitTransform(), &tjDestroy);
   if (!handle) throw std::bad_alloc();
@@ -140,7 +140,7 @@ std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const ConvertOptions& opt
     if (!CanBeKept(source.header(), options.channels)) return std::nullopt;
     orientation = source.orientation();
   }
-  // First as it lies, which finds broken files.
+  // First without turning, which finds broken files.
   std::optional<KeptJpeg> kept = Rewrite(file, options);
   if (!kept || orientation.identity()) return kept;
   const std::optional<std::vector<std::byte>> turned = Turn(kept->file, orientation);

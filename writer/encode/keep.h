@@ -1,5 +1,4 @@
-// Keeping a JPEG's coefficients: the same picture, bit for bit, in a file made for partial
-// decoding.
+// Keeps a JPEG's coefficients: the same picture, bit for bit, in a file made for partial decoding.
 #pragma once
 
 #include <optional>
@@ -17,11 +16,10 @@ struct KeptJpeg {
   std::uint8_t channels = 0;
 };
 
-// `file` re-written as baseline, with standard Huffman tables, restart
-// markers and no metadata, and turned upright where its orientation asks for it and whole blocks
-// allow it. nullopt where that cannot be had without decoding: CMYK and RGB-coded files, grey ones
-// where `channels` is 3 and the reverse, unusual sampling, tables that baseline has no room for.
-// Throws Error, like JpegSource, for a broken file.
+// `file` rewritten as baseline, with standard Huffman tables, restart markers and no metadata, and
+// turned upright if its orientation asks for it and whole blocks allow it. nullopt if that would
+// need decoding: CMYK and RGB-coded files, grey ones if `channels` is 3 and the reverse, unusual
+// sampling, tables that do not fit baseline. Throws Error, like JpegSource, for a broken file.
 std::optional<KeptJpeg> KeepJpeg(const JpegFile& file, const ConvertOptions& options);
 
 }  // namespace sluice

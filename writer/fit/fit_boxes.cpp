@@ -11,8 +11,8 @@ struct Box {
   double left, top, right, bottom;
 };
 
-// From the file's pixels to those of the upright picture (see Orientation: a stored axis is
-// mirrored first, then the axes are exchanged).
+// From the file's pixels to those of the upright picture (see Orientation: first a stored axis is
+// mirrored, then the axes are exchanged).
 Box Turned(Box box, const Placement& placement) {
   const Orientation& orientation = placement.orientation;
   if (orientation.mirror_x) {

@@ -7,7 +7,7 @@ namespace sluice {
 
 namespace {
 
-// For each of `out` pixels the source pixel that its centre lies in.
+// For each of `out` pixels, the source pixel that holds its centre.
 std::vector<std::uint32_t> Nearest(double start, double length, std::uint32_t out, bool mirrored,
                                    std::uint32_t size) {
   std::vector<std::uint32_t> nearest(out);
@@ -27,7 +27,8 @@ MaskPicture FitMask(MaskPicture mask, const Placement& placement) {
   const Orientation& orientation = placement.orientation;
   if (geometry.unchanged && orientation.identity()) return mask;
   const bool turned = orientation.transposed;
-  // By the upright picture's axes. Mirrors are of the stored axes that run with them.
+  // Named after the upright picture's axes. The mirror flags are those of the stored axes that run
+  // along them.
   const std::vector<std::uint32_t> columns =
       Nearest(geometry.left, geometry.width, geometry.out_width,
               turned ? orientation.mirror_y : orientation.mirror_x, placement.upright_width());

@@ -1,5 +1,5 @@
-// Masks follow their images: the same turn, cut and size, each pixel that of the nearest source
-// one.
+// Fits masks to their stored images: the same turn, cut and size; each pixel takes the value of the
+// nearest source pixel.
 #pragma once
 
 #include "writer/fit/placement.h"
@@ -7,7 +7,7 @@
 
 namespace sluice {
 
-// `mask` has the size of the placement's file. Where the image was padded the values are 0.
+// `mask` has the size of the placement's file. Values in the padding of the image are 0.
 MaskPicture FitMask(MaskPicture mask, const Placement& placement);
 
 }  // namespace sluice

@@ -6,8 +6,8 @@ namespace sluice {
 
 namespace {
 
-// The interval [start, start + length) of the upright picture, along the stored picture's axis that
-// runs with it, whose size is `full`.
+// The interval [start, start + length) of the upright picture, on the stored picture's axis that
+// runs along it; `full` is that axis' size.
 Axis StoredAxis(double start, double length, std::uint32_t out, bool mirrored, std::uint32_t full) {
   Axis axis;
   axis.start = mirrored ? full - start - length : start;
@@ -38,7 +38,7 @@ Picture Transposed(const Picture& in) {
   return out;
 }
 
-// Black all around.
+// Pads with black on all sides.
 Picture Padded(const Picture& in, const FittedGeometry& geometry) {
   Picture out;
   out.width = geometry.target_width;
@@ -57,7 +57,7 @@ Picture Padded(const Picture& in, const FittedGeometry& geometry) {
 
 StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
                         Orientation orientation, const FittedGeometry& geometry) {
-  // The upright picture's axes, named after the stored axes that run with them.
+  // The upright picture's axes, named after the stored axes that run along them.
   const bool turned = orientation.transposed;
   StoredPart part;
   part.x = StoredAxis(
@@ -92,7 +92,7 @@ Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t store
   resampler.Resample({picture.pixels.data(), std::size_t{picture.width} * picture.channels,
                       picture.width, picture.height, picture.channels},
                      x, y, {out.pixels.data(), std::size_t{out.width} * out.channels});
-  picture = Picture{};  // its memory, before more is taken
+  picture = Picture{};  // frees its memory before more is allocated
   return TurnAndPad(std::move(out), orientation, geometry);
 }
 

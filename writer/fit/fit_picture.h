@@ -1,4 +1,4 @@
-// From decoded pixels to the pixels that are stored: turned upright, cut, resampled and padded.
+// From decoded pixels to stored pixels: turned upright, cut, resampled and padded.
 #pragma once
 
 #include "format/pixels/resample.h"
@@ -8,24 +8,24 @@
 
 namespace sluice {
 
-// `picture` was decoded at 1/reduction of stored_width x stored_height, which are in the
-// orientation of the file; `geometry` is in the one to be seen.
+// `picture` was decoded at 1/reduction of stored_width x stored_height, in the orientation of the
+// file; `geometry` is in the upright orientation.
 Picture FitPicture(Picture picture, std::uint32_t reduction, std::uint32_t stored_width,
                    std::uint32_t stored_height, Orientation orientation,
                    const FittedGeometry& geometry, Resampler& resampler);
 
-// What a geometry takes of a stored picture, along the stored axes and in full-size pixels, and how
-// many pixels it becomes along them.
+// The part of a stored picture that a geometry takes, along the stored axes and in full-size
+// pixels, and the number of pixels it becomes along them.
 struct StoredPart {
   Axis x, y;
 };
 StoredPart StoredPartOf(std::uint32_t stored_width, std::uint32_t stored_height,
                         Orientation orientation, const FittedGeometry& geometry);
 
-// The last steps: `picture` is the resampled StoredPart, mirrored as that says.
+// The last steps. `picture` is the resampled StoredPart, mirrored as the part says.
 Picture TurnAndPad(Picture picture, Orientation orientation, const FittedGeometry& geometry);
 
-// Grey values three times each.
+// Repeats each grey value three times.
 Picture GreyToRgb(const Picture& grey);
 
 }  // namespace sluice

@@ -1,9 +1,9 @@
-// Which part of a picture becomes which part of the stored one: the options' sizes as numbers.
+// Which part of a picture becomes which part of the stored one: the options' sizes in numbers.
 //
-// All sizes are those of the picture as it is to be seen, after its orientation. A scaled side is
+// All sizes are those of the upright picture, after its orientation is applied. A scaled side is
 // rounded to the nearest whole number of pixels, half up, and is at least 1. `size` with `crop`
-// takes the largest centred rectangle of the target's shape, whose edges may lie between pixels;
-// with `pad` the odd pixel of a margin goes to the right or the bottom.
+// takes the largest centred rectangle of the target's shape, whose edges may lie between pixels.
+// With `pad`, the odd pixel of a margin goes to the right or the bottom.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +13,9 @@
 namespace sluice {
 
 struct FittedGeometry {
-  double left = 0, top = 0, width = 0, height = 0;  // of the source that is taken, in its pixels
-  std::uint32_t out_width = 0, out_height = 0;      // what it is resampled to
-  std::uint32_t x = 0, y = 0;                       // where that lies in the target
+  double left = 0, top = 0, width = 0, height = 0;  // the part taken, in pixels of the source
+  std::uint32_t out_width = 0, out_height = 0;      // the size that the part is resampled to
+  std::uint32_t x = 0, y = 0;                       // where it goes in the target
   std::uint32_t target_width = 0, target_height = 0;
   bool unchanged = false;  // nothing is resampled, cut off or added
 };
@@ -24,13 +24,13 @@ struct FittedGeometry {
 FittedGeometry FitGeometry(std::uint32_t width, std::uint32_t height,
                            const ConvertOptions& options);
 
-// Whether the picture is smaller than `options.short_side`, or has to be enlarged for
-// `options.size`. For max_side none is too small.
+// Whether the picture is smaller than `options.short_side`, or must be enlarged for `options.size`.
+// For max_side no picture is too small.
 bool IsSmallerThanTarget(const FittedGeometry& geometry, const ConvertOptions& options) noexcept;
 
-// The largest of 1, 2, 4, 8 by which the source may be reduced while it is decoded. What is left is
-// at least twice as large as the target on both axes, so that the resampling's own filter decides
-// the result.
+// The largest of 1, 2, 4, 8 by which the source may be reduced while it is decoded. The reduced
+// picture is at least twice as large as the target on both axes, so that the filter of the
+// resampling decides the result.
 std::uint32_t DecodeReduction(const FittedGeometry& geometry) noexcept;
 
 }  // namespace sluice

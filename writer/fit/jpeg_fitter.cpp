@@ -8,7 +8,7 @@ namespace sluice {
 
 namespace {
 
-// Planes of larger pictures are given back: they may never be needed again.
+// Planes of larger pictures are freed: they may never be needed again.
 constexpr std::uint64_t kKeptPixels = 16'000'000;
 
 std::uint64_t PixelsOf(const JpegSource& source) noexcept {
@@ -23,7 +23,7 @@ bool HasFullSizeComponents(const jpeg_decompress_struct& header) noexcept {
   });
 }
 
-// Whether the way by planes is open, and gives the pixels that are wanted.
+// Whether the picture can be made from planes, and that gives the pixels wanted.
 bool GoesByPlanes(const JpegSource& source, const FittedGeometry& geometry) noexcept {
   const jpeg_decompress_struct& header = source.header();
   if (header.jpeg_color_space != JCS_YCbCr && header.jpeg_color_space != JCS_GRAYSCALE) {
@@ -32,8 +32,8 @@ bool GoesByPlanes(const JpegSource& source, const FittedGeometry& geometry) noex
   if (source.may_lack_scans()) return false;
   const bool resized =
       geometry.width != geometry.out_width || geometry.height != geometry.out_height;
-  // Halved components are enlarged a little differently from libjpeg's way, and planes beside whole
-  // pixels take memory.
+  // Halved components are enlarged slightly differently than libjpeg does, and planes take memory
+  // besides the whole pixels.
   return resized || (HasFullSizeComponents(header) && PixelsOf(source) <= kKeptPixels);
 }
 
@@ -51,7 +51,7 @@ void MirrorRows(Picture& picture) {
 
 }  // namespace
 
-// False if the picture cannot be had this way.
+// False if the picture cannot be made from planes.
 bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, std::uint32_t channels,
                            const FittedGeometry& geometry, Picture& picture) {
   const StoredPart part =
@@ -76,12 +76,12 @@ bool JpegFitter::FitPlanes(const JpegSource& source, Bytes file, std::uint32_t c
 
 Picture JpegFitter::Fit(JpegSource& source, Bytes file, const ColorRules& rules,
                         const FittedGeometry& geometry) {
-  // A profile is about colours, which planes have not got yet.
+  // A profile describes colours, and planes are not colours yet.
   if (Picture picture; rules.transform == nullptr && GoesByPlanes(source, geometry) &&
                        FitPlanes(source, file, rules.channels, geometry, picture)) {
     return TurnAndPad(std::move(picture), source.orientation(), geometry);
   }
-  // Other colours; cut short; or broken, and then libjpeg's own sentence is the reason.
+  // Other colours, cut short, or broken; if broken, libjpeg's own sentence is the reason.
   const std::uint32_t reduction = DecodeReduction(geometry);
   return FitPicture(source.Decode(rules, reduction), reduction, source.width(), source.height(),
                     source.orientation(), geometry, resampler_);

@@ -1,8 +1,8 @@
-// From a JPEG file to the pixels that are stored, by the way that costs the least.
+// From a JPEG file to the stored pixels, the cheapest way.
 //
-// Pictures in Y Cb Cr or grey are resized plane by plane, each from its own resolution, and get
-// their colours at the size that is stored; what a transform at a reduced size can do, it does.
-// What is taken pixel for pixel stays exactly what libjpeg gives.
+// Pictures in Y Cb Cr or grey are resized plane by plane, each from its own resolution, and
+// converted to RGB only at the stored size. Transforms at a reduced size do as much of the work as
+// they can. Pixels that are taken one to one stay exactly as libjpeg decodes them.
 #pragma once
 
 #include "format/pixels/decode.h"
@@ -12,12 +12,13 @@
 
 namespace sluice {
 
-// Keeps its buffers from picture to picture, but for the largest. One thread at a time.
+// Keeps its buffers from picture to picture, except the largest. One thread at a time.
 class JpegFitter {
  public:
-  // `file` are the bytes that `source` was made from, `geometry` is in the orientation to be seen.
-  // Grey files give grey. Throws what JpegSource::Decode() does, for damage anywhere in the
-  // picture, also outside of what the geometry takes. Ends what `source` can be used for.
+  // `file` holds the bytes that `source` was made from; `geometry` is in the upright orientation.
+  // Grey files give grey. Throws what JpegSource::Decode() throws, for damage anywhere in the
+  // picture, including outside the part that the geometry takes. `source` cannot be used
+  // afterwards.
   Picture Fit(JpegSource& source, Bytes file, const ColorRules& rules,
               const FittedGeometry& geometry);
 

@@ -1,4 +1,4 @@
-// Where a picture went: from the pixels of its file to those that are stored.
+// Where a picture's pixels went: from those of its file to those that are stored.
 #pragma once
 
 #include "writer/fit/geometry.h"
@@ -7,7 +7,7 @@
 namespace sluice {
 
 struct Placement {
-  std::uint32_t stored_width = 0;  // of the file, as its rows lie
+  std::uint32_t stored_width = 0;  // size of the file's picture, as its rows are stored
   std::uint32_t stored_height = 0;
   Orientation orientation;
   FittedGeometry geometry;  // of the upright picture
@@ -18,7 +18,7 @@ struct Placement {
   std::uint32_t upright_height() const noexcept {
     return orientation.transposed ? stored_width : stored_height;
   }
-  // The same for what belongs to the upright picture already.
+  // As above, for annotations of the picture that is already upright.
   Placement Upright() const noexcept {
     return {upright_width(), upright_height(), Orientation{}, geometry};
   }
