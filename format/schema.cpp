@@ -23,6 +23,10 @@ std::size_t SizeOf(DType type) noexcept {
   return 0;
 }
 
+bool IsInteger(DType type) noexcept {
+  return type != DType::kFloat32 && type != DType::kFloat64;
+}
+
 std::string_view NameOf(DType type) noexcept {
   switch (type) {
     case DType::kInt8: return "int8";
@@ -71,6 +75,26 @@ std::uint64_t Field::elements() const noexcept {
   return product;
 }
 
+namespace {
+
+bool IsIntegerLabel(const Field& field) noexcept {
+  return field.role == Role::kLabel && field.kind == FieldKind::kArray && field.shape.empty() &&
+         IsInteger(field.dtype);
+}
+
+template <class Fits>
+std::size_t FirstField(const Schema& schema, Fits fits) noexcept {
+  const auto found = std::find_if(schema.fields.begin(), schema.fields.end(), fits);
+  return found == schema.fields.end() ? Schema::kNone
+                                      : static_cast<std::size_t>(found - schema.fields.begin());
+}
+
+}  // namespace
+
+bool Field::numbers_classes() const noexcept {
+  return IsIntegerLabel(*this) && !classes.empty();
+}
+
 Field Field::Image(std::string name) {
   Field field;
   field.name = std::move(name);
@@ -117,17 +141,20 @@ Field Field::Bytes(std::string name, Role role) {
 }
 
 std::size_t Schema::Find(std::string_view name) const noexcept {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].name == name) return i;
-  }
-  return kNone;
+  return FirstField(*this, [name](const Field& field) { return field.name == name; });
 }
 
 std::size_t Schema::FindRole(Role role) const noexcept {
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    if (fields[i].role == role) return i;
-  }
-  return kNone;
+  return FirstField(*this, [role](const Field& field) { return field.role == role; });
+}
+
+std::size_t Schema::ClassField() const noexcept {
+  return FirstField(*this, [](const Field& field) { return field.numbers_classes(); });
+}
+
+std::size_t Schema::LabelField() const noexcept {
+  const std::size_t counted = ClassField();
+  return counted != kNone ? counted : FirstField(*this, IsIntegerLabel);
 }
 
 namespace {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <span>
 
@@ -8,6 +7,7 @@
 #include <sluice/sample_list.h>
 
 #include "format/disk/checksum.h"
+#include "format/disk/class_number.h"
 #include "reader/dataset_state.h"
 #include "reader/sample_filter.h"
 #include "reader/sample_list_state.h"
@@ -49,35 +49,17 @@ std::shared_ptr<const SampleListState> Make(SampleDraw draw, const ListDigest& d
 
 std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
   const Schema& schema = dataset.manifest.schema;
-  const std::size_t index = name.empty() ? schema.FindRole(Role::kLabel) : dataset.FieldIndex(name);
+  const std::size_t index = name.empty() ? schema.LabelField() : dataset.FieldIndex(name);
   if (index == Schema::kNone) {
-    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), "has no label field");
+    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                "has no label field of one integer");
   }
   const Field& field = schema.fields[index];
-  const bool integer = field.dtype != DType::kFloat32 && field.dtype != DType::kFloat64;
-  if (field.kind != FieldKind::kArray || !field.shape.empty() || !integer) {
+  if (field.kind != FieldKind::kArray || !field.shape.empty() || !IsInteger(field.dtype)) {
     throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
                 "field \"" + field.name + "\" is no integer scalar, and so no class");
   }
   return index;
-}
-
-template <class T>
-std::int64_t ValueAt(Bytes column, std::size_t at) noexcept {
-  T value;
-  std::memcpy(&value, column.data() + at * sizeof value, sizeof value);
-  return value;
-}
-
-std::int64_t IntegerAt(Bytes column, DType type, std::size_t at) noexcept {
-  switch (type) {
-    case DType::kInt8: return ValueAt<std::int8_t>(column, at);
-    case DType::kInt16: return ValueAt<std::int16_t>(column, at);
-    case DType::kInt64: return ValueAt<std::int64_t>(column, at);
-    case DType::kUint8: return ValueAt<std::uint8_t>(column, at);
-    case DType::kUint16: return ValueAt<std::uint16_t>(column, at);
-    default: return ValueAt<std::int32_t>(column, at);
-  }
 }
 
 // The field's value of every sample, from the shards' directories.
@@ -92,8 +74,9 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
     const ShardFile& shard = *use;
     const ReadGuard guard = shard.Guard();
     const Bytes bytes = shard.Column(column);
+    const std::size_t size = SizeOf(schema.fields[field].dtype);
     for (std::size_t i = 0; i < shard.samples(); ++i)
-      values.push_back(IntegerAt(bytes, schema.fields[field].dtype, i));
+      values.push_back(ClassNumber(schema.fields[field], bytes.subspan(i * size, size)));
     if (shard.Lost(bytes) || shard.CutBefore(bytes)) throw shard.Unreadable("directory");
   }
   return values;
@@ -132,10 +115,14 @@ SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_
 SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
                                      const std::string& field) {
   DatasetState& state = *dataset.state();
-  const std::vector<std::int64_t> values = ValuesOf(state, LabelField(state, field));
+  const std::size_t index = LabelField(state, field);
+  const Field& label = state.manifest.schema.fields[index];
+  const std::vector<std::int64_t> values = ValuesOf(state, index);
   std::map<std::int64_t, std::vector<std::uint64_t>> classes;
-  for (std::uint64_t sample = 0; sample < values.size(); ++sample)
-    classes[values[sample]].push_back(sample);
+  for (std::uint64_t sample = 0; sample < values.size(); ++sample) {
+    if (label.classes.empty() || IsClass(label, values[sample]))
+      classes[values[sample]].push_back(sample);
+  }
   BalancedDraw draw;
   draw.per_class = per_class;
   ListDigest digest({3, per_class});

@@ -40,11 +40,11 @@ Json ImageSummaryJson(const ImageSummary& images) {
 
 Json ClassesJson(const Dataset& dataset) {
   Json classes = Json::array();
-  const std::size_t label = dataset.schema().FindRole(Role::kLabel);
+  const std::size_t label = dataset.schema().ClassField();
   const auto& counts = dataset.class_counts();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     classes.push_back(
-        {{"name", dataset.schema().fields[label].classes.at(i)}, {"samples", counts[i]}});
+        {{"name", dataset.schema().fields[label].classes[i]}, {"samples", counts[i]}});
   }
   return classes;
 }

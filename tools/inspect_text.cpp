@@ -70,12 +70,12 @@ std::string FieldLine(const Dataset& dataset, const Field& field) {
 }
 
 std::string ClassLines(const Dataset& dataset) {
-  const std::size_t label = dataset.schema().FindRole(Role::kLabel);
+  const std::size_t label = dataset.schema().ClassField();
   const auto& counts = dataset.class_counts();
   std::string lines = counts.empty() ? "" : "classes\n";
   for (std::size_t i = 0; i < counts.size(); ++i) {
     lines += Format("  %6zu  %10llu  %s\n", i, static_cast<unsigned long long>(counts[i]),
-                    Printable(dataset.schema().fields[label].classes.at(i)).c_str());
+                    Printable(dataset.schema().fields[label].classes[i]).c_str());
   }
   return lines;
 }

@@ -76,7 +76,7 @@ std::string PictureHtml(const PreviewPicture& picture) {
 std::string ClassesHtml(const Dataset& dataset) {
   const std::vector<std::uint64_t>& counts = dataset.class_counts();
   if (counts.empty()) return {};
-  const Field& field = dataset.schema().fields[dataset.schema().FindRole(Role::kLabel)];
+  const Field& field = dataset.schema().fields[dataset.schema().ClassField()];
   std::vector<BarRow> rows;
   std::uint64_t rest = 0;
   for (std::size_t c = 0; c < counts.size(); ++c) {
@@ -84,7 +84,7 @@ std::string ClassesHtml(const Dataset& dataset) {
       rest += counts[c];
       continue;
     }
-    rows.push_back({c < field.classes.size() ? field.classes[c] : std::to_string(c), counts[c]});
+    rows.push_back({field.classes[c], counts[c]});
   }
   std::string html = "<h2>" + CountText(counts.size(), "class", "classes") + "</h2>\n" + Bars(rows);
   if (counts.size() > kMostClasses) {

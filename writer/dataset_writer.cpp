@@ -87,11 +87,11 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
       refuse("field \"" + schema->fields[f].name + "\" was not set; every array field has to be");
     }
   }
-  const std::size_t f = ClassField(*schema);
-  if (f != Schema::kNone) {
+  for (std::size_t f = 0; f < schema->fields.size(); ++f) {
     const Field& field = schema->fields[f];
+    if (!field.numbers_classes()) continue;
     const std::int64_t number = ClassNumber(field, sample.sample.fields[f].bytes);
-    if (number < 0 || static_cast<std::uint64_t>(number) >= field.classes.size()) {
+    if (!IsClass(field, number)) {
       refuse("field \"" + field.name + "\" is " + std::to_string(number) + ", but there are " +
              std::to_string(field.classes.size()) + " classes, counted from 0");
     }

@@ -6,41 +6,20 @@
 
 namespace sluice {
 
-std::size_t ClassField(const Schema& schema) noexcept {
-  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-    const Field& field = schema.fields[f];
-    if (field.role == Role::kLabel && field.kind == FieldKind::kArray && field.shape.empty() &&
-        !field.classes.empty() && field.dtype != DType::kFloat32 &&
-        field.dtype != DType::kFloat64) {
-      return f;
-    }
-  }
-  return Schema::kNone;
-}
-
-std::int64_t ClassNumber(const Field& field, Bytes element) noexcept {
-  switch (field.dtype) {
-    case DType::kInt8: return LoadAt<std::int8_t>(element, 0);
-    case DType::kInt16: return LoadAt<std::int16_t>(element, 0);
-    case DType::kInt32: return LoadAt<std::int32_t>(element, 0);
-    case DType::kInt64: return LoadAt<std::int64_t>(element, 0);
-    case DType::kUint8: return LoadAt<std::uint8_t>(element, 0);
-    case DType::kUint16: return LoadAt<std::uint16_t>(element, 0);
-    case DType::kFloat32:
-    case DType::kFloat64: break;  // ClassField() never names one
-  }
-  return -1;
-}
-
 FinishedShard EmptyTotals(const Schema& schema) {
   FinishedShard totals;
   for (const Field& field : schema.fields) {
     if (field.kind == FieldKind::kImage) totals.images.emplace_back();
   }
   totals.values = NoValues(schema);
-  const std::size_t classes = ClassField(schema);
+  const std::size_t classes = schema.ClassField();
   if (classes != Schema::kNone) totals.class_counts.resize(schema.fields[classes].classes.size());
   return totals;
+}
+
+void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept {
+  const std::int64_t number = ClassNumber(field, element);
+  if (IsClass(field, number)) ++finished.class_counts[static_cast<std::size_t>(number)];
 }
 
 Manifest BeginManifest(const std::string& name, const Schema& schema) {
@@ -74,7 +53,7 @@ FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) 
   finished.shard = {file_name,           shard.id(),     shard.digest(),
                     shard.samples(),     shard.blocks(), shard.block_samples(),
                     shard.bytes().size()};
-  const std::size_t class_field = ClassField(schema);
+  const std::size_t class_field = schema.ClassField();
   const ReadGuard guard = shard.Guard();
   for (std::uint32_t b = 0; b < shard.blocks(); ++b) {
     const BlockView block = shard.Block(b);
@@ -85,11 +64,7 @@ FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name) 
       std::size_t image_field = 0;
       for (std::size_t f = 0; f < schema.fields.size(); ++f) {
         if (f == class_field) {
-          const std::int64_t number =
-              ClassNumber(schema.fields[f], block.Elements(shard.layout(), row, f));
-          if (number >= 0 && static_cast<std::uint64_t>(number) < finished.class_counts.size()) {
-            ++finished.class_counts[static_cast<std::size_t>(number)];
-          }
+          CountClass(schema.fields[f], block.Elements(shard.layout(), row, f), finished);
         }
         if (schema.fields[f].kind != FieldKind::kImage) continue;
         ImagePayload image;

@@ -6,6 +6,7 @@
 
 #include <sluice/schema.h>
 
+#include "format/disk/class_number.h"
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
 
@@ -15,18 +16,15 @@ struct FinishedShard {
   ManifestShard shard;
   std::vector<ManifestImages> images;       // one for each image field, in the schema's order
   std::vector<ManifestValues> values;       // one for each field that HasValues()
-  std::vector<std::uint64_t> class_counts;  // of the field that ClassField() names
+  std::vector<std::uint64_t> class_counts;  // of Schema::ClassField()
 };
-
-// The field whose classes are counted: the first scalar label with classes and integer elements, or
-// Schema::kNone.
-std::size_t ClassField(const Schema& schema) noexcept;
-
-// The class that the elements of the field ClassField() name; may be out of range.
-std::int64_t ClassNumber(const Field& field, Bytes element) noexcept;
 
 // Totals of nothing, with the right number of entries.
 FinishedShard EmptyTotals(const Schema& schema);
+
+// Counts a sample by its value of Schema::ClassField(). One whose number is that of no class, which
+// only a damaged or forged dataset has, is counted in none.
+void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept;
 
 // Adds a shard's line and totals. `manifest` was begun by BeginManifest().
 void AddShard(const FinishedShard& finished, Manifest& manifest);

@@ -80,7 +80,7 @@ ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& fold
     : schema_(schema),
       layout_(schema),
       column_fields_(ColumnFields(schema)),
-      class_field_(ClassField(schema)),
+      class_field_(schema.ClassField()),
       reserve_bytes_(reserve_bytes),
       finished_(EmptyTotals(schema)),
       columns_(column_fields_.size()) {
@@ -126,8 +126,7 @@ void ShardWriter::Count(const EncodedSample& sample) {
       AddValue(value.codec, value.bytes, finished_.values[value_field++]);
     }
     if (f == class_field_) {
-      const std::int64_t number = ClassNumber(schema_.fields[f], value.bytes);
-      ++finished_.class_counts.at(static_cast<std::size_t>(number));
+      CountClass(schema_.fields[f], value.bytes, finished_);
     }
     if (schema_.fields[f].kind != FieldKind::kImage) continue;
     ManifestImages& images = finished_.images[image_field++];

@@ -73,11 +73,11 @@ std::vector<std::uint64_t> ParseCounts(const std::string& text) {
   return sizes;
 }
 
-// The class of each sample; none without a label field.
+// The class of each sample; none where they have no classes.
 std::vector<std::uint32_t> ClassesOf(const Dataset& dataset) {
   std::vector<std::uint32_t> classes;
-  const std::size_t field = dataset.schema().FindRole(Role::kLabel);
-  if (field == Schema::kNone || dataset.class_counts().empty()) return classes;
+  const std::size_t field = dataset.schema().ClassField();
+  if (field == Schema::kNone) return classes;
   const std::string& name = dataset.schema().fields[field].name;
   classes.reserve(dataset.size());
   for (std::uint64_t i = 0; i < dataset.size(); ++i)

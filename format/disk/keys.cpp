@@ -70,7 +70,36 @@ std::string_view KeyChunk::Key(std::uint64_t index) const noexcept {
   return AsText(Bytes(content).subspan(text + begin, end - begin));
 }
 
-Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk) {
+namespace {
+
+ChunkEntry EntryOf(Bytes section, std::uint64_t chunk) noexcept {
+  return LoadAt<ChunkEntry>(section, sizeof(SectionHeader) + chunk * sizeof(ChunkEntry));
+}
+
+// Moves `chunk` to that number. The first time, all frames are added up.
+Defect FindFrame(Bytes section, std::uint64_t chunks, std::uint64_t wanted, KeyChunk& chunk) {
+  const std::uint64_t frames = sizeof(SectionHeader) + chunks * sizeof(ChunkEntry);
+  if (chunk.offset == 0) {
+    std::uint64_t end = frames;
+    for (std::uint64_t i = 0; i < chunks; ++i)
+      end += EntryOf(section, i).frame_bytes;
+    if (end != section.size()) return "the keys do not fill their section";
+  }
+  if (chunk.offset == 0 || chunk.number > wanted) {
+    chunk.number = 0;
+    chunk.offset = frames;
+  }
+  for (; chunk.number < wanted; ++chunk.number)
+    chunk.offset += EntryOf(section, chunk.number).frame_bytes;
+  return nullptr;
+}
+
+}  // namespace
+
+Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk,
+                    std::uint64_t most) {
+  if (chunk.Holds(index)) return nullptr;
+  chunk.count = 0;  // until all is well
   if (index >= samples || section.size() < sizeof(SectionHeader)) return "the keys are cut short";
   const auto header = LoadAt<SectionHeader>(section, 0);
   if (header.chunk_samples == 0 || header.chunk_samples > kMaxKeyChunkSamples ||
@@ -78,38 +107,35 @@ Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, K
       !Inside(sizeof(header), std::uint64_t{header.chunks} * sizeof(ChunkEntry), section.size())) {
     return "the keys' sizes are out of range";
   }
-  const std::uint64_t wanted = index / header.chunk_samples;
-  std::uint64_t frames_end = sizeof(header) + std::uint64_t{header.chunks} * sizeof(ChunkEntry);
-  std::uint64_t offset = 0;
-  ChunkEntry entry;
-  for (std::uint64_t i = 0; i < header.chunks; ++i) {
-    const auto each = LoadAt<ChunkEntry>(section, sizeof(header) + i * sizeof(ChunkEntry));
-    if (i == wanted) {
-      offset = frames_end;
-      entry = each;
-    }
-    frames_end += each.frame_bytes;
+  if (const Defect defect =
+          FindFrame(section, header.chunks, index / header.chunk_samples, chunk)) {
+    return defect;
   }
-  if (frames_end != section.size()) return "the keys do not fill their section";
-  const Bytes frame = section.subspan(offset, entry.frame_bytes);
-  chunk.first = wanted * header.chunk_samples;
-  chunk.count = std::min<std::uint64_t>(header.chunk_samples, samples - chunk.first);
-  const std::uint64_t ends = chunk.count * sizeof(std::uint32_t);
-  if (entry.content_bytes < ends || entry.content_bytes > ends + chunk.count * kMaxKeyBytes ||
+  const ChunkEntry entry = EntryOf(section, chunk.number);
+  if (!Inside(chunk.offset, entry.frame_bytes, section.size())) {
+    return "the keys do not fill their section";  // the file was changed meanwhile
+  }
+  const Bytes frame = section.subspan(chunk.offset, entry.frame_bytes);
+  chunk.first = chunk.number * header.chunk_samples;
+  const std::uint64_t count = std::min<std::uint64_t>(header.chunk_samples, samples - chunk.first);
+  const std::uint64_t ends = count * sizeof(std::uint32_t);
+  if (entry.content_bytes < ends || entry.content_bytes > ends + count * kMaxKeyBytes ||
       ZstdContentBytes(frame) != entry.content_bytes) {
     return "the keys' sizes are out of range";
   }
+  if (entry.content_bytes > most) return "the keys take more memory than there is for them";
   chunk.content.resize(entry.content_bytes);
   if (!ZstdDecompress(frame, chunk.content)) {
     return "the keys cannot be decompressed";
   }
   std::uint32_t previous = 0;
-  for (std::uint64_t i = 0; i < chunk.count; ++i) {
+  for (std::uint64_t i = 0; i < count; ++i) {
     const auto end = LoadAt<std::uint32_t>(chunk.content, i * sizeof(std::uint32_t));
     if (end < previous || end > entry.content_bytes - ends) return "the keys overlap";
     previous = end;
   }
   if (previous != entry.content_bytes - ends) return "the keys do not fill their chunk";
+  chunk.count = count;
   return nullptr;
 }
 

@@ -11,7 +11,7 @@
 #include "format/disk/file.h"
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
-#include "format/disk/row_layout.h"
+#include "format/disk/manifest_check.h"
 #include "format/disk/schema_json.h"
 #include "format/disk/system_error.h"
 
@@ -41,10 +41,15 @@ json ValuesToJson(const ManifestValues& values) {
   return {{"present", values.present}, {"bytes", values.bytes}, {"max_bytes", values.max_bytes}};
 }
 
+// A member that is not what the format says. Whoever knows the file makes an Error of it.
+struct Malformed {
+  std::string what;
+};
+
 // A non-negative integer member; anything else is malformed.
 std::uint64_t Unsigned(const json& value, std::uint64_t limit) {
   if (!value.is_number_unsigned() || value.get<std::uint64_t>() > limit) {
-    throw std::out_of_range("a number is out of range");
+    throw Malformed{"a number is out of range"};
   }
   return value.get<std::uint64_t>();
 }
@@ -52,14 +57,15 @@ std::uint64_t Unsigned(const json& value, std::uint64_t limit) {
 // A member that is a list. Iterating over anything else would take an object's members for one.
 const json& List(const json& in, const char* member) {
   const json& list = in.at(member);
-  if (!list.is_array()) throw std::out_of_range(std::string(member) + " is no list");
+  if (!list.is_array()) throw Malformed{std::string(member) + " is no list"};
   return list;
 }
 
 void RangeFromJson(const json& in, std::uint64_t limit, std::uint32_t& low, std::uint32_t& high) {
+  if (!in.is_array() || in.size() != 2) throw Malformed{"a range has not two ends"};
   low = static_cast<std::uint32_t>(Unsigned(in.at(0), limit));
   high = static_cast<std::uint32_t>(Unsigned(in.at(1), limit));
-  if (low > high) throw std::out_of_range("a range is upside down");
+  if (low > high) throw Malformed{"a range is upside down"};
 }
 
 ManifestImages ImagesFromJson(const json& in) {
@@ -71,7 +77,7 @@ ManifestImages ImagesFromJson(const json& in) {
   RangeFromJson(in.at("height"), kMaxImageSide, images.min_height, images.max_height);
   RangeFromJson(in.at("channels"), 4, images.min_channels, images.max_channels);
   const auto type = in.at("pixel_type").get<std::string>();
-  if (type != "uint8" && type != "uint16") throw std::out_of_range("an unknown pixel type");
+  if (type != "uint8" && type != "uint16") throw Malformed{"an unknown pixel type"};
   images.pixel_type = type == "uint8" ? 0 : 1;
   return images;
 }
@@ -90,7 +96,7 @@ json ShardToJson(const ManifestShard& shard) {
 
 Id128 IdFromJson(const json& in) {
   Id128 id;
-  if (!FromHex(in.get<std::string>(), id)) throw std::out_of_range("an id is malformed");
+  if (!FromHex(in.get<std::string>(), id)) throw Malformed{"an id is malformed"};
   return id;
 }
 
@@ -100,7 +106,7 @@ ManifestShard ShardFromJson(const json& in) {
   // A plain name: a manifest must not lead a reader to files outside of the dataset's folder.
   if (shard.file.empty() || shard.file.size() > kMaxNameBytes || shard.file[0] == '.' ||
       shard.file.find('/') != std::string::npos || shard.file.find('\0') != std::string::npos) {
-    throw std::out_of_range("a shard's file name is not a plain name");
+    throw Malformed{"a shard's file name is not a plain name"};
   }
   shard.id = IdFromJson(in.at("id"));
   shard.digest = IdFromJson(in.at("digest"));
@@ -109,17 +115,7 @@ ManifestShard ShardFromJson(const json& in) {
   shard.block_samples =
       static_cast<std::uint32_t>(Unsigned(in.at("block_samples"), kMaxBlockSamples));
   shard.bytes = Unsigned(in.at("bytes"), kMaxShardBytes);
-  if (shard.samples == 0 || shard.block_samples == 0 ||
-      shard.blocks != (shard.samples + shard.block_samples - 1) / shard.block_samples) {
-    throw std::out_of_range("a shard's counts do not fit each other");
-  }
   return shard;
-}
-
-// Whether a file of that size can hold what it is said to: a page for the header and one for each
-// block, and a row for each sample. What is claimed beyond would cost its readers memory and time.
-bool HasRoomForItsCounts(const ManifestShard& shard, std::uint64_t row_bytes) noexcept {
-  return shard.bytes / kPageBytes > shard.blocks && shard.bytes / row_bytes >= shard.samples;
 }
 
 void CheckFormat(const json& in, const std::string& file) {
@@ -154,35 +150,20 @@ Manifest FromJson(const json& in, const std::string& file) {
   for (const json& count : List(in, "class_counts")) {
     manifest.class_counts.push_back(Unsigned(count, kMaxSamples));
   }
-  if (!in.at("made").is_object()) throw std::out_of_range("made is no object");
+  if (!in.at("made").is_object()) throw Malformed{"made is no object"};
   manifest.made = in.at("made").dump();
   const json& shards = List(in, "shards");
   if (shards.size() > kMaxShards) {
     throw Error(ErrorCode::kLimit, file, "names more than 1000000 shards");
   }
-  std::uint64_t samples = 0;
-  const std::uint64_t row_bytes =
-      std::max<std::uint64_t>(RowLayout(manifest.schema).row_bytes(), 1);
-  for (const json& entry : shards) {
+  manifest.shards.reserve(shards.size());
+  for (const json& entry : shards)
     manifest.shards.push_back(ShardFromJson(entry));
-    if (!HasRoomForItsCounts(manifest.shards.back(), row_bytes)) {
-      throw Error(ErrorCode::kCorrupt, file,
-                  "says of " + manifest.shards.back().file +
-                      " that it has more samples or blocks than its bytes can hold; restore it or "
-                      "convert again");
-    }
-    samples += manifest.shards.back().samples;
-  }
-  const auto image_fields =
-      std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(),
-                    [](const Field& field) { return field.kind == FieldKind::kImage; });
-  const auto value_fields =
-      std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(), HasValues);
-  if (samples != manifest.samples ||
-      manifest.images.size() != static_cast<std::size_t>(image_fields) ||
-      (in.contains("values") && manifest.values.size() != static_cast<std::size_t>(value_fields))) {
-    throw Error(ErrorCode::kCorrupt, file, "its counts do not add up");
-  }
+  const std::size_t value_fields = static_cast<std::size_t>(
+      std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(), HasValues));
+  if (in.contains("values") && manifest.values.size() != value_fields)
+    throw Malformed{"values are not those of the schema"};
+  CheckManifest(manifest, file);
   return manifest;
 }
 
@@ -264,10 +245,14 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
                   "convert again");
     }
     return FromJson(parsed, file);
-  } catch (const json::exception& error) {
-    throw Error(ErrorCode::kCorrupt, file, std::string("cannot be read: ") + error.what());
-  } catch (const std::out_of_range& error) {
-    throw Error(ErrorCode::kCorrupt, file, std::string("cannot be read: ") + error.what());
+  } catch (const json::parse_error& error) {
+    throw Error(ErrorCode::kCorrupt, file,
+                "cannot be read: it is no JSON from byte " + std::to_string(error.byte) + " on");
+  } catch (const json::exception&) {
+    throw Error(ErrorCode::kCorrupt, file,
+                "cannot be read: a member is missing, or of another kind than the format says");
+  } catch (const Malformed& malformed) {
+    throw Error(ErrorCode::kCorrupt, file, "cannot be read: " + malformed.what);
   }
 }
 

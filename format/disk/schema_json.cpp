@@ -111,9 +111,10 @@ Schema SchemaFromJson(std::string_view text, const std::string& file) {
       throw Error(ErrorCode::kCorrupt, file, "schema", "has no list of fields");
     for (const json& field : fields)
       schema.fields.push_back(FieldFromJson(field, file));
-  } catch (const json::exception& error) {
+  } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file, "schema",
-                std::string("cannot be read: ") + error.what());
+                "cannot be read: it is no JSON, or a member is missing or of another kind than the "
+                "format says");
   }
   try {
     schema.Validate();

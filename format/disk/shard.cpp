@@ -10,6 +10,7 @@
 #include "format/disk/keys.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
+#include "format/disk/payload_start.h"
 #include "format/disk/schema_json.h"
 
 namespace sluice {
@@ -317,14 +318,17 @@ void ShardFile::ReadEntries() {
                 sections_.size() * sizeof(SectionEntry));
   }
   std::uint64_t samples = 0;
+  std::uint64_t free = header_.header_bytes;  // where the next block may begin
   for (std::uint32_t b = 0; b < directory_.blocks; ++b) {
     const BlockEntry& entry = block_entry(b);
     const bool last = b + 1 == directory_.blocks;
-    if (entry.offset % kPageBytes != 0 || entry.offset < header_.header_bytes ||
+    if (entry.offset % kPageBytes != 0 || entry.offset < free ||
         !Inside(entry.offset, entry.bytes, tail_.directory_offset) || entry.count == 0 ||
-        (last ? entry.count > header_.block_samples : entry.count != header_.block_samples)) {
+        (last ? entry.count > header_.block_samples : entry.count != header_.block_samples) ||
+        PayloadStart(entry.count, layout().row_bytes()) > entry.bytes) {
       Corrupt("directory", "block " + std::to_string(b) + " is out of range");
     }
+    free = entry.offset + entry.bytes;
     samples += entry.count;
   }
   if (samples != directory_.samples) Corrupt("directory", "the samples do not add up");
@@ -409,13 +413,19 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
 }
 
 std::string ShardFile::Key(std::uint64_t sample) const {
+  KeyChunk chunk;
+  return Key(sample, chunk);
+}
+
+std::string ShardFile::Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t most) const {
   if (overwritten_.load(std::memory_order_relaxed)) throw Overwritten("keys");
-  const ReadGuard guard = Guard();
-  std::string key;
-  if (const Defect defect = ReadKey(Section(kSectionKeys), samples(), sample, key)) {
-    Corrupt("keys", defect);
+  if (!chunk.Holds(sample)) {
+    const ReadGuard guard = Guard();
+    if (const Defect defect = ReadKeyChunk(Section(kSectionKeys), samples(), sample, chunk, most)) {
+      Corrupt("keys", defect);
+    }
   }
-  return key;
+  return std::string(chunk.Key(sample));
 }
 
 std::string ShardFile::Place(std::uint64_t sample) const {

@@ -110,6 +110,7 @@ struct ShardSchema {
   std::vector<std::size_t> columns;  // ColumnFields()
 };
 
+struct KeyChunk;
 struct ManifestShard;
 
 // What whoever opens a shard knows of it already, from the manifest; unset members are not
@@ -184,6 +185,8 @@ class ShardFile {
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;
+  // The same for whoever reads many; `chunk` and `most` as of ReadKeyChunk().
+  std::string Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t most = UINT64_MAX) const;
 
   // "block 5, row 2"
   std::string Place(std::uint64_t sample) const;

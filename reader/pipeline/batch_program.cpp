@@ -20,10 +20,6 @@ constexpr std::uint8_t kCutMix = 2;
 
 constexpr std::size_t kMostClasses = 65536;
 
-bool IsInteger(DType type) {
-  return type != DType::kFloat32 && type != DType::kFloat64;
-}
-
 template <class T>
 std::int64_t At(const std::byte* value) {
   T number;
@@ -73,16 +69,9 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
 void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {
   const Schema& schema = dataset.manifest.schema;
   if (target_) RefuseTransform("there is more than one OneHot");
-  std::size_t field = 0;
-  if (!op.label.empty()) {
-    field = dataset.FieldIndex(op.label);
-  } else {
-    while (field < schema.fields.size() && (schema.fields[field].role != Role::kLabel ||
-                                            schema.fields[field].kind != FieldKind::kArray))
-      ++field;
-    if (field == schema.fields.size())
-      RefuseTransform("OneHot finds no label field in the dataset");
-  }
+  const std::size_t field = op.label.empty() ? schema.LabelField() : dataset.FieldIndex(op.label);
+  if (field == Schema::kNone)
+    RefuseTransform("OneHot finds no label of one integer in the dataset");
   const Field& label = schema.fields[field];
   if (label.kind != FieldKind::kArray || !label.shape.empty() || !IsInteger(label.dtype)) {
     RefuseTransform("OneHot needs a label of one integer, and field \"" + label.name +

@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "format/disk/checksum.h"
+#include "format/disk/class_number.h"
 #include "format/disk/file.h"
 #include "format/disk/keys.h"
 #include "format/disk/shard.h"
@@ -89,11 +90,13 @@ Manifest ManifestOf(const std::string& name, const Schema& schema,
     }
     manifest.images.push_back(images);
   }
-  const std::size_t label = schema.FindRole(Role::kLabel);
+  const std::size_t label = schema.ClassField();
   if (label != Schema::kNone) {
     manifest.class_counts.resize(schema.fields[label].classes.size());
     for (const EncodedSample& sample : samples) {
-      ++manifest.class_counts.at(LoadAt<std::uint32_t>(sample.fields[label].bytes, 0));
+      const std::int64_t number = ClassNumber(schema.fields[label], sample.fields[label].bytes);
+      if (IsClass(schema.fields[label], number))
+        ++manifest.class_counts[static_cast<std::size_t>(number)];
     }
   }
   for (const BuiltShard& shard : shards) {

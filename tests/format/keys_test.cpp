@@ -122,4 +122,42 @@ TEST_CASE("key sections that contradict themselves are refused") {
   CHECK(Read(section, 2, 0) != nullptr);
 }
 
+TEST_CASE(
+    "a chunk in hand is gone on from, forwards and back, and stays as it was if it holds a key") {
+  // Chunks of one key each, made by hand: frames one behind the other.
+  constexpr std::uint32_t kCount = 300;
+  std::vector<std::byte> section(8 + 8 * kCount);
+  StoreAt<std::uint32_t>(section, 0, 1);
+  StoreAt<std::uint32_t>(section, 4, kCount);
+  for (std::uint32_t i = 0; i < kCount; ++i) {
+    const std::string key = "key " + std::to_string(i * i);
+    std::vector<std::byte> content(4 + key.size());
+    StoreAt<std::uint32_t>(content, 0, static_cast<std::uint32_t>(key.size()));
+    std::memcpy(content.data() + 4, key.data(), key.size());
+    const std::vector<std::byte> frame = ZstdCompress(content);
+    StoreAt<std::uint32_t>(section, 8 + 8 * i, static_cast<std::uint32_t>(frame.size()));
+    StoreAt<std::uint32_t>(section, 12 + 8 * i, static_cast<std::uint32_t>(content.size()));
+    section.insert(section.end(), frame.begin(), frame.end());
+  }
+  KeyChunk chunk;
+  for (const std::uint64_t i : {0, 1, 2, 7, 299, 298, 3, 3, 4}) {
+    REQUIRE(ReadKeyChunk(section, kCount, i, chunk) == nullptr);
+    CHECK(chunk.Key(i) == "key " + std::to_string(i * i));
+  }
+  const std::byte* const held = chunk.content.data();
+  section.clear();  // what it holds needs no reading
+  REQUIRE(ReadKeyChunk(section, kCount, 4, chunk) == nullptr);
+  CHECK(chunk.content.data() == held);
+  CHECK(ReadKeyChunk(section, kCount, 5, chunk) != nullptr);
+  CHECK_FALSE(chunk.Holds(4));
+}
+
+TEST_CASE("keys that take more than is allowed for them are not decompressed") {
+  const std::vector<std::byte> section =
+      SectionOf(std::vector<std::string>(4096, std::string(kMaxKeyBytes, 'k')));
+  KeyChunk chunk;
+  CHECK(ReadKeyChunk(section, 4096, 0, chunk, 1 << 20) != nullptr);
+  CHECK(chunk.content.capacity() == 0);
+}
+
 }  // namespace sluice

@@ -30,7 +30,7 @@ std::string TextWith(const std::string& from = {}, const std::string& to = {}) {
   std::string rest =
       std::string(R"(","format":"sluice-dataset","version":1,"name":"n","samples":2,)") +
       R"("schema":{"fields":[{"kind":"image","name":"image"}]},"images":[)" + kImages +
-      R"(],"class_counts":[1,1],"made":{"by":"hand"},"shards":[)" + kShard + "]}";
+      R"(],"class_counts":[],"made":{"by":"hand"},"shards":[)" + kShard + "]}";
   if (!from.empty()) {
     const std::size_t at = rest.find(from);
     REQUIRE(at != std::string::npos);
@@ -61,7 +61,7 @@ TEST_CASE("a manifest made by hand from the document is read") {
           field.role = Role::kNone;
           return field;
         }()}});
-  CHECK(manifest.class_counts == std::vector<std::uint64_t>{1, 1});
+  CHECK(manifest.class_counts.empty());
   CHECK(manifest.made == R"({"by":"hand"})");
   REQUIRE(manifest.images.size() == 1);
   CHECK(manifest.images[0] == ManifestImages{2, 10, 9, 3, 4, 1, 2, 3, 3, 0});
@@ -80,7 +80,8 @@ TEST_CASE("a manifest survives its text form") {
   const test::ExampleDataset dataset = test::VariedExample();
   Manifest manifest = dataset.manifest;
   manifest.made = R"({"options":{"quality":90}})";
-  manifest.class_counts = {5, 0, 18};
+  manifest.schema.fields.push_back(Field::Label("class", {"a", "b", "c"}));
+  manifest.class_counts = {5, 0, 7};
   for (const Field& field : manifest.schema.fields)
     if (HasValues(field)) manifest.values.push_back({3 + manifest.values.size(), 1'000, 900});
   REQUIRE_FALSE(manifest.values.empty());
@@ -215,12 +216,86 @@ TEST_CASE("what values have in common is read where it is said, and one for each
       ManifestFromJson(with(R"([{"bytes":12,"max_bytes":7,"present":2}])"), "manifest.json", id);
   CHECK(manifest.values == std::vector<ManifestValues>{{2, 12, 7}});
   CHECK(ManifestFromJson(TextWith(), "manifest.json", id).values.empty());
-  for (const char* values : {"[]", "{}", "null", R"([{"bytes":12,"max_bytes":7}])",
-                             R"([{"bytes":12,"max_bytes":1073741825,"present":2}])",
-                             R"([{"bytes":1,"max_bytes":1,"present":1},)"
-                             R"({"bytes":1,"max_bytes":1,"present":1}])"}) {
+  for (const char* values :
+       {"[]", "{}", "null", R"([{"bytes":12,"max_bytes":7}])",
+        R"([{"bytes":12,"max_bytes":1073741825,"present":2}])",
+        R"([{"bytes":6,"max_bytes":7,"present":2}])", R"([{"bytes":15,"max_bytes":7,"present":2}])",
+        R"([{"bytes":1,"max_bytes":1,"present":0}])", R"([{"bytes":3,"max_bytes":1,"present":3}])",
+        R"([{"bytes":1,"max_bytes":1,"present":1},)"
+        R"({"bytes":1,"max_bytes":1,"present":1}])"}) {
     INFO(values);
     CHECK(ManifestRefusal(with(values))->code() == ErrorCode::kCorrupt);
+  }
+}
+
+TEST_CASE(
+    "class counts are those of the first label of one integer with classes, and of no other") {
+  const auto with = [](const std::string& fields, const std::string& counts) {
+    std::string text = TextWith(R"({"kind":"image","name":"image"})",
+                                R"({"kind":"image","name":"image"},)" + fields);
+    text = text.substr(39);
+    text.replace(text.find(R"("class_counts":[])"), 17, R"("class_counts":)" + counts);
+    return ManifestRefusal(Seal(text));
+  };
+  const std::string of_boxes =
+      R"({"kind":"variable","name":"b","role":"label","dtype":"int32","shape":[],"classes":["x"]})";
+  const std::string scalar =
+      R"({"kind":"array","name":"l","role":"label","dtype":"int32","shape":[],"classes":["x","y"]})";
+  const std::string fraction =
+      R"({"kind":"array","name":"f","role":"label","dtype":"float32","shape":[],"classes":["x"]})";
+  CHECK_FALSE(with(scalar, "[1,1]").has_value());
+  CHECK_FALSE(with(of_boxes + "," + fraction + "," + scalar, "[1,0]").has_value());
+  CHECK_FALSE(with(of_boxes + "," + fraction, "[]").has_value());
+  CHECK(with(of_boxes, "[1]")->code() == ErrorCode::kCorrupt);
+  CHECK(with(scalar, "[]")->code() == ErrorCode::kCorrupt);
+  CHECK(with(scalar, "[1,1,0]")->code() == ErrorCode::kCorrupt);
+  CHECK(with(scalar, "[1,2]")->code() == ErrorCode::kCorrupt);  // of two samples
+  CHECK(with(scalar, "[281474976710656,1]")->code() == ErrorCode::kCorrupt);
+  CHECK(CodeWith(R"("class_counts":[])", R"("class_counts":[2])") == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("sums over images and values that cannot be are refused") {
+  for (const auto& [from, to] : std::vector<std::pair<std::string, std::string>>{
+           {R"("present":2)", R"("present":3)"},            // more than samples
+           {R"("present":2)", R"("present":0)"},            // and yet a size
+           {R"("width":[3,4])", R"("width":[0,4])"},        //
+           {R"("height":[1,2])", R"("height":[0,2])"},      //
+           {R"("channels":[3,3])", R"("channels":[0,3])"},  //
+           {R"("channels":[3,3])", R"("channels":[3,5])"},
+           {R"("channels":[3,3])", R"("channels":[3,3,3])"},
+           {R"("width":[3,4])", R"("width":{"0":3,"1":4})"},
+           {R"("pixel_type":"uint8")", R"("pixel_type":"int8")"},
+           {R"("payload_bytes":10)", R"("payload_bytes":8)"},   // less than the largest
+           {R"("payload_bytes":10)", R"("payload_bytes":19)"},  // more than two of these
+           {R"("max_payload_bytes":9)", R"("max_payload_bytes":120000001)"},
+           {R"("height":[1,2],)", ""}}) {
+    INFO(from << " -> " << to);
+    CHECK(CodeWith(from, to) == ErrorCode::kCorrupt);
+  }
+  CHECK(CodeWith(R"("width":[3,4])", R"("width":[65535,65535])") == std::nullopt);
+  CHECK(
+      ManifestRefusal(TextWith(R"("height":[1,2],"max_payload_bytes":9,"payload_bytes":10,)"
+                               R"("pixel_type":"uint8","present":2,"width":[3,4])",
+                               R"("height":[65535,65535],"max_payload_bytes":9,"payload_bytes":10,)"
+                               R"("pixel_type":"uint8","present":2,"width":[65535,65535])"))
+          ->code() == ErrorCode::kCorrupt);  // more than 2^28 pixels
+}
+
+TEST_CASE("a manifest that names a shard's file twice is refused") {
+  std::string text = TextWith(R"("samples":2,"schema")", R"("samples":4,"schema")").substr(39);
+  text.replace(text.find(kShard), std::string(kShard).size(), std::string(kShard) + "," + kShard);
+  const auto refusal = ManifestRefusal(Seal(text));
+  REQUIRE(refusal.has_value());
+  CHECK_THAT(refusal->sentence(), Catch::Matchers::ContainsSubstring("a.sluice twice"));
+}
+
+TEST_CASE("what is said of a manifest that cannot be read is said in our words") {
+  for (const char* text :
+       {"\"} trailing", "\",\"format\":\"sluice-dataset\",\"version\":1}", "\",}"}) {
+    const std::string what = ManifestRefusal(Seal(text))->what();
+    INFO(what);
+    CHECK(what.find("json.exception") == std::string::npos);
+    CHECK(what.find("parse error") == std::string::npos);
   }
 }
 
@@ -229,7 +304,7 @@ TEST_CASE("members of the wrong kind are refused") {
   const std::string shards = std::string("\"shards\":[") + kShard + "]";
   CHECK(CodeWith(shards, "\"shards\":{\"a\":" + std::string(kShard) + "}") == ErrorCode::kCorrupt);
   CHECK(CodeWith(shards, "\"shards\":null") == ErrorCode::kCorrupt);
-  CHECK(CodeWith("\"class_counts\":[1,1]", "\"class_counts\":1") == ErrorCode::kCorrupt);
+  CHECK(CodeWith("\"class_counts\":[]", "\"class_counts\":1") == ErrorCode::kCorrupt);
   CHECK(CodeWith(R"("made":{"by":"hand"})", "\"made\":[]") == ErrorCode::kCorrupt);
   CHECK(CodeWith("\"name\":\"n\",", "\"name\":1,") == ErrorCode::kCorrupt);
   CHECK(CodeWith("\"name\":\"n\",", "") == ErrorCode::kCorrupt);

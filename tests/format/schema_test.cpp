@@ -85,4 +85,31 @@ TEST_CASE("a followed field follows nothing itself") {
   CHECK(SchemaRefusal({Field::Mask("m", "m")}) == ErrorCode::kInvalidArgument);
 }
 
+TEST_CASE("the field whose classes are counted is the first label of one integer with classes") {
+  Field of_boxes = Field::Variable("of boxes", DType::kInt32, {});
+  of_boxes.role = Role::kLabel;
+  of_boxes.classes = {"a"};
+  Field several = Field::Array("several", DType::kInt32, {2});
+  several.role = Role::kLabel;
+  several.classes = {"a"};
+  Field fraction = Field::Array("fraction", DType::kFloat32, {});
+  fraction.role = Role::kLabel;
+  fraction.classes = {"a"};
+  Field no_label = Field::Array("no label", DType::kInt32, {});
+  no_label.classes = {"a"};
+  const Field unnamed = Field::Label("unnamed");
+  const Field named = Field::Label("named", {"a", "b"});
+
+  const Schema all{{of_boxes, several, fraction, no_label, unnamed, named}};
+  CHECK(all.ClassField() == 5);
+  CHECK(all.LabelField() == 5);
+  // Where none has names, the first of one integer is meant, and nothing is counted.
+  const Schema numbers{{of_boxes, several, fraction, no_label, unnamed}};
+  CHECK(numbers.ClassField() == Schema::kNone);
+  CHECK(numbers.LabelField() == 4);
+  const Schema none{{of_boxes, several, fraction, no_label}};
+  CHECK(none.ClassField() == Schema::kNone);
+  CHECK(none.LabelField() == Schema::kNone);
+}
+
 }  // namespace sluice

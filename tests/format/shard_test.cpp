@@ -293,4 +293,26 @@ TEST_CASE("long schemas take as many header pages as they need") {
   CHECK(LoadAt<std::int32_t>(shard.Block(0).Elements(shard.layout(), 0, 0), 0) == 999);
 }
 
+TEST_CASE("blocks that share pages, or have no room for their rows, are refused") {
+  const BuiltShard& built = Varied().shards[1];
+  const auto with = [&](auto change) {
+    std::vector<std::byte> bytes = built.bytes;
+    EditDirectory(bytes, [&](std::span<std::byte> directory) {
+      const std::size_t at = sizeof(DirectoryHeader);
+      auto first = LoadAt<BlockEntry>(directory, at);
+      auto second = LoadAt<BlockEntry>(directory, at + sizeof(BlockEntry));
+      change(first, second);
+      StoreAt(directory, at, first);
+      StoreAt(directory, at + sizeof(BlockEntry), second);
+    });
+    return ShardRefusal(bytes, Varied().schema);
+  };
+  CHECK_FALSE(with([](BlockEntry&, BlockEntry&) {}).has_value());
+  const auto shared = with([](BlockEntry& a, BlockEntry& b) { b.offset = a.offset; });
+  REQUIRE(shared.has_value());
+  CHECK(shared->code() == ErrorCode::kCorrupt);
+  CHECK(with([](BlockEntry& a, BlockEntry& b) { std::swap(a.offset, b.offset); }).has_value());
+  CHECK(with([](BlockEntry& a, BlockEntry&) { a.bytes = 64; }).has_value());
+}
+
 }  // namespace sluice

@@ -124,7 +124,7 @@ EditSummary DatasetBuild::Finish(const std::string& made) {
   if (direct_ && direct_->refused()) summary.warnings.push_back(DirectRefusal(folder_));
   for (const ManifestShard& shard : manifest_.shards)
     summary.bytes += shard.bytes;
-  const std::size_t label = ClassField(schema_);
+  const std::size_t label = schema_.ClassField();
   if (label != Schema::kNone) summary.classes = schema_.fields[label].classes;
   return summary;
 }

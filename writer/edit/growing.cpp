@@ -107,7 +107,7 @@ EditSummary Summarize(const Manifest& manifest) {
 }
 
 std::vector<std::string> ClassesOf(const Schema& schema) {
-  const std::size_t field = ClassField(schema);
+  const std::size_t field = schema.ClassField();
   return field == Schema::kNone ? std::vector<std::string>() : schema.fields[field].classes;
 }
 

@@ -74,14 +74,11 @@ EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& 
 }
 
 std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& keys) {
-  if (index < keys.first || index - keys.first >= keys.count) {
+  if (!keys.Holds(index)) {
     const ReadGuard guard = shard.Guard();
-    keys.count = 0;  // until all is well
-    KeyChunk chunk;
-    const Defect defect = ReadKeyChunk(shard.Section(kSectionKeys), shard.samples(), index, chunk);
+    const Defect defect = ReadKeyChunk(shard.Section(kSectionKeys), shard.samples(), index, keys);
     if (shard.Lost(shard.bytes())) throw shard.Unreadable("keys");
     if (defect != nullptr) throw Error(ErrorCode::kCorrupt, shard.name(), "keys", defect);
-    keys = std::move(chunk);
   }
   return keys.Key(index);
 }

@@ -56,7 +56,7 @@ class Candidates {
     const Schema& schema = dataset.manifest.schema;
     by_class_ = !selection.classes.empty() || selection.per_class;
     if (!by_class_) return;
-    field_ = ClassField(schema);
+    field_ = schema.ClassField();
     if (field_ == Schema::kNone) Refuse("has no classes to select by");
     const std::vector<std::size_t> columns = ColumnFields(schema);
     column_ = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field_) -

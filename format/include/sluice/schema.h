@@ -26,7 +26,8 @@ enum class DType : std::uint8_t {
   kFloat64,
 };
 
-std::size_t SizeOf(DType type) noexcept;       // bytes of one element
+std::size_t SizeOf(DType type) noexcept;  // bytes of one element
+bool IsInteger(DType type) noexcept;
 std::string_view NameOf(DType type) noexcept;  // "int8" ... "float64"
 
 // The DType of a C++ type; refused at compile time for any other.
@@ -88,6 +89,8 @@ struct Field {
 
   // Elements of one sample (kArray) or of one entry along the first extent (kVariable).
   std::uint64_t elements() const noexcept;
+  // A label of one integer that numbers `classes`: each value must be the number of one of them.
+  bool numbers_classes() const noexcept;
 
   static Field Image(std::string name = "image");
   static Field Mask(std::string name, std::string follows);
@@ -107,6 +110,12 @@ struct Schema {
   std::size_t Find(std::string_view name) const noexcept;
   // Index of the first field of that role (and kind), or kNone.
   std::size_t FindRole(Role role) const noexcept;
+  // Index of the field whose classes a dataset counts (Dataset::class_counts()): the first that
+  // numbers_classes(), or kNone.
+  std::size_t ClassField() const noexcept;
+  // Index of the label that is meant where none is named: ClassField(), else the first integer
+  // scalar of role label, or kNone.
+  std::size_t LabelField() const noexcept;
   // Throws Error(kInvalidArgument or kLimit) if names repeat, a reference is dangling, or a limit
   // of FORMAT.md is exceeded.
   void Validate() const;

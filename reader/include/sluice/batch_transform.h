@@ -18,7 +18,9 @@ struct OneHot {
   // Shared out evenly among all classes (Szegedy et al. 2016): the label's own number is
   // 1 - smoothing + smoothing / classes, every other smoothing / classes.
   double smoothing = 0;
-  std::string label;             // a field of one integer; empty: the first of role label
+  // A field of one integer; empty: Schema::LabelField(). A sample whose label is not below
+  // `classes` cannot be had: LoaderOptions::on_fault says what becomes of it.
+  std::string label;
   std::string field = "target";  // what the batch's field is called: Field<float>(field)
 };
 

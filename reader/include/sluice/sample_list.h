@@ -49,9 +49,11 @@ class SampleList {
   static SampleList Weighted(const std::vector<double>& weights, std::uint64_t count,
                              bool replacement);
 
-  // `per_class` samples of each class of a label field ({}: the dataset's first). A class with
+  // `per_class` samples of each class of a label field ({}: Schema::LabelField()). A class with
   // fewer has each of its samples as often as goes evenly, and the rest of them drawn; one with
-  // more has some drawn. Classes without samples are left out. Reads the directories of all shards.
+  // more has some drawn. Classes without samples are left out, and so are samples whose label is
+  // the number of none of the field's classes, which a damaged dataset may have. Reads the
+  // directories of all shards.
   static SampleList ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
                                   const std::string& field = {});
 
