@@ -5,7 +5,6 @@
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
-#include "format/disk/limits.h"
 #include "format/disk/shard_look.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
@@ -13,9 +12,9 @@
 
 namespace sluice {
 
-Dataset Dataset::Open(const std::filesystem::path& path) {
+Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits) {
   Dataset dataset;
-  dataset.state_ = std::make_shared<DatasetState>(path);
+  dataset.state_ = std::make_shared<DatasetState>(path, MostMappedShards(), limits);
   return dataset;
 }
 
@@ -83,7 +82,7 @@ const ShardFile& Sample::File() const {
 
 std::string Sample::key() const {
   const ShardFile& shard = File();
-  return shard.Key(std::uint64_t{block_} * shard.block_samples() + row_);
+  return dataset_->Key(shard, std::uint64_t{block_} * shard.block_samples() + row_);
 }
 
 std::string Sample::place() const {
@@ -104,8 +103,9 @@ Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) 
 }
 
 [[noreturn]] void Corrupt(const DatasetState& dataset, std::uint32_t shard, std::uint32_t block,
-                          std::uint32_t row, const std::string& what) {
-  throw Error(ErrorCode::kCorrupt, (dataset.folder / dataset.shards[shard].file).string(),
+                          std::uint32_t row, const std::string& what,
+                          ErrorCode code = ErrorCode::kCorrupt) {
+  throw Error(code, (dataset.folder / dataset.shards[shard].file).string(),
               "block " + std::to_string(block) + ", row " + std::to_string(row), what);
 }
 
@@ -192,16 +192,23 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
                 "field \"" + field.name + "\" is stored by codec " +
                     std::to_string(payload.entry.codec) + ", which this build does not read");
   }
+  for (const Inflated& before : inflated_) {
+    if (before.field == index) return before.content;
+  }
   const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
-  if (!size || *size > kMaxInflatedBytes) {
+  if (!size) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": no usable zstd frame");
+  }
+  if (const OverLimit over = dataset_->limits.CheckBytes(index, *size)) {
+    Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + over.what,
+            over.code);
   }
   std::vector<std::byte> content(*size);
   if (!ZstdDecompress(payload.bytes, content)) {
     Corrupt(*dataset_, shard_, block_, row_,
             "field \"" + field.name + "\": the zstd frame cannot be decompressed");
   }
-  return inflated_.emplace_back(std::move(content));
+  return inflated_.emplace_back(Inflated{index, std::move(content)}).content;
 }
 
 std::string_view Sample::Text(std::string_view field) const {
@@ -250,6 +257,10 @@ Image Sample::Decode(std::string_view field) const {
   const ShardFile& shard = File();
   const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);
+  if (const OverLimit over = dataset_->limits.CheckImage(dataset_->ImageField(field), payload);
+      over && payload.codec != Codec::kAbsent) {
+    Corrupt(*dataset_, shard_, block_, row_, over.what, over.code);
+  }
   Image image;
   image.width = payload.width;
   image.height = payload.height;

@@ -62,11 +62,13 @@ Manifest ReadManifestText(const std::filesystem::path& folder, std::string& id) 
 
 }  // namespace
 
-DatasetState::DatasetState(const std::filesystem::path& path, std::size_t most_mapped)
+DatasetState::DatasetState(const std::filesystem::path& path, std::size_t most_mapped,
+                           const ReadLimits& read_limits)
     : folder(FolderOf(path)),
       place(AbsolutePath(folder)),
       manifest(ReadManifestText(folder, id)),
       layout(manifest.schema),
+      limits(manifest, read_limits),
       shape(ShapeOf(manifest)),
       images(ImagesOfManifest(manifest)),
       most_mapped_(most_mapped),
@@ -85,6 +87,7 @@ DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
       id(other.id),
       manifest(other.manifest),
       layout(other.layout),
+      limits(other.limits),
       shape(other.shape),
       shards(other.shards),
       images(other.images),

@@ -18,14 +18,17 @@
 
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
+#include "reader/key_cache.h"
 #include "reader/order/shape.h"
 #include "reader/recent_shards.h"
+#include "reader/value_limits.h"
 
 namespace sluice {
 
 struct DatasetState {
   explicit DatasetState(const std::filesystem::path& folder,
-                        std::size_t most_mapped = MostMappedShards());
+                        std::size_t most_mapped = MostMappedShards(),
+                        const ReadLimits& limits = {});
   // The same dataset, with none of its shards mapped yet.
   DatasetState(const DatasetState& other, MapAdvice advice);
   DatasetState(const DatasetState&) = delete;
@@ -58,6 +61,11 @@ struct DatasetState {
   // Throws Error. Thread-safe.
   bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
 
+  // The key of a sample of a shard of this dataset. Throws Error. Thread-safe.
+  std::string Key(const ShardFile& file, std::uint64_t sample, std::uint64_t most = UINT64_MAX) {
+    return keys_.Key(file, sample, most);
+  }
+
   // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
   std::size_t FieldIndex(std::string_view name) const;
   // The image field of that name, or the first one for {}.
@@ -72,6 +80,7 @@ struct DatasetState {
   std::string id;
   Manifest manifest;
   RowLayout layout;
+  ValueLimits limits;
   DatasetShape shape;
   std::vector<ShardSummary> shards;
   std::vector<ImageSummary> images;
@@ -85,6 +94,7 @@ struct DatasetState {
   std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
   std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
 
+  KeyCache keys_;
   const MapAdvice advice_ = MapAdvice::kNormal;
   const std::size_t most_mapped_;
   const std::shared_ptr<const ShardSchema> schema_;

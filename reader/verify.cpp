@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <atomic>
 #include <mutex>
 #include <optional>
@@ -8,6 +9,9 @@
 
 #include "format/cpu.h"
 #include "format/disk/checksum.h"
+#include "format/disk/class_number.h"
+#include "format/disk/keys.h"
+#include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
 #include "reader/dataset_state.h"
 
@@ -29,17 +33,23 @@ class ShardCheck {
   void CheckBlock(const ShardFile& file, std::uint32_t shard, std::uint32_t block,
                   std::vector<Fault>& faults);
   Defect CheckField(const BlockView& view, std::uint32_t row, std::size_t field);
-  std::string KeyOf(const ShardFile& file, std::uint64_t sample) const;
+  Defect CheckLabel(const Field& field, Bytes element);
+  Defect CheckValue(const BlockView::Payload& payload, std::size_t field) const;
+  Defect CheckImage(const BlockView& view, std::uint32_t row, std::size_t field);
+  void CheckSections(const ShardFile& file, std::uint32_t shard, std::vector<Fault>& faults);
+  std::string KeyOf(const ShardFile& file, std::uint64_t sample);
 
   DatasetState& dataset_;
   const VerifyOptions& options_;
   PayloadDecoder decoder_{DecodePolicy{.whole_file = true}};
   std::vector<std::uint8_t> pixels_;
+  KeyChunk keys_;  // of the shard in hand
+  std::string sentence_;
 };
 
-std::string ShardCheck::KeyOf(const ShardFile& file, std::uint64_t sample) const {
+std::string ShardCheck::KeyOf(const ShardFile& file, std::uint64_t sample) {
   try {
-    return file.Key(sample);
+    return file.Key(sample, keys_);
   } catch (const Error&) {
     return {};
   }
@@ -47,23 +57,62 @@ std::string ShardCheck::KeyOf(const ShardFile& file, std::uint64_t sample) const
 
 Defect ShardCheck::CheckField(const BlockView& view, std::uint32_t row, std::size_t index) {
   const Field& field = dataset_.manifest.schema.fields[index];
+  if (field.numbers_classes()) return CheckLabel(field, view.Elements(dataset_.layout, row, index));
   if (field.kind == FieldKind::kArray) return nullptr;
   BlockView::Payload payload;
   if (const Defect defect = view.GetPayload(dataset_.layout, row, index, payload)) return defect;
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
   if (Hash64(payload.bytes) != payload.entry.checksum)
     return "the payload's checksum does not match";
-  if (field.kind != FieldKind::kImage) return nullptr;
+  return field.kind == FieldKind::kImage ? CheckImage(view, row, index)
+                                         : CheckValue(payload, index);
+}
+
+Defect ShardCheck::CheckLabel(const Field& field, Bytes element) {
+  const std::int64_t number = ClassNumber(field, element);
+  if (IsClass(field, number)) return nullptr;
+  sentence_ = "its number " + std::to_string(number) + " is that of none of the field's " +
+              std::to_string(field.classes.size()) + " classes";
+  return sentence_.c_str();
+}
+
+// Held against the manifest alone: how much is read at most is the reader's business.
+Defect ShardCheck::CheckValue(const BlockView::Payload& payload, std::size_t field) const {
+  if (dataset_.manifest.values.empty()) return nullptr;
+  std::uint64_t bytes = payload.bytes.size();
+  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kZstd))
+    bytes = ZstdContentBytes(payload.bytes).value_or(0);
+  return dataset_.limits.CheckBytes(field, bytes).what;
+}
+
+Defect ShardCheck::CheckImage(const BlockView& view, std::uint32_t row, std::size_t index) {
   ImagePayload image;
   std::uint64_t checksum = 0;
   if (const Defect defect = view.GetImage(dataset_.layout, row, index, image, checksum)) {
     return defect;
   }
-  if (!options_.decode) return nullptr;
+  if (!options_.decode) return dataset_.limits.CheckEntry(index, image).what;
+  if (const OverLimit over = dataset_.limits.CheckImage(index, image)) return over.what;
   pixels_.resize(std::size_t{image.width} * image.height * image.channels *
                  SizeOf(image.pixel_type));
   return decoder_.Decode(image, Region::Whole(image.width, image.height),
                          {pixels_.data(), image.channels, PixelOrder::kInterleaved});
+}
+
+void ShardCheck::CheckSections(const ShardFile& file, std::uint32_t shard,
+                               std::vector<Fault>& faults) {
+  for (const SectionEntry& section : file.sections()) {
+    try {
+      file.Section(section.number);
+      if (section.number != kSectionKeys) continue;
+      for (std::uint64_t sample = 0; sample < file.samples();
+           sample += std::max<std::uint64_t>(1, keys_.count))
+        file.Key(sample, keys_);
+    } catch (const Error& error) {
+      faults.push_back(
+          {dataset_.shards[shard].file, -1, {}, error.place() + ": " + error.sentence()});
+    }
+  }
 }
 
 void ShardCheck::CheckBlock(const ShardFile& file, std::uint32_t shard, std::uint32_t block,
@@ -122,16 +171,8 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
     const ShardUse use = dataset_.Shard(shard);
     const ShardFile& file = *use;
     const ReadGuard guard = file.Guard();
-    for (const SectionEntry& section : file.sections()) {
-      try {
-        const Bytes bytes = file.Section(section.number);
-        std::string key;
-        if (section.number == kSectionKeys) file.Key(file.samples() - 1);
-        (void)bytes;
-      } catch (const Error& error) {
-        faults.push_back({name, -1, {}, error.place() + ": " + error.sentence()});
-      }
-    }
+    keys_ = {};
+    CheckSections(file, shard, faults);
     if (const Defect defect = file.VerifyPlacement()) faults.push_back({name, -1, {}, defect});
     for (std::uint32_t block = 0; block < file.blocks(); ++block) {
       if (options_.stop.stop_requested()) return faults;
@@ -150,7 +191,9 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
 }  // namespace
 
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options) {
-  DatasetState dataset(path);
+  ReadLimits limits;
+  limits.max_pixels = options.max_pixels;
+  DatasetState dataset(path, MostMappedShards(), limits);
   VerifyReport report;
   const std::size_t shards = dataset.shards.size();
   std::vector<std::vector<Fault>> faults(shards);

@@ -20,6 +20,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/quantity.h"
+#include "tools/cli/read_limits.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
 #include "tools/export_names.h"
@@ -52,6 +53,7 @@ struct ExportArguments {
   std::string folder;
   bool no_formulas = false;
   EditOutput output;
+  ReadLimits limits;
 };
 
 std::optional<std::size_t> FirstImage(const Schema& schema) {
@@ -300,7 +302,7 @@ void ExportAll(ReadableSamples& samples, Export& out, const EditHooks& hooks) {
 }
 
 int RunExport(ExportArguments& arguments) {
-  const Dataset dataset = Dataset::Open(arguments.dataset);
+  const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   RequireEmpty(arguments.folder);
   std::optional<ReadableSamples> readable;
   std::uint64_t samples = 0;
@@ -349,6 +351,8 @@ cli::Command AddExportCommand(CLI::App& program) {
       "for spreadsheets, which run a cell as a formula if it\nbegins with = + - @, a tab or "
       "a line's end: put a '\nbefore such cells of labels.csv, numbers excepted;\n`sluice "
       "convert` then takes the ' for part of them");
+  cli::AddMaxPixels(*app, {arguments, &arguments->limits.max_pixels});
+  cli::AddMaxValueBytes(*app, {arguments, &arguments->limits.max_value_bytes});
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kExportExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunExport(*arguments); }};

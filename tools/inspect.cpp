@@ -8,6 +8,7 @@
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
+#include "tools/cli/read_limits.h"
 #include "tools/inspect_report.h"
 
 namespace sluice {
@@ -33,6 +34,7 @@ struct InspectArguments {
   std::optional<std::string> key;
   bool shards = false;
   bool json = false;
+  ReadLimits limits;
 };
 
 std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
@@ -45,7 +47,7 @@ std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
 }
 
 int RunInspect(const InspectArguments& arguments) {
-  const Dataset dataset = Dataset::Open(arguments.dataset);
+  const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   std::optional<std::uint64_t> sample = arguments.sample;
   if (arguments.key) sample = FindKey(dataset, *arguments.key);
   if (arguments.json) {
@@ -75,6 +77,7 @@ cli::Command AddInspectCommand(CLI::App& program) {
                  "show the fields of the sample of that key; searched\nfor from the beginning",
                  [arguments](const std::string& text) { arguments->key = text; })
       ->excludes(sample);
+  cli::AddMaxValueBytes(*app, {arguments, &arguments->limits.max_value_bytes});
   app->add_flag("--shards", arguments->shards, "list the shards, too");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
   app->footer(std::string(kInspectExamples) + cli::kExitCodeHelp);

@@ -14,6 +14,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/read_limits.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
 #include "tools/preview_page.h"
@@ -44,6 +45,7 @@ struct PreviewArguments {
   PreviewOptions options;
   std::uint32_t columns = 0;
   EditOutput output;
+  ReadLimits limits;
 };
 
 bool IsPage(const std::string& out) {
@@ -89,7 +91,7 @@ void WriteSheet(const PreviewArguments& arguments, Preview& preview) {
 
 int RunPreview(PreviewArguments& arguments) {
   CheckPreview(arguments);
-  const Dataset dataset = Dataset::Open(arguments.dataset);
+  const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   if (dataset.images().empty() || dataset.size() == 0) {
     throw Error(ErrorCode::kInvalidArgument, arguments.dataset, "has no image");
   }
@@ -162,6 +164,8 @@ cli::Command AddPreviewCommand(CLI::App& program) {
                    arguments->columns =
                        static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 1000));
                  });
+  cli::AddMaxPixels(*app, {arguments, &arguments->limits.max_pixels});
+  cli::AddMaxValueBytes(*app, {arguments, &arguments->limits.max_value_bytes});
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kPreviewExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunPreview(*arguments); }};

@@ -16,7 +16,8 @@ constexpr std::uint64_t kMostProbed = 4096;
 constexpr std::size_t kCaptionBytes = 200;
 
 bool IsDamage(const Error& error) noexcept {
-  return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported;
+  return error.code() == ErrorCode::kCorrupt || error.code() == ErrorCode::kUnsupported ||
+         error.code() == ErrorCode::kLimit;
 }
 
 std::int64_t ElementAt(const Sample& sample, const Field& field, std::size_t i,
@@ -62,9 +63,9 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
     const Sample sample = dataset[index];
     picture.key = sample.key();
     const Schema& schema = dataset.schema();
-    if (const std::size_t label = schema.FindRole(Role::kLabel); label != Schema::kNone) {
-      ReadLabel(sample, schema.fields[label], picture);
-    }
+    std::size_t label = schema.LabelField();
+    if (label == Schema::kNone) label = schema.FindRole(Role::kLabel);  // of several numbers
+    if (label != Schema::kNone) ReadLabel(sample, schema.fields[label], picture);
     if (const std::size_t text = schema.FindRole(Role::kText); text != Schema::kNone) {
       if (sample.Has(schema.fields[text].name)) {
         picture.caption = sample.Text(schema.fields[text].name).substr(0, kCaptionBytes);

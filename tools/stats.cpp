@@ -17,6 +17,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/read_limits.h"
 #include "tools/edit_command.h"
 #include "tools/readable_samples.h"
 
@@ -38,6 +39,7 @@ struct StatsArguments {
   std::string dataset;
   unsigned threads = 0;
   EditOutput output;
+  ReadLimits limits;
 };
 
 // Sums over pixels, in integers: the same for any number of threads. Of 16-bit images the values go
@@ -142,7 +144,10 @@ class Counting {
       found_.widths.push_back(image.width);
       found_.heights.push_back(image.height);
     } catch (const Error& error) {
-      if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported) throw;
+      if (error.code() != ErrorCode::kCorrupt && error.code() != ErrorCode::kUnsupported &&
+          error.code() != ErrorCode::kLimit) {
+        throw;
+      }
       samples_.LeaveOut(i, error.what());
     }
   }
@@ -186,14 +191,10 @@ Json StatsJson(const Dataset& dataset, const Found& found, const ReadableSamples
   json["width"] = Percentiles(found.widths);
   json["height"] = Percentiles(found.heights);
   Json classes = Json::array();
-  for (const Field& field : dataset.schema().fields) {
-    if (dataset.class_counts().empty() || field.role != Role::kLabel ||
-        field.classes.size() != dataset.class_counts().size()) {
-      continue;
-    }
-    for (std::size_t c = 0; c < field.classes.size(); ++c)
-      classes.push_back({{"name", field.classes[c]}, {"samples", dataset.class_counts()[c]}});
-    break;
+  const std::size_t label = dataset.schema().ClassField();
+  for (std::size_t c = 0; c < dataset.class_counts().size(); ++c) {
+    classes.push_back({{"name", dataset.schema().fields[label].classes[c]},
+                       {"samples", dataset.class_counts()[c]}});
   }
   json["classes"] = classes;
   json["damaged"] = samples.reasons();
@@ -240,7 +241,7 @@ std::string StatsText(const Json& json, const ReadableSamples& samples) {
 }
 
 int RunStats(StatsArguments& arguments) {
-  const Dataset dataset = Dataset::Open(arguments.dataset);
+  const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   if (dataset.images().empty()) {
     throw Error(ErrorCode::kInvalidArgument, arguments.dataset, "has no image field");
   }
@@ -274,6 +275,7 @@ cli::Command AddStatsCommand(CLI::App& program) {
                  [arguments](const std::string& text) {
                    arguments->threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
+  cli::AddMaxPixels(*app, {arguments, &arguments->limits.max_pixels});
   AddOutputOptions(*app, arguments->output);
   app->get_option("--quiet")->description("show no progress");
   app->footer(std::string(kStatsExamples) + cli::kExitCodeHelp);

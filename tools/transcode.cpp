@@ -10,6 +10,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
+#include "tools/cli/read_limits.h"
 #include "tools/edit_command.h"
 
 namespace sluice {
@@ -111,6 +112,7 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
                  [&options](const std::string& text) {
                    options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
+  cli::AddMaxPixels(*app, {arguments, &options.max_pixels});
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kTranscodeExamples) + cli::kExitCodeHelp);

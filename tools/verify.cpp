@@ -10,6 +10,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/cli/read_limits.h"
 #include "tools/verify_report.h"
 
 namespace sluice {
@@ -71,6 +72,7 @@ cli::Command AddVerifyCommand(CLI::App& program) {
                    arguments->options.threads =
                        static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
                  });
+  cli::AddMaxPixels(*app, {arguments, &arguments->options.max_pixels});
   app->add_flag("--json", arguments->json,
                 "print one JSON object to standard output, and no\nprogress");
   app->add_flag("--quiet", arguments->quiet, "print faults and errors only");

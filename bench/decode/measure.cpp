@@ -59,6 +59,7 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
   for (std::uint64_t i = 0; i < dataset.size() && items.size() < count; i += step) {
     DecodeItem item;
     item.payload = dataset[i].Payload();  // also reads it, so that it is in memory
+    if (std::uint64_t{item.payload.width} * item.payload.height > ReadLimits().max_pixels) continue;
     if (both_forms) AddOtherForm(item);
     if (item.payload.codec != Codec::kJpeg) continue;
     item.region =

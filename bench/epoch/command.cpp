@@ -20,6 +20,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/cli/read_limits.h"
 
 namespace sluice::bench {
 namespace {
@@ -286,7 +287,7 @@ void Complete(EpochArguments& arguments) {
     options.loader.prefetch =
         std::max<std::size_t>(options.loader.prefetch, options.batches_per_step);
   }
-  const Dataset dataset = Dataset::Open(options.dataset);
+  const Dataset dataset = Dataset::Open(options.dataset, options.limits);
   if (dataset.size() == 0)
     throw Error(ErrorCode::kNotFound, options.dataset.string(), "holds no samples to play");
   if (!arguments.transform) {
@@ -387,6 +388,8 @@ cli::Command AddEpochCommand(CLI::App& program) {
       ->required()
       ->type_name("");
   AddLoaderOptions(*app, *arguments);
+  cli::AddMaxPixels(*app, {arguments, &arguments->options.limits.max_pixels});
+  cli::AddMaxValueBytes(*app, {arguments, &arguments->options.limits.max_value_bytes});
   AddMeasuringOptions(*app, *arguments);
   app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -14,7 +14,7 @@
 namespace sluice::bench {
 
 Floor::Floor(const EpochOptions& options, unsigned threads)
-    : dataset_(Dataset::Open(options.dataset)), decoders_(threads) {
+    : dataset_(Dataset::Open(options.dataset, options.limits)), decoders_(threads) {
   order_ = options.loader.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
   Gather(options.loader);
   ring_.rows = options.loader.batch_size;

@@ -77,7 +77,7 @@ class EpochRunner {
   }
 
   void MakeLoader() {
-    Dataset dataset = Dataset::Open(options_.dataset);
+    Dataset dataset = Dataset::Open(options_.dataset, options_.limits);
     run_.samples = dataset.size();
     run_.dataset_bytes = 0;
     for (const ShardSummary& shard : dataset.shards())

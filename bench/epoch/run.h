@@ -20,6 +20,7 @@ namespace sluice::bench {
 
 struct EpochOptions {
   std::filesystem::path dataset;
+  ReadLimits limits;
   LoaderOptions loader;
   std::uint64_t epochs = 3;            // measured ones
   std::uint64_t warm_up = 1;           // played before them

@@ -18,7 +18,7 @@ constexpr std::uint64_t kRounds = 3;
 std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_image,
                                        const std::stop_token& stop) {
   try {
-    const Dataset dataset = Dataset::Open(options.dataset);
+    const Dataset dataset = Dataset::Open(options.dataset, options.limits);
     // Of a dataset that holds both forms, the one its first picture has.
     const bool packed = dataset.size() > 0 && dataset[0].Payload().codec == Codec::kPacked;
     std::vector<DecodeItem> items =

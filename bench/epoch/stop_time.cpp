@@ -9,7 +9,7 @@ std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t load
                                  const std::stop_token& stop) {
   using Clock = std::chrono::steady_clock;
   constexpr std::uint64_t kFurthest = 16;  // batches
-  const Dataset dataset = Dataset::Open(options.dataset);
+  const Dataset dataset = Dataset::Open(options.dataset, options.limits);
   std::vector<double> seconds;
   for (std::uint64_t round = 0; round < loaders; ++round) {
     ThrowIfStopped(stop);

@@ -4,12 +4,16 @@
 #include <cstring>
 
 #include "format/disk/checksum.h"
-#include "format/disk/limits.h"
 #include "format/disk/zstd.h"
+#include "reader/cache/available_memory.h"
 
 namespace sluice {
 
 namespace {
+
+// Values from here on are looked at twice: whether the machine has that much memory left, for the
+// row's value and the batch's. Asking costs a small share of decompressing one.
+constexpr std::uint64_t kLargeValue = std::uint64_t{64} << 20;
 
 // Takes out the entries that are not kept.
 void Compact(std::vector<std::byte>& row, std::size_t entry_bytes,
@@ -87,10 +91,17 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
     return Say(field.field, "the checksum does not match: the shard is damaged");
   }
   if (codec == Codec::kRaw) {
+    if (const OverLimit over = dataset_.limits.CheckBytes(field.field, payload.bytes.size()))
+      return Say(field.field, over.what);
     value.assign(payload.bytes.begin(), payload.bytes.end());
   } else if (codec == Codec::kZstd) {
     const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
-    if (!size || *size > kMaxInflatedBytes) return Say(field.field, "no usable zstd frame");
+    if (!size) return Say(field.field, "no usable zstd frame");
+    if (const OverLimit over = dataset_.limits.CheckBytes(field.field, *size))
+      return Say(field.field, over.what);
+    if (*size > kLargeValue && 2 * *size > AvailableMemory())
+      return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
+                                  " bytes; see LoaderOptions::fields and ReadLimits");
     value.resize(*size);
     if (!ZstdDecompress(payload.bytes, value)) {
       return Say(field.field, "the zstd frame cannot be decompressed");
@@ -131,6 +142,8 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     return nullptr;
   }
   payloads_.push_back(payload.bytes);
+  if (const OverLimit over = dataset_.limits.CheckImage(field.field, payload))
+    return Say(field.field, over.what);
   if (payload.pixel_type != field.pixels) {
     return Say(field.field, "the image has another pixel type than the rest of the field");
   }

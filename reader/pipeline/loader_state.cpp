@@ -36,16 +36,17 @@ std::vector<const PixelProgram*> ProgramsOf(const std::vector<ViewProgram>& view
 }
 
 // Before it is taken: what a system promises more of than it has ends programs later on.
-void RequireRoom(const SlotLayout& layout, std::size_t slots) {
+void RequireRoom(const DatasetState& dataset, const SlotLayout& layout, std::size_t slots) {
   constexpr std::uint64_t kMB = 1'000'000;
-  const std::uint64_t bytes = slots * layout.bytes;
+  const std::uint64_t bytes = slots * layout.bytes + UsualVariableBytes(dataset, layout, slots);
   const std::uint64_t available = AvailableMemory();
   if (bytes <= available) return;
-  throw Error(ErrorCode::kLimit,
-              "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
-                  std::to_string(bytes / kMB) + " MB, and there are " +
-                  std::to_string(available / kMB) +
-                  " MB of memory left; make LoaderOptions::batch_size, prefetch or hold smaller");
+  throw Error(
+      ErrorCode::kLimit,
+      "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
+          std::to_string(bytes / kMB) + " MB, and there are " + std::to_string(available / kMB) +
+          " MB of memory left; make LoaderOptions::batch_size, prefetch or hold smaller, or "
+          "leave large fields out of LoaderOptions::fields");
 }
 
 // The same of what an epoch's order takes, which is more than some MB only for lists and where
@@ -118,7 +119,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
         std::make_shared<BlockMemory>(MemoryBound(*dataset_.state(), options_, layout_).blocks));
   }
   const std::size_t count = 1 + tuning_.now().prefetch + options_.hold;
-  RequireRoom(layout_, count);
+  RequireRoom(*dataset_.state(), layout_, count);
   if (options_.shuffle == Shuffle::kQuasiRandom || !options_.samples.all()) {
     RequireRoom(*dataset_.state(), options_);
   }

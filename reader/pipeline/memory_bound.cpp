@@ -22,6 +22,8 @@ constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
 constexpr std::uint64_t kPixelBytes = 24;
 constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
 constexpr std::uint64_t kFaults = 10'000 * 512;
+// Keys that were decompressed to name them: what is kept, and a chunk of as much.
+constexpr std::uint64_t kKeys = std::uint64_t{8} << 20;
 
 // Steps work beside the batch: a picture, one that is not turned yet, one not warped yet, one
 // before an operation, one smoothed, two of 16 bits.
@@ -48,7 +50,7 @@ std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
   for (const SlotLayout::ImageField& field : layout.further_images) {
     if (!field.nearest) continue;
     const ImageSummary& masks = dataset.ImagesOf(field.field);
-    const std::uint64_t pixels = std::uint64_t{masks.max_width} * masks.max_height;
+    const std::uint64_t pixels = dataset.limits.pixels(field.field);
     most = std::max(most, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
                               2 * field.image.sample_bytes() + masks.max_payload_bytes);
   }
@@ -59,7 +61,9 @@ std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& 
                               const SlotLayout& layout) {
   if (layout.image_field == Schema::kNone) return kThreadBytes;
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
-  const std::uint64_t pixels = (images.max_width + kMargin) * (images.max_height + kMargin);
+  const std::uint64_t pixels =
+      dataset.limits.pixels(layout.image_field) +
+      kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
   std::uint64_t steps = StepsOf(options.transform, layout.image);
   std::uint64_t shared = 0;
   for (std::size_t v = 0; v < options.views.size(); ++v) {
@@ -127,7 +131,8 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
                                            !options.stage.empty())
            : 0;
   // A thread that has to find substitutes has an order of its own.
-  return (1 + options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults;
+  return (1 + options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults +
+         kKeys;
 }
 
 // What cannot be read is no value that a batch could hold.
@@ -147,6 +152,12 @@ std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
   return values;
 }
 
+// Where the manifest's values have those of a field.
+std::size_t ValuesBefore(const std::vector<Field>& fields, std::size_t field) {
+  return static_cast<std::size_t>(std::count_if(
+      fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field), HasValues));
+}
+
 }  // namespace
 
 std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
@@ -157,16 +168,31 @@ std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
     return field.field != Schema::kNone;
   };
   if (std::none_of(layout.variables.begin(), layout.variables.end(), of_dataset)) return 0;
-  const std::vector<ManifestValues> values =
-      dataset.manifest.values.empty() ? SurveyValues(dataset) : dataset.manifest.values;
+  const std::vector<ManifestValues> found =
+      dataset.manifest.values.empty() ? SurveyValues(dataset) : std::vector<ManifestValues>();
   std::uint64_t row = 0;
   for (const SlotLayout::VariableField& field : layout.variables) {
     if (!of_dataset(field)) continue;
-    const auto before = std::count_if(
-        fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field.field), HasValues);
-    row += 2 * values[static_cast<std::size_t>(before)].max_bytes + kRowBytes;
+    std::uint64_t most = dataset.limits.bytes(field.field);
+    if (!found.empty()) most = std::min(most, found[ValuesBefore(fields, field.field)].max_bytes);
+    row += 2 * most + kRowBytes;
   }
   return (1 + options.prefetch + options.hold) * options.batch_size * row;
+}
+
+std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
+                                 std::size_t slots) {
+  const Manifest& manifest = dataset.manifest;
+  if (manifest.values.empty() || manifest.samples == 0) return 0;
+  std::uint64_t bytes = 0;
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (field.field == Schema::kNone) continue;
+    const ManifestValues& values =
+        manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
+    // What is larger than ReadLimits allows is not read.
+    bytes += 2 * std::min(values.bytes / manifest.samples, dataset.limits.bytes(field.field));
+  }
+  return bytes * slots * layout.batch_size;
 }
 
 LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,

@@ -20,4 +20,9 @@ std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options
 std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
                             const SlotLayout& layout);
 
+// What so many batches' bytes and variable-length values take if they are as large as the manifest
+// says they are on average; 0 where it does not say.
+std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
+                                 std::size_t slots);
+
 }  // namespace sluice

@@ -10,6 +10,10 @@ namespace sluice {
 
 namespace {
 
+// Of the keys that are decompressed to name a sample that cannot be read; counted in the loader's
+// bound. Usual chunks of them take a tenth of that.
+constexpr std::uint64_t kMostKeyBytes = std::uint64_t{4} << 20;
+
 // Of the sample's block.
 Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
   const BlockEntry& block = shard.block_entry(ref.block);
@@ -213,6 +217,8 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   }
   payload_ = payload.bytes;
   if (payload.codec == Codec::kAbsent) return "the sample has no image in this field";
+  if (const OverLimit over = dataset_.limits.CheckImage(layout_.image_field, payload))
+    return over.what;
   if (payload.pixel_type != layout_.image_pixels) {
     return "the image has another pixel type than the rest of the field";
   }
@@ -301,7 +307,8 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
 std::string SampleDecoder::KeyOf(const SampleRef& ref) const {
   try {
     const ShardUse shard = dataset_.Shard(ref.shard);
-    return shard->Key(std::uint64_t{ref.block} * shard->block_samples() + ref.row);
+    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+                        kMostKeyBytes);
   } catch (const Error&) {
     return {};
   }

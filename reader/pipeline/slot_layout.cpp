@@ -20,6 +20,18 @@ std::string RangeText(std::uint32_t low, std::uint32_t high) {
   return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
 }
 
+// Where even the smallest image is too large, nothing could be played.
+void CheckPixels(const DatasetState& dataset, const ImageSummary& images) {
+  const std::uint64_t least = std::uint64_t{images.min_width} * images.min_height;
+  const std::uint64_t most = dataset.limits.pixels(dataset.FieldIndex(images.field));
+  if (least <= most) return;
+  throw Error(ErrorCode::kLimit, dataset.folder.string(),
+              "the images of field \"" + images.field + "\" have " + std::to_string(least) +
+                  " pixels or more, and at most " + std::to_string(most) +
+                  " are decoded; if the dataset can be trusted, open it with a larger "
+                  "ReadLimits::max_pixels (--max-pixels)");
+}
+
 ElementType ElementOf(PixelType type) {
   return type == PixelType::kUint8 ? ElementType::kUint8 : ElementType::kUint16;
 }
@@ -138,6 +150,7 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   if (images.present == 0)
     Refuse(dataset, "no sample has an image in field \"" + images.field + "\"");
+  CheckPixels(dataset, images);
   const bool wide = images.pixel_type == PixelType::kUint16;
   if (wide && !layout.image_nearest) CheckSixteenBits(dataset, view.geometry);
   layout.extents = ExtentsOf(dataset, images, view.geometry);
@@ -201,6 +214,7 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       if (fields[f].kind != FieldKind::kImage || !choice.chosen[f] || f == choice.image) continue;
       if ((choice.leaders[f] == f) != leads) continue;
       const ImageSummary& images = dataset.ImagesOf(f);
+      CheckPixels(dataset, images);
       SlotLayout::ImageField field;
       field.field = f;
       field.name = fields[f].name;

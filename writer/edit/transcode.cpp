@@ -55,6 +55,11 @@ class Transcoder {
   }
 
   Picture Pixels(const FieldValue& value) {
+    if (std::uint64_t{value.width} * value.height > options_.max_pixels) {
+      throw Error(ErrorCode::kLimit,
+                  "the image has more pixels than max_pixels allows "
+                  "(TranscodeOptions, --max-pixels)");
+    }
     Picture picture{value.width, value.height, value.channels, {}};
     picture.pixels.resize(std::size_t{value.width} * value.height * value.channels *
                           SizeOf(value.pixel_type));

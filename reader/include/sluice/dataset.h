@@ -27,6 +27,18 @@ namespace sluice {
 struct DatasetState;  // private
 class ShardFile;      // private
 
+// What a value may take at most when it is read. No value is read that is larger than the manifest
+// says; these bound what the manifest may say, for datasets from strangers. They are looked at
+// before memory is taken, here and in a Loader: a larger one is an Error(kLimit), or a fault of the
+// loader's.
+struct ReadLimits {
+  // Pixels of an image that is decoded; as `sluice convert` takes them.
+  std::uint64_t max_pixels = 178'000'000;
+  // Bytes of a value of a bytes or variable-length field, decompressed. 0: as many as the manifest
+  // says that its largest has, or 64 MiB where the manifest does not say.
+  std::uint64_t max_value_bytes = 0;
+};
+
 // One sample. What it returns as a span or view points into the mapped shard and lives as long as
 // the Sample. Asking for a field that the schema lacks, or as another type, throws
 // Error(kInvalidArgument); a payload whose checksum does not match, Error(kCorrupt).
@@ -43,7 +55,8 @@ class Sample {
   // A fixed-shape or variable-length array. T must be the field's element type.
   template <class T>
   std::span<const T> Array(std::string_view field) const;
-  // A bytes field (text included); a zstd payload is decompressed into the sample's own memory.
+  // A bytes field (text included); a zstd payload is decompressed once, into the sample's own
+  // memory.
   std::span<const std::byte> Bytes(std::string_view field) const;
   std::string_view Text(std::string_view field) const;
 
@@ -66,7 +79,11 @@ class Sample {
   std::uint32_t block_ = 0;                        // within the shard
   std::uint32_t row_ = 0;                          // within the block
   mutable std::shared_ptr<const ShardFile> file_;  // if the dataset does not keep it
-  mutable std::vector<std::vector<std::byte>> inflated_;
+  struct Inflated {
+    std::size_t field;
+    std::vector<std::byte> content;
+  };
+  mutable std::vector<Inflated> inflated_;
 };
 
 struct ShardSummary {
@@ -102,8 +119,9 @@ struct ShardFaults {
 class Dataset {
  public:
   // `path` is the dataset's folder (or its manifest.json). Errors: kNotFound; kUnfinished, with
-  // what to do; kCorrupt; kUnsupported for a version this build does not read.
-  static Dataset Open(const std::filesystem::path& path);
+  // what to do; kCorrupt; kUnsupported for a version this build does not read. A Loader made from
+  // it keeps to the same limits.
+  static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {});
 
   std::uint64_t size() const noexcept;           // samples
   Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end
@@ -114,7 +132,7 @@ class Dataset {
   const std::filesystem::path& path() const noexcept;
   const std::vector<ShardSummary>& shards() const noexcept;
   const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
-  // Samples of each class of the first label field, by number; empty without classes.
+  // Samples of each class of the field Schema::ClassField(), by number; empty where there is none.
   const std::vector<std::uint64_t>& class_counts() const noexcept;
   const std::string& made_with() const noexcept;  // how it was made, as JSON text
 

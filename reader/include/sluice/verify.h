@@ -14,6 +14,8 @@ namespace sluice {
 struct VerifyOptions {
   bool decode = false;   // also decode every image, whole
   unsigned threads = 0;  // 0: one for each CPU this process may use
+  // Of images that are decoded: a larger one is a fault.
+  std::uint64_t max_pixels = ReadLimits().max_pixels;
   // Called from one thread at a time with (samples checked, samples in all); must not throw.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
   std::stop_token stop;  // ends the check early, with what was found until then

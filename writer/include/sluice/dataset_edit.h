@@ -84,6 +84,8 @@ struct TranscodeOptions {
   int quality = 90;  // 1..100
   unsigned restart_rows = 1;
   Subsampling subsampling = Subsampling::k420;
+  // An image that is decoded for its new form and has more: Error(kLimit), before memory is taken.
+  std::uint64_t max_pixels = 178'000'000;
   unsigned threads = 0;  // 0: one for each CPU this process may use
 };
 

@@ -1,0 +1,136 @@
+// Datasets that are odd, or made to break what reads them: every checksum is right.
+#include <sluice/dataset.h>
+
+#include "tests/format/built_shard.h"
+#include "tests/temporary_folder.h"
+#include "tests/tools/json_answer.h"
+#include "tests/tools/run.h"
+#include "tests/tools/sources.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// Grey raw pictures of 20 x 10 pixels with a label each; the classes of boxes stand before it.
+struct Labelled {
+  TemporaryFolder folder;
+  std::string data = (folder / "data").string();
+  Manifest manifest;
+
+  explicit Labelled(const std::vector<std::int32_t>& labels) {
+    Field boxes = Field::Variable("box classes", DType::kInt32, {});
+    boxes.role = Role::kLabel;
+    boxes.classes = {"wheel"};
+    const Schema schema{{Field::Image(), boxes, Field::Label("label", {"cat", "dog", "owl"})}};
+    std::vector<EncodedSample> samples;
+    for (const std::int32_t label : labels) {
+      samples.push_back({"key-" + std::to_string(samples.size()),
+                         {ImageValue(20, 10, 1, std::string(200, 'x')), FieldValue{},
+                          ArrayValue<std::int32_t>({label})}});
+    }
+    const std::vector<BuiltShard> shards = {BuildShard(schema, IdOf(1), 4, samples)};
+    manifest = ManifestOf("odd", schema, shards, samples);
+    std::filesystem::create_directory(data);
+    WriteDataset(data, manifest, shards);
+  }
+};
+
+std::vector<std::int64_t> LabelsOf(const std::string& data) {
+  const Dataset dataset = Dataset::Open(data);
+  std::vector<std::int64_t> labels;
+  for (std::uint64_t i = 0; i < dataset.size(); ++i)
+    labels.push_back(dataset[i].Integer("label"));
+  std::sort(labels.begin(), labels.end());
+  return labels;
+}
+
+}  // namespace
+
+TEST_CASE("class counts are those of the label, though box classes stand before it") {
+  const Labelled labelled({0, 1, 1, 0, 1});
+  const Outcome text = Sluice({"inspect", labelled.data});
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, ContainsSubstring("1           3  dog"));
+  CHECK_THAT(text.out, ContainsSubstring("2           0  owl"));
+  for (const char* command : {"inspect", "stats"}) {
+    const nlohmann::json answer = JsonOf(Sluice({command, labelled.data, "--json"}));
+    REQUIRE(answer["classes"].size() == 3);
+    CHECK(answer["classes"][1]["name"] == "dog");
+    CHECK(answer["classes"][1]["samples"] == 3);
+  }
+  const std::string page = (labelled.folder / "page.html").string();
+  CHECK(Sluice({"preview", labelled.data, page}).exit_code == 0);
+  const std::string html = ContentOf(page);
+  CHECK_THAT(html, ContainsSubstring("owl"));
+  CHECK_THAT(html, ContainsSubstring("<b>dog</b>"));
+}
+
+TEST_CASE("a manifest that counts classes its label does not have is refused by all commands") {
+  Labelled labelled({0, 1});
+  labelled.manifest.class_counts.push_back(0);
+  WriteDataset(labelled.data, labelled.manifest, {});
+  const std::string out = (labelled.folder / "out").string();
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"inspect", labelled.data},
+                                             {"inspect", labelled.data, "--json"},
+                                             {"preview", labelled.data, out + ".html"},
+                                             {"stats", labelled.data},
+                                             {"export", labelled.data, out},
+                                             {"subset", labelled.data, out, "--count", "1"}}) {
+    INFO(command[0]);
+    const Outcome outcome = Sluice(command);
+    CHECK(outcome.exit_code == 1);
+    CHECK_THAT(outcome.err, ContainsSubstring("manifest.json"));
+    CHECK_THAT(outcome.err, ContainsSubstring("4 classes, and its label has 3"));
+  }
+}
+
+TEST_CASE("samples whose label is that of no class are named by verify, and kept by what edits") {
+  const Labelled labelled({0, 7, 1, -1, 1});
+  const Outcome verified = Sluice({"verify", labelled.data});
+  CHECK(verified.exit_code == 1);
+  CHECK_THAT(verified.out, ContainsSubstring("key-1"));
+  CHECK_THAT(verified.out, ContainsSubstring("key-3"));
+  const auto made = [&](const std::string& name, std::vector<std::string> command) {
+    const std::string out = (labelled.folder / name).string();
+    command.insert(command.begin() + 2, out);
+    const Outcome outcome = Sluice(command);
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    CHECK(Dataset::Open(out).class_counts() == std::vector<std::uint64_t>{1, 2, 0});
+    return LabelsOf(out);
+  };
+  const std::vector<std::int64_t> all = {-1, 0, 1, 1, 7};
+  CHECK(made("subset", {"subset", labelled.data, "--count", "5"}) == all);
+  CHECK(made("transcode", {"transcode", labelled.data, "--image", "jpeg"}) == all);
+  CHECK(made("repair", {"repair", labelled.data}) == all);
+  CHECK(made("merge", {"merge", labelled.data}) == all);
+  CHECK(made("by class", {"subset", labelled.data, "--per-class", "5"}) ==
+        std::vector<std::int64_t>{0, 1, 1});
+}
+
+TEST_CASE("option --max-pixels leaves larger images undecoded, in every command that decodes") {
+  const Labelled labelled({0, 1});
+  const std::string out = (labelled.folder / "out").string();
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"stats", labelled.data},
+           {"preview", labelled.data, out + ".html"},
+           {"verify", labelled.data, "--decode"},
+           {"export", labelled.data, out},
+           {"transcode", labelled.data, out + "-jpeg", "--image", "jpeg"}}) {
+    INFO(command[0]);
+    std::vector<std::string> limited = command;
+    limited.insert(limited.end(), {"--max-pixels", "199"});
+    const Outcome refused = Sluice(limited);
+    CHECK(refused.exit_code != 0);
+    CHECK_THAT(refused.out + refused.err, ContainsSubstring("max_pixels"));
+    std::filesystem::remove_all(out);
+    std::filesystem::remove_all(out + "-jpeg");
+    limited.back() = "200";
+    CHECK(Sluice(limited).exit_code == 0);
+  }
+}
+
+}  // namespace sluice::test
