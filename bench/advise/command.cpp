@@ -6,6 +6,7 @@
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/parse_pipeline.h>
 
 #include "bench/advise/advice.h"
 #include "bench/commands.h"
@@ -85,7 +86,7 @@ void ChooseTransform(AdviseArguments& arguments, const SourceFacts& facts) {
   if (!arguments.transform) {
     const bool small = facts.uniform() && facts.most_width <= kSmall && facts.most_height <= kSmall;
     arguments.transform_text = small ? "none" : "rrc:224";
-    arguments.transform = ParseTransform(arguments.transform_text);
+    arguments.transform = ParsePipeline(arguments.transform_text);
   }
   arguments.trial.transform = *arguments.transform;
   const auto extent = Geometry(*arguments.transform).FixedExtent();
@@ -205,7 +206,7 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
       app, "--transform", "STEPS",
       std::string(kTransformHelp) + "\n(default: rrc:224; none where all are alike and small)",
       [&arguments](const std::string& text) {
-        arguments.transform = ParseTransform(text);
+        arguments.transform = ParsePipeline(text);
         arguments.transform_text = text;
       });
   AddOption(app, "--quality", "Q[,Q...]",

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
+#include <sluice/parse_pipeline.h>
 
 #include "bench/commands.h"
 #include "bench/decode/bandwidth.h"
@@ -13,7 +14,6 @@
 #include "bench/report/figures.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
-#include "bench/transforms/transform_text.h"
 #include "format/cpu.h"
 #include "reader/transform/step_kind.h"
 #include "tools/cli/exit_code.h"
@@ -51,7 +51,7 @@ constexpr const char* kDecodeTransformHelp =
 struct DecodeArguments {
   std::string dataset;
   std::string transform_text = "rrc:224";
-  Pipeline transform = ParseTransform("rrc:224");
+  Pipeline transform = ParsePipeline("rrc:224");
   std::uint64_t images = 200;
   std::uint64_t rounds = 7;
   std::uint64_t quality_images = 50;
@@ -228,7 +228,7 @@ cli::Command AddDecodeCommand(CLI::App& program) {
       ->type_name("");
   AddOption(
       *app, "--transform", "STEPS", kDecodeTransformHelp, [arguments](const std::string& text) {
-        arguments->transform = ParseTransform(text);
+        arguments->transform = ParsePipeline(text);
         if (!std::all_of(arguments->transform.begin(), arguments->transform.end(), IsGeometric)) {
           throw cli::UsageError("decoding has steps that crop, resize and flip, and no others");
         }

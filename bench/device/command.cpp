@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
+#include <sluice/parse_pipeline.h>
 
 #include "bench/commands.h"
 #include "bench/device/upload.h"
@@ -10,7 +11,6 @@
 #include "bench/report/figures.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
-#include "bench/transforms/transform_text.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -146,7 +146,7 @@ cli::Command AddUploadCommand(CLI::App& program) {
       "posterize, invert, erase\n(default none)",
       [arguments](const std::string& text) {
         arguments->transform = text;
-        arguments->shape.steps = ParseTransform(text);
+        arguments->shape.steps = ParsePipeline(text);
       });
   AddOption(*app, "--normalize", "TYPE",
             "what pixels become on the GPU: none, f32, f16 or\nbf16 (default none)",

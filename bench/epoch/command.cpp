@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <sluice/error.h>
+#include <sluice/parse_pipeline.h>
 
 #include "bench/commands.h"
 #include "bench/epoch/accelerators.h"
@@ -79,9 +80,9 @@ std::vector<unsigned> ParseThreads(const std::string& text) {
 void AddView(const std::string& text, EpochOptions& options) {
   std::vector<View>& views = options.loader.views;
   try {
-    views.push_back({"view " + std::to_string(views.size() + 2), ParseTransform(text), {}});
-  } catch (const cli::UsageError& error) {
-    throw cli::UsageError(std::string("--view: ") + error.what());
+    views.push_back({"view " + std::to_string(views.size() + 2), ParsePipeline(text), {}});
+  } catch (const Error& error) {
+    throw cli::UsageError("--view: " + error.sentence());
   }
   options.view_texts.push_back(text);
 }
@@ -101,7 +102,7 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
                         loader.prefetch),
             [&loader](const std::string& text) { loader.prefetch = ParseInteger(text, 0, 1024); });
   AddOption(app, "--transform", "STEPS", kTransformHelp, [&arguments](const std::string& text) {
-    arguments.transform = ParseTransform(text);
+    arguments.transform = ParsePipeline(text);
     arguments.transform_text = text;
   });
   AddOption(app, "--sizes", "S[,S@EPOCH...]",

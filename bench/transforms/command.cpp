@@ -8,7 +8,6 @@
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/transforms/cost.h"
-#include "bench/transforms/transform_text.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"

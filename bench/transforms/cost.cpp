@@ -4,9 +4,10 @@
 
 #include <time.h>
 
+#include <sluice/parse_pipeline.h>
+
 #include "bench/machine/process_usage.h"
 #include "bench/report/interrupted.h"
-#include "bench/transforms/transform_text.h"
 #include "format/random.h"
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/row_writer.h"
@@ -39,7 +40,7 @@ class StepRunner {
   StepRunner(const std::string& text, std::uint32_t side, const std::vector<std::byte>& pixels)
       : payload_{Codec::kRaw, PixelType::kUint8, 3, side, side, pixels} {
     LoaderOptions options;
-    options.transform = ParseTransform(text);
+    options.transform = ParsePipeline(text);
     TakeMixes(text, options.transform);
     views_ = ViewsOf(options);
     const Region region = FrameOf(0).region;

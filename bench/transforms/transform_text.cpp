@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include "bench/transforms/batch_step_text.h"
-#include "bench/transforms/geometric_step_text.h"
-#include "bench/transforms/pixel_step_text.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
@@ -25,53 +22,6 @@ const char* const kTransformHelp =
     "Batches: "
     "onehot:SMOOTHING, mixup:ALPHA,\ncutmix:ALPHA. @P behind a step takes it with probability\nP: "
     "blur:23/0.1/2@0.5. Default: none where all images\nhave one size, else rrc:224";
-
-namespace {
-
-void SetProbability(const std::string& step, const std::string& text, Transform& transform) {
-  const double probability = cli::ParseNumber(text, 1);
-  std::visit(
-      [&]<class T>(T& op) {
-        if constexpr (requires { op.probability; }) {
-          op.probability = probability;
-        } else {
-          throw UsageError("\"" + step + "\" has no probability, so that no @ can follow it");
-        }
-      },
-      transform);
-}
-
-Transform ParseStep(const std::string& step) {
-  if (const std::size_t at = step.find('@'); at != std::string::npos) {
-    Transform transform = ParseStep(step.substr(0, at));
-    SetProbability(step.substr(0, at), step.substr(at + 1), transform);
-    return transform;
-  }
-  const std::size_t colon = step.find(':');
-  const std::string name = step.substr(0, colon);
-  const std::string value = colon == std::string::npos ? "" : step.substr(colon + 1);
-  const bool has_value = colon != std::string::npos;
-  if (has_value == !value.empty()) {
-    for (const auto parse : {ParseGeometricStep, ParsePixelStep, ParseBatchStep})
-      if (const auto parsed = parse(name, value)) return *parsed;
-  }
-  throw UsageError("\"" + step +
-                   "\" is no step; there are rrc:S, resize:S, short:N, crc:S, center:S, crop:S+P, "
-                   "flip, none and more: see --help");
-}
-
-}  // namespace
-
-Pipeline ParseTransform(const std::string& text) {
-  Pipeline pipeline;
-  if (text == "none") return pipeline;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    pipeline.push_back(ParseStep(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
-  return pipeline;
-}
 
 std::vector<OutputSize> ParseSizes(const std::string& text) {
   std::vector<OutputSize> sizes;

@@ -7,12 +7,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include <sluice/error.h>
+
 #include "tools/cli/quantity.h"
 
 namespace sluice::cli {
 
 // `value` stands for the value in --help, such as "N". `take` gets the text and throws UsageError
-// if it is wrong.
+// or Error(kInvalidArgument) if it is wrong.
 template <class Take>
 CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string& value,
                        const std::string& description, Take take) {
@@ -21,6 +23,9 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string
       take(text);
     } catch (const UsageError& error) {
       throw UsageError(name + ": " + error.what());
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kInvalidArgument) throw;
+      throw UsageError(name + ": " + error.sentence());
     }
   };
   return app.add_option_function<std::string>(name, parse, description)->type_name(value);

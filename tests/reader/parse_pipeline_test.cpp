@@ -1,16 +1,16 @@
-// Transforms as they are typed.
-#include "bench/transforms/transform_text.h"
+// Pipelines as they are typed.
+#include <sluice/error.h>
+#include <sluice/parse_pipeline.h>
 
 #include "tests/catch.h"
-#include "tools/cli/quantity.h"
 
 namespace sluice::test {
 
-using bench::ParseTransform;
+using Catch::Matchers::ContainsSubstring;
 
 TEST_CASE("each step of a transform is read with its numbers") {
   const Pipeline steps =
-      ParseTransform("rrc:200x100,resize:64,short:256,center:224x192,crop:32+4,crop:28,flip");
+      ParsePipeline("rrc:200x100,resize:64,short:256,center:224x192,crop:32+4,crop:28,flip");
   REQUIRE(steps.size() == 7);
   CHECK(std::get<RandomResizedCrop>(steps[0]).width == 200);
   CHECK(std::get<RandomResizedCrop>(steps[0]).height == 100);
@@ -21,11 +21,11 @@ TEST_CASE("each step of a transform is read with its numbers") {
   CHECK(std::get<RandomCrop>(steps[4]).padding == 4);
   CHECK(std::get<RandomCrop>(steps[5]).padding == 0);
   CHECK(std::get<HorizontalFlip>(steps[6]).probability == 0.5);
-  CHECK(ParseTransform("none").empty());
+  CHECK(ParsePipeline("none").empty());
 }
 
 TEST_CASE("a resize has a filter behind it, the triangle where none is named") {
-  const Pipeline steps = ParseTransform("rrc:224:area,resize:64:area,short:256:area,rrc:96");
+  const Pipeline steps = ParsePipeline("rrc:224:area,resize:64:area,short:256:area,rrc:96");
   CHECK(std::get<RandomResizedCrop>(steps[0]).width == 224);
   CHECK(std::get<RandomResizedCrop>(steps[0]).filter == Filter::kArea);
   CHECK(std::get<Resize>(steps[1]).filter == Filter::kArea);
@@ -35,7 +35,7 @@ TEST_CASE("a resize has a filter behind it, the triangle where none is named") {
 }
 
 TEST_CASE("steps that change pixels are read with their numbers") {
-  const Pipeline steps = ParseTransform(
+  const Pipeline steps = ParsePipeline(
       "rrc:64,jitter:0.4/0.3/0.2/0.1,jitter:0.5,gray:0.2,gray,blur:23,blur:9/0.1/2,solarize,"
       "solarize:100,posterize:3,equalize:0.5,autocontrast,invert,sharpness:1.5,erase:0.25,"
       "normalize:f16");
@@ -61,7 +61,7 @@ TEST_CASE("steps that change pixels are read with their numbers") {
 }
 
 TEST_CASE("steps that turn, pad and warp are read with their numbers") {
-  const Pipeline steps = ParseTransform(
+  const Pipeline steps = ParsePipeline(
       "crc:160:area,crop:32+4:reflect,translate:6,translate:3:reflect,vflip,vflip:0.2,turns,"
       "flip:0.25,affine:15,affine:30/0.1/0.8/1.2/5");
   REQUIRE(steps.size() == 10);
@@ -84,7 +84,7 @@ TEST_CASE("steps that turn, pad and warp are read with their numbers") {
 }
 
 TEST_CASE("augmentations and steps for batches are read with their numbers") {
-  const Pipeline steps = ParseTransform(
+  const Pipeline steps = ParsePipeline(
       "randaug,randaug:3/12,randaug:1/4/10,trivialaug,trivialaug:0.5,onehot,onehot:0.1,mixup,"
       "mixup:0.4,cutmix:1/0.5");
   REQUIRE(steps.size() == 10);
@@ -101,7 +101,7 @@ TEST_CASE("augmentations and steps for batches are read with their numbers") {
 }
 
 TEST_CASE("a step's probability is read behind it, and shares and ratios of crops") {
-  const Pipeline steps = ParseTransform(
+  const Pipeline steps = ParsePipeline(
       "rrc:224/0.2/0.9,rrc:64x32/0.25/1/0.5/2:area,jitter:0.4/0.4/0.2/0.1@0.8,blur:23/0.1/2@0.5,"
       "solarize:100@0.2,flip@0.3,erase:0.5/0.1/0.2,mixup:0.8@0.25");
   REQUIRE(steps.size() == 8);
@@ -120,16 +120,6 @@ TEST_CASE("a step's probability is read behind it, and shares and ratios of crop
   CHECK(std::get<HorizontalFlip>(steps[5]).probability == 0.3);
   CHECK(std::get<RandomErasing>(steps[6]).max_scale == 0.2);
   CHECK(std::get<MixUp>(steps[7]).probability == 0.25);
-}
-
-TEST_CASE("sizes by epoch are read in their order") {
-  CHECK(bench::ParseSizes("160") == std::vector<OutputSize>{{0, 160, 160}});
-  CHECK(bench::ParseSizes("160x120,192@16") ==
-        std::vector<OutputSize>{{0, 160, 120}, {16, 192, 192}});
-  for (const char* text : {"", "160@2", "160,192", "160,192@0", "160,192@8,224@8", "160,@3", "x"}) {
-    CAPTURE(text);
-    CHECK_THROWS_AS(bench::ParseSizes(text), cli::UsageError);
-  }
 }
 
 TEST_CASE("what is no transform is refused") {
@@ -181,8 +171,29 @@ TEST_CASE("what is no transform is refused") {
                            "rrc:224/",
                            "erase:0.5/0.2"}) {
     CAPTURE(text);
-    CHECK_THROWS_AS(ParseTransform(text), cli::UsageError);
+    try {
+      ParsePipeline(text);
+      FAIL_CHECK("it is read");
+    } catch (const Error& error) {
+      CHECK(error.code() == ErrorCode::kInvalidArgument);
+    }
   }
+}
+
+TEST_CASE("a step that cannot be read is named with what it takes") {
+  const auto refusal = [](const char* text) -> std::string {
+    try {
+      ParsePipeline(text);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CHECK_THAT(refusal("rrc:224,smear:3,flip"),
+             ContainsSubstring("\"smear:3\"") && ContainsSubstring("there are rrc, resize"));
+  CHECK_THAT(refusal("flip,jitter:1/1/1/1/1"),
+             ContainsSubstring("\"jitter:1/1/1/1/1\"") && ContainsSubstring("1 to 4 numbers"));
+  CHECK_THAT(refusal("short:3x4"), ContainsSubstring("\"3x4\" for a whole number from 1"));
 }
 
 }  // namespace sluice::test
