@@ -23,7 +23,7 @@ namespace {
 enum Part : std::size_t { kImagePart, kClassPart, kTextPart, kJsonPart, kMaskPart, kParts };
 constexpr std::uint64_t kMaxClassBytes = 4096;
 
-// A sample as it lies in an archive.
+// A sample as it is stored in an archive.
 struct Grouped {
   std::string key;
   std::array<std::optional<Extent>, kParts> parts;
@@ -31,15 +31,14 @@ struct Grouped {
   std::string class_name;  // trimmed
 };
 
-// What was found in one archive.
+// The contents of one archive.
 struct Scanned {
   std::vector<Grouped> samples;
   std::vector<LeftOut> passed_over;
   TarEnd end;
 };
 
-// Knows, of an archive, the keys whose members lie in several places; counts them when it is asked
-// for the first time.
+// Knows which keys of an archive have members in several places. Counts them at the first question.
 class PartedKeys {
  public:
   explicit PartedKeys(const Scanned& archive) : archive_(archive) {}
@@ -82,8 +81,7 @@ class ArchiveScan {
   Scanned Run() {
     scanned_.end = Walk([this](const TarMember& member) { Take(member); });
     if (targets_.empty()) return std::move(scanned_);
-    // Most archives have no hard links: where the files lie that they stand for is only looked for
-    // in those that do.
+    // Most archives have no hard links: the targets are located only in archives that do.
     Walk([this](const TarMember& member) {
       const auto target = targets_.find(member.name);
       if (member.regular && target != targets_.end()) target->second = member;
@@ -101,7 +99,7 @@ class ArchiveScan {
         [this](std::uint64_t offset, std::span<std::byte> to) { return Read(offset, to); }, visit);
   }
 
-  // Everything that is done with an archive begins here, and a stop request is heeded.
+  // Every read of an archive goes through here, and checks for a stop request.
   std::size_t Read(std::uint64_t offset, std::span<std::byte> to) const {
     if (stop_.stop_requested()) ThrowStopped();
     std::size_t done = 0;
@@ -131,7 +129,7 @@ class ArchiveScan {
     TakeFile(member);
   }
 
-  // A hard link, which tar makes of files that have the same content: one under another name.
+  // A hard link: tar writes one for a file that it has stored under another name already.
   void TakeLink(const TarMember& member) {
     if (!resolving_) {
       targets_[member.linked];
@@ -187,10 +185,10 @@ class ArchiveScan {
   FileHandle file_;
   Scanned scanned_;
   std::map<std::string, TarMember, std::less<>> targets_;  // of hard links, by name
-  bool resolving_ = false;                                 // they are known
+  bool resolving_ = false;                                 // the targets are located
 };
 
-// The fields that at least one sample has, and the part that each is made of.
+// The fields that at least one sample has, and the part that each comes from.
 std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, SourceList& list) {
   std::array<bool, kParts> has{};
   for (const Scanned& archive : archives) {
@@ -214,7 +212,7 @@ std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, SourceList& lis
   return parts;
 }
 
-// Why the sample cannot become one; empty if it can. Numbers its class on the way.
+// Why the archive's sample cannot become a sample; empty if it can. Also numbers its class.
 std::string TroubleOf(const Grouped& sample, bool labelled, ClassNames& names,
                       std::int32_t& label) {
   if (!sample.parts[kImagePart]) return "has no image";
@@ -269,7 +267,7 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
     taken.label = names.NumberOf(taken.label);
 }
 
-// What makes archives look as if something of them were missing.
+// Warns of signs that part of an archive is missing.
 void AddEndWarnings(const std::vector<Scanned>& archives, const ConvertSource& source,
                     SourceList& list) {
   const auto warn = [&](const auto& is_odd, const char* one, const char* several) {

@@ -1,10 +1,10 @@
-// Tar archives in WebDataset's naming, as sources.
+// Tar archives with WebDataset's names, as sources.
 //
-// A member's name is split at the first dot behind its last slash: members that follow each other
-// and share what stands before it make one sample, whose key that is. What stands behind says what
-// the member is: an image's ending (jpg, png, ...) its image, "cls" its class, "txt" its text,
-// "json" its JSON, "mask.png" (or "seg.png") its mask. Others are passed over, and so are hidden
-// files.
+// A member's name is split at the first dot after its last slash. Members that follow each other
+// and share the part before the dot make one sample, and that part is its key. The part after the
+// dot says what the member is: an image's ending (jpg, png, ...) its image, "cls" its class, "txt"
+// its text, "json" its JSON, "mask.png" (or "seg.png") its mask. Other members and hidden files are
+// passed over.
 #pragma once
 
 #include <stop_token>
@@ -14,10 +14,11 @@
 namespace sluice {
 
 // Reads the headers of `source.archives` (Kind::kArchives) on `threads` threads; images and texts
-// stay where they are. Samples that lack an image, or a class where others have one, are left out.
+// stay in the archives. Leaves out samples without an image, and samples without a class if others
+// have one.
 //
-// Errors: kCorrupt (an archive that is damaged, with the place), kUnsupported (a compressed one),
-// kNotFound (no archive; no image), kIo, kState (stopped).
+// Errors: kCorrupt (a damaged archive, with the place), kUnsupported (a compressed one), kNotFound
+// (no archive; no image), kIo, kState (stopped).
 SourceList ReadArchives(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
 
 }  // namespace sluice

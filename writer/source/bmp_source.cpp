@@ -32,8 +32,8 @@ constexpr std::size_t RowBytes(std::uint32_t width, std::uint32_t bits) noexcept
   return (std::size_t{width} * bits + 31) / 32 * 4;
 }
 
-// Run lengths (of 8 or 4 bits a pixel) to one palette index a byte, the lowest row first. What the
-// runs leave out has index 0.
+// Decodes run lengths (of 8 or 4 bits a pixel) to one palette index a byte, the lowest row first.
+// Pixels that the runs skip get index 0.
 class RunDecoder {
  public:
   RunDecoder(Bytes data, std::uint32_t width, std::uint32_t height, bool nibbles)
@@ -41,7 +41,7 @@ class RunDecoder {
     indices_.resize(std::size_t{width} * height);
   }
 
-  // Whether the data reach to the end of the picture.
+  // Whether the data reaches the end of the picture.
   bool Run() {
     try {
       Decode();
@@ -57,7 +57,7 @@ class RunDecoder {
   struct EndOfData {};
 
   void Decode() {
-    // The mark at the end is missing in some files, and is not needed where all rows are done.
+    // Some files lack the end mark; it is not needed if all rows are done.
     while (y_ < height_ && !(at_ >= data_.size() && y_ + 1 == height_ && x_ >= width_)) {
       const std::uint8_t count = Next();
       const std::uint8_t value = Next();
@@ -90,10 +90,10 @@ class RunDecoder {
       Put(nibbles_ ? (i % 2 == 0 ? pair >> 4 : pair & 15) : pair);
     }
     const unsigned bytes = nibbles_ ? (count + 1) / 2 : count;
-    if (bytes % 2 == 1 && at_ < data_.size()) ++at_;  // runs begin at even places
+    if (bytes % 2 == 1 && at_ < data_.size()) ++at_;  // runs begin at even positions
   }
 
-  // What goes beyond the row or the picture is dropped.
+  // Drops what goes beyond the row or the picture.
   void Put(unsigned index) {
     if (x_ < width_ && y_ < height_) {
       indices_[std::size_t{y_} * width_ + x_] = static_cast<std::uint8_t>(index);
@@ -148,13 +148,13 @@ BmpSource::BmpSource(Bytes file) : file_(file) {
   }
 }
 
-// Some programs forget the palette when they say where the pixels are. Other readers decode it as
-// pixels then (Pillow, ImageMagick), or refuse the file (browsers). Where the file is as long as
-// palette and pixels one after the other, that is how they lie. Else the palette is shorter than it
-// says, which other programs do; but some of it there must be.
+// Some programs ignore the palette when they say where the pixels begin. Other readers then decode
+// the palette as pixels (Pillow, ImageMagick) or refuse the file (browsers). If the file is as long
+// as the palette followed by the pixels, that is how it is read here. Otherwise the palette is
+// shorter than the header says, as some programs write it; but at least one colour must be there.
 void BmpSource::PlacePixels(std::size_t palette_at, std::size_t palette_end) {
   if (pixels_at_ >= palette_end) return;
-  const bool none = pixels_at_ < palette_at + 3;  // of the palette's colours
+  const bool none = pixels_at_ < palette_at + 3;  // not one colour of the palette
   const std::uint64_t behind = file_.size() - std::min(palette_end, file_.size());
   const std::uint64_t full =
       HasRuns() ? image_bytes_ : std::uint64_t{RowBytes(width_, bits_)} * height_;
@@ -170,7 +170,7 @@ bool BmpSource::HasRuns() const noexcept {
   return coding_ == kRunLength8 || coding_ == kRunLength4;
 }
 
-// Of pixels that are no runs. The last row may lack its padding.
+// The size of pixels without run lengths. The last row may lack its padding.
 std::uint64_t BmpSource::PixelBytes() const noexcept {
   if (height_ == 0) return 0;
   return std::uint64_t{RowBytes(width_, bits_)} * (height_ - 1) +
@@ -211,7 +211,7 @@ void BmpSource::CheckCoding(std::uint32_t header_bytes) const {
     case kRunLength8: known = bits_ == 8 && !top_down_; break;
     case kRunLength4: known = bits_ == 4 && !top_down_; break;
     case kBitFields:
-    case kAlphaBitFields:  // OS/2 means other things by these numbers
+    case kAlphaBitFields:  // OS/2 uses these numbers with another meaning
       known = (bits_ == 16 || bits_ == 32) && header_bytes != kOs2Header;
       break;
     default: break;
@@ -226,7 +226,7 @@ void BmpSource::ReadBitFields(std::uint32_t header_bytes) {
                BitField(wide ? 0xFF : 0x1F), BitField()};
     return;
   }
-  // Behind the shortest header, within longer ones: at the same place.
+  // After the shortest header, or inside longer ones: at the same offset.
   const bool opacity = header_bytes >= kHeaderWithOpacity ||
                        (header_bytes < kHeaderWithMasks && coding_ == kAlphaBitFields);
   const std::size_t count = opacity ? 4 : 3;
@@ -241,7 +241,7 @@ std::size_t BmpSource::Colours() const noexcept {
   return palette_used_ == 0 ? most : std::min<std::size_t>(palette_used_, most);
 }
 
-// Entries that are not there are black.
+// Missing entries are black.
 void BmpSource::ReadPalette(std::size_t offset, std::size_t entry_bytes) {
   for (std::size_t i = 0; i < Colours(); ++i) {
     const std::size_t at = offset + i * entry_bytes;
@@ -319,7 +319,7 @@ std::vector<std::uint8_t> BmpSource::DecodeRuns() {
   return decoder.TakeIndices();
 }
 
-// Zeros for the pixels that are missing, where the picture is taken all the same.
+// Fills in zeros for missing pixels, if the picture is taken all the same.
 void BmpSource::CompletePixels() {
   const Bytes pixels = file_.subspan(pixels_at_);
   if (PixelBytes() <= pixels.size()) return;

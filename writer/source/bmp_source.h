@@ -16,7 +16,7 @@ class BmpSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  // Where one of a pixel's values lies in its bits.
+  // The position of one of a pixel's values in its bits.
   struct BitField {
     std::uint32_t mask = 0;
     unsigned shift = 0;
@@ -30,9 +30,9 @@ class BmpSource : public PixelSource {
   void ReadHeader(std::uint32_t header_bytes);
   void CheckCoding(std::uint32_t header_bytes) const;
   void ReadBitFields(std::uint32_t header_bytes);
-  // How many colours the palette has, as the header says.
+  // The number of colours in the palette, as the header says.
   std::size_t Colours() const noexcept;
-  // Mends an offset of the pixels that points into the palette.
+  // Corrects an offset of the pixels that points into the palette.
   void PlacePixels(std::size_t palette_at, std::size_t palette_end);
   void ReadPalette(std::size_t offset, std::size_t entry_bytes);
   bool HasRuns() const noexcept;
@@ -40,13 +40,13 @@ class BmpSource : public PixelSource {
   void CompletePixels();
   // The row's bytes; rows are counted from the top.
   const std::uint8_t* RowAt(std::uint32_t y) const noexcept;
-  // Whether there is opacity at all: files whose every pixel says 0 mean nothing by it.
+  // Whether the opacity has a meaning: in files whose every pixel says 0, it has none.
   bool HasOpacity() const noexcept;
   std::vector<std::uint8_t> DecodeRuns();
   void DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept;
 
   Bytes file_;
-  std::vector<std::byte> completed_;  // the pixels, where some are missing
+  std::vector<std::byte> completed_;  // the pixels, if some are missing
   std::uint32_t bits_ = 0;            // of a pixel
   std::uint32_t coding_ = kPlain;
   bool top_down_ = false;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int32_t kMostNumber = 65'535;
 
-// "12", but not "+12" or "012": what prints back the same.
+// "12", but not "+12" or "012": only text that prints back the same.
 std::optional<std::int32_t> WholeNumber(std::string_view text) {
   std::int32_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -1,6 +1,6 @@
-// Embedded colour profiles (ICC), and what brings their colours to sRGB.
+// Embedded colour profiles (ICC) and the transforms from their colours to sRGB.
 //
-// Of a build without lcms2 the same, except that no profile is ever understood.
+// A build without lcms2 has the same interface, but understands no profile.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace sluice {
 
-// Whether this build can.
+// Whether this build can convert profiles.
 bool CanConvertProfiles() noexcept;
 std::string ColorLibraryVersion();
 
-// The values of a pixel that a profile gives a meaning to, 8 bits each.
+// The values of a pixel that a profile describes, 8 bits each.
 enum class ProfileColors : std::uint8_t {
   kGrey,
   kRgb,
@@ -24,17 +24,17 @@ enum class ProfileColors : std::uint8_t {
   kCmykInverted,  // 0: all of the ink
 };
 
-// From a profile's colours to sRGB: grey to grey, others to RGB. By the perceptual intent, which is
-// the one for pictures.
+// From a profile's colours to sRGB: grey to grey, others to RGB. Uses the perceptual intent, which
+// is meant for pictures.
 class ColorTransform {
  public:
-  ColorTransform(void* transform, ProfileColors colors);  // of Find(); takes it over
+  ColorTransform(void* transform, ProfileColors colors);  // from Find(); takes ownership
   ~ColorTransform();
   ColorTransform(const ColorTransform&) = delete;
   ColorTransform& operator=(const ColorTransform&) = delete;
 
   ProfileColors colors() const noexcept { return colors_; }
-  // `in` and `out` may be the same memory where as many values come out as go in.
+  // `in` and `out` may be the same memory if a pixel has as many values before as after.
   void Apply(const std::uint8_t* in, std::uint8_t* out, std::size_t pixels) const;
 
  private:
@@ -42,13 +42,13 @@ class ColorTransform {
   ProfileColors colors_;
 };
 
-// Keeps the transforms of the profiles it has met lately: most pictures of a source share a few.
-// One thread at a time.
+// Caches the transforms of recent profiles: most pictures of a source share a few. One thread at a
+// time.
 class ColorProfiles {
  public:
   struct Meaning {
-    bool understood = false;  // else it is broken, or for pixels of another kind
-    std::shared_ptr<const ColorTransform> transform;  // none where the colours are sRGB's already
+    bool understood = false;  // false: it is broken, or for pixels of another kind
+    std::shared_ptr<const ColorTransform> transform;  // null if the colours are sRGB's already
   };
   Meaning Find(Bytes profile, ProfileColors colors);
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxTransforms = 32;  // one takes up to a few hundred kilobytes
 constexpr std::size_t kMaxProfileBytes = 8 << 20;
-// A profile that moves no colour further than rounding would is one of the many that say sRGB.
+// A profile that moves no colour further than rounding would is one of the many that describe sRGB.
 constexpr int kSameColour = 1;
 
 struct CloseProfile {
@@ -42,7 +42,7 @@ cmsUInt32Number LayoutOf(ProfileColors colors) noexcept {
   return TYPE_RGB_8;
 }
 
-// What a ColorTransform holds: lcms2's transform, or for grey what becomes of each value.
+// The content of a ColorTransform: lcms2's transform, or for grey a table of the values.
 struct LcmsConversion {
   void* transform = nullptr;
   std::vector<std::uint8_t> greys;
@@ -65,7 +65,7 @@ ProfileHandle GreyOfSrgb() {
   return profile;
 }
 
-// Whether it changes no colour of a grid.
+// Whether the transform leaves every colour of a grid unchanged.
 bool ChangesNothing(const ColorTransform& transform) {
   if (IsCmyk(transform.colors())) return false;
   std::vector<std::uint8_t> in;
@@ -88,7 +88,7 @@ bool ChangesNothing(const ColorTransform& transform) {
                     [](int a, int b) { return std::abs(a - b) <= kSameColour; });
 }
 
-// The greys that a profile of grey, or of RGB (three times the same value), makes of each value.
+// The grey that each value becomes by a profile for grey, or for RGB (three times the same value).
 std::vector<std::uint8_t> GreysOf(const LcmsConversion& conversion, bool rgb) {
   std::vector<std::uint8_t> in;
   for (int value = 0; value < 256; ++value)
@@ -106,7 +106,7 @@ ColorProfiles::Meaning Understand(Bytes bytes, ProfileColors colors) {
   const ProfileHandle profile(
       cmsOpenProfileFromMem(bytes.data(), static_cast<cmsUInt32Number>(bytes.size())));
   if (!profile) return {};
-  // Many grey pictures have a profile of RGB.
+  // Many grey pictures have a profile for RGB.
   const cmsColorSpaceSignature space = cmsGetColorSpace(profile.get());
   const bool grey = space == cmsSigGrayData;
   const bool grey_as_rgb = colors == ProfileColors::kGrey && space == cmsSigRgbData;

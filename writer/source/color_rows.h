@@ -1,6 +1,6 @@
-// From decoded rows, as the libraries give them, to the rows of a Picture: colours brought to sRGB
-// where a profile says what they are, what is transparent laid over a background, grey where that
-// is wanted.
+// From decoded rows, as the libraries give them, to the rows of a Picture: colours are converted to
+// sRGB if there is a profile, transparent pixels are blended over a background, and colours become
+// grey if asked for.
 #pragma once
 
 #include <array>
@@ -12,20 +12,20 @@ class ColorTransform;
 
 struct ColorRules {
   std::uint32_t channels = 3;                             // wanted: 3 (RGB) or 1 (grey)
-  std::array<std::uint8_t, 3> background{255, 255, 255};  // sRGB, under what is transparent
-  const ColorTransform* transform = nullptr;              // to sRGB; nullptr: values are sRGB's
+  std::array<std::uint8_t, 3> background{255, 255, 255};  // sRGB, behind transparent pixels
+  const ColorTransform* transform = nullptr;  // to sRGB; nullptr: the values are sRGB already
 };
 
-// Channels of the Picture that a source becomes. Grey ones stay grey, unless a background of
-// another colour shows through.
+// The channels of the Picture that a source becomes. Grey sources stay grey, unless a coloured
+// background shows through.
 constexpr std::uint32_t PictureChannels(bool grey, bool opaque, const ColorRules& rules) noexcept {
   const auto& [red, green, blue] = rules.background;
   return grey && (opaque || (red == green && green == blue)) ? 1 : rules.channels;
 }
 
-// `in`: `width` pixels of 1, 3 or 4 values (grey; RGB; RGB and opacity). `out`: as many of
-// `channels`, which PictureChannels() gave. Values of 16 bits are native-endian and rounded. Rows
-// of grey are for opaque pictures, and must not lie over `out` unless they are the same row.
+// `in`: `width` pixels of 1, 3 or 4 values (grey; RGB; RGB and opacity). `out`: as many pixels of
+// `channels` values, from PictureChannels(). 16-bit values are native-endian and are rounded. Grey
+// rows are for opaque pictures; `in` and `out` must not overlap unless they are the same row.
 void StoreGreyRow(const std::uint8_t* in, std::uint32_t width, const ColorRules& rules,
                   std::uint8_t* out);
 void StoreRgbRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t channels,

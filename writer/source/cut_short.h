@@ -1,8 +1,8 @@
-// The error of a file whose data end before its picture does, such as after a broken download.
+// The error of a file whose data ends before its picture does, as after a broken download.
 //
-// It is an error of its own because what there is of such a picture can be taken:
-// ConvertOptions::truncated. Every way of storing a picture asks the same readers, so that a file
-// is judged alike in all of them.
+// It is a separate error because the part of the picture that is there can be taken:
+// ConvertOptions::truncated. Every way of storing a picture uses the same readers, so that all of
+// them judge a file alike.
 #pragma once
 
 #include <string>
@@ -15,13 +15,13 @@ namespace sluice {
 
 class CutShort : public Error {
  public:
-  // `what` is such as "broken PNG".
+  // `what` is, for example, "broken PNG".
   CutShort(const std::string& what, const std::string& how)
       : Error(ErrorCode::kCorrupt, what + ": it is cut short: " + how) {}
 };
 
-// The file without the zeros at its end, which a download leaves that broke off. For kinds of files
-// whose last byte is another one.
+// The file without the zeros at its end, which a broken download leaves. For kinds of files that
+// never end in a zero byte.
 inline Bytes WithoutZeros(Bytes file) noexcept {
   std::size_t size = file.size();
   while (size > 0 && file[size - 1] == std::byte{0})

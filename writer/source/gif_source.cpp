@@ -20,7 +20,7 @@ void Close(GifFileType* gif) {
   DGifCloseFile(gif, nullptr);
 }
 
-// The order in which the rows of an interlaced frame come.
+// The order in which the rows of an interlaced frame are stored.
 std::vector<std::uint32_t> RowOrder(std::uint32_t height, bool interlaced) {
   std::vector<std::uint32_t> rows;
   rows.reserve(height);
@@ -39,7 +39,7 @@ std::vector<std::uint32_t> RowOrder(std::uint32_t height, bool interlaced) {
 
 }  // namespace
 
-// Files may lack their end mark; a picture's last bytes may be two zeros.
+// Files may lack their end mark, and a picture's last bytes may be two zeros.
 GifSource::GifSource(Bytes file)
     : rest_(file.first(std::min(file.size(), WithoutZeros(file).size() + 2))),
       gif_(nullptr, &Close) {
@@ -47,7 +47,7 @@ GifSource::GifSource(Bytes file)
   gif_.reset(DGifOpen(&rest_, &GifSource::Read, &error));
   if (!gif_) Fail(error);
   FindFrame();
-  // A frame that reaches beyond the canvas makes it larger, as it does in browsers.
+  // A frame that reaches beyond the canvas enlarges it, as in browsers.
   const GifImageDesc& frame = gif_->Image;
   width_ = static_cast<std::uint32_t>(std::max(gif_->SWidth, frame.Left + frame.Width));
   height_ = static_cast<std::uint32_t>(std::max(gif_->SHeight, frame.Top + frame.Height));
@@ -61,7 +61,7 @@ int GifSource::Read(GifFileType* gif, unsigned char* to, int count) {
   return static_cast<int>(got);
 }
 
-// Returns where the file ends early and is taken all the same.
+// Returns only if the file ends early and is taken all the same.
 void GifSource::Fail(int error) {
   const char* const sentence = GifErrorString(error);
   if (!rest_.empty() && error != D_GIF_ERR_EOF_TOO_SOON) ThrowBrokenGif(sentence);
@@ -85,7 +85,7 @@ void GifSource::FindFrame() {
 
 void GifSource::ReadExtension() {
   int code = 0;
-  GifByteType* block = nullptr;  // its length, then its bytes
+  GifByteType* block = nullptr;  // first byte: its length
   Check(DGifGetExtension(gif_.get(), &code, &block));
   while (block != nullptr) {
     GraphicsControlBlock control{};
@@ -104,7 +104,7 @@ Picture GifSource::Decode(const ColorRules& rules) {
   if (colours == nullptr) ThrowBrokenGif("it has no colours");
   Picture picture = MakePicture(rules.channels);
   const std::size_t stride = std::size_t{width_} * picture.channels;
-  std::vector<std::uint8_t> rgba(std::size_t{width_} * 4);  // transparent beside the frame
+  std::vector<std::uint8_t> rgba(std::size_t{width_} * 4);  // transparent outside the frame
   for (std::uint32_t y = 0; y < height_; ++y) {
     StoreRgbaRow(rgba.data(), width_, picture.channels, rules, &picture.pixels[y * stride]);
   }

@@ -1,5 +1,5 @@
-// The first frame of a GIF file as a source of pixels, on its canvas, as browsers draw it. What it
-// leaves open of the canvas is transparent, and so is the colour that it names so. The background
+// The first frame of a GIF file as a source of pixels, on its canvas, as browsers draw it. The
+// canvas outside the frame is transparent, and so is the frame's transparent colour. The background
 // colour that a GIF may name is ignored.
 #pragma once
 
@@ -19,15 +19,15 @@ class GifSource : public PixelSource {
 
  private:
   static int Read(GifFileType* gif, unsigned char* to, int count);
-  // Leaves the reader at the first frame's pixels.
+  // Moves the reader to the first frame's pixels.
   void FindFrame();
   void ReadExtension();
   void Fail(int error);
   void Check(int result);
 
-  Bytes rest_;  // what is still to be read
+  Bytes rest_;  // still to be read
   std::unique_ptr<GifFileType, void (*)(GifFileType*)> gif_;
-  int transparent_ = -1;  // index of the colour; none
+  int transparent_ = -1;  // index of the transparent colour; -1: none
 };
 
 }  // namespace sluice

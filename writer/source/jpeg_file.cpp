@@ -16,8 +16,8 @@ unsigned ByteAt(Bytes file, std::size_t at) noexcept {
   return std::to_integer<unsigned>(file[at]);
 }
 
-// Where the next marker begins, at or behind `at`; the file's size if there is none. 0xFF is data
-// with a zero behind it, and a fill byte with another 0xFF.
+// The position of the next marker at or after `at`; the file's size if there is none. A 0xFF
+// followed by a zero is data; one followed by another 0xFF is a fill byte.
 std::size_t FindMarker(Bytes file, std::size_t at) noexcept {
   while (at + 1 < file.size()) {
     const void* const found = std::memchr(file.data() + at, 0xFF, file.size() - 1 - at);
@@ -50,11 +50,11 @@ constexpr bool IsSequential(unsigned frame) noexcept {
 }
 
 struct End {
-  std::size_t at = 0;   // where the picture's data end, and the end marker stands or is missing
-  bool marked = false;  // whether it stands there, or any other where nothing more can belong to it
+  std::size_t at = 0;   // end of the picture's data: the place of its end marker, there or missing
+  bool marked = false;  // the end marker is there, or one that can only follow the picture
 };
 
-// Of a file without an end marker. A zero that makes data of a 0xFF stays.
+// The end of a file without an end marker. Keeps a zero that makes a 0xFF data.
 End EndOfData(Bytes file) noexcept {
   const std::size_t size = WithoutZeros(file).size();
   const bool stuffed = size > 0 && size < file.size() && file[size - 1] == std::byte{0xFF};
@@ -67,9 +67,9 @@ bool HasEndMarker(Bytes file) noexcept {
 }
 
 End FindEnd(Bytes file, bool behind_scan) noexcept {
-  unsigned components = 0;  // of a sequential frame; 0: a single scan cannot be all
+  unsigned components = 0;  // of a sequential frame; 0: one scan cannot hold everything
   bool scanned = false;
-  bool complete = false;  // the one scan that there can be has come
+  bool complete = false;  // the only possible scan has been seen
   for (std::size_t at = 2;;) {
     at = FindMarker(file, at);
     if (at == file.size()) return EndOfData(file);
@@ -81,7 +81,7 @@ End FindEnd(Bytes file, bool behind_scan) noexcept {
     }
     if (complete) return {at, true};
     if (scanned && !StandsBetweenScans(marker)) return {at, false};
-    // A segment: its length, which counts itself, and its content.
+    // A segment: its length, including the two bytes of the length, and its content.
     const std::size_t room = file.size() - at - 2;
     const std::size_t length = room < 2 ? 0 : ByteAt(file, at + 2) << 8 | ByteAt(file, at + 3);
     if (length < 2 || length > room) return scanned ? End{at, false} : EndOfData(file);

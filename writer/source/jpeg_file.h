@@ -1,9 +1,8 @@
-// What of a JPEG file is its picture.
+// The part of a JPEG file that is its picture.
 //
-// Files have all sorts of things behind their picture: nothing at all where the end marker should
-// be, the zeros of a download that broke off, a second picture, rubbish. Decoders differ in whether
-// they look there. They are all given the picture alone, so that a file is judged alike by whatever
-// reads it.
+// A file may have anything after its picture: nothing where the end marker should be, the zeros of
+// a broken download, a second picture, rubbish. Decoders differ in whether they look there. So each
+// of them gets the picture alone, and all of them judge a file alike.
 #pragma once
 
 #include <vector>
@@ -14,16 +13,16 @@ namespace sluice {
 
 struct JpegFile {
   Bytes bytes;  // ends with an end-of-image marker
-  // Whether that marker was the file's own. Else scans may be missing that nothing tells of.
+  // Whether that marker is the file's own. If not, scans may be missing without a trace.
   bool ended = true;
 };
 
-// Cuts `content` down to its picture and sees to the end marker. Zeros at the end of a file without
-// one are not taken for data: they would be decoded to grey. Of a file that is no JPEG nothing is
-// cut away but such zeros.
+// Cuts `content` down to its picture and makes sure that it has an end marker. In a file without
+// one, zeros at the end are not taken for data: they would be decoded to grey. A file that is not a
+// JPEG loses only such zeros.
 //
-// `for_coefficients`: they will be read, which goes beyond a picture's one scan. Decoding does not,
-// and then that scan need not be searched for its end where the file has an end marker.
+// `for_coefficients`: the coefficients will be read, and that looks beyond a picture's only scan.
+// Decoding does not, so then the scan's end need not be searched for if the file has an end marker.
 JpegFile TakeJpeg(std::vector<std::byte>& content, bool for_coefficients);
 
 }  // namespace sluice

@@ -15,8 +15,8 @@ namespace {
 constexpr std::string_view kExifMarker("Exif\0\0", 6);
 constexpr std::string_view kProfileMarker("ICC_PROFILE\0", 12);
 
-// Inks to light. Programs of Adobe's store inks inverted, and say that they wrote the file by a
-// marker; nearly every CMYK JPEG is of theirs.
+// Converts inks to light. Adobe's programs store inks inverted, and mark the file as theirs; nearly
+// every CMYK JPEG is from one of them.
 void CmykToRgb(const std::uint8_t* in, std::uint32_t width, bool inverted, std::uint8_t* out) {
   const unsigned flip = inverted ? 0 : 255;
   for (std::uint32_t x = 0; x < width; ++x, in += 4, out += 3) {
@@ -99,8 +99,8 @@ bool JpegSource::may_lack_scans() const noexcept {
   return !ended_ && (object.progressive_mode != 0 || object.comps_in_scan < object.num_components);
 }
 
-// A file of several scans may end before one of its components has come, or all of its bits. With
-// an end marker the latter is how somebody made it.
+// A file of several scans may end before all components, or all their bits, have arrived. If bits
+// are missing but the file has an end marker, somebody made it that way.
 void JpegSource::CheckScans() {
   const jpeg_decompress_struct& object = jpeg_.object;
   const char* missing = nullptr;
@@ -108,7 +108,7 @@ void JpegSource::CheckScans() {
     if (object.comp_info[c].quant_table == nullptr) {
       missing = "one of its colour components is missing";
     } else if (may_lack_scans() && object.coef_bits != nullptr && missing == nullptr) {
-      const int* const bits = object.coef_bits[c];  // still to come; -1: all of them
+      const int* const bits = object.coef_bits[c];  // still missing; -1: all of them
       if (std::any_of(bits, bits + DCTSIZE2, [](int left) { return left != 0; })) {
         missing = "its last scans are missing";
       }
@@ -150,7 +150,7 @@ void JpegSource::ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& p
 }
 
 Picture JpegSource::Decode(const ColorRules& rules, std::uint32_t reduction) {
-  // Colours are brought to sRGB before they become grey.
+  // Colours are converted to sRGB before they become grey.
   Start(rules.transform != nullptr ? 3 : rules.channels, reduction);
   const std::uint32_t channels = colors() == ProfileColors::kGrey ? 1 : rules.channels;
   Picture picture{jpeg_.object.output_width, jpeg_.object.output_height, channels, {}};

@@ -1,5 +1,5 @@
-// A JPEG file as a source of pixels, whatever kind of JPEG libjpeg-turbo reads: baseline,
-// progressive, arithmetic; grey, YCbCr, RGB, CMYK and YCCK; any sampling.
+// A JPEG file as a source of pixels. Any kind that libjpeg-turbo reads: baseline, progressive,
+// arithmetic; grey, YCbCr, RGB, CMYK and YCCK; any sampling.
 #pragma once
 
 #include "format/disk/bytes.h"
@@ -12,12 +12,12 @@
 
 namespace sluice {
 
-// Reads the header when it is made. One picture, one thread. Everything throws Error whose
+// The constructor reads the header. One picture, one thread. Every function throws an Error whose
 // sentence() says what is wrong with the file, without its name.
 class JpegSource {
  public:
-  // The file's bytes outlive the source. One whose end marker is missing, but whose data are
-  // complete, is read without complaint. Profile() is there only if `with_profile`.
+  // The file's bytes must outlive the source. A file without an end marker, but with complete data,
+  // is read without complaint. Profile() gives the profile only if `with_profile`.
   explicit JpegSource(const JpegFile& file, bool with_profile = false);
 
   std::uint32_t width() const noexcept { return jpeg_.object.image_width; }
@@ -25,26 +25,26 @@ class JpegSource {
   // 0..255 components and their colour space, as libjpeg has them.
   const jpeg_decompress_struct& header() const noexcept { return jpeg_.object; }
   Orientation orientation() const noexcept { return orientation_; }
-  // Whether it has an embedded ICC profile; the profile, unless its pieces are broken; and what
-  // values that is about.
+  // Whether there is an embedded ICC profile; the profile, unless its pieces are broken; and the
+  // values that it describes.
   bool has_profile() const noexcept { return has_profile_; }
   std::vector<std::byte> Profile();
   ProfileColors colors() const noexcept;
 
   // Whether scans may be missing that only Decode() and ReadCoefficients() look for.
   bool may_lack_scans() const noexcept;
-  // From now on a picture whose data end early is taken as far as they go, the rest grey, and is no
-  // longer a CutShort.
+  // From now on a picture whose data ends early is taken as far as the data goes, the rest grey,
+  // and is no longer a CutShort error.
   void TakeCutShort() noexcept { jpeg_.trap.takes_cut_short = true; }
-  // Known after Decode(): what is missing; empty: nothing.
+  // Valid after Decode(): what is missing; empty if nothing is.
   const char* cut_short() const noexcept { return jpeg_.trap.cut_short; }
 
   // The pixels as they are stored, at 1/reduction (1, 2, 4, 8) of the size, rounded up. Grey files
-  // give grey. Can be called once.
+  // give grey. Call it once.
   Picture Decode(const ColorRules& rules, std::uint32_t reduction);
 
-  // The whole file's coefficients, for transcoding; instead of Decode(). They live as long as the
-  // source.
+  // The whole file's coefficients, for transcoding. Call it instead of Decode(). They live as long
+  // as the source.
   jvirt_barray_ptr* ReadCoefficients();
   jpeg_decompress_struct& object() noexcept { return jpeg_.object; }
 
@@ -54,8 +54,8 @@ class JpegSource {
   void Start(std::uint32_t channels, std::uint32_t reduction);
   void CheckScans();
   jvirt_barray_ptr* ReadAllCoefficients();
-  // `row`: nullptr where rows can be decoded into the picture; else a row of four values a pixel,
-  // with one of three behind it.
+  // `row`: nullptr if rows can be decoded into the picture; else room for a row of four values a
+  // pixel, followed by a row of three.
   void ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture);
   void StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
                 std::uint8_t* out) const;

@@ -10,15 +10,15 @@ namespace sluice {
 
 namespace {
 
-// A progressive file may repeat scans at will, each a pass over the whole picture. Those that
-// programs write have about 10.
+// A progressive file may repeat scans at will, and each is a pass over the whole picture. Real
+// programs write about 10.
 constexpr int kMaxScans = 100;
 
-// Coefficients of the largest picture that max_pixels can allow (2^28), at two bytes each, for a
-// progressive one with three full-size components.
+// The coefficients of the largest picture that max_pixels allows (2^28), at two bytes each, for a
+// progressive file with three full-size components.
 constexpr long kMaxLibraryBytes = 1'700'000'000;
 
-// Data are missing: at the file's end, at a marker that comes too soon, between restart markers.
+// Data is missing: at the file's end, at a marker that comes too soon, or between restart markers.
 bool EndsEarly(int message) noexcept {
   return message == JWRN_JPEG_EOF || message == JWRN_HIT_MARKER || message == JWRN_MUST_RESYNC;
 }
@@ -40,7 +40,7 @@ void OnMessage(j_common_ptr common, int level) {
   const int message = common->err->msg_code;
   if (level >= 0 || !DamagesPixels(message)) return;
   auto* trap = reinterpret_cast<JpegTrap*>(common->err);
-  if (trap->cut_short[0] != 0) return;  // behind the end everything is made up
+  if (trap->cut_short[0] != 0) return;  // after the end, all data is made up
   if (!trap->takes_cut_short || !EndsEarly(message)) JumpOut(common);
   common->err->format_message(common, trap->cut_short);
 }
@@ -49,7 +49,7 @@ void OnProgress(j_common_ptr common) {
   if (!common->is_decompressor) return;
   if (reinterpret_cast<j_decompress_ptr>(common)->input_scan_number <= kMaxScans) return;
   auto* trap = reinterpret_cast<JpegTrap*>(common->err);
-  trap->base.msg_code = 0;  // not of libjpeg's
+  trap->base.msg_code = 0;  // not one of libjpeg's messages
   std::snprintf(trap->text, sizeof(trap->text), "has more than %d scans", kMaxScans);
   std::longjmp(trap->jump, 1);
 }

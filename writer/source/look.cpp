@@ -75,7 +75,7 @@ void RequireImages(const std::filesystem::path& place, const SourceList& list) {
 }
 
 void WarnOfRepeats(SourceList& list) {
-  std::vector<std::uint64_t> hashes;  // keys themselves would take much more memory to sort
+  std::vector<std::uint64_t> hashes;  // the keys themselves would take much more memory to sort
   hashes.reserve(list.sources.size());
   for (const Source& source : list.sources)
     hashes.push_back(Hash64(AsBytes(source.key)));

@@ -1,4 +1,4 @@
-// A first look at files: how large they are, and of what kind.
+// A first look at files: their size and kind.
 #pragma once
 
 #include <filesystem>
@@ -17,17 +17,18 @@ struct Look {
   std::string trouble;  // why it cannot be read
 };
 
-// Reads the file's beginning. Throws Error(kIo) where there is no room for another open file.
+// Reads the beginning of the file. Throws Error(kIo) if the process has no room for another open
+// file.
 Look LookInto(const std::filesystem::path& path);
 
-// Whether a file of that look can be converted; else it goes, with the reason, to one of the list's
-// two lists of files that are left out.
+// Whether a file with this look can be converted. If not, adds it with the reason to one of the
+// list's two lists of files that are left out.
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 
-// Throws Error(kNotFound) if there is nothing to convert: `place` is where it was looked for.
+// Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.
 void RequireImages(const std::filesystem::path& place, const SourceList& list);
 
-// Adds a warning where a list or a table names an image more than once.
+// Adds a warning if a list or a table names an image more than once.
 void WarnOfRepeats(SourceList& list);
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// Masks that lie in a folder of their own, under the names of their images.
+// Masks in a folder of their own, under the names of their images.
 #pragma once
 
 #include <stop_token>
@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// Adds a field "mask" to a list of files: for a/b.jpg it is a/b.png below `folder`. Sources without
-// a mask go to the list's broken ones.
+// Adds a field "mask" to a list of files: the mask of a/b.jpg is a/b.png below `folder`. Sources
+// without a mask go to the list's broken ones.
 void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
                    const std::stop_token& stop, SourceList& list);
 

@@ -21,8 +21,8 @@ std::uint32_t ChannelsOf(std::uint8_t color_type) noexcept {
   }
 }
 
-// Values of fewer than eight bits, the first in the highest bits, to one a byte; in place, from the
-// end of the row.
+// Unpacks values of fewer than eight bits, the first in the highest bits, to one a byte: in place,
+// from the end of the row.
 void Unpack(std::uint8_t* row, std::uint32_t width, unsigned bits) noexcept {
   for (std::uint32_t x = width; x-- > 0;) {
     const std::uint64_t bit = std::uint64_t{x} * bits;

@@ -8,8 +8,8 @@
 
 namespace sluice {
 
-// Values as the file has them: of a palette the indices, of grey with 1, 2 or 4 bits the numbers 0
-// to 1, 3 or 15; rows without padding, 16-bit values native-endian.
+// Values as the file stores them: palette indices, or for grey with 1, 2 or 4 bits the numbers 0 to
+// 1, 3 or 15. Rows without padding; 16-bit values native-endian.
 struct MaskPicture {
   std::uint32_t width = 0;
   std::uint32_t height = 0;
@@ -18,8 +18,8 @@ struct MaskPicture {
   std::vector<std::uint8_t> pixels;
 };
 
-// Throws Error, whose sentence() says what is wrong with the file: kLimit if it has more than
-// `max_pixels`, before memory is taken.
+// Throws an Error whose sentence() says what is wrong with the file. kLimit if it has more than
+// `max_pixels`, before memory is allocated.
 MaskPicture DecodeMask(Bytes file, std::uint64_t max_pixels);
 
 }  // namespace sluice

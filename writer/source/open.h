@@ -1,4 +1,4 @@
-// From what a caller names to the list of what there is to convert.
+// From the caller's source to the list of samples to convert.
 #pragma once
 
 #include <stop_token>
@@ -7,11 +7,11 @@
 
 namespace sluice {
 
-// Throws Error(kInvalidArgument) for members that do not fit together.
+// Throws Error(kInvalidArgument) if members do not fit together.
 void CheckSource(const ConvertSource& source);
 
-// Reads folder, table, list or archives, on `threads` threads. Errors: those of scan.h, table.h and
-// archives.h.
+// Reads the folder, table, list or archives, on `threads` threads. Errors: those of scan.h, table.h
+// and archives.h.
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
 
 }  // namespace sluice

@@ -1,12 +1,12 @@
-// How a picture's stored rows and columns lie to what is to be seen (Exif 2.3, tag 0x0112).
+// How a picture's stored rows and columns map to the upright picture (Exif 2.3, tag 0x0112).
 #pragma once
 
 #include "format/disk/bytes.h"
 
 namespace sluice {
 
-// The picture to be seen, O, comes from the stored one, S (w x h), by O(x, y) = S(a, b) with (a, b)
-// = (x, y), or (y, x) if transposed, then a = w - 1 - a if mirrored in x, b = h - 1 - b if in y.
+// The upright picture O comes from the stored one, S (w x h), by O(x, y) = S(a, b) with (a, b) =
+// (x, y), or (y, x) if transposed; then a = w - 1 - a if mirrored in x, b = h - 1 - b if in y.
 struct Orientation {
   bool transposed = false;
   bool mirror_x = false;
@@ -16,7 +16,7 @@ struct Orientation {
   friend bool operator==(const Orientation&, const Orientation&) = default;
 };
 
-// Of the tag's value; anything but 2..8 is none.
+// The orientation of the tag's value; values other than 2..8 give none.
 constexpr Orientation OrientationOf(unsigned value) noexcept {
   switch (value) {
     case 2: return {false, true, false};
@@ -30,8 +30,8 @@ constexpr Orientation OrientationOf(unsigned value) noexcept {
   }
 }
 
-// The tag's value in Exif data, with or without "Exif\0\0" before it; 1 if it is not there, out of
-// range or the data are broken.
+// The tag's value in Exif data, with or without "Exif\0\0" before it; 1 if it is missing or out of
+// range, or the data is broken.
 unsigned ReadExifOrientation(Bytes exif);
 
 }  // namespace sluice

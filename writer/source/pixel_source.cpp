@@ -30,7 +30,7 @@ namespace {
 struct FileKind {
   ImageKind kind;
   const char* name;
-  const char* package;  // what a build without it would have needed; nullptr: this one reads it
+  const char* package;  // the package that a build needs to read it; nullptr: this build reads it
 };
 
 #ifdef SLUICE_HAS_WEBP
@@ -121,7 +121,7 @@ std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& ki
 #endif
 #ifdef SLUICE_HAS_TIFF
   if (kinds.contains(ImageKind::kTiff)) {
-    const char* const text = TIFFGetVersion();  // "LIBTIFF, Version 4.5.0", a copyright behind it
+    const char* const text = TIFFGetVersion();  // "LIBTIFF, Version 4.5.0", then a copyright
     versions["libtiff"] = std::string(text, std::strcspn(text, "\n"));
   }
 #endif

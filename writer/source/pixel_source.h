@@ -1,7 +1,7 @@
-// An image file that is decoded as a whole: of every kind but JPEG, which can be had at a reduced
-// size and has a class of its own.
+// An image file that is decoded as a whole. For every kind but JPEG, which can be decoded at a
+// reduced size and has a class of its own.
 //
-// Each kind but PNG and BMP needs a library that a build may do without.
+// Each kind except PNG and BMP needs a library that a build may lack.
 #pragma once
 
 #include <map>
@@ -18,9 +18,9 @@
 
 namespace sluice {
 
-// Has read the file's header when it is made, and taken no memory for pixels. One picture, one
-// thread; the file outlives it. Everything throws Error whose sentence() says what is wrong with
-// the file, without its name.
+// The constructor reads the file's header and allocates no memory for pixels. One picture, one
+// thread; the file must outlive it. Every function throws an Error whose sentence() says what is
+// wrong with the file, without its name.
 class PixelSource {
  public:
   virtual ~PixelSource() = default;
@@ -29,33 +29,33 @@ class PixelSource {
 
   std::uint32_t width() const noexcept { return width_; }
   std::uint32_t height() const noexcept { return height_; }
-  // Whether the file has nothing but grey values.
+  // Whether the file has only grey values.
   bool grey() const noexcept { return grey_; }
 
-  // Whether it embeds an ICC profile that its values are to be understood by.
+  // Whether the file embeds an ICC profile that gives its values their meaning.
   bool has_profile() const noexcept { return has_profile_; }
-  // That profile; empty if it is broken, or was not wanted when this was made.
+  // That profile; empty if it is broken, or was not asked for at construction.
   virtual Bytes Profile() { return {}; }
-  // To be called before Decode(): a picture that ends early is then taken as far as it goes, and is
-  // no longer a CutShort. What is missing is black, or transparent where it can be.
+  // Call it before Decode(): a picture that ends early is then taken as far as it goes, and is no
+  // longer a CutShort error. Missing pixels are black, or transparent if the kind allows it.
   void TakeCutShort() noexcept { takes_cut_short_ = true; }
-  // Known after Decode(): what is missing; empty: nothing.
+  // Valid after Decode(): what is missing; empty if nothing is.
   const std::string& cut_short() const noexcept { return cut_short_; }
 
-  // The pixels as they are stored, of PictureChannels() channels. Can be called once.
+  // The pixels as they are stored, with PictureChannels() channels. Call it once.
   virtual Picture Decode(const ColorRules& rules) = 0;
-  // Known after Decode().
+  // Valid after Decode().
   Orientation orientation() const noexcept { return orientation_; }
 
  protected:
   PixelSource() = default;
 
-  // Throws CutShort, unless such pictures are taken.
+  // Throws CutShort, unless pictures that end early are taken.
   void EndsEarly(const char* what, const std::string& how) {
     if (!takes_cut_short_) throw CutShort(what, how);
     cut_short_ = how;
   }
-  // Room for the pixels of a picture with those channels, all zero.
+  // A picture with that many channels, all zero.
   Picture MakePicture(std::uint32_t channels) const {
     Picture picture{width_, height_, channels, {}};
     picture.pixels.resize(std::size_t{width_} * height_ * channels);
@@ -73,17 +73,17 @@ class PixelSource {
   std::string cut_short_;
 };
 
-// Of a kind that this build decodes. Throws Error(kUnsupported) for others. `with_profile`: whether
-// Profile() will be asked for, which can take time and memory.
+// Opens a file of a kind that this build decodes. Throws Error(kUnsupported) for other kinds.
+// `with_profile`: whether Profile() will be called, which can take time and memory.
 std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_profile = false);
 
-// Why a file of a kind is left out whatever it holds; empty where it is converted.
+// Why files of this kind are left out, whatever they hold; empty if they are converted.
 std::string WhyNotConverted(const Sniffed& sniffed);
 
 // For messages: "JPEG, PNG and BMP".
 std::string ConvertedKinds();
 
-// Names and versions of the libraries that decode those kinds, beside those of every build.
+// Names and versions of the libraries that decode these kinds, besides those that every build has.
 std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& kinds);
 
 }  // namespace sluice

@@ -14,15 +14,15 @@ namespace sluice {
 
 namespace {
 
-// Of a text or profile, which nothing here needs: a hostile one may inflate to gigabytes.
+// For texts and profiles, which nothing here needs: a hostile one may inflate to gigabytes.
 constexpr std::size_t kMaxChunkBytes = 8 << 20;
 constexpr std::size_t kMaxChunksBytes = 32 << 20;
 
 constexpr std::size_t kSignatureBytes = 8;
-constexpr std::size_t kChunkBytes = 12;  // beside its content: size, name, checksum
+constexpr std::size_t kChunkBytes = 12;  // besides its content: size, name, checksum
 
-// The runs between the profiles that stand before the pixels. A file that is no PNG, or damaged, is
-// one run from there on.
+// The file cut into runs that leave out the profiles before the pixels. From where it is damaged,
+// or not a PNG, the rest is one run.
 std::vector<Bytes> WithoutProfiles(Bytes file) {
   std::vector<Bytes> runs;
   std::size_t begin = 0;

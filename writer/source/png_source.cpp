@@ -8,7 +8,7 @@ namespace sluice {
 
 namespace {
 
-// One decoded row, in the format spng gave, to the picture's channels.
+// Converts one decoded row, in the format that spng gave, to the picture's channels.
 void StoreRow(const void* in, int format, const ColorRules& rules, const Picture& picture,
               std::uint8_t* out) {
   const auto* values = static_cast<const std::uint8_t*>(in);
@@ -22,7 +22,7 @@ void StoreRow(const void* in, int format, const ColorRules& rules, const Picture
   }
 }
 
-// Whether decoded rows have the picture's own form, and can be decoded where they are to lie.
+// Whether decoded rows have the picture's own form, so that spng can decode straight into it.
 bool FitsInPlace(int format, std::uint32_t channels) noexcept {
   return format == SPNG_FMT_G8 || (format == SPNG_FMT_RGB8 && channels == 3);
 }
@@ -59,13 +59,13 @@ Picture PngSource::Decode(const ColorRules& rules) {
                       color_type_ != SPNG_COLOR_TYPE_TRUECOLOR_ALPHA &&
                       spng_get_trns(png_.get(), &transparency) == SPNG_ECHUNKAVAIL;
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
-  FindOrientation();  // before the pixels, unless it stands behind them
+  FindOrientation();  // one before the pixels; below, one after them
   if (interlaced_) {
     DecodeInterlaced(FormatFor(opaque), rules, picture);
   } else {
     DecodeRows(FormatFor(opaque), rules, picture);
   }
-  // What stands behind the image data: their checksums, and perhaps the orientation.
+  // Reads the chunks after the image data: checksums, and perhaps the orientation.
   if (cut_short().empty() && !Ended(spng_decode_chunks(png_.get()))) FindOrientation();
   return picture;
 }
@@ -98,7 +98,7 @@ void PngSource::DecodeRows(RowFormat format, const ColorRules& rules, Picture& p
   }
 }
 
-// The passes of an interlaced image come in an order that needs all of it at once.
+// An interlaced image's passes come in an order that needs the whole image at once.
 void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture) {
   const std::size_t row_bytes = std::size_t{width_} * format.pixel_bytes;
   const std::size_t stride = std::size_t{width_} * picture.channels;

@@ -1,7 +1,7 @@
 // A PNG file as a source of pixels: every colour type and bit depth, interlaced or not.
 //
-// 16-bit values are rounded to 8 bits. Gamma and chromaticities without a profile are ignored. Of
-// an animation the default image is taken.
+// 16-bit values are rounded to 8 bits. Without a profile, gamma and chromaticities are ignored. Of
+// an animation, the default image is taken.
 #pragma once
 
 #include "writer/source/pixel_source.h"
@@ -17,14 +17,14 @@ class PngSource : public PixelSource {
   Picture Decode(const ColorRules& rules) override;
 
  private:
-  // How spng is asked for a row.
+  // The format in which spng is asked for a row.
   struct RowFormat {
     int format = 0;
     std::uint32_t pixel_bytes = 0;
   };
   RowFormat FormatFor(bool opaque) const;
-  // Whether that is the end of a file that ends early and is taken all the same. Throws for all
-  // other results than SPNG_OK.
+  // True at the end of a file that ends early and is taken all the same. Throws for every other
+  // result than SPNG_OK.
   bool Ended(int result);
   void DecodeRows(RowFormat format, const ColorRules& rules, Picture& picture);
   void DecodeInterlaced(RowFormat format, const ColorRules& rules, Picture& picture);

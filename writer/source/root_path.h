@@ -1,4 +1,4 @@
-// Paths that a table or a list names, as keys: relative to the source's root.
+// Turns paths in a table or a list into keys: paths relative to the source's root.
 #pragma once
 
 #include <filesystem>
@@ -10,11 +10,11 @@ namespace sluice {
 
 class RootPath {
  public:
-  // An empty root is the working folder.
+  // An empty root means the working folder.
   explicit RootPath(const std::filesystem::path& root);
 
-  // "./a//b.jpg" and "/root/a/b.jpg" are "a/b.jpg"; nullopt for what does not lie below the root,
-  // or is the root itself. Links are not looked at.
+  // "./a//b.jpg" and "/root/a/b.jpg" give "a/b.jpg"; nullopt if the path is not below the root, or
+  // is the root itself. Symbolic links are not resolved.
   std::optional<std::string> KeyOf(std::string_view path) const;
 
  private:

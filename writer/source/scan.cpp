@@ -19,7 +19,7 @@ namespace sluice {
 
 namespace {
 
-constexpr std::int32_t kTopFolder = -1;  // the label of what lies in no sub-folder
+constexpr std::int32_t kTopFolder = -1;  // the label of files that are in no sub-folder
 
 struct FolderId {
   dev_t device;
@@ -112,10 +112,10 @@ class FolderWalk {
   const std::filesystem::path& root_;
   const std::stop_token& stop_;
   Found& found_;
-  std::vector<FolderId> ancestors_;  // of the folder in hand, itself included
+  std::vector<FolderId> ancestors_;  // the current folder and those above it
 };
 
-// Sorts the files into sources, broken ones and those that are no images. Returns the first image
+// Sorts the files into sources, broken files and files that are not images. Returns the first image
 // in the top folder and the first in a sub-folder.
 struct FirstImages {
   std::optional<std::string> direct;
@@ -144,7 +144,7 @@ void SortBy(std::vector<Entry>& entries, Member member) {
             [member](const Entry& a, const Entry& b) { return a.*member < b.*member; });
 }
 
-// Numbers the classes as `wanted` says, if it says anything.
+// Numbers the classes in the order of `wanted`, unless that is empty.
 void NumberClasses(const std::filesystem::path& root, const std::vector<std::string>& wanted,
                    SourceList& list) {
   if (wanted.empty()) return;

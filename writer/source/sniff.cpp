@@ -10,7 +10,7 @@ bool HasAt(std::string_view text, std::size_t offset, std::string_view wanted) n
   return text.size() >= offset + wanted.size() && text.substr(offset, wanted.size()) == wanted;
 }
 
-// "BM" alone begins many a text: the size of the header that follows must be one that exists.
+// Many texts begin with "BM": the size of the header that follows must be one that exists.
 bool IsBmp(std::string_view text) noexcept {
   if (!HasAt(text, 0, "BM") || text.size() < 18) return false;
   const auto size = LoadAt<std::uint32_t>(AsBytes(text), 14);
@@ -18,7 +18,7 @@ bool IsBmp(std::string_view text) noexcept {
   return std::find(kSizes.begin(), kSizes.end(), size) != kSizes.end();
 }
 
-// ISO base media files tell their kind by a brand.
+// ISO base media files name their kind by a brand.
 const char* KindOfBrand(std::string_view text) noexcept {
   if (!HasAt(text, 4, "ftyp")) return nullptr;
   for (const std::string_view brand : {"avif", "avis"}) {
@@ -42,8 +42,8 @@ constexpr Sniffed Unsupported(const char* name) noexcept {
 using namespace std::string_view_literals;
 constexpr std::array kSignatures = {
     Signature{"\xff\xd8\xff"sv, {ImageKind::kJpeg, "JPEG"}},
-    // The signature's other four bytes tell what a text-mode transfer did to it: the decoder says
-    // so.
+    // The signature's other four bytes show what a text-mode transfer did to the file: the decoder
+    // reports that.
     Signature{"\x89PNG"sv, {ImageKind::kPng, "PNG"}},
     Signature{"GIF87a"sv, {ImageKind::kGif, "GIF"}},
     Signature{"GIF89a"sv, {ImageKind::kGif, "GIF"}},

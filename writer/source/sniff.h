@@ -1,4 +1,4 @@
-// What kind of image a file is, by its first bytes and never by its name.
+// Recognises the kind of an image file by its first bytes, never by its name.
 #pragma once
 
 #include "format/disk/bytes.h"
@@ -6,7 +6,7 @@
 namespace sluice {
 
 enum class ImageKind : std::uint8_t {
-  kNone,  // no image that anything here knows of
+  kNone,  // not an image that Sluice knows
   kJpeg,
   kPng,
   kWebp,
@@ -23,7 +23,7 @@ struct Sniffed {
 
 inline constexpr std::size_t kSniffBytes = 32;
 
-// `start`: the file's first kSniffBytes, or all of a shorter file.
+// `start`: the file's first kSniffBytes, or the whole file if it is shorter.
 Sniffed Sniff(Bytes start) noexcept;
 
 }  // namespace sluice

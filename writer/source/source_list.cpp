@@ -50,7 +50,7 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
   }
 }
 
-// Why not a byte of the file can be read; empty if one can, or there is none in it.
+// Why no byte of the file can be read; empty if one can, or the file is empty.
 std::string WhyUnreadable(const std::filesystem::path& path) {
   try {
     const FileHandle file = OpenForReading(path);
@@ -94,7 +94,7 @@ std::pair<Bytes, Bytes> SourceValues::Memory() const {
 }
 
 void SourceList::RequirePlaces() const {
-  constexpr std::size_t kLookedFor = 16;  // files, all over the list
+  constexpr std::size_t kLookedFor = 16;  // files, spread over the list
   const auto require = [](const std::string& trouble, const std::filesystem::path& place) {
     if (!trouble.empty()) throw Error(ErrorCode::kIo, place.string(), trouble);
   };
@@ -103,7 +103,7 @@ void SourceList::RequirePlaces() const {
   if (!archives.empty()) return;
   for (std::size_t f = 0; f < fields.size(); ++f) {
     std::size_t readable = 0;
-    std::string trouble;  // of the last that was tried
+    std::string trouble;  // of the last file tried
     for (std::size_t i = 0; i < std::min(kLookedFor, sources.size()); ++i) {
       const std::size_t source = i * sources.size() / std::min(kLookedFor, sources.size());
       std::filesystem::path file;

@@ -1,4 +1,4 @@
-// What there is to convert: the samples, what they are made of, and where it lies.
+// The list of samples to convert: their parts, and where those are.
 #pragma once
 
 #include <filesystem>
@@ -18,30 +18,30 @@
 namespace sluice {
 
 struct Source {
-  std::string key;  // path relative to the root, with '/', or an archive's key; bytes as they are
-  std::uint64_t bytes = 0;      // of the image when it was looked at
-  std::int32_t label = 0;       // the class's number; 0 where there are none
-  std::string sample_key = {};  // the sample's, if a table gives another one
+  std::string key;          // path relative to the root, with '/', or an archive's key; raw bytes
+  std::uint64_t bytes = 0;  // of the image at the first look
+  std::int32_t label = 0;   // the class's number; 0 if there are none
+  std::string sample_key = {};  // the sample's key, if a table gives another one
 
   const std::string& KeyOfSample() const noexcept { return sample_key.empty() ? key : sample_key; }
 };
 
-// Where the values of a field come from.
+// Where a field's values come from.
 enum class Feed : std::uint8_t {
   kImage,       // the image
   kLabel,       // Source::label
   kElements,    // SourceValues holds the elements
-  kText,        // SourceValues holds the content, or in archives its extent
+  kText,        // SourceValues holds the content; in archives, its extent
   kBoxes,       // SourceValues holds four float64 a box: corners in pixels, or fractions
   kBoxClasses,  // SourceValues holds an int32 a box, of the list's only field of boxes
-  kMask,        // SourceValues holds a MaskFile, or in archives the extent
+  kMask,        // SourceValues holds a MaskFile; in archives, the extent
 };
 
 struct SourceField {
   Field field;
   Feed feed = Feed::kImage;
   bool relative = false;              // kBoxes: fractions
-  std::filesystem::path folder = {};  // kMask: what the path is relative to
+  std::filesystem::path folder = {};  // kMask: the path is relative to this
 };
 
 // A run of bytes of an archive.
@@ -51,16 +51,16 @@ struct Extent {
   std::uint64_t archive = 0;  // of SourceList::archives
 };
 
-// The values of all sources for all fields, in one piece of memory. Sources are added in order.
+// The values of all sources for all fields, in one piece of memory. Add the sources in order.
 class SourceValues {
  public:
   // The value of the next field, or of the next source's first one; nullopt: absent.
   void Add(std::optional<Bytes> value);
   std::optional<Bytes> Get(std::size_t source, std::size_t field, std::size_t fields) const;
-  // The same, to be changed in place.
+  // As above, to be changed in place.
   std::span<std::byte> Mutable(std::size_t source, std::size_t field, std::size_t fields);
   bool empty() const noexcept { return ends_.empty(); }
-  // All there is, for a digest.
+  // The whole content, for a digest.
   std::pair<Bytes, Bytes> Memory() const;
 
  private:
@@ -71,16 +71,16 @@ class SourceValues {
 
 struct SourceList {
   std::filesystem::path root;                   // of the files
-  std::vector<std::filesystem::path> archives;  // where everything lies, unless there are none
-  std::vector<SourceField> fields;              // the schema's; the image is the first
+  std::vector<std::filesystem::path> archives;  // hold everything, if there are any
+  std::vector<SourceField> fields;              // of the schema; the image is the first
   bool labelled = false;                        // there is a field of Feed::kLabel
   std::vector<std::string> classes;             // its classes, invalid UTF-8 escaped
   std::vector<Source> sources;                  // in the order that keep_order keeps
   std::set<ImageKind> kinds;                    // of their images
-  SourceValues values;                          // empty where no field needs it
+  SourceValues values;                          // empty if no field needs it
   bool upright = false;                         // of ConvertSource
   std::vector<LeftOut> broken;       // images of unsupported kinds, files that cannot be opened
-  std::vector<LeftOut> passed_over;  // what is no image, or hidden
+  std::vector<LeftOut> passed_over;  // not an image, or hidden
   std::vector<std::string> warnings;
 
   Schema MakeSchema() const;
@@ -89,18 +89,17 @@ struct SourceList {
     return values.Get(source, field, fields.size());
   }
   Extent ExtentOf(std::size_t source, std::size_t field) const;
-  // To be asked where a source cannot be read. Throws Error(kIo) if what it lies in is gone or
-  // cannot be read (an archive, or all of some files that are tried), so that the source is not
+  // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
+  // gone or unreadable (an archive, or every one of a sample of files), so that a source is not
   // left out for a fault that is not its own.
   void RequirePlaces() const;
   // For messages: the file's path, or the archive and the key.
   std::string NameOf(std::size_t source) const;
-  // For the list of what was left out: the key, with the archive's name where there are several.
+  // For the list of sources left out: the key, with the archive's name if there are several.
   std::string KeyForPeople(std::size_t source) const;
 };
 
-// The value of a mask that is a file of its own: how large it was when it was looked at, then its
-// path.
+// The value for a mask in a file of its own: its size at the first look, then its path.
 std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path);
 struct MaskFile {
   std::uint64_t bytes = 0;
@@ -108,19 +107,19 @@ struct MaskFile {
 };
 MaskFile MaskFileOf(Bytes value);
 
-// Reads what a source is made of. Throws Error, whose sentence() says what is wrong without a name.
+// Reads a source's image. Throws an Error whose sentence() says what is wrong, without a name.
 void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content);
-// False where the source has none.
+// False if the source has none.
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content);
 bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
               std::vector<std::byte>& content);
 
-// Whether a file could not be opened because this process or machine has no memory or no room for
-// another open file, and not for a fault of its own.
+// Whether a file could not be opened because the process or machine has run out of memory or open
+// files, and not because of the file.
 bool IsShortage(const Error& error);
 
-// What is thrown when a stop was requested.
+// Throws the error for a requested stop.
 [[noreturn]] void ThrowStopped();
 
 }  // namespace sluice

@@ -13,8 +13,8 @@ namespace sluice {
 
 namespace {
 
-// A number that depends on the seed and the key alone, so that a source stays where it is when
-// others come or go (but for those at a part's border).
+// A number that depends only on the seed and the key, so that a source stays in its part when
+// others come or go (except at a part's border).
 std::uint64_t PlaceOf(std::uint64_t seed, const std::string& key) {
   return RandomStream(seed, Purpose::kSplit, Hash64(AsBytes(key))).Word64();
 }

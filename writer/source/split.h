@@ -5,8 +5,8 @@
 
 namespace sluice {
 
-// Leaves those of the list's sources that ConvertSource's split_begin, split_end and split_seed
-// say, in their order. Throws Error(kNotFound) if none is left.
+// Keeps only the sources that ConvertSource's split_begin, split_end and split_seed select, in
+// their order. Throws Error(kNotFound) if none is left.
 void TakeSplit(const ConvertSource& source, SourceList& list);
 
 }  // namespace sluice

@@ -48,8 +48,8 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
              Listed(headings));
 }
 
-// A column "key" beside that of the paths has the samples' keys, unless it is asked for as a field:
-// what `sluice export` writes. "": there is none.
+// The column of the samples' keys: "key", as `sluice export` writes it, if it is not the column of
+// the paths and is not asked for as a field. "": there is none.
 std::string KeyColumn(const ConvertSource& source, const std::string& path_column,
                       const std::vector<std::string>& headings) {
   const bool asked_for = std::any_of(source.columns.begin(), source.columns.end(),
@@ -88,8 +88,8 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
 // A column that is being read.
 struct Taking {
   Column column;
-  std::size_t field = 0;  // of the list
-  ClassNames names;       // of the types with classes
+  std::size_t field = 0;  // index in the list
+  ClassNames names;       // for types with classes
 };
 
 Field FieldOf(const Column& column) {
@@ -161,7 +161,7 @@ class TableScan {
     RequireImages(source_.table, list_);
     WarnOfRepeats(list_);
     if (list_.fields.size() == 1 || (list_.fields.size() == 2 && list_.labelled)) {
-      list_.values = {};  // nothing in it
+      list_.values = {};  // no field needs them
     }
     return std::move(list_);
   }
@@ -349,7 +349,7 @@ class TableScan {
     }
   }
 
-  // Looks at the images and at the masks that columns name; takes the rows that can be converted.
+  // Looks at the images and at the masks that columns name; keeps the rows that can be converted.
   void LookAtFiles() {
     std::vector<std::size_t> masks;  // fields
     for (std::size_t f = 0; f < list_.fields.size(); ++f) {
@@ -414,7 +414,7 @@ class TableScan {
   std::string path_column_;
   std::string key_column_;  // "" if the paths are the keys
   std::vector<Taking> taking_;
-  // Of the rows that were read well, before their files were looked at.
+  // Of the rows that were read without errors, before their files were looked at.
   std::vector<Source> sources_;
   std::vector<std::uint64_t> lines_;
   SourceValues rows_;

@@ -8,11 +8,11 @@
 namespace sluice {
 
 // Reads the table of `source` (Kind::kTable) and looks at the files it names, on `threads` threads.
-// Rows that lack what a field needs, and those whose files cannot be used, are left out with their
-// line.
+// Leaves out, with their line, rows that lack a value that a field needs and rows whose files
+// cannot be used.
 //
-// Errors: kInvalidArgument (a column that is not there, twice or of no use), kCorrupt (a table that
-// is damaged, with the line), kNotFound (no table; no row that can be converted), kIo, kState
+// Errors: kInvalidArgument (a column that is missing, given twice or of no use), kCorrupt (a
+// damaged table, with the line), kNotFound (no table; no row that can be converted), kIo, kState
 // (stopped).
 SourceList ReadTable(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
 

@@ -55,7 +55,7 @@ std::string TableReader::Place() const {
   return std::filesystem::path(name_).filename().string() + ", line " + std::to_string(row_line_);
 }
 
-// Which members the objects have is only known when all have been seen.
+// The members of the objects are known only after all objects have been read.
 void TableReader::ReadMembers() {
   const std::string_view begin = rest_;
   std::unordered_set<std::string> seen;
@@ -90,7 +90,7 @@ bool TableReader::Next() {
   return true;
 }
 
-// The cell in quotes that `rest_` begins with, the quotes doubled in it made single.
+// Takes the quoted cell at the start of `rest_`; doubled quotes become single.
 std::string TableReader::QuotedCell() {
   std::string cell;
   for (std::size_t at = 1; at < rest_.size(); ++at) {
@@ -141,7 +141,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
       ++line_;
       return true;
     }
-    if (rest_.empty()) {  // the file ends behind a separator
+    if (rest_.empty()) {  // the file ends after a separator
       cells.emplace_back();
       return true;
     }

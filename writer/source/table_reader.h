@@ -15,28 +15,29 @@
 
 namespace sluice {
 
-// The table's values are text, or in a .jsonl file any JSON value. Errors name file and line. Takes
-// time in proportion to the text, whatever it holds, and heeds a stop request anywhere (with
-// Error(kState)).
+// The table's values are text, or in a .jsonl file any JSON value. Errors name the file and line.
+// Takes time in proportion to the text, whatever its content, and checks for a stop request
+// throughout (Error(kState)).
 class TableReader {
  public:
-  // Reads the file whole. The ending of its name says what it is.
+  // Reads the whole file. The ending of its name gives the format.
   explicit TableReader(const std::filesystem::path& file, const std::stop_token& stop = {});
-  // The same for a text in memory; `ending` is ".csv", ".tsv" or ".jsonl".
+  // As above for a text in memory; `ending` is ".csv", ".tsv" or ".jsonl".
   TableReader(std::string name, std::string_view ending, std::vector<std::byte> text,
               std::stop_token stop = {});
 
-  // The headings, or of a .jsonl file the members that any object has.
+  // The headings; of a .jsonl file, all members of all its objects.
   const std::vector<std::string>& headings() const noexcept { return headings_; }
 
-  // Whether values are text, and not JSON.
+  // Whether values are text rather than JSON.
   bool has_text_cells() const noexcept { return separator_ != 0; }
 
   // Goes to the next row. False at the end. Throws Error(kCorrupt).
   bool Next();
-  // The line that the row in hand begins in, from 1.
+  // The line in which the current row begins, from 1.
   std::uint64_t line() const noexcept { return row_line_; }
-  // The row's value under that heading, one of headings(); null for none and for empty cells.
+  // The current row's value under that heading, which is one of headings(). Null if it has none or
+  // an empty cell.
   nlohmann::json Get(const std::string& heading) const;
 
   // "labels.csv, line 17"
@@ -54,11 +55,11 @@ class TableReader {
   char separator_ = 0;  // 0: JSON lines
   std::vector<std::byte> content_;
   std::string_view rest_;
-  std::uint64_t line_ = 1;  // of what comes next
+  std::uint64_t line_ = 1;  // of the text still to be read
   std::uint64_t row_line_ = 0;
   std::stop_token stop_;
   std::vector<std::string> headings_;
-  std::unordered_map<std::string, std::size_t> columns_;  // by heading; not of JSON lines
+  std::unordered_map<std::string, std::size_t> columns_;  // by heading; not for JSON lines
   std::vector<std::string> cells_;
   nlohmann::json object_;
 };

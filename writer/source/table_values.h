@@ -1,5 +1,5 @@
-// The cells of a table as the values they stand for. A cell is a text, or any JSON value. Each
-// function throws Error(kCorrupt) with a sentence about the cell.
+// Converts a table's cells to values. A cell is a text, or any JSON value. Each function throws
+// Error(kCorrupt) with a sentence about the cell.
 #pragma once
 
 #include <cstdint>
@@ -14,26 +14,26 @@ namespace sluice {
 
 using Cell = nlohmann::json;
 
-// A text, or what a number or a truth value is written as.
+// A text as it is; a number or a truth value as it is written.
 std::string TextOf(const Cell& cell);
 
-// The names in a list (which may be the JSON that a text holds), or in a text at commas, semicolons
-// and bars (and spaces), trimmed.
+// The names in a list (which may be JSON within a text), or in a text separated by commas,
+// semicolons and bars (and spaces), trimmed.
 std::vector<std::string> NamesOf(const Cell& cell, bool at_spaces);
 
 std::int64_t IntegerOf(const Cell& cell);
 
-// All numbers of a list, nested or not, or of a text in which anything of "[](),;|" and space
-// stands between them.
+// All numbers of a list, nested or not, or of a text in which they are separated by any of
+// "[](),;|" and space.
 std::vector<double> NumbersOf(const Cell& cell);
 
-// As float32; what is too large for one is refused, not made infinite.
+// As float32; a number too large for that is refused, not made infinite.
 float NarrowNumber(double number);
 
 // Four numbers a box, as corners: left, top, right, bottom.
 std::vector<double> CornersOf(const Cell& cell, BoxFormat format);
 
-// A JSON value as compact text; where cells are text, that text is parsed first.
+// A JSON value as compact text; if cells are text, the text is parsed first.
 std::string JsonOf(const Cell& cell, bool is_text);
 
 }  // namespace sluice

@@ -21,7 +21,8 @@ std::string_view FieldOf(const Header& header, std::size_t at, std::size_t size)
   return text.substr(0, std::min(text.find('\0'), text.size()));
 }
 
-// Octal digits between spaces, or GNU's binary form (the first bit set); nullopt for anything else.
+// Octal digits between spaces, or GNU's binary form (the first bit set); nullopt for any other
+// content.
 std::optional<std::uint64_t> NumberOf(const Header& header, std::size_t at, std::size_t size) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(header[at + i]); };
   if ((byte(0) & 0x80) != 0) {
@@ -58,7 +59,7 @@ bool IsZero(const Header& header) {
   return std::all_of(header.begin(), header.end(), [](std::byte b) { return b == std::byte{}; });
 }
 
-// What extended headers say of the member to come.
+// The values that extended headers give for the next member.
 struct Extended {
   std::optional<std::string> path;
   std::optional<std::string> linked;
@@ -120,8 +121,8 @@ class TarWalk {
     throw Error(ErrorCode::kCorrupt, name_, "byte " + std::to_string(at_), sentence);
   }
 
-  // False at the end of the last archive: behind a block of zeros comes no other, or the file is
-  // over.
+  // False at the end of the last archive: at the end of the file, or if no archive follows a block
+  // of zeros.
   bool NextHeader() {
     const std::size_t got = read_(at_, header_);
     if (at_ == 0) {
@@ -137,7 +138,7 @@ class TarWalk {
     return true;
   }
 
-  // Whether another archive begins behind the zeros that the one in hand ends with.
+  // Whether another archive begins after the zeros that end the current one.
   bool NextArchive() {
     end_.marked = true;
     std::size_t got = kTarBlock;
@@ -189,7 +190,7 @@ class TarWalk {
   }
 
   void ReadExtended(char type, std::uint64_t content, std::uint64_t bytes) {
-    if (type == 'g') return;  // of all members: nothing that matters here
+    if (type == 'g') return;  // for all members: it has nothing that matters here
     if (bytes > kMaxExtendedBytes) Fail("an extended header is too large");
     std::vector<std::byte> text(bytes);
     if (read_(content, text) != bytes) Fail("the archive ends inside of a header");
@@ -212,7 +213,7 @@ class TarWalk {
   const std::string& name_;
   const TarRead& read_;
   const std::function<void(const TarMember&)>& visit_;
-  std::uint64_t at_ = 0;  // of the header in hand
+  std::uint64_t at_ = 0;  // of the current header
   Header header_{};
   Extended extended_;
   TarEnd end_;

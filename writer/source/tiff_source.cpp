@@ -12,12 +12,12 @@ namespace sluice {
 
 namespace {
 
-// No decoding takes more for one of a file's pieces than this, and 16 bytes for each pixel: four
-// values of 16 bits, in tiles that may reach over the edges.
+// The most memory that decoding may take for one of a file's pieces, besides 16 bytes for each
+// pixel: four values of 16 bits, in tiles that may reach over the edges.
 constexpr std::uint64_t kMaxPieceBytes = 64 << 20;
 constexpr std::uint64_t kMaxPiecePixelBytes = 16;
 
-// Values that were multiplied by their opacity, as libtiff gives them, to what they were before.
+// Divides values by their opacity: libtiff gives them multiplied by it.
 void Divide(std::uint8_t* rgba) noexcept {
   const unsigned opacity = rgba[3];
   if (opacity == 0 || opacity == 255) return;
@@ -31,7 +31,7 @@ std::string Formatted(const char* format, va_list values) {
   return std::vsnprintf(text.data(), text.size(), format, values) > 0 ? text.data() : "";
 }
 
-// A warning after which pixels are made up: of libtiff's fax codecs, or of libjpeg in a TIFF.
+// A warning after which pixels are made up: from libtiff's fax codecs, or from libjpeg in a TIFF.
 bool TellsOfDamage(std::string_view warning) noexcept {
   for (const char* const part : {"Premature EOF", "remature end of", "bad Huffman code"}) {
     if (warning.find(part) != std::string_view::npos) return true;
@@ -53,7 +53,7 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   Open();
   TIFFGetField(tiff_.get(), TIFFTAG_IMAGEWIDTH, &width_);
   TIFFGetField(tiff_.get(), TIFFTAG_IMAGELENGTH, &height_);
-  // Cameras' raw files begin with a thumbnail, which nobody means.
+  // Cameras' raw files begin with a thumbnail, which is not the picture meant.
   std::uint32_t kind = 0;
   TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_SUBFILETYPE, &kind);
   if ((kind & FILETYPE_REDUCEDIMAGE) != 0) {
@@ -116,7 +116,7 @@ void TiffSource::Open() {
       [](thandle_t self) { return toff_t{static_cast<Stream*>(self)->file.size()}; },
       [](thandle_t self, void** begin, toff_t* size) {
         const Bytes file = static_cast<Stream*>(self)->file;
-        *begin = const_cast<std::byte*>(file.data());  // read only: the mode is "r"
+        *begin = const_cast<std::byte*>(file.data());  // libtiff only reads: the mode is "r"
         *size = file.size();
         return 1;
       },
@@ -136,7 +136,7 @@ Bytes TiffSource::Profile() {
   return {static_cast<const std::byte*>(data), count};
 }
 
-// A small picture may lie in a tile, or strip, of any size that its header says.
+// A small picture may lie in a tile or strip as large as its header claims.
 void TiffSource::CheckPieces() const {
   const std::uint64_t piece =
       TIFFIsTiled(tiff_.get()) != 0 ? TIFFTileSize64(tiff_.get()) : TIFFStripSize64(tiff_.get());
@@ -159,8 +159,8 @@ bool TiffSource::IsCutShort() const {
   return false;
 }
 
-// Extra samples that nobody says a meaning of are no opacity (TIFF 6.0, ExtraSamples 0), though
-// libtiff takes the first of them for one.
+// Extra samples without a stated meaning are not opacity (TIFF 6.0, ExtraSamples 0), though libtiff
+// takes the first of them for it.
 bool TiffSource::IsOpaque(const RgbaImage& rgba) const {
   if (rgba.image.alpha == 0) return true;
   std::uint16_t count = 0;
@@ -176,15 +176,15 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   stream_.trouble.clear();
   RgbaImage rgba;
   std::array<char, 1024> sentence{};
-  // It stops at the first piece that cannot be had; the raster stays zero from there on.
+  // libtiff stops at the first piece that it cannot decode; the raster stays zero from there on.
   rgba.begun = TIFFRGBAImageBegin(&rgba.image, tiff_.get(), 1, sentence.data()) != 0;
   if (!rgba.begun) {
     throw Error(ErrorCode::kUnsupported, std::string("unsupported TIFF: ") + sentence.data());
   }
-  rgba.image.req_orientation = rgba.image.orientation;  // rows as they are stored
+  rgba.image.req_orientation = rgba.image.orientation;  // rows in stored order
   std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
   const bool whole = TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) != 0;
-  // Some codecs tell of damage and then go on as if there were none.
+  // Some codecs report damage and then continue as if there were none.
   if (!cut_short && (!whole || !stream_.trouble.empty())) ThrowBroken();
   const bool opaque = IsOpaque(rgba);
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));

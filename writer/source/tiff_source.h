@@ -1,5 +1,5 @@
-// The first picture of a TIFF file as a source of pixels: what libtiff makes 8-bit colours of,
-// which is whole numbers of up to 16 bits, palettes, and CMYK (whose profile is ignored).
+// The first picture of a TIFF file as a source of pixels: every kind that libtiff turns into 8-bit
+// colours, which is whole numbers of up to 16 bits, palettes, and CMYK (whose profile is ignored).
 #pragma once
 
 #include <memory>
@@ -22,7 +22,7 @@ class TiffSource : public PixelSource {
   struct Stream {
     Bytes file;
     std::uint64_t at = 0;
-    std::string trouble;  // libtiff's first complaint; forgotten when the pixels begin
+    std::string trouble;  // libtiff's first complaint; cleared when the pixels begin
   };
 
   struct RgbaImage;

@@ -18,7 +18,7 @@ constexpr const char* kEndsEarly = "its pixels end early";
   throw Error(ErrorCode::kCorrupt, std::string(kBroken) + ": " + what);
 }
 
-// Coded pixels may end with a few zeros; so many are what a download leaves that broke off.
+// Coded pixels may end with a few zeros; this many are left by a broken download.
 Bytes WithoutManyZeros(Bytes file) {
   constexpr std::size_t kMany = 512;
   constexpr std::size_t kRiffHeader = 8;
@@ -37,7 +37,7 @@ const char* SentenceOf(VP8StatusCode status) noexcept {
   }
 }
 
-// What there is of a picture that ends early.
+// Decodes what is there of a picture that ends early.
 VP8StatusCode DecodePart(const WebPIterator& frame, WebPDecoderConfig& config) {
   const std::unique_ptr<WebPIDecoder, void (*)(WebPIDecoder*)> decoder(
       WebPIDecode(nullptr, 0, &config), &WebPIDelete);
@@ -72,7 +72,7 @@ WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
 Bytes WebpSource::Chunk(const char* name) const {
   WebPChunkIterator it{};
   Bytes chunk;
-  // What it points to is the file.
+  // The chunk's bytes lie in the file, so they outlive the iterator.
   if (WebPDemuxGetChunk(demuxer_.get(), name, 1, &it) != 0) {
     chunk = Bytes(reinterpret_cast<const std::byte*>(it.chunk.bytes), it.chunk.size);
   }
@@ -94,7 +94,7 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   const bool opaque = frame.it.has_alpha == 0 && width == width_ && height == height_;
   const std::uint32_t values = opaque ? 3 : 4;
   const std::size_t row_bytes = std::size_t{width_} * values;
-  std::vector<std::uint8_t> canvas(row_bytes * height_);  // transparent beside the frame
+  std::vector<std::uint8_t> canvas(row_bytes * height_);  // transparent outside the frame
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0) {
     throw Error(ErrorCode::kUnsupported, "libwebp is of another version than Sluice was built for");

@@ -1,4 +1,4 @@
-// A WebP file, lossy or lossless, as a source of pixels; of an animation the first frame, on its
+// A WebP file, lossy or lossless, as a source of pixels; of an animation, the first frame on its
 // canvas.
 #pragma once
 
