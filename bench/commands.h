@@ -1,4 +1,4 @@
-// The sub-commands of sluice-bench; each one's --help says what it does.
+// The sub-commands of sluice-bench; each one's --help describes it.
 #pragma once
 
 #include "tools/cli/program.h"
@@ -7,8 +7,8 @@ namespace sluice::bench {
 
 cli::Command AddAdviseCommand(CLI::App& program);
 cli::Command AddCompareCommand(CLI::App& program);
-// The loaders of this program as `sluice-bench compare` runs them, each a process of its own. Not
-// in --help.
+// The loaders of this program as `sluice-bench compare` runs them, each in its own process. Not in
+// --help.
 cli::Command AddContendCommand(CLI::App& program);
 cli::Command AddConvertCommand(CLI::App& program);
 cli::Command AddDecodeCommand(CLI::App& program);

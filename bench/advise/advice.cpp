@@ -16,7 +16,7 @@ using cli::Format;
 using cli::RateText;
 using cli::SecondsText;
 
-// As a shell takes it for one word.
+// Quoted so that a shell takes it for one word.
 std::string Quoted(const std::string& word) {
   constexpr const char* kPlain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,.%@/";
@@ -105,7 +105,7 @@ void Decide(Advice& advice) {
             ? ForecastOf(trial.constants, advice.facts.images, advice.resources, advice.need)
             : Forecast());
     if (!trial.failed.empty()) continue;
-    // What is there already needs no room.
+    // A dataset that is there already needs no more room.
     if (trial.form.as_it_is) advice.forecasts.back().fits_disk = true;
     constants.push_back(trial.constants);
     forecasts.push_back(advice.forecasts.back());

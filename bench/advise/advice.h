@@ -1,4 +1,4 @@
-// What `sluice-bench advise` found out and what it says: as text and as JSON.
+// The findings and the advice of `sluice-bench advise`: as text and as JSON.
 #pragma once
 
 #include <optional>
@@ -19,21 +19,21 @@ struct Advice {
   SourceFacts facts;
   Resources resources;
   DiskRate disk;                        // in large pieces
-  std::optional<DiskRate> small_files;  // the source's own files, where they are small
+  std::optional<DiskRate> small_files;  // the source's own files, if they are small
   std::vector<std::string> gpus;        // their names
   Need need;
   std::string transform;
   Trials trials;
   std::vector<Forecast> forecasts;  // of trials.forms
-  std::size_t chosen = 0;           // of them
+  std::size_t chosen = 0;           // index of the chosen form
   std::vector<std::string> warnings;
 };
 
-// Puts forecasts and choice behind what was measured; forms that failed are left out of the choice.
-// Throws Error(kUnsupported) where all failed.
+// Adds forecasts and a choice to the measurements. Forms that failed cannot be chosen. Throws
+// Error(kUnsupported) if all failed.
 void Decide(Advice& advice);
 
-// How far the chosen form's constants were from what the held-out part measured, as shares.
+// How far the chosen form's constants were from the rates measured on the held-out part, as shares.
 struct HeldOutError {
   double bytes = 0, images_per_second = 0;
 };

@@ -11,14 +11,14 @@ namespace {
 
 constexpr std::uint64_t kMostMachines = 4096;
 
-// What one of `machines` could deliver where its part of the dataset is in memory, or is not.
+// The rate that one of `machines` can deliver, with its part of the dataset in memory or not.
 double SteadyRate(const FormConstants& form, const Resources& resources, bool in_memory) {
   const double decoding = form.all_threads_per_second;
   if (in_memory || form.bytes_per_image <= 0) return decoding;
   return std::min(decoding, resources.disk_bytes_per_second / form.bytes_per_image);
 }
 
-// A rank of several reads its own part alone (quasi-random order), and so keeps only that.
+// With several ranks, each reads only its own part (quasi-random order), and so keeps only that.
 bool FitsMemory(std::uint64_t bytes, const Resources& resources, std::uint64_t machines) {
   return static_cast<double>(bytes) / static_cast<double>(machines) <=
          kMemoryShare * static_cast<double>(resources.memory_bytes);
@@ -91,7 +91,7 @@ std::size_t ChooseForm(const std::vector<FormConstants>& forms,
   const bool any_fits = std::any_of(forecasts.begin(), forecasts.end(),
                                     [](const Forecast& f) { return f.fits_disk; });
   const auto allowed = [&](std::size_t i) { return forecasts[i].fits_disk || !any_fits; };
-  // The best of those that `takes` lets through, by `better(a, b)`; forms.size() for none.
+  // The best of the forms that `takes` accepts, by `better(a, b)`; forms.size() if it accepts none.
   const auto best = [&](const auto& takes, const auto& better) {
     std::size_t found = forms.size();
     for (std::size_t i = 0; i < forms.size(); ++i) {

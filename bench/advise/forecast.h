@@ -1,6 +1,7 @@
-// From measured constants to what an epoch of the whole will cost, and which form to choose.
+// From measured constants to the cost of an epoch of the whole dataset, and to the form to choose.
 //
-// Pure arithmetic over what bench/advise/trial.h measured on a sample and what the machine has.
+// Pure arithmetic over the measurements of bench/advise/trial.h on a sample and the machine's
+// resources.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +11,13 @@
 
 namespace sluice::bench {
 
-// What was measured of one form on a sample.
+// The measurements of one form on a sample.
 struct FormConstants {
-  double bytes_per_image = 0;         // of a dataset: payload, its place in a table, its key
+  double bytes_per_image = 0;         // in a dataset: payload, its place in a table, its key
   double one_thread_per_second = 0;   // images, through the whole loader, from memory
   double all_threads_per_second = 0;  // the same on `Resources::threads`
-  double converted_per_second = 0;    // images, on all of them; 0: nothing is to be converted
-  std::uint32_t preference = 0;       // 0: the size and quality one would choose first
+  double converted_per_second = 0;    // images, on all threads; 0: there is nothing to convert
+  std::uint32_t preference = 0;       // 0: the most wanted size and quality
 };
 
 struct Resources {
@@ -26,7 +27,7 @@ struct Resources {
   double disk_bytes_per_second = 0;
 };
 
-// What the trainer asks for. 0 images a second: as many as there are.
+// What the trainer needs. 0 images a second: as many as possible.
 struct Need {
   double step_seconds = 0;
   std::uint64_t batch_size = 256;
@@ -44,18 +45,18 @@ struct Forecast {
   std::uint64_t dataset_bytes = 0;
   bool fits_disk = false;
   bool in_memory = false;        // of each of `machines`: later epochs read nothing
-  double images_per_second = 0;  // that each of them could deliver, epoch after epoch
+  double images_per_second = 0;  // that each machine could deliver, epoch after epoch
   double epoch_seconds = 0;      // of later epochs on `machines`, the trainer's pace included
   double first_epoch_seconds = 0;
   double convert_seconds = 0;
   Bound bound = Bound::kDecoding;  // what an epoch waits for
-  unsigned threads = 1;            // that are enough for the trainer, on each machine
-  std::uint64_t machines = 1;      // of this kind that feed the trainer
+  unsigned threads = 1;            // enough for the trainer, on each machine
+  std::uint64_t machines = 1;      // of this kind, to feed the trainer
 };
 
-// The share of free memory that pages of a dataset are counted on to keep.
+// The share of free memory that is expected to keep pages of a dataset.
 inline constexpr double kMemoryShare = 0.8;
-// How far above the trainer's need a form's rate must lie, since both vary.
+// A form's rate must exceed the trainer's need by this factor, since both vary.
 inline constexpr double kMargin = 1.15;
 
 Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resources& resources,
@@ -64,15 +65,15 @@ Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resou
 // Without a need, a form this much slower than the fastest may still be chosen for its size.
 inline constexpr double kNearlyAsFast = 0.75;
 
-// The form to choose. With a need: of the most preferred size and quality that has any form which
-// one machine feeds it with, the smallest in bytes; where none is enough, the smallest of those
-// that need the fewest machines. Without one: of the most preferred size and quality, the smallest
-// that is nearly as fast as the fastest. Forms that the disk has no room for are passed over,
-// unless there are no others.
+// The form to choose. With a need: take the most preferred size and quality with a form for which
+// one machine is enough, and of such forms the smallest in bytes. If no form is enough, the
+// smallest of those that need the fewest machines. Without a need: of the most preferred size and
+// quality, the smallest that is nearly as fast as the fastest. Forms that do not fit the disk are
+// passed over, unless there are no others.
 std::size_t ChooseForm(const std::vector<FormConstants>& forms,
                        const std::vector<Forecast>& forecasts, const Need& need);
 
-// Images a second on `threads` threads: Amdahl's law through the two that were measured.
+// Images a second on `threads` threads: Amdahl's law through the two measured points.
 double RateOnThreads(const FormConstants& form, unsigned measured_threads, double threads);
 
 }  // namespace sluice::bench

@@ -15,7 +15,8 @@ struct StoredSize {
   std::optional<std::uint32_t> max_side, short_side;
 };
 
-// As many pixels for a crop as the usual 500 and 256 leave one of 224.
+// Scales the usual 500 and 256, so that a crop of `side` has as many pixels to take from as one of
+// 224.
 std::uint32_t Scaled(std::uint32_t usual, std::uint32_t side) {
   return static_cast<std::uint32_t>(std::lround(usual * static_cast<double>(side) / 224));
 }
@@ -69,8 +70,8 @@ std::vector<Form> FormsOfFolder(const SourceFacts& facts, std::uint32_t side,
     }
     forms.push_back(std::move(raw));
   }
-  // The sources' own coefficients, where there are any: the first choice if nothing is resized, and
-  // else to show what leaving the size costs.
+  // The sources' own coefficients, if there are any. If nothing is resized this is the first
+  // choice; otherwise it shows the cost of keeping the size.
   if (facts.kinds.contains("JPEG")) {
     const bool resized = sizes.front().max_side.has_value();
     for (const ImageCodec image : {ImageCodec::kJpeg, ImageCodec::kPacked}) {
@@ -102,7 +103,7 @@ std::vector<Form> FormsOfDataset(const SourceFacts& facts) {
     form.name = name;
     form.options = std::string("--image ") + name;
     form.convert.image = image;
-    // From pixels, both others lose something.
+    // Made from pixels, both other forms lose something.
     form.preference = most->first == "raw" ? 1 : 0;
     forms.push_back(std::move(form));
   }

@@ -1,4 +1,4 @@
-// The forms of a dataset that there is to choose from.
+// The forms of a dataset to choose from.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Form {
   std::string options;           // of `sluice convert` or `sluice transcode`, as they are typed
   ConvertOptions convert;        // of a folder
   bool as_it_is = false;         // the dataset, unchanged
-  std::uint32_t preference = 0;  // 0: the size and quality one would choose first
+  std::uint32_t preference = 0;  // 0: the most wanted size and quality
 };
 
-// Of a folder: the size that leaves a crop of `side` pixels its detail (500 for 224), or no
-// resizing where nothing is larger; a smaller one (a short side of 256 for 224); each as JPEG and
-// packed at each of the qualities, most wanted first, and as pixels. And the sources' own JPEGs.
-// Of a dataset: as it is, and what it can be transcoded into.
+// For a folder: the size that leaves a crop of `side` pixels its detail (500 for 224), or no
+// resizing if nothing is larger, and a smaller size (a short side of 256 for 224). Each as JPEG and
+// packed at each of the qualities, most wanted first, and as pixels. Also the sources' own JPEGs.
+// For a dataset: as it is, and every form it can be transcoded into.
 std::vector<Form> FormsFor(const SourceFacts& facts, std::uint32_t side,
                            const std::vector<int>& qualities);
 

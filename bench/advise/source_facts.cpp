@@ -19,10 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kDeepest = 16;  // symbolic links may lead back to where they lie
+constexpr int kDeepest = 16;  // symbolic links may lead back to a folder above
 constexpr std::uint64_t kLargestFile = std::uint64_t{1} << 30;
 
-// Sizes as they come, and what is said of them.
+// Collects sizes, and summarises them.
 class Sizes {
  public:
   void Add(std::uint32_t width, std::uint32_t height) {
@@ -46,7 +46,7 @@ class Sizes {
   std::vector<std::uint32_t> widths_, heights_;
 };
 
-// Every file below, but for hidden ones; classes are the folders at the top that hold any.
+// Every file below the root, except hidden ones. Classes are the top folders that hold any.
 std::vector<std::string> ListFiles(const fs::path& root, std::uint64_t most, SourceFacts& facts,
                                    const std::stop_token& stop) {
   std::vector<std::string> files;
@@ -77,8 +77,7 @@ std::vector<std::string> ListFiles(const fs::path& root, std::uint64_t most, Sou
   return files;
 }
 
-// The kind of a file's content, and its size in pixels where it can be converted; width 0 where it
-// cannot.
+// The kind of a file's content, and its size in pixels if it can be converted; else width 0.
 std::string KindOf(Bytes content, std::uint32_t& width, std::uint32_t& height) {
   const Sniffed sniffed = Sniff(content.first(std::min(content.size(), kSniffBytes)));
   width = 0;

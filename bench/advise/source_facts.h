@@ -1,5 +1,5 @@
-// A look at what is to be trained on: a folder of pictures, or a dataset. How much there is, of
-// which kinds and sizes; by a sample, so that it takes seconds whatever there is.
+// A look at the training data: a folder of pictures, or a dataset. How much there is, and of which
+// kinds and sizes; by a sample, so that it takes seconds for any amount.
 #pragma once
 
 #include <cstdint>
@@ -13,22 +13,22 @@ namespace sluice::bench {
 
 struct SourceFacts {
   bool dataset = false;
-  std::uint64_t images = 0;   // of a folder: files that seem to be images, by the sample's share
-  std::uint64_t files = 0;    // of a folder: listed
-  bool listed_all = true;     // false: there are more files than were listed
-  std::uint64_t bytes = 0;    // of the images (of a dataset: their payloads); by the sample's mean
-  std::uint64_t classes = 0;  // 0: none
-  std::uint64_t looked_at = 0;                 // images and others
+  std::uint64_t images = 0;  // of a folder: files that seem to be images, estimated from the sample
+  std::uint64_t files = 0;   // of a folder: files listed
+  bool listed_all = true;    // false: there are more files than were listed
+  std::uint64_t bytes = 0;   // of the images (of a dataset: their payloads), by the sample's mean
+  std::uint64_t classes = 0;                   // 0: none
+  std::uint64_t looked_at = 0;                 // the sample: images and other files
   std::map<std::string, std::uint64_t> kinds;  // of those: "JPEG", "PNG", "packed", "no image", ...
   std::uint32_t least_width = 0, median_width = 0, most_width = 0;
   std::uint32_t least_height = 0, median_height = 0, most_height = 0;
 
-  // What was looked at and can be used, in random order: paths relative to the folder, or numbers
-  // of samples.
+  // The usable part of the sample, in random order: paths relative to the folder, or numbers of
+  // samples.
   std::vector<std::string> paths;
   std::vector<std::uint64_t> numbers;
 
-  // All that were looked at have one size.
+  // Whether all of the sample have one size.
   bool uniform() const noexcept { return least_width == most_width && least_height == most_height; }
 };
 
@@ -38,7 +38,7 @@ struct LookLimits {
 };
 
 // `seed` chooses the sample. Throws Error: kNotFound (no such folder, or no image in it), kIo; for
-// a dataset what Dataset::Open() throws; kState where it was stopped.
+// a dataset, what Dataset::Open() throws; kState if it was stopped.
 SourceFacts LookAtSource(const std::filesystem::path& source, const LookLimits& limits,
                          std::uint64_t seed, const std::stop_token& stop);
 

@@ -1,5 +1,5 @@
-// Trying forms on a sample of the very pictures: two thirds of it give the constants, and the rest
-// says how far they can be trusted.
+// Tries forms on a sample of the actual pictures. Two thirds of it give the constants; the rest
+// shows how far they can be trusted.
 #pragma once
 
 #include <filesystem>
@@ -34,7 +34,7 @@ struct Trial {
   double held_images_per_second = 0;  // the same, on all threads
   std::optional<double> decibels;     // PSNR of the picture shrunk to a square of `side`, against
                                       // the source; 99: the same. Nothing where sizes tell nothing
-  std::string failed;                 // why there is nothing of the above
+  std::string failed;                 // why there is nothing of the above; empty: there is
 };
 
 struct Trials {
@@ -47,8 +47,8 @@ struct TrialHooks {
   std::stop_token stop;
 };
 
-// A form that the sample cannot be brought into has a reason in `failed`. Throws Error; kState
-// where it was stopped.
+// If the sample cannot be converted to a form, `failed` has the reason. Throws Error; kState if it
+// was stopped.
 Trials TryForms(const std::vector<Form>& forms, const SourceFacts& facts,
                 const FormTrialOptions& options, const TrialHooks& hooks);
 

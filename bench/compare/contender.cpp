@@ -36,7 +36,7 @@ class Child {
     const pid_t parent = getpid();
     pid_ = fork();
     if (pid_ == 0) {
-      // Nobody reads what it says when this process has been killed.
+      // If this process is killed, nobody reads the child's output: the child ends with it.
       prctl(PR_SET_PDEATHSIG, SIGKILL);
       if (getppid() != parent) _exit(127);
       setpgid(0, 0);
@@ -57,7 +57,7 @@ class Child {
       close(out_);
       throw Error(ErrorCode::kIo, words.front(), "cannot be started");
     }
-    setpgid(pid_, pid_);  // whoever comes first
+    setpgid(pid_, pid_);  // parent and child both call it, since either may come first
   }
   ~Child() {
     End();
@@ -68,7 +68,7 @@ class Child {
 
   pid_t pid() const noexcept { return pid_; }
 
-  // Waits up to 50 ms for output; false at its end.
+  // Waits up to 50 ms for output; false once it has ended.
   bool Read(std::string& text) const {
     pollfd poll_out{out_, POLLIN, 0};
     if (poll(&poll_out, 1, 50) <= 0) return true;
@@ -78,13 +78,13 @@ class Child {
     return got > 0;
   }
 
-  // Kills what is left of the group, and returns the exit code; negative: ended by that signal.
+  // Kills what is left of the group. Returns the exit code; if negative, the signal that ended it.
   int End(bool kill_first = true) {
     if (waited_) return code_;
     if (kill_first) kill(-pid_, SIGKILL);
     int status = 0;
     waitpid(pid_, &status, 0);
-    if (!kill_first) kill(-pid_, SIGKILL);  // children that outlived it
+    if (!kill_first) kill(-pid_, SIGKILL);  // its children may have outlived it
     waited_ = true;
     code_ = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
     return code_;
@@ -97,7 +97,7 @@ class Child {
   int code_ = 0;
 };
 
-// The last line that says something.
+// The last line that is not empty.
 std::string LastLine(const std::filesystem::path& log) {
   std::ifstream file(log);
   std::string line, last;
@@ -111,7 +111,7 @@ std::string LastLine(const std::filesystem::path& log) {
 
 void ContenderLines::Take(const std::string& line, double seconds_since_start, double cpu_seconds) {
   const auto json = nlohmann::json::parse(line, nullptr, false);
-  if (!json.is_object()) return;  // libraries print things, too
+  if (!json.is_object()) return;  // libraries print things as well
   const std::string event = json.value("event", "");
   if (event == "about") run_.about = json.value("text", "");
   if (event == "first") run_.first_batch_seconds = seconds_since_start;
@@ -144,7 +144,7 @@ ContenderRun ContenderLines::Result() const {
 ContenderRun RunContender(const Contender& contender, const std::vector<std::string>& arguments,
                           const std::filesystem::path& log, std::chrono::seconds limit,
                           const std::stop_token& stop) {
-  constexpr std::chrono::milliseconds kBetweenLooks{200};  // at memory: it costs the kernel time
+  constexpr std::chrono::milliseconds kBetweenLooks{200};  // looking at memory costs kernel time
   std::vector<std::string> words = contender.command;
   words.insert(words.end(), arguments.begin(), arguments.end());
   const Clock::time_point start = Clock::now();

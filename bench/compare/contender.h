@@ -1,5 +1,5 @@
-// A loader that is compared: a process of its own, which says on standard output, a JSON object a
-// line, how far it is. bench/peers/contend.py describes the lines.
+// A loader to compare: a process of its own, which reports its progress on standard output, one
+// JSON object a line. bench/peers/contend.py describes the lines.
 #pragma once
 
 #include <chrono>
@@ -12,14 +12,14 @@ namespace sluice::bench {
 
 struct Contender {
   std::string name;
-  std::vector<std::string> command;  // program and what stands before the action
+  std::vector<std::string> command;  // program, and the arguments before the action
   bool packs = false;                // it has a format of its own
   std::string missing;               // why it cannot run here; empty: it can
 };
 
-// One process's run. What is not said stays 0.
+// One process's run. Figures that it did not report stay 0.
 struct ContenderRun {
-  std::string error;                // empty: it did all it was asked for
+  std::string error;                // empty: it did everything it was asked to do
   std::string about;                // its version and settings
   double first_batch_seconds = 0;   // from the process's start
   double images_per_second = 0;     // over the measured epochs together
@@ -30,13 +30,14 @@ struct ContenderRun {
   double packed_seconds = 0;
 };
 
-// Runs `contender.command` and `arguments` and waits for its end. Its standard error goes to `log`.
-// It and its children are killed after `limit`, and where `stop` asks for it.
+// Runs `contender.command` with `arguments` and waits for its end. Its standard error goes to
+// `log`. Kills it and its children after `limit`, or if `stop` is requested.
 ContenderRun RunContender(const Contender& contender, const std::vector<std::string>& arguments,
                           const std::filesystem::path& log, std::chrono::seconds limit,
                           const std::stop_token& stop);
 
-// What its lines so far say; `cpu_seconds` is the tree's now. For RunContender and its test.
+// The figures from its lines so far; `cpu_seconds` is the process tree's now. For RunContender and
+// its test.
 class ContenderLines {
  public:
   void Take(const std::string& line, double seconds_since_start, double cpu_seconds);

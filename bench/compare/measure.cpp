@@ -38,7 +38,7 @@ std::uint64_t BytesIn(const fs::path& folder) {
   return bytes;
 }
 
-// Where the dataset's images lie as files.
+// The dataset's images as files.
 class ImageFiles {
  public:
   ImageFiles() = default;
@@ -171,7 +171,7 @@ class Runner {
     dataset_path_ = options_.source;
     if (fs::exists(options_.source / "manifest.json")) return;
     dataset_path_ = options_.work / "dataset";
-    fs::remove_all(dataset_path_);  // an earlier run's, perhaps of another source
+    fs::remove_all(dataset_path_);  // left by an earlier run, perhaps from another source
     ConvertHooks hooks;
     hooks.stop = hooks_.stop;
     ConvertOptions convert;
@@ -190,7 +190,8 @@ class Runner {
                      std::chrono::seconds(options_.limit_seconds), hooks_.stop);
     ThrowIfStopped(hooks_.stop);
     if (!run.error.empty()) one.missing = arguments.front() + " failed: " + run.error;
-    // Others that fail are a line in the table; this one is what they are compared with.
+    // Another loader that fails is a line in the table. The first one is what the others are
+    // compared with, so it must not fail.
     if (!one.missing.empty() && &one == &comparison_.loaders.front())
       throw Error(ErrorCode::kState, one.contender.name, one.missing);
     return run;
@@ -261,7 +262,7 @@ class Runner {
     }
   }
 
-  // What follows from all runs together.
+  // The figures that need all runs.
   void Finish() {
     const Compared& own = comparison_.loaders.front();
     for (Compared& one : comparison_.loaders) {
@@ -360,7 +361,7 @@ void CheckNames(const CompareOptions& options) {
 std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
   std::vector<Contender> all = EveryContender(options, raw);
   if (options.only.empty()) return all;
-  std::erase_if(all, [&](const Contender& contender) {  // sluice is what all are compared with
+  std::erase_if(all, [&](const Contender& contender) {  // sluice stays: all are compared with it
     return contender.name != "sluice" && !IsAmong(options.only, contender.name);
   });
   return all;
@@ -368,7 +369,7 @@ std::vector<Contender> AllContenders(const CompareOptions& options, bool raw) {
 
 Comparison CompareLoaders(CompareOptions options, const CompareHooks& hooks) {
   if (options.threads == 0) options.threads = AvailableCpus();
-  // The contenders run elsewhere.
+  // The contenders run in other working folders.
   options.source = fs::absolute(options.source);
   options.work = fs::absolute(options.work);
   if (!options.peers.empty()) options.peers = fs::absolute(options.peers);

@@ -1,10 +1,10 @@
 // The same pictures through several loaders, in turns.
 //
-// The source is converted once; the JPEGs of the dataset are written out as files, so that every
-// loader starts from the same bytes, and each packs them into its own format. (A dataset of raw
-// images is compared with loaders of raw images instead, from PPM files.) Then, round after
-// round, each plays epochs in a process of its own, in an order that turns with the round: what
-// comes and goes on the machine falls on all of them. Ratios are taken within a round.
+// The source is converted once, and the dataset's JPEGs are written out as files, so that every
+// loader starts from the same bytes and packs them into its own format. (A dataset of raw images is
+// compared with loaders of raw images instead, from PPM files.) Then, round after round, each
+// loader plays epochs in a process of its own. The order of the loaders rotates with the round, so
+// that disturbances on the machine affect all of them. Ratios are taken within a round.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,11 @@ namespace sluice::bench {
 struct CompareOptions {
   std::filesystem::path source;   // a folder of pictures, or a dataset (of JPEGs, or raw images)
   std::filesystem::path work;     // see ClaimWorkFolder()
-  std::filesystem::path peers;    // what bench/peers/setup.sh made; empty: none
+  std::filesystem::path peers;    // the folder that bench/peers/setup.sh made; empty: none
   std::vector<std::string> only;  // empty: all
   unsigned threads = 0;
   std::size_t batch_size = 64;
-  std::uint32_t size = 224;  // of raw images that are smaller: theirs
+  std::uint32_t size = 224;  // if raw images are smaller, their size
   std::uint64_t repeat = 1;  // times each picture comes in an epoch
   std::uint64_t rounds = 3;
   double seconds = 10;                // of measured epochs in each process, at least
@@ -39,7 +39,7 @@ struct Compared {
   std::string missing;             // why it was left out; empty: it was not
   std::vector<ContenderRun> runs;  // by round
   std::optional<double> convert_seconds;
-  std::uint64_t disk_bytes = 0;    // of what an epoch without repetition reads
+  std::uint64_t disk_bytes = 0;    // of the files that an epoch without repetition reads
   std::optional<double> decibels;  // against the nearer of two references; see compare_quality.h
   std::optional<double> ratio;     // sluice's images/s to its own: median of those in a round
 
@@ -56,13 +56,13 @@ struct Comparison {
   std::vector<std::string> warnings;
 };
 
-// All there are for JPEGs, or for raw images, with the reason where one cannot run.
+// All loaders for JPEGs, or for raw images, with the reason if one cannot run.
 std::vector<Contender> AllContenders(const CompareOptions& options, bool raw);
-// Throws cli::UsageError where `options.only` has a name that no loader has.
+// Throws cli::UsageError if `options.only` has a name that no loader has.
 void CheckNames(const CompareOptions& options);
 
 struct CompareHooks {
-  // "round 2 of 3: ffcv", with what is done and to do.
+  // "round 2 of 3: ffcv", with the steps done and all steps.
   std::function<void(const std::string& activity, std::uint64_t done, std::uint64_t all)> on_step;
   std::stop_token stop;
 };

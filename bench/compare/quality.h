@@ -1,4 +1,4 @@
-// How true to the pictures a loader's pixels are, so that none wins by worse ones.
+// How close a loader's pixels are to the pictures, so that none wins with worse pixels.
 #pragma once
 
 #include <filesystem>
@@ -7,18 +7,18 @@
 
 namespace sluice::bench {
 
-// Numbers of at most `count` JPEGs of the dataset that are of one size, the most frequent one.
+// Numbers of at most `count` JPEGs of the dataset that all have its most frequent size.
 std::vector<std::uint64_t> PicturesOfOneSize(const Dataset& dataset, std::uint64_t count);
 
 // Mean PSNR, in decibels, of whole frames stretched to size x size (RGB, in the order of
-// `numbers`), against the accurate transform and a filter in double precision: the triangle or the
-// area filter, whichever the pixels are nearer to. Throws Error(kCorrupt) where `pixels` is of
-// another length.
+// `numbers`). The reference is the accurate transform and a filter in double precision: the
+// triangle or the area filter, whichever the pixels are nearer to. Throws Error(kCorrupt) if
+// `pixels` has another length.
 double QualityOf(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                  std::uint32_t size, const std::filesystem::path& pixels);
 
-// The same of raw images, of which the loader gave the middle `size` x `size` pixels: 99 where they
-// are those that are stored.
+// As above for raw images, of which the loader gave the middle `size` x `size` pixels: 99 if they
+// equal the stored pixels.
 double QualityOfMiddles(const Dataset& dataset, const std::vector<std::uint64_t>& numbers,
                         std::uint32_t size, const std::filesystem::path& pixels);
 

@@ -20,8 +20,8 @@ namespace {
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 
-// The folder named, which goes with the object unless it was there before or holds something else;
-// and one in it for all that is written.
+// The folder that was named, and a folder in it for everything that is written. The named folder is
+// removed at the end, unless it existed before or holds something else.
 class WorkFolder {
  public:
   explicit WorkFolder(fs::path path)
@@ -116,7 +116,7 @@ class Turns {
     left_out_ = summary.skipped;
   }
 
-  // Those that sluice converted: FFCV's writer does not survive a broken one.
+  // Lists the sources that sluice converted: FFCV's writer does not survive a broken one.
   void ListPaths() {
     const SourceList sources =
         OpenSource(ConvertSource(options_.source), AvailableCpus(), hooks_.stop);
@@ -157,14 +157,14 @@ class Turns {
     }
     turns.about = run.about;
     turns.images_per_second.push_back(run.images_per_second);
-    turns.cpu_milliseconds.push_back(run.cpu_seconds_per_1000);  // seconds of 1000 images
+    turns.cpu_milliseconds.push_back(run.cpu_seconds_per_1000);  // seconds for 1000 images
     turns.bytes = fs::file_size(file);
   }
 
   void Finish() {
     const WriterTurns& sluice = measured_.writers[0];
     const WriterTurns& ffcv = measured_.writers[1];
-    // FFCV's first turn comes in the first round, behind sluice's.
+    // FFCV's first turn is in the first round, after sluice's.
     std::vector<double> ratios;
     for (std::size_t round = 0;
          round < std::min(sluice.images_per_second.size(), ffcv.images_per_second.size());

@@ -1,4 +1,4 @@
-// How fast a source is converted, beside FFCV's writer.
+// How fast a source is converted, compared with FFCV's writer.
 #pragma once
 
 #include <filesystem>
@@ -18,8 +18,8 @@ namespace sluice::bench {
 
 struct ConvertBenchOptions {
   std::filesystem::path source;  // a folder of pictures
-  std::filesystem::path work;    // what is written goes into a folder in it, which goes at the end
-  std::filesystem::path peers;   // what bench/peers/setup.sh made; empty: none
+  std::filesystem::path work;    // output goes into a folder in it, which is removed at the end
+  std::filesystem::path peers;   // the folder that bench/peers/setup.sh made; empty: none
   ConvertOptions convert;
   std::uint64_t rounds = 5;
   std::uint64_t stage_images = 200;
@@ -33,7 +33,7 @@ struct WriterTurns {
   std::string missing;  // why it did not run; empty: it did
   std::vector<double> images_per_second;
   std::vector<double> cpu_milliseconds;  // an image, children included
-  std::uint64_t bytes = 0;               // of what it wrote
+  std::uint64_t bytes = 0;               // of its output
 };
 
 struct ConvertMeasured {

@@ -16,8 +16,7 @@ struct RunPart {
   double milliseconds;
 };
 
-// The stages, and what the whole takes beyond them: planning, checksums, writing, waiting for
-// locks.
+// The stages, and the rest of the whole: planning, checksums, writing, waiting for locks.
 std::vector<RunPart> PartsOf(const ConvertMeasured& measured) {
   const ConvertStages& stages = measured.stages;
   const double all = Median(measured.writers[0].cpu_milliseconds);

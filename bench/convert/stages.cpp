@@ -28,7 +28,7 @@ ConvertStages MeasureStages(const ConvertSource& source, const ConvertOptions& o
     one = {};
     last = 1e3 * ThreadCpuSeconds();
     const Outcome outcome = encoder.Encode(i * sources.sources.size() / count);
-    if (!outcome.reason.empty()) continue;  // the conversion itself says what is wrong with it
+    if (!outcome.reason.empty()) continue;  // the conversion itself reports what is wrong with it
     ++all.images;
     all.read += one.read;
     all.decode += one.decode;

@@ -10,14 +10,14 @@ namespace sluice::bench {
 
 // CPU milliseconds an image takes on one thread.
 struct ConvertStages {
-  std::uint64_t images = 0;  // that were looked at
+  std::uint64_t images = 0;  // images measured
   double read = 0;
-  double decode = 0;  // and resize: a JPEG's planes are resized as they are decoded
-  double encode = 0;  // of what the options have encoded
+  double decode = 0;  // with resizing: a JPEG's planes are resized while they are decoded
+  double encode = 0;  // for options that encode
 };
 
-// Of up to `most` images of the source, spread evenly over it. Those that cannot be converted are
-// passed over. Kept coefficients are counted as encoding.
+// Measures up to `most` images, spread evenly over the source. Images that cannot be converted are
+// passed over. Keeping coefficients counts as encoding.
 ConvertStages MeasureStages(const ConvertSource& source, const ConvertOptions& options,
                             std::uint64_t most, const std::stop_token& stop);
 

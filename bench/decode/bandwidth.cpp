@@ -30,14 +30,14 @@ using cli::Format;
 constexpr std::uint64_t kLeastArena = std::uint64_t{256} << 20;
 constexpr std::uint64_t kMostArena = std::uint64_t{1} << 30;
 
-// Four times the last-level cache, so that little of what is read was there before.
+// Four times the last-level cache, so that little of the data read is still in it.
 std::uint64_t ArenaBytes() {
   const long cache = sysconf(_SC_LEVEL3_CACHE_SIZE);
   return std::clamp<std::uint64_t>(cache > 0 ? 4 * static_cast<std::uint64_t>(cache) : 0,
                                    kLeastArena, kMostArena);
 }
 
-// Packed images, over and over until the arena is full, so that each is read from memory.
+// Packed images, repeated until the arena is full, so that each is read from memory.
 class Arena {
  public:
   Arena(const std::vector<const DecodeItem*>& items, std::uint64_t bytes) : bytes_(bytes) {
@@ -67,7 +67,7 @@ class Arena {
   std::vector<Place> places_;
 };
 
-// Seconds until all threads have done `work(thread)`, counted from when all were there.
+// Seconds from when all threads have started until all have done `work(thread)`.
 double SecondsOf(unsigned threads, const std::function<void(unsigned)>& work) {
   std::vector<std::exception_ptr> failures(threads);
   Clock::time_point begin;
@@ -93,7 +93,7 @@ double SecondsOf(unsigned threads, const std::function<void(unsigned)>& work) {
   return std::max(taken.count(), 1e-9);
 }
 
-// One thread's means of decoding.
+// One thread's decoders and buffers.
 struct Worker {
   packed::Decoder decoder{kernels::Chosen()};
   PlanarResampler planar{kernels::Chosen()};
@@ -108,7 +108,7 @@ struct Worker {
   }
 };
 
-// What a region touches of a payload: its header, and the share of its rows.
+// The bytes of a payload that a region touches: its header, and the region's share of its rows.
 double BytesTouched(const DecodeItem& item) {
   packed::Header header;
   if (packed::ParseHeader(item.packed.bytes, header) != nullptr) return 0;
@@ -178,7 +178,7 @@ BandwidthFigures MeasureBandwidth(const std::vector<DecodeItem>& all,
     buffer.assign(options.copy_bytes / 2, std::byte{1});
   figures.points.push_back({1, {}, {}, {}});
   if (options.threads > 1) figures.points.push_back({options.threads, {}, {}, {}});
-  // The round before the first one is not counted.
+  // The first round is not counted.
   for (std::uint64_t round = 0; round <= options.rounds; ++round) {
     for (BandwidthPoint& point : figures.points) {
       ThrowIfStopped(stop);

@@ -1,5 +1,5 @@
-// How much of memory's bandwidth decoding packed images takes: where the images lie in memory and
-// not in a cache, beside a plain copy, on one thread and on several.
+// How much of memory's bandwidth decoding packed images takes, if the images are in memory and not
+// in a cache; compared with a plain copy, on one thread and on several.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +13,16 @@
 
 namespace sluice::bench {
 
-// By round; bytes a second are read and written ones together, of all threads.
+// By round. Bytes a second count bytes read and bytes written, of all threads.
 struct BandwidthPoint {
   unsigned threads = 1;
   std::vector<double> copy;           // of memory: bytes a second
   std::vector<double> images;         // a second, packed, from memory
-  std::vector<double> cached_images;  // a second, packed, from the last-level cache at the worst
+  std::vector<double> cached_images;  // a second, packed, at worst from the last-level cache
 };
 
 struct BandwidthFigures {
-  std::uint64_t arena_bytes = 0;       // that the packed images are spread over
+  std::uint64_t arena_bytes = 0;       // the packed images are spread over it
   double read_bytes_per_image = 0;     // of the payload: the rows that the region touches
   double written_bytes_per_image = 0;  // pixels
   std::vector<BandwidthPoint> points;
@@ -38,15 +38,15 @@ struct BandwidthOptions {
   std::uint64_t images = 1000;                          // decoded by each thread in a round
 };
 
-// One thread and `threads`, in turn, round after round. Pictures without a packed form are left
-// out; Error(kUnsupported) where there are no others. Throws Interrupted.
+// Measures one thread and `threads`, in turn, round after round. Pictures without a packed form are
+// left out; Error(kUnsupported) if there are no others. Throws Interrupted.
 BandwidthFigures MeasureBandwidth(const std::vector<DecodeItem>& items,
                                   const BandwidthOptions& options, const std::stop_token& stop);
 
-// Of a plain copy's rate: the share that packed images take.
+// The share of a plain copy's rate that packed images take.
 double ShareOfCopy(const BandwidthFigures& figures, const BandwidthPoint& point);
-// How many threads of the one that was measured alone would take all that the most threads' copy
-// reached.
+// How many threads, each as fast as the one measured alone, would use up the rate that the copy
+// reached on the most threads.
 double ThreadsToLimit(const BandwidthFigures& figures);
 
 std::string TextOf(const BandwidthFigures& figures);

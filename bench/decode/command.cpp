@@ -90,7 +90,7 @@ void MeasureQuality(std::vector<NamedVariant>& variants, const std::vector<Decod
   }
 }
 
-// The median over rounds of this way's share in the first way's time.
+// The first way's time divided by this way's: the median over rounds.
 double RatioToFirst(const DecodeFigures& first, const DecodeFigures& figures) {
   std::vector<double> ratios;
   for (std::size_t r = 0; r < figures.milliseconds.size(); ++r) {

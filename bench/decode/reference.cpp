@@ -41,7 +41,7 @@ std::vector<double> ReferencePixels(const DecodeItem& item) {
                          {0, 0, item.payload.width, item.payload.height, 1, 3}, part)) {
     throw Error(ErrorCode::kCorrupt, defect);
   }
-  // Rows first, since that leaves less for the second pass.
+  // Rows first: that leaves less for the second pass.
   std::vector<double> lines(std::size_t{y.out} * x.bound_length * 3);
   for (std::uint32_t j = 0; j < y.out; ++j) {
     const std::vector<double> weights = WeightsOf(y, item.region.filter, j);

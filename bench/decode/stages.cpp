@@ -1,5 +1,5 @@
-// What each stage of our decoder costs: the whole path with its last stages taken out one by one,
-// by sets of kernels in which they do nothing.
+// The cost of each stage of our decoder: the whole path with its last stages removed one by one, by
+// sets of kernels in which those stages do nothing.
 #include "bench/decode/task.h"
 #include "format/pixels/baseline/decoder.h"
 #include "format/pixels/packed/decoder.h"

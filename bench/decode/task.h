@@ -1,5 +1,5 @@
-// What `sluice-bench decode` decodes: JPEG payloads and the region of each, and the ways of doing
-// it.
+// The work of `sluice-bench decode`: JPEG payloads with a region each, and the ways of decoding
+// them.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace sluice::bench {
 
-// One picture to be decoded into target_width x target_height RGB, as a JPEG and packed. `payload`
-// and `packed` point into the dataset, or into `other_form`, which it was made into.
+// One picture to decode into target_width x target_height RGB, as a JPEG and packed. `payload` and
+// `packed` point into the dataset, or into `other_form`, which holds the form made for this.
 struct DecodeItem {
   ImagePayload payload;        // a JPEG
-  ImagePayload packed;         // the JPEG, where that has no packed form
-  bool stored_packed = false;  // `packed` is what the dataset holds
+  ImagePayload packed;         // the JPEG, if it has no packed form
+  bool stored_packed = false;  // the dataset holds `packed`
   Region region;
   std::vector<std::byte> other_form;
 };
@@ -28,7 +28,7 @@ struct DecodeItem {
 class DecodeVariant {
  public:
   virtual ~DecodeVariant() = default;
-  // Fills `rgb`, interleaved. Throws Error where the picture cannot be decoded.
+  // Fills `rgb`, interleaved. Throws Error if the picture cannot be decoded.
   virtual void Decode(const DecodeItem& item, std::uint8_t* rgb) = 0;
 };
 
@@ -38,19 +38,20 @@ struct NamedVariant {
   std::unique_ptr<DecodeVariant> variant;
 };
 
-// Every way this build and this machine have, the baseline (what FFCV does) first where OpenCV is
-// there.
+// Every way that this build and this machine have. If OpenCV is there, the baseline (FFCV's way) is
+// first.
 std::vector<NamedVariant> DecodeVariants();
 
-// Our decoder of JPEGs, or of packed images (a picture that has no packed form as a JPEG), as far
-// as each of its stages, in their order: a stage's cost is what it adds.
+// Our decoder of JPEGs, or of packed images (a picture without a packed form as a JPEG), up to each
+// of its stages in order: the cost of a stage is the time it adds.
 std::vector<NamedVariant> DecodeStages(bool packed);
 
-// The region by the book, in double precision: the whole frame by libjpeg's accurate transform and
-// fancy upsampling, then the region's filter over its bounds, not rounded. Interleaved RGB.
+// The region computed by definition in double precision: the whole frame by libjpeg's accurate
+// transform and fancy upsampling, then the region's filter over its bounds, not rounded.
+// Interleaved RGB.
 std::vector<double> ReferencePixels(const DecodeItem& item);
 
-// Decibels against a reference of the same length; 99 where nothing differs.
+// Decibels against a reference of the same length; 99 if nothing differs.
 double PeakSignalToNoise(const std::vector<double>& reference,
                          const std::vector<std::uint8_t>& pixels);
 

@@ -27,7 +27,7 @@ namespace {
 
 #ifdef SLUICE_HAVE_OPENCV
 // FFCV's way: the whole frame through TurboJPEG with its fast transform, then OpenCV's area resize
-// of the crop. Mirroring, which FFCV does in a pass of its own, is left out in its favour.
+// of the crop. FFCV mirrors in a pass of its own, which is left out in its favour.
 class WholeThenArea : public DecodeVariant {
  public:
   WholeThenArea() : handle_(tjInitDecompress(), tjDestroy) { cv::setNumThreads(1); }
@@ -55,8 +55,8 @@ class WholeThenArea : public DecodeVariant {
 };
 #endif
 
-// libjpeg-turbo's own means: skipped rows, cropped columns, a reduced transform; colour first, then
-// our resize of RGB.
+// libjpeg-turbo's own features: skipped rows, cropped columns, a reduced transform. First colours,
+// then our resize of RGB.
 class LibjpegPartial : public DecodeVariant {
  public:
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
@@ -84,7 +84,8 @@ class LibjpegPartial : public DecodeVariant {
   Resampler resampler_;
 };
 
-// libjpeg-turbo to planes, our resize before colour: the way for files our decoder does not take.
+// libjpeg-turbo to planes, our resize before colours: the way for files that our decoder does not
+// decode.
 class LibjpegPlanes : public DecodeVariant {
  public:
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
@@ -101,7 +102,7 @@ class LibjpegPlanes : public DecodeVariant {
   PlanarResampler planar_{kernels::Chosen()};
 };
 
-// Our decoder; with `resample` false only as far as its planes.
+// Our decoder; if `resample` is false, only as far as its planes.
 class Own : public DecodeVariant {
  public:
   Own(const kernels::Kernels& set, bool resample)

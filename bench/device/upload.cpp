@@ -14,7 +14,7 @@ namespace sluice::bench {
 
 namespace {
 
-constexpr std::size_t kUploadPlaces = 4;  // a loader's ring, by default
+constexpr std::size_t kUploadPlaces = 4;  // slots in a loader's ring, by default
 constexpr std::size_t kTimelineBatches = 16;
 
 using UploadClock = std::chrono::steady_clock;
@@ -39,7 +39,7 @@ PixelProgram UploadProgramOf(const UploadShape& shape) {
   return program;
 }
 
-// Images and a label, as a slot has them, and what the device is told.
+// A slot's layout with images and a label, and the description for the device.
 SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program) {
   SlotLayout layout;
   layout.batch_size = shape.batch_size;
@@ -55,7 +55,7 @@ SlotLayout UploadLayoutOf(const UploadShape& shape, const PixelProgram& program)
   return layout;
 }
 
-// Smooth, with grain: what a step costs on a GPU may depend on how pixels differ.
+// Smooth, with grain: a step's cost on a GPU may depend on how the pixels differ.
 void FillLikePictures(std::uint64_t seed, std::byte* to, std::size_t bytes) {
   for (std::size_t begin = 0; begin < bytes; begin += sizeof(Words4)) {
     const auto counter = static_cast<std::uint32_t>(begin / sizeof(Words4));
@@ -140,7 +140,7 @@ class UploadRun {
     driver_->Synchronize(done_.get());
     for (std::size_t b = 0; b < batches + kUploadPlaces; ++b) {
       Slot& slot = *slots_[b % kUploadPlaces];
-      if (b >= kUploadPlaces) {  // the batch before it in this place
+      if (b >= kUploadPlaces) {  // the earlier batch in this place
         slot.device->Synchronize();
         timeline.push_back(MomentsOf(*slot.device));
       }
@@ -158,7 +158,7 @@ class UploadRun {
     slot.device->Release();
   }
 
-  // Since done_, of a batch that is on the device.
+  // The times since done_ for a batch that is on the device.
   UploadMoments MomentsOf(const DeviceSlot& place) const {
     const auto since = [&](const OwnEvent& event) {
       return driver_->SecondsBetween(done_.get(), event.get());
@@ -198,7 +198,7 @@ UploadRates MeasureUpload(const Device& device, std::shared_ptr<DeviceDriver> dr
   UploadRun run(device, std::move(driver), shape);
   UploadRates rates;
   rates.batch_bytes = run.batch_bytes();
-  // Unmeasured: first uses of streams, memory and the kernel.
+  // Not measured: the first uses of streams, memory and the kernel.
   run.CopiesAlone(kUploadPlaces);
   run.Uploads(kUploadPlaces);
   for (std::uint64_t round = 0; round < rounds; ++round) {

@@ -1,9 +1,9 @@
 // How many accelerators of a kind the loader can feed on this machine.
 //
-// As MLPerf Storage has it: a pretend accelerator sleeps for as long as the real one computes with
-// a batch, and is fed well enough where it computes for a given share of the time. Several work in
-// step, each with a batch of its own, as in data-parallel training on one machine. The first step
-// of an epoch, which waits for the pipeline to fill, is not counted.
+// As in MLPerf Storage: a pretend accelerator sleeps for as long as the real one computes on a
+// batch, and is fed well enough if it computes for a given share of the time. Several work in step,
+// each on its own batch, as in data-parallel training on one machine. The first step of an epoch,
+// which waits for the pipeline to fill, is not counted.
 #pragma once
 
 #include <string>
@@ -17,10 +17,10 @@ struct Profile {
   std::string name;
   std::size_t batch_size = 0;
   double step_ms = 0;
-  double utilisation = 0;  // wanted
+  double utilisation = 0;  // required
 };
 const std::vector<Profile>& Profiles();
-// Throws cli::UsageError where there is none of that name.
+// Throws cli::UsageError if there is no profile of that name.
 const Profile& ProfileNamed(const std::string& name);
 
 struct AcceleratorTrial {
@@ -30,16 +30,17 @@ struct AcceleratorTrial {
 };
 
 struct AcceleratorSearch {
-  double wanted = 0;                     // utilisation
-  std::vector<AcceleratorTrial> trials;  // in the order taken; the first without any step
-  std::uint64_t fed = 0;                 // the most that were
+  double wanted = 0;                     // required utilisation
+  std::vector<AcceleratorTrial> trials;  // in the order taken; the first has no step
+  std::uint64_t fed = 0;                 // the largest number that was fed
 };
 
 // The number of steps each trial measures.
 inline constexpr std::uint64_t kTrialSteps = 25;
 
-// Looks for the largest number that passes, beginning with an estimate (which may be 0): in growing
-// strides until one has passed and one has not, then by halves. `trial` plays one.
+// Searches for the largest number that passes, beginning with an estimate (which may be 0): in
+// growing strides until one has passed and one has failed, then by bisection. `trial` plays one
+// number.
 AcceleratorSearch SearchAccelerators(
     double wanted, std::uint64_t estimate,
     const std::function<AcceleratorTrial(std::uint64_t accelerators)>& trial);

@@ -1,5 +1,5 @@
-// The bare loop that a loader of raw images is compared with: threads that copy a part of each
-// image, in random order, into batches of their own, and nothing else.
+// The bare loop to compare a loader of raw images with: threads that copy a part of each image, in
+// random order, into batches of their own, and do nothing else.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@ namespace sluice::bench {
 
 class CopyLoop {
  public:
-  // `samples`: numbers in the dataset, as often as each comes in an epoch. Of every image the
-  // middle `side` x `side` pixels are copied. Throws Error(kUnsupported) where an image is not raw,
-  // or smaller.
+  // `samples`: numbers in the dataset, as often as each comes in an epoch. Copies the middle `side`
+  // x `side` pixels of every image. Throws Error(kUnsupported) if an image is not raw, or is
+  // smaller.
   CopyLoop(Dataset dataset, const std::vector<std::uint64_t>& samples, std::uint32_t side,
            std::size_t batch_size, unsigned threads);
 
-  // Plays one epoch; the numbers in the order in which they were copied.
+  // Plays one epoch. Returns the numbers in the order in which they were copied.
   const std::vector<std::uint64_t>& Play(std::uint64_t epoch);
 
  private:
@@ -28,12 +28,12 @@ class CopyLoop {
   };
   void Copy(unsigned thread, std::size_t begin, std::size_t end);
 
-  Dataset dataset_;  // keeps what the items point into
+  Dataset dataset_;  // owns the memory that the items point to
   std::vector<Item> items_;
   std::vector<std::uint64_t> order_;
   std::uint32_t side_;
   std::size_t batch_size_, image_bytes_ = 0;
-  // Each thread goes round two batches, as a loader's ring would have them.
+  // Each thread alternates between two batches, as in a loader's ring.
   std::vector<std::vector<std::byte>> batches_;
 };
 

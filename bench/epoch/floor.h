@@ -1,6 +1,6 @@
-// The floor no loader can go below: a bare loop that does an epoch's copies (of raw images) or its
-// decoding (of the others) and nothing else, in the loader's order, into a ring of batches as large
-// as the loader's, on as many threads.
+// The lower bound for a loader's time: a bare loop that does only an epoch's copies (of raw images)
+// or its decoding (of other images), in the loader's order, into a ring of batches as large as the
+// loader's, on as many threads.
 #pragma once
 
 #include "bench/epoch/run.h"
@@ -10,13 +10,13 @@ namespace sluice::bench {
 
 class Floor {
  public:
-  // Plays one epoch with a loader of its own, for its order. Raw images are copied as they are
+  // Plays one epoch with a loader of its own, to get its order. Raw images are copied as they are
   // stored, whatever the pipeline.
   Floor(const EpochOptions& options, unsigned threads);
 
-  // What a round does: "copies" or "decoding".
+  // The work of a round: "copies" or "decoding".
   const char* work() const noexcept { return copies_ ? "copies" : "decoding"; }
-  // One round of all samples; images a second. Throws Error where an image cannot be decoded.
+  // One round of all samples; images a second. Throws Error if an image cannot be decoded.
   double Round();
 
  private:
@@ -24,7 +24,8 @@ class Floor {
     ImagePayload payload;
     Region region;
   };
-  // Where the pixels go: each thread goes round slots of its own, so that no two ever write to one.
+  // The target of the pixels: each thread cycles through slots of its own, so that no two threads
+  // write to one.
   struct Ring {
     std::size_t row_bytes = 1;
     std::size_t rows = 0;   // in a slot
@@ -39,7 +40,7 @@ class Floor {
   void Gather(const LoaderOptions& options);
   void DoOne(const Item& item, PayloadDecoder& decoder, std::byte* row) const;
 
-  Dataset dataset_;  // keeps what the payloads point into
+  Dataset dataset_;  // owns the memory that the payloads point to
   std::vector<Item> items_;
   std::vector<PayloadDecoder> decoders_;  // one for each thread
   bool copies_ = false;

@@ -1,4 +1,4 @@
-// What `sluice-bench epoch` says: tables of at most 100 columns, or one JSON object.
+// The output of `sluice-bench epoch`: tables of at most 100 columns, or one JSON object.
 #pragma once
 
 #include <optional>
@@ -15,22 +15,22 @@
 
 namespace sluice::bench {
 
-// All that was found out about an epoch.
+// All findings about an epoch.
 struct EpochReport {
   const EpochOptions& options;
   std::string transform;  // as it was typed
   EpochsRun run;
   std::vector<Stage> stages;
-  double wanted_utilisation = 0;         // of a profile; 0: none
-  std::optional<PipelineCost> pipeline;  // where there is a training step
+  double wanted_utilisation = 0;         // required by a profile; 0: none
+  std::optional<PipelineCost> pipeline;  // if there is a training step
   std::vector<std::string> warnings;
   std::vector<double> stop_seconds;  // of loaders dropped in the middle of an epoch
 };
 
-// Of a run that tells too little, or on a machine that had other things to do.
+// Warnings about a run that tells too little, or a machine that was busy with other work.
 std::vector<std::string> WarningsOf(const EpochOptions& options, const EpochsRun& run);
 
-// The table of epochs, a row as each ends. To standard output.
+// The table of epochs, one row as each ends. Writes to standard output.
 class EpochTable {
  public:
   explicit EpochTable(const EpochOptions& options) : options_(options) {}
@@ -41,7 +41,7 @@ class EpochTable {
   std::uint64_t rows_ = 0;
 };
 
-// What stands below the table: medians, stages, the pipeline's cost, the verdict.
+// The text below the table: medians, stages, the pipeline's cost, the verdict.
 std::string TextOf(const EpochReport& report);
 nlohmann::ordered_json JsonOf(const EpochReport& report);
 
@@ -57,7 +57,7 @@ nlohmann::ordered_json JsonOf(const AcceleratorSearch& search, const EpochOption
                               const std::string& transform, const std::string& profile,
                               const std::vector<std::string>& warnings);
 
-// Says on standard error that an epoch was not as cold as asked for.
+// Warns on standard error that an epoch was not as cold as requested.
 void WarnLeftInCache(const EpochFigures& figures);
 
 }  // namespace sluice::bench

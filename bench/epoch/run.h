@@ -1,4 +1,4 @@
-// Playing epochs and taking their figures.
+// Plays epochs and measures them.
 #pragma once
 
 #include <chrono>
@@ -24,15 +24,15 @@ struct EpochOptions {
   LoaderOptions loader;
   std::uint64_t epochs = 3;            // measured ones
   std::uint64_t warm_up = 1;           // played before them
-  std::uint64_t also_cold = 0;         // played behind them, each as `cold` says
+  std::uint64_t also_cold = 0;         // played after them, each as `cold` says
   std::uint64_t repeat = 1;            // times each sample comes in an epoch
-  std::uint64_t most_batches = 0;      // an epoch ends after so many; 0: with its last
-  TrainingStep step;                   // with the batches of a step in hand
+  std::uint64_t most_batches = 0;      // an epoch ends after this many; 0: at its end
+  TrainingStep step;                   // for the batches of one step
   std::uint64_t batches_per_step = 1;  // one for each pretend accelerator
-  // Each epoch gets a loader of its own, made once the dataset has been dropped from the page
-  // cache: a file that is mapped keeps its pages.
+  // Each epoch gets its own loader, made after the dataset has been dropped from the page cache:
+  // pages of a mapped file stay there.
   bool cold = false;
-  // As they were typed: of loader.views, and loader.sizes.
+  // loader.views and loader.sizes as typed.
   std::vector<std::string> view_texts;
   std::string sizes_text;
   bool floor = false;       // also measure a bare loop, afterwards
@@ -42,32 +42,32 @@ struct EpochOptions {
 struct EpochFigures {
   bool warm_up = false;
   bool cold = false;
-  double seconds = 0;  // to the last batch given back; when cold, from opening the dataset on
+  double seconds = 0;  // until the last batch is given back; when cold, from opening the dataset
   std::uint64_t images = 0;
   std::uint64_t batches = 0;
   std::uint64_t steps = 0;
   std::uint64_t bytes_read = 0;           // of payloads that were decoded
   double wait_seconds = 0;                // the consumer had no batch
   std::uint64_t read_ahead_bytes = 0;     // of blocks made resident before they were decoded
-  std::uint64_t decode_major_faults = 0;  // pages that decoding threads waited for
-  double hand_over_seconds = 0;           // it asked and got one, without that wait
-  // Of the time since the first step's end, the share in which the pretend accelerators computed:
-  // (steps - 1) * step / time. Nothing without a step, or with one alone.
+  std::uint64_t decode_major_faults = 0;  // pages that decoding threads had to wait for
+  double hand_over_seconds = 0;           // it asked and got a batch, without that wait
+  // The share of the time since the first step's end in which the pretend accelerators computed:
+  // (steps - 1) * step / time. Empty without a step, or with only one.
   std::optional<double> utilisation;
   double cpu_seconds = 0;                 // of the whole process
   std::optional<double> joules;           // of the machine's processors
   std::uint64_t peak_bytes = 0;           // of the process until then
   std::uint64_t anonymous_bytes = 0;      // at the epoch's end
-  std::uint64_t left_in_cache_bytes = 0;  // cold: what could not be dropped before
+  std::uint64_t left_in_cache_bytes = 0;  // cold: bytes that could not be dropped before
   std::vector<double> batch_waits;        // seconds from asking for a batch to having it
 };
 
 double ImagesPerSecond(const EpochFigures& figures);
 double WaitShare(const EpochFigures& figures);
-// Of an amount that was the whole epoch's, what 1000 images took.
+// The part of a whole epoch's amount that falls on 1000 images.
 double Per1000(double amount, const EpochFigures& figures);
 
-// What a bare loop of the same work reaches (bench/epoch/floor.h).
+// The rate of a bare loop that does the same work (bench/epoch/floor.h).
 struct FloorFigures {
   std::string work;              // "copies", "decoding"
   double images_per_second = 0;  // the median of as many rounds as epochs
@@ -84,9 +84,9 @@ struct EpochsRun {
   std::uint64_t dataset_bytes = 0;
   std::optional<FloorFigures> floor;
   LoaderStats stats;      // over the measured epochs (cold: over the last)
-  double other_cpus = 0;  // that others kept busy during the measured epochs
+  double other_cpus = 0;  // kept busy by other processes during the measured epochs
 
-  // Those that are neither warm-up nor played cold behind the others.
+  // The epochs that are neither warm-up nor played cold after the others.
   std::vector<const EpochFigures*> Measured() const;
   std::vector<double> Rates() const;  // their images per second
 };
@@ -106,11 +106,11 @@ struct EpochHooks {
   std::stop_token stop;
 };
 
-// Fills in what depends on the dataset: no transform given means none where all images have one
-// size, else a random-resized-crop to 224.
+// The transform if none is given: none if all images have one size, else a random-resized-crop to
+// 224.
 Pipeline DefaultTransform(const Dataset& dataset);
 
-// Throws Error, and Interrupted where the stop token asked for it.
+// Throws Error, and Interrupted if the stop token requests it.
 EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks);
 
 }  // namespace sluice::bench

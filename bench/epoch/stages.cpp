@@ -19,7 +19,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
                                        const std::stop_token& stop) {
   try {
     const Dataset dataset = Dataset::Open(options.dataset, options.limits);
-    // Of a dataset that holds both forms, the one its first picture has.
+    // In a dataset with both forms, the form of its first picture.
     const bool packed = dataset.size() > 0 && dataset[0].Payload().codec == Codec::kPacked;
     std::vector<DecodeItem> items =
         ChooseDecodeItems(dataset, options.loader.transform, kImages, options.loader.seed, packed);
@@ -28,7 +28,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
     std::vector<NamedVariant> variants = DecodeStages(packed);
     const std::vector<DecodeFigures> figures = MeasureDecoding(variants, items, kRounds, stop);
     std::vector<double> added = AddedByStage(figures);
-    for (double& milliseconds : added)  // a difference of two times may come out below nothing
+    for (double& milliseconds : added)  // the difference of two times may be negative
       milliseconds = std::max(milliseconds, 0.0);
     const double sum = std::accumulate(added.begin(), added.end(), 0.0);
     const double whole = std::max(sum, per_image);  // pictures kept from earlier epochs cost less
@@ -40,7 +40,7 @@ std::vector<StagePart> PartsOfDecoding(const EpochOptions& options, double per_i
         {"other", "checksums, fields, pixel steps, waiting for a CPU", 1 - sum / whole});
     return parts;
   } catch (const Error&) {
-    return {};  // no JPEGs or packed images, or such as go another way
+    return {};  // no JPEGs or packed images, or ones that another decoder handles
   } catch (const cli::UsageError&) {
     return {};  // a transform with a border
   }

@@ -1,7 +1,7 @@
-// Training, loading, and both: what a pipeline costs beside what an ideal one would.
+// Training, loading, and both together: the cost of a pipeline compared with an ideal one.
 //
-// With loading ahead of the training an epoch takes as long as the slower of the two, not their
-// sum. What it takes beyond that is lost to unevenness, to too short a ring, or to both wanting the
+// If loading runs ahead of training, an epoch takes as long as the slower of the two, not their
+// sum. Any more time is lost to unevenness, to a ring that is too short, or because both need the
 // same processors.
 #pragma once
 
@@ -10,7 +10,7 @@
 namespace sluice::bench {
 
 struct PipelineCost {
-  double training_seconds = 0;  // an epoch's steps, the batch always the same one and at hand
+  double training_seconds = 0;  // an epoch's steps, always on one batch that is ready
   double loading_seconds = 0;   // an epoch without steps
   double epoch_seconds = 0;     // as measured with both
   double ideal_seconds() const noexcept {
@@ -18,8 +18,8 @@ struct PipelineCost {
   }
 };
 
-// Of a run whose options have a step. Plays an epoch without it after a short warm-up, and up to 50
-// of its steps without loading.
+// For a run whose options have a step. After a short warm-up, plays an epoch without the step, and
+// up to 50 of its steps without loading.
 PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& run,
                                  const std::stop_token& stop);
 

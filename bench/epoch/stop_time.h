@@ -1,4 +1,4 @@
-// How long loaders take to stop that are dropped in the middle of an epoch.
+// How long a loader takes to stop if it is dropped in the middle of an epoch.
 #pragma once
 
 #include <stop_token>
@@ -9,8 +9,8 @@
 
 namespace sluice::bench {
 
-// Seconds from letting go of the loader to having it gone, of so many loaders, each a few batches
-// further into its epoch. Throws Error, and Interrupted where the stop token asked for it.
+// The seconds that destroying a loader takes, for this many loaders, each a few batches further
+// into its epoch. Throws Error, and Interrupted if the stop token requests it.
 std::vector<double> MeasureStops(const EpochOptions& options, std::uint64_t loaders,
                                  const std::stop_token& stop);
 

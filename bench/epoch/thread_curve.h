@@ -1,5 +1,5 @@
-// Throughput by the number of decoding threads, and what share of the work does not run beside
-// itself.
+// Throughput by the number of decoding threads, and the share of the work that does not run in
+// parallel.
 #pragma once
 
 #include <functional>
@@ -18,12 +18,12 @@ struct ThreadPoint {
 
 struct ThreadCurve {
   std::vector<ThreadPoint> points;
-  SerialShare fit;    // over points of at most `cpus` threads, of which there must be two
-  unsigned cpus = 0;  // more threads than that cannot be faster
+  SerialShare fit;    // over points of at most `cpus` threads; needs at least two
+  unsigned cpus = 0;  // more threads than this cannot be faster
 };
 
-// One epoch for each number of threads, in turn, options.epochs times over, so that what comes and
-// goes on the machine falls on all of them alike.
+// One epoch for each number of threads, in turn, options.epochs times over, so that disturbances on
+// the machine affect all numbers alike.
 ThreadCurve MeasureThreadCurve(const EpochOptions& options, const std::vector<unsigned>& threads,
                                const EpochHooks& hooks);
 

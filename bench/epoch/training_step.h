@@ -5,8 +5,8 @@ namespace sluice::bench {
 
 struct TrainingStep {
   double milliseconds = 0;  // 0: none
-  // Uses a CPU for that long instead of sleeping, as a training on this machine's CPUs does. What
-  // it takes is CPU time, so that it is as much work on a busy machine as on an idle one.
+  // Uses a CPU for that long instead of sleeping, as training on this machine's CPUs does. The time
+  // is CPU time, so that it is the same work on a busy machine as on an idle one.
   bool busy = false;
 };
 

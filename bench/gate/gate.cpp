@@ -12,7 +12,7 @@ namespace {
 
 GateLine JudgeOne(const Measurement& before, const Measurement& after, const GateRule& rule) {
   GateLine line{before.name, before.unit, Median(before.values), Median(after.values), 0, 1, {}};
-  // From nothing to something is a change of the whole.
+  // A change from zero counts as a change of the whole.
   const double change =
       line.before != 0 ? line.after / line.before - 1 : static_cast<double>(line.after > 0);
   line.gain = before.higher_is_better ? change : 0 - change;
@@ -27,8 +27,8 @@ GateLine JudgeOne(const Measurement& before, const Measurement& after, const Gat
   return line;
 }
 
-// A pointer into a result, and the commands of whose results it is a setting: " epoch order ";
-// empty: of all that have it. What neither result has does not differ.
+// A JSON pointer into a result, and the commands for which it is a setting: " epoch order "; empty:
+// all commands that have it. If neither result has it, it does not differ.
 struct Setting {
   const char* place;
   const char* commands = "";

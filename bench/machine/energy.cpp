@@ -14,7 +14,7 @@ std::optional<std::uint64_t> NumberIn(const std::filesystem::path& path) {
   return number;
 }
 
-// "intel-rapl:0" is a package, "intel-rapl:0:1" a part of it that is counted there already. (AMD's
+// "intel-rapl:0" is a package; "intel-rapl:0:1" is a part of it, already counted there. (AMD's
 // counters have the same names.)
 bool IsPackage(const std::string& name) {
   return name.starts_with("intel-rapl:") && std::count(name.begin(), name.end(), ':') == 1;

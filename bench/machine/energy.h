@@ -1,5 +1,5 @@
-// Joules that the processor packages have taken, by RAPL, where the kernel lets this process read
-// them (mostly root on a machine of its own).
+// The energy in joules that the processor packages have used, from RAPL, if the kernel lets this
+// process read it (mostly as root on a physical machine).
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ class EnergyMeter {
  public:
   explicit EnergyMeter(const std::filesystem::path& powercap = "/sys/class/powercap");
 
-  // Since it was made or last asked, of all packages; nothing where they cannot be read. A counter
-  // runs over after some minutes at full power, so it has to be asked more often than that.
+  // Since construction or the last call, of all packages; empty if they cannot be read. A counter
+  // wraps after some minutes at full power, so call it more often than that.
   std::optional<double> Joules();
 
  private:
   struct Package {
     std::filesystem::path counter;
-    std::uint64_t range = 0;  // microjoules at which the counter begins anew
+    std::uint64_t range = 0;  // the counter wraps here; microjoules
     std::uint64_t last = 0;
   };
   std::vector<Package> packages_;

@@ -14,7 +14,7 @@
 namespace sluice::bench {
 namespace {
 
-// "model name	: AMD EPYC ..." on x86-64; 64-bit Arm's kernel gives numbers alone.
+// "model name     : AMD EPYC ..." on x86-64; on 64-bit Arm the kernel gives only numbers.
 std::string CpuName() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;
@@ -77,8 +77,8 @@ std::vector<std::string> GpuNames(const std::filesystem::path& folder) {
 }
 
 double BusySeconds(const std::string& proc_stat, double ticks_per_second) {
-  // cpu user nice system idle iowait irq softirq steal guest guest_nice; guest time is in user
-  // already.
+  // cpu user nice system idle iowait irq softirq steal guest guest_nice; guest time is included in
+  // user.
   std::istringstream fields(proc_stat);
   std::string name;
   fields >> name;

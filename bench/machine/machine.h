@@ -1,4 +1,4 @@
-// The machine a measurement was taken on, and what else it was doing meanwhile.
+// The machine that a measurement was taken on, and its other load during the measurement.
 #pragma once
 
 #include <chrono>
@@ -14,18 +14,18 @@ struct Machine {
   unsigned cpus = 0;  // this process may use (affinity and control group)
   std::uint64_t memory_bytes = 0;
   std::string system;  // kernel's name, release and architecture
-  std::string isa;     // of the kernels chosen: "avx2", "neon", "plain"
+  std::string isa;     // of the chosen kernels: "avx2", "neon", "plain"
   std::string compiler;
 };
 Machine ThisMachine();
 
-// The names of this machine's NVIDIA cards, as the driver's files in `folder` say; none without a
+// The names of this machine's NVIDIA cards, from the driver's files in `folder`; empty without a
 // driver.
 std::vector<std::string> GpuNames(const std::filesystem::path& folder = "/proc/driver/nvidia/gpus");
 
-// How many CPUs other processes have kept busy, on average, since it was made: from /proc/stat,
-// less what this process and its children that have ended used themselves. 0 as long as that is too
-// short ago to tell.
+// How many CPUs other processes have kept busy, on average, since construction: from /proc/stat,
+// minus the use by this process and its children that have ended. 0 until enough time has passed to
+// tell.
 class LoadWatch {
  public:
   LoadWatch();
@@ -37,8 +37,8 @@ class LoadWatch {
   std::chrono::steady_clock::time_point begin_;
 };
 
-// CPU seconds in all, of all CPUs, that a /proc/stat text has as busy (steal, of other guests of
-// the same machine, included).
+// The busy seconds of all CPUs together in a /proc/stat text, including steal (other guests of the
+// same machine).
 double BusySeconds(const std::string& proc_stat, double ticks_per_second);
 
 }  // namespace sluice::bench

@@ -24,7 +24,7 @@ std::vector<std::filesystem::path> DatasetFiles(const std::filesystem::path& fol
 void DropFromPageCache(const std::vector<std::filesystem::path>& files) {
   for (const std::filesystem::path& path : files) {
     const FileHandle file = OpenForReading(path);
-    // Pages that are still to be written would stay. On a read-only file system there are none.
+    // Dirty pages would stay in the cache. A read-only file system has none.
     fdatasync(file.get());
     const int error = posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
     if (error != 0) {
@@ -42,7 +42,7 @@ Residency InPageCache(const std::vector<std::filesystem::path>& files) {
     const std::size_t size = file.bytes().size();
     if (size == 0) continue;
     std::vector<unsigned char> pages((size + page - 1) / page);
-    // The interface wants a pointer to what it does not change.
+    // mincore() takes a non-const pointer, but changes nothing there.
     if (mincore(const_cast<std::byte*>(file.bytes().data()), size, pages.data()) != 0) {
       throw Error(ErrorCode::kIo, path.string(), "its pages in memory cannot be counted");
     }

@@ -1,4 +1,4 @@
-// Files and the page cache: letting go of their pages, and counting those that stayed.
+// Drops files from the page cache, and counts the pages that stayed.
 #pragma once
 
 #include <cstdint>
@@ -10,15 +10,15 @@ namespace sluice::bench {
 // The files of the dataset in `folder`, manifest first.
 std::vector<std::filesystem::path> DatasetFiles(const std::filesystem::path& folder);
 
-// Asks the kernel to drop the files' pages (fdatasync, then POSIX_FADV_DONTNEED). Pages that some
-// process has mapped stay, and a file system that lives in memory drops nothing. Throws Error(kIo).
+// Asks the kernel to drop the files' pages (fdatasync, then POSIX_FADV_DONTNEED). Pages that a
+// process has mapped stay, and a file system in memory drops nothing. Throws Error(kIo).
 void DropFromPageCache(const std::vector<std::filesystem::path>& files);
 
 struct Residency {
   std::uint64_t resident_bytes = 0;
   std::uint64_t total_bytes = 0;
 };
-// By mincore; whole pages.
+// By mincore(); in whole pages.
 Residency InPageCache(const std::vector<std::filesystem::path>& files);
 
 }  // namespace sluice::bench

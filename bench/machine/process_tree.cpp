@@ -19,12 +19,12 @@ struct Process {
   double cpu_ticks = 0;
 };
 
-// Fields 4 (parent) and 14 to 17 (times) of /proc/PID/stat. The 2nd is the program's name in
-// parentheses and may hold anything, so counting begins behind the last ')'.
+// Fields 4 (parent) and 14 to 17 (times) of /proc/PID/stat. The 2nd field is the program's name in
+// parentheses and may hold anything, so counting begins after the last ')'.
 bool ReadProcess(const std::filesystem::path& folder, Process& process) {
   std::ifstream file(folder / "stat");
   std::string line;
-  if (!std::getline(file, line)) return false;  // it has ended meanwhile
+  if (!std::getline(file, line)) return false;  // it has ended in the meantime
   const std::size_t end = line.rfind(')');
   if (end == std::string::npos) return false;
   std::istringstream fields(line.substr(end + 1));

@@ -1,4 +1,4 @@
-// What a process and all its descendants have used so far.
+// The resources that a process and all its descendants have used so far.
 #pragma once
 
 #include <cstdint>
@@ -8,10 +8,10 @@
 namespace sluice::bench {
 
 struct TreeUse {
-  double cpu_seconds = 0;  // user and system, of ended descendants that were waited for, too
+  double cpu_seconds = 0;  // user and system; descendants that ended and were waited for count
   std::uint64_t resident_bytes = 0;  // now; memory that several of them share counts once
 };
-// From /proc. `memory` false leaves resident_bytes out, which takes the kernel longest.
+// From /proc. `memory` = false leaves out resident_bytes, which takes the kernel longest.
 TreeUse UseOfTree(pid_t root, bool memory);
 
 }  // namespace sluice::bench

@@ -25,8 +25,8 @@ double UsedBy(decltype(RUSAGE_SELF) who) {
 }
 
 // The 22nd field of /proc/self/stat: clock ticks from the machine's start to this process's. The
-// 2nd is the program's name in parentheses and may hold anything, so counting begins behind the
-// last ')'.
+// 2nd field is the program's name in parentheses and may hold anything, so counting begins after
+// the last ')'.
 double StartTicks() {
   std::ifstream file("/proc/self/stat");
   std::string line;

@@ -1,4 +1,4 @@
-// What this process has used so far, as the kernel counts it.
+// The resources that this process has used so far, as the kernel counts them.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ struct MemoryUse {
   std::uint64_t peak_bytes = 0;  // the most that was resident at once, mapped file pages included
   std::uint64_t anonymous_bytes = 0;  // resident now, without pages of files
 };
-// From /proc/self/status. (getrusage's ru_maxrss is no use: it begins at the parent's.)
+// From /proc/self/status. (getrusage's ru_maxrss is no use: it starts with the parent's value.)
 MemoryUse CurrentMemory();
 
-// Seconds since this process was started, to 10 ms: the kernel's own record, so that loading the
-// program's libraries counts.
+// Seconds since this process was started, to 10 ms: from the kernel's own record, so that loading
+// the program's libraries counts.
 double SecondsSinceStart();
 
 }  // namespace sluice::bench

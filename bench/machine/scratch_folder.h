@@ -1,4 +1,4 @@
-// A folder for what is made on the way, which goes with the object.
+// A folder for temporary files, which is removed with the object.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@ namespace sluice::bench {
 
 class ScratchFolder {
  public:
-  // In `parent`; empty: where temporary files belong (TMPDIR). Throws Error(kIo).
+  // In `parent`; if empty, in the folder for temporary files (TMPDIR). Throws Error(kIo).
   explicit ScratchFolder(const std::filesystem::path& parent = {}) {
     const std::filesystem::path place =
         parent.empty() ? std::filesystem::temp_directory_path() : parent;

@@ -1,12 +1,12 @@
-// A folder that a command keeps from run to run, and in which it writes over what it finds.
+// A folder that a command keeps from run to run and whose files it overwrites.
 #pragma once
 
 #include <filesystem>
 
 namespace sluice::bench {
 
-// Makes the folder, or takes one that is empty or that an earlier run has made: a file in it says
-// so. Throws Error(kState) for any other, since what is in it would be lost; Error(kIo).
+// Makes the folder, or takes one that is empty or that an earlier run made: a file in it says so.
+// Throws Error(kState) for any other folder, since its content would be lost; Error(kIo).
 void ClaimWorkFolder(const std::filesystem::path& folder);
 
 }  // namespace sluice::bench

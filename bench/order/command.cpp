@@ -52,7 +52,7 @@ struct OrderArguments {
   ResultOptions output;
 };
 
-// What was measured at one size.
+// The measurements at one size.
 struct SizeFigures {
   std::string name;  // "dataset", "1281167"
   std::uint64_t samples = 0;
@@ -73,7 +73,7 @@ std::vector<std::uint64_t> ParseCounts(const std::string& text) {
   return sizes;
 }
 
-// The class of each sample; none where they have no classes.
+// The class of each sample; empty if they have none.
 std::vector<std::uint32_t> ClassesOf(const Dataset& dataset) {
   std::vector<std::uint32_t> classes;
   const std::size_t field = dataset.schema().ClassField();

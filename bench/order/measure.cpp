@@ -14,7 +14,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::uint64_t kCountedBatches = 42;   // in which classes are counted
+constexpr std::uint64_t kCountedBatches = 42;   // batches in which classes are counted
 constexpr std::uint64_t kCheckEvery = 1 << 20;  // draws between two looks at the stop token
 constexpr std::uint64_t kShardBytes = 64'000'000;
 
@@ -24,7 +24,7 @@ double SecondsSince(Clock::time_point begin) {
 
 std::uint64_t HeapBytes() {
   const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd;  // of this thread's arena, and mapped pieces
+  return info.uordblks + info.hblkhd;  // in this thread's arena, and in mapped pieces
 }
 
 // One epoch's order: position to sample.
@@ -48,7 +48,7 @@ class OfLoader : public Drawn {
   std::vector<std::uint64_t> opened_;
 };
 
-// Everybody's way.
+// The usual way: a shuffled list of all samples.
 class OfList : public Drawn {
  public:
   OfList(const OrderTask& task, std::uint64_t epoch) : samples_(task.shape->samples()) {
@@ -64,7 +64,7 @@ class OfList : public Drawn {
 
 using Make = std::function<std::unique_ptr<Drawn>(std::uint64_t epoch)>;
 
-// Sets an epoch up and draws all of it.
+// Sets up an epoch and draws all of it.
 void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
                   OrderFigures& figures, const std::stop_token& stop) {
   const std::uint64_t samples = task.shape->samples();
@@ -85,8 +85,8 @@ void MeasureEpoch(const OrderTask& task, const Make& make, std::uint64_t epoch,
   figures.memory_bytes = std::max(figures.memory_bytes, now > heap ? now - heap : 0);
 }
 
-// The mean over batches that lie all over the epoch. Lanes open windows in step with each other, so
-// the distance between two has no factor that the windows' lengths might have.
+// The mean over batches from all over the epoch. Lanes open windows in step with each other, so the
+// distance between two batches must have no factor that the windows' lengths might have.
 double DistinctClasses(const OrderTask& task, const ClassLayout& layout, Drawn& order) {
   const std::uint64_t samples = task.shape->samples();
   const std::uint64_t batch = std::min(task.batch, samples);

@@ -1,5 +1,5 @@
-// What an epoch's order costs to set up and to draw, and how well it shuffles; beside it, what
-// everybody would write: a list of all samples, shuffled.
+// The cost of setting up and drawing an epoch's order, and how well it shuffles. For comparison,
+// the usual way: a list of all samples, shuffled.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace sluice::bench {
 
-// A way in which classes may lie in a dataset.
+// One possible placement of classes in a dataset.
 struct ClassLayout {
   std::string name;                                      // "sorted by class"
   std::function<std::uint32_t(std::uint64_t)> class_of;  // of a sample, by its number
@@ -25,9 +25,9 @@ struct OrderTask {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t rounds = 3;
-  std::uint64_t batch = 1024;  // in which distinct classes are counted
+  std::uint64_t batch = 1024;  // batch in which distinct classes are counted
   std::vector<ClassLayout> layouts;
-  std::uint64_t most_ranked = 20'000'000;  // more samples than that are not ranked: it takes memory
+  std::uint64_t most_ranked = 20'000'000;  // more samples are not ranked: that takes memory
 };
 
 struct OrderFigures {
@@ -39,14 +39,15 @@ struct OrderFigures {
   std::optional<double> rank_correlation;  // of the positions of all samples in consecutive epochs
 };
 
-// Every mode in turn, round after round, "list" last. Throws Interrupted.
+// Measures every mode in turn, round after round, "list" last. Throws Interrupted.
 std::vector<OrderFigures> MeasureOrders(const OrderTask& task, const std::stop_token& stop);
 
-// Spearman's, of two lists of the positions of samples 0, 1, ...: permutations of 0 .. n - 1.
+// Spearman's, for two lists of the positions of samples 0, 1, ...: permutations of 0 .. n - 1.
 double RankCorrelation(const std::vector<std::uint32_t>& before,
                        const std::vector<std::uint32_t>& after);
 
-// A made-up dataset of so many samples: shards of 64 MB, and blocks of so many samples and bytes.
+// A made-up dataset: shards of 64 MB, with the given samples, samples of a block and bytes of a
+// block.
 DatasetShape MadeUpShape(std::uint64_t samples, std::uint32_t block_samples,
                          std::uint64_t sample_bytes);
 

@@ -38,12 +38,12 @@ double PairsAbove(const std::vector<double>& before, const std::vector<double>& 
   return pairs;
 }
 
-// Arrangements of m and n values by their number of pairs: the recursion of Mann and Whitney, which
-// asks whether the largest of all is one of the n (and so above all m) or one of the m.
+// The number of arrangements of m and n values by their number of pairs: the recursion of Mann and
+// Whitney, by whether the largest value is one of the n (and so above all m) or one of the m.
 std::vector<double> Arrangements(std::size_t m, std::size_t n) {
   std::vector<std::vector<double>> row(m + 1, std::vector<double>(m * n + 1));
   for (std::size_t i = 0; i <= m; ++i)
-    row[i][0] = 1;  // with no values on the other side
+    row[i][0] = 1;  // if the other side has no values
   for (std::size_t j = 1; j <= n; ++j) {
     std::vector<std::vector<double>> next(m + 1, std::vector<double>(m * n + 1));
     next[0][0] = 1;
@@ -96,7 +96,7 @@ SerialShare FitSerialShare(const std::vector<double>& threads,
   if (threads.size() < 2 || determinant <= 0) return {};
   double b = (s * sxy - sx * sy) / determinant;
   double a = (sy - b * sx) / s;
-  if (a < 0) {  // faster than in proportion: no serial part, as far as the noise allows to say
+  if (a < 0) {  // faster than in proportion: no serial part, within the noise
     a = 0;
     b = sxy / sxx;
   } else if (b < 0) {  // more threads are no faster at all

@@ -1,4 +1,4 @@
-// Repeated measurements of one thing, and what they say together.
+// Statistics of repeated measurements of one thing.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace sluice::bench {
 
-// The value below which the share `q` (0..1) of the values lies, interpolated; 0 for none.
+// The value below which the share `q` (0..1) of the values lies, interpolated; 0 if there are none.
 double Quantile(std::vector<double> values, double q);
 double Median(const std::vector<double>& values);
 
@@ -17,9 +17,9 @@ struct Spread {
 };
 Spread SpreadOf(const std::vector<double>& values);
 
-// The chance that values of one distribution come out with `after` as far above `before`, or
-// farther: the exact one-sided Mann-Whitney test where that is cheap (up to 20 values on each side,
-// ties counted half), its normal approximation beyond. 1 where one side has none.
+// The chance that values from one distribution have `after` this far above `before`, or farther:
+// the exact one-sided Mann-Whitney test if that is cheap (up to 20 values on each side, ties
+// counted half), else its normal approximation. 1 if one side has no values.
 double ChanceOfHigher(const std::vector<double>& before, const std::vector<double>& after);
 
 // Amdahl's law fitted to throughputs by least squares over time per item:
@@ -27,8 +27,8 @@ double ChanceOfHigher(const std::vector<double>& before, const std::vector<doubl
 struct SerialShare {
   std::size_t points = 0;
   double serial = 0;          // 0..1; 0: twice the threads, twice the speed
-  double one_thread = 0;      // throughput the fit gives one thread
-  double worst_residual = 0;  // the largest distance of a point from the fit, as a share of it
+  double one_thread = 0;      // throughput of one thread by the fit
+  double worst_residual = 0;  // the largest distance of a point from the fit, as a share of the fit
 };
 SerialShare FitSerialShare(const std::vector<double>& threads,
                            const std::vector<double>& throughput);

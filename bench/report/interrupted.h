@@ -1,4 +1,4 @@
-// What measuring throws where its stop token asked it to end.
+// Thrown by a measurement whose stop token was triggered.
 #pragma once
 
 #include <stop_token>

@@ -71,7 +71,7 @@ void WriteTextFile(const std::filesystem::path& path, const std::string& text) {
     WriteInto(path, text);
     return;
   }
-  // Of a link, what it leads to is replaced.
+  // For a symbolic link, the file it leads to is replaced.
   const fs::path target = fs::exists(status) ? fs::canonical(path) : path;
   fs::path temporary = target;
   temporary += ".tmp";

@@ -56,7 +56,7 @@ void CheckWritable(const std::string& path) {
   std::error_code error;
   const std::filesystem::file_status status = std::filesystem::status(path, error);
   if (std::filesystem::is_directory(status)) fail("it is a folder");
-  // A regular file is replaced by a rename; anything else is written into.
+  // A regular file is replaced by a rename; anything else is written to directly.
   std::filesystem::path place = std::filesystem::path(path).parent_path();
   if (place.empty()) place = ".";
   if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) place = path;
@@ -79,7 +79,7 @@ int RunMeasuring(const ResultOptions& options, const std::string& activity,
     answer = measure(interrupt.token(), progress);
   } catch (const Interrupted&) {
     return interrupted();
-  } catch (const Error&) {  // the library's own word for having been stopped
+  } catch (const Error&) {  // the library's error for a stop
     if (interrupt.requested()) return interrupted();
     throw;
   }

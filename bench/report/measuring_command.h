@@ -1,5 +1,5 @@
-// What the commands that measure have in common: where a result goes, and how they end when they
-// are interrupted.
+// The common part of the commands that measure: where the result goes, and how they end if
+// interrupted.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ struct ResultOptions {
 
 // --json, --json-file and --quiet.
 void AddResultOptions(CLI::App& app, ResultOptions& options);
-// --html; before those.
+// --html; call it before AddResultOptions().
 void AddPageOption(CLI::App& app, ResultOptions& options);
 
 struct Answer {
@@ -31,12 +31,12 @@ struct Answer {
   std::vector<TraceBar> bars;  // for the page; may be empty
 };
 
-// Throws Error(kIo) where nothing could be written to `path` later on; an empty one is no file.
+// Throws Error(kIo) if writing to `path` later would fail; an empty path means no file.
 void CheckWritable(const std::string& path);
 
-// Runs `measure` and puts its answer where `options` say; returns the program's exit code. Files
-// that cannot be written are found before anything is measured. `measure` may end by Interrupted,
-// or by any Error once it has been told to stop. `activity` and `title` are cli::Progress's.
+// Runs `measure` and writes its answer where `options` say; returns the program's exit code. Files
+// that cannot be written are found before the measurement starts. `measure` may end by Interrupted,
+// or by any Error after it has been told to stop. `activity` and `title` are cli::Progress's.
 using Measuring = std::function<Answer(const std::stop_token& stop, cli::Progress& progress)>;
 int RunMeasuring(const ResultOptions& options, const std::string& activity,
                  const std::string& title, const Measuring& measure);

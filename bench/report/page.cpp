@@ -42,7 +42,7 @@ polyline { fill: none; stroke-width: 2.2; }
 polyline.thin { stroke-width: 1.4; stroke-dasharray: 5 4; }
 )";
 
-// Distinct for most kinds of colour blindness, on light and on dark.
+// Distinct for most kinds of colour blindness, on light and dark backgrounds.
 constexpr const char* kColours[] = {"#2f7ed8", "#e07b00", "#2a9d6f", "#c2456b",
                                     "#8f63c9", "#8a7a1f", "#1fa3b8", "#7a828e"};
 
@@ -182,7 +182,7 @@ std::string Stages(const Json& result) {
          BarPlot("ms", bars);
 }
 
-// About the ten batches in the middle.
+// The ten batches around the middle.
 std::string Timeline(const std::vector<TraceBar>& bars) {
   if (bars.empty()) return "";
   std::uint64_t last = 0;
@@ -256,7 +256,7 @@ std::string MeasurementsTable(const std::vector<Measurement>& measurements) {
   return text + "</table>\n";
 }
 
-// Settings and machine: every plain value of the result that no plot or table shows.
+// Settings and machine: every scalar value of the result that no plot or table shows.
 std::string Facts(const Json& result) {
   static const std::set<std::string> shown = {"schema", "command", "verdict", "version",
                                               "median_images_per_second"};

@@ -1,5 +1,4 @@
-// A result as one page of HTML that needs nothing else: style and plots are in it, and it has no
-// script.
+// A result as one self-contained page of HTML: style and plots are in it, and it has no script.
 #pragma once
 
 #include <string>
@@ -11,8 +10,8 @@
 
 namespace sluice::bench {
 
-// Of any command's result, with a plot for whatever it has figures for. `bars` (which may be empty)
-// are an epoch's trace, of which the middle is drawn.
+// The page for any command's result, with a plot for each kind of figure it has. `bars` (may be
+// empty) is an epoch's trace; the page shows its middle.
 std::string PageOf(const nlohmann::ordered_json& result, const std::vector<TraceBar>& bars);
 
 }  // namespace sluice::bench

@@ -13,7 +13,7 @@ using cli::Format;
 using cli::HtmlEscaped;
 
 constexpr double kWidth = 760;
-constexpr double kLetter = 7.2;  // the width of one, on average and a little more
+constexpr double kLetter = 7.2;  // average width of a letter, rounded up a little
 
 std::string Text(double x, double y, const std::string& anchor, const std::string& text) {
   return Format("<text x=\"%.1f\" y=\"%.1f\" text-anchor=\"%s\">", x, y, anchor.c_str()) +
@@ -34,7 +34,7 @@ std::string Number(double value) {
   return value >= 1000 ? Format("%.0f", value) : Format("%.3g", value);
 }
 
-// Of `kinds`, in the order in which they appeared; pages have eight colours.
+// The colour of `kind`: its place in `kinds`, in order of appearance; pages have eight colours.
 std::size_t ColourOf(std::vector<std::string>& kinds, const std::string& kind) {
   const auto found = std::find(kinds.begin(), kinds.end(), kind);
   if (found != kinds.end()) return static_cast<std::size_t>(found - kinds.begin()) % 8;

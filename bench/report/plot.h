@@ -1,4 +1,4 @@
-// Small plots as inline SVG, for a page that needs nothing else.
+// Small plots as inline SVG, for a self-contained page.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@ namespace sluice::bench {
 struct Bar {
   std::string label;
   double value = 0, least = 0, most = 0;  // the whisker; least == most: none
-  std::string note;                       // behind the value
+  std::string note;                       // after the value
   bool own = false;                       // stands out
 };
 // Horizontal bars from 0 on, one below the other, each with its value in words.
@@ -33,8 +33,8 @@ struct Span {
 };
 std::string TimelinePlot(const std::vector<Span>& spans);
 
-// Steps for an axis from 0 to at least `most`: 1, 2 or 5 times a power of ten, about `count` of
-// them.
+// The step for an axis from 0 to at least `most`: 1, 2 or 5 times a power of ten, for about `count`
+// steps.
 double AxisStep(double most, int count);
 
 }  // namespace sluice::bench

@@ -1,4 +1,4 @@
-// Reading files past the page cache.
+// Reads files past the page cache.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace sluice::bench {
 
-// Memory that such reads may go to.
+// Aligned memory, as such reads need.
 struct AlignedBuffer {
   static constexpr std::size_t kAlignment = 4096;
   // `bytes`: a multiple of kAlignment.
@@ -23,11 +23,11 @@ struct AlignedBuffer {
   std::unique_ptr<std::byte, void (*)(void*)> data;
 };
 
-// Opens the file for reads past the page cache; where its file system has none (one in memory,
-// say), for others, and `direct` becomes false. Throws Error(kIo).
+// Opens the file for reads past the page cache. If its file system does not support that (one in
+// memory, say), opens it for ordinary reads, and `direct` becomes false. Throws Error(kIo).
 FileHandle OpenDirect(const std::filesystem::path& path, bool& direct);
 
-// Reads up to `bytes`; less only at the file's end. Throws Error(kIo).
+// Reads up to `bytes`; fewer only at the file's end. Throws Error(kIo).
 std::size_t ReadAt(int file, std::byte* to, std::size_t bytes, std::uint64_t offset,
                    const std::filesystem::path& path);
 

@@ -68,7 +68,8 @@ DiskRate MeasureDiskRate(const std::vector<std::filesystem::path>& files, double
            i < pieces.size() && passed() < seconds && !stop.stop_requested();
            i = next.fetch_add(1)) {
         const std::filesystem::path& path = files[pieces[i].file];
-        // Opened for each piece: small files are, and it is nothing beside reading a large one's.
+        // Opened for each piece: small files need it, and for a large piece it costs nothing in
+        // comparison.
         const FileHandle file = OpenDirect(path, direct);
         bytes += ReadAt(file.get(), buffer.data.get(), kRandomPiece, pieces[i].offset, path);
       }
@@ -98,7 +99,7 @@ DiskRate MeasureDiskRateIn(const std::filesystem::path& folder, double seconds,
   const ScratchFolder scratch(folder);
   const std::filesystem::path path = scratch.path() / "pieces";
   std::vector<std::uint64_t> piece(kRandomPiece / sizeof(std::uint64_t));
-  std::mt19937_64 random(0);  // nothing that a file system could compress
+  std::mt19937_64 random(0);  // random, so that no file system can compress it
   for (std::uint64_t& word : piece)
     word = random();
   std::ofstream file(path, std::ios::binary);

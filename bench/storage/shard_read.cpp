@@ -65,7 +65,7 @@ std::vector<BlockPlace> BlocksOf(const Dataset& dataset) {
   return blocks;
 }
 
-// All blocks in the order given, by so many threads.
+// Reads all blocks in the given order, on that many threads.
 double ReadBlocks(const std::vector<std::filesystem::path>& files,
                   const std::vector<BlockPlace>& blocks, unsigned threads,
                   const std::stop_token& stop) {
@@ -107,7 +107,7 @@ double ReadBlocks(const std::vector<std::filesystem::path>& files,
   return rate;
 }
 
-// The same by what reads ahead for the loader.
+// As above, with the loader's own read-ahead.
 double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<BlockPlace>& blocks,
                         bool& uring, const std::stop_token& stop) {
   const Dataset dataset = Dataset::Open(folder);
@@ -123,7 +123,7 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   std::unique_ptr<BlockIo> io = MakeUringIo();
   uring = io != nullptr;
   DirectReadAhead reading(state, choice, nullptr, files, false, give_up, std::move(io));
-  std::deque<std::shared_ptr<const HeldBlock>> held;  // asked for, and not seen to be read
+  std::deque<std::shared_ptr<const HeldBlock>> held;  // requested, and not seen to be complete
   std::uint64_t finished = 0;
   const auto finish_one = [&] {
     reading.Await(++finished);
@@ -153,7 +153,7 @@ ReadRates MeasureReading(const std::filesystem::path& folder, unsigned threads,
                          std::uint64_t rounds, const std::stop_token& stop) {
   std::vector<BlockPlace> blocks;
   {
-    blocks = BlocksOf(Dataset::Open(folder));  // closed again: what is mapped stays in the cache
+    blocks = BlocksOf(Dataset::Open(folder));  // closed again: mapped pages stay in the cache
   }
   std::vector<std::filesystem::path> files = DatasetFiles(folder);
   files.erase(files.begin());  // the manifest

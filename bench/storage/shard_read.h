@@ -1,4 +1,4 @@
-// Reading a dataset's shards without decoding anything.
+// Reads a dataset's shards without decoding anything.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ struct ReadRates {
   std::vector<double> disk;               // bytes a second, by round: in order, past the page cache
   std::vector<double> direct_blocks;      // blocks in random order, as LoaderOptions::direct does
   std::vector<double> cold_blocks;        // blocks in random order, from an empty cache
-  std::vector<double> warm_blocks;        // the same, from the page cache
-  std::uint64_t left_in_cache_bytes = 0;  // what could not be dropped before a cold round
-  bool uring = false;                     // what reads direct_blocks: io_uring, else threads
+  std::vector<double> warm_blocks;        // as above, from the page cache
+  std::uint64_t left_in_cache_bytes = 0;  // bytes that could not be dropped before a cold round
+  bool uring = false;                     // direct_blocks are read by io_uring; false: by threads
   bool direct = true;                     // the file system lets reads go past the page cache
 };
 
-// Each round reads everything four times, with `threads` readers of blocks. The order of blocks is
-// another in each round. Throws Error(kIo), Interrupted.
+// Each round reads everything four times, with `threads` readers of blocks, and takes the blocks in
+// another order. Throws Error(kIo), Interrupted.
 ReadRates MeasureReading(const std::filesystem::path& dataset, unsigned threads,
                          std::uint64_t rounds, const std::stop_token& stop);
 
