@@ -80,7 +80,7 @@ std::vector<int> ParseQualities(const std::string& text) {
   return qualities;
 }
 
-// None where all pictures have one small size, else a random-resized-crop to 224.
+// No transform if all pictures have one small size, else a random-resized-crop to 224.
 void ChooseTransform(AdviseArguments& arguments, const SourceFacts& facts) {
   constexpr std::uint32_t kSmall = 96;
   if (!arguments.transform) {
@@ -108,8 +108,8 @@ Resources ResourcesHere(const AdviseArguments& arguments, const DiskRate& disk) 
   return resources;
 }
 
-// Of the source's own files, and, where they are too small to tell what shards would give, of a
-// file in the scratch folder.
+// Measures with the source's own files; if they are too small to stand for shards, with a file in
+// the scratch folder as well.
 void MeasureDisk(const AdviseArguments& arguments, Advice& advice, const std::stop_token& stop) {
   constexpr double kSeconds = 1;
   constexpr std::uint64_t kLargeFile = 1'000'000;

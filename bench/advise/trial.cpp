@@ -22,12 +22,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a sample takes beside its payload: a row of the block's table, an entry in the directory,
-// its key.
+// Bytes of a sample besides its payload: a row of the block's table, an entry in the directory, its
+// key.
 constexpr double kRowBytes = 96;
 constexpr std::size_t kQualityPictures = 12;
-// A conversion begins by converting so many samples and forgetting them (writer/convert/probe.h),
-// which a small one feels and a large one does not.
+// A conversion begins by converting this many samples and discarding them (writer/convert/probe.h).
+// That matters for a small conversion, not for a large one.
 constexpr std::uint64_t kProbedSamples = 64;
 constexpr std::uint64_t kBatch = 64;
 
@@ -96,7 +96,7 @@ class TrialRun {
     ++steps_done_;
   }
 
-  // Of a sample of one picture both parts are that one.
+  // With one picture in the sample, both parts are that picture.
   void Split() {
     const std::size_t all = std::min<std::size_t>(
         std::max(facts_.paths.size(), facts_.numbers.size()), options_.pictures);
@@ -112,7 +112,7 @@ class TrialRun {
     }
   }
 
-  // The part in this form; images a second that it took to make it, 0 where nothing was made.
+  // Makes the part in this form. Returns images a second, or 0 if nothing was made.
   double Make(const Part& part, const Form& form, const fs::path& to) const {
     const auto begin = std::chrono::steady_clock::now();
     const auto rate = [&](std::uint64_t images) {
@@ -135,7 +135,7 @@ class TrialRun {
     return rate(summary.samples + std::min(summary.samples, kProbedSamples));
   }
 
-  // Images a second of whole epochs from memory, each picture as often in one as makes it long
+  // Images a second of whole epochs from memory. Each picture is repeated until an epoch is long
   // enough.
   double RateOf(const fs::path& dataset, unsigned threads) const {
     EpochOptions epochs;
@@ -185,7 +185,7 @@ class TrialRun {
     }
   }
 
-  // The whole picture as a square of `side`, by the loader's own decoding.
+  // The whole picture as a square of `side`, decoded as the loader does.
   std::vector<std::uint8_t> Shrunk(const ImagePayload& payload) {
     std::vector<std::uint8_t> pixels(std::size_t{options_.side} * options_.side * 3);
     const Geometry square({Resize(options_.side)});
@@ -197,7 +197,7 @@ class TrialRun {
     return pixels;
   }
 
-  // Some pictures of the fitted part as their sources have them: as pixels, unresized.
+  // Decodes some pictures of the fitted part from their sources: as pixels, unresized.
   void MakeReference() {
     fs::path path = fit_.folder / "own";
     if (!facts_.dataset) {

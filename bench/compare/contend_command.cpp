@@ -1,4 +1,4 @@
-// Says what bench/peers/contend.py says, with the same arguments:
+// Prints the same lines as bench/peers/contend.py, for the same arguments:
 //   sluice-bench contend NAME play LIST FOLDER THREADS BATCH SIZE SECONDS
 //   sluice-bench contend NAME decode LIST FOLDER SIZE FILE
 // NAME is sluice, sluice-packed (both of the dataset in FOLDER), plain (of the files in LIST), or,
@@ -54,7 +54,7 @@ void Say(const nlohmann::ordered_json& event) {
                 "\n");
 }
 
-// What an epoch is played with: calls `on_batch` with the sample numbers of each batch.
+// The body of an epoch: calls `on_batch` with the sample numbers of each batch.
 using OnBatch = std::function<void(std::span<const std::uint64_t> numbers)>;
 using PlayEpoch = std::function<void(std::uint64_t epoch, const OnBatch& on_batch)>;
 
@@ -100,8 +100,8 @@ struct PlayArguments {
   double seconds = 0;
 };
 
-// `transform`, and `about` of it. Copying a batch of small images takes less time than waking a
-// thread for the next: more of them lie ready then.
+// `about` describes `transform`. Copying a batch of small images takes less time than waking a
+// thread for the next one, so for those more batches are decoded ahead.
 void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::string& about) {
   constexpr std::size_t kSmallBatch = std::size_t{1} << 20;
   const std::vector<Item> items = ItemsOf(arguments.list);

@@ -42,7 +42,7 @@ Json EpochJson(const EpochFigures& figures) {
   return json;
 }
 
-// The settings that all results of this command have.
+// The settings in every result of this command.
 void AddSettings(Json& json, const EpochOptions& options, const std::string& transform) {
   json.update({{"dataset", options.dataset.string()},
                {"batch_size", options.loader.batch_size},
@@ -105,7 +105,7 @@ Json StagesJson(const std::vector<Stage>& stages) {
   return list;
 }
 
-// Of all measured epochs' waits, those at even steps of rank.
+// From the waits of all measured epochs: values at evenly spaced ranks.
 std::vector<double> WaitQuantiles(const EpochsRun& run) {
   std::vector<double> waits;
   for (const EpochFigures* const figures : run.Measured())

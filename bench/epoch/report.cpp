@@ -23,7 +23,7 @@ std::string PercentText(double share) {
   return Format("%.1f%%", 100 * share);
 }
 
-// The transform, and what else images go through.
+// The transform, and everything else done to images.
 std::string TransformText(const EpochReport& report) {
   std::string text = report.transform;
   if (!report.options.sizes_text.empty()) text += ", sizes " + report.options.sizes_text;
@@ -69,7 +69,7 @@ std::string MediansText(const EpochReport& report) {
   return text;
 }
 
-// How the epochs stood to the disk.
+// How cold the epochs were.
 std::string ColdLine(const EpochsRun& run) {
   std::vector<double> rates;
   std::uint64_t faults = 0;
@@ -233,7 +233,7 @@ std::string TextOf(const ThreadCurve& curve) {
   }
   if (curve.fit.one_thread > 0) {
     text += Format("fitted serial share %.1f%% by Amdahl's law", 100 * curve.fit.serial);
-    // Two points lie on any line through them.
+    // A line through two points always fits exactly.
     if (curve.fit.points > 2)
       text += Format(", within %.1f%% of every point", 100 * curve.fit.worst_residual);
     text += "\n";

@@ -23,7 +23,8 @@ double Seconds(Clock::duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-// Each sample so many times an epoch, in a list that fits memory: the loader sorts one of its own.
+// Each sample so many times an epoch, in a list that fits memory: the loader sorts a copy of its
+// own.
 SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
   constexpr std::uint64_t kMostSamples = 20'000'000;
   if (dataset.size() > 0 && times > kMostSamples / dataset.size()) {
@@ -55,11 +56,11 @@ class EpochRunner {
       Add(epoch, options_.cold, epoch < options_.warm_up);
     }
     run_.other_cpus = others->OtherCpus();
-    // A loader of its own for each epoch has no earlier figures.
+    // With a new loader for each epoch, there are no earlier figures.
     run_.stats = loader_->Stats().Since(options_.cold ? LoaderStats() : before);
     for (std::uint64_t epoch = usual; epoch < usual + options_.also_cold; ++epoch)
       Add(epoch, true, false);
-    loader_.reset();  // it decodes ahead: nothing may run beside the floor
+    loader_.reset();  // it decodes ahead, and nothing may run beside the floor
     if (options_.floor) MeasureFloor();
     return std::move(run_);
   }
@@ -155,7 +156,7 @@ class EpochRunner {
           1e-3 * options_.step.milliseconds * static_cast<double>(figures.steps - 1);
       figures.utilisation = std::min(1.0, computing / Seconds(Clock::now() - *first_step_end));
     }
-    // Between two epochs the loader goes on: what it does then belongs to the later one.
+    // Between two epochs the loader goes on working; that work belongs to the later epoch.
     const LoaderStats before = std::exchange(counted_, loader_->Stats());
     const LoaderStats& after = counted_;
     figures.bytes_read = after.payload_bytes - before.payload_bytes;

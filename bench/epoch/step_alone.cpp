@@ -36,7 +36,7 @@ PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& r
   training.cold = false;
   training.also_cold = 0;
   training.floor = false;
-  training.warm_up = 1;  // in which the one batch is made
+  training.warm_up = 1;  // makes the one batch
   training.epochs = 1;
   training.most_batches = 50 * options.batches_per_step;
   if (options.most_batches > 0)

@@ -1,4 +1,4 @@
-// One epoch, event by event: what each thread, each place of the ring and the consumer did.
+// One epoch, event by event: what each thread, each slot and the consumer did.
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace sluice::bench {
 
-// Collects the events of one epoch while others are played before and behind it.
+// Collects the events of one epoch; other epochs are played before and after it.
 class EpochTrace {
  public:
   explicit EpochTrace(std::uint64_t epoch) : epoch_(epoch) {}
@@ -19,7 +19,7 @@ class EpochTrace {
   // For LoaderOptions::trace; the same for every loader that plays.
   const std::shared_ptr<LoaderTrace>& recorder() const noexcept { return recorder_; }
   void OnSpan(const ConsumerSpan& span);
-  // As each epoch ends, so that those that do not matter take no room.
+  // Call it as each epoch ends, so that events of other epochs take no memory.
   void Collect();
 
   const std::vector<TraceEvent>& events() const noexcept { return events_; }
@@ -32,7 +32,7 @@ class EpochTrace {
   std::vector<ConsumerSpan> spans_;
 };
 
-// A bar in a drawing of the epoch, in seconds from the first event on.
+// A bar in a drawing of the epoch, in seconds from the first event.
 struct TraceBar {
   std::string lane;  // "read ahead", "worker 1", "consumer", "slot 2"
   std::string name;  // "decode", "wait", "train", "decoding", "ready", "held"
@@ -43,8 +43,8 @@ struct TraceBar {
 // Sorted by lane: reading ahead, workers, the consumer, slots; each by time.
 std::vector<TraceBar> BarsOf(const EpochTrace& trace);
 
-// Writes the trace-event format, which Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev)
-// show. Error(kIo).
+// Writes the trace-event format, for Chrome (chrome://tracing) and Perfetto (ui.perfetto.dev).
+// Error(kIo).
 void WriteTraceFile(const std::filesystem::path& path, const std::vector<TraceBar>& bars);
 
 }  // namespace sluice::bench

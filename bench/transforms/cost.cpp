@@ -34,7 +34,7 @@ std::vector<std::byte> MakePixels(std::uint32_t side) {
   return pixels;
 }
 
-// A step that can be taken again and again.
+// A step that can be run again and again.
 class StepRunner {
  public:
   StepRunner(const std::string& text, std::uint32_t side, const std::vector<std::byte>& pixels)
@@ -64,10 +64,10 @@ class StepRunner {
     for (const MixStep& mix : mixes_)
       MixBatch(mix, DrawSeed(1, 0), position, rows_.data(), shape_, saved_);
   }
-  // Nanoseconds for each pixel that comes out.
+  // Nanoseconds for each output pixel.
   double Measure(double seconds) {
     for (std::size_t i = 0; i < shape_.samples; ++i)
-      Take(i);  // makes its memory
+      Take(i);  // allocates its memory
     const double begin = ThreadCpuSeconds();
     std::uint64_t times = 0;
     double taken = 0;
@@ -80,9 +80,9 @@ class StepRunner {
   }
 
  private:
-  static constexpr std::size_t kBatch = 16;  // rows, where a batch is mixed
+  static constexpr std::size_t kBatch = 16;  // rows, if a batch is mixed
 
-  // Those that mix batches come last. Others for batches concern labels alone.
+  // The steps that mix batches come last. Other steps for batches change only labels.
   void TakeMixes(const std::string& text, Pipeline& steps) {
     for (const Transform& step : steps) {
       if (const auto* const mix = std::get_if<MixUp>(&step)) {
