@@ -54,7 +54,7 @@ pack() {
   cp "$here/bench/peers/train_cifar.py" "$folder/peers/"
   cp "$0" "$folder/device_day.sh"
   if [ -n "$pictures" ]; then
-    # Small files that resemble each other: they compress to a tenth.
+    # Small files, much alike: a tenth of what they take.
     tar -C "$pictures" -cf - train test | zstd -q -19 --long=27 -T0 -f -o "$folder/pictures.tar.zst"
     cp "$(command -v zstd)" "$folder/bin/"
     ldd "$folder/bin/zstd" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | grep -Ev "$system_libraries" |
@@ -63,8 +63,8 @@ pack() {
   du -sh "$folder"
 }
 
-# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds. The command writes its measurements to the
-# file $result.
+# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds. What it writes to $result, a file, is what
+# it measured.
 part() {
   name=$1 limit=$2
   shift 2
@@ -75,7 +75,7 @@ part() {
     return
   fi
   [ "$limit" -le "$left" ] || limit=$left
-  # Only our own programs use the packed libraries.
+  # Programs of ours find the libraries packed; nobody else does.
   if [ -x "$folder/bin/$1" ]; then
     program=$folder/bin/$1
     shift
@@ -93,7 +93,7 @@ part() {
   fi
   [ $code = 0 ] || failed=1
 }
-# A part that needs something this machine lacks.
+# Of what this machine may lack.
 skip() { printf '%s\tskipped: %s\t0\n' "$1" "$2" | tee -a "$out/summary.tsv"; }
 
 check() {
@@ -140,13 +140,13 @@ measure() {
     done
     part epoch_host_steps 40 $epoch --repeat 40 --transform $augment
     part epoch_cuda_host_steps 40 $epoch --repeat 40 --transform $augment --device cuda:0 --device-steps host
-    # The training is slower than the loader, so all its waiting is for uploads.
+    # A training that is slower than the loader: whatever it waits, it waits for uploads.
     part epoch_cuda_step 60 $epoch --repeat 10 --transform rrc:224,flip,normalize:bf16 --device cuda:0 --step-ms 25
   }
   part stream_cuda 40 stream_cuda "$work/data/photos" 10
 }
 
-# Links to the torch of python3, and to the packed libraries.
+# Against the torch of python3, with the libraries packed.
 build_train_cifar() {
   torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))')
   part build_train_cifar 200 g++ -std=c++20 -O1 "$folder/samples/train_cifar.cpp" -o "$work/train_cifar" \
@@ -179,10 +179,10 @@ train() {
     skip train_cifar "not built"
     return
   fi
-  # The whole training; its accuracy should be 93.5%. Each epoch's line says how long it waited for batches.
+  # To the end, which is to be an accuracy of 93.5%; the lines of each epoch say what it waited for batches.
   part train_cifar 120 "$train" "$work/data/train" "$work/data/test"
   part train_raw 120 "$train" "$work/data/raw_train" "$work/data/raw_test"
-  # The time of an epoch: without a loader, and with other loaders in turn.
+  # What an epoch takes: without a loader, and with others in turn.
   part train_repeat 40 "$train" --loader repeat --epochs 4 "$work/data/train" "$work/data/test"
   part train_torch 120 python3 "$folder/peers/train_cifar.py" --epochs 3 "$work/train" "$work/test"
   part train_naive 60 "$train" --loader naive --epochs 4 "$work/train" "$work/test"

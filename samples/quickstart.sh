@@ -36,12 +36,12 @@ run cmake --log-level=NOTICE --preset release -DSLUICE_BUILD_TESTS=OFF
 run cmake --build $build --target sluice_command sluice_bench make_photos train_softmax
 
 if [ -n "$photos" ]; then
-  # A name of its own for each source folder: two folders may have the same last part.
+  # A name for each source folder, so that two with the same last part do not meet.
   dataset=$work/$(basename "$photos")-$(printf %s "$photos" | cksum | cut -d ' ' -f 1)
 else
   dataset=$work/dataset
   step "Making pictures: 10 classes of 60"
-  # The folder gets its name when it is complete, so that after an interruption it is made again.
+  # The folder gets its name when it is whole, so that an interrupted run makes it anew.
   photos=$work/photos
   if [ -d $photos ]; then
     printf '%s\n' "$photos is there"

@@ -202,13 +202,12 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
             });
   AddOption(app, "--profile", "NAME", "mlperf-resnet50-h100: batches of 400 and steps of\n224 ms",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
-  AddOption(
-      app, "--transform", "STEPS",
-      std::string(kTransformHelp) + "\n(default: rrc:224; none where all are alike and small)",
-      [&arguments](const std::string& text) {
-        arguments.transform = ParsePipeline(text);
-        arguments.transform_text = text;
-      });
+  AddOption(app, "--transform", "STEPS",
+            TransformHelp() + "\n(default: rrc:224; none where all are alike and small)",
+            [&arguments](const std::string& text) {
+              arguments.transform = ParsePipeline(text);
+              arguments.transform_text = text;
+            });
   AddOption(app, "--quality", "Q[,Q...]",
             "of JPEGs that are made, the one most wanted first\n(default 90)",
             [&arguments](const std::string& text) { arguments.qualities = ParseQualities(text); });

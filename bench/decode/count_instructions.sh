@@ -36,7 +36,7 @@ instructions() { # instructions TRANSFORM WAY ROUNDS
 printf '%s\n' "| transform | way | million instructions a picture | instructions a pixel that comes out | times as few as libjpeg |" "| --- | --- | --- | --- | --- |"
 for transform in "$@"; do
   first=
-  # The ways that this machine has.
+  # Those that are there on this machine.
   for way in libjpeg planes own-plain own-avx2 own-neon packed-plain packed-avx2 packed-neon to-planes; do
     few=$(instructions "$transform" $way 1)
     [ -n "$few" ] || continue

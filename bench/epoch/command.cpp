@@ -101,10 +101,12 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             cli::Format("batches decoded ahead (default %zu); 0: as the\nloader sees fit",
                         loader.prefetch),
             [&loader](const std::string& text) { loader.prefetch = ParseInteger(text, 0, 1024); });
-  AddOption(app, "--transform", "STEPS", kTransformHelp, [&arguments](const std::string& text) {
-    arguments.transform = ParsePipeline(text);
-    arguments.transform_text = text;
-  });
+  AddOption(app, "--transform", "STEPS",
+            TransformHelp() + ".\nDefault: none where all images have one size, else\nrrc:224",
+            [&arguments](const std::string& text) {
+              arguments.transform = ParsePipeline(text);
+              arguments.transform_text = text;
+            });
   AddOption(app, "--sizes", "S[,S@EPOCH...]",
             "what the transform makes by epoch, such as\n160,192@16, instead of the size it names",
             [&arguments](const std::string& text) {

@@ -14,7 +14,7 @@
 namespace sluice::bench {
 namespace {
 
-// "model name	: AMD EPYC ..." on x86-64; on 64-bit Arm the kernel gives only numbers.
+// "model name     : AMD EPYC ..." on x86-64; on 64-bit Arm the kernel gives only numbers.
 std::string CpuName() {
   std::ifstream file("/proc/cpuinfo");
   std::string line;

@@ -95,8 +95,6 @@ class StepRunner {
         throw cli::UsageError("--steps: \"" + text + "\" goes on behind a step for whole batches");
       }
     }
-    for (const MixStep& mix : mixes_)
-      CheckMix(mix);
     steps.resize(steps.size() - mixes_.size());
   }
 

@@ -2,26 +2,29 @@
 
 #include <algorithm>
 
+#include <sluice/parse_pipeline.h>
+
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {
 
 using cli::UsageError;
 
-const char* const kTransformHelp =
-    "steps joined by commas, or none. Geometry: rrc:S\n(random-resized-crop; rrc:S/LOW/HIGH: of "
-    "such "
-    "shares of\nthe area), resize:S, short:N (shorter side), crc:S\n(centred crop of 224/256, "
-    "resized; :area behind a\nresize: by that filter), center:S, crop:S+P (random\ncrop, P pixels "
-    "of "
-    "padding; :reflect), translate:P\n(:reflect), flip, vflip, turns (by quarters),\n"
-    "affine:DEG/SHIFT/SCALE/SCALE/SHEAR; S is N or WxH.\nPixels: jitter:B/C/S/H, gray:P, blur:K/S, "
-    "solarize:T,\nposterize:B, equalize, autocontrast, invert,\nsharpness:F, randaug:N/M, "
-    "trivialaug, "
-    "erase:P/LOW/HIGH,\nnormalize, normalize:f16 or :bf16 (ImageNet's mean and\ndeviation). "
-    "Batches: "
-    "onehot:SMOOTHING, mixup:ALPHA,\ncutmix:ALPHA. @P behind a step takes it with probability\nP: "
-    "blur:23/0.1/2@0.5. Default: none where all images\nhave one size, else rrc:224";
+std::string TransformHelp() {
+  constexpr std::size_t kColumns = 52;
+  std::string text = "steps joined by commas, or none:\n", line;
+  for (const std::string& form : PipelineSteps()) {
+    if (line.size() + form.size() > kColumns) {
+      text += line + "\n";
+      line.clear();
+    }
+    line += form + ", ";
+  }
+  return text + line +
+         "\nwhere brackets hold what may be left out. A size is N\nor WxH; normalize is by "
+         "ImageNet's mean and\ndeviation; @P behind a step takes it with\nprobability P: "
+         "blur:23/0.1/2@0.5";
+}
 
 std::vector<OutputSize> ParseSizes(const std::string& text) {
   std::vector<OutputSize> sizes;

@@ -12,6 +12,6 @@ namespace sluice::bench {
 std::vector<OutputSize> ParseSizes(const std::string& text);
 
 // What --help says of the steps.
-extern const char* const kTransformHelp;
+std::string TransformHelp();
 
 }  // namespace sluice::bench

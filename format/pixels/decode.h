@@ -35,7 +35,7 @@ struct Region {
   bool flip = false;       // mirrors left to right
   bool flip_y = false;     // and top to bottom;
   bool transpose = false;  // then rows become columns
-  // The content of the border outside the spans: the picture mirrored at its outermost pixels, or a
+  // What the border outside the spans shows: the picture mirrored at its outermost pixels, or a
   // colour (by channel).
   bool reflect = false;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};

@@ -8,15 +8,14 @@
 
 #include "format/disk/limits.h"
 #include "reader/pipeline/slot.h"
-#include "reader/transform/step_parameters.h"
+#include "reader/transform/step_check.h"
+#include "reader/transform/step_kind.h"
+#include "reader/transform/steps/cut_mix.h"
+#include "reader/transform/steps/mix_up.h"
 
 namespace sluice {
 
 namespace {
-
-// Kinds of step, part of every draw's counter: never changed.
-constexpr std::uint8_t kMixUp = 1;
-constexpr std::uint8_t kCutMix = 2;
 
 constexpr std::size_t kMostClasses = 65536;
 
@@ -52,12 +51,13 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
     return static_cast<std::uint16_t>(uses[kind]++ << 8 | kind);
   };
   for (const Transform& transform : options.transform) {
+    if (ConcernsBatch(transform)) CheckParameters(transform);
     if (const auto* const one_hot = std::get_if<OneHot>(&transform)) {
       Add(*one_hot, dataset, choice);
     } else if (const auto* const mix = std::get_if<MixUp>(&transform)) {
-      AddMix({false, mix->alpha, mix->probability, stream(kMixUp)});
+      AddMix({false, mix->alpha, mix->probability, stream(StepOf<MixUp>::kDraws)});
     } else if (const auto* const cut = std::get_if<CutMix>(&transform)) {
-      AddMix({true, cut->alpha, cut->probability, stream(kCutMix)});
+      AddMix({true, cut->alpha, cut->probability, stream(StepOf<CutMix>::kDraws)});
     }
   }
   if (!mixes_.empty() && choice.image == Schema::kNone)
@@ -87,7 +87,6 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
                     "\" does not name them");
   }
   if (classes_ > kMostClasses) RefuseTransform("OneHot makes at most 65536 numbers");
-  if (!(op.smoothing >= 0 && op.smoothing <= 1)) RefuseTransform("OneHot's smoothing is 0 to 1");
   if (op.field.empty() || op.field.size() > kMaxNameBytes)
     RefuseTransform("OneHot's field needs a name of 1 to 255 bytes");
   if (schema.Find(op.field) != Schema::kNone) {
@@ -102,7 +101,6 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
 
 void BatchProgram::AddMix(const MixStep& step) {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
-  CheckMix(step);
   mixes_.push_back(step);
 }
 

@@ -21,25 +21,6 @@ std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Exten
          std::string(NameOf(image.type)) + (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
 }
 
-bool Reflects(const Transform& step) {
-  const auto* const crop = std::get_if<RandomCrop>(&step);
-  const auto* const translate = std::get_if<RandomTranslate>(&step);
-  return (crop != nullptr && crop->border == Border::kReflect) ||
-         (translate != nullptr && translate->border == Border::kReflect);
-}
-
-const char* HowItRuns(const Transform& step) {
-  if (std::holds_alternative<RandomAffine>(step)) return "a second pass, bilinear";
-  if (std::holds_alternative<RandomQuarterTurns>(step))
-    return "fused with decoding; rows become columns in a second pass where it is a quarter";
-  if (Reflects(step)) return "fused with decoding, the border filled behind it";
-  if (IsGeometric(step)) return "fused with decoding";
-  if (std::holds_alternative<Normalize>(step)) return "while the row is written";
-  if (std::holds_alternative<OneHot>(step)) return "for each sample, beside its label";
-  if (ConcernsBatch(step)) return "over the batch, when its last sample is done";
-  return "a pass over the row's pixels";
-}
-
 void Describe(const std::string& title, const Pipeline& steps, const PixelProgram& program,
               std::string& text) {
   text += title + "\n";

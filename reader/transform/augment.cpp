@@ -76,6 +76,16 @@ bool AugmentHasSign(AugmentKind kind) noexcept {
   return kind >= AugmentKind::kShearX && kind <= AugmentKind::kSharpness;
 }
 
+AugmentKind DrawAugment(RandomStream& draws) noexcept {
+  return static_cast<AugmentKind>(draws.Below(kAugmentKinds));
+}
+
+// The sign is always drawn, so that what follows does not depend on the kind.
+double WithDrawnSign(AugmentKind kind, double magnitude, RandomStream& draws) noexcept {
+  const bool negative = draws.Below(2) == 1;
+  return negative && AugmentHasSign(kind) ? -magnitude : magnitude;
+}
+
 void AddAugment(AugmentKind kind, double magnitude, bool bilinear,
                 const std::array<std::uint8_t, 3>& fill, const Pixels& shape, PixelOps& ops) {
   const auto add = [&](PixelOpKind op, std::uint32_t number = 0) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "format/pixels/steps/colour.h"
+#include "format/random.h"
 #include "reader/transform/pixel_op.h"
 
 namespace sluice {
@@ -35,6 +36,9 @@ double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uin
                         std::uint32_t width, std::uint32_t height) noexcept;
 // Whether the sign is drawn.
 bool AugmentHasSign(AugmentKind kind) noexcept;
+// What is drawn of an operation: which one, and its sign.
+AugmentKind DrawAugment(RandomStream& draws) noexcept;
+double WithDrawnSign(AugmentKind kind, double magnitude, RandomStream& draws) noexcept;
 
 // Adds what it comes to on pictures of that shape, whose data are not looked at: at most
 // kMostAugmentOps. What geometric operations leave empty gets the colour `fill`.

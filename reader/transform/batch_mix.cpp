@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <string>
 
 #include "reader/transform/half.h"
 #include "reader/transform/portable_math.h"
-#include "reader/transform/step_parameters.h"
 
 namespace sluice {
 
@@ -136,12 +134,6 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
                [&](std::uint8_t* own, const std::uint8_t* partner) {
                  MixValues<float>(own, partner, count, static_cast<float>(lambda), same, same);
                });
-}
-
-void CheckMix(const MixStep& step) {
-  const std::string name = step.cut ? "CutMix" : "MixUp";
-  if (!(step.alpha > 0 && step.alpha <= 100)) RefuseTransform(name + " needs 0 < alpha <= 100");
-  CheckProbability(name, step.probability);
 }
 
 std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,

@@ -39,8 +39,6 @@ struct MixStep {
   double alpha = 1, probability = 1;
   std::uint16_t stream = 0;  // of its draws
 };
-// Throws Error(kInvalidArgument) for parameters out of range.
-void CheckMix(const MixStep& step);
 // Draws for the batch whose first sample is that position's, and mixes its images. Returns the
 // share that labels keep of their own; nothing where the batch stays as it is.
 std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,

@@ -9,6 +9,12 @@
 
 namespace sluice {
 
+// Width and height of a picture, in pixels.
+struct PictureExtent {
+  std::uint32_t width = 0, height = 0;
+  friend bool operator==(const PictureExtent&, const PictureExtent&) = default;
+};
+
 struct Frame {
   Region region;  // decoded and resampled at once
   // A second pass: where the region's target's points go, in pixels, on a grid of the same size.

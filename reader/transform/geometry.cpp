@@ -8,7 +8,8 @@
 
 #include "format/disk/limits.h"
 #include "format/random.h"
-#include "reader/transform/geometric_steps.h"
+#include "reader/transform/all_steps.h"
+#include "reader/transform/step_check.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_parameters.h"
 #include "reader/transform/step_text.h"
@@ -17,13 +18,6 @@ namespace sluice {
 
 namespace {
 
-template <class T>
-constexpr bool kResizes =
-    std::is_same_v<T, RandomResizedCrop> || std::is_same_v<T, Resize> ||
-    std::is_same_v<T, ResizeShortSide> || std::is_same_v<T, CenterResizedCrop>;
-template <class T>
-constexpr bool kTurns = std::is_same_v<T, HorizontalFlip> || std::is_same_v<T, VerticalFlip> ||
-                        std::is_same_v<T, RandomQuarterTurns>;
 template <class T>
 concept FixesExtent = requires(T& op) {
   op.width;
@@ -42,15 +36,15 @@ class OrderCheck {
     if (warped_ && std::is_same_v<T, RandomAffine>) {
       RefuseTransform("RandomAffine can be there once; make one of the two, with wider ranges");
     }
-    if (warped_ && !kTurns<T>) {
+    if (warped_ && !StepOf<T>::kTurns) {
       RefuseTransform("only flips and quarter turns can follow RandomAffine; put " + StepName(op) +
                       " before it");
     }
-    if (reflected_ && !kTurns<T> && !std::is_same_v<T, RandomAffine>) {
+    if (reflected_ && !StepOf<T>::kTurns && !std::is_same_v<T, RandomAffine>) {
       RefuseTransform("nothing that crops or resizes can follow " + bordering_ +
                       " with Border::kReflect; put " + StepName(op) + " before it");
     }
-    if (kResizes<T> && border_) {
+    if (StepOf<T>::kResizes && border_) {
       RefuseTransform(StepName(op) + " cannot follow " + bordering_ +
                       ", which may add a border; put it before");
     }
@@ -60,9 +54,9 @@ class OrderCheck {
             "RandomQuarterTurns needs square images; put a crop or resize to a square before it");
       }
     }
-    if (MayPad(op)) Pad(op);
+    if (StepOf<T>::MayPad(op, known_)) Pad(op);
     warped_ = warped_ || std::is_same_v<T, RandomAffine>;
-    if constexpr (FixesExtent<T>) known_ = Geometry::Extent{op.width, op.height};
+    if constexpr (FixesExtent<T>) known_ = PictureExtent{op.width, op.height};
     if constexpr (std::is_same_v<T, ResizeShortSide>) {
       if (known_) {
         Framing framing(known_->width, known_->height, 0, 0);
@@ -71,7 +65,7 @@ class OrderCheck {
       }
     }
   }
-  const std::optional<Geometry::Extent>& known() const noexcept { return known_; }
+  const std::optional<PictureExtent>& known() const noexcept { return known_; }
 
  private:
   struct Kind {
@@ -80,19 +74,6 @@ class OrderCheck {
     friend bool operator==(const Kind&, const Kind&) = default;
   };
 
-  template <class T>
-  bool MayPad(const T& op) const {
-    if constexpr (std::is_same_v<T, RandomTranslate>) {
-      return op.padding > 0;
-    } else if constexpr (std::is_same_v<T, RandomCrop> || std::is_same_v<T, CenterCrop>) {
-      if constexpr (std::is_same_v<T, RandomCrop>) {
-        if (op.padding > 0) return true;
-      }
-      return !known_ || known_->width < op.width || known_->height < op.height;
-    } else {
-      return false;
-    }
-  }
   template <class T>
   void Pad(const T& op) {
     Kind kind;
@@ -108,7 +89,7 @@ class OrderCheck {
     reflected_ = kind.border == Border::kReflect;
   }
 
-  std::optional<Geometry::Extent> known_;  // what comes out, whatever comes in
+  std::optional<PictureExtent> known_;  // what comes out, whatever comes in
   std::optional<Kind> border_;
   std::string bordering_;  // the step that may add it
   bool reflected_ = false;
@@ -154,8 +135,12 @@ Geometry::Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes) 
     }
     OrderCheck order;
     for (const Transform& step : stage.pipeline) {
-      CheckGeometricStep(step);
-      std::visit([&order](const auto& op) { order.Follow(op); }, step);
+      CheckParameters(step);
+      std::visit(
+          [&order]<class Step>(const Step& op) {
+            if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) order.Follow(op);
+          },
+          step);
     }
     stage.fixed = order.known();
   }

@@ -21,11 +21,8 @@ class Geometry {
   // for parameters out of range, and for steps that cannot be combined in this order.
   explicit Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes = {});
 
-  // Width and height of what comes out, if it does not depend on the picture's size.
-  struct Extent {
-    std::uint32_t width = 0, height = 0;
-    friend bool operator==(const Extent&, const Extent&) = default;
-  };
+  using Extent = PictureExtent;
+  // Of what comes out, if it does not depend on the picture's size.
   std::optional<Extent> FixedExtent(std::size_t stage = 0) const noexcept {
     return stages_[stage].fixed;
   }

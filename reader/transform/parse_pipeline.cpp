@@ -1,340 +1,222 @@
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <optional>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
 
-#include "format/disk/limits.h"
+#include "reader/transform/all_steps.h"
+#include "reader/transform/step_check.h"
 
 namespace sluice {
 
 namespace {
 
-// A step's text, "name:arguments@probability", while its parts are taken off it.
-class StepWords {
- public:
-  explicit StepWords(std::string_view text) : text_(text), rest_(text) {
-    if (const std::size_t at = rest_.find('@'); at != std::string_view::npos) {
-      chance_ = Number(rest_.substr(at + 1), 1);
-      rest_ = rest_.substr(0, at);
+// A step's text form, StepOf<Step>::kText, taken apart.
+struct StepForm {
+  struct Place {
+    char before;  // what divides it from the one in front of it
+    std::string_view name;
+  };
+
+  explicit StepForm(std::string_view text) : name(text.substr(0, text.find_first_of(":["))) {
+    for (std::size_t at = name.size(); at < text.size(); ++at) {
+      if (text[at] == ']') break;
+      if (text[at] == '[') {
+        complete.push_back(places.size());
+        continue;
+      }
+      const std::size_t end = std::min(text.find_first_of(":/+[]", at + 1), text.size());
+      places.push_back({text[at], text.substr(at + 1, end - at - 1)});
+      at = end - 1;
     }
-    const std::size_t colon = rest_.find(':');
-    name_ = rest_.substr(0, colon);
-    rest_ = colon == std::string_view::npos ? "" : rest_.substr(colon + 1);
-    if (colon != std::string_view::npos && rest_.empty()) Refuse("has nothing behind its colon");
+    complete.push_back(places.size());
+  }
+  std::size_t Uses(std::string_view parameter) const {
+    return static_cast<std::size_t>(std::count_if(
+        places.begin(), places.end(), [=](const Place& p) { return p.name == parameter; }));
   }
 
-  std::string_view name() const noexcept { return name_; }
-  std::string_view rest() const noexcept { return rest_; }
-  const std::optional<double>& chance() const noexcept { return chance_; }
+  std::string_view name;
+  std::vector<Place> places;
+  std::vector<std::size_t> complete;  // so many of them may be given
+};
+
+// Adds the words that may follow: "[:area]". Numbers are made their most, so that a parameter that
+// depends on one is listed, too.
+class WordsOf final : public ParameterList {
+ public:
+  std::string text;
+
+  void Number(const char*, double& value, Limits limits, Told) override { value = limits.most; }
+  void Flag(const char* word, bool&) override { text += "[:" + std::string(word) + "]"; }
+
+ private:
+  void Choose(std::size_t&, std::initializer_list<Word> words) override {
+    std::string others;
+    for (const Word* word = words.begin() + 1; word != words.end(); ++word)
+      others += (others.empty() ? "[:" : "|:") + std::string(word->text);
+    text += others + "]";
+  }
+};
+
+// The text form of a step with its words, for people.
+template <class Step>
+std::string FormText() {
+  Step step;
+  WordsOf words;
+  StepOf<Step>::List(step, words);
+  return StepOf<Step>::kText + words.text;
+}
+
+// A step as it was typed: numbers at their places, words, and a probability behind an @.
+class Typed {
+ public:
+  Typed(std::string_view text, const StepForm& form, std::string takes)
+      : text_(text), takes_(std::move(takes)) {
+    std::string_view rest = text.substr(form.name.size());
+    if (const std::size_t at = rest.find('@'); at != std::string_view::npos) {
+      chance = rest.substr(at + 1);
+      rest = rest.substr(0, at);
+    }
+    while (!rest.empty()) {
+      const std::size_t end = std::min(rest.find_first_of(":/+", 1), rest.size());
+      const std::string_view part = rest.substr(1, end - 1);
+      if (rest[0] == ':' && !part.empty() && part[0] >= 'a' && part[0] <= 'z') {
+        words.push_back(part);
+      } else if (numbers.size() < form.places.size() &&
+                 rest[0] == form.places[numbers.size()].before) {
+        numbers.push_back(part);
+      } else {
+        Refuse("has \"" + std::string(rest.substr(0, end)) + "\"");
+      }
+      rest = rest.substr(end);
+    }
+    if (std::find(form.complete.begin(), form.complete.end(), numbers.size()) ==
+        form.complete.end()) {
+      Refuse("leaves something out");
+    }
+  }
 
   [[noreturn]] void Refuse(const std::string& why) const {
-    throw Error(ErrorCode::kInvalidArgument, "\"" + std::string(text_) + "\" " + why);
+    throw Error(ErrorCode::kInvalidArgument,
+                "\"" + std::string(text_) + "\" " + why + "; it takes " + takes_);
   }
-
-  // ":word" at the end.
-  bool TakeWord(std::string_view word) {
-    if (!rest_.ends_with(word) || rest_.size() == word.size() ||
-        rest_[rest_.size() - word.size() - 1] != ':') {
-      return false;
+  double Decimal(std::string_view text) const {
+    double value = 0;
+    const char* const end = text.data() + text.size();
+    const auto [stop, error] = std::from_chars(text.data(), end, value);
+    if (text.find_first_not_of("0123456789.") != std::string_view::npos || error != std::errc() ||
+        stop != end) {
+      Refuse("has \"" + std::string(text) + "\" for a number");
     }
-    rest_.remove_suffix(word.size() + 1);
-    return true;
+    return value;
   }
-  // What stands before that character, or all of it.
-  std::string_view TakeUpTo(char end) {
-    const std::size_t at = rest_.find(end);
-    const std::string_view taken = rest_.substr(0, at);
-    more_ = at != std::string_view::npos;
-    rest_ = more_ ? rest_.substr(at + 1) : "";
-    return taken;
-  }
-  bool more() const noexcept { return more_; }
-
-  template <class Step>
-  void TakeSize(Step& step, char end) {
-    const std::string_view size = TakeUpTo(end);
-    const std::size_t cross = size.find('x');
-    step.width = step.height = Side(size.substr(0, cross));
-    if (cross != std::string_view::npos) step.height = Side(size.substr(cross + 1));
-  }
-  std::uint32_t Side(std::string_view text) const { return Whole(text, 1, kMaxImageSide); }
-  std::uint32_t Whole(std::string_view text, std::uint32_t least, std::uint32_t most) const {
+  std::uint32_t Whole(std::string_view text) const {
     std::uint32_t value = 0;
     const char* const end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc() || stop != end || value < least || value > most) {
-      Refuse("has \"" + std::string(text) + "\" for a whole number from " + std::to_string(least) +
-             " to " + std::to_string(most));
-    }
+    if (error != std::errc() || stop != end)
+      Refuse("has \"" + std::string(text) + "\" for a whole number");
     return value;
   }
 
-  // Numbers with / between, from 0 to `most` each.
-  std::vector<double> Numbers(std::size_t least, std::size_t most_numbers, double most) {
-    std::vector<double> numbers;
-    if (!rest_.empty()) {
-      do {
-        numbers.push_back(Number(TakeUpTo('/'), most));
-      } while (more());
-    }
-    if (numbers.size() < least || numbers.size() > most_numbers) {
-      Refuse("takes " + std::to_string(least) + " to " + std::to_string(most_numbers) +
-             " numbers, with / between");
-    }
-    return numbers;
-  }
-  unsigned Whole(double number) const {
-    if (number != std::floor(number)) Refuse("takes a whole number");
-    return static_cast<unsigned>(number);
-  }
+  std::vector<std::string_view> numbers, words;
+  std::optional<std::string_view> chance;
 
  private:
-  double Number(std::string_view text, double most) const {
-    double value = 0;
-    const char* const end = text.data() + text.size();
-    const bool decimal = text.find_first_not_of("0123456789.") == std::string_view::npos;
-    const auto [stop, error] = std::from_chars(text.data(), end, value);
-    if (!decimal || error != std::errc() || stop != end || value > most) {
-      Refuse("has \"" + std::string(text) + "\" for a number from 0 to " +
-             std::to_string(static_cast<std::uint32_t>(most)));
+  std::string_view text_;
+  std::string takes_;
+};
+
+// Gives parameters the values that were typed.
+class Reading final : public ParameterList {
+ public:
+  Reading(Typed& typed, const StepForm& form) : typed_(typed), form_(form) {}
+
+  void Size(std::uint32_t& width, std::uint32_t& height) override {
+    const std::string_view text = TextOf("size");
+    const std::size_t cross = text.find('x');
+    width = height = typed_.Whole(text.substr(0, cross));
+    if (cross != std::string_view::npos) height = typed_.Whole(text.substr(cross + 1));
+  }
+  void Number(const char* name, double& value, Limits limits, Told) override {
+    std::string_view text = TextOf(name);
+    if (typed_.chance && name == std::string_view("probability"))
+      text = *std::exchange(typed_.chance, std::nullopt);
+    if (text.data() == nullptr) return;
+    value = limits.whole ? typed_.Whole(text) : typed_.Decimal(text);
+  }
+  void Range(const char* name, double& low, double& high, Limits, Told) override {
+    const std::string_view first = TextOf(name), second = TextOf(name, 1);
+    if (first.data() == nullptr) return;
+    low = high = typed_.Decimal(first);
+    if (second.data() != nullptr) {
+      high = typed_.Decimal(second);
+    } else if (form_.Uses(name) == 1) {
+      low = -high;
     }
-    return value;
+  }
+  void Shift(double& x, double& y, Limits) override {
+    if (const std::string_view text = TextOf("shift"); text.data() != nullptr)
+      x = y = typed_.Decimal(text);
+  }
+  void Flag(const char* word, bool& value) override { value = Take(word) || value; }
+
+ private:
+  void Choose(std::size_t& index, std::initializer_list<Word> words) override {
+    for (std::size_t i = 0; i < words.size(); ++i)
+      if (Take(words.begin()[i].text)) index = i;
+  }
+  bool Take(std::string_view word) { return std::erase(typed_.words, word) > 0; }
+  // Of a parameter's first place or a later one; no data: it was left out.
+  std::string_view TextOf(std::string_view name, std::size_t use = 0) const {
+    for (std::size_t i = 0; i < typed_.numbers.size(); ++i)
+      if (form_.places[i].name == name && use-- == 0) return typed_.numbers[i];
+    return {};
   }
 
-  std::string_view text_, name_, rest_;
-  std::optional<double> chance_;
-  bool more_ = false;  // something follows what was taken up to a character
+  Typed& typed_;
+  const StepForm& form_;
 };
 
 template <class Step>
-Step ReadChance(StepWords& words) {
+Transform Read(std::string_view text, const StepForm& form) {
+  Typed typed(text, form, FormText<Step>());
   Step step;
-  const std::vector<double> numbers = words.Numbers(0, 1, 1);
-  if (!numbers.empty()) step.probability = numbers[0];
-  return step;
-}
-
-template <class Step>
-Step ReadSized(StepWords& words) {
-  Step step;
-  if (words.TakeWord("area")) step.filter = Filter::kArea;
-  words.TakeSize(step, ':');
-  if (words.more()) words.Refuse("takes :area or nothing behind the size");
-  return step;
-}
-
-Transform ReadRandomResized(StepWords& words) {
-  RandomResizedCrop step;
-  if (words.TakeWord("area")) step.filter = Filter::kArea;
-  words.TakeSize(step, '/');
-  if (!words.more()) return step;
-  const std::vector<double> numbers = words.Numbers(2, 4, 256);
-  if (numbers.size() == 3) words.Refuse("takes a least and a largest ratio");
-  step.min_scale = numbers[0];
-  step.max_scale = numbers[1];
-  if (numbers.size() > 2) {
-    step.min_ratio = numbers[2];
-    step.max_ratio = numbers[3];
+  if constexpr (requires { StepOf<Step>::AsWritten(); }) step = StepOf<Step>::AsWritten();
+  Reading reading(typed, form);
+  StepOf<Step>::List(step, reading);
+  if (!typed.words.empty()) typed.Refuse("has \":" + std::string(typed.words[0]) + "\"");
+  if (typed.chance) typed.Refuse("has no probability, so that no @ can follow it");
+  if (const std::string wrong = WrongParameter(step); !wrong.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, "\"" + std::string(text) + "\": " + wrong);
   }
   return step;
 }
 
-Transform ReadShortSide(StepWords& words) {
-  ResizeShortSide step;
-  if (words.TakeWord("area")) step.filter = Filter::kArea;
-  step.side = words.Side(words.rest());
-  return step;
+// `take(StepForm, Read<Step>, FormText<Step>)` for each type of step.
+template <class Take, class... Steps>
+void ForEachStep(const Take& take, const std::variant<Steps...>*) {
+  (take(StepForm(StepOf<Steps>::kText), Read<Steps>, FormText<Steps>), ...);
 }
-
-Transform ReadCenter(StepWords& words) {
-  CenterCrop step;
-  words.TakeSize(step, ':');
-  if (words.more()) words.Refuse("takes a size alone");
-  return step;
+template <class Take>
+void ForEachStep(const Take& take) {
+  ForEachStep(take, static_cast<const Transform*>(nullptr));
 }
-
-Transform ReadCrop(StepWords& words) {
-  RandomCrop step;
-  if (words.TakeWord("reflect")) step.border = Border::kReflect;
-  words.TakeSize(step, '+');
-  if (words.more()) {
-    step.padding = words.Whole(words.rest(), 0, kMaxImageSide);
-  } else if (step.border == Border::kReflect) {
-    words.Refuse("has no padding to reflect: crop:S+P:reflect");
-  }
-  return step;
-}
-
-Transform ReadTranslate(StepWords& words) {
-  RandomTranslate step;
-  if (words.TakeWord("reflect")) step.border = Border::kReflect;
-  step.padding = words.Whole(words.rest(), 0, kMaxImageSide);
-  return step;
-}
-
-Transform ReadAffine(StepWords& words) {
-  const std::vector<double> numbers = words.Numbers(1, 5, 360);
-  if (numbers.size() == 3) words.Refuse("takes a least and a largest scale");
-  RandomAffine step(numbers[0]);
-  if (numbers.size() > 1) step.translate_x = step.translate_y = numbers[1];
-  if (numbers.size() > 3) {
-    step.min_scale = numbers[2];
-    step.max_scale = numbers[3];
-  }
-  if (numbers.size() > 4) {
-    step.min_shear_x = -numbers[4];
-    step.max_shear_x = numbers[4];
-  }
-  return step;
-}
-
-Transform ReadJitter(StepWords& words) {
-  std::vector<double> numbers = words.Numbers(1, 4, 1000);
-  numbers.resize(4);
-  return ColorJitter{numbers[0], numbers[1], numbers[2], numbers[3]};
-}
-
-Transform ReadBlur(StepWords& words) {
-  const std::vector<double> numbers = words.Numbers(1, 3, 1000);
-  GaussianBlur blur;
-  blur.kernel = words.Whole(numbers[0]);
-  if (numbers.size() > 1) blur.min_sigma = blur.max_sigma = numbers[1];
-  if (numbers.size() > 2) blur.max_sigma = numbers[2];
-  return blur;
-}
-
-Transform ReadSolarizing(StepWords& words) {
-  Solarize step;
-  if (!words.rest().empty()) step.threshold = words.Whole(words.rest(), 0, 256);
-  return step;
-}
-
-Transform ReadPosterizing(StepWords& words) {
-  return Posterize{words.Whole(words.rest(), 1, 8)};
-}
-
-Transform ReadSharpness(StepWords& words) {
-  return AdjustSharpness{words.Numbers(1, 1, 1000)[0]};
-}
-
-Transform ReadAugment(StepWords& words) {
-  const std::vector<double> numbers = words.Numbers(0, 3, 1000);
-  if (numbers.size() == 1) words.Refuse("takes operations and their magnitude");
-  RandAugment step;
-  if (numbers.size() > 1) {
-    step.operations = words.Whole(numbers[0]);
-    step.magnitude = words.Whole(numbers[1]);
-  }
-  if (numbers.size() > 2) step.bins = words.Whole(numbers[2]);
-  return step;
-}
-
-Transform ReadErase(StepWords& words) {
-  const std::vector<double> numbers = words.Numbers(0, 3, 1);
-  if (numbers.size() == 2) words.Refuse("takes a least and a largest share");
-  RandomErasing step;
-  if (!numbers.empty()) step.probability = numbers[0];
-  if (numbers.size() > 2) {
-    step.min_scale = numbers[1];
-    step.max_scale = numbers[2];
-  }
-  return step;
-}
-
-// ImageNet's mean and deviation, as most trainings have them.
-Transform ReadNormalized(StepWords& words) {
-  Normalize normalize{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}};
-  if (words.rest() == "f16") {
-    normalize.type = FloatType::kFloat16;
-  } else if (words.rest() == "bf16") {
-    normalize.type = FloatType::kBFloat16;
-  } else if (!words.rest().empty() && words.rest() != "f32") {
-    words.Refuse("is followed by nothing, :f32, :f16 or :bf16");
-  }
-  return normalize;
-}
-
-Transform ReadSmoothed(StepWords& words) {
-  OneHot step;
-  const std::vector<double> numbers = words.Numbers(0, 1, 1);
-  if (!numbers.empty()) step.smoothing = numbers[0];
-  return step;
-}
-
-template <class Step>
-Step ReadMixing(StepWords& words) {
-  Step step;
-  const std::vector<double> numbers = words.Numbers(0, 2, 100);
-  if (!numbers.empty()) step.alpha = numbers[0];
-  if (numbers.size() > 1) step.probability = numbers[1];
-  return step;
-}
-
-template <class Step, Step (*parse)(StepWords&)>
-Transform ReadAs(StepWords& words) {
-  return parse(words);
-}
-
-struct NamedStep {
-  std::string_view name;
-  Transform (*parse)(StepWords&);
-};
-constexpr NamedStep kSteps[] = {
-    {"rrc", ReadRandomResized},
-    {"resize", ReadAs<Resize, ReadSized<Resize>>},
-    {"crc", ReadAs<CenterResizedCrop, ReadSized<CenterResizedCrop>>},
-    {"short", ReadShortSide},
-    {"center", ReadCenter},
-    {"crop", ReadCrop},
-    {"translate", ReadTranslate},
-    {"flip", ReadAs<HorizontalFlip, ReadChance<HorizontalFlip>>},
-    {"vflip", ReadAs<VerticalFlip, ReadChance<VerticalFlip>>},
-    {"turns", ReadAs<RandomQuarterTurns, ReadChance<RandomQuarterTurns>>},
-    {"affine", ReadAffine},
-    {"jitter", ReadJitter},
-    {"gray", ReadAs<RandomGrayscale, ReadChance<RandomGrayscale>>},
-    {"blur", ReadBlur},
-    {"solarize", ReadSolarizing},
-    {"posterize", ReadPosterizing},
-    {"equalize", ReadAs<Equalize, ReadChance<Equalize>>},
-    {"autocontrast", ReadAs<AutoContrast, ReadChance<AutoContrast>>},
-    {"invert", ReadAs<Invert, ReadChance<Invert>>},
-    {"sharpness", ReadSharpness},
-    {"erase", ReadErase},
-    {"randaug", ReadAugment},
-    {"trivialaug", ReadAs<TrivialAugmentWide, ReadChance<TrivialAugmentWide>>},
-    {"normalize", ReadNormalized},
-    {"onehot", ReadSmoothed},
-    {"mixup", ReadAs<MixUp, ReadMixing<MixUp>>},
-    {"cutmix", ReadAs<CutMix, ReadMixing<CutMix>>},
-};
 
 Transform ParseStep(std::string_view text) {
-  StepWords words(text);
-  for (const NamedStep& step : kSteps) {
-    if (step.name != words.name()) continue;
-    Transform transform = step.parse(words);
-    if (!words.chance()) return transform;
-    std::visit(
-        [&]<class T>(T& op) {
-          if constexpr (requires { op.probability; }) {
-            op.probability = *words.chance();
-          } else {
-            words.Refuse("has no probability, so that no @ can follow it");
-          }
-        },
-        transform);
-    return transform;
-  }
+  const std::string_view name = text.substr(0, text.find_first_of(":@"));
+  std::optional<Transform> step;
   std::string names;
-  for (const NamedStep& step : kSteps)
-    names += (names.empty() ? "" : ", ") + std::string(step.name);
-  words.Refuse("is no step; there are " + names + " and none");
+  ForEachStep([&](const StepForm& form, auto read, auto) {
+    names += std::string(form.name) + ", ";
+    if (form.name == name) step = read(text, form);
+  });
+  if (step) return *step;
+  throw Error(ErrorCode::kInvalidArgument,
+              "\"" + std::string(text) + "\" is no step; there are " + names + "and none");
 }
 
 }  // namespace
@@ -348,6 +230,12 @@ Pipeline ParsePipeline(std::string_view text) {
     begin = end + 1;
   }
   return pipeline;
+}
+
+std::vector<std::string> PipelineSteps() {
+  std::vector<std::string> forms;
+  ForEachStep([&](const StepForm&, auto, auto form_text) { forms.push_back(form_text()); });
+  return forms;
 }
 
 }  // namespace sluice

@@ -8,6 +8,7 @@
 #include <sluice/error.h>
 
 #include "format/random.h"
+#include "reader/transform/step_check.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_parameters.h"
 #include "reader/transform/step_text.h"
@@ -42,7 +43,7 @@ PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(pa
                       StepName(step) + " before it");
     }
     if (ChangesPixels(step)) {
-      CheckStep(step);
+      CheckParameters(step);
       const std::uint8_t kind = DrawKind(step);
       steps_.push_back({step, static_cast<std::uint16_t>(uses[kind]++ << 8 | kind)});
     } else if (const auto* const normalize = std::get_if<Normalize>(&step)) {

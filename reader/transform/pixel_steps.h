@@ -1,40 +1,29 @@
-// Each step that changes pixels, on its own: what it is called in draws, which parameters it takes,
-// what it does.
+// The steps that change pixels (steps/), whichever it is.
 #pragma once
 
 #include <cstdint>
 
 #include <sluice/transform.h>
 
-#include "format/pixels/steps/colour.h"
 #include "format/random.h"
-#include "reader/transform/pixel_op.h"
+#include "reader/transform/pixel_step.h"
 #include "reader/transform/run_pixel_op.h"
+#include "reader/transform/step_kind.h"
 
 namespace sluice {
 
-// Whether a step changes pixels where they are; Normalize, which only writes them otherwise, does
-// not.
-bool ChangesPixels(const Transform& step) noexcept;
-// Whether it may also move them, so that nothing can follow.
+// Whether a step that changes pixels may also move them, so that nothing can follow.
 bool MayMovePixels(const Transform& step) noexcept;
 
 // The following are for steps of that kind alone.
 
 // Part of every draw's counter: never changed.
 std::uint8_t DrawKind(const Transform& step) noexcept;
-// Throws Error(kInvalidArgument) for parameters out of range.
-void CheckStep(const Transform& step);
 // Throws Error(kInvalidArgument) where the step does not fit pictures of that size.
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
 // How many operations the step comes to at most, words included.
 std::size_t MostOps(const Transform& step) noexcept;
-// What these may need of a device beyond each pixel's own values: the picture as a whole, and room
-// for so many bytes a value beside it.
-struct DeviceNeed {
-  bool whole = false;
-  std::size_t spare_bytes = 0;
-};
+// What these may need of a device.
 DeviceNeed NeedOf(const Transform& step) noexcept;
 // Draws whether the step is taken, and what it does to a picture of that shape, whose data are not
 // looked at.

@@ -7,7 +7,10 @@ namespace sluice {
 
 // Moves pixels: Geometry takes it.
 bool IsGeometric(const Transform& step) noexcept;
-// For labels and whole batches: BatchProgram takes it. What is neither is PixelProgram's.
+// Changes pixels where they are: PixelProgram takes it. Normalize, which that takes, too, only
+// writes them otherwise.
+bool ChangesPixels(const Transform& step) noexcept;
+// For labels and whole batches: BatchProgram takes it.
 bool ConcernsBatch(const Transform& step) noexcept;
 
 }  // namespace sluice

@@ -13,11 +13,6 @@ namespace sluice {
   throw Error(ErrorCode::kInvalidArgument, "transform: " + what);
 }
 
-inline void CheckProbability(const std::string& step, double probability) {
-  if (!(probability >= 0 && probability <= 1))
-    RefuseTransform(step + " needs a probability of 0 to 1");
-}
-
 inline double Between(double low, double high, RandomStream& draws) noexcept {
   return low + draws.Uniform() * (high - low);
 }

@@ -1,205 +1,87 @@
 #include "reader/transform/step_text.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
-#include <type_traits>
+#include <vector>
+
+#include "reader/transform/all_steps.h"
 
 namespace sluice {
 
 namespace {
 
-template <class Number>
-std::string TextOf(Number value) {
+std::string TextOf(double value) {
   std::array<char, 32> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
   return {text.data(), end};
 }
 
-// "Name(24, 0.5, words)".
-class Call {
+// What stands between the brackets of "Name(24, 0.5, words)".
+class Telling final : public ParameterList {
  public:
-  explicit Call(const char* name) : text_(std::string(name) + "(") {}
+  void Size(std::uint32_t& width, std::uint32_t& height) override {
+    Add(TextOf(width) + ", " + TextOf(height));
+  }
+  void Number(const char* name, double& value, Limits, Told told) override {
+    Add(name, TextOf(value), told);
+  }
+  void Range(const char* name, double& low, double& high, Limits, Told told) override {
+    const bool named = told == Told::kNamed || told == Told::kNamedIfUnusual;
+    Add(name, TextOf(low) + (named ? " to " : ", ") + TextOf(high), told);
+  }
+  void Shift(double& x, double& y, Limits) override {
+    Add("shift", TextOf(x) + " by " + TextOf(y), Told::kNamedIfUnusual);
+  }
+  void Colour(const char* name, std::array<std::uint8_t, 3>& colour) override {
+    Add(name, TextOf(colour[0]) + "/" + TextOf(colour[1]) + "/" + TextOf(colour[2]),
+        Told::kNamedIfUnusual);
+  }
+  void Channels(std::vector<float>& numbers) override {
+    std::string text;
+    for (const float number : numbers) {
+      std::array<char, 32> one;
+      const auto end = std::to_chars(one.data(), one.data() + one.size(), number).ptr;
+      text += (text.empty() ? "" : "/") + std::string(one.data(), end);
+    }
+    Add(text);
+  }
+  void Flag(const char* word, bool& value) override {
+    if (value) Add(word);
+  }
+  void Name(const char* before, std::string& name) override {
+    if (!name.empty()) Add(std::string(before) + " \"" + name + "\"");
+  }
 
-  Call& Add(const std::string& what) {
-    text_ += (text_.back() == '(' ? "" : ", ") + what;
-    return *this;
+  // Less what is as `usual` has it, where that is not told.
+  std::string TextBeside(const Telling& usual) const {
+    std::string text;
+    for (const Piece& piece : pieces_) {
+      const auto same = [&piece](const Piece& other) { return other.text == piece.text; };
+      if (piece.if_unusual && std::any_of(usual.pieces_.begin(), usual.pieces_.end(), same))
+        continue;
+      text += (text.empty() ? "" : ", ") + piece.text;
+    }
+    return text;
   }
-  template <class... Numbers>
-  Call& Add(Numbers... numbers) requires(std::is_arithmetic_v<Numbers>&&...) {
-    (Add(TextOf(numbers)), ...);
-    return *this;
-  }
-  // What is as it is by default stays away.
-  Call& AddRange(const char* name, double low, double high, double usual_low, double usual_high) {
-    if (low == usual_low && high == usual_high) return *this;
-    return Add(name + (" " + TextOf(low)) + " to " + TextOf(high));
-  }
-  Call& AddShift(double x, double y) {
-    if (x == 0 && y == 0) return *this;
-    return Add("shift " + TextOf(x) + " by " + TextOf(y));
-  }
-  Call& AddChance(double probability) {
-    return probability == 1 ? *this : Add("probability " + TextOf(probability));
-  }
-  Call& AddColour(const char* name, const std::array<std::uint8_t, 3>& colour) {
-    if (colour == std::array<std::uint8_t, 3>{}) return *this;
-    return Add(name + (" " + TextOf(int{colour[0]})) + "/" + TextOf(int{colour[1]}) + "/" +
-               TextOf(int{colour[2]}));
-  }
-  Call& AddWord(bool said, const char* word) { return said ? Add(std::string(word)) : *this; }
-  std::string Text() const { return text_ + ")"; }
 
  private:
-  std::string text_;
+  struct Piece {
+    std::string text;
+    bool if_unusual;
+  };
+  void Choose(std::size_t& index, std::initializer_list<Word> words) override {
+    Add(words.begin()[index].told);
+  }
+  void Add(const std::string& text) { pieces_.push_back({text, false}); }
+  void Add(const char* name, const std::string& text, Told told) {
+    const bool named = told == Told::kNamed || told == Told::kNamedIfUnusual;
+    pieces_.push_back({named ? name + (" " + text) : text,
+                       told == Told::kIfUnusual || told == Told::kNamedIfUnusual});
+  }
+
+  std::vector<Piece> pieces_;
 };
-
-std::string FilterText(Filter filter) {
-  return filter == Filter::kArea ? "area" : "triangle";
-}
-std::string BorderText(Border border) {
-  return border == Border::kReflect ? "reflected border" : "border of one colour";
-}
-// One of them, or one for each channel.
-std::string ChannelsText(const std::vector<float>& numbers) {
-  std::string text;
-  for (const float number : numbers)
-    text += (text.empty() ? "" : "/") + TextOf(number);
-  return text;
-}
-
-std::string Text(const RandomResizedCrop& op) {
-  const RandomResizedCrop usual;
-  return Call("RandomResizedCrop")
-      .Add(op.width, op.height)
-      .Add(FilterText(op.filter))
-      .AddRange("scale", op.min_scale, op.max_scale, usual.min_scale, usual.max_scale)
-      .AddRange("ratio", op.min_ratio, op.max_ratio, usual.min_ratio, usual.max_ratio)
-      .Text();
-}
-std::string Text(const Resize& op) {
-  return Call("Resize").Add(op.width, op.height).Add(FilterText(op.filter)).Text();
-}
-std::string Text(const ResizeShortSide& op) {
-  return Call("ResizeShortSide").Add(op.side).Add(FilterText(op.filter)).Text();
-}
-std::string Text(const CenterCrop& op) {
-  return Call("CenterCrop").Add(op.width, op.height).Text();
-}
-std::string Text(const CenterResizedCrop& op) {
-  return Call("CenterResizedCrop")
-      .Add(op.width, op.height, op.ratio)
-      .Add(FilterText(op.filter))
-      .Text();
-}
-std::string Text(const RandomCrop& op) {
-  Call call("RandomCrop");
-  call.Add(op.width, op.height, op.padding);
-  if (op.padding > 0) call.Add(BorderText(op.border));
-  return call.AddColour("fill", op.fill).Text();
-}
-std::string Text(const RandomTranslate& op) {
-  return Call("RandomTranslate")
-      .Add(op.padding)
-      .Add(BorderText(op.border))
-      .AddColour("fill", op.fill)
-      .Text();
-}
-std::string Text(const HorizontalFlip& op) {
-  return Call("HorizontalFlip").Add(op.probability).Text();
-}
-std::string Text(const VerticalFlip& op) {
-  return Call("VerticalFlip").Add(op.probability).Text();
-}
-std::string Text(const RandomQuarterTurns& op) {
-  return Call("RandomQuarterTurns").Add(op.probability).Text();
-}
-std::string Text(const RandomAffine& op) {
-  return Call("RandomAffine")
-      .Add(op.min_degrees, op.max_degrees, op.probability)
-      .AddShift(op.translate_x, op.translate_y)
-      .AddRange("scale", op.min_scale, op.max_scale, 1, 1)
-      .AddRange("shear", op.min_shear_x, op.max_shear_x, 0, 0)
-      .AddRange("vertical shear", op.min_shear_y, op.max_shear_y, 0, 0)
-      .AddColour("fill", op.fill)
-      .Text();
-}
-std::string Text(const ColorJitter& op) {
-  return Call("ColorJitter")
-      .Add(op.brightness, op.contrast, op.saturation, op.hue)
-      .AddChance(op.probability)
-      .Text();
-}
-std::string Text(const RandomGrayscale& op) {
-  return Call("RandomGrayscale").Add(op.probability).Text();
-}
-std::string Text(const GaussianBlur& op) {
-  return Call("GaussianBlur").Add(op.kernel, op.min_sigma, op.max_sigma, op.probability).Text();
-}
-std::string Text(const Solarize& op) {
-  return Call("Solarize").Add(op.threshold, op.probability).Text();
-}
-std::string Text(const Posterize& op) {
-  return Call("Posterize").Add(op.bits, op.probability).Text();
-}
-std::string Text(const Equalize& op) {
-  return Call("Equalize").Add(op.probability).Text();
-}
-std::string Text(const AutoContrast& op) {
-  return Call("AutoContrast").Add(op.probability).Text();
-}
-std::string Text(const Invert& op) {
-  return Call("Invert").Add(op.probability).Text();
-}
-std::string Text(const AdjustSharpness& op) {
-  return Call("AdjustSharpness").Add(op.factor, op.probability).Text();
-}
-std::string Text(const RandomErasing& op) {
-  const RandomErasing usual;
-  Call call("RandomErasing");
-  call.Add(op.probability, op.min_scale, op.max_scale)
-      .AddRange("ratio", op.min_ratio, op.max_ratio, usual.min_ratio, usual.max_ratio);
-  if (!op.noise) call.AddColour("value", op.value);
-  return call.AddWord(op.noise, "noise").Text();
-}
-std::string Text(const RandAugment& op) {
-  return Call("RandAugment")
-      .Add(op.operations, op.magnitude, op.bins)
-      .AddWord(op.bilinear, "bilinear")
-      .AddColour("fill", op.fill)
-      .AddChance(op.probability)
-      .Text();
-}
-std::string Text(const TrivialAugmentWide& op) {
-  return Call("TrivialAugmentWide")
-      .Add(op.bins)
-      .AddWord(op.bilinear, "bilinear")
-      .AddColour("fill", op.fill)
-      .AddChance(op.probability)
-      .Text();
-}
-std::string Text(const Normalize& op) {
-  const char* const type = op.type == FloatType::kFloat32   ? "float32"
-                           : op.type == FloatType::kFloat16 ? "float16"
-                                                            : "bfloat16";
-  return Call("Normalize")
-      .Add(ChannelsText(op.mean))
-      .Add(ChannelsText(op.deviation))
-      .Add(std::string(type))
-      .Text();
-}
-std::string Text(const OneHot& op) {
-  Call call("OneHot");
-  if (op.classes != 0) call.Add(op.classes);
-  call.Add("smoothing " + TextOf(op.smoothing));
-  if (!op.label.empty()) call.Add("of \"" + op.label + "\"");
-  return call.Add("as \"" + op.field + "\"").Text();
-}
-std::string Text(const MixUp& op) {
-  return Call("MixUp").Add(op.alpha, op.probability).Text();
-}
-std::string Text(const CutMix& op) {
-  return Call("CutMix").Add(op.alpha, op.probability).Text();
-}
 
 }  // namespace
 
@@ -208,12 +90,31 @@ std::string NumberText(double value) {
 }
 
 std::string StepText(const Transform& step) {
-  return std::visit([](const auto& op) { return Text(op); }, step);
+  return std::visit(
+      []<class Step>(Step op) {
+        Telling own, usual;
+        Step other;
+        StepOf<Step>::List(op, own);
+        StepOf<Step>::List(other, usual);
+        return std::string(StepOf<Step>::kName) + "(" + own.TextBeside(usual) + ")";
+      },
+      step);
 }
 
 std::string StepName(const Transform& step) {
-  const std::string text = StepText(step);
-  return text.substr(0, text.find('('));
+  return std::visit([]<class Step>(const Step&) { return std::string(StepOf<Step>::kName); }, step);
+}
+
+const char* HowItRuns(const Transform& step) {
+  return std::visit(
+      []<class Step>(const Step& op) {
+        if constexpr (requires { op.border; }) {
+          if (op.border == Border::kReflect)
+            return "fused with decoding, the border filled behind it";
+        }
+        return StepOf<Step>::kRuns;
+      },
+      step);
 }
 
 }  // namespace sluice

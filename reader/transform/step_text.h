@@ -14,5 +14,7 @@ std::string StepText(const Transform& step);
 std::string NumberText(double value);
 // The step's name alone.
 std::string StepName(const Transform& step);
+// Where it is done: "fused with decoding".
+const char* HowItRuns(const Transform& step);
 
 }  // namespace sluice

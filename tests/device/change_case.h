@@ -61,9 +61,7 @@ inline Ops Augmented(AugmentKind kind, double magnitude, bool bilinear, const Sh
   return {ops.at, ops.at + ops.count};
 }
 inline Ops Noise(const Shape& shape) {
-  RandomErasing erasing{1, 0.2, 0.5};
-  erasing.noise = true;
-  return Drawn(erasing, shape);
+  return Drawn(RandomErasing(1).scale(0.2, 0.5).with_noise(), shape);
 }
 inline Ops InARow(std::initializer_list<Ops> rows) {
   Ops all;

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "reader/transform/geometric_steps.h"
+#include "reader/transform/framing.h"
 #include "tests/catch.h"
 
 using namespace sluice;

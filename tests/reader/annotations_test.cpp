@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "format/pixels/nearest.h"
-#include "reader/transform/geometric_steps.h"
+#include "reader/transform/framing.h"
 #include "reader/transform/geometry.h"
 #include "tests/catch.h"
 
@@ -127,7 +127,7 @@ TEST_CASE("Key points on an edge of what is shown are part of it, mirrored or no
 
 TEST_CASE("Where a crop shows nothing of the picture, no point is inside") {
   std::vector<double> points = {3, 4, 2, 7, 0, 2};
-  RandomTranslate far{1000, Border::kConstant, {0, 0, 0}};
+  RandomTranslate far(1000);
   bool outside = false;
   for (std::uint64_t p = 0; p < 20; ++p) {
     const Frame frame = Geometry({far}).FrameFor(8, 8, 1, p);

@@ -111,7 +111,7 @@ TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly") {
   std::map<std::vector<std::uint8_t>, int> counts;
   constexpr int kDraws = 6000;
   for (std::uint64_t p = 0; p < kDraws; ++p) {
-    const auto after = Run(TrivialAugmentWide{kBins, false, {1, 2, 3}}, before, 3, p);
+    const auto after = Run(TrivialAugmentWide(kBins).with_fill({1, 2, 3}), before, 3, p);
     REQUIRE(chance.count(after) == 1);
     ++counts[after];
   }

@@ -7,7 +7,7 @@
 
 #include "format/pixels/nearest.h"
 #include "reader/transform/annotations.h"
-#include "reader/transform/geometric_steps.h"
+#include "reader/transform/framing.h"
 #include "reader/transform/geometry.h"
 #include "reader/transform/portable_math.h"
 #include "reader/transform/row_writer.h"

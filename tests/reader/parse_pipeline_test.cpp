@@ -1,4 +1,7 @@
 // Pipelines as they are typed.
+#include <algorithm>
+#include <set>
+
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
 
@@ -192,8 +195,46 @@ TEST_CASE("a step that cannot be read is named with what it takes") {
   CHECK_THAT(refusal("rrc:224,smear:3,flip"),
              ContainsSubstring("\"smear:3\"") && ContainsSubstring("there are rrc, resize"));
   CHECK_THAT(refusal("flip,jitter:1/1/1/1/1"),
-             ContainsSubstring("\"jitter:1/1/1/1/1\"") && ContainsSubstring("1 to 4 numbers"));
-  CHECK_THAT(refusal("short:3x4"), ContainsSubstring("\"3x4\" for a whole number from 1"));
+             ContainsSubstring("\"jitter:1/1/1/1/1\"") &&
+                 ContainsSubstring("takes jitter:brightness[/contrast[/saturation[/hue]]]"));
+  CHECK_THAT(refusal("short:3x4"), ContainsSubstring("\"3x4\" for a whole number"));
+  CHECK_THAT(refusal("posterize:9"), ContainsSubstring("Posterize needs 1 <= bits <= 8"));
+}
+
+TEST_CASE("every step has a text form of its own, whose name is read") {
+  const std::vector<std::string> forms = PipelineSteps();
+  CHECK(forms.size() == std::variant_size_v<Transform>);
+  CHECK(std::find(forms.begin(), forms.end(), "crop:size[+padding][:reflect]") != forms.end());
+  CHECK(std::find(forms.begin(), forms.end(), "normalize[:f16|:bf16]") != forms.end());
+  std::set<std::size_t> kinds;
+  for (const std::string& form : forms) {
+    std::string text = form.substr(0, form.find_first_of(":["));
+    if (form[text.size()] == ':') text += ":3";  // something that each takes
+    CAPTURE(form, text);
+    kinds.insert(ParsePipeline(text).at(0).index());
+  }
+  CHECK(kinds.size() == forms.size());
+}
+
+TEST_CASE("a step is one expression, whatever it says") {
+  const Pipeline steps = {RandomResizedCrop(224).scale(.35, 1).with_filter(Filter::kArea),
+                          RandomAffine(15).translate(.1, .2).with_probability(.5),
+                          ColorJitter(.4, .4, .4), GaussianBlur(23).sigma(.1, 1),
+                          RandAugment(2, 9).with_bilinear().with_fill({1, 2, 3})};
+  const auto crop = std::get<RandomResizedCrop>(steps[0]);
+  CHECK((crop.width == 224 && crop.min_scale == .35 && crop.max_scale == 1 &&
+         crop.filter == Filter::kArea));
+  const auto affine = std::get<RandomAffine>(steps[1]);
+  CHECK((affine.min_degrees == -15 && affine.max_degrees == 15 && affine.translate_x == .1 &&
+         affine.translate_y == .2 && affine.probability == .5));
+  const auto jitter = std::get<ColorJitter>(steps[2]);
+  CHECK((jitter.brightness == .4 && jitter.contrast == .4 && jitter.saturation == .4 &&
+         jitter.hue == 0 && jitter.probability == 1));
+  const auto blur = std::get<GaussianBlur>(steps[3]);
+  CHECK((blur.kernel == 23 && blur.min_sigma == .1 && blur.max_sigma == 1));
+  const auto augment = std::get<RandAugment>(steps[4]);
+  CHECK((augment.operations == 2 && augment.magnitude == 9 && augment.bins == 31 &&
+         augment.bilinear && augment.fill == std::array<std::uint8_t, 3>{1, 2, 3}));
 }
 
 }  // namespace sluice::test

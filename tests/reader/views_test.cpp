@@ -254,13 +254,13 @@ TEST_CASE("A loader says how each step runs") {
   RandomAffine affine(5);
   affine.max_scale = 1.5;
   affine.translate_y = 0.1;
-  RandomErasing erasing{0.5, 0.02, 0.1, 0.5, 2, {1, 2, 3}, false};
+  const auto erasing = RandomErasing(0.5).scale(0.02, 0.1).ratio(0.5, 2).with_value({1, 2, 3});
   ColorJitter jitter{.4, 0, 0, .1, .8};
   options.transform = {crop,
                        affine,
                        jitter,
                        erasing,
-                       RandAugment{2, 9, 31, true, {9, 0, 0}, .5},
+                       RandAugment(2).with_bilinear().with_fill({9, 0, 0}).with_probability(.5),
                        Normalize{{.5F, .25F, 0}, {1, 1, .5F}, FloatType::kBFloat16}};
   const std::string special = Loader(dataset, options).Describe();
   for (const char* step : {"RandomResizedCrop(24, 16, triangle, scale 0.25 to 1) ",

@@ -1,5 +1,5 @@
-// One planned shard: its samples in order, in one file or, if they turn out too large for one, in
-// several parts.
+// One planned shard: its samples in order, in one file or, where they turn out too large for one,
+// in several parts.
 //
 // A part ends if the next sample would take it beyond the format's maximum: a rule that depends
 // only on the shard's samples. A planned shard has no file if all of its sources were left out.

@@ -38,7 +38,7 @@ struct Scanned {
   TarEnd end;
 };
 
-// Knows which keys of an archive have members in several places. Counts them when first asked.
+// Knows which keys of an archive have members in several places. Counts them at the first question.
 class PartedKeys {
  public:
   explicit PartedKeys(const Scanned& archive) : archive_(archive) {}

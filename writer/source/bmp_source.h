@@ -40,7 +40,7 @@ class BmpSource : public PixelSource {
   void CompletePixels();
   // The row's bytes; rows are counted from the top.
   const std::uint8_t* RowAt(std::uint32_t y) const noexcept;
-  // Whether there is opacity: a file whose every pixel says 0 has none.
+  // Whether the opacity has a meaning: in files whose every pixel says 0, it has none.
   bool HasOpacity() const noexcept;
   std::vector<std::uint8_t> DecodeRuns();
   void DecodeRow(std::uint32_t y, std::uint8_t* rgba) const noexcept;

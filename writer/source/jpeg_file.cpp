@@ -54,7 +54,7 @@ struct End {
   bool marked = false;  // the end marker is there, or one that can only follow the picture
 };
 
-// The end of a file without an end marker. Keeps the zero after a 0xFF data byte.
+// The end of a file without an end marker. Keeps a zero that makes a 0xFF data.
 End EndOfData(Bytes file) noexcept {
   const std::size_t size = WithoutZeros(file).size();
   const bool stuffed = size > 0 && size < file.size() && file[size - 1] == std::byte{0xFF};

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <string>
+#include <utility>
 
 namespace sluice {
 
@@ -22,6 +23,11 @@ struct OneHot {
   // `classes` cannot be had: LoaderOptions::on_fault says what becomes of it.
   std::string label;
   std::string field = "target";  // what the batch's field is called: Field<float>(field)
+  OneHot() = default;
+  explicit OneHot(std::size_t count, double smooth = 0, std::string of = {},
+                  std::string as = "target")
+      : classes(count), smoothing(smooth), label(std::move(of)), field(std::move(as)) {}
+  OneHot& with_smoothing(double value) { return smoothing = value, *this; }
 };
 
 // lambda x sample + (1 - lambda) x its partner, lambda drawn from Beta(alpha, alpha) (Zhang et al.
@@ -29,6 +35,9 @@ struct OneHot {
 struct MixUp {
   double alpha = 0.2;      // > 0, at most 100
   double probability = 1;  // that a batch is mixed
+  MixUp() = default;
+  explicit MixUp(double both, double p = 1) : alpha(both), probability(p) {}
+  MixUp& with_probability(double value) { return probability = value, *this; }
 };
 
 // A rectangle of the partner's pixels takes the place of the sample's own: of (1 - lambda) of the
@@ -37,6 +46,9 @@ struct MixUp {
 struct CutMix {
   double alpha = 1;
   double probability = 1;
+  CutMix() = default;
+  explicit CutMix(double both, double p = 1) : alpha(both), probability(p) {}
+  CutMix& with_probability(double value) { return probability = value, *this; }
 };
 
 }  // namespace sluice

@@ -29,6 +29,13 @@ struct RandomResizedCrop {
   RandomResizedCrop() = default;
   explicit RandomResizedCrop(std::uint32_t side) : width(side), height(side) {}
   RandomResizedCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+  RandomResizedCrop& scale(double low, double high) {
+    return min_scale = low, max_scale = high, *this;
+  }
+  RandomResizedCrop& ratio(double low, double high) {
+    return min_ratio = low, max_ratio = high, *this;
+  }
+  RandomResizedCrop& with_filter(Filter value) { return filter = value, *this; }
 };
 
 // Resizes to exactly width x height, whatever the aspect ratio.
@@ -38,6 +45,7 @@ struct Resize {
   Resize() = default;
   explicit Resize(std::uint32_t side) : width(side), height(side) {}
   Resize(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+  Resize& with_filter(Filter value) { return filter = value, *this; }
 };
 
 // Resizes so that the shorter side has `side` pixels, keeping the aspect ratio (the longer one is
@@ -46,6 +54,9 @@ struct Resize {
 struct ResizeShortSide {
   std::uint32_t side = 256;
   Filter filter = Filter::kTriangle;
+  ResizeShortSide() = default;
+  explicit ResizeShortSide(std::uint32_t pixels) : side(pixels) {}
+  ResizeShortSide& with_filter(Filter value) { return filter = value, *this; }
 };
 
 // The central width x height of what comes in. Where that is smaller, the rest is filled with
@@ -67,6 +78,8 @@ struct CenterResizedCrop {
   CenterResizedCrop() = default;
   explicit CenterResizedCrop(std::uint32_t side) : width(side), height(side) {}
   CenterResizedCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
+  CenterResizedCrop& with_ratio(double value) { return ratio = value, *this; }
+  CenterResizedCrop& with_filter(Filter value) { return filter = value, *this; }
 };
 
 // width x height cut at a random place out of the image with a border of `padding` pixels. Where
@@ -82,6 +95,7 @@ struct RandomCrop {
       : width(side), height(side), padding(pad) {}
   RandomCrop(std::uint32_t side, std::uint32_t pad, Border at_edges)
       : width(side), height(side), padding(pad), border(at_edges) {}
+  RandomCrop& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
 };
 
 // Moved along each axis by a whole number of pixels, -padding to padding, each as likely: FFCV's
@@ -90,21 +104,33 @@ struct RandomTranslate {
   std::uint32_t padding = 4;
   Border border = Border::kConstant;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};
+  RandomTranslate() = default;
+  explicit RandomTranslate(std::uint32_t pad, Border at_edges = Border::kConstant)
+      : padding(pad), border(at_edges) {}
+  RandomTranslate& with_fill(const std::array<std::uint8_t, 3>& value) {
+    return fill = value, *this;
+  }
 };
 
 // Mirrored left to right with this probability.
 struct HorizontalFlip {
   double probability = 0.5;
+  HorizontalFlip() = default;
+  explicit HorizontalFlip(double p) : probability(p) {}
 };
 
 // Mirrored top to bottom.
 struct VerticalFlip {
   double probability = 0.5;
+  VerticalFlip() = default;
+  explicit VerticalFlip(double p) : probability(p) {}
 };
 
 // Turned by one, two or three quarters, each as likely. Batches need square images then.
 struct RandomQuarterTurns {
   double probability = 0.75;  // so that each of the four is as likely
+  RandomQuarterTurns() = default;
+  explicit RandomQuarterTurns(double p) : probability(p) {}
 };
 
 // Rotated, scaled, sheared and moved about the centre, all drawn uniformly: torchvision's
@@ -120,7 +146,21 @@ struct RandomAffine {
   double probability = 1;
   RandomAffine() = default;
   // A rotation alone, by at most that many degrees either way.
-  explicit RandomAffine(double degrees) : min_degrees(-degrees), max_degrees(degrees) {}
+  explicit RandomAffine(double most_degrees)
+      : min_degrees(-most_degrees), max_degrees(most_degrees) {}
+  RandomAffine& degrees(double low, double high) {
+    return min_degrees = low, max_degrees = high, *this;
+  }
+  RandomAffine& translate(double x, double y) { return translate_x = x, translate_y = y, *this; }
+  RandomAffine& scale(double low, double high) { return min_scale = low, max_scale = high, *this; }
+  RandomAffine& shear_x(double low, double high) {
+    return min_shear_x = low, max_shear_x = high, *this;
+  }
+  RandomAffine& shear_y(double low, double high) {
+    return min_shear_y = low, max_shear_y = high, *this;
+  }
+  RandomAffine& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
+  RandomAffine& with_probability(double value) { return probability = value, *this; }
 };
 
 // From `epoch` on, the last step that names a width and height has these instead.

@@ -1,35 +1,18 @@
-// A pipeline as a line of text, for command lines, configuration files and logs.
+// A pipeline as a line of text, for command lines, configuration files and logs:
 //
-//   rrc:224,flip,jitter:0.4/0.4/0.4/0.1@0.8,normalize
+//   rrc:224/0.35/1,flip,jitter:0.4/0.4/0.4/0.1@0.8,normalize
 //
-// Steps are joined by commas; "none" is a pipeline without any. S is a size in pixels, N for a
-// square or WxH. Brackets mark what may be left out and is then the step's default; numbers follow
-// one another with / between. @P behind a step takes it with probability P.
-//
-//   rrc:S[/LOW/HIGH[/LOW/HIGH]][:area]   RandomResizedCrop: shares of the area, then ratios
-//   resize:S[:area]                      Resize
-//   short:N[:area]                       ResizeShortSide
-//   center:S                             CenterCrop
-//   crc:S[:area]                         CenterResizedCrop
-//   crop:S[+P[:reflect]]                 RandomCrop with P pixels of padding
-//   translate:P[:reflect]                RandomTranslate
-//   flip[:P], vflip[:P], turns[:P]       HorizontalFlip, VerticalFlip, RandomQuarterTurns
-//   affine:DEG[/SHIFT[/LOW/HIGH[/SHEAR]]]  RandomAffine: at most so many degrees either way, shares
-//                                        of the sides, scales, degrees of shear either way
-//   jitter:B[/C[/S[/H]]]                 ColorJitter; what is left out stays as it is
-//   gray[:P]                             RandomGrayscale
-//   blur:K[/SIGMA[/HIGH]]                GaussianBlur; one sigma alone is always taken
-//   solarize[:T], posterize:B            Solarize, Posterize
-//   equalize[:P], autocontrast[:P], invert[:P]
-//   sharpness:F                          AdjustSharpness
-//   erase[:P[/LOW/HIGH]]                 RandomErasing: shares of the area
-//   randaug[:N/M[/BINS]], trivialaug[:P] RandAugment, TrivialAugmentWide
-//   normalize[:f32|:f16|:bf16]           Normalize by ImageNet's mean and deviation
-//   onehot[:SMOOTHING]                   OneHot
-//   mixup[:ALPHA[/P]], cutmix[:ALPHA[/P]]
+// Steps are joined by commas; "none" is a pipeline without any. A step is its name, a colon and its
+// numbers with / between; what is left out from the end is the step's default. A size is N for a
+// square or WxH. :word behind the numbers chooses, as :area does a filter. @P takes the step with
+// probability P. normalize is by ImageNet's mean and deviation. PipelineSteps() says which numbers
+// each step takes: "rrc:size[/scale/scale[/ratio/ratio]][:area]", brackets around what may be left
+// out.
 #pragma once
 
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <sluice/transform.h>
 
@@ -38,5 +21,8 @@ namespace sluice {
 // Throws Error(kInvalidArgument) that names the step and what it takes. Whether steps may stand in
 // that order, a loader says.
 Pipeline ParsePipeline(std::string_view text);
+
+// The text forms of all steps.
+std::vector<std::string> PipelineSteps();
 
 }  // namespace sluice

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace sluice {
@@ -19,11 +20,18 @@ struct ColorJitter {
   double saturation = 0;  // >= 0
   double hue = 0;         // 0 to 0.5
   double probability = 1;
+  ColorJitter() = default;
+  explicit ColorJitter(double bright, double contrasts = 0, double saturates = 0, double hues = 0,
+                       double p = 1)
+      : brightness(bright), contrast(contrasts), saturation(saturates), hue(hues), probability(p) {}
+  ColorJitter& with_probability(double value) { return probability = value, *this; }
 };
 
 // All channels become the lightness.
 struct RandomGrayscale {
   double probability = 0.1;
+  RandomGrayscale() = default;
+  explicit RandomGrayscale(double p) : probability(p) {}
 };
 
 // A Gaussian blur of `kernel` x `kernel` pixels whose standard deviation is drawn uniformly. The
@@ -32,38 +40,59 @@ struct GaussianBlur {
   std::uint32_t kernel = 23;                // odd, 3 to 255, and less than twice either side
   double min_sigma = 0.1, max_sigma = 2.0;  // pixels
   double probability = 1;
+  GaussianBlur() = default;
+  explicit GaussianBlur(std::uint32_t side) : kernel(side) {}
+  GaussianBlur(std::uint32_t side, double low, double high = 2, double p = 1)
+      : kernel(side), min_sigma(low), max_sigma(high), probability(p) {}
+  GaussianBlur& sigma(double low, double high) { return min_sigma = low, max_sigma = high, *this; }
+  GaussianBlur& with_probability(double value) { return probability = value, *this; }
 };
 
 // Inverts values from the threshold on.
 struct Solarize {
   unsigned threshold = 128;  // 0 to 256
   double probability = 1;
+  Solarize() = default;
+  explicit Solarize(unsigned from, double p = 1) : threshold(from), probability(p) {}
+  Solarize& with_probability(double value) { return probability = value, *this; }
 };
 
 // Keeps the upper bits of each value.
 struct Posterize {
   unsigned bits = 4;  // 1 to 8
   double probability = 1;
+  Posterize() = default;
+  explicit Posterize(unsigned kept, double p = 1) : bits(kept), probability(p) {}
+  Posterize& with_probability(double value) { return probability = value, *this; }
 };
 
 // Spreads each channel's values so that all are about equally frequent.
 struct Equalize {
   double probability = 1;
+  Equalize() = default;
+  explicit Equalize(double p) : probability(p) {}
 };
 
 // Stretches each channel's values to 0 .. 255.
 struct AutoContrast {
   double probability = 1;
+  AutoContrast() = default;
+  explicit AutoContrast(double p) : probability(p) {}
 };
 
 struct Invert {
   double probability = 1;
+  Invert() = default;
+  explicit Invert(double p) : probability(p) {}
 };
 
 // Blends with a smoothed picture: 0 is that one, 1 the picture, 2 sharpens.
 struct AdjustSharpness {
   double factor = 2;  // >= 0
   double probability = 1;
+  AdjustSharpness() = default;
+  explicit AdjustSharpness(double by, double p = 1) : factor(by), probability(p) {}
+  AdjustSharpness& with_probability(double value) { return probability = value, *this; }
 };
 
 // Replaces a rectangle of random area and aspect ratio (Zhong et al. 2017; the rule of
@@ -76,6 +105,14 @@ struct RandomErasing {
   double min_ratio = 0.3, max_ratio = 3.3;        // height / width
   std::array<std::uint8_t, 3> value = {0, 0, 0};  // of its pixels, by channel
   bool noise = false;                             // random values instead
+  RandomErasing() = default;
+  explicit RandomErasing(double p) : probability(p) {}
+  RandomErasing& scale(double low, double high) { return min_scale = low, max_scale = high, *this; }
+  RandomErasing& ratio(double low, double high) { return min_ratio = low, max_ratio = high, *this; }
+  RandomErasing& with_value(const std::array<std::uint8_t, 3>& colour) {
+    return value = colour, *this;
+  }
+  RandomErasing& with_noise() { return noise = true, *this; }
 };
 
 // So many operations, each drawn evenly out of fourteen, all of one magnitude (Cubuk et al. 2020;
@@ -88,6 +125,12 @@ struct RandAugment {
   bool bilinear = false;    // how moved pixels are made; else the nearest one is taken
   std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of what they leave empty, by channel
   double probability = 1;
+  RandAugment() = default;
+  explicit RandAugment(unsigned count, unsigned strength = 9, unsigned of_bins = 31)
+      : operations(count), magnitude(strength), bins(of_bins) {}
+  RandAugment& with_bilinear() { return bilinear = true, *this; }
+  RandAugment& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
+  RandAugment& with_probability(double value) { return probability = value, *this; }
 };
 
 // One of the same operations, of a magnitude drawn evenly out of a wider range (Mueller and Hutter
@@ -97,6 +140,13 @@ struct TrivialAugmentWide {
   bool bilinear = false;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};
   double probability = 1;
+  TrivialAugmentWide() = default;
+  explicit TrivialAugmentWide(unsigned of_bins) : bins(of_bins) {}
+  TrivialAugmentWide& with_bilinear() { return bilinear = true, *this; }
+  TrivialAugmentWide& with_fill(const std::array<std::uint8_t, 3>& value) {
+    return fill = value, *this;
+  }
+  TrivialAugmentWide& with_probability(double value) { return probability = value, *this; }
 };
 
 enum class FloatType : std::uint8_t { kFloat32, kFloat16, kBFloat16 };
@@ -108,6 +158,10 @@ struct Normalize {
   std::vector<float> mean = {0};       // 0 to 1
   std::vector<float> deviation = {1};  // above 0, up to 1
   FloatType type = FloatType::kFloat32;
+  Normalize() = default;
+  explicit Normalize(std::vector<float> means, std::vector<float> deviations = {1},
+                     FloatType numbers = FloatType::kFloat32)
+      : mean(std::move(means)), deviation(std::move(deviations)), type(numbers) {}
 };
 
 }  // namespace sluice

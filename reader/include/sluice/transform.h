@@ -6,6 +6,11 @@
 // operation): the same for any number of threads, and adding a flip does not move the crops. Steps
 // that change pixels (pixel_transform.h) come behind the geometric ones, and those for labels and
 // whole batches (batch_transform.h) last.
+//
+// A step's constructor takes what one always says. The rest are members, and can be set in the same
+// expression: a range by its name, another member behind with_.
+//
+//   RandomResizedCrop(224).scale(0.35, 1).with_filter(Filter::kArea)
 #pragma once
 
 #include <string>

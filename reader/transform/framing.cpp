@@ -1,0 +1,135 @@
+#include "reader/transform/framing.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "reader/transform/all_steps.h"
+#include "reader/transform/portable_math.h"
+
+namespace sluice {
+
+namespace {
+
+void ResizeSpan(Span& span, std::uint32_t extent) {
+  span.out = span.target = extent;
+}
+
+// Takes [offset, offset + extent) of the span's grid; beyond the grid there are zeros.
+void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirrored) {
+  if (mirrored) offset = std::int64_t{span.target} - offset - extent;
+  const std::int64_t begin = std::max<std::int64_t>(span.at, offset);
+  const std::int64_t end =
+      std::min<std::int64_t>(std::int64_t{span.at} + span.out, offset + extent);
+  span.target = extent;
+  if (end <= begin) {  // nothing but padding
+    span.out = span.at = 0;
+    return;
+  }
+  if (static_cast<std::uint32_t>(end - begin) != span.out) {
+    const double scale = span.length / span.out;
+    span.start += static_cast<double>(begin - span.at) * scale;
+    span.length = static_cast<double>(end - begin) * scale;
+    // Rounding must not lead out of the picture.
+    span.length = std::min(span.length, span.bound + double(span.bound_length) - span.start);
+  }
+  span.out = static_cast<std::uint32_t>(end - begin);
+  span.at = static_cast<std::uint32_t>(begin - offset);
+}
+
+// The same for a crop whose neighbourhood must not be seen, as if the picture had been cut there.
+void CutSpan(Span& span, std::uint32_t offset, std::uint32_t extent, bool mirrored) {
+  CropSpan(span, offset, extent, mirrored);
+  const double begin = std::floor(span.start);
+  const double end = std::ceil(span.start + span.length);
+  span.bound_length =
+      static_cast<std::uint32_t>(std::min(end, double(span.bound) + span.bound_length) - begin);
+  span.bound = static_cast<std::uint32_t>(begin);
+}
+
+}  // namespace
+
+AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees, double shift_x,
+                      double shift_y, double scale, double shear_x, double shear_y) noexcept {
+  constexpr double kRadians = 3.14159265358979323846 / 180;
+  const double rotation = degrees * kRadians;
+  const double shear_sine = PortableSin(shear_y * kRadians);
+  const double shear_cosine = PortableCos(shear_y * kRadians);
+  const double tangent_x = PortableSin(shear_x * kRadians) / PortableCos(shear_x * kRadians);
+  const double sine = PortableSin(rotation), cosine = PortableCos(rotation);
+  // Of the rotation less the vertical shear, over the shear's cosine.
+  const double a = (cosine * shear_cosine + sine * shear_sine) / shear_cosine;
+  const double c = (sine * shear_cosine - cosine * shear_sine) / shear_cosine;
+  AffineMap map{scale * a, scale * (-a * tangent_x - sine),   0,
+                scale * c, scale * (-c * tangent_x + cosine), 0};
+  const double x = width * 0.5, y = height * 0.5;
+  map.x0 = x + shift_x - (map.xx * x + map.xy * y);
+  map.y0 = y + shift_y - (map.yx * x + map.yy * y);
+  return map;
+}
+
+RandomStream Framing::Draws(std::uint16_t kind) noexcept {
+  const auto use = static_cast<std::uint16_t>(uses_[kind]++ << 4);
+  return {draw_seed_, Purpose::kTransform, position_, static_cast<std::uint16_t>(kind | use)};
+}
+
+void Framing::Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height) {
+  const Region& region = frame_.region;
+  CropSpan(Across(), left, width, region.transpose ? region.flip_y : region.flip);
+  CropSpan(Down(), top, height, region.transpose ? region.flip : region.flip_y);
+}
+
+void Framing::Cut(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height) {
+  const Region& region = frame_.region;
+  CutSpan(Across(), left, width, region.transpose ? region.flip_y : region.flip);
+  CutSpan(Down(), top, height, region.transpose ? region.flip : region.flip_y);
+}
+
+void Framing::ResizeTo(std::uint32_t width, std::uint32_t height, Filter filter) noexcept {
+  ResizeSpan(Across(), width);
+  ResizeSpan(Down(), height);
+  frame_.region.filter = filter;
+}
+
+void Framing::SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept {
+  frame_.region.reflect = border == Border::kReflect;
+  frame_.region.fill = fill;
+}
+
+// A warp comes behind the region's flips; D W is (D W D') D, with D' the way back.
+void Framing::Mirror(bool across) noexcept {
+  Region& region = frame_.region;
+  bool& flip = across != region.transpose ? region.flip : region.flip_y;
+  flip = !flip;
+  if (!frame_.warped) return;
+  AffineMap mirror;
+  if (across) {
+    mirror.xx = -1;
+    mirror.x0 = region.width();
+  } else {
+    mirror.yy = -1;
+    mirror.y0 = region.height();
+  }
+  frame_.warp = mirror * frame_.warp * mirror;
+}
+
+void Framing::Transpose() noexcept {
+  frame_.region.transpose = !frame_.region.transpose;
+  const AffineMap swap{0, 1, 0, 1, 0, 0};
+  if (frame_.warped) frame_.warp = swap * frame_.warp * swap;
+}
+
+void Framing::Warp(const AffineMap& map, const std::array<std::uint8_t, 3>& fill) noexcept {
+  frame_.warped = true;
+  frame_.warp = map;
+  frame_.warp_fill = fill;
+}
+
+void Framing::Apply(const Transform& step) {
+  std::visit(
+      [this]<class Step>(const Step& op) {
+        if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) StepOf<Step>::Take(op, *this);
+      },
+      step);
+}
+
+}  // namespace sluice

@@ -1,0 +1,50 @@
+#pragma once
+
+#include "reader/transform/framing.h"
+
+namespace sluice {
+
+template <>
+struct StepOf<RandomAffine> : GeometricStep {
+  static constexpr const char* kName = "RandomAffine";
+  static constexpr const char* kText = "affine:degrees[/shift[/scale/scale[/shear_x]]]";
+  static constexpr std::uint16_t kDraws = 7;
+  static constexpr const char* kRuns = "a second pass, bilinear";
+  static void List(RandomAffine& op, ParameterList& list) {
+    list.Range("degrees", op.min_degrees, op.max_degrees, AtLeast(-360, 360));
+    list.Chance(op.probability);
+    list.Shift(op.translate_x, op.translate_y, AtLeast(0, 1));
+    list.Range("scale", op.min_scale, op.max_scale, AtLeast(0.01, 100), Told::kNamedIfUnusual);
+    list.Range("shear_x", op.min_shear_x, op.max_shear_x, AtLeast(-80, 80), Told::kNamedIfUnusual);
+    list.Range("shear_y", op.min_shear_y, op.max_shear_y, AtLeast(-80, 80), Told::kNamedIfUnusual);
+    list.Colour("fill", op.fill);
+  }
+
+  static void Take(const RandomAffine& op, Framing& framing) {
+    RandomStream draws = framing.Draws(kDraws);
+    const bool taken = draws.Uniform() < op.probability;
+    const double width = framing.width(), height = framing.height();
+    const double degrees = Between(op.min_degrees, op.max_degrees, draws);
+    const double most_x = op.translate_x * width, most_y = op.translate_y * height;
+    const double shift_x = RoundHalfEven(Between(-most_x, most_x, draws));
+    const double shift_y = RoundHalfEven(Between(-most_y, most_y, draws));
+    const double scale = Between(op.min_scale, op.max_scale, draws);
+    const double shear_x = Between(op.min_shear_x, op.max_shear_x, draws);
+    const double shear_y = Between(op.min_shear_y, op.max_shear_y, draws);
+    if (!taken) return;
+    framing.Warp(AffineAbout(framing.width(), framing.height(), degrees, shift_x, shift_y, scale,
+                             shear_x, shear_y),
+                 op.fill);
+  }
+
+ private:
+  // Halves away from zero would favour the outermost numbers; they go to the even one.
+  static double RoundHalfEven(double value) {
+    const double below = std::floor(value);
+    const double rest = value - below;
+    if (rest != 0.5) return std::floor(value + 0.5);
+    return std::fmod(below, 2) == 0 ? below : below + 1;
+  }
+};
+
+}  // namespace sluice

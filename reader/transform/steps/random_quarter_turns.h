@@ -1,0 +1,28 @@
+#pragma once
+
+#include "reader/transform/framing.h"
+
+namespace sluice {
+
+template <>
+struct StepOf<RandomQuarterTurns> : GeometricStep {
+  static constexpr const char* kName = "RandomQuarterTurns";
+  static constexpr const char* kText = "turns[:probability]";
+  static constexpr std::uint16_t kDraws = 5;
+  static constexpr bool kTurns = true;
+  static constexpr const char* kRuns =
+      "fused with decoding; rows become columns in a second pass where it is a quarter";
+  static void List(RandomQuarterTurns& op, ParameterList& list) { list.Chance(op.probability); }
+
+  static void Take(const RandomQuarterTurns& op, Framing& framing) {
+    RandomStream draws = framing.Draws(kDraws);
+    if (!(draws.Uniform() < op.probability)) return;
+    const std::uint64_t quarters = 1 + draws.Below(3);  // against the clock
+    for (std::uint64_t q = 0; q < quarters; ++q) {
+      framing.Transpose();
+      framing.Mirror(false);
+    }
+  }
+};
+
+}  // namespace sluice
