@@ -9,10 +9,11 @@ namespace sluice {
 namespace {
 
 [[noreturn]] void RefuseAs(std::string_view name, const char* kind) {
-  RefuseField(name,
-              std::string("is no ") + kind +
-                  " of this batch: the dataset has none of that name, or LoaderOptions::fields "
-                  "leaves it out");
+  RefuseField(
+      name,
+      std::string("is no ") + kind +
+          " of this batch: the dataset has none of that name, or LoaderOptions::output.fields "
+          "leaves it out");
 }
 
 // Of the field among the layout's fields of one kind; Schema::kNone where it is not there.

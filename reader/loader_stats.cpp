@@ -128,7 +128,8 @@ std::string LoaderStats::BoundText() const {
   }
   return Sentence(
       "bound by the length of the ring: the trainer waited %.1f%% of its time, though the decoding "
-      "threads had nothing to do %.0f%% of theirs; a larger LoaderOptions::prefetch (now %llu) "
+      "threads had nothing to do %.0f%% of theirs; a larger LoaderOptions::ring.prefetch (now "
+      "%llu) "
       "helps",
       waited, idle, static_cast<unsigned long long>(prefetch));
 }

@@ -40,11 +40,12 @@ Rank Rank::FromEnvironment() {
     Rank found;
     if (!ParseUnsigned(rank, found.rank) || !ParseUnsigned(size, found.world_size) ||
         found.rank >= found.world_size) {
-      throw Error(ErrorCode::kInvalidArgument,
-                  std::string("the environment says ") + pair.rank + "=" + rank + " and " +
-                      pair.size + "=" + size +
-                      ", which is no rank among so many; correct them, or set LoaderOptions::rank "
-                      "and world_size (1 for a process that trains alone)");
+      throw Error(
+          ErrorCode::kInvalidArgument,
+          std::string("the environment says ") + pair.rank + "=" + rank + " and " + pair.size +
+              "=" + size +
+              ", which is no rank among so many; correct them, or set LoaderOptions::ranks.rank "
+              "and world_size (1 for a process that trains alone)");
     }
     found.variables = pair.both;
     return found;
@@ -57,11 +58,11 @@ std::string ShareText(const Rank& rank, std::uint64_t samples, std::uint64_t of_
   const bool found = !rank.variables.empty();
   return "rank " + std::to_string(rank.rank) + " of " + std::to_string(rank.world_size) + " (" +
          (found ? "from the environment: " + std::string(rank.variables)
-                : std::string("LoaderOptions::rank and world_size")) +
+                : std::string("LoaderOptions::ranks.rank and world_size")) +
          ") plays " + std::to_string(samples) + " of " + std::to_string(of_samples) +
          " samples an epoch" +
          (found ? "; a loader that is to play all of them alone, as for validation on one rank, "
-                  "needs LoaderOptions::world_size = 1"
+                  "needs LoaderOptions::ranks.world_size = 1"
                 : "");
 }
 

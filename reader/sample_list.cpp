@@ -168,20 +168,20 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
   constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 40;
   const SampleListState& state = *list.state();
   if (list.size() > kMostSamples) {
-    RefuseList("LoaderOptions::samples has " + std::to_string(list.size()) +
+    RefuseList("LoaderOptions::order.samples has " + std::to_string(list.size()) +
                " samples in an epoch; at most 2^40 are allowed");
   }
   if (state.needs > samples) {
-    RefuseList("LoaderOptions::samples has sample number " + std::to_string(state.needs - 1) +
+    RefuseList("LoaderOptions::order.samples has sample number " + std::to_string(state.needs - 1) +
                ", and the dataset has " + std::to_string(samples));
   }
   if (state.needs_exactly != 0 && state.needs_exactly != samples) {
-    RefuseList("LoaderOptions::samples was made for a dataset of " +
+    RefuseList("LoaderOptions::order.samples was made for a dataset of " +
                std::to_string(state.needs_exactly) + " samples, and this one has " +
                std::to_string(samples));
   }
   if (!state.dataset.empty() && state.dataset != dataset) {
-    RefuseList("LoaderOptions::samples was made from the dataset with id " + state.dataset +
+    RefuseList("LoaderOptions::order.samples was made from the dataset with id " + state.dataset +
                ", and this one has id " + dataset + "; make the list from the one that is played");
   }
 }

@@ -55,9 +55,10 @@ const ImageBatch& MutableRows::shape(std::string_view field) const {
     return slot_.image;
   }
   if (field.empty()) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "this batch has no image: the dataset has none, or LoaderOptions::fields leaves it "
-                "out");
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "this batch has no image: the dataset has none, or LoaderOptions::output.fields leaves it "
+        "out");
   }
   return slot_.further_images[Find(layout.further_images, field, "image")].image;
 }

@@ -50,8 +50,8 @@ int main(int argc, char** argv) try {
   }
   sluice::LoaderOptions options;
   options.device = sluice::Device::Cuda(0);
-  options.channels = 3;
-  options.layout = sluice::Layout::kNCHW;
+  options.output.channels = 3;
+  options.output.layout = sluice::Layout::kNCHW;
   options.transform = {sluice::RandomResizedCrop(kSide), sluice::HorizontalFlip(),
                        sluice::Normalize{{0}, {1}, sluice::FloatType::kFloat16}};
   sluice::Loader loader(sluice::Dataset::Open(argv[1]), options);

@@ -26,11 +26,13 @@ int main(int argc, char** argv) try {
 
   sluice::LoaderOptions options;
   options.batch_size = 16;
-  options.channels = 3;
+  options.output.channels = 3;
   options.transform = {sluice::RandomResizedCrop(kSide), sluice::HorizontalFlip(),
                        sluice::ColorJitter{0.2, 0.2}, sluice::Normalize{{0.5F}, {0.25F}}};
-  options.boxes.min_visible = 0.25;  // boxes have followed their image when the function sees them
-  options.made_fields = {sluice::Field::Array("covered", sluice::DType::kFloat32, {kGrid, kGrid})};
+  options.output.boxes.min_visible =
+      0.25;  // boxes have followed their image when the function sees them
+  options.output.made_fields = {
+      sluice::Field::Array("covered", sluice::DType::kFloat32, {kGrid, kGrid})};
   options.sample_function = [&boxes](sluice::MutableSample& sample) {
     const auto corners = sample.Variable<float>(boxes);  // left, top, right, bottom of each
     const auto covered = sample.Field<float>("covered");

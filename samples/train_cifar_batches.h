@@ -49,14 +49,14 @@ class SluiceBatches final : public Batches {
   static sluice::LoaderOptions OptionsFrom(const BatchOptions& from) {
     sluice::LoaderOptions options;
     options.batch_size = from.batch_size;
-    options.threads = from.threads;
-    options.repeat_first_batch = from.repeat;
+    if (from.threads > 0) options.threads = from.threads;
+    options.diagnostics.repeat_first_batch = from.repeat;
     if (from.device.is_cuda()) options.device = sluice::Device::Cuda(from.device.index());
     if (from.training) {
       options.transform = {sluice::RandomCrop(32, 4), sluice::HorizontalFlip()};
-      options.last_batch = sluice::LastBatch::kDrop;
+      options.ranks.last_batch = sluice::LastBatch::kDrop;
     } else {
-      options.shuffle = sluice::Shuffle::kSequential;
+      options.order.shuffle = sluice::Shuffle::kSequential;
     }
     options.transform.push_back(sluice::Normalize{kMean, kDeviation});
     return options;

@@ -33,7 +33,7 @@ int main(int argc, char** argv) try {
   }
   sluice::LoaderOptions options;
   options.batch_size = 32;
-  options.channels = 3;
+  options.output.channels = 3;
   options.transform = {sluice::RandomResizedCrop(kSide), sluice::HorizontalFlip(),
                        sluice::ColorJitter(0.4, 0.4, 0.2), sluice::GaussianBlur{3},
                        sluice::Normalize{{0.5F}, {0.25F}}};

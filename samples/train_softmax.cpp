@@ -62,7 +62,7 @@ int main(int argc, char** argv) try {
 
   sluice::LoaderOptions options;
   options.batch_size = 64;
-  options.channels = 3;
+  options.output.channels = 3;
   options.transform = {sluice::Resize(kSide), sluice::HorizontalFlip()};
   sluice::Loader loader(dataset, options);
 

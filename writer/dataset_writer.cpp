@@ -33,7 +33,7 @@ void CheckOptions(const DatasetWriterOptions& options) {
 // How the dataset was made, for its manifest.
 std::string MadeJson(const DatasetWriterOptions& options) {
   return std::string("{\"by\":\"sluice::DatasetWriter\",\"libraries\":{\"sluice\":\"") +
-         kLibraryVersion + "\",\"zstd\":\"" + ZstdVersion() +
+         kWriterVersion + "\",\"zstd\":\"" + ZstdVersion() +
          "\"},\"shard_bytes\":" + std::to_string(options.shard_bytes) + "}";
 }
 

@@ -74,8 +74,8 @@ std::string MemorySentence(const Advice& advice, const FormConstants& constants,
   const std::string bytes = BytesText(forecast.dataset_bytes);
   if (forecast.in_memory) {
     return "Memory: the dataset (" + bytes + ") fits the " + free +
-           " that are free, so the page cache keeps it and later epochs read nothing; cache = "
-           "kLocked only if other programs press on memory.";
+           " that are free, so the page cache keeps it and later epochs read nothing; storage = "
+           "Locked only if other programs press on memory.";
   }
   const double reads = constants.all_threads_per_second * constants.bytes_per_image;
   std::string text = "Memory: the dataset (" + bytes + ") does not fit the " + free +

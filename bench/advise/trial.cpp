@@ -143,7 +143,7 @@ class TrialRun {
     epochs.loader.threads = threads;
     epochs.loader.batch_size = kBatch;
     epochs.loader.transform = options_.transform;
-    epochs.loader.channels = 3;
+    epochs.loader.output.channels = 3;
     epochs.epochs = 1;
     const std::uint64_t samples = Dataset::Open(dataset).size();
     const auto repeat = [&](double images) {

@@ -109,11 +109,11 @@ void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::s
   options.batch_size = arguments.batch;
   options.threads = arguments.threads;
   options.transform = std::move(transform);
-  options.channels = 3;
+  options.output.channels = 3;
   const std::size_t batch_bytes = 3 * arguments.size * arguments.size * arguments.batch;
-  if (batch_bytes <= kSmallBatch) options.prefetch = 8;
+  if (batch_bytes <= kSmallBatch) options.ring.prefetch = 8;
   Dataset dataset = Dataset::Open(arguments.folder);
-  if (items.size() != dataset.size()) options.samples = SampleList::Of(NumbersOf(items));
+  if (items.size() != dataset.size()) options.order.samples = SampleList::Of(NumbersOf(items));
   Say({{"event", "about"}, {"text", std::string("sluice ") + kLibraryVersion + ": " + about}});
   Loader loader(std::move(dataset), options);
   PlayAll(

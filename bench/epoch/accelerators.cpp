@@ -13,9 +13,10 @@ EpochOptions TrialOptions(const EpochOptions& options, std::uint64_t accelerator
   EpochOptions trial = options;
   trial.batches_per_step = accelerators;
   trial.most_batches = steps * accelerators;
-  trial.loader.last_batch = LastBatch::kDrop;
+  trial.loader.ranks.last_batch = LastBatch::kDrop;
   // What is decoded during a step are the batches of the next one.
-  trial.loader.prefetch = std::max<std::size_t>(options.loader.prefetch, accelerators + 1);
+  trial.loader.ring.prefetch =
+      std::max<std::size_t>(options.loader.ring.prefetch.value_or(0), accelerators + 1);
   const std::uint64_t wanted = trial.most_batches * options.loader.batch_size;
   trial.repeat =
       samples >= wanted ? 1 : (wanted + samples - 1) / std::max<std::uint64_t>(samples, 1);

@@ -55,6 +55,7 @@ constexpr const char* kEpochExamples =
 struct EpochArguments {
   EpochOptions options;
   std::vector<unsigned> threads;
+  StorageArguments storage;
   std::optional<Profile> profile;
   bool own_batch_size = false;
   bool find_accelerators = false;
@@ -99,8 +100,11 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
             cli::Format("batches decoded ahead (default %zu); 0: as the\nloader sees fit",
-                        loader.prefetch),
-            [&loader](const std::string& text) { loader.prefetch = ParseInteger(text, 0, 1024); });
+                        *loader.ring.prefetch),
+            [&loader](const std::string& text) {
+              loader.ring.prefetch = ParseInteger(text, 0, 1024);
+              if (*loader.ring.prefetch == 0) loader.ring.prefetch.reset();
+            });
   AddOption(app, "--transform", "STEPS",
             TransformHelp() + ".\nDefault: none where all images have one size, else\nrrc:224",
             [&arguments](const std::string& text) {
@@ -125,15 +129,17 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   app.add_flag("--flip", arguments.flip, "flip half of the images left to right");
   AddOption(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
             [&loader](const std::string& text) {
-              loader.shuffle = ParseChoice<Shuffle>(text, {{"quasi_random", Shuffle::kQuasiRandom},
-                                                           {"random", Shuffle::kRandom},
-                                                           {"sequential", Shuffle::kSequential}});
+              loader.order.shuffle =
+                  ParseChoice<Shuffle>(text, {{"quasi_random", Shuffle::kQuasiRandom},
+                                              {"random", Shuffle::kRandom},
+                                              {"sequential", Shuffle::kSequential}});
             });
   AddOption(
       app, "--seed", "N", "of the order and of the transform's draws (default 0)",
       [&loader](const std::string& text) { loader.seed = ParseInteger(text, 0, UINT64_MAX); });
   AddOption(app, "--layout", "L", "nhwc (default) or nchw", [&loader](const std::string& text) {
-    loader.layout = ParseChoice<Layout>(text, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
+    loader.output.layout =
+        ParseChoice<Layout>(text, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   });
   AddOption(app, "--device", "D",
             "where batches are delivered: host (default), or\ncuda:N, the GPU of that number",
@@ -147,17 +153,18 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
   AddOption(app, "--device-steps", "WHERE",
             "where steps that change pixels run: device (default;\nthose that can), or host",
             [&loader](const std::string& text) {
-              loader.device_steps = ParseChoice<bool>(text, {{"device", true}, {"host", false}});
+              loader.on_device.steps = ParseChoice<bool>(text, {{"device", true}, {"host", false}});
             });
-  AddStorageOptions(app, loader);
+  AddStorageOptions(app, arguments.storage);
   AddOption(app, "--verify", "WHEN",
             "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "
             "others always),\nalways, first_epoch or never",
             [&loader](const std::string& text) {
-              loader.verify = ParseChoice<Verify>(text, {{"auto", Verify::kAuto},
-                                                         {"always", Verify::kAlways},
-                                                         {"first_epoch", Verify::kFirstEpoch},
-                                                         {"never", Verify::kNever}});
+              loader.integrity.verify =
+                  ParseChoice<Verify>(text, {{"auto", Verify::kAuto},
+                                             {"always", Verify::kAlways},
+                                             {"first_epoch", Verify::kFirstEpoch},
+                                             {"never", Verify::kNever}});
             });
 }
 
@@ -286,9 +293,9 @@ void Complete(EpochArguments& arguments) {
         "--threads");
   }
   // What is decoded during a step are the batches of the next one.
-  if (options.loader.prefetch > 0 || options.batches_per_step > 1) {
-    options.loader.prefetch =
-        std::max<std::size_t>(options.loader.prefetch, options.batches_per_step);
+  std::optional<std::size_t>& prefetch = options.loader.ring.prefetch;
+  if (prefetch || options.batches_per_step > 1) {
+    prefetch = std::max<std::size_t>(prefetch.value_or(0), options.batches_per_step);
   }
   const Dataset dataset = Dataset::Open(options.dataset, options.limits);
   if (dataset.size() == 0)
@@ -298,7 +305,7 @@ void Complete(EpochArguments& arguments) {
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";
   }
   options.loader.transform = *arguments.transform;
-  CompleteStorage(dataset, options.loader);
+  ApplyStorage(arguments.storage, dataset, options.loader);
   if (arguments.flip) AddFlip(options.loader.transform, arguments.transform_text);
 }
 
@@ -343,7 +350,7 @@ Answer PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progre
   EpochOptions options = arguments.options;
   EpochTrace trace(options.warm_up + options.epochs - 1);
   const bool traced = !arguments.trace_file.empty() || !arguments.output.html_file.empty();
-  if (traced) options.loader.trace = trace.recorder();
+  if (traced) options.loader.diagnostics.trace = trace.recorder();
   if (traced) hooks.on_span = [&](const ConsumerSpan& span) { trace.OnSpan(span); };
   EpochTable table(options);
   hooks.on_epoch = [&](const EpochFigures& figures) {
@@ -356,7 +363,7 @@ Answer PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progre
                      {}};
   progress.Erase();
   trace.Collect();
-  options.loader.trace.reset();
+  options.loader.diagnostics.trace.reset();
   if (options.stops > 0) report.stop_seconds = MeasureStops(options, options.stops, hooks.stop);
   report.stages = StagesOf(options, report.run, hooks.stop);
   report.warnings = WarningsOf(options, report.run);

@@ -15,12 +15,13 @@ namespace sluice::bench {
 
 Floor::Floor(const EpochOptions& options, unsigned threads)
     : dataset_(Dataset::Open(options.dataset, options.limits)), decoders_(threads) {
-  order_ = options.loader.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+  order_ = options.loader.output.layout == Layout::kNHWC ? PixelOrder::kInterleaved
+                                                         : PixelOrder::kPlanar;
   Gather(options.loader);
   ring_.rows = options.loader.batch_size;
   // All together about as many as the loader has: what it decodes ahead, and one in the consumer's
   // hand.
-  ring_.slots = (options.loader.prefetch + 1 + threads - 1) / threads;
+  ring_.slots = (options.loader.ring.prefetch.value_or(0) + 1 + threads - 1) / threads;
   ring_.bytes.resize(threads * ring_.slots * ring_.rows * ring_.row_bytes);
 }
 
@@ -37,7 +38,7 @@ void Floor::Gather(const LoaderOptions& options) {
     channels_ = static_cast<std::uint32_t>(batch.image().channels);
     for (const std::uint64_t index : batch.samples().first(batch.valid())) {
       Item item;
-      item.payload = dataset_[index].Payload(options.image);
+      item.payload = dataset_[index].Payload(options.output.image);
       item.region =
           geometry.FrameFor(item.payload.width, item.payload.height, draw_seed, items_.size())
               .region;

@@ -46,17 +46,17 @@ Json EpochJson(const EpochFigures& figures) {
 void AddSettings(Json& json, const EpochOptions& options, const std::string& transform) {
   json.update({{"dataset", options.dataset.string()},
                {"batch_size", options.loader.batch_size},
-               {"prefetch", options.loader.prefetch},
+               {"prefetch", options.loader.ring.prefetch.value_or(0)},
                {"transform", transform},
                {"views", options.view_texts},
                {"sizes", options.sizes_text},
                {"flip", Flips(options)},
-               {"shuffle", NameOf(options.loader.shuffle)},
+               {"shuffle", NameOf(options.loader.order.shuffle)},
                {"seed", options.loader.seed},
-               {"layout", options.loader.layout == Layout::kNHWC ? "nhwc" : "nchw"},
+               {"layout", options.loader.output.layout == Layout::kNHWC ? "nhwc" : "nchw"},
                {"device", options.loader.device.name()},
-               {"device_steps", options.loader.device_steps},
-               {"verify", NameOf(options.loader.verify)},
+               {"device_steps", options.loader.on_device.steps},
+               {"verify", NameOf(options.loader.integrity.verify)},
                {"repeat", options.repeat},
                {"most_batches", options.most_batches},
                {"step_ms", options.step.milliseconds},
@@ -214,7 +214,7 @@ Json JsonOf(const AcceleratorSearch& search, const EpochOptions& options,
                           {"wanted_utilisation", search.wanted},
                           {"fed", search.fed},
                           {"trials", trials}};
-  json["threads"] = options.loader.threads > 0 ? options.loader.threads : AvailableCpus();
+  json["threads"] = options.loader.threads.value_or(AvailableCpus());
   AddSettings(json, options, transform);
   return json;
 }

@@ -194,8 +194,8 @@ std::string TextOf(const EpochReport& report) {
       "\n";
   text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
                  static_cast<unsigned long long>(run.stats.prefetch),
-                 cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.shuffle),
-                 NameOf(options.loader.verify), options.cold ? "; cold" : "");
+                 cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.order.shuffle),
+                 NameOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
   if (run.stats.changes > 0) {
     text += Format("the loader came to %s at work, %llu batches ahead and %s in flight\n",
                    cli::CountText(run.stats.threads, "thread", "threads").c_str(),
@@ -206,7 +206,7 @@ std::string TextOf(const EpochReport& report) {
   text +=
       Format("memory of its own at most %s, and %s of mapped files\n",
              cli::BytesText(run.memory.own()).c_str(), cli::BytesText(run.memory.mapped).c_str());
-  if (options.cold || options.loader.direct) text += ColdLine(run);
+  if (options.cold || std::holds_alternative<Direct>(options.loader.storage)) text += ColdLine(run);
   if (!report.stop_seconds.empty()) {
     const Spread stops = SpreadOf(report.stop_seconds);
     text += Format(

@@ -84,7 +84,7 @@ class EpochRunner {
     for (const ShardSummary& shard : dataset.shards())
       run_.dataset_bytes += shard.bytes;
     LoaderOptions options = options_.loader;
-    if (options_.repeat > 1) options.samples = Repeated(dataset, options_.repeat);
+    if (options_.repeat > 1) options.order.samples = Repeated(dataset, options_.repeat);
     loader_.emplace(std::move(dataset), std::move(options));
     counted_ = {};
     run_.threads = loader_->threads();

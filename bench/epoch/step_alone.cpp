@@ -32,7 +32,7 @@ PipelineCost MeasurePipelineCost(const EpochOptions& options, const EpochsRun& r
   cost.loading_seconds = MedianSeconds(RunEpochs(loading, hooks));
 
   EpochOptions training = options;
-  training.loader.repeat_first_batch = true;
+  training.loader.diagnostics.repeat_first_batch = true;
   training.cold = false;
   training.also_cold = 0;
   training.floor = false;

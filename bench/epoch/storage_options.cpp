@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "reader/cache/available_memory.h"
+#include "reader/pipeline/storage_choice.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
@@ -13,93 +14,106 @@ namespace {
 using cli::AddOption;
 using cli::ParseChoice;
 
-void SetCache(const std::string& text, LoaderOptions& loader) {
+void SetCache(const std::string& text, StorageArguments& arguments) {
+  enum class Kept { kPageCache, kLocked, kDecoded };
   const std::size_t colon = text.find(':');
-  loader.cache = ParseChoice<Cache>(text.substr(0, colon), {{"page_cache", Cache::kPageCache},
-                                                            {"locked", Cache::kLocked},
-                                                            {"decoded", Cache::kDecoded}});
+  const auto kept = ParseChoice<Kept>(
+      text.substr(0, colon),
+      {{"page_cache", Kept::kPageCache}, {"locked", Kept::kLocked}, {"decoded", Kept::kDecoded}});
+  arguments.locked = kept == Kept::kLocked;
+  arguments.keep.reset();
+  if (kept == Kept::kDecoded) arguments.keep.emplace();
   if (colon == std::string::npos) return;
-  if (loader.cache != Cache::kDecoded) {
-    throw cli::UsageError("only decoded takes a budget, as in decoded:2GB");
-  }
-  loader.cache_bytes = cli::ParseBytes(text.substr(colon + 1));
-  if (loader.cache_bytes == 0) throw cli::UsageError("a budget of 0 bytes keeps nothing");
+  if (!arguments.keep) throw cli::UsageError("only decoded takes a budget, as in decoded:2GB");
+  arguments.keep->bytes = cli::ParseBytes(text.substr(colon + 1));
+  if (arguments.keep->bytes == 0) throw cli::UsageError("a budget of 0 bytes keeps nothing");
 }
 
 // A folder's name may have colons, too: what follows the last one is a budget if it begins like
 // one.
-void SetStage(const std::string& text, LoaderOptions& loader) {
+void SetStage(const std::string& text, StorageArguments& arguments) {
   const std::size_t colon = text.rfind(':');
   const bool budget = colon != std::string::npos && colon + 1 < text.size() &&
                       text[colon + 1] >= '0' && text[colon + 1] <= '9';
-  loader.stage = budget ? text.substr(0, colon) : text;
-  if (loader.stage.empty()) throw cli::UsageError("a stage is a folder, as in /nvme/stage:200GB");
-  if (!budget) return;
-  loader.stage_bytes = cli::ParseBytes(text.substr(colon + 1));
-  if (loader.stage_bytes == 0) throw cli::UsageError("a budget of 0 bytes copies nothing");
-}
-
-const char* NameOf(Cache cache) noexcept {
-  switch (cache) {
-    case Cache::kPageCache: return "page_cache";
-    case Cache::kLocked: return "locked";
-    case Cache::kDecoded: break;
+  arguments.stage = sluice::Stage{budget ? text.substr(0, colon) : text, 0};
+  if (arguments.stage->folder.empty()) {
+    throw cli::UsageError("a stage is a folder, as in /nvme/stage:200GB");
   }
-  return "decoded";
+  if (!budget) return;
+  arguments.stage->bytes = cli::ParseBytes(text.substr(colon + 1));
+  if (arguments.stage->bytes == 0) throw cli::UsageError("a budget of 0 bytes copies nothing");
 }
 
 }  // namespace
 
-void AddStorageOptions(CLI::App& app, LoaderOptions& loader) {
+void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
   AddOption(app, "--behind", "HOW",
             "blocks behind the window: keep (default) mapped,\nunmap, or drop from the page cache",
-            [&loader](const std::string& text) {
-              loader.behind = ParseChoice<Behind>(
+            [&arguments](const std::string& text) {
+              arguments.behind = ParseChoice<Behind>(
                   text,
                   {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
             });
-  AddOption(
-      app, "--read-ahead", "BYTES",
-      "of blocks that are being read at a time (default:\nas the loader sees fit)",
-      [&loader](const std::string& text) { loader.read_ahead_bytes = cli::ParseBytes(text); });
-  app.add_flag("--direct", loader.direct, "read past the page cache (O_DIRECT)");
+  AddOption(app, "--read-ahead", "BYTES",
+            "of blocks that are being read at a time (default:\nas the loader sees fit)",
+            [&arguments](const std::string& text) {
+              arguments.read_ahead_bytes = cli::ParseBytes(text);
+            });
+  app.add_flag("--direct", arguments.direct, "read past the page cache (O_DIRECT)");
   AddOption(app, "--cache", "WHAT",
             "kept between epochs: page_cache (default), locked\n(the dataset in memory), or "
             "decoded[:BYTES] (pictures;\nby default half of the memory that is left)",
-            [&loader](const std::string& text) { SetCache(text, loader); });
+            [&arguments](const std::string& text) { SetCache(text, arguments); });
   AddOption(
       app, "--stage", "DIR",
       "copy shards to a folder on a fast local disk as they\nare first read; DIR:BYTES: up to "
       "so many bytes of them",
-      [&loader](const std::string& text) { SetStage(text, loader); });
+      [&arguments](const std::string& text) { SetStage(text, arguments); });
 }
 
-void CompleteStorage(const Dataset& dataset, LoaderOptions& loader) {
-  if (loader.cache == Cache::kDecoded && loader.cache_bytes == 0) {
-    loader.cache_bytes = AvailableMemory() / 2;
+void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
+                  LoaderOptions& loader) {
+  if (arguments.direct && arguments.locked) {
+    throw cli::UsageError("--direct goes past the page cache that --cache locked keeps; give one");
   }
-  if (!loader.stage.empty() && loader.stage_bytes == 0) {
+  if (arguments.behind && (arguments.direct || arguments.locked)) {
+    throw cli::UsageError("--behind is for mapped shards: not with --direct or --cache locked");
+  }
+  if (arguments.read_ahead_bytes && arguments.locked) {
+    throw cli::UsageError("--cache locked reads the whole dataset at once: not with --read-ahead");
+  }
+  if (arguments.direct) {
+    loader.storage = Direct{arguments.read_ahead_bytes};
+  } else if (arguments.locked) {
+    loader.storage = Locked{};
+  } else {
+    loader.storage = Mapped{arguments.behind.value_or(Behind::kKeep), arguments.read_ahead_bytes};
+  }
+  loader.keep = arguments.keep;
+  if (loader.keep && loader.keep->bytes == 0) loader.keep->bytes = AvailableMemory() / 2;
+  loader.stage = arguments.stage;
+  if (loader.stage && loader.stage->bytes == 0) {
     for (const ShardSummary& shard : dataset.shards())
-      loader.stage_bytes += shard.bytes;
+      loader.stage->bytes += shard.bytes;
   }
 }
 
 std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
   std::string text;
-  if (loader.direct) {
+  if (ReadsDirectly(loader)) {
     text += "shards read past the page cache";
     if (stats.refused_shards > 0) {
       text += cli::Format(" (refused for %llu shards)",
                           static_cast<unsigned long long>(stats.refused_shards));
     }
   }
-  if (loader.cache == Cache::kLocked) text += "; the dataset locked in memory";
-  if (loader.cache == Cache::kDecoded) {
+  if (LocksInMemory(loader)) text += "; the dataset locked in memory";
+  if (loader.keep) {
     text += cli::Format("; %s kept decoded, %s",
                         cli::CountText(stats.kept_pictures, "picture", "pictures").c_str(),
                         cli::BytesText(stats.kept_bytes).c_str());
   }
-  if (!loader.stage.empty()) {
+  if (loader.stage) {
     text +=
         cli::Format("; %s staged", cli::CountText(stats.staged_shards, "shard", "shards").c_str());
   }
@@ -108,13 +122,17 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
 }
 
 void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader) {
-  if (loader.read_ahead_bytes > 0) json["read_ahead_depth_bytes"] = loader.read_ahead_bytes;
-  if (loader.behind != Behind::kKeep)
-    json["behind"] = loader.behind == Behind::kUnmap ? "unmap" : "drop";
-  if (loader.direct) json["direct"] = true;
-  if (loader.cache != Cache::kPageCache) json["cache"] = NameOf(loader.cache);
-  if (loader.cache == Cache::kDecoded) json["cache_bytes"] = loader.cache_bytes;
-  if (!loader.stage.empty()) json["stage_bytes"] = loader.stage_bytes;
+  if (const auto ahead = ReadAheadBytesOf(loader)) json["read_ahead_depth_bytes"] = *ahead;
+  if (BehindOf(loader) != Behind::kKeep) {
+    json["behind"] = BehindOf(loader) == Behind::kUnmap ? "unmap" : "drop";
+  }
+  if (ReadsDirectly(loader)) json["direct"] = true;
+  if (LocksInMemory(loader)) json["cache"] = "locked";
+  if (loader.keep) {
+    json["cache"] = "decoded";
+    json["cache_bytes"] = loader.keep->bytes;
+  }
+  if (loader.stage) json["stage_bytes"] = loader.stage->bytes;
 }
 
 }  // namespace sluice::bench

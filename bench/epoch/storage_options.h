@@ -1,6 +1,7 @@
 // The options of `sluice-bench epoch` that say how shards are read and what is kept of them.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -10,13 +11,23 @@
 
 namespace sluice::bench {
 
-// --behind, --read-ahead, --direct, --cache and --stage, into `loader`, which must outlive the
-// program.
-void AddStorageOptions(CLI::App& app, LoaderOptions& loader);
+// As typed; budgets that were left open are 0.
+struct StorageArguments {
+  std::optional<Behind> behind;
+  std::optional<std::uint64_t> read_ahead_bytes;
+  bool direct = false;
+  bool locked = false;
+  std::optional<DecodedPictures> keep;
+  std::optional<sluice::Stage> stage;
+};
 
-// Fills in budgets that were left open: half of the memory that is left for decoded pictures, the
-// whole dataset for a stage.
-void CompleteStorage(const Dataset& dataset, LoaderOptions& loader);
+// --behind, --read-ahead, --direct, --cache and --stage. `arguments` must outlive the program.
+void AddStorageOptions(CLI::App& app, StorageArguments& arguments);
+
+// Sets the loader's options, and the budgets that were left open: half of the memory that is left
+// for decoded pictures, the whole dataset for a stage. Throws cli::UsageError for options that
+// contradict each other.
+void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset, LoaderOptions& loader);
 
 // A line such as "shards read past the page cache; 640 pictures kept decoded, 310 MB"; empty where
 // all is as usual.

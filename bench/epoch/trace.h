@@ -16,7 +16,7 @@ class EpochTrace {
  public:
   explicit EpochTrace(std::uint64_t epoch) : epoch_(epoch) {}
 
-  // For LoaderOptions::trace; the same for every loader that plays.
+  // For LoaderOptions::diagnostics.trace; the same for every loader that plays.
   const std::shared_ptr<LoaderTrace>& recorder() const noexcept { return recorder_; }
   void OnSpan(const ConsumerSpan& span);
   // Call it as each epoch ends, so that events of other epochs take no memory.

@@ -11,9 +11,10 @@
 namespace sluice::bench {
 
 struct ReadRates {
-  std::uint64_t bytes = 0;                // of all files
-  std::vector<double> disk;               // bytes a second, by round: in order, past the page cache
-  std::vector<double> direct_blocks;      // blocks in random order, as LoaderOptions::direct does
+  std::uint64_t bytes = 0;   // of all files
+  std::vector<double> disk;  // bytes a second, by round: in order, past the page cache
+  std::vector<double>
+      direct_blocks;  // blocks in random order, as LoaderOptions::storage = Direct does
   std::vector<double> cold_blocks;        // blocks in random order, from an empty cache
   std::vector<double> warm_blocks;        // as above, from the page cache
   std::uint64_t left_in_cache_bytes = 0;  // bytes that could not be dropped before a cold round

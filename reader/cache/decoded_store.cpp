@@ -31,7 +31,7 @@ FileHandle NamelessFile(const std::filesystem::path& folder, std::uint64_t bytes
     throw Error(
         ErrorCode::kIo, folder.string(),
         "has no room for " + std::to_string(bytes) +
-            " bytes of decoded pictures (LoaderOptions::cache_bytes): " + SystemErrorText(error));
+            " bytes of decoded pictures (DecodedPictures::bytes): " + SystemErrorText(error));
   }
   return file;
 }
@@ -66,7 +66,7 @@ namespace {
 std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
   const std::uint64_t available = AvailableMemory();
   if (samples <= available / entry_bytes) return samples;
-  throw Error(ErrorCode::kLimit, "Cache::kDecoded notes " + std::to_string(entry_bytes) +
+  throw Error(ErrorCode::kLimit, "LoaderOptions::keep notes " + std::to_string(entry_bytes) +
                                      " bytes for each of " + std::to_string(samples) +
                                      " samples, and there are " + std::to_string(available) +
                                      " bytes of memory left; play the dataset without it");
@@ -83,7 +83,7 @@ DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
   }
   const std::uint64_t available = AvailableMemory();
   if (budget > available) {
-    throw Error(ErrorCode::kLimit, "LoaderOptions::cache_bytes is " + std::to_string(budget) +
+    throw Error(ErrorCode::kLimit, "DecodedPictures::bytes is " + std::to_string(budget) +
                                        ", and there are " + std::to_string(available) +
                                        " bytes of memory left; set it lower, or name a folder on "
                                        "a local disk in cache_folder");

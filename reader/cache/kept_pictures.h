@@ -1,4 +1,4 @@
-// Decoding that keeps what it has decoded: Cache::kDecoded.
+// Decoding that keeps what it has decoded: LoaderOptions::keep.
 //
 // What is kept of a sample is the picture before its first random step. Where no step but a flip is
 // random, that is the row itself, not flipped yet: batches are the same to the byte as without
@@ -12,7 +12,7 @@
 
 #include <vector>
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "format/pixels/decode.h"
 #include "reader/cache/decoded_store.h"

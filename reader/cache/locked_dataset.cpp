@@ -45,19 +45,20 @@ std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
 
 void LockInMemory(DatasetState& dataset, bool pass_over) {
   if (!dataset.keeps_all()) {
-    throw Error(ErrorCode::kLimit, dataset.folder.string(),
-                "has " + std::to_string(dataset.shards.size()) + " shards, and " +
-                    std::to_string(dataset.most_mapped()) +
-                    " at most stay mapped: it cannot be locked in memory (LoaderOptions::cache = "
-                    "kLocked); `sluice transcode` with a larger --shard-size makes fewer, or leave "
-                    "it to the page cache");
+    throw Error(
+        ErrorCode::kLimit, dataset.folder.string(),
+        "has " + std::to_string(dataset.shards.size()) + " shards, and " +
+            std::to_string(dataset.most_mapped()) +
+            " at most stay mapped: it cannot be locked in memory (LoaderOptions::storage "
+            "= Locked); `sluice transcode` with a larger --shard-size makes fewer, or leave "
+            "it to the page cache");
   }
   const std::uint64_t bytes = dataset.shape.bytes();
   const std::uint64_t available = AvailableMemory();
   if (bytes > available) {
     throw Error(ErrorCode::kLimit, dataset.folder.string(),
                 "has " + Binary(bytes) + ", and there are " + Binary(available) +
-                    " of memory left: it cannot be locked there (LoaderOptions::cache = kLocked); "
+                    " of memory left: it cannot be locked there (LoaderOptions::storage = Locked); "
                     "leave it to the page cache");
   }
   for (std::uint32_t shard = 0; shard < dataset.shards.size(); ++shard) {

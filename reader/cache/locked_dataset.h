@@ -1,4 +1,4 @@
-// Cache::kLocked: a dataset read once and locked in memory.
+// LoaderOptions::storage = Locked: a dataset read once and locked in memory.
 #pragma once
 
 #include "reader/dataset_state.h"

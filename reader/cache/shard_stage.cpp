@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // Created if it is not there, and locked; none where somebody else holds it.
-FileHandle Locked(const fs::path& path, int how) {
+FileHandle OpenLocked(const fs::path& path, int how) {
   FileHandle file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file) {
     throw Error(ErrorCode::kIo, path.string(),
@@ -166,10 +166,10 @@ ShardStage::~ShardStage() {
 }
 
 bool ShardStage::Enter() {
-  const FileHandle root = Locked(root_ / "lock", LOCK_EX);
+  const FileHandle root = OpenLocked(root_ / "lock", LOCK_EX);
   if (!root) return false;
   MakeFolder(folder_);
-  in_use_ = Locked(folder_ / "lock", LOCK_SH);
+  in_use_ = OpenLocked(folder_ / "lock", LOCK_SH);
   if (!in_use_) return false;
   futimens(in_use_.get(), nullptr);  // used now
   entered_.store(true);
@@ -231,7 +231,7 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
   for (const Staged& staged : datasets) {
     if (used + bytes <= budget_) return true;
     // Whoever reads from there, this loader included, holds its lock.
-    if (!Locked(staged.folder / "lock", LOCK_EX)) continue;
+    if (!OpenLocked(staged.folder / "lock", LOCK_EX)) continue;
     used -= BytesIn(staged.folder);
     RemoveStaged(staged.folder);
   }
@@ -240,14 +240,14 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
 
 // What is to be done under the lock of the stage; `copy` gets the file to be filled.
 ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
-  const FileHandle root = Locked(root_ / "lock", LOCK_EX);
+  const FileHandle root = OpenLocked(root_ / "lock", LOCK_EX);
   if (!root) return Outcome::kBusy;
   const fs::path path = PathOf(task.shard);
   if (task.rejected != nullptr && task.rejected->HasItsName()) fs::remove(path);
   if (!task.copy) return Outcome::kFailed;
   if (Adopt(task.shard)) return Outcome::kCopied;
   const fs::path temporary = TemporaryOf(path);
-  copy = Locked(temporary, LOCK_EX);
+  copy = OpenLocked(temporary, LOCK_EX);
   if (!copy) return Outcome::kBusy;
   // What a process that died has left of it counts for nothing.
   const std::uint64_t bytes = dataset_.shards[task.shard].bytes;

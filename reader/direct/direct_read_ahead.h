@@ -1,5 +1,5 @@
 // Reading ahead past the page cache: whole blocks, or the wanted parts of them, into memory of the
-// loader's own (LoaderOptions::direct).
+// loader's own (LoaderOptions::storage = Direct).
 //
 // A block is held from when the order announces it until as many rows of it have been planned as
 // the epoch has; the rows keep it until they are decoded. Where the memory it was made for does not

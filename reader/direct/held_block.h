@@ -1,5 +1,5 @@
-// A block in memory of its own: what a shard's mapping is where LoaderOptions::direct reads past
-// the page cache.
+// A block in memory of its own: what a shard's mapping is where LoaderOptions::storage = Direct
+// reads past the page cache.
 //
 // Written by one thread; then read by any.
 #pragma once

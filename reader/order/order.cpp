@@ -26,7 +26,7 @@ std::optional<Shuffle> ShuffleOf(std::string_view name) noexcept {
   return std::nullopt;
 }
 
-std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderOptions& options) noexcept {
+std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderParameters& options) noexcept {
   if (shape.blocks() == 0) return 1;
   const std::uint64_t block_bytes = std::max<std::uint64_t>(shape.bytes() / shape.blocks(), 1);
   const std::uint64_t lane_bytes = block_bytes * options.lanes;
@@ -71,7 +71,7 @@ DatasetShape ShapeOf(const DatasetShape& whole, const ListPart& part, GiveUp giv
 }
 
 std::optional<DatasetShape> ShapeOfPart(const DatasetShape& whole, OrderPart& part,
-                                        const OrderOptions& options) {
+                                        const OrderParameters& options) {
   if (const auto* shards = std::get_if<ShardPart>(&part)) return ShapeOf(whole, *shards);
   auto* const list = std::get_if<ListPart>(&part);
   if (list == nullptr || options.shuffle != Shuffle::kQuasiRandom) {
@@ -86,8 +86,8 @@ std::optional<DatasetShape> ShapeOfPart(const DatasetShape& whole, OrderPart& pa
 
 }  // namespace
 
-EpochOrder::EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch,
-                       OrderPart part)
+EpochOrder::EpochOrder(const DatasetShape& shape, const OrderParameters& options,
+                       std::uint64_t epoch, OrderPart part)
     : whole_(shape),
       part_(std::move(part)),
       part_shape_(ShapeOfPart(shape, part_, options)),

@@ -17,7 +17,7 @@
 
 namespace sluice {
 
-struct OrderOptions {
+struct OrderParameters {
   Shuffle shuffle = Shuffle::kQuasiRandom;
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
@@ -38,7 +38,7 @@ using OrderPart = std::variant<std::monostate, ShardPart, ListPart>;
 class EpochOrder {
  public:
   // `shape` must outlive the order. Positions are 0 .. the part's samples - 1.
-  EpochOrder(const DatasetShape& shape, const OrderOptions& options, std::uint64_t epoch,
+  EpochOrder(const DatasetShape& shape, const OrderParameters& options, std::uint64_t epoch,
              OrderPart part = {});
   EpochOrder(const EpochOrder&) = delete;
   EpochOrder& operator=(const EpochOrder&) = delete;
@@ -85,6 +85,6 @@ std::string_view NameOf(Shuffle shuffle) noexcept;
 std::optional<Shuffle> ShuffleOf(std::string_view name) noexcept;
 
 // Blocks of a lane's window, for a dataset and options.
-std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderOptions& options) noexcept;
+std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderParameters& options) noexcept;
 
 }  // namespace sluice

@@ -29,7 +29,7 @@ BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
     reading_ = std::move(reading);
   } else {
     auto reading = std::make_unique<DirectReadAhead>(
-        dataset, choice, store, *direct, options.shuffle == Shuffle::kSequential, give_up);
+        dataset, choice, store, *direct, options.order.shuffle == Shuffle::kSequential, give_up);
     direct_ = reading.get();
     reading_ = std::move(reading);
   }

@@ -63,7 +63,7 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
   if (!mixes_.empty() && choice.image == Schema::kNone)
     RefuseTransform("there is no image to be mixed");
   if (!mixes_.empty() && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
-    RefuseTransform("MixUp and CutMix are for pictures, and LoaderOptions::image is a mask");
+    RefuseTransform("MixUp and CutMix are for pictures, and LoaderOptions::output.image is a mask");
 }
 
 void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {
@@ -79,7 +79,7 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
   }
   if (!choice.chosen[field]) {
     RefuseTransform("OneHot needs field \"" + label.name +
-                    "\", which LoaderOptions::fields leaves out");
+                    "\", which LoaderOptions::output.fields leaves out");
   }
   classes_ = op.classes != 0 ? op.classes : label.classes.size();
   if (classes_ == 0) {

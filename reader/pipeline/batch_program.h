@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"

@@ -9,6 +9,8 @@
 
 #include <sluice/error.h>
 
+#include "reader/pipeline/storage_choice.h"
+
 namespace sluice {
 
 namespace {
@@ -48,10 +50,9 @@ void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_
 
 BlocksBehind::BlocksBehind(DatasetState& dataset, const LoaderOptions& options)
     : dataset_(dataset),
-      behind_(options.shuffle == Shuffle::kRandom || options.direct ? Behind::kKeep
-                                                                    : options.behind),
-      one_at_a_time_(options.shuffle == Shuffle::kSequential),
-      ring_(1 + options.prefetch + options.hold),
+      behind_(options.order.shuffle == Shuffle::kRandom ? Behind::kKeep : BehindOf(options)),
+      one_at_a_time_(options.order.shuffle == Shuffle::kSequential),
+      ring_(SlotsOf(options)),
       prepared_(dataset.keeps_all() ? dataset.shards.size() : 0) {}
 
 void BlocksBehind::PrepareShard(std::uint32_t shard, const ShardFile& file) {

@@ -1,4 +1,4 @@
-// The blocks behind the window: which they are, and letting go of them as LoaderOptions::behind
+// The blocks behind the window: which they are, and letting go of them as Mapped::behind
 // says.
 //
 // A block is open from when the order announces it until as many rows of it have been planned as
@@ -15,7 +15,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/dataset_state.h"
 

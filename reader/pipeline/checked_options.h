@@ -2,7 +2,7 @@
 // filled in.
 #pragma once
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/dataset_state.h"
 #include "reader/order/deal.h"
@@ -11,8 +11,8 @@
 
 namespace sluice {
 
-// `threads`, `prefetch`, `read_ahead_bytes`, `rank` and `world_size` are set in what is returned;
-// the first three to the most that there can be, where they are left to the loader. Throws
+// Sets what was left open in what it returns: `threads` and `ring.prefetch`, to the most that there
+// can be, and `ranks.rank` and `ranks.world_size`. Throws
 // Error(kInvalidArgument).
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options);
 
@@ -25,7 +25,7 @@ void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::
 SelfTuning TuningFor(const LoaderOptions& options);
 
 // The parts of the options that make up the order, and the share of this rank.
-OrderOptions OrderOptionsOf(const LoaderOptions& options);
+OrderParameters OrderParametersOf(const LoaderOptions& options);
 DealOptions DealOptionsOf(const LoaderOptions& options);
 
 }  // namespace sluice

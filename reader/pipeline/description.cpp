@@ -57,9 +57,10 @@ std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout
   for (const FollowPlan::Boxes& boxes : follow.boxes) {
     text += FollowerName(boxes, layout) +
             ": boxes, moved and cut off with their image; dropped where a side is less than " +
-            NumberText(options.boxes.min_side) + " px";
-    if (options.boxes.min_visible > 0)
-      text += " or where less than " + NumberText(options.boxes.min_visible) + " of them is seen";
+            NumberText(options.output.boxes.min_side) + " px";
+    if (options.output.boxes.min_visible > 0)
+      text += " or where less than " + NumberText(options.output.boxes.min_visible) +
+              " of them is seen";
     for (std::size_t c = 0; c < boxes.companions.size(); ++c) {
       text += (c == 0 ? ", and with them their entries in " : ", ") +
               layout.variables[boxes.companions[c]].name;
@@ -78,7 +79,7 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
   std::string text;
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
-    const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.layout);
+    const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.output.layout);
     Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents) +
                  FillText(layout.image_fill),
              options.transform, pixels, text);
@@ -87,7 +88,7 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
   }
   for (std::size_t v = 1; v < views.size(); ++v) {
     const SlotLayout::ImageField& view = layout.further_images[v - 1];
-    const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.layout);
+    const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.output.layout);
     Describe(
         view.name + " (a view of " + layout.image_name + "): " + ShapeText(delivered, view.extents),
         options.views[v - 1].transform, views[v].pixels, text);
@@ -100,7 +101,7 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
             (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
   }
   text += FollowersText(options, layout, follow);
-  if (options.cache == Cache::kDecoded) {
+  if (options.keep) {
     text +=
         RowsAreFixed(options)
             ? "Rows are kept as they are before flips and steps that change pixels.\n"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/pipeline/follow_plan.h"
 #include "reader/pipeline/slot_layout.h"

@@ -13,19 +13,19 @@ struct EpochPlan {
             std::uint64_t number, GiveUp give_up = nullptr)
       : epoch(number),
         size(deal.SizeOf(number)),
-        order(shape, With(OrderOptionsOf(options), give_up), number,
+        order(shape, With(OrderParametersOf(options), give_up), number,
               PartOf(options, deal, number, give_up)) {}
 
-  static OrderOptions With(OrderOptions options, GiveUp give_up) {
+  static OrderParameters With(OrderParameters options, GiveUp give_up) {
     options.give_up = give_up;
     return options;
   }
 
   static OrderPart PartOf(const LoaderOptions& options, const Deal& deal, std::uint64_t number,
                           GiveUp give_up) {
-    if (options.shards_per_rank) return ShardPart{deal.ShardsOf(number)};
-    if (options.samples.all()) return {};
-    return ListPart{Draw(options.samples.state()->draw, options.seed, number, give_up)};
+    if (options.ranks.by_shards) return ShardPart{deal.ShardsOf(number)};
+    if (options.order.samples.all()) return {};
+    return ListPart{Draw(options.order.samples.state()->draw, options.seed, number, give_up)};
   }
 
   std::uint64_t epoch;

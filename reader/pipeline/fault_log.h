@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <sluice/loader.h>
+#include <sluice/sample_fault.h>
 
 namespace sluice {
 

@@ -25,12 +25,12 @@ std::size_t LeaderOf(const Schema& schema, std::size_t field, std::size_t image)
 std::size_t ImageOf(const DatasetState& dataset, const LoaderOptions& options,
                     const std::vector<bool>& named) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
-  if (!options.image.empty()) {
-    const std::size_t image = dataset.ImageField(options.image);
+  if (!options.output.image.empty()) {
+    const std::size_t image = dataset.ImageField(options.output.image);
     if (!named.empty() && !named[image]) {
       throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
-                  "LoaderOptions::image is \"" + options.image +
-                      "\", which LoaderOptions::fields leaves out; name it there, too");
+                  "LoaderOptions::output.image is \"" + options.output.image +
+                      "\", which LoaderOptions::output.fields leaves out; name it there, too");
     }
     return image;
   }
@@ -49,9 +49,9 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
   const Schema& schema = dataset.manifest.schema;
   const std::size_t count = schema.fields.size();
   std::vector<bool> named;
-  if (!options.fields.empty()) {
+  if (!options.output.fields.empty()) {
     named.resize(count);
-    for (const std::string& name : options.fields)
+    for (const std::string& name : options.output.fields)
       named[dataset.FieldIndex(name)] = true;
   }
   FieldChoice choice;
@@ -78,7 +78,7 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
     if (needs_leader && (leader == Schema::kNone || !choice.chosen[leader])) {
       throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
                   "field \"" + field.name + "\" follows image \"" + field.follows +
-                      "\", which LoaderOptions::fields leaves out; name that, too");
+                      "\", which LoaderOptions::output.fields leaves out; name that, too");
     }
   }
   if (choice.image == Schema::kNone && !options.transform.empty()) {

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/dataset_state.h"
 
@@ -11,7 +11,7 @@ namespace sluice {
 
 struct FieldChoice {
   std::vector<bool> chosen;           // by field of the schema
-  std::size_t image = Schema::kNone;  // the one that LoaderOptions::image names
+  std::size_t image = Schema::kNone;  // the one that LoaderOptions::output.image names
   std::vector<std::size_t> leaders;   // by field: the image it follows; itself where it leads
 
   // Whether every payload of the dataset is wanted.

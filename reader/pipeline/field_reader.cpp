@@ -101,7 +101,7 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
       return Say(field.field, over.what);
     if (*size > kLargeValue && 2 * *size > AvailableMemory())
       return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
-                                  " bytes; see LoaderOptions::fields and ReadLimits");
+                                  " bytes; see LoaderOptions::output.fields and ReadLimits");
     value.resize(*size);
     if (!ZstdDecompress(payload.bytes, value)) {
       return Say(field.field, "the zstd frame cannot be decompressed");

@@ -45,10 +45,11 @@ class Planner {
   const Field& FieldAt(std::size_t field) const { return dataset_.manifest.schema.fields[field]; }
 
   [[noreturn]] void Refuse(const Field& field, const std::string& what) const {
-    throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(),
-                "field \"" + field.name + "\" " + what +
-                    ", so that it cannot follow its image through LoaderOptions::transform; leave "
-                    "it out of LoaderOptions::fields, or the geometric steps out of the transform");
+    throw Error(
+        ErrorCode::kInvalidArgument, dataset_.folder.string(),
+        "field \"" + field.name + "\" " + what +
+            ", so that it cannot follow its image through LoaderOptions::transform; leave "
+            "it out of LoaderOptions::output.fields, or the geometric steps out of the transform");
   }
 
   void Add(std::size_t field, bool variable, std::size_t index) {
@@ -118,13 +119,14 @@ FollowPlan FollowPlan::Of(const DatasetState& dataset, const FieldChoice& choice
   Planner planner(dataset, choice, layout);
   if (view.pixels.moves()) {
     planner.RefuseFollowers(
-        "RandAugment and TrivialAugmentWide move alone; leave it out of LoaderOptions::fields, or "
+        "RandAugment and TrivialAugmentWide move alone; leave it out of "
+        "LoaderOptions::output.fields, or "
         "use RandomAffine and steps that change colours");
   }
   if (mixes) {
     planner.RefuseFollowers(
         "MixUp and CutMix mix with another sample's, and it would not be; leave it out of "
-        "LoaderOptions::fields, or mix in a batch_function");
+        "LoaderOptions::output.fields, or mix in a batch_function");
   }
   if (view.geometry.empty()) return {};
   return planner.Plan();

@@ -7,6 +7,7 @@
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/memory_bound.h"
 #include "reader/pipeline/resume_check.h"
+#include "reader/pipeline/storage_choice.h"
 #include "reader/share_text.h"
 
 namespace sluice {
@@ -46,7 +47,7 @@ void RequireRoom(const DatasetState& dataset, const SlotLayout& layout, std::siz
       "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
           std::to_string(bytes / kMB) + " MB, and there are " + std::to_string(available / kMB) +
           " MB of memory left; make LoaderOptions::batch_size, prefetch or hold smaller, or "
-          "leave large fields out of LoaderOptions::fields");
+          "leave large fields out of LoaderOptions::output.fields");
 }
 
 // The same of what an epoch's order takes, which is more than some MB only for lists and where
@@ -60,7 +61,7 @@ void RequireRoom(const DatasetState& dataset, const LoaderOptions& options) {
               "the order of an epoch of its " + std::to_string(dataset.shape.blocks()) +
                   " blocks takes " + std::to_string(bytes / kMB) + " MB, and there are " +
                   std::to_string(available / kMB) +
-                  " MB of memory left; play it as LoaderOptions::shuffle = kSequential, or "
+                  " MB of memory left; play it as LoaderOptions::order.shuffle = kSequential, or "
                   "without a list of samples, or transcode it to blocks of one size");
 }
 
@@ -75,7 +76,7 @@ bool KeepsPictures(const SlotLayout& layout) {
 LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     : dataset_(WithOwnShards(dataset, options)),
       tuning_(TuningFor(options)),
-      rank_variables_(options.world_size == 0 ? Rank::FromEnvironment().variables : ""),
+      rank_variables_(options.ranks.world_size == 0 ? Rank::FromEnvironment().variables : ""),
       options_(CheckedOptions(*dataset_.state(), std::move(options))),
       views_(ViewsOf(options_)),
       choice_(FieldChoice::Of(*dataset_.state(), options_)),
@@ -99,35 +100,31 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     done_epoch_ = options_.resume_from->epoch;
     done_batch_ = options_.resume_from->position / GlobalBatch();
   }
-  switch (options_.cache) {
-    case Cache::kPageCache: break;
-    case Cache::kLocked:
-      LockInMemory(*dataset_.state(), options_.on_fault != OnFault::kError);
-      break;
-    case Cache::kDecoded:
-      if (KeepsPictures(layout_)) {
-        decoded_ = std::make_unique<DecodedStore>(dataset_.size(), options_.cache_bytes,
-                                                  options_.cache_folder);
-      }
-      break;
+  if (LocksInMemory(options_)) {
+    LockInMemory(*dataset_.state(), options_.integrity.on_fault != OnFault::kError);
   }
-  if (!options_.stage.empty()) {
-    stage_ = std::make_unique<ShardStage>(*dataset_.state(), options_.stage, options_.stage_bytes);
+  if (options_.keep && KeepsPictures(layout_)) {
+    decoded_ = std::make_unique<DecodedStore>(dataset_.size(), options_.keep->bytes,
+                                              options_.keep->folder);
   }
-  if (options_.direct) {
+  if (options_.stage) {
+    stage_ = std::make_unique<ShardStage>(*dataset_.state(), options_.stage->folder,
+                                          options_.stage->bytes);
+  }
+  if (ReadsDirectly(options_)) {
     direct_ = std::make_unique<DirectFiles>(
         std::make_shared<BlockMemory>(MemoryBound(*dataset_.state(), options_, layout_).blocks));
   }
-  const std::size_t count = 1 + tuning_.now().prefetch + options_.hold;
+  const std::size_t count = 1 + tuning_.now().prefetch + options_.ring.hold;
   RequireRoom(*dataset_.state(), layout_, count);
-  if (options_.shuffle == Shuffle::kQuasiRandom || !options_.samples.all()) {
+  if (options_.order.shuffle == Shuffle::kQuasiRandom || !options_.order.samples.all()) {
     RequireRoom(*dataset_.state(), options_);
   }
   driver_ = DeviceAccess::Open(options_.device);
   if (driver_ != nullptr) {
     uploader_ = std::make_unique<Uploader>(options_.device, driver_, layout_, ProgramsOf(views_),
-                                           options_.layout);
-  } else if (options_.pinned) {
+                                           options_.output.layout);
+  } else if (options_.ring.pinned) {
     driver_ = OpenCuda(-1);
   }
   for (std::size_t i = 0; i < count; ++i) {
@@ -143,12 +140,13 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
   }
 }
 
-// Those that are not as anybody else's: moved to another disk, or mapped for their headers alone.
+// A shard table of this loader's own if it stages shards or reads them directly.
 Dataset LoaderState::WithOwnShards(const Dataset& dataset, const LoaderOptions& options) {
-  if (options.stage.empty() && !options.direct) return dataset;
+  const bool direct = ReadsDirectly(options);
+  if (!options.stage && !direct) return dataset;
   Dataset own;
-  own.state_ = std::make_shared<DatasetState>(
-      *dataset.state(), options.direct ? MapAdvice::kPageByPage : MapAdvice::kNormal);
+  own.state_ = std::make_shared<DatasetState>(*dataset.state(),
+                                              direct ? MapAdvice::kPageByPage : MapAdvice::kNormal);
   return own;
 }
 
@@ -232,7 +230,7 @@ std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
 std::uint64_t LoaderState::BatchesOf(std::uint64_t epoch) {
   // Only whole shards are dealt anew each epoch; everything else is the same in all of them.
   const auto found = std::find_if(sized_.begin(), sized_.end(), [&](const SizedEpoch& sized) {
-    return !options_.shards_per_rank || sized.epoch == epoch;
+    return !options_.ranks.by_shards || sized.epoch == epoch;
   });
   if (found != sized_.end()) return found->batches;
   NoteBatches(epoch, deal_.SizeOf(epoch).batches);
@@ -303,7 +301,7 @@ Batch LoaderState::NextOfRange(std::unique_lock<std::mutex>& lock) {
     throw Error(ErrorCode::kState,
                 "all " + std::to_string(slots_.size()) +
                     " batches of the ring are held; drop some before asking for another, or raise "
-                    "LoaderOptions::hold");
+                    "LoaderOptions::ring.hold");
   }
   return Deliver();
 }
@@ -327,11 +325,12 @@ void LoaderState::WaitForFront(std::unique_lock<std::mutex>& lock) {
     // By the name that other threads have for it, too, which the planner asks.
     if (driver_->IsCapturing(stream.stream) ||
         driver_->IsCapturing(driver_->ForOtherThreads(stream.stream))) {
-      throw Error(ErrorCode::kState,
-                  "the next batch is to have the place of one that was dropped while a stream of "
-                  "its is captured into a graph, and which it gives back when that has ended; end "
-                  "the capture before asking for another batch, or raise LoaderOptions::prefetch "
-                  "by as many as are asked for meanwhile");
+      throw Error(
+          ErrorCode::kState,
+          "the next batch is to have the place of one that was dropped while a stream of "
+          "its is captured into a graph, and which it gives back when that has ended; end "
+          "the capture before asking for another batch, or raise LoaderOptions::ring.prefetch "
+          "by as many as are asked for meanwhile");
     }
     lock.lock();
   }
@@ -352,9 +351,10 @@ Batch LoaderState::Deliver() {
   if (EndsEmptyEpoch(*slot)) {
     free_.push_back(slot);
     plan_.notify_one();
-    throw Error(ErrorCode::kIo, dataset_.path().string(), "epoch " + std::to_string(slot->epoch),
-                "not one sample could be read, and LoaderOptions::on_fault = kSkip left all of "
-                "them out; look at Loader::Faults(), and at `sluice verify`");
+    throw Error(
+        ErrorCode::kIo, dataset_.path().string(), "epoch " + std::to_string(slot->epoch),
+        "not one sample could be read, and LoaderOptions::integrity.on_fault = kSkip left all of "
+        "them out; look at Loader::Faults(), and at `sluice verify`");
   }
   done_epoch_ = next_epoch_;
   done_batch_ = next_batch_;
@@ -368,7 +368,7 @@ Batch LoaderState::Deliver() {
   // The handle keeps the whole state alive, and with it the memory and the layout.
   std::shared_ptr<const Slot> handle(
       slot, [state = shared_from_this(), slot](const Slot*) { state->Release(slot); });
-  if (options_.repeat_first_batch) repeated_ = handle;
+  if (options_.diagnostics.repeat_first_batch) repeated_ = handle;
   return Batch(std::move(handle));
 }
 
@@ -417,8 +417,7 @@ LoaderMemory LoaderState::Memory() const {
   LoaderMemory memory = MemoryBound(*dataset_.state(), options_, layout_);
   memory.variable = VariableBound(*dataset_.state(), options_, layout_);
   if (uploader_ != nullptr) {
-    memory.device = uploader_->device_bytes() +
-                    (1 + options_.prefetch + options_.hold) * uploader_->slot_bytes();
+    memory.device = uploader_->device_bytes() + SlotsOf(options_) * uploader_->slot_bytes();
   }
   return memory;
 }
@@ -441,7 +440,7 @@ LoaderStats LoaderState::StatsNow() {
   stats.rank = rank();
   stats.epoch_samples = range_size_.samples;
   stats.epoch_samples_of_all = range_size_.positions;
-  stats.prefetch = slots_.size() - 1 - options_.hold;
+  stats.prefetch = slots_.size() - 1 - options_.ring.hold;
   stats.threads = tuning_.now().threads;
   stats.read_ahead_depth_bytes = tuning_.now().read_ahead_bytes;
   stats.changes = tuning_.changes();

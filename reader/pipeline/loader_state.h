@@ -35,6 +35,7 @@
 #include "reader/pipeline/follow_plan.h"
 #include "reader/pipeline/slot.h"
 #include "reader/pipeline/stage_clock.h"
+#include "reader/pipeline/storage_choice.h"
 #include "reader/transform/view_program.h"
 
 namespace sluice {
@@ -62,11 +63,11 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::vector<SampleFault> Faults() const { return faults_.List(); }
   ResumePoint State();
   EpochSize SizeOf(std::uint64_t epoch) const { return deal_.SizeOf(epoch); }
-  Rank rank() const noexcept { return {options_.rank, options_.world_size, rank_variables_}; }
-  unsigned threads() const noexcept { return options_.threads; }
-  std::size_t memory_bytes() const noexcept {
-    return (1 + options_.prefetch + options_.hold) * layout_.bytes;
+  Rank rank() const noexcept {
+    return {options_.ranks.rank, options_.ranks.world_size, rank_variables_};
   }
+  unsigned threads() const noexcept { return *options_.threads; }
+  std::size_t memory_bytes() const noexcept { return SlotsOf(options_) * layout_.bytes; }
   LoaderMemory Memory() const;
   std::string Describe() const;
 
@@ -75,7 +76,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void StartThreads();
   void RunPlanner(BatchPlanner& planner);
   void RunWorker(unsigned thread, RowWorker& worker);
-  // For LoaderOptions::trace; nothing where there is none.
+  // For LoaderOptions::diagnostics.trace; nothing where there is none.
   void Record(TraceEvent::Kind kind, unsigned thread, const Slot& slot, std::size_t begin_row,
               std::size_t end_row, Clock::time_point begin, Clock::time_point end);
   void FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,
@@ -127,7 +128,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   void Wait(std::condition_variable& condition, std::unique_lock<std::mutex>& lock,
             WaitClock& clock, Ready ready);
   bool MayPlan(bool some_asked);  // mutex held
-  std::uint64_t GlobalBatch() const noexcept { return options_.batch_size * options_.world_size; }
+  std::uint64_t GlobalBatch() const noexcept {
+    return options_.batch_size * options_.ranks.world_size;
+  }
   std::uint64_t BatchesOf(std::uint64_t epoch);                  // mutex held
   void NoteBatches(std::uint64_t epoch, std::uint64_t batches);  // mutex held
 
@@ -146,9 +149,9 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<Uploader> uploader_;    // LoaderOptions::device; null: the host
   std::vector<std::unique_ptr<Slot>> slots_;
   FaultLog faults_;
-  std::unique_ptr<DecodedStore> decoded_;  // Cache::kDecoded
+  std::unique_ptr<DecodedStore> decoded_;  // LoaderOptions::keep
   std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage; gone once stopped
-  std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::direct
+  std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::storage = Direct
   ComparedPayloads compared_;
 
   std::mutex mutex_;
@@ -189,7 +192,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   bool uploading_ = false;                     // a thread is in UploadInOrder()
   std::size_t held_ = 0;                       // slots the consumer has
   std::optional<DeviceSlot::Named> captured_;  // what the planner waits for before all else
-  std::shared_ptr<const Slot> repeated_;       // LoaderOptions::repeat_first_batch: the one
+  std::shared_ptr<const Slot> repeated_;  // LoaderOptions::diagnostics.repeat_first_batch: the one
 
   LoaderStats stats_;  // counters; times are completed by Stats()
   std::uint64_t payload_bytes_at_stop_ = 0;

@@ -22,11 +22,12 @@ void LoaderState::ResetForPlanning(Slot& slot) {
 
 bool LoaderState::MayPlan(bool some_asked) {
   if (!playing_ || free_.empty() || BatchesOf(plan_epoch_) == 0) return false;
-  return !options_.repeat_first_batch || (!some_asked && planned_.empty() && repeated_ == nullptr);
+  return !options_.diagnostics.repeat_first_batch ||
+         (!some_asked && planned_.empty() && repeated_ == nullptr);
 }
 
 bool LoaderState::RingIsShort() const noexcept {
-  return ring_may_grow_ && slots_.size() < 1 + tuning_.now().prefetch + options_.hold;
+  return ring_may_grow_ && slots_.size() < 1 + tuning_.now().prefetch + options_.ring.hold;
 }
 
 void LoaderState::Lengthen(std::unique_lock<std::mutex>& lock) {
@@ -127,7 +128,7 @@ LoaderState::Asked LoaderState::PlanNext(BatchPlanner& planner,
   give_up_.store(false, std::memory_order_relaxed);
   lock.unlock();
   ResetForPlanning(slot);
-  if (options_.trace) asked.since = Clock::now();
+  if (options_.diagnostics.trace) asked.since = Clock::now();
   std::optional<std::uint64_t> batches_to_come;
   try {
     if (last) batches_to_come = deal_.SizeOf(epoch + 1).batches;
@@ -142,7 +143,7 @@ LoaderState::Asked LoaderState::PlanNext(BatchPlanner& planner,
 
 void LoaderState::Publish(const Asked& asked) {
   Slot& slot = *asked.slot;
-  if (options_.trace) {
+  if (options_.diagnostics.trace) {
     Record(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, asked.since, Clock::now());
   }
   if (slot.error) {  // nothing to decode: it goes through as it is
@@ -207,7 +208,7 @@ void LoaderState::RunWorker(unsigned thread, RowWorker& worker) {
     }
     const Clock::time_point end_time = Clock::now();
     usage.Sample(end_time);
-    if (options_.trace) {
+    if (options_.diagnostics.trace) {
       Record(TraceEvent::Kind::kDecode, thread, slot, begin, end, start, end_time);
     }
 
@@ -230,8 +231,9 @@ void LoaderState::Record(TraceEvent::Kind kind, unsigned thread, const Slot& slo
                          Clock::time_point end) {
   // What the consumer finds in Batch::image().
   const ImageBatch& image = slot.device != nullptr ? slot.device->images[0] : slot.image;
-  options_.trace->Add({kind, thread, slot.epoch, slot.index, static_cast<std::uint32_t>(begin_row),
-                       static_cast<std::uint32_t>(end_row - begin_row), image.data, begin, end});
+  options_.diagnostics.trace->Add(
+      {kind, thread, slot.epoch, slot.index, static_cast<std::uint32_t>(begin_row),
+       static_cast<std::uint32_t>(end_row - begin_row), image.data, begin, end});
 }
 
 void LoaderState::FinishRows(RowWorker& worker, Slot& slot, std::size_t rows,

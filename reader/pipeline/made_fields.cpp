@@ -12,7 +12,7 @@ namespace {
 
 [[noreturn]] void Refuse(const DatasetState& dataset, const Field& field, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
-              "LoaderOptions::made_fields: field \"" + field.name + "\" " + what);
+              "LoaderOptions::output.made_fields: field \"" + field.name + "\" " + what);
 }
 
 void CheckShape(const DatasetState& dataset, const Field& field) {

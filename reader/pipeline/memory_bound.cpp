@@ -9,6 +9,7 @@
 #include "reader/order/division.h"
 #include "reader/pipeline/checked_options.h"
 #include "reader/pipeline/compared_payloads.h"
+#include "reader/pipeline/storage_choice.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/visible_part.h"
 
@@ -83,12 +84,14 @@ struct Window {
 Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
   const DatasetShape& shape = dataset.shape;
   Window window{shape.blocks(), shape.samples()};
-  if (options.shuffle == Shuffle::kSequential) {
+  if (options.order.shuffle == Shuffle::kSequential) {
     window.blocks = std::min<std::uint64_t>(1, shape.blocks());
-  } else if (options.shuffle == Shuffle::kQuasiRandom) {
-    const std::uint64_t lanes =
-        options.shards_per_rank ? options.lanes : options.lanes / options.world_size;
-    window.blocks = std::min(window.blocks, lanes * WindowBlocks(shape, OrderOptionsOf(options)));
+  } else if (options.order.shuffle == Shuffle::kQuasiRandom) {
+    const std::uint64_t lanes = options.ranks.by_shards
+                                    ? options.order.lanes
+                                    : options.order.lanes / options.ranks.world_size;
+    window.blocks =
+        std::min(window.blocks, lanes * WindowBlocks(shape, OrderParametersOf(options)));
   }
   window.samples = std::min(window.samples, window.blocks * shape.max_block_samples());
   return window;
@@ -97,13 +100,13 @@ Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
 // Blocks of an epoch's tail, which stay open to its end where several ranks share it: none knows
 // how many of a block's samples are its own.
 std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options) {
-  if (options.shuffle != Shuffle::kQuasiRandom || options.world_size == 1 ||
-      options.shards_per_rank) {
+  if (options.order.shuffle != Shuffle::kQuasiRandom || options.ranks.world_size == 1 ||
+      options.ranks.by_shards) {
     return 0;
   }
-  if (!options.samples.all()) return shape.blocks();
+  if (!options.order.samples.all()) return shape.blocks();
   const std::uint64_t mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
-  return options.lanes * (shape.even() ? 1 : CeilDiv(shape.max_block_samples(), mean));
+  return options.order.lanes * (shape.even() ? 1 : CeilDiv(shape.max_block_samples(), mean));
 }
 
 std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& options,
@@ -125,13 +128,14 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
   const std::uint64_t shown =
       layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
   const std::uint64_t rows = (64 + shown) * options.batch_size * slots;
-  const bool once = options.verify == Verify::kAuto || options.verify == Verify::kFirstEpoch;
+  const bool once =
+      options.integrity.verify == Verify::kAuto || options.integrity.verify == Verify::kFirstEpoch;
   const std::uint64_t compared =
       once ? ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
-                                           !options.stage.empty())
+                                           options.stage.has_value())
            : 0;
   // A thread that has to find substitutes has an order of its own.
-  return (1 + options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults +
+  return (1 + *options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults +
          kKeys;
 }
 
@@ -177,7 +181,7 @@ std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
     if (!found.empty()) most = std::min(most, found[ValuesBefore(fields, field.field)].max_bytes);
     row += 2 * most + kRowBytes;
   }
-  return (1 + options.prefetch + options.hold) * options.batch_size * row;
+  return SlotsOf(options) * options.batch_size * row;
 }
 
 std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
@@ -198,15 +202,15 @@ std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& 
 LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
                          const SlotLayout& layout) {
   const DatasetShape& shape = dataset.shape;
-  const std::uint64_t slots = 1 + options.prefetch + options.hold;
+  const std::uint64_t slots = SlotsOf(options);
   const Window window = WindowOf(dataset, options);
   LoaderMemory memory;
   memory.slots = slots * layout.bytes;
-  memory.scratch = options.threads * ScratchOfThread(dataset, options, layout);
+  memory.scratch = *options.threads * ScratchOfThread(dataset, options, layout);
   memory.bookkeeping = BookkeepingOf(dataset, options, layout, slots, window);
-  if (options.cache == Cache::kDecoded) {
-    memory.kept = DecodedStore::MemoryBytes(shape.samples(), options.cache_bytes,
-                                            !options.cache_folder.empty());
+  if (options.keep) {
+    memory.kept = DecodedStore::MemoryBytes(shape.samples(), options.keep->bytes,
+                                            !options.keep->folder.empty());
     // A picture on its way to the store and one read from it.
     memory.scratch *= 2;
   }
@@ -214,23 +218,25 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
   const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
   memory.window = window.blocks * block_bytes;
   memory.mapped = shape.bytes();
-  const bool let_go = options.behind != Behind::kKeep && options.shuffle != Shuffle::kRandom;
-  if (let_go || options.direct) {
+  const bool let_go =
+      BehindOf(options) != Behind::kKeep && options.order.shuffle != Shuffle::kRandom;
+  const bool direct = ReadsDirectly(options);
+  if (let_go || direct) {
     // What was closed by the batches in the ring and the one that is being planned still waits.
     const std::uint64_t rows = (slots + 1) * options.batch_size;
     const std::uint64_t windows = 1 + CeilDiv(rows, std::max<std::uint64_t>(window.samples, 1)) +
-                                  (options.shuffle == Shuffle::kSequential ? 1 : 0);
+                                  (options.order.shuffle == Shuffle::kSequential ? 1 : 0);
     memory.mapped = std::min(memory.mapped, windows * memory.window);
-    if (!options.direct) {
+    if (!direct) {
       const std::uint64_t tail = SharedTail(shape, options) * block_bytes;
       memory.mapped = std::min(shape.bytes(), memory.mapped + tail);
     }
-    if (options.direct) {
+    if (direct) {
       // Rows of a list may each be in a block of their own.
-      if (!options.samples.all()) {
+      if (!options.order.samples.all()) {
         memory.mapped = std::min(shape.bytes(), memory.mapped + rows * block_bytes);
       }
-      memory.blocks = memory.mapped + options.threads * block_bytes;
+      memory.blocks = memory.mapped + *options.threads * block_bytes;
       memory.blocks += CeilDiv(memory.blocks, 8);
       memory.mapped = 0;
     }
@@ -241,13 +247,13 @@ LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& optio
 std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
                          std::uint64_t window_samples) {
   constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
-  const std::uint64_t listed = options.samples.all() ? 0 : options.samples.size();
+  const std::uint64_t listed = options.order.samples.all() ? 0 : options.order.samples.size();
   const std::uint64_t listed_blocks = std::min(listed, shape.blocks());
   // Blocks that the order keeps a note of: all of a list's, and where they are of several sizes;
   // else the last of each shard.
   std::uint64_t noted = shape.even() ? shape.shards().size() : shape.blocks();
   if (listed > 0) noted = listed_blocks;
-  return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.lanes +
+  return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.order.lanes +
          2 * std::min(window_samples, shape.samples()) + 24 * listed + 64 * listed_blocks +
          64 * noted + 64 * shape.shards().size();
 }

@@ -1,7 +1,8 @@
 // The bound that Loader::Memory() states.
 #pragma once
 
-#include <sluice/loader.h>
+#include <sluice/loader_memory.h>
+#include <sluice/loader_options.h>
 
 #include "reader/dataset_state.h"
 #include "reader/pipeline/slot_layout.h"

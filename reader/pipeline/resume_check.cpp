@@ -21,7 +21,7 @@ void RequireSame(const char* option, const std::string& saved, const std::string
 }  // namespace
 
 ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
-  const OrderOptions order = OrderOptionsOf(options);
+  const OrderParameters order = OrderParametersOf(options);
   ResumePoint start;
   start.dataset = dataset.id;
   start.shuffle = order.shuffle;
@@ -30,8 +30,8 @@ ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
     start.lanes = order.lanes;
     start.window_blocks = WindowBlocks(dataset.shape, order);
   }
-  if (options.shards_per_rank) start.shard_ranks = options.world_size;
-  start.list = options.samples.digest();
+  if (options.ranks.by_shards) start.shard_ranks = options.ranks.world_size;
+  start.list = options.order.samples.digest();
   return start;
 }
 
@@ -56,7 +56,8 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
               std::to_string(start.shard_ranks));
   if (point.list != start.list) {
     RefuseResume(
-        "was saved with another list of samples (LoaderOptions::samples); give it the same one, or "
+        "was saved with another list of samples (LoaderOptions::order.samples); give it the same "
+        "one, or "
         "leave resume_from empty to start anew");
   }
   if (point.position % global_batch != 0) {

@@ -1,7 +1,7 @@
 // What a point to resume from says of a loader's order, and whether the two fit.
 #pragma once
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/dataset_state.h"
 

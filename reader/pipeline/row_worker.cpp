@@ -89,7 +89,8 @@ std::optional<Error> RowWorker::Close(Slot& slot) {
 bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
   const bool of_shard = decoder_.lacks_shard();
-  if (of_shard && options_.on_fault == OnFault::kSkip && faults_.MetAgain(ref.shard, slot.epoch)) {
+  if (of_shard && options_.integrity.on_fault == OnFault::kSkip &&
+      faults_.MetAgain(ref.shard, slot.epoch)) {
     slot.flags[row] = kLeftOut;
     ++outcome.left_out;
     return true;
@@ -103,7 +104,7 @@ bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
   } else {
     faults_.Add({ref.index, 1, shard.file, decoder_.KeyOf(ref), error.sentence(), slot.epoch, 0});
   }
-  switch (options_.on_fault) {
+  switch (options_.integrity.on_fault) {
     case OnFault::kSkip:
       slot.flags[row] = kLeftOut;
       ++outcome.left_out;

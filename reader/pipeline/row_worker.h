@@ -1,5 +1,5 @@
-// Runs of rows of a slot, decoded, with what LoaderOptions::on_fault says about those that cannot
-// be: what a worker thread does. Each has one of these.
+// Runs of rows of a slot, decoded, with what LoaderOptions::integrity.on_fault says about those
+// that cannot be: what a worker thread does. Each has one of these.
 #pragma once
 
 #include "reader/pipeline/batch_program.h"

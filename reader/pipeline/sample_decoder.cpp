@@ -45,9 +45,9 @@ SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options
       direct_(aids.direct),
       stage_(aids.stage),
       compared_(aids.compared),
-      verify_(options.verify),
+      verify_(options.integrity.verify),
       pictures_(aids.store, options),
-      fields_(dataset, layout, follow, views[0].geometry, options.boxes),
+      fields_(dataset, layout, follow, views[0].geometry, options.output.boxes),
       raw_bytes_(dataset.RawImageBytes(layout.image_field)),
       read_later_(!options.sample_function &&
                   options.batch_size * layout.image.sample_bytes() > kCachedBytes) {}

@@ -18,8 +18,8 @@ namespace sluice {
 
 // What samples may be read by and kept in; each may be null.
 struct ReadingAids {
-  DecodedStore* store = nullptr;  // Cache::kDecoded
-  DirectFiles* direct = nullptr;  // LoaderOptions::direct
+  DecodedStore* store = nullptr;  // LoaderOptions::keep
+  DirectFiles* direct = nullptr;  // LoaderOptions::storage = Direct
   ShardStage* stage = nullptr;    // LoaderOptions::stage
   // Of Verify::kAuto and kFirstEpoch.
   ComparedPayloads* compared = nullptr;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <sluice/error.h>
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/device/device_slot.h"
 #include "reader/device/host_buffer.h"
@@ -50,7 +50,7 @@ struct Slot {
   std::vector<std::uint64_t> positions;  // in the epoch, by row
   std::vector<std::uint64_t> samples;    // numbers in the dataset, by row
   std::vector<ShardUse> files;           // what each row was read from, until it is done
-  // LoaderOptions::direct: the block of each row until it is decoded.
+  // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
   std::uint64_t draw_seed = 0;
   std::vector<std::uint64_t> view_seeds;  // of the further views' own draws

@@ -39,29 +39,31 @@ ElementType ElementOf(PixelType type) {
 // `as_stored`: of a mask, or 16 bits, whose channels are not converted.
 std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options,
                        const ImageSummary& images, bool as_stored) {
-  if (options.channels != 0 && options.channels != 1 && options.channels != 3) {
-    Refuse(dataset, "LoaderOptions::channels is 0, 1 or 3");
+  if (options.output.channels != 0 && options.output.channels != 1 &&
+      options.output.channels != 3) {
+    Refuse(dataset, "LoaderOptions::output.channels is 0, 1 or 3");
   }
   const auto is_picture = [](std::uint8_t channels) { return channels == 1 || channels == 3; };
-  if (options.channels != 0 && as_stored &&
-      (images.min_channels != options.channels || images.max_channels != options.channels)) {
+  if (options.output.channels != 0 && as_stored &&
+      (images.min_channels != options.output.channels ||
+       images.max_channels != options.output.channels)) {
     Refuse(dataset, "field \"" + images.field +
                         "\" is a mask or of 16 bits, and comes in as many "
-                        "channels as it is stored with; leave LoaderOptions::channels at 0");
+                        "channels as it is stored with; leave LoaderOptions::output.channels at 0");
   }
-  if (options.channels != 0 &&
+  if (options.output.channels != 0 &&
       !(is_picture(images.min_channels) && is_picture(images.max_channels))) {
     Refuse(dataset, "some images of field \"" + images.field + "\" have " +
                         std::to_string(is_picture(images.min_channels) ? images.max_channels
                                                                        : images.min_channels) +
                         " channels, which can be had as they are stored only; leave "
-                        "LoaderOptions::channels at 0");
+                        "LoaderOptions::output.channels at 0");
   }
-  if (options.channels != 0) return options.channels;
+  if (options.output.channels != 0) return options.output.channels;
   if (images.min_channels != images.max_channels) {
     Refuse(dataset, "some images have " + std::to_string(images.min_channels) + " and some " +
                         std::to_string(images.max_channels) +
-                        " channels; set LoaderOptions::channels to 1 or 3");
+                        " channels; set LoaderOptions::output.channels to 1 or 3");
   }
   return images.max_channels;
 }
@@ -157,7 +159,7 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   layout.image.samples = options.batch_size;
   SetExtents(layout.extents, layout.image);
   layout.image.channels = ChannelsOf(dataset, options, images, wide || layout.image_nearest);
-  layout.image.layout = options.layout;
+  layout.image.layout = options.output.layout;
   layout.image_pixels = images.pixel_type;
   layout.image.type = ElementOf(images.pixel_type);
   SetOutput(dataset, view.pixels, layout.image_name, !wide && !layout.image_nearest, layout.extents,
@@ -193,7 +195,7 @@ void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
     field.moves = views[v].pixels.moves();
     field.pixels = layout.image_pixels;
     field.image = layout.image;
-    field.image.layout = options.layout;
+    field.image.layout = options.output.layout;
     field.image.type = ElementType::kUint8;
     field.extents = ExtentsOf(dataset, dataset.ImagesOf(layout.image_field), views[v].geometry);
     SetExtents(field.extents, field.image);
@@ -229,7 +231,7 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       }
       field.image = layout.image;
       field.image.samples = options.batch_size;
-      field.image.layout = options.layout;
+      field.image.layout = options.output.layout;
       field.extents = extents[field.leader];
       SetExtents(field.extents, field.image);
       // Where no sample has one, there are zeros to look at.
@@ -237,7 +239,7 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       if (images.min_channels != images.max_channels) {
         Refuse(dataset, "the images of field \"" + field.name +
                             "\" differ in their number of channels; leave it out of "
-                            "LoaderOptions::fields, or make it LoaderOptions::image");
+                            "LoaderOptions::output.fields, or make it LoaderOptions::output.image");
       }
       field.pixels = images.pixel_type;
       field.image.type = ElementOf(images.pixel_type);
@@ -253,16 +255,16 @@ void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, Slo
                        std::uint16_t& fill) {
     const std::uint32_t most = pixels == PixelType::kUint8 ? 255 : 65535;
     if (value > most) {
-      Refuse(dataset, "LoaderOptions::mask_fill is " + std::to_string(value) + " for \"" + name +
-                          "\", a mask of " + (most == 255 ? "8" : "16") +
+      Refuse(dataset, "LoaderOptions::output.mask_fill is " + std::to_string(value) + " for \"" +
+                          name + "\", a mask of " + (most == 255 ? "8" : "16") +
                           " bits, which holds 0 to " + std::to_string(most));
     }
     fill = static_cast<std::uint16_t>(value);
   };
-  for (const auto& [name, value] : options.mask_fill) {
+  for (const auto& [name, value] : options.output.mask_fill) {
     const Field& field = dataset.manifest.schema.fields[dataset.FieldIndex(name)];
     if (field.kind != FieldKind::kImage || field.role != Role::kMask) {
-      Refuse(dataset, "LoaderOptions::mask_fill names field \"" + name +
+      Refuse(dataset, "LoaderOptions::output.mask_fill names field \"" + name +
                           "\", which is no mask; the colour of a picture's border is its step's "
                           "own, such as RandomCrop::fill");
     }
@@ -274,8 +276,8 @@ void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, Slo
         std::find_if(layout.further_images.begin(), layout.further_images.end(),
                      [&name = name](const auto& of) { return of.nearest && of.name == name; });
     if (at == layout.further_images.end()) {
-      Refuse(dataset, "LoaderOptions::mask_fill names field \"" + name +
-                          "\", which LoaderOptions::fields leaves out; name it there, too");
+      Refuse(dataset, "LoaderOptions::output.mask_fill names field \"" + name +
+                          "\", which LoaderOptions::output.fields leaves out; name it there, too");
     }
     set(name, value, at->pixels, at->fill);
   }
@@ -314,13 +316,13 @@ void LayOutFields(const DatasetState& dataset, const FieldChoice& choice, SlotLa
 
 void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
                       const std::optional<Field>& target, SlotLayout& layout) {
-  CheckMadeFields(dataset, options.made_fields, target);
+  CheckMadeFields(dataset, options.output.made_fields, target);
   if (target) AddArray(*target, Schema::kNone, layout);
-  if (options.made_fields.empty()) return;
+  if (options.output.made_fields.empty()) return;
   if (!options.sample_function && !options.batch_function) {
-    Refuse(dataset, "LoaderOptions::made_fields needs a sample_function or batch_function");
+    Refuse(dataset, "LoaderOptions::output.made_fields needs a sample_function or batch_function");
   }
-  for (const Field& field : options.made_fields) {
+  for (const Field& field : options.output.made_fields) {
     if (field.kind == FieldKind::kArray) {
       AddArray(field, Schema::kNone, layout);
     } else {

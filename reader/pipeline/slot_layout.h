@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/dataset_state.h"
 #include "reader/pipeline/field_choice.h"

@@ -25,7 +25,7 @@ DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
     return DevicePart::kNone;
   }
   // CutMix works on any values, but on those of changed pictures.
-  if (!options.device_steps || HasStep<CutMix>(options.transform)) return DevicePart::kNumbers;
+  if (!options.on_device.steps || HasStep<CutMix>(options.transform)) return DevicePart::kNumbers;
   return DevicePart::kSteps;
 }
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include <sluice/loader.h>
+#include <sluice/loader_options.h>
 
 #include "reader/transform/geometry.h"
 #include "reader/transform/pixel_program.h"

@@ -59,7 +59,7 @@ TEST_CASE("Without a card, CUDA counts no devices and asking for one says why th
   CHECK_THAT(ErrorText([&] { Loader(dataset, OptionsOn(0)); }, ErrorCode::kUnsupported),
              Catch::Matchers::ContainsSubstring("no CUDA-capable device"));
   LoaderOptions pinned = OptionsFor(10, 1);
-  pinned.pinned = true;
+  pinned.ring.pinned = true;
   ErrorText([&] { Loader(dataset, pinned); }, ErrorCode::kUnsupported);
   CHECK(cudaPeekAtLastError() == cudaSuccess);
   cuda_double::Reset();
@@ -110,7 +110,7 @@ TEST_CASE("Page-locked batches on the host need a card, and take nothing of it b
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   LoaderOptions options = OptionsFor(10, 2);
   const std::vector<PlayedBatch> expected = OnTheHost(dataset, options, 0);
-  options.pinned = true;
+  options.ring.pinned = true;
   {
     Loader loader(dataset, options);
     CHECK(PlayBatches(loader, 0) == expected);
@@ -254,8 +254,8 @@ TEST_CASE("A batch that a thread's own stream uses may be dropped by another thr
     if (work == SimulatedDevice::Work::kCopy) ++copies;
   });
   LoaderOptions options = OptionsOn(0);
-  options.prefetch = 1;
-  options.hold = 0;
+  options.ring.prefetch = 1;
+  options.ring.hold = 0;
   std::promise<void> dropped;
   {
     Gate gate;

@@ -73,8 +73,8 @@ TEST_CASE("On a card, batches are the host's to the bit") {
     for (const std::uint32_t width : kWidths) {
       for (const unsigned channels : {3U, 1U}) {
         CAPTURE(layout == Layout::kNCHW, width, channels);
-        options.layout = layout;
-        options.channels = channels;
+        options.output.layout = layout;
+        options.output.channels = channels;
         options.transform = {RandomResizedCrop(width, width - 2), HorizontalFlip()};
         {
           Loader host(dataset, options);
@@ -109,8 +109,8 @@ TEST_CASE("On a card, pixels are changed to the host's bytes", "[no-tsan]") {
       for (const unsigned channels : {3U, 1U}) {
         for (const Pipeline& row : rows) {
           CAPTURE(layout == Layout::kNCHW, width, channels, row.size());
-          options.layout = layout;
-          options.channels = channels;
+          options.output.layout = layout;
+          options.output.channels = channels;
           options.transform = {RandomResizedCrop(width, width - 2), HorizontalFlip()};
           options.transform.insert(options.transform.end(), row.begin(), row.end());
           Loader host(dataset, options);
@@ -129,7 +129,7 @@ TEST_CASE("On a card, sizes change with the epoch, and further views are whole")
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, kPictures));
   LoaderOptions options = OptionsFor(kBatch, 4);
-  options.layout = Layout::kNCHW;
+  options.output.layout = Layout::kNCHW;
   options.transform = {RandomResizedCrop(32), ColorJitter{.4, .4, .4, .1},
                        Normalize{{0.5F}, {0.25F}, FloatType::kFloat16}};
   options.sizes = {{0, 16, 16}, {1, 40, 40}};
@@ -158,8 +158,8 @@ TEST_CASE("On a card, places are used again only when the trainer's stream is do
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1000));
   LoaderOptions options = OptionsFor(10, 4);
-  options.prefetch = 1;
-  options.hold = 0;
+  options.ring.prefetch = 1;
+  options.ring.hold = 0;
   for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
     Loader host(dataset, options);
     REQUIRE(PlayOnCard(dataset, options, epoch) == PlayBatches(host, epoch));

@@ -55,8 +55,8 @@ TEST_CASE("Batches on a device are the host's to the bit, whatever numbers they 
     for (const std::uint32_t width : {16U, 15U}) {
       for (const unsigned channels : {3U, 1U}) {
         CAPTURE(layout == Layout::kNCHW, width, channels);
-        options.layout = layout;
-        options.channels = channels;
+        options.output.layout = layout;
+        options.output.channels = channels;
         options.transform = {RandomResizedCrop(width, 9), HorizontalFlip(), Solarize{}};
         CheckSame(dataset, options, trainer);
         for (const FloatType type :
@@ -80,7 +80,7 @@ TEST_CASE("Mixing and functions of the user's own find numbers on the host, as e
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 20));
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 8);
-  options.layout = Layout::kNCHW;
+  options.output.layout = Layout::kNCHW;
   const Pipeline steps = {Resize(12), Normalize{{0.5F}, {0.5F}, FloatType::kBFloat16}, OneHot{}};
   SECTION("mixup") {
     options.transform = steps;
@@ -171,8 +171,8 @@ TEST_CASE("A ring of page-locked memory is as long as it will be when the loader
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 10);
-  options.prefetch = 0;  // elsewhere it would grow, where batches come too late
-  options.hold = 0;
+  options.ring.prefetch.reset();  // elsewhere it would grow, where batches come too late
+  options.ring.hold = 0;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
   const std::size_t taken = trainer.device->Alive();
   CHECK(loader.Stats().prefetch == 4);
@@ -189,13 +189,13 @@ TEST_CASE("A trace names places of the ring by what batches on a device have") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 10);
-  options.trace = std::make_shared<LoaderTrace>();
+  options.diagnostics.trace = std::make_shared<LoaderTrace>();
   Loader loader(Dataset::Open(WriteRawDataset(folder, 40)), options);
   std::map<std::uint64_t, const void*> places;
   for (const Batch& batch : loader.Epoch(0))
     places[batch.index()] = batch.image().data;
   std::size_t found = 0;
-  for (const TraceEvent& event : options.trace->Take()) {
+  for (const TraceEvent& event : options.diagnostics.trace->Take()) {
     if (event.epoch > 0) continue;
     REQUIRE(event.slot == places.at(event.batch));
     ++found;

@@ -32,8 +32,8 @@ TEST_CASE("A kernel finds its batch whole, however late copies and kernels run")
   for (unsigned round = 0; round < 4; ++round) {
     Trainer trainer(Unsteady(round));
     LoaderOptions options = DeviceOptions(trainer, 10, 1 + round % 3);
-    options.prefetch = 1 + round % 2;
-    options.hold = round % 3;
+    options.ring.prefetch = 1 + round % 2;
+    options.ring.hold = round % 3;
     Loader loader(dataset, options);
     for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
       for (const Batch& batch : loader.Epoch(epoch))
@@ -73,8 +73,8 @@ TEST_CASE("A place is written again when its batch's kernels are done, and its b
   Trainer trainer;
   const GateOpener opener{gate};
   LoaderOptions options = DeviceOptions(trainer);
-  options.prefetch = 1;
-  options.hold = 1;  // three places
+  options.ring.prefetch = 1;
+  options.ring.hold = 1;  // three places
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
   std::size_t batches = 0;
   for (const Batch& batch : loader.Epoch(0)) {
@@ -97,8 +97,8 @@ TEST_CASE("A batch that several streams use is kept until the last of them is do
   const GateOpener opener{gate};
   DeviceDriver::Stream const other = trainer.device->NewStream();
   LoaderOptions options = DeviceOptions(trainer);
-  options.prefetch = 1;
-  options.hold = 0;
+  options.ring.prefetch = 1;
+  options.ring.hold = 0;
   std::vector<std::vector<std::uint8_t>> found(5);
   std::vector<std::uint8_t> expected;
   {
@@ -131,8 +131,8 @@ TEST_CASE("Batches that are held stay as they are on the device, one too many is
   const TemporaryFolder folder;
   Trainer trainer(Unsteady(5));
   LoaderOptions options = DeviceOptions(trainer);
-  options.prefetch = 2;
-  options.hold = 2;
+  options.ring.prefetch = 2;
+  options.ring.hold = 2;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
   std::vector<Batch> held;
   const std::string text = ErrorText(
@@ -141,7 +141,7 @@ TEST_CASE("Batches that are held stay as they are on the device, one too many is
           held.push_back(batch);
       },
       ErrorCode::kState);
-  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("LoaderOptions::hold"));
+  CHECK_THAT(text, Catch::Matchers::ContainsSubstring("LoaderOptions::ring.hold"));
   REQUIRE(held.size() == 5);
   for (const Batch& batch : held)
     trainer.Read(batch);
@@ -186,8 +186,8 @@ TEST_CASE("A stream that is captured is not waited on, and may drop its batches 
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
-  options.prefetch = 1;
-  options.hold = 1;
+  options.ring.prefetch = 1;
+  options.ring.hold = 1;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
   Loader loader(dataset, options);
   EpochIterator it = loader.Epoch(0).begin();
@@ -222,8 +222,8 @@ TEST_CASE(
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
-  options.prefetch = 1;
-  options.hold = 1;
+  options.ring.prefetch = 1;
+  options.ring.hold = 1;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
   EpochIterator it = loader.Epoch(0).begin();
   std::uint64_t next = 0;
@@ -249,8 +249,8 @@ TEST_CASE("A thread that asks while another one captures waits for the capture's
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
-  options.prefetch = 1;
-  options.hold = 0;
+  options.ring.prefetch = 1;
+  options.ring.hold = 0;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
   EpochIterator it = loader.Epoch(0).begin();
   it->WaitOn({trainer.stream});
@@ -299,7 +299,7 @@ TEST_CASE("One batch can be repeated on a device") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
-  options.repeat_first_batch = true;
+  options.diagnostics.repeat_first_batch = true;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
   for (const Batch& batch : loader.Epoch(0))
     trainer.Read(batch);

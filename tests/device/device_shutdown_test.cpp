@@ -117,7 +117,7 @@ TEST_CASE("A sample that cannot be read fails its batch on a device as elsewhere
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer);
-  options.shuffle = Shuffle::kSequential;
+  options.order.shuffle = Shuffle::kSequential;
   options.sample_function = [](MutableSample& sample) {
     if (sample.Field<std::int32_t>("label")[0] == 7) throw std::runtime_error("seven");
   };
@@ -125,7 +125,7 @@ TEST_CASE("A sample that cannot be read fails its batch on a device as elsewhere
   Loader strict(dataset, options);
   CHECK_THAT(ErrorText([&] { PlayBatches(strict, 0); }, ErrorCode::kState),
              Catch::Matchers::ContainsSubstring("seven"));
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   Loader skipping(dataset, options);
   for (const Batch& batch : skipping.Epoch(0)) {
     REQUIRE(batch.size() == 9);

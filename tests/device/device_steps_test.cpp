@@ -97,7 +97,7 @@ TEST_CASE("Each step that a device can take gives the host's bytes there") {
                                         TrivialAugmentWide{},
                                         bilinear};
   for (const unsigned channels : {3U, 1U}) {
-    options.channels = channels;
+    options.output.channels = channels;
     for (const Transform& step : steps) {
       CAPTURE(channels, step.index());
       CheckSteps(dataset, options, {step}, 1);
@@ -112,7 +112,7 @@ TEST_CASE("Steps in a row give the host's bytes, in every layout and type and fo
   for (const unsigned threads : {1U, 2U, 4U}) {
     LoaderOptions options = DeviceOptions(trainer, 6, threads);
     for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
-      options.layout = layout;
+      options.output.layout = layout;
       CAPTURE(threads, layout == Layout::kNCHW);
       CheckSteps(dataset, options, Everything(), 7);
       CheckSteps(dataset, options, WholePictures(), 9);
@@ -135,7 +135,7 @@ TEST_CASE("Steps follow one another on a device, whatever they look at") {
     Pipeline steps = WholePictures();
     steps.insert(steps.end(), {Invert{0.5}, Normalize{{0.5F}, {0.25F}, type}});
     for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
-      options.layout = layout;
+      options.output.layout = layout;
       CheckSteps(dataset, options, steps, 11);
     }
   }
@@ -182,7 +182,7 @@ TEST_CASE("Steps stay on the host where that is asked for") {
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 6);
-  options.device_steps = false;
+  options.on_device.steps = false;
   Pipeline steps = Everything();
   CheckSteps(dataset, options, steps, 0);
   steps.push_back(Normalize{{0.5F}, {0.25F}});
@@ -221,7 +221,7 @@ TEST_CASE("What a device changes is the same after a resume, and where samples a
   host.transform.push_back(
       OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2: some are none of its classes
   options.transform.push_back(OneHot{2, 0, {}, "target"});
-  host.on_fault = options.on_fault = OnFault::kSkip;
+  host.integrity.on_fault = options.integrity.on_fault = OnFault::kSkip;
   Loader host_skipping(dataset, host), skipping(dataset, options);
   const std::vector<PlayedBatch> fewer = PlayBatches(host_skipping, 1);
   REQUIRE(SamplesOf(fewer).size() == 20);

@@ -62,7 +62,7 @@ TEST_CASE("Views come to a device each as what it is, with numbers, steps and la
   Trainer trainer;
   for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
     LoaderOptions options = DeviceOptions(trainer, 6);
-    options.layout = layout;
+    options.output.layout = layout;
     options.transform = {RandomResizedCrop(16), HorizontalFlip(), ColorJitter{.4, .4, .4, .1},
                          Normalize{kViewMean, kViewDeviation, FloatType::kFloat16}};
     options.views = {{"as-they-are", {RandomResizedCrop(12)}, {}},
@@ -120,7 +120,7 @@ TEST_CASE("Masks and views lie side by side on a device") {
   const Dataset dataset = Dataset::Open(path);
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 5);
-  options.layout = Layout::kNCHW;
+  options.output.layout = Layout::kNCHW;
   options.transform = {RandomResizedCrop(9), HorizontalFlip(), ColorJitter{.4, .4},
                        Normalize{kViewMean, kViewDeviation}, OneHot{17, 0, {}, "target"}};
   options.views = {{"second", {RandomCrop(6), Invert{0.5}}, {}}};

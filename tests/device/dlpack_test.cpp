@@ -61,7 +61,7 @@ TEST_CASE("The structures of DLPack lie in memory as its version 1 says, on 64-b
 TEST_CASE("A tensor of DLPack shows the batch's own memory, and keeps it until it is deleted") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
-  options.layout = Layout::kNCHW;
+  options.output.layout = Layout::kNCHW;
   options.transform = {Normalize{{0}, {1}, FloatType::kBFloat16}, OneHot{}};
   std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 40)), options);
   dlpack::ManagedTensor *image = nullptr, *target = nullptr, *label = nullptr;
@@ -104,8 +104,8 @@ TEST_CASE("A tensor of DLPack on a device is ready for a stream, and gives its p
   std::vector<std::uint8_t> found(12), expected;
   {
     LoaderOptions options = DeviceOptions(trainer);
-    options.prefetch = 1;
-    options.hold = 0;
+    options.ring.prefetch = 1;
+    options.ring.hold = 0;
     Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
     for (const Batch& batch : loader.Epoch(0)) {
       if (batch.index() == 12) break;

@@ -12,7 +12,7 @@ TEST_CASE("Tensors of a batch have its numbers and its memory") {
   LoaderOptions options = OptionsFor(10, 2);
   for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
     for (const FloatType type : {FloatType::kFloat32, FloatType::kFloat16, FloatType::kBFloat16}) {
-      options.layout = layout;
+      options.output.layout = layout;
       options.transform = {Normalize{{0}, {1.0F / 255}, type}, OneHot{}};
       Loader loader(dataset, options);
       const Batch batch = *loader.Epoch(0).begin();
@@ -42,8 +42,8 @@ TEST_CASE("Tensors of a batch have its numbers and its memory") {
 TEST_CASE("A tensor keeps its batch, and gives the place back when it goes") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
-  options.prefetch = 1;
-  options.hold = 1;
+  options.ring.prefetch = 1;
+  options.ring.hold = 1;
   std::optional<Loader> loader(std::in_place, Dataset::Open(WriteRawDataset(folder, 200)), options);
   at::Tensor kept;
   std::uint64_t sample = 0;

@@ -73,16 +73,15 @@ LoaderOptions OptionsFor(std::uint16_t use) {
   LoaderOptions options;
   options.batch_size = 4;
   options.threads = 1 + use % 2;
-  options.world_size = 1;
-  options.lanes = 2;
-  options.window_samples = 4;
-  options.shuffle = static_cast<Shuffle>(use / 2 % 3);
-  options.on_fault = static_cast<OnFault>(use / 8 % 3);
-  options.verify = static_cast<Verify>(use / 32 % 4);
-  options.direct = use / 128 % 4 == 1 && options.shuffle != Shuffle::kRandom;
+  options.ranks.world_size = 1;
+  options.order.lanes = 2;
+  options.order.window_samples = 4;
+  options.order.shuffle = static_cast<Shuffle>(use / 2 % 3);
+  options.integrity.on_fault = static_cast<OnFault>(use / 8 % 3);
+  options.integrity.verify = static_cast<Verify>(use / 32 % 4);
+  if (use / 128 % 4 == 1 && options.order.shuffle != Shuffle::kRandom) options.storage = Direct{};
   if (use / 128 % 4 == 2) {
-    options.cache = Cache::kDecoded;
-    options.cache_bytes = 1 << 20;
+    options.keep = DecodedPictures{1 << 20};
   }
   const unsigned steps = use / 512 % 8;
   if (steps < 5) options.transform = {RandomResizedCrop(16), HorizontalFlip()};
@@ -90,8 +89,8 @@ LoaderOptions OptionsFor(std::uint16_t use) {
   if (steps == 2) options.transform.emplace_back(OneHot{});
   if (steps == 3) options.transform.emplace_back(RandAugment{});
   if (steps == 5) options.transform = {RandomAffine(30)};
-  if (use / 4096 % 2 == 1) options.channels = 3;
-  if (use / 8192 % 4 == 1) options.fields = {"label", "caption"};
+  if (use / 4096 % 2 == 1) options.output.channels = 3;
+  if (use / 8192 % 4 == 1) options.output.fields = {"label", "caption"};
   return options;
 }
 

@@ -17,14 +17,14 @@ PointMap MapOf(const Pipeline& pipeline, std::uint32_t width, std::uint32_t heig
   return PointMap(Geometry(pipeline).FrameFor(width, height, DrawSeed(1, 2), 0), width, height);
 }
 
-struct Mapped {
+struct MappedBoxes {
   std::vector<float> boxes;
   std::vector<std::uint8_t> kept;
 };
 
-Mapped Boxes(std::vector<float> boxes, const PointMap& map, const BoxRule& rule = {},
-             const char* coordinates = "xyxy-pixels") {
-  Mapped mapped{std::move(boxes), {}};
+MappedBoxes Boxes(std::vector<float> boxes, const PointMap& map, const BoxRule& rule = {},
+                  const char* coordinates = "xyxy-pixels") {
+  MappedBoxes mapped{std::move(boxes), {}};
   MapBoxes(std::span<float>(mapped.boxes), Coordinates::OfBoxes(coordinates).value(), map, rule,
            mapped.kept);
   return mapped;
@@ -48,7 +48,7 @@ TEST_CASE("Boxes are scaled by a resize, each axis by its own factor") {
 TEST_CASE("Boxes are moved and cut off by a crop, and dropped where nothing is left of them") {
   // The centre 10 x 10 of 20 x 20 begins at (5, 5).
   const PointMap map = MapOf({CenterCrop(10)}, 20, 20);
-  const Mapped mapped = Boxes({7, 8, 9, 12, 0, 0, 10, 10, 16, 16, 19, 19}, map);
+  const MappedBoxes mapped = Boxes({7, 8, 9, 12, 0, 0, 10, 10, 16, 16, 19, 19}, map);
   CheckNear(mapped.boxes, {2, 3, 4, 7, 0, 0, 5, 5, 0, 0, 0, 0});
   CHECK(mapped.kept == std::vector<std::uint8_t>{1, 1, 0});
 }
@@ -72,14 +72,14 @@ TEST_CASE("Boxes are dropped that are too small or too little visible") {
   CHECK(Boxes({0, 0, 10, 50}, map).kept == std::vector<std::uint8_t>{1});
   CHECK(Boxes({0, 0, 9, 50}, map, {0.5, 0}).kept == std::vector<std::uint8_t>{1});
   // A quarter of the first box is inside the picture, half of the second.
-  const Mapped half = Boxes({-50, -50, 50, 50, -50, 0, 50, 100}, map, {1, 0.5});
+  const MappedBoxes half = Boxes({-50, -50, 50, 50, -50, 0, 50, 100}, map, {1, 0.5});
   CHECK(half.kept == std::vector<std::uint8_t>{0, 1});
 }
 
 TEST_CASE("Boxes of numbers that are none, or with corners out of order, are dropped") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const PointMap map = MapOf({HorizontalFlip{1}}, 100, 100);
-  const Mapped mapped = Boxes({nan, 0, 50, 50, 0, 0, 50, nan, 50, 0, 0, 50}, map, {0, 0});
+  const MappedBoxes mapped = Boxes({nan, 0, 50, 50, 0, 0, 50, nan, 50, 0, 0, 50}, map, {0, 0});
   CHECK(mapped.kept == std::vector<std::uint8_t>{0, 0, 0});
 }
 
@@ -152,7 +152,7 @@ TEST_CASE("What a crop has cut off does not come back when the rest is rotated")
   frame.warped = true;
   frame.warp = quarter;
   const PointMap map(frame, 200, 100);
-  const Mapped mapped = Boxes({10, 40, 90, 60, 90, 40, 110, 60, 0, 0, 200, 100}, map);
+  const MappedBoxes mapped = Boxes({10, 40, 90, 60, 90, 40, 110, 60, 0, 0, 200, 100}, map);
   CHECK(mapped.kept == std::vector<std::uint8_t>{0, 1, 1});
   CheckNear(mapped.boxes, {0, 0, 0, 0, 40, 0, 60, 10, 0, 0, 100, 100});
   // Half of the second box and of the third is visible.

@@ -215,7 +215,7 @@ TEST_CASE("Steps for labels and batches that make no sense are refused") {
   // A label beyond the classes is a fault of its sample.
   LoaderOptions options = OptionsFor(4, 1);
   options.transform = {OneHot{5, 0, {}, "target"}};
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   Loader loader(dataset, options);
   CHECK(SamplesOf(PlayBatches(loader, 0)).size() == 10);
 }

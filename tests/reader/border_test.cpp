@@ -70,9 +70,9 @@ LoaderOptions BorderOptions(const BorderCase& of) {
   LoaderOptions options = OptionsFor(8, 2);
   options.transform = of.steps;
   options.views = {{"second", of.steps, {}}};
-  options.mask_fill = {{"mask", 255}, {"wide", 65535}};
-  options.made_fields = {Field::Array("border", DType::kUint8, {kSide, kSide}),
-                         Field::Array("border of second", DType::kUint8, {kSide, kSide})};
+  options.output.mask_fill = {{"mask", 255}, {"wide", 65535}};
+  options.output.made_fields = {Field::Array("border", DType::kUint8, {kSide, kSide}),
+                                Field::Array("border of second", DType::kUint8, {kSide, kSide})};
   options.sample_function = [](MutableSample& sample) {
     sample.WriteBorder(sample.Field<std::uint8_t>("border"));
     sample.WriteBorder(sample.Field<std::uint8_t>("border of second"), "second");
@@ -123,7 +123,7 @@ TEST_CASE("Masks have mask_fill in their border, of 8 and of 16 bits, in either 
     for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
       INFO(of.name);
       LoaderOptions options = BorderOptions(of);
-      options.layout = layout;
+      options.output.layout = layout;
       std::vector<std::vector<std::uint8_t>> played;
       for (const unsigned threads : {1U, 4U}) {
         options.threads = threads;
@@ -158,7 +158,7 @@ TEST_CASE("Masks that mask_fill does not name, and pictures, keep the border tha
     LoaderOptions options = BorderOptions(of);
     Loader filled(dataset, options);
     const std::vector<PlayedBatch> pictures = PlayBatches(filled, 0);
-    options.mask_fill = {{"wide", 3}};
+    options.output.mask_fill = {{"wide", 3}};
     Loader loader(dataset, options);
     CHECK(PlayBatches(loader, 0) == pictures);
     for (const Batch& batch : loader.Epoch(0)) {
@@ -186,10 +186,10 @@ TEST_CASE("A border that mirrors the picture mirrors its mask, and is told to be
 TEST_CASE("Masks played alone have mask_fill in their border, too") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(8, 2);
-  options.image = "mask";
-  options.fields = {"mask"};
+  options.output.image = "mask";
+  options.output.fields = {"mask"};
   options.transform = {CenterCrop(20)};
-  options.mask_fill = {{"mask", 200}};
+  options.output.mask_fill = {{"mask", 200}};
   Loader loader(Dataset::Open(WriteWhite(folder, 6)), options);
   for (const Batch& batch : loader.Epoch(0)) {
     for (std::size_t row = 0; row < batch.size(); ++row) {
@@ -206,7 +206,7 @@ TEST_CASE("Masks played alone have mask_fill in their border, too") {
 TEST_CASE("A batch function is told every row's border, without the rows that are left out") {
   const TemporaryFolder folder;
   LoaderOptions options = BorderOptions(BorderCases().back());
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   options.sample_function = [of_sample = options.sample_function](MutableSample& sample) {
     of_sample(sample);
     if (sample.index() % 5 == 3) throw std::runtime_error("left out");
@@ -229,7 +229,7 @@ TEST_CASE("A border that nobody can tell, or no room for it, is an error") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 6));
   LoaderOptions options = OptionsFor(6, 1);
-  options.fields = {"image"};
+  options.output.fields = {"image"};
   options.transform = {Resize(8)};
   options.sample_function = [](MutableSample& sample) {
     std::vector<std::uint8_t> map(63);
@@ -242,9 +242,9 @@ TEST_CASE("A border that nobody can tell, or no room for it, is an error") {
   CHECK_THAT(refusal(), ContainsSubstring("needs a map of 64 bytes"));
   options.transform.push_back(RandAugment{});
   CHECK_THAT(refusal(), ContainsSubstring("field \"image\" goes through RandAugment"));
-  options.fields = {};
+  options.output.fields = {};
   options.transform = {Resize(8)};
-  options.made_fields = {Field::Array("border", DType::kUint8, {8, 8})};
+  options.output.made_fields = {Field::Array("border", DType::kUint8, {8, 8})};
   options.sample_function = [](MutableSample& sample) {
     sample.WriteBorder(sample.Field<std::uint8_t>("border"), "wide");
   };
@@ -262,7 +262,7 @@ TEST_CASE("A mask_fill that does not fit is refused, and one that does is descri
   LoaderOptions options = OptionsFor(6, 1);
   options.transform = {CenterCrop(20)};
   const auto refusal = [&](const char* name, std::uint32_t value) {
-    options.mask_fill = {{name, value}};
+    options.output.mask_fill = {{name, value}};
     return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };
   CHECK_THAT(refusal("mask", 256),
@@ -270,9 +270,9 @@ TEST_CASE("A mask_fill that does not fit is refused, and one that does is descri
   CHECK_THAT(refusal("wide", 65536), ContainsSubstring("a mask of 16 bits"));
   CHECK_THAT(refusal("image", 1), ContainsSubstring("which is no mask"));
   CHECK_THAT(refusal("msak", 1), ContainsSubstring("no field \"msak\""));
-  options.fields = {"image", "wide"};
-  CHECK_THAT(refusal("mask", 1), ContainsSubstring("LoaderOptions::fields leaves out"));
-  options.mask_fill = {{"wide", 65535}};
+  options.output.fields = {"image", "wide"};
+  CHECK_THAT(refusal("mask", 1), ContainsSubstring("LoaderOptions::output.fields leaves out"));
+  options.output.mask_fill = {{"wide", 65535}};
   CHECK_THAT(Loader(dataset, options).Describe(),
              ContainsSubstring("wide: 20x20, 2 channels of uint16, NHWC; the geometric steps, by "
                                "the nearest pixel; 65535 in a border of one colour\n"));

@@ -25,8 +25,7 @@ const Pipeline kRandom = {RandomResizedCrop(32), HorizontalFlip()};
 LoaderOptions Keeping(const Pipeline& transform, std::uint64_t bytes, unsigned threads = 2) {
   LoaderOptions options = OptionsFor(16, threads);
   options.transform = transform;
-  options.cache = Cache::kDecoded;
-  options.cache_bytes = bytes;
+  options.keep = DecodedPictures{bytes};
   return options;
 }
 
@@ -56,13 +55,11 @@ TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode 
       for (const bool channels : {false, true}) {
         if (kSanitized && channels != (layout == Layout::kNCHW)) continue;
         LoaderOptions options = Keeping(kFixed, 1'000'000);
-        options.layout = layout;
-        options.channels = channels ? 1 : 0;
-        if (in_file) options.cache_folder = folder.path().string();
+        options.output.layout = layout;
+        options.output.channels = channels ? 1 : 0;
+        if (in_file) options.keep->folder = folder.path().string();
         Loader keeping(dataset, options);
-        options.cache = Cache::kPageCache;
-        options.cache_bytes = 0;
-        options.cache_folder.clear();
+        options.keep.reset();
         Loader plain(dataset, options);
         REQUIRE(PlayBatches(keeping, 0) == PlayBatches(plain, 0));
         REQUIRE(PlayBatches(keeping, 1) == PlayBatches(plain, 1));
@@ -126,8 +123,8 @@ TEST_CASE("A damaged picture is not kept, and is a fault in every epoch") {
   }
   for (const Verify verify : {Verify::kAlways, Verify::kNever}) {
     LoaderOptions options = Keeping(kRandom, 4'000'000);
-    options.on_fault = OnFault::kSkip;
-    options.verify = verify;
+    options.integrity.on_fault = OnFault::kSkip;
+    options.integrity.verify = verify;
     Loader loader(Dataset::Open(path), options);
     for (std::uint64_t epoch = 0; epoch < 3; ++epoch)
       REQUIRE(SamplesOf(PlayBatches(loader, epoch)).size() == 39);
@@ -173,19 +170,16 @@ TEST_CASE("A budget that memory or the disk has no room for is refused before an
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 10));
   LoaderOptions options = Keeping(kFixed, std::uint64_t{1} << 50);
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kLimit),
-             ContainsSubstring("cache_bytes"));
-  options.cache_folder = (folder / "nowhere").string();
+             ContainsSubstring("DecodedPictures::bytes"));
+  options.keep->folder = (folder / "nowhere").string();
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kIo),
              ContainsSubstring("nowhere"));
-  options.cache_folder = folder.path().string();
+  options.keep->folder = folder.path().string();
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kIo),
              ContainsSubstring("has no room"));
   options = Keeping(kFixed, 0);
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("cache_bytes"));
-  options.cache = Cache::kPageCache;
-  options.cache_bytes = 5;
-  ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
+             ContainsSubstring("DecodedPictures::bytes"));
 }
 
 TEST_CASE("A locked dataset is resident as a whole when the loader is made, or refused") {
@@ -193,7 +187,7 @@ TEST_CASE("A locked dataset is resident as a whole when the loader is made, or r
   const std::filesystem::path path = WriteRawDataset(folder, 4000);
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = OptionsFor(16, 2);
-  options.cache = Cache::kLocked;
+  options.storage = Locked{};
   try {
     Loader loader(dataset, options);
     const std::uint64_t bytes = dataset.shards()[0].bytes + dataset.shards()[1].bytes;
@@ -206,8 +200,9 @@ TEST_CASE("A locked dataset is resident as a whole when the loader is made, or r
     CHECK(error.code() == ErrorCode::kLimit);
     CHECK_THAT(error.what(), ContainsSubstring("ulimit -l"));
   }
-  options.behind = Behind::kDrop;
-  ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
+  options.stage = Stage{(folder / "stage").string(), 1'000'000};
+  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+             ContainsSubstring("stage"));
 }
 
 TEST_CASE("A locked dataset of which a shard is missing is refused, or played without it") {
@@ -216,9 +211,9 @@ TEST_CASE("A locked dataset of which a shard is missing is refused, or played wi
   REQUIRE(dataset.shards().size() == 2);
   std::filesystem::remove(dataset.path() / dataset.shards()[0].file);
   LoaderOptions options = OptionsFor(16, 2);
-  options.cache = Cache::kLocked;
+  options.storage = Locked{};
   ErrorText([&] { Loader(dataset, options); }, ErrorCode::kNotFound);
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   try {
     Loader loader(dataset, options);
     CHECK(SamplesOf(PlayBatches(loader, 0)).size() == dataset.shards()[1].samples);
@@ -234,7 +229,7 @@ TEST_CASE("What may be locked is said as `ulimit -l` counts it") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000));
   LoaderOptions options = OptionsFor(16, 2);
-  options.cache = Cache::kLocked;
+  options.storage = Locked{};
   rlimit before{};
   REQUIRE(getrlimit(RLIMIT_MEMLOCK, &before) == 0);
   rlimit little = before;

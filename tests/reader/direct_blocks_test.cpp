@@ -1,4 +1,4 @@
-// Blocks read past the page cache: what a loader with LoaderOptions::direct reads by.
+// Blocks read past the page cache: what a loader with LoaderOptions::storage = Direct reads by.
 #include <algorithm>
 #include <cerrno>
 
@@ -87,7 +87,7 @@ TEST_CASE("A file system that opens with O_DIRECT and does not read so is asked 
   const std::atomic<bool> give_up{false};
   for (const bool labels : {false, true}) {  // of blocks, their tables alone
     LoaderOptions options;
-    if (labels) options.fields = {"label"};
+    if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);
     for (const std::uint64_t depth : {std::uint64_t{1}, std::uint64_t{50'000'000}}) {
       DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
@@ -192,7 +192,7 @@ TEST_CASE(
   const std::atomic<bool> give_up{false};
   for (const bool labels : {false, true}) {  // of blocks, their tables alone
     LoaderOptions options;
-    if (labels) options.fields = {"label"};
+    if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);
     DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
     DirectReadAhead reading(state, choice, nullptr, files, false, give_up,

@@ -1,4 +1,4 @@
-// Reading past the page cache: LoaderOptions::direct.
+// Reading past the page cache: LoaderOptions::storage = Direct.
 #include <algorithm>
 #include <cstdlib>
 #include <numeric>
@@ -21,9 +21,9 @@ using Catch::Matchers::ContainsSubstring;
 // Plays the same with and without; returns what came.
 std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions options,
                                      std::uint64_t epochs = 2) {
-  options.direct = false;
+  options.storage = Mapped{};
   Loader mapped(dataset, options);
-  options.direct = true;
+  options.storage = Direct{};
   Loader direct(dataset, options);
   std::vector<PlayedBatch> all;
   for (std::uint64_t epoch = 0; epoch < epochs; ++epoch) {
@@ -47,7 +47,7 @@ TEST_CASE("Batches read past the page cache are those of mapped shards, to the b
     for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
       if (kSanitized && (threads == 1) != (shuffle == Shuffle::kSequential)) continue;
       LoaderOptions options = OptionsFor(70, threads);
-      options.shuffle = shuffle;
+      options.order.shuffle = shuffle;
       RequireSame(raw, options);
       options.batch_size = 16;
       options.transform = {RandomResizedCrop(24), HorizontalFlip()};
@@ -60,24 +60,24 @@ TEST_CASE("Ranks, lists, dealt shards and short windows read past the page cache
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 12'000));
   LoaderOptions options = OptionsFor(50, 2);
-  options.world_size = 3;
-  options.rank = 1;
+  options.ranks.world_size = 3;
+  options.ranks.rank = 1;
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
-    options.shuffle = shuffle;
+    options.order.shuffle = shuffle;
     RequireSame(dataset, options);
   }
-  options.shuffle = Shuffle::kQuasiRandom;
-  options.shards_per_rank = true;
+  options.order.shuffle = Shuffle::kQuasiRandom;
+  options.ranks.by_shards = true;
   RequireSame(dataset, options);
   options = OptionsFor(50, 2);
-  options.lanes = 3;
-  options.window_samples = 3 * 16;
+  options.order.lanes = 3;
+  options.order.window_samples = 3 * 16;
   RequireSame(dataset, options);
   std::vector<double> weights(12'000);
   std::iota(weights.begin(), weights.end(), 1.0);
-  options.samples = SampleList::Weighted(weights, 700, true);
+  options.order.samples = SampleList::Weighted(weights, 700, true);
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kSequential}) {
-    options.shuffle = shuffle;
+    options.order.shuffle = shuffle;
     RequireSame(dataset, options);
   }
 }
@@ -88,9 +88,8 @@ TEST_CASE("Copies on a stage are read past the page cache, too") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 12'000));
   LoaderOptions options = OptionsFor(100, 2);
   Loader mapped(dataset, options);
-  options.direct = true;
-  options.stage = stage / "stage";
-  options.stage_bytes = 100'000'000;
+  options.storage = Direct{};
+  options.stage = Stage{stage / "stage", 100'000'000};
   Loader direct(dataset, options);
   do {
     REQUIRE(PlayBatches(direct, 4) == PlayBatches(mapped, 4));
@@ -105,9 +104,9 @@ TEST_CASE("Epochs that are left, repeated, begun in the middle and run on read t
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
   LoaderOptions options = OptionsFor(40, 2);
-  options.lanes = 6;
+  options.order.lanes = 6;
   Loader mapped(dataset, options);
-  options.direct = true;
+  options.storage = Direct{};
   Loader direct(dataset, options);
   for (const std::size_t batches : {3, 1, 0, 40, 75, 7}) {
     for (const std::uint64_t epoch : {4, 4, 5})
@@ -125,10 +124,9 @@ TEST_CASE("Kept pictures leave only the other fields to be read past the page ca
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 150));
   LoaderOptions options = OptionsFor(16, 2);
   options.transform = {ResizeShortSide{48}, CenterCrop(40), HorizontalFlip()};
-  options.cache = Cache::kDecoded;
-  options.cache_bytes = 10'000'000;
+  options.keep = DecodedPictures{10'000'000};
   RequireSame(dataset, options, 3);
-  options.direct = true;
+  options.storage = Direct{};
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
   PlayBatches(loader, 1);  // and what was read of it while 0 was being decoded
@@ -143,8 +141,8 @@ TEST_CASE("Fields that are left out are not read past the page cache, either") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   LoaderOptions options = OptionsFor(16, 2);
-  options.fields = {"label"};
-  options.direct = true;
+  options.output.fields = {"label"};
+  options.storage = Direct{};
   Loader loader(dataset, options);
   std::uint64_t samples = 0;
   for (const Batch& batch : loader.Epoch(0)) {
@@ -165,7 +163,7 @@ TEST_CASE("Reading past the page cache leaves nothing in it but headers and dire
     return;
   }
   LoaderOptions options = OptionsFor(16, 2);
-  options.direct = true;
+  options.storage = Direct{};
   const Dataset dataset = Dataset::Open(path);
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
@@ -201,7 +199,7 @@ TEST_CASE("Any file system serves: what was refused is counted") {
   const Dataset dataset = Dataset::Open(folder.path);
   RequireSame(dataset, OptionsFor(40, 2));
   LoaderOptions options = OptionsFor(40, 2);
-  options.direct = true;
+  options.storage = Direct{};
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
   // Newer kernels let it be asked for there.
@@ -214,7 +212,7 @@ TEST_CASE("A loader that reads past the page cache can be dropped at any moment"
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
   for (std::size_t round = 0; round < 24; ++round) {
     LoaderOptions options = OptionsFor(8, 1 + static_cast<unsigned>(round) % 3);
-    options.direct = true;
+    options.storage = Direct{};
     Loader loader(dataset, options);
     const EpochRange range = loader.Epoch(round);
     if (round % 4 == 0) continue;
@@ -231,9 +229,9 @@ TEST_CASE("The memory of blocks is in the bound, and the loader stays under it")
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 3200));
   LoaderOptions options = OptionsFor(16, 2);
-  options.lanes = 4;
-  options.window_samples = 4 * 2 * 16;
-  options.direct = true;
+  options.order.lanes = 4;
+  options.order.window_samples = 4 * 2 * 16;
+  options.storage = Direct{};
   const std::uint64_t before = AnonymousBytes();
   Loader loader(dataset, options);
   const LoaderMemory memory = loader.Memory();
@@ -258,9 +256,9 @@ TEST_CASE("Of a shard that is cut while it is read past the page cache, what is 
   const std::filesystem::path path = WriteRawDataset(folder, 3000);
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = OptionsFor(50, 2);
-  options.direct = true;
-  options.on_fault = OnFault::kSkip;
-  options.verify = Verify::kNever;
+  options.storage = Direct{};
+  options.integrity.on_fault = OnFault::kSkip;
+  options.integrity.verify = Verify::kNever;
   Loader loader(dataset, options);
   REQUIRE(PlayOn(loader, 0).samples.size() == 3000);
   const auto bytes = static_cast<off_t>(dataset.shards()[0].bytes);
@@ -276,10 +274,10 @@ TEST_CASE("Substitutes are the same where they are read past the page cache") {
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, {3, 40, 41, 42, 43, 199});
   LoaderOptions options = OptionsFor(24, 2);
-  options.lanes = 12;
-  options.on_fault = OnFault::kSubstitute;
+  options.order.lanes = 12;
+  options.integrity.on_fault = OnFault::kSubstitute;
   Loader mapped(Dataset::Open(path), options);
-  options.direct = true;
+  options.storage = Direct{};
   Loader direct(Dataset::Open(path), options);
   const Played expected = PlayOn(mapped, 5);
   const Played played = PlayOn(direct, 5);
@@ -293,12 +291,8 @@ TEST_CASE("What contradicts reading past the page cache is refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   LoaderOptions options = OptionsFor(10, 1);
-  options.direct = true;
-  options.shuffle = Shuffle::kRandom;
+  options.storage = Direct{};
+  options.order.shuffle = Shuffle::kRandom;
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("direct"));
-  options.shuffle = Shuffle::kQuasiRandom;
-  options.cache = Cache::kLocked;
-  CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("direct"));
+             ContainsSubstring("Direct"));
 }

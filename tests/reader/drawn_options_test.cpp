@@ -153,27 +153,30 @@ class DrawnPlaying {
     of_ = Below(data_.size());
     const Dataset dataset = Dataset::Open(data_[of_].good);
     order_ = LoaderOptions();
-    order_.shuffle = Chance(4)   ? Shuffle::kRandom
-                     : Chance(4) ? Shuffle::kSequential
-                                 : Shuffle::kQuasiRandom;
+    order_.order.shuffle = Chance(4)   ? Shuffle::kRandom
+                           : Chance(4) ? Shuffle::kSequential
+                                       : Shuffle::kQuasiRandom;
     order_.seed = Below(1000);
     constexpr std::uint32_t kLanes[] = {1, 2, 6, 12, 24, 192};
-    order_.lanes = kLanes[Below(6)];
-    if (Chance(3)) order_.window_samples = 1 + Below(2000);
-    if (order_.window_samples == 0 && Chance(3)) order_.window_bytes = 1 + Below(3'000'000);
-    order_.last_batch = Chance(2)   ? LastBatch::kKeep
-                        : Chance(2) ? LastBatch::kDrop
-                                    : LastBatch::kPad;
-    order_.samples = AnyList(dataset);
-    order_.on_fault = OnFault::kError;
-    order_.world_size = 1;
+    order_.order.lanes = kLanes[Below(6)];
+    if (Chance(3)) order_.order.window_samples = 1 + Below(2000);
+    if (order_.order.window_samples == 0 && Chance(3))
+      order_.order.window_bytes = 1 + Below(3'000'000);
+    order_.ranks.last_batch = Chance(2)   ? LastBatch::kKeep
+                              : Chance(2) ? LastBatch::kDrop
+                                          : LastBatch::kPad;
+    order_.order.samples = AnyList(dataset);
+    order_.integrity.on_fault = OnFault::kError;
+    order_.ranks.world_size = 1;
     constexpr std::size_t kGlobal[] = {1, 12, 24, 60};
     global_ = kGlobal[Below(4)];
     order_.batch_size = global_;
     // An epoch of no batch is refused.
-    if (!order_.samples.all() && order_.samples.size() == 0) order_.samples = SampleList();
-    const std::uint64_t count = order_.samples.all() ? dataset.size() : order_.samples.size();
-    if (count < global_) order_.last_batch = LastBatch::kKeep;
+    if (!order_.order.samples.all() && order_.order.samples.size() == 0)
+      order_.order.samples = SampleList();
+    const std::uint64_t count =
+        order_.order.samples.all() ? dataset.size() : order_.order.samples.size();
+    if (count < global_) order_.ranks.last_batch = LastBatch::kKeep;
     rows_are_fixed_ = Chance(2);
     if (data_[of_].jpeg) {
       order_.transform = {Resize(20, 12), HorizontalFlip()};
@@ -184,34 +187,40 @@ class DrawnPlaying {
   }
 
   std::string Text() const {
-    return data_[of_].good.string() + ", shuffle " + std::to_string(int(order_.shuffle)) +
-           ", seed " + std::to_string(order_.seed) + ", lanes " + std::to_string(order_.lanes) +
-           ", window " + std::to_string(order_.window_samples) + " samples " +
-           std::to_string(order_.window_bytes) + " bytes, last " +
-           std::to_string(int(order_.last_batch)) + ", list of " +
-           std::to_string(order_.samples.size()) + ", global batch " + std::to_string(global_);
+    return data_[of_].good.string() + ", shuffle " + std::to_string(int(order_.order.shuffle)) +
+           ", seed " + std::to_string(order_.seed) + ", lanes " +
+           std::to_string(order_.order.lanes) + ", window " +
+           std::to_string(order_.order.window_samples) + " samples " +
+           std::to_string(order_.order.window_bytes) + " bytes, last " +
+           std::to_string(int(order_.ranks.last_batch)) + ", list of " +
+           std::to_string(order_.order.samples.size()) + ", global batch " +
+           std::to_string(global_);
   }
 
   // What they do not depend on.
   LoaderOptions AnyWay() {
     LoaderOptions options = order_;
-    options.threads = static_cast<unsigned>(Below(6));
-    options.prefetch = Below(5);
-    options.hold = Below(3);
-    if (Chance(4)) options.read_ahead_bytes = 1 << 20;
-    options.behind = Chance(2) ? Behind::kKeep : Chance(2) ? Behind::kDrop : Behind::kUnmap;
-    options.verify = Chance(2) ? Verify::kAlways : Chance(2) ? Verify::kAuto : Verify::kNever;
-    options.direct = options.shuffle != Shuffle::kRandom && Chance(2);
+    if (const auto threads = static_cast<unsigned>(Below(6)); threads > 0)
+      options.threads = threads;
+    options.ring.prefetch.reset();
+    if (const std::size_t prefetch = Below(5); prefetch > 0) options.ring.prefetch = prefetch;
+    options.ring.hold = Below(3);
+    std::optional<std::uint64_t> ahead;
+    if (Chance(4)) ahead = 1 << 20;
+    const Behind behind = Chance(2) ? Behind::kKeep : Chance(2) ? Behind::kDrop : Behind::kUnmap;
+    options.storage = Mapped{behind, ahead};
+    options.integrity.verify = Chance(2)   ? Verify::kAlways
+                               : Chance(2) ? Verify::kAuto
+                                           : Verify::kNever;
+    if (options.order.shuffle != Shuffle::kRandom && Chance(2)) options.storage = Direct{ahead};
     if (Chance(3)) {
-      options.stage = (folder_ / "stage").string();
-      options.stage_bytes = 1 + Below(4'000'000);
+      options.stage = Stage{(folder_ / "stage").string(), 1 + Below(4'000'000)};
     }
     if (data_[of_].jpeg && rows_are_fixed_ && Chance(2)) {
-      options.cache = Cache::kDecoded;
-      options.cache_bytes = 1 + Below(200'000);
-      if (Chance(2)) options.cache_folder = folder_.path().string();
+      options.keep = DecodedPictures{1 + Below(200'000)};
+      if (Chance(2)) options.keep->folder = folder_.path().string();
     } else if (Chance(6)) {
-      options.fields = {"label", "image"};
+      options.output.fields = {"label", "image"};
     }
     return options;
   }
@@ -220,7 +229,8 @@ class DrawnPlaying {
   unsigned AnyRanks() {
     std::vector<unsigned> fitting;
     for (unsigned ranks = 1; ranks <= global_; ++ranks) {
-      const bool lanes = order_.shuffle != Shuffle::kQuasiRandom || order_.lanes % ranks == 0;
+      const bool lanes =
+          order_.order.shuffle != Shuffle::kQuasiRandom || order_.order.lanes % ranks == 0;
       if (global_ % ranks == 0 && lanes && ranks <= 12) fitting.push_back(ranks);
     }
     return fitting[Below(fitting.size())];
@@ -230,8 +240,8 @@ class DrawnPlaying {
                                OnFault on_fault = OnFault::kError) {
     LoaderOptions options = order_;
     options.threads = 1;
-    options.on_fault = on_fault;
-    options.verify = Verify::kAlways;
+    options.integrity.on_fault = on_fault;
+    options.integrity.verify = Verify::kAlways;
     Loader loader(Dataset::Open(path), options);
     std::vector<DrawnRows> batches;
     for (const Batch& batch : loader.Epoch(epoch))
@@ -250,7 +260,7 @@ class DrawnPlaying {
 
   // Where kKeep shares out a last batch that does not go round, a row more may come.
   void RequireShare(DrawnRows played, const DrawnRows& expected) const {
-    if (order_.last_batch == LastBatch::kKeep && played.size() == expected.size() + 1) {
+    if (order_.ranks.last_batch == LastBatch::kKeep && played.size() == expected.size() + 1) {
       REQUIRE(played.back().flag == SampleFlag::kFillsUp);
       played.pop_back();
     }
@@ -258,10 +268,10 @@ class DrawnPlaying {
   }
 
   std::vector<Loader> MakeRanks(const Dataset& dataset, LoaderOptions options, unsigned ranks) {
-    options.world_size = ranks;
+    options.ranks.world_size = ranks;
     options.batch_size = global_ / ranks;
     std::vector<Loader> loaders;
-    for (options.rank = 0; options.rank < ranks; ++options.rank)
+    for (options.ranks.rank = 0; options.ranks.rank < ranks; ++options.ranks.rank)
       loaders.emplace_back(dataset, options);
     return loaders;
   }
@@ -320,14 +330,14 @@ class DrawnPlaying {
     const DrawnData& data = data_[of_];
     const Dataset dataset = Dataset::Open(data.bad);
     LoaderOptions options = AnyWay();
-    options.stage.clear();
-    options.stage_bytes = 0;
-    options.verify = Verify::kAlways;
+    options.stage.reset();
+    options.integrity.verify = Verify::kAlways;
     const OnFault policies[] = {OnFault::kError, OnFault::kSkip, OnFault::kSubstitute};
-    options.on_fault = policies[Below(3)];
+    options.integrity.on_fault = policies[Below(3)];
     // Where all that an epoch has is damaged, that is an error.
-    if (order_.samples.size() < 20 && (!order_.samples.all() || dataset.size() < 20)) return;
-    const std::vector<DrawnRows> substituted = options.on_fault == OnFault::kSubstitute
+    if (order_.order.samples.size() < 20 && (!order_.order.samples.all() || dataset.size() < 20))
+      return;
+    const std::vector<DrawnRows> substituted = options.integrity.on_fault == OnFault::kSubstitute
                                                    ? Plain(data.bad, epoch, OnFault::kSubstitute)
                                                    : std::vector<DrawnRows>();
     const unsigned ranks = AnyRanks();
@@ -352,14 +362,14 @@ class DrawnPlaying {
           REQUIRE(error.code() == ErrorCode::kCorrupt);
           thrown = true;
         }
-        if (options.on_fault == OnFault::kError) {
+        if (options.integrity.on_fault == OnFault::kError) {
           // A row that fills up may be damaged, too.
           if (!any && thrown && b + 1 == good.size() && good[b].size() % ranks != 0) continue;
           REQUIRE(thrown == any);
           if (thrown) continue;
         }
         REQUIRE_FALSE(thrown);
-        if (options.on_fault == OnFault::kSkip) {
+        if (options.integrity.on_fault == OnFault::kSkip) {
           expected.erase(std::remove_if(expected.begin(), expected.end(), is_damaged),
                          expected.end());
         }

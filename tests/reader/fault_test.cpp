@@ -34,8 +34,8 @@ TEST_CASE("Skipping makes batches shorter and moves no other sample") {
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   for (const unsigned threads : {1U, 3U}) {
     LoaderOptions options = OptionsFor(16, threads);
-    options.lanes = 4;
-    options.on_fault = OnFault::kSkip;
+    options.order.lanes = 4;
+    options.integrity.on_fault = OnFault::kSkip;
     Loader before(Dataset::Open(path), options);
     const Played whole = PlayOn(before, 1);
     REQUIRE(whole.samples.size() == 200);
@@ -63,8 +63,8 @@ TEST_CASE(
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   LoaderOptions options = OptionsFor(24, 1);
-  options.lanes = 12;
-  options.on_fault = OnFault::kSubstitute;
+  options.order.lanes = 12;
+  options.integrity.on_fault = OnFault::kSubstitute;
   std::vector<std::uint64_t> whole;
   {
     Loader loader(Dataset::Open(path), options);
@@ -85,14 +85,14 @@ TEST_CASE(
   options.threads = 4;
   Loader many(dataset, options);
   REQUIRE(PlayOn(many, 5).samples == alone.samples);
-  options.world_size = 4;
+  options.ranks.world_size = 4;
   options.batch_size = 6;
-  for (options.rank = 0; options.rank < 4; ++options.rank) {
+  for (options.ranks.rank = 0; options.ranks.rank < 4; ++options.ranks.rank) {
     Loader share(dataset, options);
     const Played played = PlayOn(share, 5);
     REQUIRE(played.samples.size() == 50);
     for (std::size_t i = 0; i < 50; ++i)
-      REQUIRE(played.samples[i] == alone.samples[4 * i + options.rank]);
+      REQUIRE(played.samples[i] == alone.samples[4 * i + options.ranks.rank]);
   }
 }
 
@@ -103,9 +103,9 @@ TEST_CASE("What is damaged stays a fault in every epoch, however often payloads 
   for (const Verify verify : {Verify::kAuto, Verify::kFirstEpoch, Verify::kAlways}) {
     for (const OnFault policy : {OnFault::kSkip, OnFault::kSubstitute, OnFault::kError}) {
       LoaderOptions options = OptionsFor(16, 2);
-      options.verify = verify;
-      options.on_fault = policy;
-      options.direct = verify == Verify::kFirstEpoch;
+      options.integrity.verify = verify;
+      options.integrity.on_fault = policy;
+      if (verify == Verify::kFirstEpoch) options.storage = Direct{};
       Loader loader(Dataset::Open(path), options);
       PlayBatches(loader, 5, policy == OnFault::kError ? 0 : 3);  // and leaves it
       for (const std::uint64_t epoch : {1, 2, 3}) {
@@ -125,8 +125,8 @@ TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
   Damage(path, kDamaged);
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = OptionsFor(10, 2);
-  options.on_fault = OnFault::kSkip;
-  options.verify = Verify::kAlways;
+  options.integrity.on_fault = OnFault::kSkip;
+  options.integrity.verify = Verify::kAlways;
   Loader loader(dataset, options);
   REQUIRE(loader.Faults().empty());
   PlayOn(loader, 0);
@@ -151,7 +151,7 @@ TEST_CASE("Where nothing can be read, an epoch ends in an error, skipping as sub
   const Dataset dataset = Dataset::Open(path);
   std::filesystem::remove(path / dataset.shards()[0].file);
   LoaderOptions options = OptionsFor(20, 2);
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   Loader skipping(dataset, options);
   for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
     const Played skipped = PlayOn(skipping, epoch);
@@ -159,7 +159,7 @@ TEST_CASE("Where nothing can be read, an epoch ends in an error, skipping as sub
     REQUIRE(skipped.errors.size() == 1);
     REQUIRE_THAT(skipped.errors[0], ContainsSubstring("not one sample could be read"));
   }
-  options.on_fault = OnFault::kSubstitute;
+  options.integrity.on_fault = OnFault::kSubstitute;
   Loader substituting(dataset, options);
   const Played played = PlayOn(substituting, 0);
   REQUIRE(played.sizes.empty());
@@ -172,9 +172,9 @@ TEST_CASE("Empty batches of an epoch that has others are no error") {
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, kDamaged);
   LoaderOptions options = OptionsFor(1, 2);
-  options.shuffle = Shuffle::kSequential;
-  options.on_fault = OnFault::kSkip;
-  options.verify = Verify::kAlways;
+  options.order.shuffle = Shuffle::kSequential;
+  options.integrity.on_fault = OnFault::kSkip;
+  options.integrity.verify = Verify::kAlways;
   Loader loader(Dataset::Open(path), options);
   for (std::uint64_t epoch = 0; epoch < 2; ++epoch) {
     const Played played = PlayOn(loader, epoch);
@@ -191,12 +191,12 @@ TEST_CASE("A missing shard costs its own samples and no others") {
   REQUIRE(dataset.shards().size() >= 3);
   std::filesystem::remove(path / dataset.shards()[1].file);
   LoaderOptions options = OptionsFor(250, 2);
-  options.direct = GENERATE(false, true);
-  options.on_fault = OnFault::kSkip;
+  if (GENERATE(false, true)) options.storage = Direct{};
+  options.integrity.on_fault = OnFault::kSkip;
   Loader loader(dataset, options);
   REQUIRE(PlayOn(loader, 0).samples.size() == 12'000 - dataset.shards()[1].samples);
   REQUIRE_THAT(loader.Faults().at(0).reason, ContainsSubstring("No such file"));
-  options.on_fault = OnFault::kSubstitute;
+  options.integrity.on_fault = OnFault::kSubstitute;
   Loader full(dataset, options);
   REQUIRE(PlayOn(full, 0).samples.size() == 12'000);
 }
@@ -216,8 +216,8 @@ TEST_CASE(
       const std::filesystem::path file = path / dataset.shards()[0].file;
       const auto bytes = static_cast<off_t>(dataset.shards()[0].bytes);
       LoaderOptions options = OptionsFor(50, 2);
-      options.verify = verify;
-      options.direct = direct;
+      options.integrity.verify = verify;
+      if (direct) options.storage = Direct{};
       Loader loader(dataset, options);
       REQUIRE(PlayOn(loader, 0).samples.size() == dataset.size());
       // Nothing left; whole pages; in the middle of a page, and of a picture.
@@ -230,7 +230,7 @@ TEST_CASE(
         REQUIRE_THAT(error, ContainsSubstring(dataset.shards()[0].file));
         REQUIRE_THAT(error, ContainsSubstring("cut short while it was open"));
       }
-      options.on_fault = OnFault::kSkip;
+      options.integrity.on_fault = OnFault::kSkip;
       Loader skipping(dataset, options);
       const Played rest = PlayOn(skipping, 2);
       REQUIRE(rest.errors.size() == (rest.samples.empty() ? 1 : 0));  // there is one shard
@@ -250,8 +250,8 @@ TEST_CASE("A shard that is deleted or replaced by rename while it is open is rea
   const Dataset dataset = Dataset::Open(path);
   const std::filesystem::path file = path / dataset.shards()[0].file;
   LoaderOptions options = OptionsFor(50, 2);
-  options.verify = Verify::kNever;
-  options.direct = GENERATE(false, true);
+  options.integrity.verify = Verify::kNever;
+  if (GENERATE(false, true)) options.storage = Direct{};
   Loader loader(dataset, options);
   PlayOn(loader, 0);
   std::ofstream(folder / "other") << "something else";
@@ -287,8 +287,8 @@ TEST_CASE("A disk that cannot read part of a shard costs the samples there, with
     for (const auto& [verify, direct] :
          {std::pair{Verify::kAlways, false}, {Verify::kNever, false}, {Verify::kNever, true}}) {
       LoaderOptions options = OptionsFor(50, 2);
-      options.verify = verify;
-      options.direct = direct;
+      options.integrity.verify = verify;
+      if (direct) options.storage = Direct{};
       Loader failing(dataset, options);
       const Played failed = PlayOn(failing, 0);
       CHECK_FALSE(failed.errors.empty());
@@ -296,7 +296,7 @@ TEST_CASE("A disk that cannot read part of a shard costs the samples there, with
         CHECK_THAT(error, ContainsSubstring(file));
         CHECK_THAT(error, ContainsSubstring("cannot be read"));
       }
-      options.on_fault = OnFault::kSkip;
+      options.integrity.on_fault = OnFault::kSkip;
       Loader skipping(dataset, options);
       const Played played = PlayOn(skipping, 0);
       CHECK(played.errors.empty());

@@ -173,7 +173,7 @@ TEST_CASE("Chosen fields alone are in the batch, and the others may even be dama
   const std::filesystem::path path = WriteStreet(folder, 50);
   DamageRun(path, 33, 33 * 40);  // a blob
   LoaderOptions options = OptionsFor(8, 2);
-  options.fields = {"label", "caption"};
+  options.output.fields = {"label", "caption"};
   Loader loader(Dataset::Open(path), options);
   for (const Batch& batch : loader.Epoch(0)) {
     REQUIRE(batch.image().samples == 0);
@@ -183,13 +183,13 @@ TEST_CASE("Chosen fields alone are in the batch, and the others may even be dama
       REQUIRE(batch.Text("caption", row) == (i % 3 != 0 ? CaptionOf(i) : ""));
     }
     CHECK_THAT(ErrorText([&] { batch.Bytes("blob"); }, ErrorCode::kInvalidArgument),
-               ContainsSubstring("LoaderOptions::fields"));
+               ContainsSubstring("LoaderOptions::output.fields"));
     CHECK_THROWS_AS(batch.Field<float>("pose"), Error);
     CHECK_THROWS_AS(batch.image("mask"), Error);
     CHECK_THROWS_AS(batch.Has("mask", 0), Error);
   }
   REQUIRE(loader.Faults().empty());
-  options.fields = {};
+  options.output.fields = {};
   Loader all(Dataset::Open(path), options);
   CHECK_THAT(ErrorText(
                  [&] {
@@ -207,7 +207,7 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   const BlockView block = state.Shard(0)->Block(0);
   const auto bytes_of = [&](const std::vector<std::string>& fields) {
     LoaderOptions options;
-    options.fields = fields;
+    options.output.fields = fields;
     std::size_t bytes = 0;
     for (const ByteRange& range :
          RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options)))
@@ -219,7 +219,7 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
   CHECK(bytes_of({"blob"}) == (1 + 2 + 2 + 3 + 4 + 4 + 0) * 64 + 7 * 40);
   // Neighbours are one range.
   LoaderOptions options;
-  options.fields = {"image", "mask"};
+  options.output.fields = {"image", "mask"};
   CHECK(RangesOf(block, state.layout, state.manifest.schema, FieldChoice::Of(state, options))
             .size() == 1);
   const std::atomic<bool> give_up{false};
@@ -279,9 +279,9 @@ TEST_CASE("Variable fields are the same for any number of threads, any rank, and
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 60));
   LoaderOptions options = OptionsFor(12, 1);
-  options.lanes = 12;
+  options.order.lanes = 12;
   options.transform = {RandomResizedCrop(8), HorizontalFlip()};
-  options.last_batch = LastBatch::kPad;
+  options.ranks.last_batch = LastBatch::kPad;
   Loader alone(dataset, options);
   const std::vector<std::string> whole = PlayTexts(alone, 3);
   REQUIRE(whole.size() == 60);
@@ -293,9 +293,9 @@ TEST_CASE("Variable fields are the same for any number of threads, any rank, and
   Loader resumed(dataset, options);
   CHECK(PlayTexts(resumed, 3) == std::vector<std::string>(whole.begin() + 24, whole.end()));
   options.resume_from.reset();
-  options.world_size = 2;
+  options.ranks.world_size = 2;
   options.batch_size = 6;
-  options.rank = 1;
+  options.ranks.rank = 1;
   Loader half(dataset, options);
   std::vector<std::string> odd;
   for (std::size_t i = 1; i < 60; i += 2)
@@ -315,7 +315,7 @@ TEST_CASE("Faulty samples are skipped or substituted with all of their fields") 
   }
   DamageRun(path, 21, 21 * 40);  // a blob
   for (const OnFault on_fault : {OnFault::kSkip, OnFault::kSubstitute}) {
-    options.on_fault = on_fault;
+    options.integrity.on_fault = on_fault;
     Loader loader(Dataset::Open(path), options);
     const std::vector<std::string> played = PlayTexts(loader, 0);
     CHECK(played.size() == (on_fault == OnFault::kSkip ? 39 : 40));
@@ -332,17 +332,17 @@ TEST_CASE("Images that lead nothing and follow nothing come when they are named"
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   LoaderOptions options = OptionsFor(5, 2);
-  options.fields = {"image", "depth"};
+  options.output.fields = {"image", "depth"};
   options.transform = {Resize(8)};
-  options.layout = Layout::kNCHW;
+  options.output.layout = Layout::kNCHW;
   Loader loader(dataset, options);
   for (const Batch& batch : loader.Epoch(0)) {
     CHECK((batch.image("image").data == batch.image().data && batch.image().channels == 3));
     CHECK((batch.image("depth").width == 8 && batch.image("depth").channels == 1));
   }
-  options.image = "mask";  // masks alone, never mixed
-  options.fields = {"mask"};
-  options.on_fault = OnFault::kSkip;  // samples without one
+  options.output.image = "mask";  // masks alone, never mixed
+  options.output.fields = {"mask"};
+  options.integrity.on_fault = OnFault::kSkip;  // samples without one
   Loader masks(dataset, options);
   for (const Batch& batch : masks.Epoch(0)) {
     for (std::size_t row = 0; row < batch.size(); ++row)
@@ -373,17 +373,17 @@ TEST_CASE("Masks and images of 16 bits are never given other channels than they 
   };
   const Dataset colour = write("colour", 3, PixelType::kUint8);
   const Dataset grey = write("grey", 1, PixelType::kUint16);
-  options.fields = {"mask"};
-  options.channels = 1;  // a third of the room that three channels take
+  options.output.fields = {"mask"};
+  options.output.channels = 1;  // a third of the room that three channels take
   CHECK_THAT(refusal(colour), ContainsSubstring("\"mask\"") && ContainsSubstring("at 0"));
-  options.channels = 3;
+  options.output.channels = 3;
   CHECK_THAT(refusal(grey), ContainsSubstring("\"mask\""));
   Loader masks(colour, options);
   for (const Batch& batch : masks.Epoch(0))
     CHECK((batch.image().channels == 3 && batch.image().data[2 * 768 - 1] == 7));
-  options.fields = {"image"};
+  options.output.fields = {"image"};
   CHECK_THAT(refusal(grey), ContainsSubstring("16 bits"));
-  options.channels = 1;
+  options.output.channels = 1;
   Loader wide(grey, options);
   for (const Batch& batch : wide.Epoch(0))
     CHECK(batch.image().type == ElementType::kUint16);
@@ -411,7 +411,7 @@ TEST_CASE("A loader says what moves with an image") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(2, 1);
   options.transform = {Resize(8)};
-  options.boxes.min_visible = 0.25;
+  options.output.boxes.min_visible = 0.25;
   Loader loader(Dataset::Open(WriteStreet(folder, 4)), options);
   CHECK_THAT(
       loader.Describe(),
@@ -429,9 +429,9 @@ TEST_CASE("A rule for boxes that is none is refused") {
   LoaderOptions options = OptionsFor(2, 1);
   for (const BoxRule rule : {BoxRule{std::nan(""), 0}, BoxRule{-1, 0}, BoxRule{1, 1.5},
                              BoxRule{1, std::nan("")}, BoxRule{HUGE_VAL, 0}}) {
-    options.boxes = rule;
+    options.output.boxes = rule;
     CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
-               ContainsSubstring("LoaderOptions::boxes needs a min_"));
+               ContainsSubstring("LoaderOptions::output.boxes needs a min_"));
   }
 }
 
@@ -442,15 +442,15 @@ TEST_CASE("Choices of fields that make no sense are refused with what to do") {
     return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };
   LoaderOptions options = OptionsFor(4, 1);
-  options.fields = {"lable"};
+  options.output.fields = {"lable"};
   CHECK_THAT(refusal(options), ContainsSubstring("no field \"lable\""));
-  options.fields = {"mask", "depth"};
+  options.output.fields = {"mask", "depth"};
   CHECK_THAT(refusal(options), ContainsSubstring("follows image \"image\""));
-  options.fields = {"label"};
+  options.output.fields = {"label"};
   options.transform = {Resize(4)};
   CHECK_THAT(refusal(options), ContainsSubstring("no image is chosen"));
   options.transform = {};
-  options.image = "image";
+  options.output.image = "image";
   CHECK_THAT(refusal(options), ContainsSubstring("leaves out"));
 }
 
@@ -459,7 +459,7 @@ TEST_CASE("Samples are not mixed where masks, boxes or points would no longer fi
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   const auto refusal = [&](std::vector<std::string> fields, const Pipeline& steps) {
     LoaderOptions options = OptionsFor(4, 1);
-    options.fields = std::move(fields);
+    options.output.fields = std::move(fields);
     options.transform = steps;
     return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };
@@ -469,7 +469,7 @@ TEST_CASE("Samples are not mixed where masks, boxes or points would no longer fi
   CHECK_THAT(refusal({"image", "label", "boxes"}, {OneHot{10, 0, "label", "target"}, CutMix{}}),
              ContainsSubstring("another sample's"));
   LoaderOptions options = OptionsFor(4, 1);
-  options.fields = {"image", "label"};
+  options.output.fields = {"image", "label"};
   options.transform = mix;
   Loader loader(dataset, options);
   CHECK((*loader.Epoch(0).begin()).size() == 4);
@@ -499,7 +499,7 @@ TEST_CASE("Fields that cannot follow a transform are refused, and come as stored
   options.transform = {HorizontalFlip()};
   CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("no float32"));
-  options.fields = {"image", "odd"};
+  options.output.fields = {"image", "odd"};
   CHECK_THAT(ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("zigzag"));
 }

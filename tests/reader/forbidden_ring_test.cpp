@@ -49,7 +49,7 @@ TEST_CASE("Where making or using rings is forbidden, threads read past the page 
       if (!Forbid(call)) return true;
       if (MakeUringIo() != nullptr) return false;
       LoaderOptions options = OptionsFor(50, 2);
-      options.direct = true;
+      options.storage = Direct{};
       Loader loader(dataset, options);
       return SamplesOf(PlayBatches(loader, 0)).size() == 600;
     });

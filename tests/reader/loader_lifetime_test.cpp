@@ -49,8 +49,8 @@ void AwaitConsumer(const Loader& loader) {
 TEST_CASE("A consumer may hold several batches at once, as many as it said") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
-  options.prefetch = 1;
-  options.hold = 3;
+  options.ring.prefetch = 1;
+  options.ring.hold = 3;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
   std::vector<Batch> held;
   std::vector<std::vector<std::uint64_t>> samples;
@@ -71,8 +71,8 @@ TEST_CASE("A consumer may hold several batches at once, as many as it said") {
 TEST_CASE("A consumer that holds every batch and asks for another gets an error, not a hang") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
-  options.prefetch = 1;
-  options.hold = 1;
+  options.ring.prefetch = 1;
+  options.ring.hold = 1;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
   std::vector<Batch> held;
   bool refused = false;
@@ -118,8 +118,8 @@ TEST_CASE("An iterator goes on behind what it has thrown, and has no batch until
 TEST_CASE("An iterator for whose batch there was no slot gets it once there is one") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
-  options.prefetch = 1;
-  options.hold = 1;
+  options.ring.prefetch = 1;
+  options.ring.hold = 1;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 50)), options);
   const EpochRange range = loader.Epoch(0);
   std::vector<Batch> held;
@@ -318,8 +318,8 @@ TEST_CASE("An exception in the consumer leaves nothing behind") {
 TEST_CASE("Batches may be given back by another thread while the next is waited for") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(5, 2);
-  options.prefetch = 1;
-  options.hold = 1;
+  options.ring.prefetch = 1;
+  options.ring.hold = 1;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 400)), options);
   std::thread returner;
   std::size_t seen = 0;

@@ -73,8 +73,8 @@ TEST_CASE("Every sample comes once an epoch with its own pixels and label, in ev
     for (const unsigned threads : {1U, 3U}) {
       for (const std::size_t batch_size : {1U, 10U, 256U, 2000U}) {
         LoaderOptions options = OptionsFor(batch_size, threads);
-        options.shuffle = shuffle;
-        options.lanes = 7;
+        options.order.shuffle = shuffle;
+        options.order.lanes = 7;
         Loader loader(dataset, options);
         REQUIRE(loader.batches_per_epoch() == (997 + batch_size - 1) / batch_size);
         for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -97,7 +97,7 @@ TEST_CASE("Batches are the same bytes for any number of threads and any prefetch
   Epoch first;
   for (const unsigned threads : {1U, 2U, 7U}) {
     LoaderOptions options = OptionsFor(16, threads);
-    options.prefetch = threads;
+    options.ring.prefetch = threads;
     options.transform = {RandomResizedCrop(32), HorizontalFlip()};
     options.seed = 3;
     Loader loader(dataset, options);
@@ -144,7 +144,7 @@ TEST_CASE("Pixels of a batch are those of decoding the sample on its own") {
   const Dataset dataset = Dataset::Open(path);
   Loader interleaved(dataset, OptionsFor(5, 2));
   LoaderOptions planar_options = OptionsFor(5, 2);
-  planar_options.layout = Layout::kNCHW;
+  planar_options.output.layout = Layout::kNCHW;
   Loader planar(dataset, planar_options);
   const Epoch nhwc = Play(interleaved, 0);
   const Epoch nchw = Play(planar, 0);
@@ -167,11 +167,11 @@ TEST_CASE("The last batch is kept short, dropped, or filled from the epoch's sta
   const Epoch kept = Play(keep, 0);
   CHECK(kept.sizes == std::vector<std::size_t>{10, 10, 5});
   CHECK((keep.batches_per_epoch() == 3 && keep.samples_per_epoch() == 25));
-  options.last_batch = LastBatch::kDrop;
+  options.ranks.last_batch = LastBatch::kDrop;
   Loader drop(dataset, options);
   CHECK(Play(drop, 0).sizes == std::vector<std::size_t>{10, 10});
   CHECK((drop.batches_per_epoch() == 2 && drop.samples_per_epoch() == 20));
-  options.last_batch = LastBatch::kPad;
+  options.ranks.last_batch = LastBatch::kPad;
   Loader pad(dataset, options);
   const Epoch padded = Play(pad, 0);
   CHECK(padded.sizes == std::vector<std::size_t>{10, 10, 10});
@@ -191,11 +191,11 @@ TEST_CASE(
   LoaderOptions options = OptionsFor(8, 1);
   Loader keep(dataset, options);
   CHECK(Play(keep, 0).sizes == std::vector<std::size_t>{3});
-  options.last_batch = LastBatch::kDrop;
+  options.ranks.last_batch = LastBatch::kDrop;
   CHECK_THAT(MessageOf([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("it has 3 samples") && ContainsSubstring("batch_size is 8") &&
                  ContainsSubstring("make batch_size at most 3") && ContainsSubstring("kKeep"));
-  options.last_batch = LastBatch::kPad;
+  options.ranks.last_batch = LastBatch::kPad;
   Loader pad(dataset, options);
   CHECK(Play(pad, 0).samples.size() == 8);
 }
@@ -218,8 +218,8 @@ TEST_CASE("Grey and colour images are converted to the channels asked for, or re
   CHECK_THAT(MessageOf([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              Catch::Matchers::ContainsSubstring("channels"));
   for (const unsigned channels : {1U, 3U}) {
-    options.channels = channels;
-    options.shuffle = Shuffle::kSequential;
+    options.output.channels = channels;
+    options.order.shuffle = Shuffle::kSequential;
     Loader loader(dataset, options);
     const Epoch played = Play(loader, 0);
     for (std::size_t i = 0; i < 4; ++i) {
@@ -244,12 +244,12 @@ TEST_CASE("Options that do not fit the dataset are refused at construction, with
   };
   refused([](LoaderOptions& o) { o.batch_size = 0; });
   refused([](LoaderOptions& o) { o.batch_size = std::size_t{1} << 40; });
-  refused([](LoaderOptions& o) { o.prefetch = 1025; });
+  refused([](LoaderOptions& o) { o.ring.prefetch = 1025; });
   refused([](LoaderOptions& o) { o.threads = 5000; });
-  refused([](LoaderOptions& o) { o.lanes = 0; });
-  refused([](LoaderOptions& o) { o.channels = 2; });
-  refused([](LoaderOptions& o) { o.image = "picture"; });
-  refused([](LoaderOptions& o) { o.image = "label"; });
+  refused([](LoaderOptions& o) { o.order.lanes = 0; });
+  refused([](LoaderOptions& o) { o.output.channels = 2; });
+  refused([](LoaderOptions& o) { o.output.image = "picture"; });
+  refused([](LoaderOptions& o) { o.output.image = "label"; });
   refused([](LoaderOptions& o) { o.transform = {Resize(0)}; });
 }
 
@@ -258,7 +258,7 @@ TEST_CASE("Batches that memory has no room for are refused before it is taken") 
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30));
   LoaderOptions options = OptionsFor(20'000, 1);
   options.transform = {Resize(4000)};  // a batch of 960 GB
-  options.prefetch = 1000;
+  options.ring.prefetch = 1000;
   CHECK_THAT(MessageOf([&] { Loader(dataset, options); }, ErrorCode::kLimit),
              Catch::Matchers::ContainsSubstring("batch_size"));
 }
@@ -309,8 +309,8 @@ TEST_CASE(
   put('\x7f');
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = OptionsFor(16, 2);
-  options.shuffle = Shuffle::kSequential;
-  options.verify = Verify::kAlways;
+  options.order.shuffle = Shuffle::kSequential;
+  options.integrity.verify = Verify::kAlways;
   {
     Loader loader(dataset, options);
     std::size_t batches = 0;
@@ -333,12 +333,12 @@ TEST_CASE(
         ErrorCode::kCorrupt);
     CHECK(batches == 2);
   }
-  options.verify = Verify::kNever;
+  options.integrity.verify = Verify::kNever;
   Loader careless(dataset, options);
   CHECK(Play(careless, 0).samples.size() == 64);
   // By itself, raw payloads get what kFirstEpoch gives all of them.
   for (const Verify verify : {Verify::kFirstEpoch, Verify::kAuto}) {
-    options.verify = verify;
+    options.integrity.verify = verify;
     Loader loader(dataset, options);
     for (const std::uint64_t epoch : {5, 6, 7})
       MessageOf([&] { Play(loader, epoch); }, ErrorCode::kCorrupt);
@@ -375,7 +375,7 @@ TEST_CASE("Statistics count what was handed over") {
 
 TEST_CASE("Without a number of threads, as many are used as this process has CPUs") {
   const TemporaryFolder folder;
-  Loader loader(Dataset::Open(WriteRawDataset(folder, 10)), OptionsFor(10, 0));
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 10)), OptionsFor(10, {}));
   CHECK(loader.threads() >= 1);
   CHECK(loader.threads() <= 1024);
 }
@@ -384,7 +384,7 @@ TEST_CASE("Page-locked batches are had, or refused with a reason") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   LoaderOptions options = OptionsFor(10, 1);
-  options.pinned = true;
+  options.ring.pinned = true;
   try {
     Loader loader(dataset, options);
     CHECK(Play(loader, 0).samples.size() == 20);

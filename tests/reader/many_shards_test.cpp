@@ -43,10 +43,11 @@ TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   const Shuffle shuffle = GENERATE(Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential);
   LoaderOptions options = OptionsFor(100, 3);
-  options.shuffle = shuffle;
-  options.lanes = 4;
-  options.direct = shuffle != Shuffle::kRandom && GENERATE(false, true);
-  CAPTURE(static_cast<int>(shuffle), options.direct);
+  options.order.shuffle = shuffle;
+  options.order.lanes = 4;
+  const bool direct = shuffle != Shuffle::kRandom && GENERATE(false, true);
+  if (direct) options.storage = Direct{};
+  CAPTURE(static_cast<int>(shuffle), direct);
   Played whole;
   {
     const Dataset dataset = Dataset::Open(path);
@@ -103,7 +104,7 @@ TEST_CASE("A dataset whose shards do not all stay mapped cannot be locked in mem
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   const FewMapped few;
   LoaderOptions options = OptionsFor(100, 1);
-  options.cache = Cache::kLocked;
+  options.storage = Locked{};
   REQUIRE_THROWS_WITH(Loader(Dataset::Open(path), options), ContainsSubstring("2 at most"));
 }
 
@@ -116,7 +117,7 @@ TEST_CASE("A shard that cannot be opened is tried once an epoch, and is one faul
   const std::filesystem::path away = folder / "away";
   std::filesystem::rename(path / lost.file, away);
   LoaderOptions options = OptionsFor(250, 2);
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   Loader loader(dataset, options);
   REQUIRE(PlayOn(loader, 0).samples.size() == 12'000 - lost.samples);
   const std::vector<SampleFault> faults = loader.Faults();
@@ -148,7 +149,7 @@ TEST_CASE("Twenty thousand shards play with no more of them mapped than is promi
   REQUIRE_FALSE(dataset.state()->keeps_all());
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom}) {
     LoaderOptions options = OptionsFor(256, 4);
-    options.shuffle = shuffle;
+    options.order.shuffle = shuffle;
     Loader loader(dataset, options);
     Played played = PlayOn(loader, 0);
     REQUIRE(played.errors.empty());
@@ -185,7 +186,7 @@ TEST_CASE(
 
   const Dataset dataset = Dataset::Open(folder.path());
   LoaderOptions options = OptionsFor(512, 2);
-  options.shuffle = GENERATE(Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential);
+  options.order.shuffle = GENERATE(Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential);
   {
     Loader loader(dataset, options);
     try {
@@ -195,7 +196,7 @@ TEST_CASE(
       CHECK(error.code() == ErrorCode::kNotFound);
     }
   }
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   Loader loader(dataset, options);
   std::size_t batches = 0;
   for (const Batch& batch : loader.Epoch(0)) {

@@ -37,9 +37,9 @@ void RewriteShards(const Dataset& dataset) {
 // Four lanes of two blocks.
 LoaderOptions SmallWindow(Behind behind) {
   LoaderOptions options = OptionsFor(16, 2);
-  options.lanes = 4;
-  options.window_samples = 4 * 2 * 16;
-  options.behind = behind;
+  options.order.lanes = 4;
+  options.order.window_samples = 4 * 2 * 16;
+  options.storage = Mapped{.behind = behind};
   return options;
 }
 
@@ -49,8 +49,8 @@ TEST_CASE("The memory bound is what the slots, the threads and the window come t
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 1600));
   LoaderOptions options = SmallWindow(Behind::kUnmap);
-  options.prefetch = 3;
-  options.hold = 2;
+  options.ring.prefetch = 3;
+  options.ring.hold = 2;
   Loader loader(dataset, options);
   const LoaderMemory memory = loader.Memory();
   CHECK(memory.slots == loader.memory_bytes());
@@ -61,9 +61,9 @@ TEST_CASE("The memory bound is what the slots, the threads and the window come t
   // 100 blocks, of which 8 are open.
   CHECK(memory.window == 8 * ((dataset.shards()[0].bytes + 99) / 100));
   CHECK(memory.mapped == 2 * memory.window);
-  options.behind = Behind::kKeep;
+  options.storage = Mapped{.behind = Behind::kKeep};
   CHECK(Loader(dataset, options).Memory().mapped == dataset.shards()[0].bytes);
-  options.shuffle = Shuffle::kRandom;
+  options.order.shuffle = Shuffle::kRandom;
   CHECK(Loader(dataset, options).Memory().window >= dataset.shards()[0].bytes);
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("A rank of two has half of the window") {
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 800));
   LoaderOptions options = SmallWindow(Behind::kUnmap);
   const std::uint64_t alone = Loader(dataset, options).Memory().window;
-  options.world_size = 2;
+  options.ranks.world_size = 2;
   const LoaderMemory shared = Loader(dataset, options).Memory();
   CHECK(shared.window == alone / 2);
   // Two windows, or more where the ring holds more samples; and in the tail a block of each lane.
@@ -89,7 +89,7 @@ TEST_CASE("What is mapped of the shards stays under two windows where blocks beh
     for (const Behind behind : {Behind::kUnmap, Behind::kDrop}) {
       const Dataset dataset = Dataset::Open(path);
       LoaderOptions options = SmallWindow(behind);
-      options.shuffle = shuffle;
+      options.order.shuffle = shuffle;
       Loader loader(dataset, options);
       std::uint64_t most = 0;
       for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -113,8 +113,8 @@ TEST_CASE("Blocks behind are let go of when epochs are left early and on several
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteLargerDataset(folder, 1600);
   LoaderOptions options = SmallWindow(Behind::kUnmap);
-  options.world_size = 2;
-  options.rank = 1;
+  options.ranks.world_size = 2;
+  options.ranks.rank = 1;
   Loader loader(Dataset::Open(path), options);
   std::uint64_t most = 0;
   for (std::uint64_t round = 0; round < 12; ++round) {
@@ -212,18 +212,18 @@ TEST_CASE("Fields of variable size count twice their largest value for each row"
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteValues(folder, 100);
   LoaderOptions options = OptionsFor(5, 1);
-  options.prefetch = 3;
-  options.hold = 2;
+  options.ring.prefetch = 3;
+  options.ring.hold = 2;
   const std::uint64_t boxes = 2 * 16 * 6 * 6 * 6 * 6 + 128;
   const std::uint64_t text = 2 * 80'000 + 128;
   for (const bool known : {true, false}) {
     if (!known) ForgetValues(path);
     const Dataset dataset = Dataset::Open(path);
-    options.fields = {};
+    options.output.fields = {};
     const LoaderMemory memory = Loader(dataset, options).Memory();
     CHECK(memory.variable == 6 * 5 * (boxes + text));
     CHECK(memory.own() == memory.slots + memory.variable + memory.scratch + memory.bookkeeping);
-    options.fields = {"boxes"};
+    options.output.fields = {"boxes"};
     CHECK(Loader(dataset, options).Memory().variable == 6 * 5 * boxes);
   }
 }

@@ -44,9 +44,9 @@ TEST_CASE("Where there is no memory to find a substitute with, the batch is an E
   std::vector<std::uint64_t> samples(1'000'000, 7);
   samples[5'000] = 40;
   LoaderOptions options = OptionsFor(100, 2);
-  options.shuffle = Shuffle::kSequential;
-  options.on_fault = OnFault::kSubstitute;
-  options.samples = SampleList::Of(std::move(samples));
+  options.order.shuffle = Shuffle::kSequential;
+  options.integrity.on_fault = OnFault::kSubstitute;
+  options.order.samples = SampleList::Of(std::move(samples));
   Loader loader(Dataset::Open(path), options);
   EpochIterator it = loader.Epoch(0).begin();
   most_memory = 4'000'000;

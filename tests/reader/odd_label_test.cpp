@@ -56,8 +56,8 @@ TEST_CASE("A class-balanced list has no sample whose label is that of no class")
   const Dataset dataset = WriteLabels(folder, {0, 1, -1, 0, 1, 2});
   LoaderOptions options;
   options.batch_size = 2;
-  options.samples = SampleList::ClassBalanced(dataset, 10);
-  REQUIRE(options.samples.size() == 20);  // of two classes, and not of four
+  options.order.samples = SampleList::ClassBalanced(dataset, 10);
+  REQUIRE(options.order.samples.size() == 20);  // of two classes, and not of four
   Loader loader(dataset, options);
   for (const Batch& batch : loader.Epoch(0)) {
     for (const std::int32_t label : batch.Field<std::int32_t>("label"))
@@ -70,8 +70,8 @@ TEST_CASE("OneHot takes the label that classes are counted of, and no number bey
   const Dataset dataset = WriteLabels(folder, {0, 1, -1, 0, 1, 2});
   LoaderOptions options;
   options.batch_size = 6;
-  options.shuffle = Shuffle::kSequential;
-  options.on_fault = OnFault::kSkip;
+  options.order.shuffle = Shuffle::kSequential;
+  options.integrity.on_fault = OnFault::kSkip;
   options.transform = {OneHot{}};
   Loader loader(dataset, options);
   std::vector<float> targets;

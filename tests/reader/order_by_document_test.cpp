@@ -63,7 +63,7 @@ DatasetShape DocumentedShape(const std::string& name) {
   return DatasetShape(shards);
 }
 
-std::vector<std::uint64_t> EpochOf(const DatasetShape& shape, const OrderOptions& options,
+std::vector<std::uint64_t> EpochOf(const DatasetShape& shape, const OrderParameters& options,
                                    std::uint64_t epoch, OrderPart part = {}) {
   const auto* const list = std::get_if<ListPart>(&part);
   const std::uint64_t count = list != nullptr ? list->samples.size() : shape.samples();
@@ -82,7 +82,7 @@ TEST_CASE("Quasi-random epochs are those of the document") {
   for (const Documented& documented : AllDocumented()) {
     std::istringstream words(documented.name);
     std::string shape;
-    OrderOptions options;
+    OrderParameters options;
     std::uint64_t epoch = 0;
     if (!(words >> shape >> options.lanes >> options.window_bytes >> options.window_samples >>
           options.seed >> epoch)) {

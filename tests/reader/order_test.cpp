@@ -37,7 +37,7 @@ DatasetShape Uneven() {
   return DatasetShape(shards);
 }
 
-std::vector<std::uint64_t> Play(const DatasetShape& shape, const OrderOptions& options,
+std::vector<std::uint64_t> Play(const DatasetShape& shape, const OrderParameters& options,
                                 std::uint64_t epoch) {
   EpochOrder order(shape, options, epoch);
   std::vector<std::uint64_t> opened;
@@ -83,7 +83,7 @@ TEST_CASE("Windows may be as large as numbers go") {
 
 TEST_CASE("An order is a function of the position: asked for in any order, it says the same") {
   for (const DatasetShape& shape : Shapes()) {
-    const OrderOptions options{Shuffle::kQuasiRandom, 5, 12, 50'000};
+    const OrderParameters options{Shuffle::kQuasiRandom, 5, 12, 50'000};
     const std::vector<std::uint64_t> in_order = Play(shape, options, 1);
     EpochOrder order(shape, options, 1);
     std::vector<std::uint64_t> opened;
@@ -130,7 +130,7 @@ TEST_CASE("Blocks that follow are told as they open, those that are open by then
   constexpr std::uint64_t kLanes = 12;
   for (const DatasetShape& shape : {Equal(40, 200, 8), Uneven()}) {
     for (const std::uint64_t begin : {0, 333, 1000}) {
-      const OrderOptions options{Shuffle::kQuasiRandom, 9, kLanes, 50'000};
+      const OrderParameters options{Shuffle::kQuasiRandom, 9, kLanes, 50'000};
       EpochOrder order(shape, options, 2);
       order.NoteFollowing();
       std::vector<std::uint64_t> opened;
@@ -157,7 +157,7 @@ TEST_CASE("Blocks that follow are told as they open, those that are open by then
 
 TEST_CASE("A position that is asked for once more opens the block of its sample, and no window") {
   const DatasetShape shape = Equal(40, 200, 8);
-  const OrderOptions options{Shuffle::kQuasiRandom, 9, 12, 100'000};
+  const OrderParameters options{Shuffle::kQuasiRandom, 9, 12, 100'000};
   const std::vector<std::uint64_t> in_order = Play(shape, options, 2);
   EpochOrder order(shape, options, 2);
   order.NoteFollowing();
@@ -220,10 +220,10 @@ TEST_CASE("An order over blocks of different size stays under its bound, note of
     return info.uordblks + info.hblkhd;
   };
   LoaderOptions options;
-  const std::uint64_t window = 2 * 200 * std::uint64_t{options.lanes};
+  const std::uint64_t window = 2 * 200 * std::uint64_t{options.order.lanes};
   const std::uint64_t bound = OrderBound(shape, options, window);
   const std::size_t before = allocated();
-  const EpochOrder order(shape, OrderOptionsOf(options), 0);
+  const EpochOrder order(shape, OrderParametersOf(options), 0);
   const std::size_t taken = allocated() - before;
   if (kSanitized) return;  // it counts nothing
   CHECK(taken > 8'000'000);
@@ -237,7 +237,7 @@ TEST_CASE("Ranks read near 1/W each where blocks are of several sizes, too") {
   for (std::uint64_t b = 0; b < 3000; ++b)
     blocks.push_back(ShardOf(b % 13 == 0 ? 40 : 1 + b % 3, b % 13 == 0 ? 40 : 1 + b % 3));
   for (const DatasetShape& shape : {merged, DatasetShape(blocks)}) {
-    OrderOptions options;
+    OrderParameters options;
     options.lanes = 24;
     options.window_samples = 24 * 400;
     const std::vector<std::uint64_t> played = Play(shape, options, 3);
@@ -293,7 +293,7 @@ TEST_CASE("The quasi-random order depends on lanes and window") {
 TEST_CASE("Each lane reads its own blocks, and has few of them open at once") {
   constexpr std::uint32_t kLanes = 8;
   const DatasetShape shape = Equal(20, 800, 8);
-  const OrderOptions options{Shuffle::kQuasiRandom, 1, kLanes, 3 * kLanes * 8 * 1000};
+  const OrderParameters options{Shuffle::kQuasiRandom, 1, kLanes, 3 * kLanes * 8 * 1000};
   const std::uint64_t window = WindowBlocks(shape, options);
   REQUIRE(window == 3);
   LaneOrder order(shape, {1, kLanes, window}, 0);
@@ -340,7 +340,7 @@ TEST_CASE(
     list.samples.push_back(i * i % 5003);
   parts.emplace_back(list);
   for (std::size_t s = 0; s < shapes.size(); ++s) {
-    const OrderOptions options{Shuffle::kQuasiRandom, 5, 6, 0, 6 * 40};
+    const OrderParameters options{Shuffle::kQuasiRandom, 5, 6, 0, 6 * 40};
     std::uint64_t count = shapes[s].samples();
     if (std::holds_alternative<ListPart>(parts[s])) count = 2000;
     if (std::holds_alternative<ShardPart>(parts[s])) {

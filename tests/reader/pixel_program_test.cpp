@@ -230,12 +230,12 @@ TEST_CASE("Normalised batches hold the numbers of the formula, in either layout 
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 6));
   LoaderOptions options = OptionsFor(6, 2);
   options.transform = {Resize(20, 10)};
-  options.layout = Layout::kNHWC;
+  options.output.layout = Layout::kNHWC;
   const std::vector<std::uint8_t> bytes = PlayJpegs(dataset, options)[0].pixels;
   options.transform.push_back(Normalize{{0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F}});
   const double mean[3] = {0.485, 0.456, 0.406}, deviation[3] = {0.229, 0.224, 0.225};
   for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
-    options.layout = layout;
+    options.output.layout = layout;
     std::get<Normalize>(options.transform.back()).type = FloatType::kFloat32;
     Loader loader(dataset, options);
     std::get<Normalize>(options.transform.back()).type = FloatType::kFloat16;
@@ -283,7 +283,7 @@ TEST_CASE("Images of two or four channels are cropped, resized and mirrored, and
       CHECK(middle[i] == pixels[(i < channels ? channels : 3U * channels) + i]);
     const auto refusal = [&](const Pipeline& steps, unsigned asked) {
       options.transform = steps;
-      options.channels = asked;
+      options.output.channels = asked;
       return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
     };
     const std::string have = "have " + std::to_string(channels);
@@ -332,14 +332,14 @@ TEST_CASE("Batches of changed pixels are the same for any number of threads, lay
   options.resume_from = loader.State();
   CHECK(PlayJpegs(dataset, options) == std::vector<PlayedBatch>(alone.begin() + 2, alone.end()));
   options.resume_from.reset();
-  options.layout = Layout::kNCHW;
+  options.output.layout = Layout::kNCHW;
   const std::vector<PlayedBatch> planar = PlayJpegs(dataset, options);
   for (std::size_t i = 0; i < planar[0].pixels.size(); ++i) {
     const std::size_t sample = i / 3072, c = i / 1024 % 3, pixel = i % 1024;
     REQUIRE(planar[0].pixels[i] == alone[0].pixels[sample * 3072 + pixel * 3 + c]);
   }
   // The geometry is that of a pipeline without the steps.
-  options.layout = Layout::kNHWC;
+  options.output.layout = Layout::kNHWC;
   options.transform = {RandomResizedCrop(32), HorizontalFlip(), Invert{}};
   const std::vector<PlayedBatch> inverted = PlayJpegs(dataset, options);
   options.transform.pop_back();

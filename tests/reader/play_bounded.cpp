@@ -12,10 +12,11 @@ int main(int argc, char** argv) try {
   sluice::LoaderOptions options;
   options.batch_size = 16;
   options.threads = 2;
-  options.lanes = 4;
-  options.window_bytes = 1'000'000;
-  options.behind =
-      std::string_view(argv[2]) == "drop" ? sluice::Behind::kDrop : sluice::Behind::kKeep;
+  options.order.lanes = 4;
+  options.order.window_bytes = 1'000'000;
+  if (std::string_view(argv[2]) == "drop") {
+    options.storage = sluice::Mapped{.behind = sluice::Behind::kDrop};
+  }
   sluice::Loader loader(sluice::Dataset::Open(argv[1]), options);
   std::size_t samples = 0;
   for (int epoch = 0; epoch < std::atoi(argv[3]); ++epoch) {

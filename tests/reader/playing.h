@@ -47,7 +47,8 @@ inline std::vector<std::uint64_t> SamplesOf(const std::vector<PlayedBatch>& batc
   return samples;
 }
 
-inline LoaderOptions OptionsFor(std::size_t batch_size, unsigned threads) {
+// `threads` empty: as many as the loader chooses.
+inline LoaderOptions OptionsFor(std::size_t batch_size, std::optional<unsigned> threads) {
   LoaderOptions options;
   options.batch_size = batch_size;
   options.threads = threads;

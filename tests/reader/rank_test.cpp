@@ -19,10 +19,10 @@ using Catch::Matchers::ContainsSubstring;
 std::vector<std::vector<PlayedBatch>> PlayRanks(const Dataset& dataset, LoaderOptions options,
                                                 unsigned world_size, std::uint64_t epoch) {
   std::vector<std::vector<PlayedBatch>> ranks;
-  options.world_size = world_size;
-  for (options.rank = 0; options.rank < world_size; ++options.rank) {
+  options.ranks.world_size = world_size;
+  for (options.ranks.rank = 0; options.ranks.rank < world_size; ++options.ranks.rank) {
     Loader loader(dataset, options);
-    REQUIRE(loader.rank() == Rank{options.rank, world_size});
+    REQUIRE(loader.rank() == Rank{options.ranks.rank, world_size});
     ranks.push_back(PlayBatches(loader, epoch));
     if (options.resume_from) continue;  // plays what is left
     REQUIRE(ranks.back().size() == loader.batches_per_epoch(epoch));
@@ -89,9 +89,9 @@ TEST_CASE("The global batches are the same bytes for every number of ranks, in e
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
     for (const LastBatch last : {LastBatch::kKeep, LastBatch::kDrop, LastBatch::kPad}) {
       LoaderOptions options = OptionsFor(24, 1);
-      options.shuffle = shuffle;
-      options.last_batch = last;
-      options.lanes = 12;
+      options.order.shuffle = shuffle;
+      options.ranks.last_batch = last;
+      options.order.lanes = 12;
       options.transform = {RandomResizedCrop(16), HorizontalFlip()};
       const std::vector<PlayedBatch> alone = Together(PlayRanks(dataset, options, 1, 3));
       REQUIRE(alone.size() == (last == LastBatch::kDrop ? 8 : 9));
@@ -110,8 +110,8 @@ TEST_CASE("Ranks have equally many batches of equal size, whatever the remainder
   for (const std::size_t batch_size : {1U, 3U, 10U, 11U}) {
     for (const LastBatch last : {LastBatch::kKeep, LastBatch::kDrop, LastBatch::kPad}) {
       LoaderOptions options = OptionsFor(batch_size, 1);
-      options.last_batch = last;
-      options.lanes = 8;
+      options.ranks.last_batch = last;
+      options.order.lanes = 8;
       if (last == LastBatch::kDrop && batch_size == 11) continue;  // none has a whole batch
       const auto ranks = PlayRanks(dataset, options, 4, 0);
       std::vector<std::uint64_t> valid;
@@ -141,7 +141,7 @@ TEST_CASE("More ranks than samples get a batch each, of which the surplus only f
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3));
   LoaderOptions options = OptionsFor(8, 1);
-  options.lanes = 4;
+  options.order.lanes = 4;
   const auto ranks = PlayRanks(dataset, options, 4, 0);
   RequireNoneTwice(SamplesOf(Together(ranks)), 3);
   REQUIRE((ranks[3][0].valid == 0 && ranks[3][0].samples == ranks[0][0].samples));
@@ -151,16 +151,16 @@ TEST_CASE("Ranks that would all get no batch are refused with what to change") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 41));
   LoaderOptions options = OptionsFor(11, 1);
-  options.last_batch = LastBatch::kDrop;
-  options.lanes = 64;
-  options.world_size = 4;
+  options.ranks.last_batch = LastBatch::kDrop;
+  options.order.lanes = 64;
+  options.ranks.world_size = 4;
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("it has 41 samples, 10 for the rank of 4 with the fewest") &&
                  ContainsSubstring("make batch_size at most 10"));
   options.batch_size = 1;
-  options.world_size = 64;
+  options.ranks.world_size = 64;
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
-             ContainsSubstring("use fewer ranks (LoaderOptions::world_size)"));
+             ContainsSubstring("use fewer ranks (LoaderOptions::ranks.world_size)"));
 }
 
 TEST_CASE("An epoch whose deal of whole shards leaves a rank no batch is refused when it comes") {
@@ -179,9 +179,9 @@ TEST_CASE("An epoch whose deal of whole shards leaves a rank no batch is refused
   const Dataset dataset = Dataset::Open(folder / "d");
   REQUIRE(dataset.shards().size() == 3);
   LoaderOptions options = OptionsFor(15, 1);
-  options.last_batch = LastBatch::kDrop;
-  options.shards_per_rank = true;
-  options.world_size = 2;
+  options.ranks.last_batch = LastBatch::kDrop;
+  options.ranks.by_shards = true;
+  options.ranks.world_size = 2;
   std::optional<Loader> loader;
   for (; !loader; ++options.seed) {
     REQUIRE(options.seed < 100);
@@ -208,11 +208,11 @@ TEST_CASE("A resume may change the number of ranks") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 150));
   LoaderOptions options = OptionsFor(24, 2);
-  options.lanes = 12;
+  options.order.lanes = 12;
   options.transform = {RandomResizedCrop(16)};
   const std::vector<PlayedBatch> alone = Together(PlayRanks(dataset, options, 1, 2));
-  options.world_size = 3;
-  options.rank = 1;
+  options.ranks.world_size = 3;
+  options.ranks.rank = 1;
   options.batch_size = 8;
   Loader interrupted(dataset, options);
   PlayBatches(interrupted, 2, 4);
@@ -222,8 +222,8 @@ TEST_CASE("A resume may change the number of ranks") {
   REQUIRE(Together(PlayRanks(dataset, options, 4, 2)) ==
           std::vector(alone.begin() + 4, alone.end()));
   options.batch_size = 7;
-  options.world_size = 4;
-  options.rank = 0;
+  options.ranks.world_size = 4;
+  options.ranks.rank = 0;
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("batch_size x world_size = 28"));
 }
@@ -236,10 +236,10 @@ TEST_CASE("A rank reads its own lanes' blocks and, in the tail, those of its sam
   for (const ShardSummary& shard : dataset.shards())
     block_bytes = std::max(block_bytes, shard.bytes / shard.blocks);
   LoaderOptions options = OptionsFor(10, 1);
-  options.lanes = 24;
+  options.order.lanes = 24;
   for (const unsigned world_size : {1U, 2U, 4U, 8U}) {
-    options.world_size = world_size;
-    for (options.rank = 0; options.rank < world_size; ++options.rank) {
+    options.ranks.world_size = world_size;
+    for (options.ranks.rank = 0; options.ranks.rank < world_size; ++options.ranks.rank) {
       Loader loader(dataset, options);
       std::vector<std::uint64_t> own;
       std::set<std::uint64_t> blocks;
@@ -266,9 +266,9 @@ TEST_CASE("Ranks that do not divide the lanes, and other nonsense, are refused w
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   const auto refused = [&](unsigned rank, unsigned world_size, bool shards, const char* words) {
     LoaderOptions options = OptionsFor(10, 1);
-    options.rank = rank;
-    options.world_size = world_size;
-    options.shards_per_rank = shards;
+    options.ranks.rank = rank;
+    options.ranks.world_size = world_size;
+    options.ranks.by_shards = shards;
     CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
                ContainsSubstring(words));
   };
@@ -277,8 +277,8 @@ TEST_CASE("Ranks that do not divide the lanes, and other nonsense, are refused w
   refused(1, 0, false, "set world_size");
   refused(0, 2, true, "has 1 for 2 ranks");
   LoaderOptions options = OptionsFor(10, 1);
-  options.world_size = 5;
-  options.shuffle = Shuffle::kRandom;
+  options.ranks.world_size = 5;
+  options.order.shuffle = Shuffle::kRandom;
   Loader(dataset, options);  // has no lanes
 }
 
@@ -290,11 +290,11 @@ TEST_CASE("Whole shards are dealt to ranks anew each epoch, each sample to one o
   for (const ShardSummary& shard : dataset.shards())
     ends.push_back((ends.empty() ? 0 : ends.back()) + shard.samples);
   LoaderOptions options = OptionsFor(500, 2);
-  options.shards_per_rank = true;
+  options.ranks.by_shards = true;
   std::set<std::vector<std::set<std::size_t>>> deals;
   for (const LastBatch last : {LastBatch::kKeep, LastBatch::kPad, LastBatch::kDrop}) {
     if (kSanitized && last == LastBatch::kPad) continue;
-    options.last_batch = last;
+    options.ranks.last_batch = last;
     for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
       const auto ranks = PlayRanks(dataset, options, 3, epoch);
       std::vector<std::set<std::size_t>> shards(3);
@@ -325,17 +325,17 @@ TEST_CASE("With whole shards for each rank, a resume keeps the number of ranks")
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20'000));
   LoaderOptions options = OptionsFor(100, 1);
-  options.shards_per_rank = true;
-  options.world_size = 2;
-  options.rank = 1;
+  options.ranks.by_shards = true;
+  options.ranks.world_size = 2;
+  options.ranks.rank = 1;
   Loader loader(dataset, options);
   const std::vector<PlayedBatch> whole = PlayBatches(loader, 4);
   PlayBatches(loader, 4, 30);
   options.resume_from = loader.State();
   Loader resumed(dataset, options);
   REQUIRE(PlayBatches(resumed, 4) == std::vector(whole.begin() + 30, whole.end()));
-  options.world_size = 1;
-  options.rank = 0;
+  options.ranks.world_size = 1;
+  options.ranks.rank = 0;
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("world_size"));
 }
@@ -374,11 +374,11 @@ TEST_CASE("A loader takes its rank from the environment unless the options say i
   const Environment environment({{"RANK", "2"}, {"WORLD_SIZE", "3"}});
   LoaderOptions options = OptionsFor(10, 1);
   CHECK(Loader(dataset, options).rank() == Rank{2, 3});
-  options.rank = 1;
-  options.world_size = 4;
+  options.ranks.rank = 1;
+  options.ranks.world_size = 4;
   CHECK(Loader(dataset, options).rank() == Rank{1, 4});
-  options.rank = 0;
-  options.world_size = 1;
+  options.ranks.rank = 0;
+  options.ranks.world_size = 1;
   CHECK(Loader(dataset, options).rank() == Rank{0, 1});
 }
 
@@ -391,20 +391,21 @@ TEST_CASE("A loader of several ranks says which it is, who says so, and what it 
     Loader found(dataset, options);
     const auto says = ContainsSubstring(
         "rank 1 of 4 (from the environment: RANK, WORLD_SIZE) plays 13 of 50 samples an epoch; ");
-    const auto advises = ContainsSubstring("LoaderOptions::world_size = 1");
+    const auto advises = ContainsSubstring("LoaderOptions::ranks.world_size = 1");
     CHECK_THAT(found.Describe(), says && advises);
     CHECK_THAT(found.Stats().Verdict(), says && advises);
     PlayBatches(found, 0);
     CHECK_THAT(found.Stats().Since(LoaderStats()).Verdict(), says && advises);
   }
-  options.rank = 3;
-  options.world_size = 4;
+  options.ranks.rank = 3;
+  options.ranks.world_size = 4;
   Loader told(dataset, options);
-  CHECK_THAT(told.Describe(),
-             ContainsSubstring("rank 3 of 4 (LoaderOptions::rank and world_size) plays 13 of 50 "
-                               "samples an epoch\n"));
-  options.rank = 0;
-  options.world_size = 1;
+  CHECK_THAT(
+      told.Describe(),
+      ContainsSubstring("rank 3 of 4 (LoaderOptions::ranks.rank and world_size) plays 13 of 50 "
+                        "samples an epoch\n"));
+  options.ranks.rank = 0;
+  options.ranks.world_size = 1;
   Loader alone(dataset, options);
   CHECK_THAT(alone.Describe() + alone.Stats().Verdict(), !ContainsSubstring("rank"));
 }

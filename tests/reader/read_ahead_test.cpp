@@ -96,7 +96,7 @@ TEST_CASE("Suggestions are taken where blocks are not there, and only of whole b
   CHECK_FALSE(reading.TakesSuggestions());
   give_up.store(false);
   LoaderOptions only_labels;
-  only_labels.fields = {"label"};
+  only_labels.output.fields = {"label"};
   const FieldChoice labels = FieldChoice::Of(state, only_labels);
   MappedReadAhead in_part(state, labels, nullptr, give_up);
   REQUIRE(madvise(pages, block.size(), MADV_DONTNEED) == 0);
@@ -119,9 +119,9 @@ TEST_CASE("What is let go of takes nothing along that was read for the next wind
   const ShardFile& shard = *state.Shard(0);
   const Bytes all = shard.bytes();
   LoaderOptions options = OptionsFor(1, 1);
-  options.behind = Behind::kDrop;
-  options.prefetch = 1;
-  options.hold = 0;
+  options.storage = Mapped{.behind = Behind::kDrop};
+  options.ring.prefetch = 1;
+  options.ring.hold = 0;
   const auto cached = [&](std::uint64_t number) {
     const BlockEntry& entry = shard.block_entry(static_cast<std::uint32_t>(number));
     std::vector<unsigned char> there(entry.bytes / 4096);
@@ -194,8 +194,11 @@ TEST_CASE("Whatever the depth of reading ahead, batches are the same") {
   const std::vector<PlayedBatch> expected = PlayBatches(usual, 1);
   for (const bool direct : {false, true}) {
     for (const std::uint64_t depth : {std::uint64_t{1} << 20, std::uint64_t{1} << 30}) {
-      options.direct = direct;
-      options.read_ahead_bytes = depth;
+      if (direct) {
+        options.storage = Direct{depth};
+      } else {
+        options.storage = Mapped{.read_ahead_bytes = depth};
+      }
       Loader loader(dataset, options);
       CHECK(PlayBatches(loader, 1) == expected);
       CHECK(loader.Stats().read_ahead_depth_bytes == depth);

@@ -47,9 +47,9 @@ void Overwrite(const std::filesystem::path& file, const std::string& content) {
 
 LoaderOptions PlayedBy(Shuffle shuffle, bool direct, Verify verify) {
   LoaderOptions options = OptionsFor(50, 2);
-  options.shuffle = shuffle;
-  options.direct = direct;
-  options.verify = verify;
+  options.order.shuffle = shuffle;
+  if (direct) options.storage = Direct{};
+  options.integrity.verify = verify;
   return options;
 }
 
@@ -66,9 +66,9 @@ TEST_CASE("Past the page cache and with few descriptors, shards that go are read
   {
     const DescriptorLimit limit(16);  // four shards are kept open
     LoaderOptions options = OptionsFor(100, 2);
-    options.direct = true;
+    options.storage = Direct{};
     whole.emplace(dataset, options);
-    options.fields = {"label"};
+    options.output.fields = {"label"};
     labels.emplace(dataset, options);
   }
   const auto play_labels = [&](std::uint64_t epoch) {
@@ -125,7 +125,7 @@ TEST_CASE("A shard that is overwritten in place is a fault with its name, and no
         REQUIRE_THAT(error, ContainsSubstring("overwritten"));
       }
       LoaderOptions options = PlayedBy(shuffle, false, verify);
-      options.on_fault = OnFault::kSkip;
+      options.integrity.on_fault = OnFault::kSkip;
       Loader skipping(dataset, options);
       REQUIRE(PlayOn(skipping, 2).samples.size() == 800 - shard.samples);
     }

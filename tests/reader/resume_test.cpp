@@ -26,7 +26,7 @@ ResumePoint SomePoint() {
 // Loads on from `point` as another process would, with other numbers of threads and slots.
 Loader Resumed(const Dataset& dataset, LoaderOptions options, const ResumePoint& point) {
   options.threads = 3;
-  options.prefetch = 4;
+  options.ring.prefetch = 4;
   options.resume_from = ResumePoint::Parse(point.Text());
   return Loader(dataset, options);
 }
@@ -38,8 +38,8 @@ TEST_CASE("After a resume come the batches that would have come, to the byte, in
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 90));
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
     LoaderOptions options = OptionsFor(8, 1);
-    options.shuffle = shuffle;
-    options.lanes = 4;
+    options.order.shuffle = shuffle;
+    options.order.lanes = 4;
     options.seed = 6;
     options.transform = {RandomResizedCrop(16), HorizontalFlip()};
     Loader whole(dataset, options);
@@ -122,11 +122,11 @@ TEST_CASE("A state that does not fit dataset or options is refused, with what to
   refused(
       dataset, [](LoaderOptions& o) { o.seed = 4; }, "seed");
   refused(
-      dataset, [](LoaderOptions& o) { o.lanes = 96; }, "lanes");
+      dataset, [](LoaderOptions& o) { o.order.lanes = 96; }, "lanes");
   refused(
-      dataset, [](LoaderOptions& o) { o.window_bytes = 1 << 30; }, "window");
+      dataset, [](LoaderOptions& o) { o.order.window_bytes = 1 << 30; }, "window");
   refused(
-      dataset, [](LoaderOptions& o) { o.shuffle = Shuffle::kRandom; }, "shuffle");
+      dataset, [](LoaderOptions& o) { o.order.shuffle = Shuffle::kRandom; }, "shuffle");
   refused(
       dataset, [](LoaderOptions& o) { o.batch_size = 20; }, "batch_size");
   refused(
@@ -139,7 +139,7 @@ TEST_CASE("A state that does not fit dataset or options is refused, with what to
       Dataset::Open(WriteRawDataset(other_folder, 501)), [](LoaderOptions&) {}, "dataset");
   // What does not change the order may change.
   options.batch_size = 7;
-  options.last_batch = LastBatch::kDrop;
+  options.ranks.last_batch = LastBatch::kDrop;
   Loader smaller(dataset, options);
   REQUIRE(PlayBatches(smaller, 2).size() == 500 / 7 - 10);
 }
@@ -150,7 +150,7 @@ TEST_CASE("A state whose epoch has no whole batch left goes on with the next one
   Loader loader(dataset, OptionsFor(10, 1));
   PlayBatches(loader, 0, 2);
   LoaderOptions options = OptionsFor(10, 1);
-  options.last_batch = LastBatch::kDrop;
+  options.ranks.last_batch = LastBatch::kDrop;
   options.resume_from = loader.State();
   Loader dropping(dataset, options);
   REQUIRE(PlayBatches(dropping, 0).empty());
@@ -165,10 +165,10 @@ TEST_CASE("Every state that a loader gives is taken back, whatever deals the epo
     for (const LastBatch last : {LastBatch::kKeep, LastBatch::kDrop, LastBatch::kPad}) {
       if (kSanitized && last == LastBatch::kPad) continue;
       LoaderOptions options = OptionsFor(1500, 1);
-      options.shards_per_rank = by_shards;
-      options.last_batch = last;
-      options.world_size = 2;
-      options.rank = 1;
+      options.ranks.by_shards = by_shards;
+      options.ranks.last_batch = last;
+      options.ranks.world_size = 2;
+      options.ranks.rank = 1;
       for (const std::uint64_t epoch : {0, 1, 2}) {
         Loader loader(dataset, options);
         const std::uint64_t batches = loader.batches_per_epoch(epoch);

@@ -93,8 +93,8 @@ TEST_CASE(
   const std::vector<std::uint64_t> expected =
       NumbersWhere(3000, [](std::uint64_t i) { return i % 10 % 2 == 1; });
   LoaderOptions options = OptionsFor(24, 1);
-  options.lanes = 12;
-  options.samples = SampleList::Where(dataset, odd);
+  options.order.lanes = 12;
+  options.order.samples = SampleList::Where(dataset, odd);
   Loader alone(dataset, options);
   const std::vector<PlayedBatch> whole = PlayBatches(alone, 3);
   std::vector<std::uint64_t> played = SamplesOf(whole);
@@ -105,7 +105,7 @@ TEST_CASE(
     REQUIRE(whole[b].samples.size() == 24);
 
   options.threads = 4;
-  options.samples = SampleList::Where(dataset, odd, FilterBy({"label"}, 3));
+  options.order.samples = SampleList::Where(dataset, odd, FilterBy({"label"}, 3));
   Loader many(dataset, options);
   CHECK(PlayBatches(many, 3, 40) == std::vector(whole.begin(), whole.begin() + 40));
   options.resume_from = many.State();
@@ -113,15 +113,15 @@ TEST_CASE(
   CHECK(PlayBatches(resumed, 3) == std::vector(whole.begin() + 40, whole.end()));
 
   options.resume_from.reset();
-  options.world_size = 4;
+  options.ranks.world_size = 4;
   options.batch_size = 6;
-  for (options.rank = 0; options.rank < 4; ++options.rank) {
+  for (options.ranks.rank = 0; options.ranks.rank < 4; ++options.ranks.rank) {
     Loader loader(dataset, options);
     const std::vector<PlayedBatch> share = PlayBatches(loader, 3);
     REQUIRE(share.size() == whole.size());
     for (std::size_t b = 0; b < share.size(); ++b)
       for (std::size_t row = 0; row < share[b].valid; ++row)
-        REQUIRE(share[b].samples[row] == whole[b].samples[4 * row + options.rank]);
+        REQUIRE(share[b].samples[row] == whole[b].samples[4 * row + options.ranks.rank]);
   }
 }
 
@@ -129,12 +129,12 @@ TEST_CASE("A resume with a filter that answers otherwise is refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 400));
   LoaderOptions options = OptionsFor(10, 1);
-  options.samples =
+  options.order.samples =
       SampleList::Where(dataset, [](const Sample& sample) { return sample.Integer("label") > 4; });
   Loader loader(dataset, options);
   PlayBatches(loader, 0, 3);
   options.resume_from = loader.State();
-  options.samples =
+  options.order.samples =
       SampleList::Where(dataset, [](const Sample& sample) { return sample.Integer("label") > 5; });
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("another list"));
@@ -148,8 +148,8 @@ TEST_CASE("A resume with a filter that answers otherwise is refused") {
   const TemporaryFolder another;
   const Dataset as_long = Dataset::Open(WriteRawDataset(another, 400, 8));
   REQUIRE(as_long.id() != dataset.id());
-  for (const SampleList& list : {options.samples, SampleList::ClassBalanced(dataset, 5)}) {
-    options.samples = list;
+  for (const SampleList& list : {options.order.samples, SampleList::ClassBalanced(dataset, 5)}) {
+    options.order.samples = list;
     CHECK_THAT(ErrorText([&] { Loader(as_long, options); }, ErrorCode::kInvalidArgument),
                ContainsSubstring(dataset.id()));
   }
@@ -160,11 +160,11 @@ TEST_CASE("Blocks in which nothing is kept are not read, and the others block by
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000, 10));
   // Every tenth block of ten, of which every second sample.
   LoaderOptions options = OptionsFor(50, 1);
-  options.samples = SampleList::Where(dataset, [](const Sample& sample) {
+  options.order.samples = SampleList::Where(dataset, [](const Sample& sample) {
     return sample.index() / 10 % 10 == 3 && sample.index() % 2 == 0;
   });
-  options.lanes = 4;
-  REQUIRE(options.samples.size() == 200);
+  options.order.lanes = 4;
+  REQUIRE(options.order.samples.size() == 200);
   Loader loader(dataset, options);
   REQUIRE(PlayBatches(loader, 0).size() == 4);
   const std::uint64_t block_bytes = 8192;  // 10 x (192 + 56), in whole pages: less than that

@@ -40,9 +40,9 @@ TEST_CASE("A list of samples is what an epoch is made of, each as often as it is
   for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
     for (const std::uint32_t lanes : {1U, 12U, 192U}) {
       LoaderOptions options = OptionsFor(64, 2);
-      options.samples = SampleList::Of(list);
-      options.shuffle = shuffle;
-      options.lanes = lanes;
+      options.order.samples = SampleList::Of(list);
+      options.order.shuffle = shuffle;
+      options.order.lanes = lanes;
       Loader loader(dataset, options);
       REQUIRE((loader.samples_per_epoch() == 700 && loader.batches_per_epoch() == 11));
       const std::vector<PlayedBatch> batches = PlayBatches(loader, 0);
@@ -64,29 +64,29 @@ TEST_CASE("A list is shared by ranks, resumed, and padded like a whole dataset")
   for (std::uint64_t i = 0; i < 1000; ++i)
     list.push_back(2 * i);
   LoaderOptions options = OptionsFor(24, 1);
-  options.lanes = 12;
-  options.samples = SampleList::Of(list);
+  options.order.lanes = 12;
+  options.order.samples = SampleList::Of(list);
   Loader alone(dataset, options);
   const std::vector<PlayedBatch> whole = PlayBatches(alone, 2);
-  options.world_size = 3;
+  options.ranks.world_size = 3;
   options.batch_size = 8;
-  for (options.rank = 0; options.rank < 3; ++options.rank) {
+  for (options.ranks.rank = 0; options.ranks.rank < 3; ++options.ranks.rank) {
     Loader loader(dataset, options);
     const std::vector<PlayedBatch> share = PlayBatches(loader, 2);
     REQUIRE(share.size() == whole.size());
     for (std::size_t b = 0; b < share.size(); ++b) {
       for (std::size_t row = 0; row < share[b].valid; ++row)
-        REQUIRE(share[b].samples[row] == whole[b].samples[3 * row + options.rank]);
+        REQUIRE(share[b].samples[row] == whole[b].samples[3 * row + options.ranks.rank]);
     }
   }
-  options.rank = 1;
+  options.ranks.rank = 1;
   Loader loader(dataset, options);
   PlayBatches(loader, 2, 9);
   options.resume_from = loader.State();
   Loader resumed(dataset, options);
   REQUIRE(PlayBatches(resumed, 2).size() == whole.size() - 9);
   list.back() = 1;
-  options.samples = SampleList::Of(list);
+  options.order.samples = SampleList::Of(list);
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
              ContainsSubstring("another list"));
 }
@@ -98,8 +98,8 @@ TEST_CASE("Only the blocks that a list has samples in are read ahead") {
   for (std::uint64_t i = 0; i < 100; ++i)
     list[i] = 1000 + i;  // ten blocks
   LoaderOptions options = OptionsFor(50, 1);
-  options.samples = SampleList::Of(list);
-  options.lanes = 4;
+  options.order.samples = SampleList::Of(list);
+  options.order.lanes = 4;
   Loader loader(dataset, options);
   PlayBatches(loader, 0);
   const std::uint64_t block_bytes = 8192;  // 10 x (192 + 56), in whole pages: less than that
@@ -114,7 +114,7 @@ TEST_CASE("Weights draw in proportion, anew each epoch, with replacement") {
   for (std::size_t i = 0; i < 50; ++i)
     weights[i] = i < 10 ? 4.0 : 1.0;  // ten samples weigh as much as the forty others
   LoaderOptions options = OptionsFor(500, 1);
-  options.samples = SampleList::Weighted(weights, 20'000, true);
+  options.order.samples = SampleList::Weighted(weights, 20'000, true);
   Loader loader(dataset, options);
   const std::vector<std::uint64_t> played = SamplesOf(PlayBatches(loader, 0));
   REQUIRE(played.size() == 20'000);
@@ -175,7 +175,7 @@ TEST_CASE("A class-balanced epoch has as many samples of each class, whatever th
   }
   const Dataset dataset = Dataset::Open(path);
   LoaderOptions options = OptionsFor(36, 2);
-  options.samples = SampleList::ClassBalanced(dataset, 12);
+  options.order.samples = SampleList::ClassBalanced(dataset, 12);
   Loader loader(dataset, options);
   std::set<std::vector<std::uint64_t>> of_the_third;
   for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
@@ -207,7 +207,7 @@ TEST_CASE("A loader of an empty list is refused, which says why the list is empt
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   const auto refusal = [&](const SampleList& list) {
     LoaderOptions options = OptionsFor(4, 1);
-    options.samples = list;
+    options.order.samples = list;
     return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };
   CHECK_THAT(refusal(SampleList::Of({})), ContainsSubstring("SampleList::Of was given no samples"));
@@ -224,7 +224,7 @@ TEST_CASE("Lists that make no sense, or belong to another dataset, are refused")
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 100));
   const auto refused = [&](const SampleList& list, const char* words) {
     LoaderOptions options = OptionsFor(10, 1);
-    options.samples = list;
+    options.order.samples = list;
     CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
                ContainsSubstring(words));
   };
@@ -248,6 +248,6 @@ TEST_CASE("Lists that make no sense, or belong to another dataset, are refused")
   nonsense({0, 0}, 1, true);
   nonsense({1, 0, 1}, 3, false);
   LoaderOptions options = OptionsFor(10, 1);
-  options.window_bytes = options.window_samples = 1000;
+  options.order.window_bytes = options.order.window_samples = 1000;
   ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument);
 }

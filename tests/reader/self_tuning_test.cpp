@@ -157,8 +157,8 @@ TEST_CASE("A loader whose choices change while it plays gives the same batches")
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
   LoaderOptions options = OptionsFor(20, 1);
   Loader plain(dataset, options);
-  options.threads = 0;
-  options.prefetch = 0;
+  options.threads.reset();
+  options.ring.prefetch.reset();
   const auto state = std::make_shared<LoaderState>(dataset, options);
   const unsigned most = state->threads();
   CHECK(state->Stats().prefetch == 2);
@@ -196,9 +196,9 @@ TEST_CASE("What is left to the loader is in the memory bound at its most") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(20, 2);
-  options.prefetch = 8;
+  options.ring.prefetch = 8;
   const LoaderMemory most = Loader(dataset, options).Memory();
-  options.prefetch = 0;
+  options.ring.prefetch.reset();
   CHECK(Loader(dataset, options).Memory().slots == most.slots);
 }
 
@@ -207,10 +207,10 @@ TEST_CASE("Depths of reading ahead that make no sense are refused") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   LoaderOptions options = OptionsFor(10, 1);
   for (const std::uint64_t bytes : {std::uint64_t{1}, std::uint64_t{2} << 30}) {
-    options.read_ahead_bytes = bytes;
+    options.storage = Mapped{.read_ahead_bytes = bytes};
     CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
                ContainsSubstring("read_ahead_bytes"));
   }
-  options.read_ahead_bytes = kMiB;
+  options.storage = Mapped{.read_ahead_bytes = kMiB};
   CHECK(SamplesOf(PlayBatches(*std::make_unique<Loader>(dataset, options), 0)).size() == 50);
 }

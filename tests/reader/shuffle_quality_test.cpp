@@ -31,7 +31,7 @@ DatasetShape ImageNet() {
 // each other, every third batch alike: 29 is no multiple of 3. `stored(i)`: which of the samples,
 // sorted by class, is stored as number i.
 template <class Stored>
-double DistinctClasses(const DatasetShape& shape, const OrderOptions& options, Stored stored) {
+double DistinctClasses(const DatasetShape& shape, const OrderParameters& options, Stored stored) {
   EpochOrder order(shape, options, 0);
   std::vector<std::uint64_t> opened;
   double sum = 0;
@@ -47,7 +47,7 @@ double DistinctClasses(const DatasetShape& shape, const OrderOptions& options, S
   return sum / 42;
 }
 
-std::vector<double> Positions(const DatasetShape& shape, const OrderOptions& options,
+std::vector<double> Positions(const DatasetShape& shape, const OrderParameters& options,
                               std::uint64_t epoch) {
   EpochOrder order(shape, options, epoch);
   std::vector<std::uint64_t> opened;
@@ -82,7 +82,7 @@ TEST_CASE("A batch shows as many classes as independent draws once the dataset w
   const std::uint64_t block = 8 * 50'000;
   CHECK(DistinctClasses(shape, {Shuffle::kRandom, 1}, sorted) == Approx(independent).epsilon(0.02));
   for (const std::uint64_t blocks : {1, 2, 16}) {
-    const OrderOptions options{Shuffle::kQuasiRandom, 1, 192, blocks * 192 * block};
+    const OrderParameters options{Shuffle::kQuasiRandom, 1, 192, blocks * 192 * block};
     CHECK(DistinctClasses(shape, options, permuted) == Approx(independent).epsilon(0.02));
   }
   // On a class-sorted dataset, by an independent simulation: 224, 345 and 597 for windows of 1, 2
@@ -97,8 +97,9 @@ TEST_CASE("A batch shows as many classes as independent draws once the dataset w
 
 TEST_CASE("A window in samples is the same order as one in bytes that holds as many") {
   const DatasetShape shape = ImageNet();
-  OrderOptions bytes{Shuffle::kQuasiRandom, 1, 192, std::uint64_t{4} * 192 * 8 * 50'000 + 200'000};
-  OrderOptions samples{Shuffle::kQuasiRandom, 1, 192, 0, 4 * 192 * 8};
+  OrderParameters bytes{Shuffle::kQuasiRandom, 1, 192,
+                        std::uint64_t{4} * 192 * 8 * 50'000 + 200'000};
+  OrderParameters samples{Shuffle::kQuasiRandom, 1, 192, 0, 4 * 192 * 8};
   REQUIRE(WindowBlocks(shape, bytes) == 4);
   // The mean block has 7.99 samples, of which 7 are reckoned with.
   REQUIRE(WindowBlocks(shape, samples) == 4);
@@ -107,7 +108,7 @@ TEST_CASE("A window in samples is the same order as one in bytes that holds as m
 TEST_CASE("Consecutive epochs have nothing to do with each other") {
   std::vector<DatasetShape::Shard> shards(50, {1280, 160, 8, 1280 * 50'000});
   const DatasetShape shape(shards);
-  const OrderOptions options{Shuffle::kQuasiRandom, 3};
+  const OrderParameters options{Shuffle::kQuasiRandom, 3};
   std::vector<double> before = Positions(shape, options, 0);
   for (std::uint64_t epoch = 1; epoch < 6; ++epoch) {
     std::vector<double> position = Positions(shape, options, epoch);
@@ -124,7 +125,7 @@ TEST_CASE("With equal blocks, every sample is equally likely at every position",
   constexpr std::size_t kN = 36;
   constexpr int kEpochs = test::kSanitized ? 3'600 : 36'000;
   for (const std::uint64_t window_blocks : {1, 2, 4}) {
-    const OrderOptions options{Shuffle::kQuasiRandom, 5, 3, window_blocks * 3 * 300};
+    const OrderParameters options{Shuffle::kQuasiRandom, 5, 3, window_blocks * 3 * 300};
     REQUIRE(WindowBlocks(shape, options) == window_blocks);
     std::vector<int> counts(kN * kN, 0);
     std::vector<std::uint64_t> opened;

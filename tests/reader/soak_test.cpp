@@ -74,21 +74,22 @@ class Soak {
 
   LoaderOptions AnyOptions() {
     LoaderOptions options = OptionsFor(1 + Below(400), 1 + static_cast<unsigned>(Below(6)));
-    options.prefetch = 1 + Below(4);
-    options.hold = Below(3);
+    options.ring.prefetch = 1 + Below(4);
+    options.ring.hold = Below(3);
     options.seed = Below(1000);
-    options.lanes = Chance(2) ? 192 : 1 + static_cast<std::uint32_t>(Below(30));
-    options.shuffle = Chance(3)   ? Shuffle::kRandom
-                      : Chance(3) ? Shuffle::kSequential
-                                  : Shuffle::kQuasiRandom;
-    options.behind = Chance(2) ? Behind::kKeep : Chance(4) ? Behind::kDrop : Behind::kUnmap;
-    options.verify = Chance(2) ? Verify::kAlways : Verify::kAuto;
-    options.direct = options.shuffle != Shuffle::kRandom && Chance(3);
-    if (Chance(4)) options.prefetch = 0;
+    options.order.lanes = Chance(2) ? 192 : 1 + static_cast<std::uint32_t>(Below(30));
+    options.order.shuffle = Chance(3)   ? Shuffle::kRandom
+                            : Chance(3) ? Shuffle::kSequential
+                                        : Shuffle::kQuasiRandom;
+    options.storage = Mapped{.behind = Chance(2)   ? Behind::kKeep
+                                       : Chance(4) ? Behind::kDrop
+                                                   : Behind::kUnmap};
+    options.integrity.verify = Chance(2) ? Verify::kAlways : Verify::kAuto;
+    if (options.order.shuffle != Shuffle::kRandom && Chance(3)) options.storage = Direct{};
+    if (Chance(4)) options.ring.prefetch.reset();
     if (Chance(3)) {  // with room for some of the shards
-      options.stage = (folder_ / "stage").string();
-      options.stage_bytes = Below(5'000'000) + 1;
-      options.verify = Verify::kAlways;  // which notices what is spoilt
+      options.stage = Stage{(folder_ / "stage").string(), Below(5'000'000) + 1};
+      options.integrity.verify = Verify::kAlways;  // which notices what is spoilt
     }
     return options;
   }
@@ -170,9 +171,9 @@ class Soak {
     const Dataset dataset = Dataset::Open(copy / "raw");
     LoaderOptions options = AnyOptions();
     // In other orders the nearest substitutes may all lie in the shard that is cut: an error.
-    const bool substitute = options.shuffle == Shuffle::kRandom && Chance(2);
-    options.on_fault = substitute ? OnFault::kSubstitute : OnFault::kSkip;
-    options.verify = Verify::kAlways;
+    const bool substitute = options.order.shuffle == Shuffle::kRandom && Chance(2);
+    options.integrity.on_fault = substitute ? OnFault::kSubstitute : OnFault::kSkip;
+    options.integrity.verify = Verify::kAlways;
     Loader loader = Make(dataset, options);
     std::vector<std::uint64_t> seen;
     Play(loader.Epoch(0), 1 + Below(5), seen);
@@ -181,7 +182,7 @@ class Soak {
             0);
     seen.clear();
     Play(loader.Epoch(1), SIZE_MAX, seen);
-    if (options.on_fault == OnFault::kSubstitute) {
+    if (options.integrity.on_fault == OnFault::kSubstitute) {
       REQUIRE(seen.size() == kSoakSamples);
       return;
     }

@@ -23,8 +23,7 @@ constexpr int kStagedSamples = 12'000;  // three shards or more
 
 LoaderOptions Staging(const std::filesystem::path& stage, std::uint64_t bytes) {
   LoaderOptions options = OptionsFor(100, 2);
-  options.stage = stage.string();
-  options.stage_bytes = bytes;
+  options.stage = Stage{stage.string(), bytes};
   return options;
 }
 
@@ -136,8 +135,8 @@ TEST_CASE("A sample that its copy has damaged comes from the original, and the c
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   LoaderOptions options = Staging(folder / "stage", 100'000'000);
-  options.verify = Verify::kAlways;
-  options.direct = GENERATE(false, true);
+  options.integrity.verify = Verify::kAlways;
+  if (GENERATE(false, true)) options.storage = Direct{};
   { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
   const std::string file = dataset.shards()[1].file;
   const std::filesystem::path copy = folder / "stage/" / dataset.id() / file;
@@ -165,7 +164,7 @@ TEST_CASE("A copy that comes into use in a later epoch is compared, too") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   LoaderOptions options = Staging(folder / "stage", 100'000'000);  // raw: compared once
-  options.direct = GENERATE(false, true);
+  if (GENERATE(false, true)) options.storage = Direct{};
   { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
   const std::string file = dataset.shards()[1].file;
   const std::filesystem::path copy = folder / "stage/" / dataset.id() / file;
@@ -218,8 +217,8 @@ TEST_CASE("A copy that is cut while it is read costs no sample") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   LoaderOptions options = Staging(folder / "stage", 100'000'000);
-  options.verify = Verify::kNever;
-  options.direct = GENERATE(false, true);
+  options.integrity.verify = Verify::kNever;
+  if (GENERATE(false, true)) options.storage = Direct{};
   const std::vector<PlayedBatch> expected = PlayUnstaged(dataset);
   Loader loader(dataset, options);
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
@@ -237,8 +236,8 @@ TEST_CASE("Where neither a copy nor its original can be read, the fault names bo
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   LoaderOptions options = Staging(folder / "stage", 100'000'000);
-  options.verify = Verify::kAlways;
-  options.on_fault = OnFault::kSkip;
+  options.integrity.verify = Verify::kAlways;
+  options.integrity.on_fault = OnFault::kSkip;
   { PlayUntilStaged(*std::make_unique<Loader>(dataset, options), dataset.shards().size()); }
   const std::filesystem::path copies = folder / "stage/" / dataset.id();
   const ShardSummary& first = dataset.shards()[0];

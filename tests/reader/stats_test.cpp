@@ -130,7 +130,7 @@ TEST_CASE("A batch can be repeated for the length of epochs, at no cost") {
   LoaderOptions options = OptionsFor(10, 2);
   Loader plain(dataset, options);
   const PlayedBatch first = PlayBatches(plain, 3, 1).at(0);
-  options.repeat_first_batch = true;
+  options.diagnostics.repeat_first_batch = true;
   Loader loader(dataset, options);
   for (const std::uint64_t epoch : {3, 4, 3}) {
     const std::vector<PlayedBatch> played = PlayBatches(loader, epoch);

@@ -44,7 +44,7 @@ TEST_CASE("Stopping works on nothing but the samples in hand") {
   for (const unsigned threads : {1U, 2U, 5U}) {
     for (int batches = 0; batches < 4; ++batches) {
       LoaderOptions options = OptionsFor(10, threads);
-      options.prefetch = 3;
+      options.ring.prefetch = 3;
       const auto state = std::make_shared<LoaderState>(dataset, options);
       const std::uint64_t range = state->StartEpoch(0);
       for (int b = 0; b < batches; ++b)
@@ -62,7 +62,7 @@ TEST_CASE("A loader can be destroyed while its consumer waits for a batch") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 2000));
   for (int round = 0; round < 30; ++round) {
     LoaderOptions options = OptionsFor(4, 1 + static_cast<unsigned>(round) % 3);
-    options.prefetch = 1;
+    options.ring.prefetch = 1;
     std::optional<Loader> loader(std::in_place, dataset, options);
     const EpochRange range = loader->Epoch(0);
     std::atomic<bool> first{false};
@@ -110,7 +110,7 @@ TEST_CASE("By itself a loader has as many threads as this thread may use CPUs") 
     CPU_ZERO(&mine);
     CPU_SET(sched_getcpu(), &mine);
     if (sched_setaffinity(0, sizeof mine, &mine) != 0) return;  // then there is nothing to see
-    threads = Loader(dataset, OptionsFor(10, 0)).threads();
+    threads = Loader(dataset, OptionsFor(10, {})).threads();
   });
   narrow.join();
   REQUIRE(threads <= 1);
@@ -132,7 +132,7 @@ TEST_CASE("A control group's quota of CPUs counts, too") {
   const bool limited = put("cpu.cfs_period_us", 100'000) && put("cpu.cfs_quota_us", 70'000);
   // Also good where this process may make a group, but put none into it.
   const int result = InChild([&] {
-    return !put("cgroup.procs", getpid()) || Loader(dataset, OptionsFor(10, 0)).threads() == 1;
+    return !put("cgroup.procs", getpid()) || Loader(dataset, OptionsFor(10, {})).threads() == 1;
   });
   rmdir(group.c_str());
   if (limited) CHECK(result == 0);

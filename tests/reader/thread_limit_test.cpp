@@ -35,8 +35,7 @@ TEST_CASE("Where a thread cannot be started the loader is refused, with what to 
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(10, 3);
-  options.stage = folder / "stage";
-  options.stage_bytes = 10'000'000;
+  options.stage = Stage{folder / "stage", 10'000'000};
   // One copies to the stage, one plans, three decode.
   for (int most = 0; most < 5; ++most) {
     threads_left = most;

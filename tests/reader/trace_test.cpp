@@ -10,7 +10,7 @@ using namespace sluice::test;
 TEST_CASE("A trace has every row of every batch once, in the batch's own memory") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 2);
-  options.trace = std::make_shared<LoaderTrace>();
+  options.diagnostics.trace = std::make_shared<LoaderTrace>();
   std::map<std::uint64_t, const void*> memory;
   {
     Loader loader(Dataset::Open(WriteRawDataset(folder, 34)), options);
@@ -18,7 +18,7 @@ TEST_CASE("A trace has every row of every batch once, in the batch's own memory"
       memory[batch.index()] = batch.image().data;
   }
   std::map<std::uint64_t, std::uint64_t> planned, decoded;
-  for (const TraceEvent& event : options.trace->Take()) {
+  for (const TraceEvent& event : options.diagnostics.trace->Take()) {
     CHECK(event.begin <= event.end);
     if (event.epoch != 0) continue;  // what was decoded ahead
     const bool ahead = event.kind == TraceEvent::Kind::kReadAhead;
@@ -30,7 +30,7 @@ TEST_CASE("A trace has every row of every batch once, in the batch's own memory"
   const std::map<std::uint64_t, std::uint64_t> rows = {{0, 10}, {1, 10}, {2, 10}, {3, 4}};
   CHECK(planned == rows);
   CHECK(decoded == rows);
-  CHECK(options.trace->Take().empty());
+  CHECK(options.diagnostics.trace->Take().empty());
 }
 
 TEST_CASE("A trace keeps as many events as it may and counts the others") {

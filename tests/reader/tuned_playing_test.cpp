@@ -27,10 +27,10 @@ constexpr std::uint64_t kTunedMiB = std::uint64_t{1} << 20;
 constexpr std::size_t kTunedBatch = 16;
 
 LoaderOptions Tuned() {
-  LoaderOptions options = OptionsFor(kTunedBatch, 0);
-  options.prefetch = 0;
-  options.lanes = 4;
-  options.window_samples = 4 * 16;  // a block a lane
+  LoaderOptions options = OptionsFor(kTunedBatch, {});
+  options.ring.prefetch.reset();
+  options.order.lanes = 4;
+  options.order.window_samples = 4 * 16;  // a block a lane
   return options;
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("From a store that takes its time over each read, more is read at a ti
   // No byte of it fails; each read of a part of a block takes 3 ms.
   const MountedDisk disk(WriteLargerDataset(folder, 640), "none 0 0 0.003");
   LoaderOptions options = Tuned();
-  options.direct = true;  // or it would lie in the page cache from the second epoch on
+  options.storage = Direct{};  // or it would lie in the page cache from the second epoch on
   Trainer trainer(Dataset::Open(disk.path()), options);
   CHECK(trainer.Stats().read_ahead_depth_bytes == 16 * kTunedMiB);
   while (trainer.Stats().read_ahead_depth_bytes < 64 * kTunedMiB)

@@ -28,8 +28,8 @@ void InvertAndNote(MutableSample& sample) {
 LoaderOptions NotingOptions(unsigned threads) {
   LoaderOptions options = OptionsFor(8, threads);
   options.sample_function = InvertAndNote;
-  options.made_fields = {Field::Array("drawn", DType::kFloat64, {}),
-                         Field::Variable("counted", DType::kInt64, {})};
+  options.output.made_fields = {Field::Array("drawn", DType::kFloat64, {}),
+                                Field::Variable("counted", DType::kInt64, {})};
   return options;
 }
 
@@ -104,18 +104,18 @@ TEST_CASE("What a sample function throws is the sample's fault, with its key") {
     if (sample.index() == 17) throw std::runtime_error("no such luck");
     if (sample.index() == 18) throw 5;
   };
-  options.on_fault = OnFault::kSkip;
+  options.integrity.on_fault = OnFault::kSkip;
   Loader skipping(dataset, options);
   CHECK(SamplesOf(PlayBatches(skipping, 0)).size() == 38);
   const std::vector<SampleFault> faults = skipping.Faults();
   REQUIRE(faults.size() == 2);
   CHECK((faults[0].key == "key-17" && faults[1].key == "key-18"));
   CHECK_THAT(faults[0].reason, ContainsSubstring("sample_function threw: no such luck"));
-  options.on_fault = OnFault::kSubstitute;
+  options.integrity.on_fault = OnFault::kSubstitute;
   Loader substituting(dataset, options);
   const std::vector<std::uint64_t> samples = SamplesOf(PlayBatches(substituting, 0));
   CHECK((samples.size() == 40 && std::count(samples.begin(), samples.end(), 17) == 0));
-  options.on_fault = OnFault::kError;
+  options.integrity.on_fault = OnFault::kError;
   Loader failing(dataset, options);
   CHECK_THAT(ErrorText([&] { PlayBatches(failing, 0); }, ErrorCode::kState),
              ContainsSubstring("key-1"));
@@ -198,7 +198,7 @@ TEST_CASE("A sample function that asks for what is not there is told so") {
   for (const auto& [function, text] : wrong) {
     LoaderOptions options = OptionsFor(4, 1);
     options.sample_function = function;
-    options.made_fields = {Field::Variable("pairs", DType::kFloat32, {2})};
+    options.output.made_fields = {Field::Variable("pairs", DType::kFloat32, {2})};
     Loader loader(dataset, options);
     CHECK_THAT(ErrorText([&] { PlayBatches(loader, 0); }, ErrorCode::kInvalidArgument),
                ContainsSubstring(text) && ContainsSubstring("key-"));
@@ -209,9 +209,9 @@ TEST_CASE("A batch function sees whole batches, without the rows that are left o
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   LoaderOptions options = OptionsFor(8, 3);
-  options.on_fault = OnFault::kSkip;
-  options.made_fields = {Field::Array("share", DType::kFloat64, {}),
-                         Field::Variable("numbers", DType::kInt64, {})};
+  options.integrity.on_fault = OnFault::kSkip;
+  options.output.made_fields = {Field::Array("share", DType::kFloat64, {}),
+                                Field::Variable("numbers", DType::kInt64, {})};
   options.sample_function = [](MutableSample& sample) {
     if (sample.index() == 20) throw std::runtime_error("left out");
     const auto number = static_cast<std::int64_t>(sample.index());
@@ -286,8 +286,8 @@ TEST_CASE("A value may be set to a part of itself, and what is absent is told fr
   }
   writer.Finish();
   LoaderOptions options = OptionsFor(8, 3);
-  options.made_fields = {Field::Variable("seen", DType::kInt32, {}),
-                         Field::Array("words", DType::kInt32, {})};
+  options.output.made_fields = {Field::Variable("seen", DType::kInt32, {}),
+                                Field::Array("words", DType::kInt32, {})};
   options.sample_function = [](MutableSample& sample) {
     const auto number = static_cast<std::int32_t>(sample.index());
     // All but the first pair and the last one.
@@ -333,7 +333,7 @@ TEST_CASE("A made field gives pictures another shape, however large that is") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 6));
   LoaderOptions options = OptionsFor(3, 2);
-  options.made_fields = {Field::Array("large", DType::kUint8, {160, 160, 3})};
+  options.output.made_fields = {Field::Array("large", DType::kUint8, {160, 160, 3})};
   options.sample_function = [](MutableSample& sample) {
     const std::span<std::uint8_t> large = sample.Field<std::uint8_t>("large");
     for (std::size_t i = 0; i < large.size(); ++i)
@@ -353,7 +353,7 @@ TEST_CASE("Made fields that cannot be are refused") {
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
   const auto refusal = [&](Field field, bool function) {
     LoaderOptions options = OptionsFor(4, 1);
-    options.made_fields = {std::move(field)};
+    options.output.made_fields = {std::move(field)};
     if (function) options.sample_function = [](MutableSample&) {};
     return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };

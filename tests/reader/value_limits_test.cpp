@@ -56,8 +56,8 @@ LoaderOptions Skipping(std::size_t batch_size) {
   LoaderOptions options;
   options.batch_size = batch_size;
   options.threads = 1;
-  options.shuffle = Shuffle::kSequential;
-  options.on_fault = OnFault::kSkip;
+  options.order.shuffle = Shuffle::kSequential;
+  options.integrity.on_fault = OnFault::kSkip;
   return options;
 }
 
@@ -136,7 +136,7 @@ TEST_CASE("A loader whose batches would not fit into memory is refused when it i
     FAIL("it was made");
   } catch (const Error& error) {
     CHECK(error.code() == ErrorCode::kLimit);
-    CHECK_THAT(error.what(), ContainsSubstring("LoaderOptions::fields"));
+    CHECK_THAT(error.what(), ContainsSubstring("LoaderOptions::output.fields"));
   }
 }
 

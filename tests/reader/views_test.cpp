@@ -54,7 +54,7 @@ TEST_CASE("Views are drawn each for itself, and the same for any number of threa
     CHECK(both[3 * b + 2].size() == alone[b].size() / (32 * 32 * 3) * 16 * 12 * 3 * 4);
   }
   options.threads = 3;
-  options.prefetch = 4;
+  options.ring.prefetch = 4;
   CHECK(PlayViews(dataset, options, 1) == both);
 }
 
@@ -126,9 +126,8 @@ TEST_CASE("Decoded pictures that are kept serve all views") {
   LoaderOptions options = OptionsFor(8, 2);
   options.transform = {Resize(24)};
   options.views = {{"second", TwoCrops(), {}}};
-  options.cache = Cache::kDecoded;
-  options.cache_bytes = 64 << 20;
-  options.shuffle = Shuffle::kSequential;
+  options.keep = DecodedPictures{64 << 20};
+  options.order.shuffle = Shuffle::kSequential;
   Loader loader(dataset, options);
   std::vector<std::vector<std::uint8_t>> epochs[2];
   for (std::uint64_t e = 0; e < 2; ++e)
@@ -145,8 +144,7 @@ TEST_CASE("Kept rows are right where a crop follows a random flip") {
   options.transform = {HorizontalFlip(), CenterCrop(21, 33)};
   const auto fresh = [&](std::uint64_t epoch) { return PlayViews(dataset, options, epoch); };
   const auto first = fresh(0), second = fresh(1);
-  options.cache = Cache::kDecoded;
-  options.cache_bytes = 64 << 20;
+  options.keep = DecodedPictures{64 << 20};
   Loader loader(dataset, options);
   std::vector<std::vector<std::uint8_t>> kept[2];
   for (std::uint64_t e = 0; e < 2; ++e)
@@ -271,7 +269,6 @@ TEST_CASE("A loader says how each step runs") {
                            "Normalize(0.5/0.25/0, 1/1/0.5, bfloat16) "})
     CHECK_THAT(special, ContainsSubstring(step));
   options.transform = {CenterCrop(8), RandomCrop(8)};
-  options.cache = Cache::kDecoded;
-  options.cache_bytes = 1 << 20;
+  options.keep = DecodedPictures{1 << 20};
   CHECK_THAT(Loader(dataset, options).Describe(), ContainsSubstring("decoded whole"));
 }

@@ -13,7 +13,7 @@ namespace sluice::test {
 
 namespace {
 
-using Taken = sluice::Truncated;
+using HowTruncated = sluice::Truncated;
 
 // Every way of storing an image, all without resizing but the last.
 std::vector<ConvertOptions> Forms() {
@@ -148,7 +148,7 @@ TEST_CASE("what there is of a JPEG that ends early is taken in every form, the r
   const FileBytes half = Truncated(whole, whole.size() / 2);
   for (ConvertOptions form : Forms()) {
     for (const FileBytes& file : {half, With(half, Zeros(half.size()))}) {
-      form.truncated = Taken::kAccept;
+      form.truncated = HowTruncated::kAccept;
       const Converted converted = ConvertOne(file, form);
       CHECK(converted.reason == "");
       REQUIRE(converted.summary.truncated.size() == 1);
@@ -159,7 +159,7 @@ TEST_CASE("what there is of a JPEG that ends early is taken in every form, the r
     }
   }
   ConvertOptions raw = AsTheyAre();
-  raw.truncated = Taken::kWarn;
+  raw.truncated = HowTruncated::kWarn;
   const Converted converted = ConvertOne(half, raw);
   const Picture expected = DecodeJpeg(whole);
   REQUIRE(converted.picture.height == 120);
@@ -180,19 +180,19 @@ TEST_CASE("images taken though they end early are listed, and again when nothing
   const FileBytes whole = MakeJpeg(MakePicture(80, 80));
   WriteSource(folder / "source" / "half.jpg", Truncated(whole, whole.size() / 2));
   WriteSource(folder / "source" / "whole.jpg", whole);
-  const auto skipped = [&](const char* name, Taken taken) {
+  const auto skipped = [&](const char* name, HowTruncated taken) {
     ConvertOptions options;
     options.truncated = taken;
     for (int run = 0; run < 2; ++run) {
       const ConvertSummary summary = Convert(folder / "source", folder / name, options);
-      CHECK(summary.truncated.size() == (taken == Taken::kRefuse ? 0 : 1));
-      CHECK(summary.samples == (taken == Taken::kRefuse ? 1 : 2));
+      CHECK(summary.truncated.size() == (taken == HowTruncated::kRefuse ? 0 : 1));
+      CHECK(summary.samples == (taken == HowTruncated::kRefuse ? 1 : 2));
     }
     return ContentOf(folder / name / "skipped.tsv");
   };
-  CHECK(Has(skipped("refuse", Taken::kRefuse), "half.jpg\tbroken JPEG: it is cut short: "));
-  CHECK(Has(skipped("warn", Taken::kWarn), "\ttruncated\n"));
-  CHECK_FALSE(Has(skipped("accept", Taken::kAccept), "half.jpg"));
+  CHECK(Has(skipped("refuse", HowTruncated::kRefuse), "half.jpg\tbroken JPEG: it is cut short: "));
+  CHECK(Has(skipped("warn", HowTruncated::kWarn), "\ttruncated\n"));
+  CHECK_FALSE(Has(skipped("accept", HowTruncated::kAccept), "half.jpg"));
   // The plan knows.
   ConvertOptions other;
   CHECK_THROWS_AS(Convert(folder / "source", folder / "warn", other), Error);
@@ -202,7 +202,7 @@ TEST_CASE("PNGs that end early, by zeros as well, are refused or taken as far as
   const Picture picture = Grain(200, 150);
   const FileBytes file = MakePng(picture);
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = Taken::kAccept;
+  accept.truncated = HowTruncated::kAccept;
   for (const std::size_t zeros : {0, 5000}) {
     const FileBytes half = With(Truncated(file, file.size() * 4 / 5), Zeros(zeros));
     CHECK(Has(ConvertOne(half).reason, "broken PNG: it is cut short"));
@@ -240,7 +240,7 @@ TEST_CASE("BMPs that end early are refused or taken as far as they go") {
   out.Values({1, 2, 3, 4, 5, 6, 0, 0, 7, 8, 9});
   CHECK(Has(ConvertOne(out.bytes()).reason, "broken BMP: it is cut short"));
   ConvertOptions accept = AsTheyAre();
-  accept.truncated = Taken::kAccept;
+  accept.truncated = HowTruncated::kAccept;
   const Converted converted = ConvertOne(out.bytes(), accept);
   CHECK(converted.picture.pixels == std::vector<std::uint8_t>{3, 2, 1, 6, 5, 4, 9, 8, 7, 0, 0, 0});
   CHECK(converted.summary.truncated.size() == 1);

@@ -94,7 +94,7 @@ json SourcesToJson(const SourceList& list) {
 
 // The libraries that every build has, and those of the others that these sources need.
 json LibrariesToJson(const SourceList& sources, const ConvertOptions& options) {
-  json out = {{"sluice", kLibraryVersion},
+  json out = {{"sluice", kWriterVersion},
               {"libjpeg-turbo", SLUICE_TEXT_OF(LIBJPEG_TURBO_VERSION)},
               {"zstd", ZstdVersion()},
               {"spng", spng_version_string()}};

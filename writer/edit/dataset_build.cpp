@@ -156,7 +156,7 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
                        const nlohmann::json& options) {
   nlohmann::json made = {{"by", std::string("sluice ") + command},
-                         {"libraries", {{"sluice", kLibraryVersion}}},
+                         {"libraries", {{"sluice", kWriterVersion}}},
                          {"from", nlohmann::json::array()}};
   for (const Id128& id : inputs)
     made["from"].push_back(ToHex(id));

@@ -1,9 +1,9 @@
 // A batch: what a loader hands over, and how its fields are read.
 //
-// Every field that LoaderOptions::fields chooses is in it. Images lie in the batch's slot, one
-// sample after another, all of one size; fixed-shape arrays likewise; what varies from sample to
-// sample (boxes, text, other bytes) comes as the values of all samples one after another, and where
-// each sample's begin. All of it lives as long as a handle to the batch does.
+// Every field that LoaderOptions::output.fields chooses is in it. Images lie in the batch's slot,
+// one sample after another, all of one size; fixed-shape arrays likewise; what varies from sample
+// to sample (boxes, text, other bytes) comes as the values of all samples one after another, and
+// where each sample's begin. All of it lives as long as a handle to the batch does.
 //
 // With LoaderOptions::device, images and fixed-shape arrays are on that device: see
 // Batch::WaitOn().
@@ -120,7 +120,7 @@ class Batch {
   std::uint64_t epoch() const noexcept;
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
-  // The image that LoaderOptions::image names; samples == 0 where there is none.
+  // The image that LoaderOptions::output.image names; samples == 0 where there is none.
   const ImageBatch& image() const noexcept;
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;

@@ -20,7 +20,7 @@ struct OneHot {
   // 1 - smoothing + smoothing / classes, every other smoothing / classes.
   double smoothing = 0;
   // A field of one integer; empty: Schema::LabelField(). A sample whose label is not below
-  // `classes` cannot be had: LoaderOptions::on_fault says what becomes of it.
+  // `classes` cannot be had: LoaderOptions::integrity.on_fault says what becomes of it.
   std::string label;
   std::string field = "target";  // what the batch's field is called: Field<float>(field)
   OneHot() = default;

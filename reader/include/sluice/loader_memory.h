@@ -23,13 +23,13 @@ struct LoaderMemory {
   std::uint64_t scratch = 0;
   // The epoch's order, the directories of the shards, the rows of the batches, the list of faults.
   std::uint64_t bookkeeping = 0;
-  // Cache::kDecoded: 24 bytes a sample, and cache_bytes where they lie in memory.
+  // LoaderOptions::keep: 24 bytes a sample, and DecodedPictures::bytes if they lie in memory.
   std::uint64_t kept = 0;
   // LoaderOptions::device: on the device; the slots are page-locked then. Not of this machine's
   // memory.
   std::uint64_t device = 0;
-  // LoaderOptions::direct: the blocks that are open and those of the batches in the ring, as
-  // `mapped` says, and one for each thread, each an eighth larger than the mean block.
+  // LoaderOptions::storage = Direct: the blocks that are open and those of the batches in the ring,
+  // as `mapped` says, and one for each thread, each an eighth larger than the mean block.
   std::uint64_t blocks = 0;
   std::uint64_t own() const noexcept {
     return slots + variable + scratch + bookkeeping + kept + blocks;
@@ -38,10 +38,10 @@ struct LoaderMemory {
   // The blocks that are open for shuffling at once on this rank; for Shuffle::kSequential one block
   // and for Shuffle::kRandom the dataset.
   std::uint64_t window = 0;
-  // Pages that are mapped at once, 0 where LoaderOptions::direct reads blocks past them: a window
-  // and the blocks of the batches in the ring, which is under two windows where a window holds as
-  // many samples as the ring; and where several ranks share an epoch's tail, its blocks: one for
-  // each of all lanes where they are of one size. With Behind::kKeep, the whole dataset.
+  // Pages that are mapped at once, 0 where LoaderOptions::storage = Direct reads blocks past them:
+  // a window and the blocks of the batches in the ring, which is under two windows where a window
+  // holds as many samples as the ring; and where several ranks share an epoch's tail, its blocks:
+  // one for each of all lanes where they are of one size. With Behind::kKeep, the whole dataset.
   std::uint64_t mapped = 0;
 };
 

@@ -27,10 +27,11 @@ struct LoaderStats {
   // Of the blocks made resident ahead of decoding. Not counted for Shuffle::kRandom, which has
   // none.
   std::uint64_t read_ahead_bytes = 0;
-  std::uint64_t kept_pictures = 0;  // Cache::kDecoded: that later epochs need not decode
+  std::uint64_t kept_pictures = 0;  // LoaderOptions::keep: that later epochs need not decode
   std::uint64_t kept_bytes = 0;
-  std::uint64_t refused_shards = 0;  // LoaderOptions::direct: on a file system that refuses it
-  std::uint64_t staged_shards = 0;   // LoaderOptions::stage: that are read from there
+  std::uint64_t refused_shards =
+      0;  // LoaderOptions::storage = Direct: on a file system that refuses it
+  std::uint64_t staged_shards = 0;  // LoaderOptions::stage: that are read from there
 
   // Each stage's time at work and waiting for the one before or behind it.
   double read_seconds = 0;       // ordering and reading ahead: one thread

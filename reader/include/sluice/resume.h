@@ -28,9 +28,9 @@ struct ResumePoint {
   std::uint64_t seed = 0;
   std::uint64_t lanes = 0;          // kQuasiRandom; else 0
   std::uint64_t window_blocks = 0;  // of a lane; kQuasiRandom, else 0
-  // LoaderOptions::shards_per_rank: the number of ranks; else 0, as it may change.
+  // LoaderOptions::ranks.by_shards: the number of ranks; else 0, as it may change.
   std::uint64_t shard_ranks = 0;
-  std::string list;  // the digest of LoaderOptions::samples; empty for none
+  std::string list;  // the digest of LoaderOptions::order.samples; empty for none
 
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  // samples of the epoch that are done, over all ranks

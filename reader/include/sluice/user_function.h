@@ -10,8 +10,9 @@
 // They run on the decoding threads, several at once, behind the transform's steps: what they share
 // must be safe for that. The spans that they are given are theirs until they return, those of a
 // variable-length field until it is set. What they throw is the sample's fault, dealt with as
-// LoaderOptions::on_fault says, or the batch's error. They should depend on what they are given and
-// on draws() alone; then batches stay the same for any number of threads and after a resume.
+// LoaderOptions::integrity.on_fault says, or the batch's error. They should depend on what they are
+// given and on draws() alone; then batches stay the same for any number of threads and after a
+// resume.
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,103 @@
+"""Holds who may include whom: layers.py ROOT
+
+Prints every #include that goes against the layers, as FILE:LINE, and fails if there is one. The layers
+are those of README.md ("Where things are"): a folder may include itself and what its line below names.
+"""
+
+import pathlib
+import re
+import sys
+
+# A top-level folder and the folders whose private headers it may include. Public headers (<sluice/...>)
+# are a matter of PUBLIC below.
+TOP = {
+    "format": {"format"},
+    "writer": {"format", "writer"},
+    "reader": {"format", "reader"},
+    "tools": {"tools"},
+    "bench": {"format", "writer", "reader", "tools", "bench", "samples"},
+    "samples": {"samples"},
+    "tests": {"format", "writer", "reader", "tools", "bench", "samples", "tests"},
+}
+# The folders whose public headers a folder may include; the others may include all.
+PUBLIC = {
+    "format": {"format"},
+    "writer": {"format", "writer"},
+    "reader": {"format", "reader"},
+}
+# Inside reader/, lowest first: each may include itself and those before it.
+READER = ["order", "transform", "device", "dataset", "reading", "batch", "decoding", "loader"]
+# Public headers that only these of reader's layers may include: what stands on all of them.
+LOADER_ONLY = {"loader.h"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(sluice/[^>]+)>)')
+SOURCES = {".h", ".cpp", ".cu"}
+
+
+def owners(root):
+    """The folder that each public header belongs to: {"sluice/batch.h": "reader"}."""
+    found = {}
+    for top in PUBLIC:
+        for header in (root / top / "include").rglob("*.h"):
+            found[str(header.relative_to(root / top / "include"))] = top
+    return found
+
+
+def layer(path):
+    """The layer of a file of reader/: its number, or None for what lies in none (public headers)."""
+    parts = pathlib.PurePath(path).parts
+    return READER.index(parts[1]) if len(parts) > 2 and parts[1] in READER else None
+
+
+def complaint(path, quoted, public, owner):
+    """What is wrong with that file's include, or None."""
+    top = path.split("/")[0]
+    if public:
+        if public not in owner:
+            return f"<{public}> is no public header"
+        if top in PUBLIC and owner[public] not in PUBLIC[top]:
+            return f"{top}/ does not stand on {owner[public]}/"
+        if layer(path) is not None and layer(path) < len(READER) - 1:
+            if public.removeprefix("sluice/") in LOADER_ONLY:
+                return f"<{public}> stands on all layers: only reader/{READER[-1]}/ may include it"
+        return None
+    other = quoted.split("/")[0]
+    if other not in TOP:
+        return None
+    if other not in TOP[top]:
+        return f"{top}/ may not look inside {other}/"
+    if top == "reader" and other == "reader":
+        if layer(quoted) is None:
+            return f"{quoted} lies in no layer of reader/"
+        if layer(path) is not None and layer(quoted) > layer(path):
+            return f"reader/{READER[layer(path)]}/ lies below reader/{READER[layer(quoted)]}/"
+    return None
+
+
+def check(root):
+    """All complaints, and how many includes were looked at."""
+    owner = owners(root)
+    found, looked_at = [], 0
+    for top in TOP:
+        for file in sorted((root / top).rglob("*")):
+            if file.suffix not in SOURCES or not file.is_file():
+                continue
+            path = str(file.relative_to(root))
+            if top == "reader" and layer(path) is None and "/include/" not in path:
+                found.append(f"{path}: lies in no layer of reader/")
+            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                if match := INCLUDE.match(line):
+                    looked_at += 1
+                    if wrong := complaint(path, match[1], match[2], owner):
+                        found.append(f"{path}:{number}: {wrong}: {line.strip()}")
+    return found, looked_at
+
+
+def main():
+    found, looked_at = check(pathlib.Path(sys.argv[1]))
+    print("\n".join(found + [f"{looked_at} includes, {len(found)} against the layers"]))
+    return 1 if found or looked_at == 0 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,52 @@
+"""layers.py finds what it is there to find: layers_test.py"""
+
+import pathlib
+import tempfile
+import unittest
+
+import layers
+
+GOOD = {
+    "format/include/sluice/error.h": "",
+    "reader/include/sluice/loader.h": "#include <sluice/error.h>\n",
+    "reader/order/order.h": '#include "format/disk/shard.h"\n',
+    "reader/loader/loader.cpp": '#include <sluice/loader.h>\n#include "reader/order/order.h"\n',
+    "tools/convert.cpp": '#include <sluice/loader.h>\n#include "tools/cli/program.h"\n#include <CLI/CLI.hpp>\n',
+}
+BAD = {
+    "writer/a.cpp": '#include "reader/order/order.h"\n',
+    "writer/b.cpp": "#include <sluice/loader.h>\n",
+    "tools/c.cpp": '#include "format/disk/shard.h"\n',
+    "samples/d.cpp": '#include "reader/order/order.h"\n',
+    "reader/order/e.h": '#include "reader/loader/loader_state.h"\n',
+    "reader/batch/f.cpp": "#  include <sluice/loader.h>\n",
+    "reader/g.cpp": "",
+    "bench/h.cpp": '#include "tests/catch.h"\n',
+    "format/i.cpp": '#include "writer/a.h"\n',
+    "samples/j.cpp": "#include <sluice/hidden.h>\n",
+}
+
+
+def complaints(files):
+    with tempfile.TemporaryDirectory() as folder:
+        root = pathlib.Path(folder)
+        for path, text in files.items():
+            (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / path).write_text(text)
+        return layers.check(root)[0]
+
+
+class Layers(unittest.TestCase):
+    def test_a_tree_in_order_has_no_complaints(self):
+        self.assertEqual(complaints(GOOD), [])
+
+    def test_each_breach_is_found_alone(self):
+        for path, text in BAD.items():
+            with self.subTest(path):
+                found = complaints(GOOD | {path: text})
+                self.assertEqual(len(found), 1, found)
+                self.assertTrue(found[0].startswith(path), found)
+
+
+if __name__ == "__main__":
+    unittest.main()
