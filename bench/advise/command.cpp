@@ -18,7 +18,7 @@
 #include "bench/report/measuring_command.h"
 #include "bench/transforms/transform_text.h"
 #include "format/cpu.h"
-#include "reader/cache/available_memory.h"
+#include "reader/reading/available_memory.h"
 #include "reader/transform/geometry.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"

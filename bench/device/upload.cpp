@@ -6,8 +6,8 @@
 
 #include "format/disk/bytes.h"
 #include "format/random.h"
-#include "reader/device/uploader.h"
-#include "reader/pipeline/slot.h"
+#include "reader/batch/slot.h"
+#include "reader/batch/uploader.h"
 #include "reader/transform/pixel_steps.h"
 
 namespace sluice::bench {

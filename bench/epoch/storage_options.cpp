@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "reader/cache/available_memory.h"
-#include "reader/pipeline/storage_choice.h"
+#include "reader/dataset/storage_choice.h"
+#include "reader/reading/available_memory.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"

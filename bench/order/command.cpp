@@ -11,7 +11,7 @@
 #include "bench/report/figures.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
-#include "reader/dataset_state.h"
+#include "reader/dataset/dataset_state.h"
 #include "reader/order/permutation.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"

@@ -15,8 +15,8 @@
 #include "bench/machine/page_cache.h"
 #include "bench/storage/direct_read.h"
 #include "format/disk/file.h"
-#include "reader/dataset_state.h"
-#include "reader/direct/direct_read_ahead.h"
+#include "reader/dataset/dataset_state.h"
+#include "reader/reading/direct/direct_read_ahead.h"
 
 namespace sluice::bench {
 namespace {

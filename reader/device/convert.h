@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "reader/device/on_device.h"
+#include "reader/transform/on_device.h"
 #include "reader/transform/pixel_op.h"
 
 namespace sluice {

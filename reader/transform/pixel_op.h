@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "reader/device/on_device.h"
+#include "reader/transform/on_device.h"
 
 namespace sluice {
 

@@ -6,7 +6,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "reader/cache/decoded_store.h"
+#include "reader/reading/decoded_store.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/process_memory.h"

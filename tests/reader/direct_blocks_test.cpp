@@ -4,7 +4,7 @@
 
 #include <fcntl.h>
 
-#include "reader/direct/direct_read_ahead.h"
+#include "reader/reading/direct/direct_read_ahead.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

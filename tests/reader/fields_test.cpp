@@ -5,9 +5,9 @@
 #include <fstream>
 #include <map>
 
-#include "reader/dataset_state.h"
-#include "reader/pipeline/field_ranges.h"
-#include "reader/pipeline/mapped_read_ahead.h"
+#include "reader/dataset/dataset_state.h"
+#include "reader/reading/field_ranges.h"
+#include "reader/reading/mapped_read_ahead.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

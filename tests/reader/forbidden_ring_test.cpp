@@ -8,7 +8,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "reader/direct/block_io.h"
+#include "reader/reading/direct/block_io.h"
 #include "tests/reader/in_child.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

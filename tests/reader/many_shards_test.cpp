@@ -5,7 +5,7 @@
 
 #include "format/disk/manifest.h"
 #include "format/disk/row_layout.h"
-#include "reader/dataset_state.h"
+#include "reader/dataset/dataset_state.h"
 #include "tests/reader/faulty_playing.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

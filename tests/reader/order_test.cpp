@@ -9,8 +9,9 @@
 #include <malloc.h>
 
 #include "format/random.h"
-#include "reader/pipeline/checked_options.h"
-#include "reader/pipeline/memory_bound.h"
+#include "reader/dataset/rank_epoch.h"
+#include "reader/loader/checked_options.h"
+#include "reader/loader/memory_bound.h"
 #include "tests/catch.h"
 #include "tests/reader/process_memory.h"
 

@@ -1,5 +1,5 @@
 // Which pages are in the page tables.
-#include "reader/pipeline/page_map.h"
+#include "reader/reading/page_map.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

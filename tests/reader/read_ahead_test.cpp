@@ -4,8 +4,8 @@
 
 #include <sys/mman.h>
 
-#include "reader/pipeline/blocks_behind.h"
-#include "reader/pipeline/mapped_read_ahead.h"
+#include "reader/reading/blocks_behind.h"
+#include "reader/reading/mapped_read_ahead.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

@@ -1,9 +1,9 @@
 // What the loader decides by itself: threads, the ring's length, reading ahead.
-#include "reader/pipeline/self_tuning.h"
+#include "reader/loader/self_tuning.h"
 
 #include <random>
 
-#include "reader/pipeline/loader_state.h"
+#include "reader/loader/loader_state.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 

@@ -2,7 +2,7 @@
 
 #include <sluice/loader_stats.h>
 
-#include "reader/pipeline/stage_clock.h"
+#include "reader/decoding/stage_clock.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 

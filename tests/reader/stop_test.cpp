@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "reader/pipeline/loader_state.h"
+#include "reader/loader/loader_state.h"
 #include "tests/reader/in_child.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

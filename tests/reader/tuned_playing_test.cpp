@@ -9,7 +9,7 @@
 #include <sched.h>
 
 #include "format/cpu.h"
-#include "reader/pipeline/loader_state.h"
+#include "reader/loader/loader_state.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 #include "tests/reader/slow_disk.h"

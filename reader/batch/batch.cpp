@@ -1,0 +1,181 @@
+#include <sluice/batch.h>
+#include <sluice/error.h>
+
+#include "reader/batch/slot.h"
+#include "reader/dataset/field_errors.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void RefuseAs(std::string_view name, const char* kind) {
+  RefuseField(
+      name,
+      std::string("is no ") + kind +
+          " of this batch: the dataset has none of that name, or LoaderOptions::output.fields "
+          "leaves it out");
+}
+
+// Of the field among the layout's fields of one kind; Schema::kNone where it is not there.
+template <class FieldOfLayout>
+std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name) noexcept {
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if (fields[f].name == name) return f;
+  return Schema::kNone;
+}
+
+VariableValues<std::byte> ValuesOf(const Slot& slot, std::size_t variable) {
+  const SlotLayout::VariableField& field = slot.layout->variables[variable];
+  const VariableRows& rows = slot.variables[variable];
+  return {rows.values, std::span(rows.offsets).first(slot.size + 1), field.entry};
+}
+
+// What to do instead, for whoever read values as another type.
+const char* HowToRead(ElementType type) noexcept {
+  switch (type) {
+    case ElementType::kUint8:
+      return "read them as std::uint8_t, or have Normalize at the end of the transform make "
+             "float32 "
+             "of them (Normalize{}: of 0 to 1)";
+    case ElementType::kUint16: return "read them as std::uint16_t";
+    case ElementType::kFloat32: return "read them as float";
+    case ElementType::kFloat16:
+    case ElementType::kBFloat16: break;
+  }
+  return "read their bits as std::uint16_t, or set Normalize::type to kFloat32";
+}
+
+}  // namespace
+
+std::string_view NameOf(ElementType type) noexcept {
+  switch (type) {
+    case ElementType::kUint8: return "uint8";
+    case ElementType::kUint16: return "uint16";
+    case ElementType::kFloat32: return "float32";
+    case ElementType::kFloat16: return "float16";
+    case ElementType::kBFloat16: break;
+  }
+  return "bfloat16";
+}
+
+void RefuseValuesOf(ElementType type, std::string_view field) {
+  const std::string what = std::string(NameOf(type)) + "; " + HowToRead(type);
+  if (!field.empty()) RefuseField(field, "holds values of " + what);
+  throw Error(ErrorCode::kInvalidArgument, "the batch's images hold values of " + what);
+}
+
+std::size_t Batch::size() const noexcept {
+  return slot_->size;
+}
+std::size_t Batch::valid() const noexcept {
+  return slot_->valid;
+}
+std::uint64_t Batch::epoch() const noexcept {
+  return slot_->epoch;
+}
+std::uint64_t Batch::index() const noexcept {
+  return slot_->index;
+}
+const ImageBatch& Batch::image() const noexcept {
+  return slot_->device != nullptr ? slot_->device->images[0] : slot_->image;
+}
+std::span<const SampleFlag> Batch::flags() const noexcept {
+  return std::span(slot_->flags).first(slot_->size);
+}
+std::span<const std::uint64_t> Batch::samples() const noexcept {
+  return {slot_->samples.data(), slot_->size};
+}
+
+const ImageBatch& Batch::image(std::string_view field) const {
+  const SlotLayout& layout = *slot_->layout;
+  if (layout.image_field != Schema::kNone && layout.image_name == field) return image();
+  const std::size_t further = Find(layout.further_images, field);
+  if (further == Schema::kNone) RefuseAs(field, "image");
+  if (slot_->device != nullptr) return slot_->device->images[1 + further];
+  return slot_->further_images[further].image;
+}
+
+std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) const {
+  const std::size_t index = Find(slot_->layout->arrays, name);
+  if (index == Schema::kNone) RefuseAs(name, "fixed-shape array");
+  const SlotLayout::ArrayField& array = slot_->layout->arrays[index];
+  RequireType(name, array.dtype, type);
+  return {slot_->memory.data() + array.offset, slot_->size * array.sample_bytes};
+}
+
+bool Batch::HoldsImage(std::string_view field) const noexcept {
+  const SlotLayout& layout = *slot_->layout;
+  return (layout.image_field != Schema::kNone && layout.image_name == field) ||
+         Find(layout.further_images, field) != Schema::kNone;
+}
+
+ArrayBatch Batch::DeviceArray(std::string_view name) const {
+  const std::size_t index = Find(slot_->layout->arrays, name);
+  if (index == Schema::kNone) RefuseAs(name, "fixed-shape array");
+  const SlotLayout::ArrayField& array = slot_->layout->arrays[index];
+  const std::byte* const first = slot_->device != nullptr ? slot_->device->At(array.offset)
+                                                          : slot_->memory.data() + array.offset;
+  return {first, array.dtype, slot_->size, array.shape, slot_->size * array.sample_bytes};
+}
+
+ArrayBatch Batch::DeviceArrayOf(std::string_view name, DType type) const {
+  const ArrayBatch array = DeviceArray(name);
+  RequireType(name, array.type, type);
+  return array;
+}
+
+const Device& Batch::device() const noexcept {
+  static const Device host;
+  return slot_->device != nullptr ? slot_->device->device() : host;
+}
+
+void Batch::WaitOn(DeviceStream stream) const {
+  if (slot_->device != nullptr) slot_->device->WaitOn(stream.handle);
+}
+
+void Batch::Synchronize() const {
+  if (slot_->device != nullptr) slot_->device->Synchronize();
+}
+
+VariableValues<std::byte> Batch::VariableBytes(std::string_view name, DType type) const {
+  const std::size_t index = Find(slot_->layout->variables, name);
+  if (index == Schema::kNone || slot_->layout->variables[index].bytes) {
+    RefuseAs(name, "variable-length array");
+  }
+  RequireType(name, slot_->layout->variables[index].dtype, type);
+  return ValuesOf(*slot_, index);
+}
+
+VariableValues<std::byte> Batch::Bytes(std::string_view name) const {
+  const std::size_t index = Find(slot_->layout->variables, name);
+  if (index == Schema::kNone || !slot_->layout->variables[index].bytes) {
+    RefuseAs(name, "bytes field");
+  }
+  return ValuesOf(*slot_, index);
+}
+
+std::string_view Batch::Text(std::string_view name, std::size_t sample) const {
+  if (sample >= size()) {
+    RefuseField(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                          std::to_string(size()));
+  }
+  const std::span<const std::byte> bytes = Bytes(name)[sample];
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool Batch::Has(std::string_view name, std::size_t sample) const {
+  if (sample >= size()) {
+    RefuseField(name, "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                          std::to_string(size()));
+  }
+  const SlotLayout& layout = *slot_->layout;
+  if (layout.image_field != Schema::kNone && layout.image_name == name) return true;
+  if (Find(layout.arrays, name) != Schema::kNone) return true;
+  if (const std::size_t v = Find(layout.variables, name); v != Schema::kNone)
+    return slot_->variables[v].present[sample] != 0;
+  if (const std::size_t i = Find(layout.further_images, name); i != Schema::kNone)
+    return slot_->further_images[i].present[sample] != 0;
+  RefuseAs(name, "field");
+}
+
+}  // namespace sluice

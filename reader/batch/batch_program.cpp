@@ -1,0 +1,139 @@
+#include "reader/batch/batch_program.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include <sluice/error.h>
+
+#include "format/disk/limits.h"
+#include "reader/batch/slot.h"
+#include "reader/transform/cut_mix.h"
+#include "reader/transform/mix_up.h"
+#include "reader/transform/step_check.h"
+#include "reader/transform/step_kind.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMostClasses = 65536;
+
+template <class T>
+std::int64_t At(const std::byte* value) {
+  T number;
+  std::memcpy(&number, value, sizeof(T));
+  return number;
+}
+
+std::int64_t IntegerOf(DType type, const std::byte* value) {
+  switch (type) {
+    case DType::kInt8: return At<std::int8_t>(value);
+    case DType::kInt16: return At<std::int16_t>(value);
+    case DType::kInt32: return At<std::int32_t>(value);
+    case DType::kInt64: return At<std::int64_t>(value);
+    case DType::kUint8: return At<std::uint8_t>(value);
+    default: return At<std::uint16_t>(value);
+  }
+}
+
+const SlotLayout::ArrayField& ArrayOf(const SlotLayout& layout, const std::string& name) {
+  return *std::find_if(layout.arrays.begin(), layout.arrays.end(),
+                       [&name](const SlotLayout::ArrayField& array) { return array.name == name; });
+}
+
+}  // namespace
+
+BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
+                           const FieldChoice& choice) {
+  std::uint16_t uses[3] = {};
+  const auto stream = [&uses](std::uint8_t kind) {
+    return static_cast<std::uint16_t>(uses[kind]++ << 8 | kind);
+  };
+  for (const Transform& transform : options.transform) {
+    if (ConcernsBatch(transform)) CheckParameters(transform);
+    if (const auto* const one_hot = std::get_if<OneHot>(&transform)) {
+      Add(*one_hot, dataset, choice);
+    } else if (const auto* const mix = std::get_if<MixUp>(&transform)) {
+      AddMix({false, mix->alpha, mix->probability, stream(StepOf<MixUp>::kDraws)});
+    } else if (const auto* const cut = std::get_if<CutMix>(&transform)) {
+      AddMix({true, cut->alpha, cut->probability, stream(StepOf<CutMix>::kDraws)});
+    }
+  }
+  if (!mixes_.empty() && choice.image == Schema::kNone)
+    RefuseTransform("there is no image to be mixed");
+  if (!mixes_.empty() && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
+    RefuseTransform("MixUp and CutMix are for pictures, and LoaderOptions::output.image is a mask");
+}
+
+void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {
+  const Schema& schema = dataset.manifest.schema;
+  if (target_) RefuseTransform("there is more than one OneHot");
+  const std::size_t field = op.label.empty() ? schema.LabelField() : dataset.FieldIndex(op.label);
+  if (field == Schema::kNone)
+    RefuseTransform("OneHot finds no label of one integer in the dataset");
+  const Field& label = schema.fields[field];
+  if (label.kind != FieldKind::kArray || !label.shape.empty() || !IsInteger(label.dtype)) {
+    RefuseTransform("OneHot needs a label of one integer, and field \"" + label.name +
+                    "\" is none");
+  }
+  if (!choice.chosen[field]) {
+    RefuseTransform("OneHot needs field \"" + label.name +
+                    "\", which LoaderOptions::output.fields leaves out");
+  }
+  classes_ = op.classes != 0 ? op.classes : label.classes.size();
+  if (classes_ == 0) {
+    RefuseTransform("OneHot must be told the number of classes: field \"" + label.name +
+                    "\" does not name them");
+  }
+  if (classes_ > kMostClasses) RefuseTransform("OneHot makes at most 65536 numbers");
+  if (op.field.empty() || op.field.size() > kMaxNameBytes)
+    RefuseTransform("OneHot's field needs a name of 1 to 255 bytes");
+  if (schema.Find(op.field) != Schema::kNone) {
+    RefuseTransform("OneHot's field \"" + op.field +
+                    "\" is one of the dataset's; call it otherwise");
+  }
+  label_ = label.name;
+  other_ = static_cast<float>(op.smoothing / double(classes_));
+  own_ = static_cast<float>(1 - op.smoothing + op.smoothing / double(classes_));
+  target_ = Field::Array(op.field, DType::kFloat32, {static_cast<std::uint32_t>(classes_)});
+}
+
+void BatchProgram::AddMix(const MixStep& step) {
+  if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
+  mixes_.push_back(step);
+}
+
+void BatchProgram::Bind(const SlotLayout& layout) {
+  if (!target_) return;
+  label_place_ = ArrayOf(layout, label_);
+  target_place_ = ArrayOf(layout, target_->name);
+}
+
+bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
+  const SlotLayout::ArrayField& label = label_place_;
+  const SlotLayout::ArrayField& target = target_place_;
+  const std::int64_t own =
+      IntegerOf(label.dtype, slot.memory.data() + label.offset + row * label.sample_bytes);
+  if (own < 0 || own >= static_cast<std::int64_t>(classes_)) return false;
+  auto* const numbers =
+      reinterpret_cast<float*>(slot.memory.data() + target.offset + row * target.sample_bytes);
+  std::fill_n(numbers, classes_, other_);
+  numbers[own] = own_;
+  return true;
+}
+
+void BatchProgram::Mix(Slot& slot, std::vector<std::uint8_t>& saved) const {
+  if (slot.size == 0) return;
+  ImageBatch shape = slot.image;
+  shape.samples = slot.size;
+  auto* const pixels = reinterpret_cast<std::uint8_t*>(slot.memory.data());
+  auto* const numbers = reinterpret_cast<float*>(slot.memory.data() + target_place_.offset);
+  for (const MixStep& step : mixes_) {
+    const std::optional<double> share =
+        MixBatch(step, slot.draw_seed, slot.positions[0], pixels, shape, saved);
+    if (share) MixNumbers(numbers, slot.size, classes_, *share, saved);
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,48 @@
+// The steps of a pipeline that concern labels and whole batches, checked and ready to run.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <sluice/loader_options.h>
+
+#include "reader/batch/slot_layout.h"
+#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/field_choice.h"
+#include "reader/transform/batch_mix.h"
+
+namespace sluice {
+
+struct Slot;
+
+class BatchProgram {
+ public:
+  // Throws Error(kInvalidArgument) for parameters out of range, steps in an order that cannot be,
+  // and labels that the dataset lacks.
+  BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
+               const FieldChoice& choice);
+
+  // The field that OneHot adds to batches.
+  const std::optional<Field>& target() const noexcept { return target_; }
+  bool mixes() const noexcept { return !mixes_.empty(); }
+
+  // Finds its fields in the layout that batches have. Before the following two are called.
+  void Bind(const SlotLayout& layout);
+  // Fills a row's numbers, whose label has been read. False where it is no class.
+  bool SetTarget(Slot& slot, std::size_t row) const;
+  // Mixes a batch whose rows are all there. `saved` is worked in.
+  void Mix(Slot& slot, std::vector<std::uint8_t>& saved) const;
+
+ private:
+  void Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice);
+  void AddMix(const MixStep& step);
+
+  std::optional<Field> target_;
+  std::string label_;
+  SlotLayout::ArrayField label_place_, target_place_;
+  std::size_t classes_ = 0;
+  float own_ = 1, other_ = 0;  // numbers of the label's class and of the others
+  std::vector<MixStep> mixes_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,370 @@
+#include "reader/batch/slot_layout.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+#include "reader/batch/made_fields.h"
+#include "reader/transform/step_kind.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void Refuse(const DatasetState& dataset, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), what);
+}
+
+std::string RangeText(std::uint32_t low, std::uint32_t high) {
+  return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
+}
+
+// Where even the smallest image is too large, nothing could be played.
+void CheckPixels(const DatasetState& dataset, const ImageSummary& images) {
+  const std::uint64_t least = std::uint64_t{images.min_width} * images.min_height;
+  const std::uint64_t most = dataset.limits.pixels(dataset.FieldIndex(images.field));
+  if (least <= most) return;
+  throw Error(ErrorCode::kLimit, dataset.folder.string(),
+              "the images of field \"" + images.field + "\" have " + std::to_string(least) +
+                  " pixels or more, and at most " + std::to_string(most) +
+                  " are decoded; if the dataset can be trusted, open it with a larger "
+                  "ReadLimits::max_pixels (--max-pixels)");
+}
+
+ElementType ElementOf(PixelType type) {
+  return type == PixelType::kUint8 ? ElementType::kUint8 : ElementType::kUint16;
+}
+
+// `as_stored`: of a mask, or 16 bits, whose channels are not converted.
+std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options,
+                       const ImageSummary& images, bool as_stored) {
+  if (options.output.channels != 0 && options.output.channels != 1 &&
+      options.output.channels != 3) {
+    Refuse(dataset, "LoaderOptions::output.channels is 0, 1 or 3");
+  }
+  const auto is_picture = [](std::uint8_t channels) { return channels == 1 || channels == 3; };
+  if (options.output.channels != 0 && as_stored &&
+      (images.min_channels != options.output.channels ||
+       images.max_channels != options.output.channels)) {
+    Refuse(dataset, "field \"" + images.field +
+                        "\" is a mask or of 16 bits, and comes in as many "
+                        "channels as it is stored with; leave LoaderOptions::output.channels at 0");
+  }
+  if (options.output.channels != 0 &&
+      !(is_picture(images.min_channels) && is_picture(images.max_channels))) {
+    Refuse(dataset, "some images of field \"" + images.field + "\" have " +
+                        std::to_string(is_picture(images.min_channels) ? images.max_channels
+                                                                       : images.min_channels) +
+                        " channels, which can be had as they are stored only; leave "
+                        "LoaderOptions::output.channels at 0");
+  }
+  if (options.output.channels != 0) return options.output.channels;
+  if (images.min_channels != images.max_channels) {
+    Refuse(dataset, "some images have " + std::to_string(images.min_channels) + " and some " +
+                        std::to_string(images.max_channels) +
+                        " channels; set LoaderOptions::output.channels to 1 or 3");
+  }
+  return images.max_channels;
+}
+
+void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
+  for (const Transform& step : geometry.steps()) {
+    if (!std::holds_alternative<HorizontalFlip>(step) &&
+        !std::holds_alternative<VerticalFlip>(step) &&
+        !std::holds_alternative<RandomQuarterTurns>(step)) {
+      Refuse(dataset,
+             "16-bit images can be flipped and turned, and not transformed otherwise; do it in a "
+             "sample_function, or before they are converted");
+    }
+  }
+}
+
+Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& images,
+                          const Geometry& geometry, std::size_t stage) {
+  if (const auto fixed = geometry.FixedExtent(stage)) return *fixed;
+  if (images.min_width != images.max_width || images.min_height != images.max_height) {
+    Refuse(dataset, "the images of field \"" + images.field + "\" differ in size (width " +
+                        RangeText(images.min_width, images.max_width) + ", height " +
+                        RangeText(images.min_height, images.max_height) +
+                        "); add a transform that makes them equal, such as "
+                        "RandomResizedCrop(224) or Resize(224), or read them one by one with "
+                        "dataset[i].Decode()");
+  }
+  const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
+  if (geometry.turns() && region.width() != region.height()) {
+    Refuse(dataset, "RandomQuarterTurns needs square images, and those of field \"" + images.field +
+                        "\" come out " + std::to_string(region.width()) + "x" +
+                        std::to_string(region.height()) + "; add a crop or resize to a square");
+  }
+  return {region.width(), region.height()};
+}
+
+std::vector<Geometry::Extent> ExtentsOf(const DatasetState& dataset, const ImageSummary& images,
+                                        const Geometry& geometry) {
+  std::vector<Geometry::Extent> extents;
+  for (std::size_t stage = 0; stage < geometry.stages(); ++stage)
+    extents.push_back(ExtentOf(dataset, images, geometry, stage));
+  return extents;
+}
+
+// Room for the largest.
+void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
+  const auto area = [](const Geometry::Extent& e) { return std::uint64_t{e.width} * e.height; };
+  const Geometry::Extent& largest =
+      *std::max_element(extents.begin(), extents.end(),
+                        [&area](const auto& a, const auto& b) { return area(a) < area(b); });
+  image.width = largest.width;
+  image.height = largest.height;
+}
+
+void SetOutput(const DatasetState& dataset, const PixelProgram& program, const std::string& field,
+               bool plain, const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
+  if (program.empty()) return;
+  if (!plain) {
+    Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" + field +
+                        "\" is a mask or of 16 bits");
+  }
+  for (const Geometry::Extent& extent : extents) {
+    program.CheckSize(extent.width, extent.height, static_cast<std::uint32_t>(image.channels));
+  }
+  if (const auto output = program.output()) {
+    image.type = ElementTypeOf(*output);
+  } else if (program.goes_on()) {
+    image.layout = Layout::kNHWC;  // as they are decoded; the device does the rest
+  }
+}
+
+void CheckWarp(const DatasetState& dataset, const Geometry& geometry, const ImageBatch& image) {
+  if (geometry.warps() && image.channels != 1 && image.channels != 3) {
+    Refuse(dataset, "RandomAffine is for images of one or three channels, and these have " +
+                        std::to_string(image.channels));
+  }
+}
+
+void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
+                 const FieldChoice& choice, const ViewProgram& view, SlotLayout& layout) {
+  layout.image_field = choice.image;
+  const Field& field = dataset.manifest.schema.fields[choice.image];
+  layout.image_name = field.name;
+  layout.image_nearest = field.role == Role::kMask;
+  layout.image_moves = view.pixels.moves();
+  const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+  if (images.present == 0)
+    Refuse(dataset, "no sample has an image in field \"" + images.field + "\"");
+  CheckPixels(dataset, images);
+  const bool wide = images.pixel_type == PixelType::kUint16;
+  if (wide && !layout.image_nearest) CheckSixteenBits(dataset, view.geometry);
+  layout.extents = ExtentsOf(dataset, images, view.geometry);
+  layout.image.samples = options.batch_size;
+  SetExtents(layout.extents, layout.image);
+  layout.image.channels = ChannelsOf(dataset, options, images, wide || layout.image_nearest);
+  layout.image.layout = options.output.layout;
+  layout.image_pixels = images.pixel_type;
+  layout.image.type = ElementOf(images.pixel_type);
+  SetOutput(dataset, view.pixels, layout.image_name, !wide && !layout.image_nearest, layout.extents,
+            layout.image);
+  if (!layout.image_nearest) CheckWarp(dataset, view.geometry, layout.image);
+}
+
+void AddImage(SlotLayout::ImageField field, SlotLayout& layout) {
+  field.offset = layout.bytes;
+  layout.bytes += AlignUp(field.image.sample_bytes() * field.image.samples, kPageBytes);
+  layout.further_images.push_back(std::move(field));
+}
+
+void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
+                 const std::vector<ViewProgram>& views, SlotLayout& layout) {
+  if (views.size() == 1) return;
+  if (layout.image_field == Schema::kNone)
+    Refuse(dataset, "LoaderOptions::views needs an image to be seen");
+  if (layout.image_nearest || layout.image_pixels == PixelType::kUint16) {
+    Refuse(dataset, "LoaderOptions::views are of 8-bit images, and field \"" + layout.image_name +
+                        "\" is a mask or of 16 bits");
+  }
+  for (std::size_t v = 1; v < views.size(); ++v) {
+    if (dataset.manifest.schema.Find(views[v].name) != Schema::kNone) {
+      Refuse(dataset, "LoaderOptions::views has a view \"" + views[v].name +
+                          "\", which is a field of the dataset; give it another name");
+    }
+    SlotLayout::ImageField field;
+    field.field = layout.image_field;
+    field.view = v;
+    field.name = views[v].name;
+    field.leader = layout.image_field;
+    field.moves = views[v].pixels.moves();
+    field.pixels = layout.image_pixels;
+    field.image = layout.image;
+    field.image.layout = options.output.layout;
+    field.image.type = ElementType::kUint8;
+    field.extents = ExtentsOf(dataset, dataset.ImagesOf(layout.image_field), views[v].geometry);
+    SetExtents(field.extents, field.image);
+    SetOutput(dataset, views[v].pixels, layout.image_name, true, field.extents, field.image);
+    CheckWarp(dataset, views[v].geometry, field.image);
+    AddImage(std::move(field), layout);
+  }
+}
+
+// An image that leads others is laid out before those.
+void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& options,
+                         const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  std::vector<std::vector<Geometry::Extent>> extents(fields.size());
+  if (choice.image != Schema::kNone) extents[choice.image] = layout.extents;
+  for (const bool leads : {true, false}) {
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (fields[f].kind != FieldKind::kImage || !choice.chosen[f] || f == choice.image) continue;
+      if ((choice.leaders[f] == f) != leads) continue;
+      const ImageSummary& images = dataset.ImagesOf(f);
+      CheckPixels(dataset, images);
+      SlotLayout::ImageField field;
+      field.field = f;
+      field.name = fields[f].name;
+      field.leader = choice.leaders[f];
+      field.nearest = fields[f].role == Role::kMask;
+      if (images.pixel_type == PixelType::kUint16 && !field.nearest) {
+        CheckSixteenBits(dataset, geometry);
+      }
+      if (leads) {
+        extents[f] = images.present == 0 ? std::vector<Geometry::Extent>(geometry.stages())
+                                         : ExtentsOf(dataset, images, geometry);
+      }
+      field.image = layout.image;
+      field.image.samples = options.batch_size;
+      field.image.layout = options.output.layout;
+      field.extents = extents[field.leader];
+      SetExtents(field.extents, field.image);
+      // Where no sample has one, there are zeros to look at.
+      field.image.channels = std::max<std::size_t>(images.max_channels, 1);
+      if (images.min_channels != images.max_channels) {
+        Refuse(dataset, "the images of field \"" + field.name +
+                            "\" differ in their number of channels; leave it out of "
+                            "LoaderOptions::output.fields, or make it LoaderOptions::output.image");
+      }
+      field.pixels = images.pixel_type;
+      field.image.type = ElementOf(images.pixel_type);
+      if (!field.nearest) CheckWarp(dataset, geometry, field.image);
+      AddImage(std::move(field), layout);
+    }
+  }
+}
+
+// LoaderOptions::mask_fill.
+void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
+  const auto set = [&](const std::string& name, std::uint32_t value, PixelType pixels,
+                       std::uint16_t& fill) {
+    const std::uint32_t most = pixels == PixelType::kUint8 ? 255 : 65535;
+    if (value > most) {
+      Refuse(dataset, "LoaderOptions::output.mask_fill is " + std::to_string(value) + " for \"" +
+                          name + "\", a mask of " + (most == 255 ? "8" : "16") +
+                          " bits, which holds 0 to " + std::to_string(most));
+    }
+    fill = static_cast<std::uint16_t>(value);
+  };
+  for (const auto& [name, value] : options.output.mask_fill) {
+    const Field& field = dataset.manifest.schema.fields[dataset.FieldIndex(name)];
+    if (field.kind != FieldKind::kImage || field.role != Role::kMask) {
+      Refuse(dataset, "LoaderOptions::output.mask_fill names field \"" + name +
+                          "\", which is no mask; the colour of a picture's border is its step's "
+                          "own, such as RandomCrop::fill");
+    }
+    if (layout.image_nearest && layout.image_name == name) {
+      set(name, value, layout.image_pixels, layout.image_fill);
+      continue;
+    }
+    const auto at =
+        std::find_if(layout.further_images.begin(), layout.further_images.end(),
+                     [&name = name](const auto& of) { return of.nearest && of.name == name; });
+    if (at == layout.further_images.end()) {
+      Refuse(dataset, "LoaderOptions::output.mask_fill names field \"" + name +
+                          "\", which LoaderOptions::output.fields leaves out; name it there, too");
+    }
+    set(name, value, at->pixels, at->fill);
+  }
+}
+
+void AddVariable(const Field& of, std::size_t index, SlotLayout& layout) {
+  SlotLayout::VariableField field;
+  field.field = index;
+  field.name = of.name;
+  field.bytes = of.kind == FieldKind::kBytes;
+  if (!field.bytes) {
+    field.dtype = of.dtype;
+    field.entry = of.elements();
+    field.entry_bytes = field.entry * SizeOf(field.dtype);
+  }
+  layout.variables.push_back(std::move(field));
+}
+
+void AddArray(const Field& of, std::size_t index, SlotLayout& layout) {
+  const std::size_t bytes = of.elements() * SizeOf(of.dtype);
+  layout.arrays.push_back({index, of.name, of.dtype, bytes, layout.bytes, of.shape});
+  layout.bytes += AlignUp(bytes * layout.batch_size, kPayloadAlignment);
+}
+
+void LayOutFields(const DatasetState& dataset, const FieldChoice& choice, SlotLayout& layout) {
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  for (std::size_t f = 0; f < fields.size(); ++f) {
+    if (!choice.chosen[f] || fields[f].kind == FieldKind::kImage) continue;
+    if (fields[f].kind == FieldKind::kArray) {
+      AddArray(fields[f], f, layout);
+    } else {
+      AddVariable(fields[f], f, layout);
+    }
+  }
+}
+
+void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
+                      const std::optional<Field>& target, SlotLayout& layout) {
+  CheckMadeFields(dataset, options.output.made_fields, target);
+  if (target) AddArray(*target, Schema::kNone, layout);
+  if (options.output.made_fields.empty()) return;
+  if (!options.sample_function && !options.batch_function) {
+    Refuse(dataset, "LoaderOptions::output.made_fields needs a sample_function or batch_function");
+  }
+  for (const Field& field : options.output.made_fields) {
+    if (field.kind == FieldKind::kArray) {
+      AddArray(field, Schema::kNone, layout);
+    } else {
+      AddVariable(field, Schema::kNone, layout);
+    }
+  }
+}
+
+void LayOutDeviceOps(const std::vector<ViewProgram>& views, SlotLayout& layout) {
+  for (std::size_t v = 0; v < views.size(); ++v) {
+    SlotLayout::DeviceOps& ops = v == 0 ? layout.ops : layout.further_images[v - 1].ops;
+    ops = {views[v].pixels.device_ops(), layout.bytes};
+    layout.bytes += AlignUp(ops.row_bytes() * layout.batch_size, kPayloadAlignment);
+  }
+}
+
+}  // namespace
+
+SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
+                          const FieldChoice& choice, const std::vector<ViewProgram>& views,
+                          const std::optional<Field>& target) {
+  constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
+  constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
+  if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
+    Refuse(dataset, "LoaderOptions::batch_size is 1 to 16777216");
+  }
+  SlotLayout layout;
+  layout.batch_size = options.batch_size;
+  if (choice.image != Schema::kNone) LayOutImage(dataset, options, choice, views[0], layout);
+  layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
+  LayOutViews(dataset, options, views, layout);
+  LayOutFurtherImages(dataset, options, choice, views[0].geometry, layout);
+  SetMaskFills(dataset, options, layout);
+  layout.keeps_shown = options.sample_function || options.batch_function;
+  LayOutFields(dataset, choice, layout);
+  LayOutMadeFields(dataset, options, target, layout);
+  LayOutDeviceOps(views, layout);
+  layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
+  if (layout.bytes > kMaxSlotBytes) {
+    Refuse(dataset, "a batch of this size takes more than 1 TiB; make batch_size smaller");
+  }
+  return layout;
+}
+
+}  // namespace sluice

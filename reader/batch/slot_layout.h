@@ -1,0 +1,83 @@
+// What a batch looks like in the host's memory, worked out once from the dataset and the options:
+// images first, then arrays, then what a device is told.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <sluice/loader_options.h>
+
+#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/field_choice.h"
+#include "reader/transform/view_program.h"
+
+namespace sluice {
+
+struct SlotLayout {
+  struct ArrayField {
+    std::size_t field = 0;  // in the schema; Schema::kNone: the user's functions make it
+    std::string name;
+    DType dtype = DType::kUint8;
+    std::size_t sample_bytes = 0;
+    std::size_t offset = 0;  // of the batch's first value, from the slot's start
+    std::vector<std::uint32_t> shape;
+  };
+
+  // What a device is to do to the rows of an image: so many operations each, behind all else.
+  struct DeviceOps {
+    std::size_t each = 0;  // 0: there are none
+    std::size_t offset = 0;
+    std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
+  };
+
+  // Another image than the first, or a further view of that.
+  struct ImageField {
+    std::size_t field = 0;
+    std::size_t view = 0;  // of the loader's views; 0: what the first one's steps make
+    std::string name;
+    std::size_t leader = Schema::kNone;  // the field whose region it shows; itself where it leads
+    bool nearest = false;                // a mask: its pixels are never mixed
+    std::uint16_t fill = 0;              // a mask's, where there is a border of one colour
+    bool moves = false;  // an augment moves its pixels, and nobody knows where its picture ends
+    PixelType pixels = PixelType::kUint8;   // as stored
+    ImageBatch image;                       // as below
+    std::vector<Geometry::Extent> extents;  // as below
+    std::size_t offset = 0;
+    DeviceOps ops;
+  };
+  // A variable or bytes field; a byte counts as an entry.
+  struct VariableField {
+    std::size_t field = 0;  // as above
+    std::string name;
+    bool bytes = false;
+    DType dtype = DType::kUint8;
+    std::size_t entry = 1;  // elements
+    std::size_t entry_bytes = 1;
+  };
+
+  std::size_t batch_size = 0;
+  std::size_t image_field = Schema::kNone;
+  std::string image_name;
+  bool image_nearest = false;                  // the image is a mask
+  std::uint16_t image_fill = 0;                // as above
+  bool image_moves = false;                    // as above
+  PixelType image_pixels = PixelType::kUint8;  // as stored
+  ImageBatch image;  // of a full batch; its data is unset and lies at the slot's start
+  // By stage (Geometry::stages()); `image` has the largest.
+  std::vector<Geometry::Extent> extents;
+  DeviceOps ops;
+  std::vector<ImageField> further_images;  // views, then those that lead others, then the others
+  std::vector<ArrayField> arrays;
+  std::vector<VariableField> variables;
+  bool keeps_shown = false;  // the user's functions may ask what images show
+  std::size_t bytes = 0;     // of a slot
+};
+
+// `target`: a field more, that the loader makes. Throws Error(kInvalidArgument) for options that do
+// not fit the dataset.
+SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
+                          const FieldChoice& choice, const std::vector<ViewProgram>& views,
+                          const std::optional<Field>& target);
+
+}  // namespace sluice

@@ -1,0 +1,184 @@
+#include <algorithm>
+#include <cstring>
+#include <functional>
+
+#include <sluice/error.h>
+#include <sluice/user_function.h>
+
+#include "format/random.h"
+#include "reader/batch/slot.h"
+#include "reader/dataset/field_errors.h"
+
+namespace sluice {
+
+namespace {
+
+template <class FieldOfLayout>
+std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name,
+                 const char* kind) {
+  for (std::size_t f = 0; f < fields.size(); ++f)
+    if (fields[f].name == name) return f;
+  RefuseField(name, std::string("is no ") + kind + " of this batch");
+}
+
+// -1: the bytes of a bytes field.
+std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int type) {
+  const std::size_t v = Find(layout.variables, name, "variable-length or bytes field");
+  const SlotLayout::VariableField& field = layout.variables[v];
+  if (field.bytes != (type < 0)) {
+    RefuseField(name,
+                field.bytes ? "holds bytes; read it as std::byte" : "holds numbers, no bytes");
+  }
+  if (type >= 0) RequireType(name, field.dtype, static_cast<DType>(type));
+  return v;
+}
+
+}  // namespace
+
+std::uint32_t Draws::Word() noexcept {
+  return stream_->Word();
+}
+double Draws::Uniform() noexcept {
+  return stream_->Uniform();
+}
+std::uint64_t Draws::Below(std::uint64_t n) noexcept {
+  return stream_->Below(n);
+}
+
+std::uint64_t MutableRows::epoch() const noexcept {
+  return slot_.epoch;
+}
+
+const ImageBatch& MutableRows::shape(std::string_view field) const {
+  const SlotLayout& layout = *slot_.layout;
+  if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name)) {
+    return slot_.image;
+  }
+  if (field.empty()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "this batch has no image: the dataset has none, or LoaderOptions::output.fields leaves it "
+        "out");
+  }
+  return slot_.further_images[Find(layout.further_images, field, "image")].image;
+}
+
+void MutableRows::RefuseValues(std::string_view field) const {
+  RefuseValuesOf(shape(field).type, field.empty() ? slot_.layout->image_name : field);
+}
+
+std::span<std::byte> MutableRows::ImageBytes(std::string_view field) {
+  const SlotLayout& layout = *slot_.layout;
+  const ImageBatch& image = shape(field);
+  std::size_t offset = 0;
+  for (std::size_t i = 0; i < layout.further_images.size(); ++i)
+    if (&slot_.further_images[i].image == &image) offset = layout.further_images[i].offset;
+  const std::size_t each = image.sample_bytes();
+  return {slot_.memory.data() + offset + first_ * each, count_ * each};
+}
+
+void MutableRows::WriteBorder(std::span<std::uint8_t> map, std::string_view field) const {
+  const SlotLayout& layout = *slot_.layout;
+  const ImageBatch& image = shape(field);
+  const std::string_view name = field.empty() ? layout.image_name : field;
+  const std::vector<VisiblePart>* shown = &slot_.shown;
+  bool moves = layout.image_moves;
+  for (std::size_t i = 0; i < layout.further_images.size(); ++i) {
+    if (&slot_.further_images[i].image != &image) continue;
+    shown = &slot_.further_images[i].shown;
+    moves = layout.further_images[i].moves;
+  }
+  if (moves) {
+    RefuseField(
+        name,
+        "goes through RandAugment or TrivialAugmentWide, which move pixels on their own, so "
+        "that its border is not known; use RandomAffine and steps that change colours");
+  }
+  const std::size_t pixels = image.height * image.width;
+  if (map.size() != count_ * pixels) {
+    RefuseField(name, "needs a map of " + std::to_string(count_ * pixels) +
+                          " bytes for its border, a byte a pixel, and this has " +
+                          std::to_string(map.size()));
+  }
+  for (std::size_t row = 0; row < count_; ++row)
+    (*shown)[first_ + row].WriteBorder(map.data() + row * pixels);
+}
+
+std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) {
+  const SlotLayout& layout = *slot_.layout;
+  const SlotLayout::ArrayField& array =
+      layout.arrays[Find(layout.arrays, name, "fixed-shape array")];
+  RequireType(name, array.dtype, type);
+  return {slot_.memory.data() + array.offset + first_ * array.sample_bytes,
+          count_ * array.sample_bytes};
+}
+
+std::uint64_t MutableSample::index() const noexcept {
+  return slot_.refs[first_].index;
+}
+std::uint64_t MutableSample::position() const noexcept {
+  return slot_.positions[first_];
+}
+
+std::vector<std::byte>& MutableSample::VariableBytes(std::string_view name, int type) const {
+  return slot_.variables[FindVariable(*slot_.layout, name, type)].rows[first_];
+}
+
+void MutableSample::SetVariableBytes(std::string_view name, int type,
+                                     std::span<const std::byte> bytes) {
+  const std::size_t v = FindVariable(*slot_.layout, name, type);
+  if (bytes.size() % slot_.layout->variables[v].entry_bytes != 0) {
+    RefuseField(name, "is set to a number of elements that makes no whole entries");
+  }
+  std::vector<std::byte>& row = slot_.variables[v].rows[first_];
+  const auto after = [&row](const std::byte* at) { return std::less_equal<>()(row.data(), at); };
+  if (!bytes.empty() && after(bytes.data()) &&
+      std::less<>()(bytes.data(), row.data() + row.size())) {  // a part of the value itself
+    std::memmove(row.data(), bytes.data(), bytes.size());
+    row.resize(bytes.size());
+  } else {
+    row.assign(bytes.begin(), bytes.end());
+  }
+  slot_.variables[v].present[first_] = 1;
+}
+
+bool MutableRows::HasInRow(std::string_view field, std::size_t row) const {
+  const SlotLayout& layout = *slot_.layout;
+  const auto find = [field](const auto& fields) {
+    return static_cast<std::size_t>(
+        std::find_if(fields.begin(), fields.end(),
+                     [field](const auto& of) { return of.name == field; }) -
+        fields.begin());
+  };
+  if (row >= count_) {
+    RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(count_));
+  }
+  if (layout.image_field != Schema::kNone && layout.image_name == field) return true;
+  if (find(layout.arrays) < layout.arrays.size()) return true;
+  if (const std::size_t v = find(layout.variables); v < layout.variables.size())
+    return slot_.variables[v].present[first_ + row] != 0;
+  const std::size_t i = Find(layout.further_images, field, "field");
+  return slot_.further_images[i].present[first_ + row] != 0;
+}
+
+bool MutableSample::Has(std::string_view field) const {
+  return HasInRow(field, 0);
+}
+bool MutableBatch::Has(std::string_view field, std::size_t row) const {
+  return HasInRow(field, row);
+}
+
+std::uint64_t MutableBatch::index() const noexcept {
+  return slot_.index;
+}
+std::span<const std::uint64_t> MutableBatch::samples() const noexcept {
+  return {slot_.samples.data(), count_};
+}
+
+VariableValues<std::byte> MutableBatch::VariableBytes(std::string_view name, int type) const {
+  const std::size_t v = FindVariable(*slot_.layout, name, type);
+  const VariableRows& rows = slot_.variables[v];
+  return {rows.values, std::span(rows.offsets).first(count_ + 1), slot_.layout->variables[v].entry};
+}
+
+}  // namespace sluice

@@ -1,0 +1,29 @@
+#include "reader/batch/variable_rows.h"
+
+#include <numeric>
+
+namespace sluice {
+
+namespace {
+// Of one row: beyond it, memory is given back.
+constexpr std::size_t kMostKept = 16384;
+}  // namespace
+
+void VariableRows::Join(std::size_t count, std::size_t entry_bytes) {
+  const std::size_t bytes = std::accumulate(
+      rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(count), std::size_t{0},
+      [](std::size_t sum, const std::vector<std::byte>& row) { return sum + row.size(); });
+  values.clear();
+  if (bytes > values.capacity()) {
+    values = {};  // first, so that there are never two of them
+    values.reserve(bytes);
+  }
+  offsets[0] = 0;
+  for (std::size_t row = 0; row < count; ++row) {
+    values.insert(values.end(), rows[row].begin(), rows[row].end());
+    offsets[row + 1] = values.size() / entry_bytes;
+    if (rows[row].capacity() > kMostKept) rows[row] = {};
+  }
+}
+
+}  // namespace sluice

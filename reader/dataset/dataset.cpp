@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <cstring>
+
+#include <sluice/dataset.h>
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/shard_look.h"
+#include "format/disk/zstd.h"
+#include "format/pixels/decode.h"
+#include "reader/dataset/dataset_state.h"
+
+namespace sluice {
+
+Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits) {
+  Dataset dataset;
+  dataset.state_ = std::make_shared<DatasetState>(path, MostMappedShards(), limits);
+  return dataset;
+}
+
+std::uint64_t Dataset::size() const noexcept {
+  return state_->manifest.samples;
+}
+const Schema& Dataset::schema() const noexcept {
+  return state_->manifest.schema;
+}
+const std::string& Dataset::id() const noexcept {
+  return state_->id;
+}
+const std::string& Dataset::name() const noexcept {
+  return state_->manifest.name;
+}
+const std::filesystem::path& Dataset::path() const noexcept {
+  return state_->folder;
+}
+const std::vector<ShardSummary>& Dataset::shards() const noexcept {
+  return state_->shards;
+}
+const std::vector<ImageSummary>& Dataset::images() const noexcept {
+  return state_->images;
+}
+const std::vector<std::uint64_t>& Dataset::class_counts() const noexcept {
+  return state_->manifest.class_counts;
+}
+const std::string& Dataset::made_with() const noexcept {
+  return state_->manifest.made;
+}
+
+ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {
+  ShardsLook look = sluice::LookAtShards(state_->folder, state_->manifest, stop);
+  ShardFaults faults{std::move(look.faulty), look.shards, look.samples, {}};
+  for (const Error& error : look.errors)
+    faults.reasons.emplace_back(error.what());
+  return faults;
+}
+
+Sample Dataset::operator[](std::uint64_t index) const {
+  if (index >= size()) {
+    throw Error(
+        ErrorCode::kInvalidArgument, state_->folder.string(),
+        "has " + std::to_string(size()) + " samples; there is no number " + std::to_string(index));
+  }
+  return Sample(state_, index);
+}
+
+Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
+    : dataset_(std::move(dataset)), index_(index) {
+  const SampleRef ref = dataset_->shape.Sample(index);
+  shard_ = ref.shard;
+  block_ = ref.block;
+  row_ = ref.row;
+}
+
+// What is returned points into it.
+const ShardFile& Sample::File() const {
+  if (file_ != nullptr) return *file_;
+  ShardUse use = dataset_->Shard(shard_);
+  if (dataset_->keeps_all()) return *use;
+  file_ = std::move(use);
+  return *file_;
+}
+
+std::string Sample::key() const {
+  const ShardFile& shard = File();
+  return dataset_->Key(shard, std::uint64_t{block_} * shard.block_samples() + row_);
+}
+
+std::string Sample::place() const {
+  return dataset_->shards[shard_].file + ", block " + std::to_string(block_) + ", row " +
+         std::to_string(row_);
+}
+
+namespace {
+
+// The values of a scalar field, which the directory repeats: no block need be read for one of them.
+Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) {
+  const auto is_scalar = [](const Field& one) {
+    return one.kind == FieldKind::kArray && one.shape.empty();
+  };
+  const auto begin = schema.fields.begin();
+  return shard.Column(static_cast<std::size_t>(
+      std::count_if(begin, begin + static_cast<std::ptrdiff_t>(field), is_scalar)));
+}
+
+[[noreturn]] void Corrupt(const DatasetState& dataset, std::uint32_t shard, std::uint32_t block,
+                          std::uint32_t row, const std::string& what,
+                          ErrorCode code = ErrorCode::kCorrupt) {
+  throw Error(code, (dataset.folder / dataset.shards[shard].file).string(),
+              "block " + std::to_string(block) + ", row " + std::to_string(row), what);
+}
+
+}  // namespace
+
+std::span<const std::byte> Sample::Elements(std::string_view name, DType type) const {
+  const std::size_t index = dataset_->FieldIndex(name);
+  const Field& field = dataset_->manifest.schema.fields[index];
+  const bool array = field.kind == FieldKind::kArray;
+  if ((!array && field.kind != FieldKind::kVariable) || field.dtype != type) {
+    throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
+                "field \"" + field.name + "\" is no array of " + std::string(NameOf(type)));
+  }
+  if (array && field.shape.empty()) {
+    const ShardFile& shard = File();
+    const std::size_t at = std::size_t{block_} * shard.block_samples() + row_;
+    return ColumnOf(shard, dataset_->manifest.schema, index)
+        .subspan(at * SizeOf(type), SizeOf(type));
+  }
+  if (array) {
+    return File().Block(block_).Elements(dataset_->layout, row_, index);
+  }
+  const std::span<const std::byte> bytes = Bytes(name);
+  if (bytes.size() % (field.elements() * SizeOf(type)) != 0) {
+    Corrupt(*dataset_, shard_, block_, row_,
+            "field \"" + field.name + "\" does not hold a whole number of entries");
+  }
+  return bytes;
+}
+
+template <class T>
+std::span<const T> Sample::Array(std::string_view field) const {
+  const std::span<const std::byte> bytes = Elements(field, DTypeOf<T>());
+  return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+template std::span<const std::int8_t> Sample::Array<std::int8_t>(std::string_view) const;
+template std::span<const std::int16_t> Sample::Array<std::int16_t>(std::string_view) const;
+template std::span<const std::int32_t> Sample::Array<std::int32_t>(std::string_view) const;
+template std::span<const std::int64_t> Sample::Array<std::int64_t>(std::string_view) const;
+template std::span<const std::uint8_t> Sample::Array<std::uint8_t>(std::string_view) const;
+template std::span<const std::uint16_t> Sample::Array<std::uint16_t>(std::string_view) const;
+template std::span<const float> Sample::Array<float>(std::string_view) const;
+template std::span<const double> Sample::Array<double>(std::string_view) const;
+
+std::int64_t Sample::Integer(std::string_view name) const {
+  const Field& field = dataset_->manifest.schema.fields[dataset_->FieldIndex(name)];
+  if (field.kind == FieldKind::kArray && field.shape.empty()) {
+    switch (field.dtype) {
+      case DType::kInt8: return Array<std::int8_t>(name)[0];
+      case DType::kInt16: return Array<std::int16_t>(name)[0];
+      case DType::kInt32: return Array<std::int32_t>(name)[0];
+      case DType::kInt64: return Array<std::int64_t>(name)[0];
+      case DType::kUint8: return Array<std::uint8_t>(name)[0];
+      case DType::kUint16: return Array<std::uint16_t>(name)[0];
+      default: break;
+    }
+  }
+  throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
+              "field \"" + field.name + "\" is no integer scalar");
+}
+
+std::span<const std::byte> Sample::Bytes(std::string_view name) const {
+  const std::size_t index = dataset_->FieldIndex(name);
+  const Field& field = dataset_->manifest.schema.fields[index];
+  if (field.kind != FieldKind::kBytes && field.kind != FieldKind::kVariable) {
+    throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
+                "field \"" + field.name + "\" holds no bytes; it is of kind " +
+                    std::string(NameOf(field.kind)));
+  }
+  const BlockView block = File().Block(block_);
+  BlockView::Payload payload;
+  if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
+    Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + defect);
+  }
+  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return {};
+  if (Hash64(payload.bytes) != payload.entry.checksum) {
+    Corrupt(*dataset_, shard_, block_, row_,
+            "field \"" + field.name + "\": the checksum does not match");
+  }
+  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kRaw)) return payload.bytes;
+  if (payload.entry.codec != static_cast<std::uint16_t>(Codec::kZstd)) {
+    throw Error(ErrorCode::kUnsupported, place(),
+                "field \"" + field.name + "\" is stored by codec " +
+                    std::to_string(payload.entry.codec) + ", which this build does not read");
+  }
+  for (const Inflated& before : inflated_) {
+    if (before.field == index) return before.content;
+  }
+  const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
+  if (!size) {
+    Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": no usable zstd frame");
+  }
+  if (const OverLimit over = dataset_->limits.CheckBytes(index, *size)) {
+    Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + over.what,
+            over.code);
+  }
+  std::vector<std::byte> content(*size);
+  if (!ZstdDecompress(payload.bytes, content)) {
+    Corrupt(*dataset_, shard_, block_, row_,
+            "field \"" + field.name + "\": the zstd frame cannot be decompressed");
+  }
+  return inflated_.emplace_back(Inflated{index, std::move(content)}).content;
+}
+
+std::string_view Sample::Text(std::string_view field) const {
+  const std::span<const std::byte> bytes = Bytes(field);
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+bool Sample::Has(std::string_view name) const {
+  const std::size_t index = dataset_->FieldIndex(name);
+  if (dataset_->manifest.schema.fields[index].kind == FieldKind::kArray) return true;
+  const BlockView block = File().Block(block_);
+  BlockView::Payload payload;
+  if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
+    Corrupt(*dataset_, shard_, block_, row_, defect);
+  }
+  return payload.entry.codec != static_cast<std::uint16_t>(Codec::kAbsent);
+}
+
+ImagePayload Sample::EntryOf(std::string_view name, std::uint64_t& checksum) const {
+  const std::size_t index = dataset_->ImageField(name);
+  const BlockView block = File().Block(block_);
+  ImagePayload payload;
+  if (const Defect defect = block.GetImage(dataset_->layout, row_, index, payload, checksum)) {
+    Corrupt(*dataset_, shard_, block_, row_, defect);
+  }
+  return payload;
+}
+
+ImagePayload Sample::Shape(std::string_view field) const {
+  std::uint64_t checksum = 0;
+  ImagePayload payload = EntryOf(field, checksum);
+  payload.bytes = {};
+  return payload;
+}
+
+ImagePayload Sample::Payload(std::string_view field) const {
+  std::uint64_t checksum = 0;
+  const ImagePayload payload = EntryOf(field, checksum);
+  if (payload.codec != Codec::kAbsent && Hash64(payload.bytes) != checksum) {
+    Corrupt(*dataset_, shard_, block_, row_, "the image's checksum does not match");
+  }
+  return payload;
+}
+
+Image Sample::Decode(std::string_view field) const {
+  const ShardFile& shard = File();
+  const ReadGuard guard = shard.Guard();
+  const ImagePayload payload = Payload(field);
+  if (const OverLimit over = dataset_->limits.CheckImage(dataset_->ImageField(field), payload);
+      over && payload.codec != Codec::kAbsent) {
+    Corrupt(*dataset_, shard_, block_, row_, over.what, over.code);
+  }
+  Image image;
+  image.width = payload.width;
+  image.height = payload.height;
+  image.channels = payload.channels;
+  image.pixel_type = payload.pixel_type;
+  image.pixels.resize(std::size_t{payload.width} * payload.height * payload.channels *
+                      SizeOf(payload.pixel_type));
+  PayloadDecoder decoder;
+  const Defect defect =
+      decoder.Decode(payload, Region::Whole(payload.width, payload.height),
+                     {image.pixels.data(), payload.channels, PixelOrder::kInterleaved});
+  if (shard.Lost(payload.bytes)) throw shard.Unreadable(place());
+  if (defect != nullptr) {
+    Corrupt(*dataset_, shard_, block_, row_, std::string("the image cannot be decoded: ") + defect);
+  }
+  return image;
+}
+
+}  // namespace sluice

@@ -1,0 +1,279 @@
+#include "reader/dataset/dataset_state.h"
+
+#include <cerrno>
+
+#include <sluice/error.h>
+
+#include "format/disk/absolute_path.h"
+#include "format/disk/system_error.h"
+
+namespace sluice {
+
+namespace {
+
+// The folder of a dataset named by itself or by its manifest.
+std::filesystem::path FolderOf(const std::filesystem::path& path) {
+  if (path.filename() != kManifestName) return path;
+  return path.has_parent_path() ? path.parent_path() : ".";
+}
+
+DatasetShape ShapeOf(const Manifest& manifest) {
+  std::vector<DatasetShape::Shard> shards;
+  shards.reserve(manifest.shards.size());
+  for (const ManifestShard& shard : manifest.shards) {
+    shards.push_back({shard.samples, shard.blocks, shard.block_samples, shard.bytes});
+  }
+  return DatasetShape(std::move(shards));
+}
+
+std::vector<ImageSummary> ImagesOfManifest(const Manifest& manifest) {
+  std::vector<ImageSummary> summaries;
+  for (const Field& field : manifest.schema.fields) {
+    if (field.kind != FieldKind::kImage) continue;
+    const ManifestImages& images = manifest.images[summaries.size()];
+    ImageSummary summary;
+    summary.field = field.name;
+    summary.min_width = images.min_width;
+    summary.max_width = images.max_width;
+    summary.min_height = images.min_height;
+    summary.max_height = images.max_height;
+    summary.min_channels = static_cast<std::uint8_t>(images.min_channels);
+    summary.max_channels = static_cast<std::uint8_t>(images.max_channels);
+    summary.pixel_type = static_cast<PixelType>(images.pixel_type);
+    summary.max_payload_bytes = images.max_payload_bytes;
+    summary.payload_bytes = images.payload_bytes;
+    summary.present = images.present;
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+std::unique_ptr<RecentShards> RecentFor(const Manifest& manifest, std::size_t most_mapped) {
+  if (manifest.shards.size() <= most_mapped) return nullptr;
+  return std::make_unique<RecentShards>(most_mapped);
+}
+
+Manifest ReadManifestText(const std::filesystem::path& folder, std::string& id) {
+  Id128 digest;
+  Manifest manifest = ReadManifest(folder, digest);
+  id = ToHex(digest);
+  return manifest;
+}
+
+}  // namespace
+
+DatasetState::DatasetState(const std::filesystem::path& path, std::size_t most_mapped,
+                           const ReadLimits& read_limits)
+    : folder(FolderOf(path)),
+      place(AbsolutePath(folder)),
+      manifest(ReadManifestText(folder, id)),
+      layout(manifest.schema),
+      limits(manifest, read_limits),
+      shape(ShapeOf(manifest)),
+      images(ImagesOfManifest(manifest)),
+      most_mapped_(most_mapped),
+      schema_(std::make_shared<const ShardSchema>(manifest.schema)),
+      recent_(RecentFor(manifest, most_mapped)),
+      originals_(keeps_all() ? manifest.shards.size() : 0),
+      open_(originals_.size()) {
+  for (const ManifestShard& shard : manifest.shards) {
+    shards.push_back({shard.file, shard.samples, shard.blocks, shard.bytes, shard.block_samples});
+  }
+}
+
+DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
+    : folder(other.folder),
+      place(other.place),
+      id(other.id),
+      manifest(other.manifest),
+      layout(other.layout),
+      limits(other.limits),
+      shape(other.shape),
+      shards(other.shards),
+      images(other.images),
+      advice_(advice),
+      most_mapped_(other.most_mapped_),
+      schema_(other.schema_),
+      recent_(RecentFor(manifest, most_mapped_)),
+      originals_(other.originals_.size()),
+      open_(originals_.size()) {}
+
+std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
+                                              const std::filesystem::path& path) const {
+  const auto open = [&] {
+    return std::make_unique<ShardFile>(path, schema_, ShardExpectation::Of(manifest.shards[shard]),
+                                       advice_);
+  };
+  if (keeps_all()) return open();
+  try {
+    return open();
+  } catch (const SystemError& error) {
+    if (error.number() != ENOMEM) throw;
+  }
+  recent_->DropHalf();
+  return open();
+}
+
+std::filesystem::path DatasetState::PlaceOf(std::uint32_t shard) const {
+  return place / manifest.shards[shard].file;
+}
+
+ShardUse DatasetState::Shard(std::uint32_t shard) {
+  if (ShardUse open = OpenShard(shard)) return open;
+  // Made anew: copies of an exception share their text, and this one may go to another thread.
+  if (const auto fault = KnownFault(shard)) {
+    throw Error(fault->code(), fault->file(), fault->place(), fault->sentence());
+  }
+  try {
+    return OpenNow(shard);
+  } catch (const Error& error) {
+    Remember(shard, error);
+    throw;
+  }
+}
+
+ShardUse DatasetState::Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault) {
+  if (ShardUse open = OpenShard(shard)) return open;
+  fault = KnownFault(shard);
+  if (fault != nullptr) return {};
+  try {
+    return OpenNow(shard);
+  } catch (const Error& error) {
+    fault = Remember(shard, error);
+    return {};
+  }
+}
+
+ShardUse DatasetState::OpenNow(std::uint32_t shard) {
+  if (keeps_all()) {
+    const std::lock_guard lock(open_mutex_);
+    if (ShardUse open = OpenShard(shard)) return open;
+    const ShardFile& original = KeepOriginal(shard);
+    open_[shard].store(&original, std::memory_order_release);
+    return Uncounted(&original);
+  }
+  // Outside of any lock: threads open shards side by side, and one may be opened twice.
+  std::filesystem::path path = PlaceOf(shard);
+  {
+    const std::lock_guard lock(open_mutex_);
+    const auto copy = copied_to_.find(shard);
+    if (copy != copied_to_.end()) path = copy->second;
+  }
+  ShardUse opened = Open(shard, path);
+  recent_->Keep(shard, opened);
+  return opened;
+}
+
+const ShardFile& DatasetState::KeepOriginal(std::uint32_t shard) {
+  std::unique_ptr<ShardFile>& original = originals_[shard];
+  if (original == nullptr) original = Open(shard, PlaceOf(shard));
+  return *original;
+}
+
+std::shared_ptr<const Error> DatasetState::KnownFault(std::uint32_t shard) {
+  if (!any_fault_.load(std::memory_order_acquire)) return nullptr;
+  const std::lock_guard lock(fault_mutex_);
+  const auto found = faults_.find(shard);
+  return found == faults_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const Error> DatasetState::Remember(std::uint32_t shard, const Error& error) {
+  auto fault =
+      std::make_shared<const Error>(error.code(), error.file(), error.place(), error.sentence());
+  // What this process is short of says nothing of the shard.
+  const auto* const of_system = dynamic_cast<const SystemError*>(&error);
+  if (of_system != nullptr) {
+    for (const int shortage : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR})
+      if (of_system->number() == shortage) return fault;
+  }
+  const std::lock_guard lock(fault_mutex_);
+  faults_.insert_or_assign(shard, fault);
+  any_fault_.store(true, std::memory_order_release);
+  return fault;
+}
+
+void DatasetState::ForgetFaults() {
+  if (!any_fault_.load(std::memory_order_acquire)) return;
+  const std::lock_guard lock(fault_mutex_);
+  faults_.clear();
+  any_fault_.store(false, std::memory_order_release);
+}
+
+ShardUse DatasetState::Original(std::uint32_t shard) {
+  if (!keeps_all()) return Open(shard, PlaceOf(shard));
+  const std::lock_guard lock(open_mutex_);
+  return Uncounted(&KeepOriginal(shard));
+}
+
+void DatasetState::ReadFrom(std::uint32_t shard, const std::filesystem::path& copy) {
+  std::unique_ptr<ShardFile> opened = Open(shard, copy);
+  const std::lock_guard lock(open_mutex_);
+  if (keeps_all()) {
+    copies_.push_back(std::move(opened));
+    open_[shard].store(copies_.back().get(), std::memory_order_release);
+  } else {
+    copied_to_[shard] = copy;
+    recent_->Keep(shard, std::move(opened));
+  }
+}
+
+bool DatasetState::IsCopy(std::uint32_t shard, const ShardFile& file) const {
+  return file.name() != PlaceOf(shard).string();
+}
+
+bool DatasetState::LeaveCopy(std::uint32_t shard, const ShardFile& copy) {
+  const std::lock_guard lock(open_mutex_);
+  if (keeps_all()) {
+    if (open_[shard].load(std::memory_order_acquire) != &copy) return false;
+    open_[shard].store(&KeepOriginal(shard), std::memory_order_release);
+    return true;
+  }
+  const auto found = copied_to_.find(shard);
+  if (found == copied_to_.end() || found->second.string() != copy.name()) return false;
+  copied_to_.erase(found);
+  recent_->Drop(shard);
+  return true;
+}
+
+std::size_t DatasetState::FieldIndex(std::string_view name) const {
+  const std::size_t field = manifest.schema.Find(name);
+  if (field != Schema::kNone) return field;
+  std::string known;
+  for (const Field& other : manifest.schema.fields) {
+    known += (known.empty() ? "" : ", ") + other.name;
+  }
+  throw Error(ErrorCode::kInvalidArgument, folder.string(),
+              "has no field \"" + std::string(name) + "\"; it has: " + known);
+}
+
+std::size_t DatasetState::ImageField(std::string_view name) const {
+  const std::vector<Field>& fields = manifest.schema.fields;
+  if (name.empty()) {
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (fields[f].kind == FieldKind::kImage) return f;
+    }
+    throw Error(ErrorCode::kInvalidArgument, folder.string(), "has no image field");
+  }
+  const std::size_t field = FieldIndex(name);
+  if (fields[field].kind == FieldKind::kImage) return field;
+  throw Error(ErrorCode::kInvalidArgument, folder.string(),
+              "field \"" + std::string(name) + "\" is no image");
+}
+
+const ImageSummary& DatasetState::ImagesOf(std::size_t field) const {
+  std::size_t before = 0;
+  for (std::size_t f = 0; f < field; ++f) {
+    before += manifest.schema.fields[f].kind == FieldKind::kImage ? 1 : 0;
+  }
+  return images[before];
+}
+
+std::uint64_t DatasetState::RawImageBytes(std::size_t field) const {
+  if (field == Schema::kNone) return 0;
+  const ImageSummary& summary = ImagesOf(field);
+  const std::uint64_t bytes = std::uint64_t{summary.max_width} * summary.max_height *
+                              summary.max_channels * SizeOf(summary.pixel_type);
+  return summary.uniform() && summary.payload_bytes == summary.present * bytes ? bytes : 0;
+}
+
+}  // namespace sluice

@@ -1,0 +1,115 @@
+// What all handles to an opened dataset share: its manifest, and the shards that are mapped.
+//
+// Where there are no more than MostMappedShards(), a shard stays mapped once it has been used, and
+// is found again without a lock. Of more, those used last stay mapped. A shard that could not be
+// opened is not tried again for each of its samples and blocks: once an epoch.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include <sluice/dataset.h>
+
+#include "format/disk/manifest.h"
+#include "format/disk/shard.h"
+#include "reader/dataset/key_cache.h"
+#include "reader/dataset/recent_shards.h"
+#include "reader/dataset/value_limits.h"
+#include "reader/order/shape.h"
+
+namespace sluice {
+
+struct DatasetState {
+  explicit DatasetState(const std::filesystem::path& folder,
+                        std::size_t most_mapped = MostMappedShards(),
+                        const ReadLimits& limits = {});
+  // The same dataset, with none of its shards mapped yet.
+  DatasetState(const DatasetState& other, MapAdvice advice);
+  DatasetState(const DatasetState&) = delete;
+  DatasetState& operator=(const DatasetState&) = delete;
+
+  // Whether shards stay mapped: a pointer to one is good for as long as this lives.
+  bool keeps_all() const noexcept { return recent_ == nullptr; }
+  std::size_t most_mapped() const noexcept { return most_mapped_; }
+  // The shard, mapped if it is not. Throws Error. Thread-safe.
+  ShardUse Shard(std::uint32_t shard);
+  // The same, null where it cannot be opened, for `fault`.
+  ShardUse Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault);
+  // The shard if it is mapped already, else null.
+  ShardUse OpenShard(std::uint32_t shard) const {
+    if (!keeps_all()) return recent_->Find(shard);
+    // Pairs with the release in Keep(): who sees the pointer sees the shard that it points to.
+    return Uncounted(open_[shard].load(std::memory_order_acquire));
+  }
+  // What could not be opened is tried again from here on.
+  void ForgetFaults();
+  // From now on the shard is read from that copy of it, which is checked as the shard itself would
+  // be: throws Error, and changes nothing. What was mapped before stays so. Thread-safe.
+  void ReadFrom(std::uint32_t shard, const std::filesystem::path& copy);
+  // The shard where it lies in the dataset's folder, whatever it is read from. Throws Error.
+  // Thread-safe.
+  ShardUse Original(std::uint32_t shard);
+  // Whether that is a copy of the shard. Thread-safe.
+  bool IsCopy(std::uint32_t shard, const ShardFile& file) const;
+  // If the shard is still read from that copy, it is read where it lies again. Whether it was.
+  // Throws Error. Thread-safe.
+  bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
+
+  // The key of a sample of a shard of this dataset. Throws Error. Thread-safe.
+  std::string Key(const ShardFile& file, std::uint64_t sample, std::uint64_t most = UINT64_MAX) {
+    return keys_.Key(file, sample, most);
+  }
+
+  // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
+  std::size_t FieldIndex(std::string_view name) const;
+  // The image field of that name, or the first one for {}.
+  std::size_t ImageField(std::string_view name) const;
+  // What the manifest says of that image field.
+  const ImageSummary& ImagesOf(std::size_t field) const;
+  // What each of its images takes, if all are raw and of one size; else 0, as for Schema::kNone.
+  std::uint64_t RawImageBytes(std::size_t field) const;
+
+  std::filesystem::path folder;  // as it was named
+  std::filesystem::path place;   // the same from the root: what is opened
+  std::string id;
+  Manifest manifest;
+  RowLayout layout;
+  ValueLimits limits;
+  DatasetShape shape;
+  std::vector<ShardSummary> shards;
+  std::vector<ImageSummary> images;
+
+ private:
+  static ShardUse Uncounted(const ShardFile* shard) noexcept { return {ShardUse(), shard}; }
+  std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
+  std::filesystem::path PlaceOf(std::uint32_t shard) const;
+  ShardUse OpenNow(std::uint32_t shard);
+  const ShardFile& KeepOriginal(std::uint32_t shard);  // mutex held
+  std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
+  std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
+
+  KeyCache keys_;
+  const MapAdvice advice_ = MapAdvice::kNormal;
+  const std::size_t most_mapped_;
+  const std::shared_ptr<const ShardSchema> schema_;
+  // Null where all are kept.
+  const std::unique_ptr<RecentShards> recent_;
+  std::mutex open_mutex_;  // where all are kept, held while a shard is being mapped
+  std::vector<std::unique_ptr<ShardFile>> originals_;  // all kept
+  std::vector<std::unique_ptr<ShardFile>>
+      copies_;  // the same: all there ever were, threads may read there
+  std::vector<std::atomic<const ShardFile*>> open_;                     // the same
+  std::unordered_map<std::uint32_t, std::filesystem::path> copied_to_;  // not all kept
+
+  std::atomic<bool> any_fault_{false};
+  std::mutex fault_mutex_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<const Error>> faults_;  // by shard
+};
+
+}  // namespace sluice

@@ -1,0 +1,98 @@
+#include "reader/dataset/field_choice.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+bool HasGeometry(const Field& field) {
+  return field.kind == FieldKind::kImage || field.role == Role::kBoxes ||
+         field.role == Role::kKeypoints;
+}
+
+// The image whose geometry a field shares: the one it names; for boxes and key points that name
+// none, the one that is decoded.
+std::size_t LeaderOf(const Schema& schema, std::size_t field, std::size_t image) {
+  const Field& of = schema.fields[field];
+  if (!of.follows.empty()) return schema.Find(of.follows);
+  if (of.kind == FieldKind::kImage) return field;
+  return HasGeometry(of) ? image : Schema::kNone;
+}
+
+std::size_t ImageOf(const DatasetState& dataset, const LoaderOptions& options,
+                    const std::vector<bool>& named) {
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  if (!options.output.image.empty()) {
+    const std::size_t image = dataset.ImageField(options.output.image);
+    if (!named.empty() && !named[image]) {
+      throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                  "LoaderOptions::output.image is \"" + options.output.image +
+                      "\", which LoaderOptions::output.fields leaves out; name it there, too");
+    }
+    return image;
+  }
+  for (const bool leads : {true, false}) {
+    for (std::size_t f = 0; f < fields.size(); ++f) {
+      if (fields[f].kind != FieldKind::kImage || (!named.empty() && !named[f])) continue;
+      if (fields[f].follows.empty() == leads) return f;
+    }
+  }
+  return Schema::kNone;
+}
+
+}  // namespace
+
+FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& options) {
+  const Schema& schema = dataset.manifest.schema;
+  const std::size_t count = schema.fields.size();
+  std::vector<bool> named;
+  if (!options.output.fields.empty()) {
+    named.resize(count);
+    for (const std::string& name : options.output.fields)
+      named[dataset.FieldIndex(name)] = true;
+  }
+  FieldChoice choice;
+  choice.image = ImageOf(dataset, options, named);
+  choice.chosen.resize(count);
+  for (std::size_t f = 0; f < count; ++f) {
+    choice.leaders.push_back(LeaderOf(schema, f, choice.image));
+    const Field& field = schema.fields[f];
+    choice.chosen[f] = !named.empty() ? named[f]
+                                      : field.kind != FieldKind::kImage || f == choice.image ||
+                                            choice.leaders[f] == choice.image;
+  }
+  // An image on its own, such as masks alone, leads itself.
+  if (choice.image != Schema::kNone) choice.leaders[choice.image] = choice.image;
+  for (std::size_t f = 0; f < count; ++f) {
+    const Field& field = schema.fields[f];
+    if (!choice.chosen[f]) {
+      choice.all_payloads = choice.all_payloads && field.kind == FieldKind::kArray;
+      continue;
+    }
+    const std::size_t leader = choice.leaders[f];
+    const bool needs_leader =
+        field.kind == FieldKind::kImage || (HasGeometry(field) && !options.transform.empty());
+    if (needs_leader && (leader == Schema::kNone || !choice.chosen[leader])) {
+      throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                  "field \"" + field.name + "\" follows image \"" + field.follows +
+                      "\", which LoaderOptions::output.fields leaves out; name that, too");
+    }
+  }
+  if (choice.image == Schema::kNone && !options.transform.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                "LoaderOptions::transform has steps, and no image is chosen for them");
+  }
+  return choice;
+}
+
+FieldChoice FieldChoice::WithoutImage() const {
+  FieldChoice rest = *this;
+  rest.chosen[image] = false;
+  rest.all_payloads = false;
+  return rest;
+}
+
+}  // namespace sluice

@@ -1,0 +1,22 @@
+#include "reader/dataset/rank_epoch.h"
+
+namespace sluice {
+
+OrderParameters OrderParametersOf(const LoaderOptions& options) {
+  return {options.order.shuffle, options.seed, options.order.lanes, options.order.window_bytes,
+          options.order.window_samples};
+}
+
+DealOptions DealOptionsOf(const LoaderOptions& options) {
+  DealOptions deal;
+  deal.batch_size = options.batch_size;
+  deal.rank = options.ranks.rank;
+  deal.world_size = options.ranks.world_size;
+  deal.last_batch = options.ranks.last_batch;
+  deal.by_shards = options.ranks.by_shards;
+  deal.seed = options.seed;
+  if (!options.order.samples.all()) deal.listed = options.order.samples.size();
+  return deal;
+}
+
+}  // namespace sluice

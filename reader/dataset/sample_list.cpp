@@ -1,0 +1,187 @@
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <span>
+
+#include <sluice/error.h>
+#include <sluice/sample_list.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/class_number.h"
+#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/sample_list_state.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void RefuseList(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+// Of the kind of draw, its numbers, and lists of them.
+class ListDigest {
+ public:
+  explicit ListDigest(std::initializer_list<std::uint64_t> numbers) { Add(std::vector(numbers)); }
+  ListDigest& Add(const std::vector<std::uint64_t>& numbers) {
+    words_.push_back(numbers.size());
+    words_.insert(words_.end(), numbers.begin(), numbers.end());
+    return *this;
+  }
+  std::string Text() const { return ToHex(Hash128(std::as_bytes(std::span(words_)))); }
+
+ private:
+  std::vector<std::uint64_t> words_;
+};
+
+std::shared_ptr<const SampleListState> Make(SampleDraw draw, const ListDigest& digest,
+                                            std::uint64_t needs, std::uint64_t needs_exactly,
+                                            const std::string& dataset = {}) {
+  auto state = std::make_shared<SampleListState>();
+  state->draw = std::move(draw);
+  state->digest = digest.Text();
+  state->needs = needs;
+  state->needs_exactly = needs_exactly;
+  state->dataset = dataset;
+  return state;
+}
+
+std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
+  const Schema& schema = dataset.manifest.schema;
+  const std::size_t index = name.empty() ? schema.LabelField() : dataset.FieldIndex(name);
+  if (index == Schema::kNone) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                "has no label field of one integer");
+  }
+  const Field& field = schema.fields[index];
+  if (field.kind != FieldKind::kArray || !field.shape.empty() || !IsInteger(field.dtype)) {
+    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
+                "field \"" + field.name + "\" is no integer scalar, and so no class");
+  }
+  return index;
+}
+
+// The field's value of every sample, from the shards' directories.
+std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
+  const Schema& schema = dataset.manifest.schema;
+  const std::vector<std::size_t> columns = ColumnFields(schema);
+  const auto column =
+      static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field) - columns.begin());
+  std::vector<std::int64_t> values;
+  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
+    const ShardUse use = dataset.Shard(s);
+    const ShardFile& shard = *use;
+    const ReadGuard guard = shard.Guard();
+    const Bytes bytes = shard.Column(column);
+    const std::size_t size = SizeOf(schema.fields[field].dtype);
+    for (std::size_t i = 0; i < shard.samples(); ++i)
+      values.push_back(ClassNumber(schema.fields[field], bytes.subspan(i * size, size)));
+    if (shard.Lost(bytes) || shard.CutBefore(bytes)) throw shard.Unreadable("directory");
+  }
+  return values;
+}
+
+}  // namespace
+
+SampleList SampleList::Of(std::vector<std::uint64_t> samples) {
+  // The number after the largest; that of the largest there is has none, and no dataset has either.
+  const std::uint64_t largest =
+      samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
+  const std::uint64_t needs = samples.empty() ? 0 : std::max(largest + 1, largest);
+  const ListDigest digest = ListDigest({1}).Add(samples);
+  return SampleList(Make(FixedDraw{std::move(samples)}, digest, needs, 0));
+}
+
+SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_t count,
+                                bool replacement) {
+  std::uint64_t positive = 0;
+  for (const double weight : weights) {
+    if (!std::isfinite(weight) || weight < 0) {
+      RefuseList("SampleList::Weighted takes finite weights that are not negative");
+    }
+    positive += weight > 0 ? 1 : 0;
+  }
+  if (positive < (replacement ? std::min<std::uint64_t>(count, 1) : count)) {
+    RefuseList("SampleList::Weighted cannot draw " + std::to_string(count) + " samples out of " +
+               std::to_string(positive) +
+               " with a weight above 0; draw fewer, or with replacement");
+  }
+  WeightedDraw draw{WholeWeights(weights), count, replacement};
+  const ListDigest digest = ListDigest({2, count, replacement ? 1U : 0U}).Add(draw.weights);
+  return SampleList(Make(std::move(draw), digest, 0, weights.size()));
+}
+
+SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
+                                     const std::string& field) {
+  DatasetState& state = *dataset.state();
+  const std::size_t index = LabelField(state, field);
+  const Field& label = state.manifest.schema.fields[index];
+  const std::vector<std::int64_t> values = ValuesOf(state, index);
+  std::map<std::int64_t, std::vector<std::uint64_t>> classes;
+  for (std::uint64_t sample = 0; sample < values.size(); ++sample) {
+    if (label.classes.empty() || IsClass(label, values[sample]))
+      classes[values[sample]].push_back(sample);
+  }
+  BalancedDraw draw;
+  draw.per_class = per_class;
+  ListDigest digest({3, per_class});
+  for (auto& [number, members] : classes) {
+    digest.Add(members);
+    draw.classes.push_back(std::move(members));
+  }
+  return SampleList(Make(std::move(draw), digest, 0, values.size(), dataset.id()));
+}
+
+std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
+                                                std::vector<std::uint64_t> samples) {
+  // The same list as Of() makes: it is played alike.
+  const ListDigest digest = ListDigest({1}).Add(samples);
+  return Make(FixedDraw{std::move(samples)}, digest, 0, dataset.size(), dataset.id());
+}
+
+std::uint64_t SampleList::size() const noexcept {
+  return state_ == nullptr ? 0 : CountOf(state_->draw);
+}
+
+std::string SampleList::digest() const {
+  return state_ == nullptr ? std::string() : state_->digest;
+}
+
+std::string WhyEmpty(const SampleList& list) {
+  const SampleListState& state = *list.state();
+  if (const auto* weighted = std::get_if<WeightedDraw>(&state.draw)) {
+    return "SampleList::Weighted is to draw " + std::to_string(weighted->count) + " samples";
+  }
+  if (const auto* balanced = std::get_if<BalancedDraw>(&state.draw)) {
+    return "SampleList::ClassBalanced is to draw " + std::to_string(balanced->per_class) +
+           " samples of each class";
+  }
+  if (state.dataset.empty()) return "SampleList::Of was given no samples";
+  return "the filter of SampleList::Where keeps none of " + std::to_string(state.needs_exactly) +
+         " samples";
+}
+
+void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset) {
+  if (list.all()) return;
+  constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 40;
+  const SampleListState& state = *list.state();
+  if (list.size() > kMostSamples) {
+    RefuseList("LoaderOptions::order.samples has " + std::to_string(list.size()) +
+               " samples in an epoch; at most 2^40 are allowed");
+  }
+  if (state.needs > samples) {
+    RefuseList("LoaderOptions::order.samples has sample number " + std::to_string(state.needs - 1) +
+               ", and the dataset has " + std::to_string(samples));
+  }
+  if (state.needs_exactly != 0 && state.needs_exactly != samples) {
+    RefuseList("LoaderOptions::order.samples was made for a dataset of " +
+               std::to_string(state.needs_exactly) + " samples, and this one has " +
+               std::to_string(samples));
+  }
+  if (!state.dataset.empty() && state.dataset != dataset) {
+    RefuseList("LoaderOptions::order.samples was made from the dataset with id " + state.dataset +
+               ", and this one has id " + dataset + "; make the list from the one that is played");
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,230 @@
+#include <algorithm>
+#include <atomic>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include <sluice/error.h>
+#include <sluice/verify.h>
+
+#include "format/cpu.h"
+#include "format/disk/checksum.h"
+#include "format/disk/class_number.h"
+#include "format/disk/keys.h"
+#include "format/disk/zstd.h"
+#include "format/pixels/decode.h"
+#include "reader/dataset/dataset_state.h"
+
+namespace sluice {
+
+namespace {
+
+// Checks one shard after another, taken from a counter; each worker thread has one.
+class ShardCheck {
+ public:
+  ShardCheck(DatasetState& dataset, const VerifyOptions& options)
+      : dataset_(dataset), options_(options) {}
+
+  // The faults of a shard. `on_samples` is told of samples as they are done.
+  template <class OnSamples>
+  std::vector<Fault> Check(std::uint32_t shard, OnSamples on_samples);
+
+ private:
+  void CheckBlock(const ShardFile& file, std::uint32_t shard, std::uint32_t block,
+                  std::vector<Fault>& faults);
+  Defect CheckField(const BlockView& view, std::uint32_t row, std::size_t field);
+  Defect CheckLabel(const Field& field, Bytes element);
+  Defect CheckValue(const BlockView::Payload& payload, std::size_t field) const;
+  Defect CheckImage(const BlockView& view, std::uint32_t row, std::size_t field);
+  void CheckSections(const ShardFile& file, std::uint32_t shard, std::vector<Fault>& faults);
+  std::string KeyOf(const ShardFile& file, std::uint64_t sample);
+
+  DatasetState& dataset_;
+  const VerifyOptions& options_;
+  PayloadDecoder decoder_{DecodePolicy{.whole_file = true}};
+  std::vector<std::uint8_t> pixels_;
+  KeyChunk keys_;  // of the shard in hand
+  std::string sentence_;
+};
+
+std::string ShardCheck::KeyOf(const ShardFile& file, std::uint64_t sample) {
+  try {
+    return file.Key(sample, keys_);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+Defect ShardCheck::CheckField(const BlockView& view, std::uint32_t row, std::size_t index) {
+  const Field& field = dataset_.manifest.schema.fields[index];
+  if (field.numbers_classes()) return CheckLabel(field, view.Elements(dataset_.layout, row, index));
+  if (field.kind == FieldKind::kArray) return nullptr;
+  BlockView::Payload payload;
+  if (const Defect defect = view.GetPayload(dataset_.layout, row, index, payload)) return defect;
+  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
+  if (Hash64(payload.bytes) != payload.entry.checksum)
+    return "the payload's checksum does not match";
+  return field.kind == FieldKind::kImage ? CheckImage(view, row, index)
+                                         : CheckValue(payload, index);
+}
+
+Defect ShardCheck::CheckLabel(const Field& field, Bytes element) {
+  const std::int64_t number = ClassNumber(field, element);
+  if (IsClass(field, number)) return nullptr;
+  sentence_ = "its number " + std::to_string(number) + " is that of none of the field's " +
+              std::to_string(field.classes.size()) + " classes";
+  return sentence_.c_str();
+}
+
+// Held against the manifest alone: how much is read at most is the reader's business.
+Defect ShardCheck::CheckValue(const BlockView::Payload& payload, std::size_t field) const {
+  if (dataset_.manifest.values.empty()) return nullptr;
+  std::uint64_t bytes = payload.bytes.size();
+  if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kZstd))
+    bytes = ZstdContentBytes(payload.bytes).value_or(0);
+  return dataset_.limits.CheckBytes(field, bytes).what;
+}
+
+Defect ShardCheck::CheckImage(const BlockView& view, std::uint32_t row, std::size_t index) {
+  ImagePayload image;
+  std::uint64_t checksum = 0;
+  if (const Defect defect = view.GetImage(dataset_.layout, row, index, image, checksum)) {
+    return defect;
+  }
+  if (!options_.decode) return dataset_.limits.CheckEntry(index, image).what;
+  if (const OverLimit over = dataset_.limits.CheckImage(index, image)) return over.what;
+  pixels_.resize(std::size_t{image.width} * image.height * image.channels *
+                 SizeOf(image.pixel_type));
+  return decoder_.Decode(image, Region::Whole(image.width, image.height),
+                         {pixels_.data(), image.channels, PixelOrder::kInterleaved});
+}
+
+void ShardCheck::CheckSections(const ShardFile& file, std::uint32_t shard,
+                               std::vector<Fault>& faults) {
+  for (const SectionEntry& section : file.sections()) {
+    try {
+      file.Section(section.number);
+      if (section.number != kSectionKeys) continue;
+      for (std::uint64_t sample = 0; sample < file.samples();
+           sample += std::max<std::uint64_t>(1, keys_.count))
+        file.Key(sample, keys_);
+    } catch (const Error& error) {
+      faults.push_back(
+          {dataset_.shards[shard].file, -1, {}, error.place() + ": " + error.sentence()});
+    }
+  }
+}
+
+void ShardCheck::CheckBlock(const ShardFile& file, std::uint32_t shard, std::uint32_t block,
+                            std::vector<Fault>& faults) {
+  const std::string& name = dataset_.shards[shard].file;
+  const std::uint64_t first = std::uint64_t{block} * file.block_samples();
+  const auto number = [&](std::uint64_t row) {
+    const SampleRef ref = dataset_.shape.Row(dataset_.shape.first_block(shard) + block, row);
+    return static_cast<std::int64_t>(ref.index);
+  };
+  std::optional<BlockView> view;
+  try {
+    view = file.Block(block);
+  } catch (const Error& error) {
+    // Nothing in the block can be trusted: each of its samples is at fault.
+    for (std::uint32_t row = 0; row < file.block_entry(block).count; ++row) {
+      faults.push_back(
+          {name, number(row), KeyOf(file, first + row), error.place() + ": " + error.sentence()});
+    }
+    return;
+  }
+  for (std::uint32_t row = 0; row < view->count(); ++row) {
+    for (std::size_t f = 0; f < dataset_.manifest.schema.fields.size(); ++f) {
+      if (const Defect defect = CheckField(*view, row, f)) {
+        faults.push_back({name, number(row), KeyOf(file, first + row),
+                          file.Place(first + row) + ", field \"" +
+                              dataset_.manifest.schema.fields[f].name + "\": " + defect});
+      }
+    }
+  }
+  if (const Defect defect = view->VerifyPlacement(dataset_.manifest.schema, dataset_.layout)) {
+    faults.push_back({name, -1, {}, "block " + std::to_string(block) + ": " + defect});
+  }
+  // Columns repeat the scalars of the rows.
+  const std::vector<std::size_t> columns = ColumnFields(dataset_.manifest.schema);
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    const std::size_t size = SizeOf(dataset_.manifest.schema.fields[columns[c]].dtype);
+    for (std::uint32_t row = 0; row < view->count(); ++row) {
+      const Bytes in_row = view->Elements(dataset_.layout, row, columns[c]);
+      const Bytes in_column = file.Column(c).subspan((first + row) * size, size);
+      if (std::memcmp(in_row.data(), in_column.data(), size) != 0) {
+        faults.push_back({name, number(row), KeyOf(file, first + row),
+                          "the directory's column of field \"" +
+                              dataset_.manifest.schema.fields[columns[c]].name +
+                              "\" differs from the sample's row"});
+      }
+    }
+  }
+}
+
+template <class OnSamples>
+std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) {
+  std::vector<Fault> faults;
+  const std::string& name = dataset_.shards[shard].file;
+  try {
+    const ShardUse use = dataset_.Shard(shard);
+    const ShardFile& file = *use;
+    const ReadGuard guard = file.Guard();
+    keys_ = {};
+    CheckSections(file, shard, faults);
+    if (const Defect defect = file.VerifyPlacement()) faults.push_back({name, -1, {}, defect});
+    for (std::uint32_t block = 0; block < file.blocks(); ++block) {
+      if (options_.stop.stop_requested()) return faults;
+      CheckBlock(file, shard, block, faults);
+      on_samples(file.block_entry(block).count);
+    }
+    if (file.Lost(file.bytes())) faults.push_back({name, -1, {}, file.Unreadable({}).sentence()});
+  } catch (const Error& error) {
+    faults.push_back(
+        {name, -1, {}, (error.place().empty() ? "" : error.place() + ": ") + error.sentence()});
+    on_samples(dataset_.shards[shard].samples);
+  }
+  return faults;
+}
+
+}  // namespace
+
+VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options) {
+  ReadLimits limits;
+  limits.max_pixels = options.max_pixels;
+  DatasetState dataset(path, MostMappedShards(), limits);
+  VerifyReport report;
+  const std::size_t shards = dataset.shards.size();
+  std::vector<std::vector<Fault>> faults(shards);
+  std::atomic<std::uint32_t> next{0};
+  std::mutex mutex;  // guards report.samples and the progress call
+  const auto count = [&](std::uint64_t samples) {
+    const std::lock_guard lock(mutex);
+    report.samples += samples;
+    if (options.on_progress) options.on_progress(report.samples, dataset.manifest.samples);
+  };
+  const auto work = [&] {
+    ShardCheck check(dataset, options);
+    while (!options.stop.stop_requested()) {
+      const std::uint32_t shard = next.fetch_add(1, std::memory_order_relaxed);
+      if (shard >= shards) return;
+      faults[shard] = check.Check(shard, count);
+    }
+  };
+  {
+    std::vector<std::jthread> threads;
+    const unsigned wanted = options.threads != 0 ? options.threads : AvailableCpus();
+    for (unsigned t = 1; t < wanted && t < shards; ++t)
+      threads.emplace_back(work);
+    work();
+  }
+  for (std::size_t s = 0; s < shards; ++s) {
+    report.bytes += dataset.shards[s].bytes;
+    std::move(faults[s].begin(), faults[s].end(), std::back_inserter(report.faults));
+  }
+  report.stopped = options.stop.stop_requested();
+  return report;
+}
+
+}  // namespace sluice

@@ -1,0 +1,262 @@
+#include "reader/decoding/field_reader.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/disk/checksum.h"
+#include "format/disk/zstd.h"
+#include "reader/reading/available_memory.h"
+
+namespace sluice {
+
+namespace {
+
+// Values from here on are looked at twice: whether the machine has that much memory left, for the
+// row's value and the batch's. Asking costs a small share of decompressing one.
+constexpr std::uint64_t kLargeValue = std::uint64_t{64} << 20;
+
+// Takes out the entries that are not kept.
+void Compact(std::vector<std::byte>& row, std::size_t entry_bytes,
+             const std::vector<std::uint8_t>& kept) {
+  std::size_t to = 0;
+  for (std::size_t from = 0; from < kept.size(); ++from) {
+    if (kept[from] == 0) continue;
+    if (to != from) {
+      std::memcpy(&row[to * entry_bytes], &row[from * entry_bytes], entry_bytes);
+    }
+    ++to;
+  }
+  row.resize(to * entry_bytes);
+}
+
+template <class T>
+std::span<T> As(std::span<std::byte> bytes) {
+  return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
+}
+
+}  // namespace
+
+FieldReader::FieldReader(const DatasetState& dataset, const SlotLayout& layout,
+                         const FollowPlan& follow, const Geometry& geometry,
+                         const BoxRule& box_rule)
+    : dataset_(dataset),
+      layout_(layout),
+      geometry_(geometry),
+      box_rule_(box_rule),
+      plan_(follow),
+      pictures_(dataset.manifest.schema.fields.size()) {}
+
+Defect FieldReader::Say(std::size_t field, const std::string& what) {
+  sentence_ = "field \"" + dataset_.manifest.schema.fields[field].name + "\": " + what;
+  return sentence_.c_str();
+}
+
+void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame) {
+  pictures_[field] = {payload.width, payload.height, frame};
+}
+
+Defect FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
+                         PayloadDecoder& decoder, bool verify) {
+  verify_ = verify;
+  for (std::size_t v = 0; v < layout_.variables.size(); ++v)
+    if (const Defect defect = ReadVariable(block, slot, row, v)) return defect;
+  for (std::size_t i = 0; i < layout_.further_images.size(); ++i) {
+    if (layout_.further_images[i].view > 0) continue;
+    if (const Defect defect = ReadImage(block, slot, row, i, decoder)) return defect;
+  }
+  for (const FollowPlan::Points& points : plan_.points)
+    if (const Defect defect = MovePoints(slot, row, points)) return defect;
+  for (const FollowPlan::Boxes& boxes : plan_.boxes)
+    if (const Defect defect = MoveBoxes(slot, row, boxes)) return defect;
+  return nullptr;
+}
+
+Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t row,
+                                 std::size_t variable) {
+  const SlotLayout::VariableField& field = layout_.variables[variable];
+  std::vector<std::byte>& value = slot.variables[variable].rows[row];
+  value.clear();
+  slot.variables[variable].present[row] = 0;
+  if (field.field == Schema::kNone) return nullptr;
+  BlockView::Payload payload;
+  if (const Defect defect =
+          block.GetPayload(dataset_.layout, slot.refs[row].row, field.field, payload)) {
+    return Say(field.field, defect);
+  }
+  const auto codec = static_cast<Codec>(payload.entry.codec);
+  slot.variables[variable].present[row] = codec != Codec::kAbsent;
+  if (codec == Codec::kAbsent) return nullptr;
+  payloads_.push_back(payload.bytes);
+  if (verify_ && Hash64(payload.bytes) != payload.entry.checksum) {
+    return Say(field.field, "the checksum does not match: the shard is damaged");
+  }
+  if (codec == Codec::kRaw) {
+    if (const OverLimit over = dataset_.limits.CheckBytes(field.field, payload.bytes.size()))
+      return Say(field.field, over.what);
+    value.assign(payload.bytes.begin(), payload.bytes.end());
+  } else if (codec == Codec::kZstd) {
+    const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
+    if (!size) return Say(field.field, "no usable zstd frame");
+    if (const OverLimit over = dataset_.limits.CheckBytes(field.field, *size))
+      return Say(field.field, over.what);
+    if (*size > kLargeValue && 2 * *size > AvailableMemory())
+      return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
+                                  " bytes; see LoaderOptions::output.fields and ReadLimits");
+    value.resize(*size);
+    if (!ZstdDecompress(payload.bytes, value)) {
+      return Say(field.field, "the zstd frame cannot be decompressed");
+    }
+  } else {
+    return Say(field.field, "its codec is not known to this build; use a newer version of Sluice");
+  }
+  if (value.size() % field.entry_bytes != 0) {
+    return Say(field.field, "it does not hold a whole number of entries");
+  }
+  return nullptr;
+}
+
+Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t row,
+                              std::size_t further, PayloadDecoder& decoder) {
+  const SlotLayout::ImageField& field = layout_.further_images[further];
+  const ImageBatch& image = slot.further_images[further].image;
+  const std::size_t bytes = image.sample_bytes();
+  auto* const target =
+      reinterpret_cast<std::uint8_t*>(slot.memory.data() + field.offset + row * bytes);
+  Picture& picture = pictures_[field.field];
+  picture = {};
+  ImagePayload payload;
+  std::uint64_t checksum = 0;
+  if (const Defect defect =
+          block.GetImage(dataset_.layout, slot.refs[row].row, field.field, payload, checksum)) {
+    return Say(field.field, defect);
+  }
+  const bool present = payload.codec != Codec::kAbsent;
+  slot.further_images[further].present[row] = present;
+  std::vector<VisiblePart>& shown = slot.further_images[further].shown;
+  if (!present) {
+    if (!shown.empty()) {
+      shown[row] = VisiblePart(static_cast<std::uint32_t>(image.width),
+                               static_cast<std::uint32_t>(image.height));
+    }
+    std::memset(target, 0, bytes);
+    return nullptr;
+  }
+  payloads_.push_back(payload.bytes);
+  if (const OverLimit over = dataset_.limits.CheckImage(field.field, payload))
+    return Say(field.field, over.what);
+  if (payload.pixel_type != field.pixels) {
+    return Say(field.field, "the image has another pixel type than the rest of the field");
+  }
+  if (verify_ && Hash64(payload.bytes) != checksum) {
+    return Say(field.field, "the image's checksum does not match: the shard is damaged");
+  }
+  const Picture& leader = pictures_[field.leader];
+  if (field.leader != field.field && leader.width == 0) {
+    return Say(field.field, "the sample lacks the image that this one follows");
+  }
+  Frame frame;
+  if (field.leader == field.field) {
+    frame = geometry_.FrameFor(payload.width, payload.height, slot.draw_seed, slot.positions[row],
+                               slot.stages[0]);
+  } else {
+    frame = leader.frame;
+    frame.region =
+        Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
+  }
+  if (frame.region.width() != image.width || frame.region.height() != image.height) {
+    return Say(field.field, "the image is of another size than the manifest says");
+  }
+  picture = {payload.width, payload.height, frame};
+  if (!shown.empty()) shown[row] = VisiblePart(frame);
+  const PixelOrder order =
+      image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+  if (field.nearest && payload.channels != image.channels) {
+    return Say(field.field, "the mask has another number of channels than the rest of the field");
+  }
+  const auto decode = [&](const Region& region, const PixelTarget& row_target) {
+    return decoder.Decode(payload, region, row_target);
+  };
+  static const PixelProgram kNoSteps{Pipeline{}};
+  const Defect defect =
+      field.nearest ? DecodeMask(payload, frame, field.fill, order, target, decoder)
+                    : writer_.Write(decode, frame, kNoSteps, {},
+                                    {target, static_cast<std::uint32_t>(image.channels), order});
+  return defect == nullptr ? nullptr : Say(field.field, defect);
+}
+
+Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
+                               PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder) {
+  const std::uint32_t value_bytes = static_cast<std::uint32_t>(SizeOf(payload.pixel_type));
+  const std::size_t bytes =
+      std::size_t{payload.width} * payload.height * payload.channels * value_bytes;
+  const auto* pixels = reinterpret_cast<const std::uint8_t*>(payload.bytes.data());
+  if (payload.codec != Codec::kRaw || payload.bytes.size() != bytes) {
+    whole_.resize(bytes);
+    if (const Defect defect =
+            decoder.Decode(payload, Region::Whole(payload.width, payload.height),
+                           {whole_.data(), payload.channels, PixelOrder::kInterleaved})) {
+      return defect;
+    }
+    pixels = whole_.data();
+  }
+  const MaskView mask{pixels, payload.width, payload.height, payload.channels, value_bytes, fill};
+  const auto sample = [&](const Region& region, std::uint8_t* data) {
+    nearest_.Sample(mask, region, order, data);
+  };
+  writer_.WriteMask(sample, frame, value_bytes, fill, {target, payload.channels, order});
+  return nullptr;
+}
+
+std::span<std::byte> FieldReader::NumbersOf(Slot& slot, std::size_t row,
+                                            const FollowPlan::Numbers& numbers) {
+  if (numbers.variable) return slot.variables[numbers.index].rows[row];
+  const SlotLayout::ArrayField& array = layout_.arrays[numbers.index];
+  return {slot.memory.data() + array.offset + row * array.sample_bytes, array.sample_bytes};
+}
+
+Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Boxes& boxes) {
+  const Picture& picture = pictures_[boxes.leader];
+  const std::span<std::byte> bytes = NumbersOf(slot, row, boxes);
+  if (bytes.empty()) return nullptr;
+  if (picture.width == 0) {
+    return "a sample has boxes, and lacks the image that they follow";
+  }
+  const PointMap map(picture.frame, picture.width, picture.height);
+  if (boxes.doubles) {
+    MapBoxes(As<double>(bytes), boxes.coordinates, map, box_rule_, kept_);
+  } else {
+    MapBoxes(As<float>(bytes), boxes.coordinates, map, box_rule_, kept_);
+  }
+  if (!boxes.variable) return nullptr;
+  for (const std::size_t v : boxes.companions) {
+    const SlotLayout::VariableField& field = layout_.variables[v];
+    std::vector<std::byte>& value = slot.variables[v].rows[row];
+    if (slot.variables[v].present[row] == 0) continue;
+    if (value.size() / field.entry_bytes != kept_.size()) {
+      return Say(field.field, "it has " + std::to_string(value.size() / field.entry_bytes) +
+                                  " entries for " + std::to_string(kept_.size()) +
+                                  " boxes, of which some may be dropped");
+    }
+    Compact(value, field.entry_bytes, kept_);
+  }
+  Compact(slot.variables[boxes.index].rows[row], layout_.variables[boxes.index].entry_bytes, kept_);
+  return nullptr;
+}
+
+Defect FieldReader::MovePoints(Slot& slot, std::size_t row, const FollowPlan::Points& points) {
+  const Picture& picture = pictures_[points.leader];
+  const std::span<std::byte> bytes = NumbersOf(slot, row, points);
+  if (bytes.empty()) return nullptr;
+  if (picture.width == 0) {
+    return "a sample has key points, and lacks the image that they follow";
+  }
+  const PointMap map(picture.frame, picture.width, picture.height);
+  if (points.doubles) {
+    MapPoints(As<double>(bytes), points.shape, points.coordinates, map);
+  } else {
+    MapPoints(As<float>(bytes), points.shape, points.coordinates, map);
+  }
+  return nullptr;
+}
+
+}  // namespace sluice

@@ -1,0 +1,70 @@
+// A sample's fields other than its first image, into its row of a slot.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "format/pixels/decode.h"
+#include "format/pixels/nearest.h"
+#include "reader/batch/slot.h"
+#include "reader/decoding/follow_plan.h"
+#include "reader/transform/row_writer.h"
+
+namespace sluice {
+
+// Each worker thread has one.
+class FieldReader {
+ public:
+  // All arguments must outlive it.
+  FieldReader(const DatasetState& dataset, const SlotLayout& layout, const FollowPlan& follow,
+              const Geometry& geometry, const BoxRule& box_rule);
+
+  // The frame that the sample's image of that field was decoded through.
+  void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
+
+  // Null, or what is wrong: a sentence that lives until the next call. Pictures are set. `verify`:
+  // payloads are compared with their checksums.
+  Defect Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
+              bool verify);
+
+  // Decodes a mask: no pixel is mixed with another. A border of one colour gets values of `fill`.
+  Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
+                    PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
+
+  void Clear() noexcept { payloads_.clear(); }
+  // What Read() took its values from, since Clear().
+  const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
+  bool empty() const noexcept {
+    return layout_.variables.empty() && layout_.further_images.empty() && plan_.empty();
+  }
+
+ private:
+  struct Picture {
+    std::uint32_t width = 0, height = 0;  // 0: the sample has none
+    Frame frame;
+  };
+
+  Defect ReadVariable(const BlockView& block, Slot& slot, std::size_t row, std::size_t variable);
+  Defect ReadImage(const BlockView& block, Slot& slot, std::size_t row, std::size_t further,
+                   PayloadDecoder& decoder);
+  Defect MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Boxes& boxes);
+  Defect MovePoints(Slot& slot, std::size_t row, const FollowPlan::Points& points);
+  std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const FollowPlan::Numbers& numbers);
+  Defect Say(std::size_t field, const std::string& what);
+
+  const DatasetState& dataset_;
+  const SlotLayout& layout_;
+  const Geometry& geometry_;
+  const BoxRule& box_rule_;
+  const FollowPlan& plan_;
+  std::vector<Picture> pictures_;  // by field of the schema
+  std::vector<Bytes> payloads_;
+  bool verify_ = true;
+  std::vector<std::uint8_t> kept_;   // of the boxes in hand
+  std::vector<std::uint8_t> whole_;  // a mask
+  NearestSampler nearest_;
+  RowWriter writer_;
+  std::string sentence_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,135 @@
+#include "reader/decoding/follow_plan.h"
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+namespace {
+
+class Planner {
+ public:
+  Planner(const DatasetState& dataset, const FieldChoice& choice, const SlotLayout& layout)
+      : dataset_(dataset), choice_(choice), layout_(layout) {}
+
+  // `why`: what becomes of the image, and what to do instead.
+  void RefuseFollowers(const std::string& why) const {
+    const auto check = [this, &why](std::size_t field) {
+      if (field == Schema::kNone || field == choice_.image) return;
+      const Role role = FieldAt(field).role;
+      if (choice_.leaders[field] != choice_.image ||
+          (role != Role::kMask && role != Role::kBoxes && role != Role::kKeypoints)) {
+        return;
+      }
+      throw Error(ErrorCode::kInvalidArgument, dataset_.folder.string(),
+                  "field \"" + FieldAt(field).name + "\" follows its image, which " + why);
+    };
+    for (const SlotLayout::ImageField& image : layout_.further_images)
+      if (image.view == 0) check(image.field);
+    for (const SlotLayout::ArrayField& array : layout_.arrays)
+      check(array.field);
+    for (const SlotLayout::VariableField& variable : layout_.variables)
+      check(variable.field);
+  }
+
+  FollowPlan Plan() {
+    for (std::size_t a = 0; a < layout_.arrays.size(); ++a)
+      Add(layout_.arrays[a].field, false, a);
+    for (std::size_t v = 0; v < layout_.variables.size(); ++v)
+      Add(layout_.variables[v].field, true, v);
+    for (std::size_t b = 0; b < plan_.boxes.size(); ++b)
+      AddCompanions(b);
+    return std::move(plan_);
+  }
+
+ private:
+  const Field& FieldAt(std::size_t field) const { return dataset_.manifest.schema.fields[field]; }
+
+  [[noreturn]] void Refuse(const Field& field, const std::string& what) const {
+    throw Error(
+        ErrorCode::kInvalidArgument, dataset_.folder.string(),
+        "field \"" + field.name + "\" " + what +
+            ", so that it cannot follow its image through LoaderOptions::transform; leave "
+            "it out of LoaderOptions::output.fields, or the geometric steps out of the transform");
+  }
+
+  void Add(std::size_t field, bool variable, std::size_t index) {
+    if (field == Schema::kNone) return;  // the user's functions know best
+    const Field& of = FieldAt(field);
+    if (of.role != Role::kBoxes && of.role != Role::kKeypoints) return;
+    if (of.kind == FieldKind::kBytes) Refuse(of, "is stored as bytes");
+    if (of.dtype != DType::kFloat32 && of.dtype != DType::kFloat64) {
+      Refuse(of, "holds " + std::string(NameOf(of.dtype)) + ", no float32 or float64");
+    }
+    FollowPlan::Numbers numbers{
+        variable, index, choice_.leaders[field], of.dtype == DType::kFloat64, {}};
+    const auto coordinates = of.role == Role::kBoxes ? Coordinates::OfBoxes(of.coordinates)
+                                                     : Coordinates::OfPoints(of.coordinates);
+    if (!coordinates) {
+      Refuse(of, "has coordinates \"" + of.coordinates + "\", which this build does not know");
+    }
+    numbers.coordinates = *coordinates;
+    const std::uint32_t values = of.shape.empty() ? 0 : of.shape.back();
+    if (of.role == Role::kBoxes) {
+      if (values != 4) Refuse(of, "does not hold four numbers to a box");
+      plan_.boxes.push_back({numbers, {}});
+      return;
+    }
+    if (values != 2 && values != 3) Refuse(of, "does not hold two or three numbers to a point");
+    FollowPlan::Points points{numbers, {1, values, {}}};
+    // The extent before the last counts the points of an object.
+    if (of.shape.size() >= 2) points.shape.points = of.shape[of.shape.size() - 2];
+    if (const auto pairs = of.attributes.find("flip_pairs"); pairs != of.attributes.end()) {
+      auto parsed = ParsePairs(pairs->second, points.shape.points);
+      if (!parsed) Refuse(of, "has unreadable flip_pairs \"" + pairs->second + "\"");
+      points.shape.pairs = std::move(*parsed);
+    }
+    plan_.points.push_back(std::move(points));
+  }
+
+  // What says something of each box goes with the first boxes of its image.
+  void AddCompanions(std::size_t b) {
+    FollowPlan::Boxes& boxes = plan_.boxes[b];
+    if (!boxes.variable) return;
+    for (std::size_t before = 0; before < b; ++before) {
+      if (plan_.boxes[before].variable && plan_.boxes[before].leader == boxes.leader) return;
+    }
+    for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
+      if (layout_.variables[v].field == Schema::kNone) continue;
+      const Field& field = FieldAt(layout_.variables[v].field);
+      if (field.kind != FieldKind::kVariable || field.role == Role::kBoxes ||
+          choice_.leaders[layout_.variables[v].field] != boxes.leader) {
+        continue;
+      }
+      // Points that are entries of their own belong to no box.
+      if (field.role == Role::kKeypoints && field.shape.size() < 2) continue;
+      boxes.companions.push_back(v);
+    }
+  }
+
+  const DatasetState& dataset_;
+  const FieldChoice& choice_;
+  const SlotLayout& layout_;
+  FollowPlan plan_;
+};
+
+}  // namespace
+
+FollowPlan FollowPlan::Of(const DatasetState& dataset, const FieldChoice& choice,
+                          const SlotLayout& layout, const ViewProgram& view, bool mixes) {
+  Planner planner(dataset, choice, layout);
+  if (view.pixels.moves()) {
+    planner.RefuseFollowers(
+        "RandAugment and TrivialAugmentWide move alone; leave it out of "
+        "LoaderOptions::output.fields, or "
+        "use RandomAffine and steps that change colours");
+  }
+  if (mixes) {
+    planner.RefuseFollowers(
+        "MixUp and CutMix mix with another sample's, and it would not be; leave it out of "
+        "LoaderOptions::output.fields, or mix in a batch_function");
+  }
+  if (view.geometry.empty()) return {};
+  return planner.Plan();
+}
+
+}  // namespace sluice

@@ -1,0 +1,140 @@
+#include "reader/decoding/row_worker.h"
+
+#include "format/random.h"
+
+namespace sluice {
+
+namespace {
+
+std::string Thrown(const char* which, const std::exception& error) {
+  return "LoaderOptions::" + std::string(which) + "_function threw: " + error.what();
+}
+
+}  // namespace
+
+RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t end) {
+  Outcome outcome;
+  for (std::size_t row = begin; row < end; ++row) {
+    if (slot.abandoned.load(std::memory_order_relaxed)) return outcome;
+    if (row + 1 < end) decoder_.Prefetch(slot, row + 1);
+    if (!Fill(slot, row) && !Settle(slot, row, outcome)) return outcome;
+    if (!slot.blocks.empty()) slot.blocks[row].reset();  // makes room for the next one
+  }
+  // After the fact, so that a file that was cut in the middle of a page, which reads as zeros, is
+  // noticed where no checksum does it.
+  decoder_.LookAtFilesAnew();
+  for (std::size_t row = begin; row < end; ++row) {
+    if (slot.flags[row] == kLeftOut || StillThere(slot, row)) continue;
+    if (!Settle(slot, row, outcome)) return outcome;
+  }
+  if (!dataset_.keeps_all()) {
+    for (std::size_t row = begin; row < end; ++row)
+      slot.files[row].reset();  // the batch is made: its shards may be unmapped
+  }
+  return outcome;
+}
+
+bool RowWorker::Fill(Slot& slot, std::size_t row) {
+  if (!decoder_.Decode(slot, row)) return false;
+  const SampleRef& ref = slot.refs[row];
+  if (batch_program_.target() && !batch_program_.SetTarget(slot, row)) {
+    decoder_.Blame(ref, ErrorCode::kInvalidArgument, "its label is none of OneHot's classes");
+    return false;
+  }
+  if (!options_.sample_function) return true;
+  try {
+    RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
+    MutableSample sample(slot, row, 1, Draws(stream), user_scratch_);
+    options_.sample_function(sample);
+    return true;
+  } catch (const Error& error) {
+    decoder_.Blame(ref, error.code(), Thrown("sample", error));
+  } catch (const std::exception& error) {
+    decoder_.Blame(ref, ErrorCode::kState, Thrown("sample", error));
+  } catch (...) {
+    decoder_.Blame(ref, ErrorCode::kState, "LoaderOptions::sample_function threw something");
+  }
+  return false;
+}
+
+bool RowWorker::StillThere(Slot& slot, std::size_t row) {
+  if (decoder_.StillThere(slot, row)) return true;
+  return decoder_.LeaveCopy(slot, row) && Fill(slot, row) && decoder_.StillThere(slot, row);
+}
+
+std::optional<Error> RowWorker::Close(Slot& slot) {
+  const std::string place =
+      "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index);
+  try {
+    sluice::Close(slot);
+    if (batch_program_.mixes()) batch_program_.Mix(slot, mix_scratch_);
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::kState, "", place, "there is not enough memory for its fields");
+  }
+  if (!options_.batch_function || slot.size == 0) return std::nullopt;
+  try {
+    RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
+    MutableBatch batch(slot, 0, slot.size, Draws(stream), user_scratch_);
+    options_.batch_function(batch);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return Error(error.code(), "", place, Thrown("batch", error));
+  } catch (const std::exception& error) {
+    return Error(ErrorCode::kState, "", place, Thrown("batch", error));
+  } catch (...) {
+    return Error(ErrorCode::kState, "", place, "LoaderOptions::batch_function threw something");
+  }
+}
+
+bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
+  const SampleRef& ref = slot.refs[row];
+  const bool of_shard = decoder_.lacks_shard();
+  if (of_shard && options_.integrity.on_fault == OnFault::kSkip &&
+      faults_.MetAgain(ref.shard, slot.epoch)) {
+    slot.flags[row] = kLeftOut;
+    ++outcome.left_out;
+    return true;
+  }
+  Error error = decoder_.TakeError();
+  const ShardSummary& shard = dataset_.shards[ref.shard];
+  if (of_shard) {
+    const std::uint64_t first = dataset_.shape.Row(dataset_.shape.first_block(ref.shard), 0).index;
+    faults_.AddShard(ref.shard,
+                     {first, shard.samples, shard.file, {}, error.sentence(), slot.epoch, 0});
+  } else {
+    faults_.Add({ref.index, 1, shard.file, decoder_.KeyOf(ref), error.sentence(), slot.epoch, 0});
+  }
+  switch (options_.integrity.on_fault) {
+    case OnFault::kSkip:
+      slot.flags[row] = kLeftOut;
+      ++outcome.left_out;
+      return true;
+    case OnFault::kSubstitute:
+      if (Substitute(slot, row)) return true;
+      break;
+    case OnFault::kError: break;
+  }
+  outcome.failed_row = row;
+  outcome.error = std::move(error);
+  return false;
+}
+
+bool RowWorker::Substitute(Slot& slot, std::size_t row) {
+  const SampleRef faulty = slot.refs[row];
+  for (unsigned attempt = 1; attempt <= Substitutes::kTries; ++attempt) {
+    const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
+    if (ref.index == faulty.index) continue;
+    slot.refs[row] = ref;
+    if (!slot.blocks.empty()) slot.blocks[row].reset();
+    if (!Fill(slot, row)) continue;
+    decoder_.LookAtFilesAnew();
+    if (!StillThere(slot, row)) continue;
+    slot.samples[row] = ref.index;
+    if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
+    return true;
+  }
+  slot.refs[row] = faulty;
+  return false;
+}
+
+}  // namespace sluice

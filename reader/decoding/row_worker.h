@@ -1,0 +1,62 @@
+// Runs of rows of a slot, decoded, with what LoaderOptions::integrity.on_fault says about those
+// that cannot be: what a worker thread does. Each has one of these.
+#pragma once
+
+#include "reader/batch/batch_program.h"
+#include "reader/decoding/fault_log.h"
+#include "reader/decoding/sample_decoder.h"
+#include "reader/decoding/substitutes.h"
+
+namespace sluice {
+
+class RowWorker {
+ public:
+  // All arguments must outlive it.
+  RowWorker(DatasetState& dataset, const LoaderOptions& options,
+            const std::vector<ViewProgram>& views, const BatchProgram& batch_program,
+            const SlotLayout& layout, const FollowPlan& follow, const ReadingAids& aids,
+            FaultLog& faults)
+      : dataset_(dataset),
+        options_(options),
+        batch_program_(batch_program),
+        faults_(faults),
+        decoder_(dataset, options, views, layout, follow, aids),
+        substitutes_(dataset, options) {}
+
+  struct Outcome {
+    std::size_t left_out = 0;           // rows marked kLeftOut
+    std::size_t failed_row = SIZE_MAX;  // the first that makes the batch fail;
+    std::optional<Error> error;         // why
+  };
+  // Fills rows begin .. end - 1, or stops early where the slot has been abandoned or a row fails.
+  Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
+
+  // What is left to do when the last row of a slot is done. Says why the batch fails, if it does.
+  bool NeedsClosing(const Slot& slot) const noexcept {
+    return sluice::NeedsClosing(slot) || batch_program_.mixes() ||
+           options_.batch_function != nullptr;
+  }
+  std::optional<Error> Close(Slot& slot);
+
+  std::uint64_t payload_bytes() const noexcept { return decoder_.payload_bytes(); }  // so far
+
+ private:
+  // Whether the row can be used after all, or left out. `outcome` gets why not.
+  bool Settle(Slot& slot, std::size_t row, Outcome& outcome);
+  bool Substitute(Slot& slot, std::size_t row);
+  // Decodes the row and has the user's function change it.
+  bool Fill(Slot& slot, std::size_t row);
+  // Whether what it was decoded from is still there, or it could be decoded once more.
+  bool StillThere(Slot& slot, std::size_t row);
+
+  DatasetState& dataset_;
+  const LoaderOptions& options_;
+  const BatchProgram& batch_program_;
+  FaultLog& faults_;
+  SampleDecoder decoder_;
+  Substitutes substitutes_;
+  std::vector<std::byte> user_scratch_;
+  std::vector<std::uint8_t> mix_scratch_;
+};
+
+}  // namespace sluice

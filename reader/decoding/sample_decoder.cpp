@@ -1,0 +1,332 @@
+#include "reader/decoding/sample_decoder.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "format/disk/checksum.h"
+#include "format/disk/payload_start.h"
+
+namespace sluice {
+
+namespace {
+
+// Of the keys that are decompressed to name a sample that cannot be read; counted in the loader's
+// bound. Usual chunks of them take a tenth of that.
+constexpr std::uint64_t kMostKeyBytes = std::uint64_t{4} << 20;
+
+// Of the sample's block.
+Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
+  const BlockEntry& block = shard.block_entry(ref.block);
+  return shard.bytes().subspan(block.offset, block.bytes);
+}
+
+// What a processor fetches at a time; as much of an image as is worth fetching before it is read
+// (behind that, the processor has seen for itself what is going on); and the images for which that
+// is a share worth having.
+constexpr std::size_t kLineBytes = 64;
+constexpr std::size_t kFetchedBytes = 1024;
+constexpr std::size_t kFetchedImages = 16384;
+
+// Images of batches that take more than this are in no core's own cache when a batch is done.
+constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
+
+PixelOrder OrderOf(const ImageBatch& image) {
+  return image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+}
+
+}  // namespace
+
+SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
+                             const std::vector<ViewProgram>& views, const SlotLayout& layout,
+                             const FollowPlan& follow, const ReadingAids& aids)
+    : dataset_(dataset),
+      views_(views),
+      layout_(layout),
+      direct_(aids.direct),
+      stage_(aids.stage),
+      compared_(aids.compared),
+      verify_(options.integrity.verify),
+      pictures_(aids.store, options),
+      fields_(dataset, layout, follow, views[0].geometry, options.output.boxes),
+      raw_bytes_(dataset.RawImageBytes(layout.image_field)),
+      read_later_(!options.sample_function &&
+                  options.batch_size * layout.image.sample_bytes() > kCachedBytes) {}
+
+void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
+  if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || direct_ != nullptr) return;
+  if (!dataset_.keeps_all()) return;  // finding the shard would take a lock
+  const SampleRef& ref = slot.refs[row];
+  const ShardUse shard = dataset_.OpenShard(ref.shard);
+  if (shard == nullptr) return;
+  const BlockEntry& entry = shard->block_entry(ref.block);
+  const std::byte* const block = shard->bytes().data() + entry.offset;
+  const std::size_t row_bytes = dataset_.layout.row_bytes();
+  __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
+  // The first payload field's, most often: if it is not, this fetches for nothing.
+  const std::byte* const payload = block + PayloadStart(entry.count, row_bytes) +
+                                   ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
+  for (std::size_t at = 0; at < std::min(raw_bytes_, kFetchedBytes); at += kLineBytes)
+    __builtin_prefetch(payload + at);
+}
+
+bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  shard_fault_.reset();
+  try {
+    ShardUse file;
+    std::shared_ptr<const HeldBlock> held;
+    if (direct_ != nullptr) held = slot.blocks[row];
+    if (held != nullptr && held->read()) {
+      file = held->shard();
+    } else {
+      file = dataset_.Shard(ref.shard, shard_fault_);
+      if (file == nullptr) return false;
+      // A substitute, or one whose shard could not be opened before.
+      if (direct_ != nullptr) held = direct_->Read(ref.shard, file, ref.block);
+    }
+    if (DecodeFrom(file, held.get(), slot, row)) return true;
+    const bool damaged = error_->code() == ErrorCode::kCorrupt || error_->code() == ErrorCode::kIo;
+    return damaged && stage_ != nullptr && dataset_.IsCopy(ref.shard, *file) &&
+           DecodeFromOriginal(file, slot, row);
+  } catch (const Error& error) {
+    error_ = error;
+  } catch (const std::bad_alloc&) {
+    error_ = Error(ErrorCode::kState, "", PlaceOf(ref), "there is not enough memory to read it");
+  }
+  return false;
+}
+
+bool SampleDecoder::DecodeFrom(const ShardUse& shard, const HeldBlock* held, Slot& slot,
+                               std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  file_ = shard.get();
+  slot.files[row] = shard;
+  try {
+    const ReadGuard guard = shard->Guard();
+    const Defect defect = Read(*shard, held, slot, row);
+    if (defect == nullptr) return true;
+    error_ = Describe(ref, defect);
+  } catch (const Error& error) {
+    error_ = error;
+  } catch (const std::bad_alloc&) {
+    error_ = Describe(ref, ErrorCode::kState, "there is not enough memory to decode it");
+  }
+  return false;
+}
+
+bool SampleDecoder::DecodeFromOriginal(const ShardUse& copy, Slot& slot, std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  const std::string of_copy = error_->sentence();
+  try {
+    const ShardUse original = dataset_.Original(ref.shard);
+    std::shared_ptr<const HeldBlock> held;
+    if (direct_ != nullptr) held = direct_->Read(ref.shard, original, ref.block);
+    if (DecodeFrom(original, held.get(), slot, row)) {
+      stage_->Reject(ref.shard, copy);
+      return true;
+    }
+  } catch (const Error& error) {
+    error_ = error;
+  }
+  error_ = Error(error_->code(), error_->file(), error_->place(),
+                 error_->sentence() + "; nor can its copy be read (LoaderOptions::stage), " +
+                     copy->name() + ": " + of_copy);
+  return false;
+}
+
+bool SampleDecoder::LeaveCopy(const Slot& slot, std::size_t row) {
+  const std::uint32_t shard = slot.refs[row].shard;
+  if (stage_ == nullptr || !dataset_.IsCopy(shard, *slot.files[row])) return false;
+  stage_->Reject(shard, slot.files[row]);
+  return true;
+}
+
+Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& slot,
+                           std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  const BlockView block = held != nullptr ? held->View(shard, ref.block) : shard.Block(ref.block);
+  for (const SlotLayout::ArrayField& array : layout_.arrays) {
+    std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
+    if (array.field == Schema::kNone) {
+      std::memset(target, 0, array.sample_bytes);
+      continue;
+    }
+    const Bytes value = block.Elements(dataset_.layout, ref.row, array.field);
+    std::memcpy(target, value.data(), value.size());
+  }
+  payload_ = {};
+  compared_before_.reset();
+  fields_.Clear();
+  Defect defect = nullptr;
+  if (layout_.image_field != Schema::kNone) defect = DecodeImage(block, slot, row);
+  if (defect == nullptr && !fields_.empty()) {
+    defect = fields_.Read(block, slot, row, decoder_, Verifies(ref, false));
+    for (const Bytes payload : fields_.payloads())
+      payload_bytes_ += payload.size();
+  }
+  // Zeros in the place of bytes that could not be read look like anything, even like a good image.
+  const bool lost = held != nullptr
+                        ? Lost(*held, block, ref.row)
+                        : Lost(shard, block, ref.row) ||
+                              (defect != nullptr && shard.CutBefore(BytesOf(shard, ref)));
+  if (lost || (defect != nullptr && !shard.StillTheSame())) throw shard.Unreadable(PlaceOf(ref));
+  if (defect == nullptr && compared_before_ == false) compared_->Add(ref, shard);
+  if (defect == nullptr && pictures_.pending() && (held != nullptr || !shard.CutBefore(payload_))) {
+    pictures_.Keep(ref.index);
+  }
+  return defect;
+}
+
+bool SampleDecoder::Verifies(const SampleRef& ref, bool raw) {
+  if (verify_ == Verify::kAlways || (verify_ == Verify::kAuto && !raw)) return true;
+  if (verify_ == Verify::kNever) return false;
+  if (!compared_before_) compared_before_ = compared_->Has(ref, *file_);
+  return !*compared_before_;
+}
+
+template <class Source>
+bool SampleDecoder::Lost(const Source& source, const BlockView& block, std::uint32_t row) const {
+  const std::vector<Bytes>& others = fields_.payloads();
+  return source.Lost(block.Row(row)) || source.Lost(payload_) ||
+         std::any_of(others.begin(), others.end(),
+                     [&source](const Bytes payload) { return source.Lost(payload); });
+}
+
+bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
+  if (direct_ != nullptr) return true;  // what was read stays as it was
+  if (!unverified_ && layout_.image_field != Schema::kNone) return true;
+  const SampleRef& ref = slot.refs[row];
+  const ShardFile& shard = *slot.files[row];
+  if (std::find(looked_at_.begin(), looked_at_.end(), &shard) != looked_at_.end()) return true;
+  if (!shard.CutBefore(shard.bytes())) {
+    looked_at_.push_back(&shard);
+    return true;
+  }
+  if (!shard.CutBefore(BytesOf(shard, ref))) return true;
+  error_ = shard.Unreadable(PlaceOf(ref));
+  return false;
+}
+
+Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_t row) {
+  const SampleRef& ref = slot.refs[row];
+  ImagePayload payload;
+  std::uint64_t checksum = 0;
+  if (const Defect defect =
+          block.GetImage(dataset_.layout, ref.row, layout_.image_field, payload, checksum)) {
+    return defect;
+  }
+  payload_ = payload.bytes;
+  if (payload.codec == Codec::kAbsent) return "the sample has no image in this field";
+  if (const OverLimit over = dataset_.limits.CheckImage(layout_.image_field, payload))
+    return over.what;
+  if (payload.pixel_type != layout_.image_pixels) {
+    return "the image has another pixel type than the rest of the field";
+  }
+  frames_.clear();
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    frames_.push_back(views_[v].geometry.FrameFor(payload.width, payload.height, slot.view_seeds[v],
+                                                  slot.positions[row], slot.stages[v]));
+    // The manifest promised what the layout was made from; a shard that breaks it must not write
+    // beyond.
+    const ImageBatch& image = *RowOf(slot, v, row).image;
+    if (frames_[v].region.width() != image.width || frames_[v].region.height() != image.height) {
+      return "the image is of another size than the manifest says";
+    }
+    if (!slot.shown.empty()) {
+      (v == 0 ? slot.shown : slot.further_images[v - 1].shown)[row] = VisiblePart(frames_[v]);
+    }
+  }
+  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  const bool kept = pictures_.Find(ref.index, payload, frames_[0].region, channels);
+  const bool verify = !kept && (Verifies(ref, payload.codec == Codec::kRaw) || pictures_.pending());
+  unverified_ = unverified_ || (!kept && !verify);
+  if (verify && Hash64(payload.bytes) != checksum) {
+    return "the image's checksum does not match: the shard is damaged. `sluice verify` lists what "
+           "is";
+  }
+  if (kept) {
+    payload_ = {};
+  } else {
+    payload_bytes_ += payload.bytes.size();
+  }
+  if (!fields_.empty()) fields_.SetPicture(layout_.image_field, payload, frames_[0]);
+  if (layout_.image_nearest) {
+    if (payload.channels != channels)
+      return "the mask has another number of channels than the rest of the field";
+    return fields_.DecodeMask(payload, frames_[0], layout_.image_fill, OrderOf(layout_.image),
+                              RowOf(slot, 0, row).data, decoder_);
+  }
+  if (layout_.image_pixels == PixelType::kUint16) {
+    return decoder_.Decode(payload, frames_[0].region,
+                           {RowOf(slot, 0, row).data, channels, OrderOf(layout_.image)});
+  }
+  return WriteViews(payload, slot, row, kept);
+}
+
+SampleDecoder::ViewRow SampleDecoder::RowOf(Slot& slot, std::size_t view, std::size_t row) const {
+  auto* const memory = reinterpret_cast<std::uint8_t*>(slot.memory.data());
+  const auto row_of = [&](const ImageBatch& image, std::size_t offset,
+                          const SlotLayout::DeviceOps& ops) -> ViewRow {
+    auto* const first = reinterpret_cast<PixelOp*>(memory + ops.offset);
+    return {&image, memory + offset + row * image.sample_bytes(),
+            std::span(first + row * ops.each, ops.each)};
+  };
+  if (view == 0) return row_of(slot.image, 0, layout_.ops);
+  // The further views are the first of the further images.
+  const SlotLayout::ImageField& field = layout_.further_images[view - 1];
+  return row_of(slot.further_images[view - 1].image, field.offset, field.ops);
+}
+
+Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row,
+                                 bool kept) {
+  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  const bool shared = !kept && !pictures_.whole(payload) && SharedPart::Cheaper(payload, frames_);
+  if (shared) {
+    if (const Defect defect = shared_.Decode(decoder_, payload, frames_, channels)) return defect;
+  }
+  for (std::size_t v = 0; v < views_.size(); ++v) {
+    const ViewRow view = RowOf(slot, v, row);
+    if (v > 0) slot.further_images[v - 1].present[row] = 1;
+    const auto decode = [&](const Region& region, const PixelTarget& target) {
+      return shared ? shared_.Take(decoder_, region, target)
+                    : pictures_.Decode(decoder_, payload, region, target);
+    };
+    if (const Defect defect = writer_.Write(
+            decode, frames_[v], views_[v].pixels, {slot.view_seeds[v], slot.positions[row]},
+            {view.data, channels, OrderOf(*view.image), read_later_})) {
+      return defect;
+    }
+    if (view.ops.empty()) continue;
+    const Region& region = frames_[v].region;
+    views_[v].pixels.DrawOps({nullptr, region.width(), region.height(), channels},
+                             slot.view_seeds[v], slot.positions[row], view.ops);
+  }
+  return nullptr;
+}
+
+std::string SampleDecoder::KeyOf(const SampleRef& ref) const {
+  try {
+    const ShardUse shard = dataset_.Shard(ref.shard);
+    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+                        kMostKeyBytes);
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+std::string SampleDecoder::PlaceOf(const SampleRef& ref) const {
+  const std::string key = KeyOf(ref);
+  return "sample " + std::to_string(ref.index) + " " +
+         (key.empty() ? "(its key cannot be read)" : "\"" + key + "\"") + " (block " +
+         std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")";
+}
+
+Error SampleDecoder::Describe(const SampleRef& ref, const char* defect) const {
+  return Describe(ref, ErrorCode::kCorrupt, defect);
+}
+
+Error SampleDecoder::Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const {
+  return Error(code, file_->name(), PlaceOf(ref), what);
+}
+
+}  // namespace sluice

@@ -1,0 +1,168 @@
+#include "reader/loader/checked_options.h"
+
+#include <sluice/error.h>
+#include <sluice/rank.h>
+
+#include "format/cpu.h"
+#include "format/disk/limits.h"
+#include "reader/dataset/sample_list_state.h"
+#include "reader/dataset/storage_choice.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr unsigned kMaxThreads = 1024;
+constexpr std::size_t kMaxSlots = 1024;
+constexpr std::size_t kUsualPrefetch = 2;
+constexpr std::size_t kMostPrefetch = 8;  // where it is left to the loader
+// And batches lie in page-locked memory: taken while a training runs, it would have its GPU wait.
+constexpr std::size_t kPinnedPrefetch = 4;
+constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
+constexpr unsigned kMaxRanks = 65536;
+
+[[noreturn]] void Refuse(const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, what);
+}
+
+void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
+  const std::string ranks = std::to_string(options.ranks.world_size);
+  if (options.ranks.world_size > kMaxRanks)
+    Refuse("LoaderOptions::ranks.world_size is at most 65536");
+  if (options.ranks.rank >= options.ranks.world_size) {
+    Refuse("LoaderOptions::ranks.rank is " + std::to_string(options.ranks.rank) +
+           ", and must be less than world_size, which is " + ranks);
+  }
+  if (options.ranks.by_shards) {
+    if (dataset.shards.size() < options.ranks.world_size && dataset.manifest.samples > 0) {
+      Refuse("LoaderOptions::ranks.by_shards deals whole shards, and the dataset has " +
+             std::to_string(dataset.shards.size()) + " for " + ranks +
+             " ranks; leave it false, or convert with a smaller --shard-size");
+    }
+    return;
+  }
+  if (options.order.shuffle == Shuffle::kQuasiRandom &&
+      options.order.lanes % options.ranks.world_size != 0) {
+    const std::uint64_t fitting = (options.order.lanes / options.ranks.world_size + 1) *
+                                  std::uint64_t{options.ranks.world_size};
+    Refuse("LoaderOptions::order.lanes is " + std::to_string(options.order.lanes) +
+           ", which cannot be shared evenly by " + ranks +
+           " ranks; set lanes to a multiple of the world size, such as " + std::to_string(fitting) +
+           " (another order), or use a number of ranks that divides it");
+  }
+}
+
+void CheckStorage(const LoaderOptions& options) {
+  if (options.keep && options.keep->bytes == 0) {
+    Refuse("LoaderOptions::keep: say in DecodedPictures::bytes how much may be kept");
+  }
+  if (options.stage && (options.stage->folder.empty() || options.stage->bytes == 0)) {
+    Refuse("LoaderOptions::stage needs a folder, and in Stage::bytes how much may lie there");
+  }
+  if (options.stage && LocksInMemory(options)) {
+    Refuse("LoaderOptions::storage = Locked reads the whole dataset at once; leave stage empty");
+  }
+  if (ReadsDirectly(options) && options.order.shuffle == Shuffle::kRandom) {
+    Refuse(
+        "LoaderOptions::storage = Direct would read a whole block for each sample of "
+        "Shuffle::kRandom; play in quasi-random order, or leave storage as it is");
+  }
+}
+
+void CheckBoxes(const BoxRule& rule) {
+  if (!(rule.min_side >= 0 && rule.min_side <= kMaxImageSide))
+    Refuse("LoaderOptions::output.boxes needs a min_side of 0 to 65535 pixels");
+  if (!(rule.min_visible >= 0 && rule.min_visible <= 1))
+    Refuse("LoaderOptions::output.boxes needs a min_visible of 0 to 1: a share of the box");
+}
+
+}  // namespace
+
+void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::uint64_t epoch,
+                const EpochSize& size) {
+  if (size.batches > 0) return;
+  const std::string folder = dataset.folder.string();
+  if (dataset.manifest.samples == 0) {
+    throw Error(ErrorCode::kInvalidArgument, folder, "the dataset has no samples to play");
+  }
+  const auto refuse = [&](const std::string& what) {
+    throw Error(ErrorCode::kInvalidArgument, folder,
+                "epoch " + std::to_string(epoch) + " has no batch: " + what);
+  };
+  if (!options.order.samples.all() && options.order.samples.size() == 0) {
+    refuse("LoaderOptions::order.samples is empty: " + WhyEmpty(options.order.samples));
+  }
+  // Only LastBatch::kDrop leaves samples out.
+  const std::string keep =
+      ", or keep short batches (LoaderOptions::ranks.last_batch = kKeep or kPad)";
+  std::string what = "it has " + std::to_string(size.positions) + " samples, ";
+  if (options.ranks.world_size > 1) {
+    what += std::to_string(size.least) + " for the rank of " +
+            std::to_string(options.ranks.world_size) + " with the fewest, ";
+  }
+  what += "LoaderOptions::batch_size is " + std::to_string(options.batch_size) +
+          ", and LastBatch::kDrop leaves out what does not fill a batch; ";
+  if (size.least == 0) {
+    refuse(what + "use fewer ranks (LoaderOptions::ranks.world_size)" + keep);
+  }
+  refuse(what + "make batch_size at most " + std::to_string(size.least) + keep);
+}
+
+LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
+  if (options.threads && (*options.threads == 0 || *options.threads > kMaxThreads)) {
+    Refuse("LoaderOptions::threads is 1 to 1024; leave it empty for one thread a CPU");
+  }
+  if (options.ring.prefetch &&
+      (*options.ring.prefetch == 0 || *options.ring.prefetch > kMaxSlots)) {
+    Refuse("LoaderOptions::ring.prefetch is 1 to 1024; leave it empty to let the loader choose");
+  }
+  if (options.ring.hold > kMaxSlots) Refuse("LoaderOptions::ring.hold is at most 1024");
+  const std::optional<std::uint64_t> ahead = ReadAheadBytesOf(options);
+  if (ahead && (*ahead < (std::uint64_t{1} << 20) || *ahead > (std::uint64_t{1} << 30))) {
+    Refuse(
+        "LoaderOptions::storage: read_ahead_bytes is 1 MiB to 1 GiB; leave it empty to let the "
+        "loader choose");
+  }
+  const Tuning most = TuningFor(options).most();
+  options.threads = most.threads;
+  options.ring.prefetch = most.prefetch;
+  if (options.order.lanes == 0 || options.order.lanes > 65536)
+    Refuse("LoaderOptions::order.lanes is 1 to 65536");
+  if (options.order.window_bytes != 0 && options.order.window_samples != 0) {
+    Refuse(
+        "LoaderOptions::order.window_bytes and window_samples say the same thing; set one of them");
+  }
+  CheckList(options.order.samples, dataset.manifest.samples, dataset.id);
+  if (options.ranks.by_shards && !options.order.samples.all()) {
+    Refuse(
+        "LoaderOptions::order.samples needs ranks that share lanes; leave shards_per_rank false");
+  }
+  if (options.ranks.world_size == 0) {
+    if (options.ranks.rank != 0) Refuse("LoaderOptions::ranks.rank is set; set world_size, too");
+    const Rank found = Rank::FromEnvironment();
+    options.ranks.rank = found.rank;
+    options.ranks.world_size = found.world_size;
+  }
+  CheckRank(dataset, options);
+  CheckStorage(options);
+  CheckBoxes(options.output.boxes);
+  return options;
+}
+
+SelfTuning TuningFor(const LoaderOptions& options) {
+  const bool pinned = options.ring.pinned || !options.device.is_host();
+  const std::optional<std::uint64_t> ahead = ReadAheadBytesOf(options);
+  Tuning start;
+  start.threads = options.threads ? *options.threads : AvailableCpus();
+  start.prefetch = options.ring.prefetch.value_or(pinned ? kPinnedPrefetch : kUsualPrefetch);
+  start.read_ahead_bytes = ahead.value_or(kUsualDepth);
+  Tuning least = start;
+  Tuning most = start;
+  if (!options.threads) least.threads = 1;
+  if (!options.ring.prefetch && !pinned) most.prefetch = kMostPrefetch;
+  if (!ahead) most.read_ahead_bytes = kMostDepth;
+  return {least, most, start};
+}
+
+}  // namespace sluice

@@ -1,0 +1,115 @@
+#include "reader/loader/description.h"
+
+#include "reader/batch/uploader.h"
+#include "reader/reading/kept_pictures.h"
+#include "reader/transform/pixel_steps.h"
+#include "reader/transform/step_kind.h"
+#include "reader/transform/step_text.h"
+
+namespace sluice {
+
+namespace {
+
+std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Extent>& extents) {
+  std::string sizes;
+  for (const Geometry::Extent& extent : extents) {
+    sizes += (sizes.empty() ? "" : ", later ") + std::to_string(extent.width) + "x" +
+             std::to_string(extent.height);
+  }
+  return sizes + ", " + std::to_string(image.channels) +
+         (image.channels == 1 ? " channel of " : " channels of ") +
+         std::string(NameOf(image.type)) + (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
+}
+
+void Describe(const std::string& title, const Pipeline& steps, const PixelProgram& program,
+              std::string& text) {
+  text += title + "\n";
+  std::vector<std::string> names;
+  std::size_t widest = 0;
+  for (const Transform& step : steps) {
+    names.push_back(StepText(step));
+    widest = std::max(widest, names.back().size());
+  }
+  std::size_t pixel_steps = 0;
+  for (std::size_t s = 0; s < steps.size(); ++s) {
+    const bool on_device =
+        program.goes_on() && (std::holds_alternative<Normalize>(steps[s]) ||
+                              (ChangesPixels(steps[s]) && pixel_steps >= program.steps_here()));
+    pixel_steps += ChangesPixels(steps[s]) ? 1 : 0;
+    text += "  " + names[s] + std::string(widest - names[s].size() + 2, ' ') +
+            (on_device ? "on the device" : HowItRuns(steps[s])) + "\n";
+  }
+}
+
+// LoaderOptions::mask_fill.
+std::string FillText(std::uint16_t fill) {
+  return fill == 0 ? "" : "; " + std::to_string(fill) + " in a border of one colour";
+}
+
+const std::string& FollowerName(const FollowPlan::Numbers& numbers, const SlotLayout& layout) {
+  return numbers.variable ? layout.variables[numbers.index].name
+                          : layout.arrays[numbers.index].name;
+}
+
+std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout,
+                          const FollowPlan& follow) {
+  std::string text;
+  for (const FollowPlan::Boxes& boxes : follow.boxes) {
+    text += FollowerName(boxes, layout) +
+            ": boxes, moved and cut off with their image; dropped where a side is less than " +
+            NumberText(options.output.boxes.min_side) + " px";
+    if (options.output.boxes.min_visible > 0)
+      text += " or where less than " + NumberText(options.output.boxes.min_visible) +
+              " of them is seen";
+    for (std::size_t c = 0; c < boxes.companions.size(); ++c) {
+      text += (c == 0 ? ", and with them their entries in " : ", ") +
+              layout.variables[boxes.companions[c]].name;
+    }
+    text += "\n";
+  }
+  for (const FollowPlan::Points& points : follow.points)
+    text += FollowerName(points, layout) + ": key points, moved with their image\n";
+  return text;
+}
+
+}  // namespace
+
+std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout,
+                          const std::vector<ViewProgram>& views, const FollowPlan& follow) {
+  std::string text;
+  if (layout.image_field != Schema::kNone) {
+    const PixelProgram& pixels = views[0].pixels;
+    const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.output.layout);
+    Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents) +
+                 FillText(layout.image_fill),
+             options.transform, pixels, text);
+  } else {
+    Describe("no image", options.transform, views[0].pixels, text);
+  }
+  for (std::size_t v = 1; v < views.size(); ++v) {
+    const SlotLayout::ImageField& view = layout.further_images[v - 1];
+    const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.output.layout);
+    Describe(
+        view.name + " (a view of " + layout.image_name + "): " + ShapeText(delivered, view.extents),
+        options.views[v - 1].transform, views[v].pixels, text);
+  }
+  if (views.size() > 1)
+    text += "A picture is decoded once for all views where that is cheaper than for each.\n";
+  for (std::size_t i = views.size() - 1; i < layout.further_images.size(); ++i) {
+    const SlotLayout::ImageField& image = layout.further_images[i];
+    text += image.name + ": " + ShapeText(image.image, image.extents) + "; the geometric steps" +
+            (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
+  }
+  text += FollowersText(options, layout, follow);
+  if (options.keep) {
+    text +=
+        RowsAreFixed(options)
+            ? "Rows are kept as they are before flips and steps that change pixels.\n"
+            : "Pictures are decoded whole, and kept so; geometric steps take them from there.\n";
+  }
+  if (options.sample_function) text += "sample_function: behind these, for each sample\n";
+  if (options.batch_function) text += "batch_function: behind these, over the batch\n";
+  return text;
+}
+
+}  // namespace sluice

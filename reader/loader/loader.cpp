@@ -1,0 +1,102 @@
+#include <new>
+#include <system_error>
+
+#include <sluice/error.h>
+#include <sluice/loader.h>
+
+#include "reader/loader/loader_state.h"
+
+namespace sluice {
+
+namespace {
+
+// What the system has no more of is an Error, too, that says what to ask less of.
+std::shared_ptr<LoaderState> MakeState(Dataset dataset, LoaderOptions options) {
+  const std::string folder = dataset.path().string();
+  try {
+    return std::make_shared<LoaderState>(std::move(dataset), std::move(options));
+  } catch (const std::bad_alloc&) {
+    throw Error(ErrorCode::kLimit, folder,
+                "there is not enough memory for a loader of these options; a smaller batch_size, "
+                "and less prefetch, hold and threads, take less");
+  } catch (const std::system_error& error) {
+    throw Error(ErrorCode::kLimit, folder,
+                "the loader's threads cannot be started: " + std::string(error.what()) +
+                    "; set LoaderOptions::threads to less, or raise `ulimit -u` or `ulimit -v`");
+  }
+}
+
+}  // namespace
+
+Loader::Loader(Dataset dataset, LoaderOptions options)
+    : state_(MakeState(std::move(dataset), std::move(options))) {}
+
+Loader::~Loader() {
+  if (state_) state_->Stop();
+}
+
+Loader::Loader(Loader&&) noexcept = default;
+
+Loader& Loader::operator=(Loader&& other) noexcept {
+  if (this != &other) {
+    if (state_) state_->Stop();
+    state_ = std::move(other.state_);
+  }
+  return *this;
+}
+
+EpochRange Loader::Epoch(std::uint64_t epoch) {
+  return {state_, state_->StartEpoch(epoch)};
+}
+
+ResumePoint Loader::State() const {
+  return state_->State();
+}
+std::uint64_t Loader::batches_per_epoch(std::uint64_t epoch) const {
+  return state_->SizeOf(epoch).batches;
+}
+std::uint64_t Loader::samples_per_epoch(std::uint64_t epoch) const {
+  return state_->SizeOf(epoch).samples;
+}
+Rank Loader::rank() const noexcept {
+  return state_->rank();
+}
+unsigned Loader::threads() const noexcept {
+  return state_->threads();
+}
+std::size_t Loader::memory_bytes() const noexcept {
+  return state_->memory_bytes();
+}
+std::string Loader::Describe() const {
+  return state_->Describe();
+}
+LoaderMemory Loader::Memory() const {
+  return state_->Memory();
+}
+LoaderStats Loader::Stats() const {
+  return state_->Stats();
+}
+
+std::vector<SampleFault> Loader::Faults() const {
+  return state_->Faults();
+}
+
+EpochIterator::EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation)
+    : loader_(std::move(loader)), generation_(generation), mark_(std::make_shared<char>()) {
+  ++*this;
+}
+
+EpochIterator& EpochIterator::operator++() {
+  batch_ = Batch();  // given back first, so that it can be filled while this waits
+  batch_ = loader_->Next(generation_, mark_);
+  done_ = batch_.slot_ == nullptr;
+  return *this;
+}
+
+void EpochIterator::ThrowNoBatch() const {
+  throw Error(ErrorCode::kState,
+              done_ ? "the epoch is over: there is no batch at its end"
+                    : "there is no batch, for the step that was to get it has thrown; ++ goes on");
+}
+
+}  // namespace sluice

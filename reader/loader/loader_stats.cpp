@@ -1,0 +1,137 @@
+#include <cstdio>
+
+#include <sluice/loader_stats.h>
+
+#include "reader/order/share_text.h"
+
+namespace sluice {
+
+namespace {
+
+// A trainer that waits for less than this share of its time has nothing to gain from the loader.
+constexpr double kWaitWorthMentioning = 0.05;
+// Decoding threads that wait longer than this are not what holds the others up.
+constexpr double kIdleThreads = 0.2;
+// Below this share of its time on a processor, a decoding thread that met major faults was reading.
+constexpr double kReadingThreads = 0.7;
+// Copies that are under way for more than this share of the time are what a device waits for.
+constexpr double kBusyUpload = 0.8;
+constexpr std::uint64_t kEnoughBatches = 8;
+
+double Share(double part, double rest) noexcept {
+  return part + rest > 0 ? part / (part + rest) : 0;
+}
+
+// The trainer's thread runs ahead of its device, and waits for batches whoever is slow. Places that
+// were given back are free when the device is done with them: it is, or its copies are, what all
+// others wait for, where they wait for that.
+bool WaitsForDevice(const LoaderStats& stats) noexcept {
+  return stats.upload_wait_seconds > kIdleThreads * stats.seconds;
+}
+
+template <class... Arguments>
+std::string Sentence(const char* format, Arguments... arguments) {
+  char text[512];
+  std::snprintf(text, sizeof text, format, arguments...);
+  return text;
+}
+
+}  // namespace
+
+LoaderStats LoaderStats::Since(const LoaderStats& earlier) const {
+  LoaderStats since = *this;
+  since.seconds -= earlier.seconds;
+  since.samples -= earlier.samples;
+  since.batches -= earlier.batches;
+  since.faults -= earlier.faults;
+  since.payload_bytes -= earlier.payload_bytes;
+  since.read_ahead_bytes -= earlier.read_ahead_bytes;
+  since.changes -= earlier.changes;
+  since.read_seconds -= earlier.read_seconds;
+  since.read_wait_seconds -= earlier.read_wait_seconds;
+  since.decode_seconds -= earlier.decode_seconds;
+  since.decode_wait_seconds -= earlier.decode_wait_seconds;
+  since.decode_cpu_seconds -= earlier.decode_cpu_seconds;
+  since.decode_major_faults -= earlier.decode_major_faults;
+  since.upload_bytes -= earlier.upload_bytes;
+  since.upload_seconds -= earlier.upload_seconds;
+  since.upload_wait_seconds -= earlier.upload_wait_seconds;
+  since.consumer_wait_seconds -= earlier.consumer_wait_seconds;
+  since.consumer_seconds -= earlier.consumer_seconds;
+  const double before = earlier.ready_batches * static_cast<double>(earlier.batches);
+  const double after = ready_batches * static_cast<double>(batches);
+  since.ready_batches = since.batches == 0 ? 0 : (after - before) / double(since.batches);
+  return since;
+}
+
+Bound LoaderStats::bound() const noexcept {
+  if (batches < kEnoughBatches) return Bound::kTooEarly;
+  if (Share(consumer_wait_seconds, consumer_seconds) < kWaitWorthMentioning) return Bound::kTrainer;
+  if (WaitsForDevice(*this)) {
+    return upload_seconds > kBusyUpload * seconds ? Bound::kUpload : Bound::kTrainer;
+  }
+  if (Share(decode_wait_seconds, decode_seconds) > kIdleThreads) {
+    return read_seconds > read_wait_seconds ? Bound::kStorage : Bound::kPrefetch;
+  }
+  const bool reading =
+      decode_major_faults > 0 && decode_cpu_seconds < kReadingThreads * decode_seconds;
+  return reading ? Bound::kStorage : Bound::kDecoding;
+}
+
+std::string LoaderStats::Verdict() const {
+  const std::string share = ShareText(rank, epoch_samples, epoch_samples_of_all);
+  return share.empty() ? BoundText() : BoundText() + "; " + share;
+}
+
+std::string LoaderStats::BoundText() const {
+  const double waited = 100 * Share(consumer_wait_seconds, consumer_seconds);
+  const double idle = 100 * Share(decode_wait_seconds, decode_seconds);
+  switch (bound()) {
+    case Bound::kTooEarly: return "too early to say: fewer than 8 batches";
+    case Bound::kUpload:
+      return Sentence(
+          "bound by copies to the device: they were under way %.0f%% of the time, at %.1f GB/s; "
+          "batches of uint8 (Normalize, without MixUp or functions of your own), smaller ones, or "
+          "a wider bus help",
+          100 * upload_seconds / seconds, 1e-9 * double(upload_bytes) / upload_seconds);
+    case Bound::kTrainer:
+      if (WaitsForDevice(*this)) {
+        return Sentence(
+            "bound by the trainer's device: batches lay ready, and for %.0f%% of the time the "
+            "loader waited for a place that it was done with",
+            100 * upload_wait_seconds / seconds);
+      }
+      return Sentence(
+          "bound by the trainer: it waited %.1f%% of its time, and %.1f batches lay ready; the "
+          "decoding threads had nothing to do %.0f%% of theirs, so that fewer would do",
+          waited, ready_batches, idle);
+    case Bound::kDecoding: {
+      std::string text = Sentence(
+          "bound by decoding: the trainer waited %.1f%% of its time, and the decoding threads "
+          "%.0f%% of theirs; more threads (and CPUs), packed, smaller or raw stored images help",
+          waited, idle);
+      if (decode_cpu_seconds < kReadingThreads * decode_seconds) {
+        text += Sentence(
+            "; they had a processor for %.0f%% of their work: something else uses the CPUs",
+            100 * decode_cpu_seconds / decode_seconds);
+      }
+      return text;
+    }
+    case Bound::kStorage:
+      return Sentence(
+          "bound by storage: the trainer waited %.1f%% of its time, the decoding threads %.0f%% of "
+          "theirs, while %.1f MB/s were read ahead and %llu pages waited for; a faster disk, a "
+          "local copy, more memory for the page cache, or quasi-random order help",
+          waited, idle, seconds > 0 ? double(read_ahead_bytes) / seconds / 1e6 : 0.0,
+          static_cast<unsigned long long>(decode_major_faults));
+    case Bound::kPrefetch: break;
+  }
+  return Sentence(
+      "bound by the length of the ring: the trainer waited %.1f%% of its time, though the decoding "
+      "threads had nothing to do %.0f%% of theirs; a larger LoaderOptions::ring.prefetch (now "
+      "%llu) "
+      "helps",
+      waited, idle, static_cast<unsigned long long>(prefetch));
+}
+
+}  // namespace sluice

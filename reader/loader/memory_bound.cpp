@@ -1,0 +1,262 @@
+#include "reader/loader/memory_bound.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/disk/value_totals.h"
+#include "reader/dataset/rank_epoch.h"
+#include "reader/dataset/storage_choice.h"
+#include "reader/decoding/compared_payloads.h"
+#include "reader/loader/checked_options.h"
+#include "reader/order/division.h"
+#include "reader/reading/decoded_store.h"
+#include "reader/transform/step_kind.h"
+#include "reader/transform/visible_part.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
+// Components by our decoder and by libjpeg (3 + 3), a progressive file's coefficients (6), rows of
+// other colours (3), a zstd payload inflated and converted (up to 8), of a thread that meets all.
+constexpr std::uint64_t kPixelBytes = 24;
+constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
+constexpr std::uint64_t kFaults = 10'000 * 512;
+// Keys that were decompressed to name them: what is kept, and a chunk of as much.
+constexpr std::uint64_t kKeys = std::uint64_t{8} << 20;
+
+// Steps work beside the batch: a picture, one that is not turned yet, one not warped yet, one
+// before an operation, one smoothed, two of 16 bits.
+std::uint64_t StepsOf(const Pipeline& steps, const ImageBatch& image) {
+  const bool plain = std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
+    return IsGeometric(step) && !std::holds_alternative<RandomAffine>(step) &&
+           !std::holds_alternative<RandomQuarterTurns>(step);
+  });
+  return plain ? 0 : 10 * image.height * image.width * image.channels;
+}
+
+// A sample set aside while a batch is mixed.
+std::uint64_t MixOf(const LoaderOptions& options, const SlotLayout& layout) {
+  const bool mixes =
+      std::any_of(options.transform.begin(), options.transform.end(), [](const Transform& step) {
+        return std::holds_alternative<MixUp>(step) || std::holds_alternative<CutMix>(step);
+      });
+  return mixes ? layout.image.sample_bytes() : 0;
+}
+
+// A mask, decoded whole, and what is made of it before it is turned or warped.
+std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
+  std::uint64_t most = 0;
+  for (const SlotLayout::ImageField& field : layout.further_images) {
+    if (!field.nearest) continue;
+    const ImageSummary& masks = dataset.ImagesOf(field.field);
+    const std::uint64_t pixels = dataset.limits.pixels(field.field);
+    most = std::max(most, pixels * masks.max_channels * SizeOf(masks.pixel_type) +
+                              2 * field.image.sample_bytes() + masks.max_payload_bytes);
+  }
+  return most;
+}
+
+std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& options,
+                              const SlotLayout& layout) {
+  if (layout.image_field == Schema::kNone) return kThreadBytes;
+  const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+  const std::uint64_t pixels =
+      dataset.limits.pixels(layout.image_field) +
+      kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
+  std::uint64_t steps = StepsOf(options.transform, layout.image);
+  std::uint64_t shared = 0;
+  for (std::size_t v = 0; v < options.views.size(); ++v) {
+    steps = std::max(steps, StepsOf(options.views[v].transform, layout.further_images[v].image));
+    shared = layout.image.channels * pixels;  // one decoding for all views
+  }
+  return kThreadBytes + kPixelBytes * pixels + steps + shared + images.max_payload_bytes +
+         MixOf(options, layout) + MasksOf(dataset, layout);
+}
+
+// Of what is open for shuffling at once on this rank.
+struct Window {
+  std::uint64_t blocks = 0;
+  std::uint64_t samples = 0;
+};
+
+Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
+  const DatasetShape& shape = dataset.shape;
+  Window window{shape.blocks(), shape.samples()};
+  if (options.order.shuffle == Shuffle::kSequential) {
+    window.blocks = std::min<std::uint64_t>(1, shape.blocks());
+  } else if (options.order.shuffle == Shuffle::kQuasiRandom) {
+    const std::uint64_t lanes = options.ranks.by_shards
+                                    ? options.order.lanes
+                                    : options.order.lanes / options.ranks.world_size;
+    window.blocks =
+        std::min(window.blocks, lanes * WindowBlocks(shape, OrderParametersOf(options)));
+  }
+  window.samples = std::min(window.samples, window.blocks * shape.max_block_samples());
+  return window;
+}
+
+// Blocks of an epoch's tail, which stay open to its end where several ranks share it: none knows
+// how many of a block's samples are its own.
+std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options) {
+  if (options.order.shuffle != Shuffle::kQuasiRandom || options.ranks.world_size == 1 ||
+      options.ranks.by_shards) {
+    return 0;
+  }
+  if (!options.order.samples.all()) return shape.blocks();
+  const std::uint64_t mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
+  return options.order.lanes * (shape.even() ? 1 : CeilDiv(shape.max_block_samples(), mean));
+}
+
+std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& options,
+                            const SlotLayout& layout, std::uint64_t slots, const Window& window) {
+  const DatasetShape& shape = dataset.shape;
+  const std::uint64_t order = OrderBound(shape, options, window.samples);
+  std::uint64_t schema = 0;
+  for (const Field& field : dataset.manifest.schema.fields) {
+    schema += 256;
+    for (const std::string& name : field.classes)
+      schema += 64 + name.size();
+  }
+  // What every shard costs; and what those that are mapped do, with their directories.
+  const std::uint64_t all = std::max<std::uint64_t>(shape.shards().size(), 1);
+  const std::uint64_t mapped = std::min<std::uint64_t>(all, dataset.most_mapped());
+  const std::uint64_t shards =
+      schema + 512 * all + 4096 * mapped + CeilDiv(40 * shape.blocks(), all) * mapped;
+  // Of what a function may ask about each image of a row: see SlotLayout::keeps_shown.
+  const std::uint64_t shown =
+      layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
+  const std::uint64_t rows = (64 + shown) * options.batch_size * slots;
+  const bool once =
+      options.integrity.verify == Verify::kAuto || options.integrity.verify == Verify::kFirstEpoch;
+  const std::uint64_t compared =
+      once ? ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
+                                           options.stage.has_value())
+           : 0;
+  // A thread that has to find substitutes has an order of its own.
+  return (1 + *options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults +
+         kKeys;
+}
+
+// What cannot be read is no value that a batch could hold.
+std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
+  const Schema& schema = dataset.manifest.schema;
+  std::vector<ManifestValues> values = NoValues(schema);
+  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
+    try {
+      const ShardUse shard = dataset.Shard(s);
+      const ReadGuard guard = shard->Guard();
+      for (std::uint32_t block = 0; block < shard->blocks(); ++block)
+        AddValues(shard->Block(block), dataset.layout, schema, values);
+    } catch (const Error&) {
+      continue;
+    }
+  }
+  return values;
+}
+
+// Where the manifest's values have those of a field.
+std::size_t ValuesBefore(const std::vector<Field>& fields, std::size_t field) {
+  return static_cast<std::size_t>(std::count_if(
+      fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field), HasValues));
+}
+
+}  // namespace
+
+std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
+                            const SlotLayout& layout) {
+  constexpr std::uint64_t kRowBytes = 128;  // what keeps track of it, and the allocator's share
+  const std::vector<Field>& fields = dataset.manifest.schema.fields;
+  const auto of_dataset = [](const SlotLayout::VariableField& field) {
+    return field.field != Schema::kNone;
+  };
+  if (std::none_of(layout.variables.begin(), layout.variables.end(), of_dataset)) return 0;
+  const std::vector<ManifestValues> found =
+      dataset.manifest.values.empty() ? SurveyValues(dataset) : std::vector<ManifestValues>();
+  std::uint64_t row = 0;
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (!of_dataset(field)) continue;
+    std::uint64_t most = dataset.limits.bytes(field.field);
+    if (!found.empty()) most = std::min(most, found[ValuesBefore(fields, field.field)].max_bytes);
+    row += 2 * most + kRowBytes;
+  }
+  return SlotsOf(options) * options.batch_size * row;
+}
+
+std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
+                                 std::size_t slots) {
+  const Manifest& manifest = dataset.manifest;
+  if (manifest.values.empty() || manifest.samples == 0) return 0;
+  std::uint64_t bytes = 0;
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (field.field == Schema::kNone) continue;
+    const ManifestValues& values =
+        manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
+    // What is larger than ReadLimits allows is not read.
+    bytes += 2 * std::min(values.bytes / manifest.samples, dataset.limits.bytes(field.field));
+  }
+  return bytes * slots * layout.batch_size;
+}
+
+LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
+                         const SlotLayout& layout) {
+  const DatasetShape& shape = dataset.shape;
+  const std::uint64_t slots = SlotsOf(options);
+  const Window window = WindowOf(dataset, options);
+  LoaderMemory memory;
+  memory.slots = slots * layout.bytes;
+  memory.scratch = *options.threads * ScratchOfThread(dataset, options, layout);
+  memory.bookkeeping = BookkeepingOf(dataset, options, layout, slots, window);
+  if (options.keep) {
+    memory.kept = DecodedStore::MemoryBytes(shape.samples(), options.keep->bytes,
+                                            !options.keep->folder.empty());
+    // A picture on its way to the store and one read from it.
+    memory.scratch *= 2;
+  }
+  if (shape.blocks() == 0) return memory;
+  const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
+  memory.window = window.blocks * block_bytes;
+  memory.mapped = shape.bytes();
+  const bool let_go =
+      BehindOf(options) != Behind::kKeep && options.order.shuffle != Shuffle::kRandom;
+  const bool direct = ReadsDirectly(options);
+  if (let_go || direct) {
+    // What was closed by the batches in the ring and the one that is being planned still waits.
+    const std::uint64_t rows = (slots + 1) * options.batch_size;
+    const std::uint64_t windows = 1 + CeilDiv(rows, std::max<std::uint64_t>(window.samples, 1)) +
+                                  (options.order.shuffle == Shuffle::kSequential ? 1 : 0);
+    memory.mapped = std::min(memory.mapped, windows * memory.window);
+    if (!direct) {
+      const std::uint64_t tail = SharedTail(shape, options) * block_bytes;
+      memory.mapped = std::min(shape.bytes(), memory.mapped + tail);
+    }
+    if (direct) {
+      // Rows of a list may each be in a block of their own.
+      if (!options.order.samples.all()) {
+        memory.mapped = std::min(shape.bytes(), memory.mapped + rows * block_bytes);
+      }
+      memory.blocks = memory.mapped + *options.threads * block_bytes;
+      memory.blocks += CeilDiv(memory.blocks, 8);
+      memory.mapped = 0;
+    }
+  }
+  return memory;
+}
+
+std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
+                         std::uint64_t window_samples) {
+  constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
+  const std::uint64_t listed = options.order.samples.all() ? 0 : options.order.samples.size();
+  const std::uint64_t listed_blocks = std::min(listed, shape.blocks());
+  // Blocks that the order keeps a note of: all of a list's, and where they are of several sizes;
+  // else the last of each shard.
+  std::uint64_t noted = shape.even() ? shape.shards().size() : shape.blocks();
+  if (listed > 0) noted = listed_blocks;
+  return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.order.lanes +
+         2 * std::min(window_samples, shape.samples()) + 24 * listed + 64 * listed_blocks +
+         64 * noted + 64 * shape.shards().size();
+}
+
+}  // namespace sluice

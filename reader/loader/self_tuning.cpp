@@ -1,0 +1,58 @@
+#include "reader/loader/self_tuning.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+// Threads that would be busier than this with one less of them are all needed.
+constexpr double kBusy = 0.7;
+
+}  // namespace
+
+bool SelfTuning::Learn(const LoaderStats& interval) {
+  const Bound bound = interval.bound();
+  if (bound == Bound::kTooEarly) return false;
+  if (bound != last_) streak_ = 0;
+  last_ = bound;
+  ++streak_;
+  const bool changed = bound == Bound::kTrainer ? streak_ >= kShrinkAfter && Shrink(interval)
+                                                : streak_ >= kGrowAfter && Grow(bound);
+  if (!changed) return false;
+  streak_ = 0;
+  ++changes_;
+  return true;
+}
+
+bool SelfTuning::Grow(Bound bound) {
+  switch (bound) {
+    case Bound::kDecoding:
+      if (now_.threads >= most_.threads) return false;
+      least_.threads = ++now_.threads;
+      return true;
+    case Bound::kPrefetch:
+      if (now_.prefetch >= most_.prefetch) return false;
+      ++now_.prefetch;
+      return true;
+    case Bound::kStorage:
+      if (now_.read_ahead_bytes >= most_.read_ahead_bytes) return false;
+      now_.read_ahead_bytes = std::min(2 * now_.read_ahead_bytes, most_.read_ahead_bytes);
+      return true;
+    case Bound::kTooEarly:
+    case Bound::kUpload:
+    case Bound::kTrainer: break;
+  }
+  return false;
+}
+
+bool SelfTuning::Shrink(const LoaderStats& interval) {
+  if (now_.threads <= least_.threads) return false;
+  const double all = interval.decode_seconds + interval.decode_wait_seconds;
+  const double busy = all > 0 ? interval.decode_seconds / all : 1;
+  if (busy * now_.threads > kBusy * (now_.threads - 1)) return false;
+  --now_.threads;
+  return true;
+}
+
+}  // namespace sluice

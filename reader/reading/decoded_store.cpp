@@ -1,0 +1,140 @@
+#include "reader/reading/decoded_store.h"
+
+#include <cerrno>
+#include <cstring>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "reader/reading/available_memory.h"
+
+namespace sluice {
+
+namespace {
+
+FileHandle NamelessFile(const std::filesystem::path& folder, std::uint64_t bytes) {
+  FileHandle file(open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
+  if (!file && (errno == EOPNOTSUPP || errno == EISDIR)) {
+    std::string name = (folder / "sluice-decoded-XXXXXX").string();
+    file = FileHandle(mkostemp(name.data(), O_CLOEXEC));
+    if (file) unlink(name.c_str());
+  }
+  if (!file) {
+    throw Error(ErrorCode::kIo, folder.string(),
+                "no file can be made there for decoded pictures: " + SystemErrorText(errno));
+  }
+  const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
+  if (error != 0) {
+    throw Error(
+        ErrorCode::kIo, folder.string(),
+        "has no room for " + std::to_string(bytes) +
+            " bytes of decoded pictures (DecodedPictures::bytes): " + SystemErrorText(error));
+  }
+  return file;
+}
+
+bool ReadWhole(int fd, std::span<std::byte> bytes, std::uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t got = pread(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(got));
+    at += static_cast<std::uint64_t>(got);
+  }
+  return true;
+}
+
+bool WriteWhole(int fd, Bytes bytes, std::uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+    at += static_cast<std::uint64_t>(put);
+  }
+  return true;
+}
+
+}  // namespace
+
+namespace {
+
+// Before it is taken: a dataset may be said to have any number of samples.
+std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
+  const std::uint64_t available = AvailableMemory();
+  if (samples <= available / entry_bytes) return samples;
+  throw Error(ErrorCode::kLimit, "LoaderOptions::keep notes " + std::to_string(entry_bytes) +
+                                     " bytes for each of " + std::to_string(samples) +
+                                     " samples, and there are " + std::to_string(available) +
+                                     " bytes of memory left; play the dataset without it");
+}
+
+}  // namespace
+
+DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
+                           const std::filesystem::path& folder)
+    : budget_(budget), entries_(std::make_unique<Entry[]>(WithRoom(samples, sizeof(Entry)))) {
+  if (!folder.empty()) {
+    file_ = NamelessFile(folder, budget);
+    return;
+  }
+  const std::uint64_t available = AvailableMemory();
+  if (budget > available) {
+    throw Error(ErrorCode::kLimit, "DecodedPictures::bytes is " + std::to_string(budget) +
+                                       ", and there are " + std::to_string(available) +
+                                       " bytes of memory left; set it lower, or name a folder on "
+                                       "a local disk in cache_folder");
+  }
+  memory_ = HostBuffer(budget);
+}
+
+bool DecodedStore::HasAll(const DatasetShape& dataset, std::uint64_t block) const noexcept {
+  const SampleRef first = dataset.Row(block, 0);
+  const DatasetShape::Shard& shard = dataset.shards()[first.shard];
+  const std::uint64_t count = std::min<std::uint64_t>(
+      shard.block_samples, shard.samples - std::uint64_t{first.block} * shard.block_samples);
+  for (std::uint64_t sample = first.index; sample < first.index + count; ++sample) {
+    if (!Has(sample)) return false;
+  }
+  return true;
+}
+
+Bytes DecodedStore::Get(std::uint64_t sample, std::vector<std::byte>& scratch) const {
+  const Entry& entry = entries_[sample];
+  const std::uint64_t place = entry.place.load(std::memory_order_acquire);
+  if (place >= kTaken) return {};
+  if (!file_) return {memory_.data() + place, entry.bytes};
+  scratch.resize(entry.bytes);
+  if (!ReadWhole(file_.get(), scratch, place) || Hash64(scratch) != entry.checksum) return {};
+  return scratch;
+}
+
+void DecodedStore::Put(std::uint64_t sample, Bytes picture) {
+  Entry& entry = entries_[sample];
+  std::uint64_t expected = kNone;
+  if (full() || !entry.place.compare_exchange_strong(expected, kTaken, std::memory_order_acquire)) {
+    return;
+  }
+  const std::uint64_t room = AlignUp(picture.size(), 64);
+  const std::uint64_t place = used_.fetch_add(room, std::memory_order_relaxed);
+  bool written = place + room <= budget_;
+  if (written) {
+    entry.bytes = picture.size();
+    if (file_) {
+      entry.checksum = Hash64(picture);
+      written = WriteWhole(file_.get(), picture, place);
+    } else {
+      std::memcpy(memory_.data() + place, picture.data(), picture.size());
+    }
+  }
+  if (!written) full_.store(true, std::memory_order_relaxed);
+  entry.place.store(written ? place : kNone, std::memory_order_release);
+  if (!written) return;
+  kept_.fetch_add(1, std::memory_order_relaxed);
+  kept_bytes_.fetch_add(picture.size(), std::memory_order_relaxed);
+}
+
+}  // namespace sluice

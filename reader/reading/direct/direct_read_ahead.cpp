@@ -1,0 +1,246 @@
+#include "reader/reading/direct/direct_read_ahead.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+#include "reader/reading/field_ranges.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr unsigned kDirectThreads = 8;
+// Fewer than a ring of io_uring's has places.
+constexpr std::size_t kMostReads = 96;
+
+std::unique_ptr<BlockIo> MakeIo() {
+  std::unique_ptr<BlockIo> io = MakeUringIo();
+  return io != nullptr ? std::move(io) : MakeThreadIo(kDirectThreads);
+}
+
+ByteRange WholePages(ByteRange range) noexcept {
+  const std::size_t begin = range.offset / kPageBytes * kPageBytes;
+  const std::size_t end = (range.offset + range.bytes + kPageBytes - 1) / kPageBytes * kPageBytes;
+  return {begin, end - begin};
+}
+
+}  // namespace
+
+DirectReadAhead::DirectReadAhead(DatasetState& dataset, const FieldChoice& choice,
+                                 const DecodedStore* store, DirectFiles& files, bool one_at_a_time,
+                                 const std::atomic<bool>& give_up, std::unique_ptr<BlockIo> io)
+    : dataset_(dataset),
+      choice_(choice),
+      others_(store == nullptr ? choice : choice.WithoutImage()),
+      store_(store),
+      files_(files),
+      one_at_a_time_(one_at_a_time),
+      give_up_(give_up),
+      io_(io != nullptr ? std::move(io) : MakeIo()) {}
+
+DirectReadAhead::~DirectReadAhead() {
+  Cancel();
+}
+
+void DirectReadAhead::Open(std::uint64_t block, std::uint64_t rows) {
+  if (one_at_a_time_) {  // a rank gets some of its samples only
+    CloseAll();
+    rows = 0;
+  }
+  const auto found = open_.find(block);
+  OpenBlock& open = found != open_.end() ? found->second : open_[block];
+  if (open.held == nullptr) open.held = AskFor(block);
+  open.rows = rows == 0 ? ~std::uint64_t{0} : rows;
+  open.used = ++uses_;
+}
+
+std::shared_ptr<const HeldBlock> DirectReadAhead::Use(std::uint64_t block) {
+  auto found = open_.find(block);
+  if (found == open_.end()) {
+    Open(block, 0);
+    found = open_.find(block);
+  }
+  OpenBlock& open = found->second;
+  open.used = ++uses_;
+  std::shared_ptr<const HeldBlock> held = open.held;
+  if (--open.rows == 0) open_.erase(found);
+  return held;
+}
+
+void DirectReadAhead::Ask(std::uint64_t block) {
+  Open(block, 0);
+}
+
+std::shared_ptr<HeldBlock> DirectReadAhead::AskFor(std::uint64_t block) {
+  Pending& pending = pending_.emplace_back();
+  pending.number = block;
+  pending.held = std::make_shared<HeldBlock>();
+  if (next_ == pending_.end()) next_ = std::prev(pending_.end());
+  ++asked_;
+  return pending.held;
+}
+
+void DirectReadAhead::Begin() {
+  while (next_ != pending_.end() && bytes_in_flight_ < depth_bytes() &&
+         reads_in_flight_ < kMostReads && !give_up_.load(std::memory_order_relaxed)) {
+    Pending& pending = *next_++;
+    ++begun_;
+    Start(pending);
+  }
+}
+
+void DirectReadAhead::Start(Pending& pending) {
+  const SampleRef first = dataset_.shape.Row(pending.number, 0);
+  pending.block = first.block;
+  try {
+    std::shared_ptr<const Error> fault;  // each of its samples will say so
+    pending.shard = dataset_.Shard(first.shard, fault);
+    if (pending.shard == nullptr) {
+      pending.failed = true;
+      return GoOn(pending);
+    }
+    pending.file = files_.Open(first.shard, pending.shard);
+    const std::uint64_t bytes = pending.shard->block_entry(first.block).bytes;
+    MakeRoom(bytes);
+    pending.held->Give(files_.memory().Take(bytes), bytes, pending.shard);
+    const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, pending.number);
+    pending.choice = kept ? &others_ : &choice_;
+    pending.table_first = !pending.choice->all_payloads;
+    StartRange(pending,
+               {0, pending.table_first ? HeldBlock::TableBytes(*pending.shard, pending.block)
+                                       : pending.held->bytes().size()});
+  } catch (const std::exception&) {
+    pending.failed = true;  // each of its samples will say so
+  }
+  GoOn(pending);
+}
+
+void DirectReadAhead::StartRange(Pending& pending, ByteRange range) {
+  range = WholePages(range);
+  const std::uint64_t block_offset = pending.shard->block_entry(pending.block).offset;
+  if (!pending.file->handle) {
+    DirectFiles::ReadMapped(*pending.shard, block_offset, range, *pending.held);
+    bytes_read_ += range.bytes;
+    return;
+  }
+  BlockRead& read = pending.reads.emplace_back();
+  read.file = pending.file->handle.get();
+  read.to = pending.held->data() + range.offset;
+  read.bytes = range.bytes;
+  read.offset = block_offset + range.offset;
+  read.owner = &pending;
+  try {
+    io_->Submit(read);
+  } catch (...) {
+    pending.reads.pop_back();
+    throw;
+  }
+  bytes_in_flight_ += range.bytes;
+  ++reads_in_flight_;
+}
+
+// The table has come.
+void DirectReadAhead::StartParts(Pending& pending) {
+  pending.table_first = false;
+  try {
+    const BlockView view = pending.held->View(*pending.shard, pending.block);
+    for (const ByteRange& range :
+         RangesOf(view, dataset_.layout, dataset_.manifest.schema, *pending.choice))
+      StartRange(pending, range);
+  } catch (const Error&) {
+    return;  // each of its samples will say so
+  } catch (const std::bad_alloc&) {
+    pending.failed = true;
+  }
+}
+
+// Where the file system has opened the shard with O_DIRECT and does not read it so: the read is
+// begun anew, through the page cache, and so are all others of the shard.
+bool DirectReadAhead::ReadsAgain(Pending& pending, BlockRead& read) {
+  if (read.error != EINVAL) return false;
+  try {
+    if (pending.file->direct) {
+      const std::uint32_t number = dataset_.shape.Row(pending.number, 0).shard;
+      pending.refused = std::exchange(pending.file, files_.Refuse(number, pending.shard));
+    }
+    if (!pending.file->handle || read.file == pending.file->handle.get()) return false;
+    read.file = pending.file->handle.get();
+    read.error = 0;
+    io_->Submit(read);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
+void DirectReadAhead::FinishRead() {
+  BlockRead& read = io_->Wait();
+  Pending& pending = *static_cast<Pending*>(read.owner);
+  if (ReadsAgain(pending, read)) return;
+  --reads_in_flight_;
+  bytes_in_flight_ -= read.bytes;
+  bytes_read_ += read.done;
+  const std::uint64_t block_offset = pending.shard->block_entry(pending.block).offset;
+  const ByteRange range{static_cast<std::size_t>(read.offset - block_offset), read.bytes};
+  try {
+    if (read.done < read.bytes)
+      DirectFiles::Salvage(*pending.file, block_offset, range, *pending.held);
+  } catch (const std::bad_alloc&) {
+    pending.failed = true;
+  }
+  DirectFiles::LetGo(*pending.file, read.offset, read.bytes);
+  pending.reads.remove_if([&read](const BlockRead& one) { return &one == &read; });
+  GoOn(pending);
+}
+
+void DirectReadAhead::GoOn(Pending& pending) {
+  if (!pending.reads.empty()) return;
+  const bool go_on = pending.table_first && !pending.failed;
+  if (go_on && !give_up_.load(std::memory_order_relaxed)) StartParts(pending);
+  pending.done = pending.reads.empty();
+  // What has been read of it is not all; whoever needs the block reads it once more.
+  if (pending.done && pending.failed) pending.held->Forget();
+}
+
+void DirectReadAhead::Await(std::uint64_t count) {
+  while (finished_ < count && !give_up_.load(std::memory_order_relaxed)) {
+    Begin();
+    if (reads_in_flight_ > 0 && !pending_.front().done) FinishRead();
+    Pop();
+  }
+}
+
+void DirectReadAhead::Pop() {
+  while (!pending_.empty() && pending_.front().done) {
+    pending_.pop_front();
+    ++finished_;
+  }
+}
+
+void DirectReadAhead::Cancel() {
+  while (reads_in_flight_ > 0)
+    FinishRead();
+  pending_.clear();
+  next_ = pending_.end();
+  open_.clear();
+  begun_ = finished_ = asked_;
+}
+
+void DirectReadAhead::MakeRoom(std::uint64_t bytes) {
+  while (!files_.memory().HasRoom(bytes)) {
+    auto oldest = open_.end();
+    for (auto it = open_.begin(); it != open_.end(); ++it) {
+      // Nobody else has it: neither a row that is to be decoded nor a read in flight.
+      if (it->second.held.use_count() > 1) continue;
+      if (oldest == open_.end() || it->second.used < oldest->second.used) oldest = it;
+    }
+    if (oldest == open_.end()) return;
+    open_.erase(oldest);
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,45 @@
+#include "reader/reading/field_ranges.h"
+
+#include <algorithm>
+
+namespace sluice {
+
+namespace {
+
+// The run that all payloads of a field lie in; empty where there is none.
+ByteRange RunOf(const BlockView& block, const RowLayout& layout, std::size_t field) {
+  std::uint64_t begin = UINT64_MAX;
+  std::uint64_t end = 0;
+  for (std::uint32_t row = 0; row < block.count(); ++row) {
+    BlockView::Payload payload;
+    if (block.GetPayload(layout, row, field, payload) != nullptr || payload.bytes.empty()) continue;
+    begin = std::min(begin, payload.entry.offset);
+    end = std::max(end, payload.entry.offset + payload.entry.size);
+  }
+  if (end == 0) return {};
+  return {static_cast<std::size_t>(begin), static_cast<std::size_t>(end - begin)};
+}
+
+}  // namespace
+
+std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
+                                const Schema& schema, const FieldChoice& choice) {
+  std::vector<ByteRange> ranges;
+  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+    if (!choice.chosen[f] || schema.fields[f].kind == FieldKind::kArray) continue;
+    const ByteRange run = RunOf(block, layout, f);
+    if (run.bytes == 0) continue;
+    if (!ranges.empty()) {
+      ByteRange& last = ranges.back();
+      const std::size_t end = last.offset + last.bytes;
+      if (run.offset >= end && run.offset - end < kPayloadAlignment) {
+        last.bytes = run.offset + run.bytes - last.offset;
+        continue;
+      }
+    }
+    ranges.push_back(run);
+  }
+  return ranges;
+}
+
+}  // namespace sluice

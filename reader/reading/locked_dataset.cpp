@@ -1,0 +1,70 @@
+#include "reader/reading/locked_dataset.h"
+
+#include <cerrno>
+#include <optional>
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "reader/reading/available_memory.h"
+
+namespace sluice {
+
+namespace {
+
+// In the unit of `ulimit -l`, or a thousand times that, rounded up.
+std::string Binary(std::uint64_t bytes) {
+  constexpr std::uint64_t kKiB = 1024;
+  constexpr std::uint64_t kMiB = kKiB * 1024;
+  const auto in = [bytes](std::uint64_t unit) {
+    return std::to_string(bytes / unit + (bytes % unit != 0 ? 1 : 0));
+  };
+  return bytes < 10 * kMiB ? in(kKiB) + " KiB" : in(kMiB) + " MiB";
+}
+
+// Why not, where the shard cannot be read.
+std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
+  std::shared_ptr<const Error> fault;
+  const ShardUse file = dataset.Shard(shard, fault);
+  if (file == nullptr) return *fault;
+  if (mlock(file->bytes().data(), file->bytes().size()) == 0) return std::nullopt;
+  const int error = errno;
+  if (error == EAGAIN || file->CutBefore(file->bytes())) return file->Unreadable({});
+  rlimit limit{};
+  getrlimit(RLIMIT_MEMLOCK, &limit);
+  throw Error(ErrorCode::kLimit, dataset.folder.string(),
+              "has " + Binary(dataset.shape.bytes()) + ", and this process may lock " +
+                  Binary(limit.rlim_cur) + " in memory (" + SystemErrorText(error) +
+                  "); raise `ulimit -l`, or leave it to the page cache");
+}
+
+}  // namespace
+
+void LockInMemory(DatasetState& dataset, bool pass_over) {
+  if (!dataset.keeps_all()) {
+    throw Error(
+        ErrorCode::kLimit, dataset.folder.string(),
+        "has " + std::to_string(dataset.shards.size()) + " shards, and " +
+            std::to_string(dataset.most_mapped()) +
+            " at most stay mapped: it cannot be locked in memory (LoaderOptions::storage "
+            "= Locked); `sluice transcode` with a larger --shard-size makes fewer, or leave "
+            "it to the page cache");
+  }
+  const std::uint64_t bytes = dataset.shape.bytes();
+  const std::uint64_t available = AvailableMemory();
+  if (bytes > available) {
+    throw Error(ErrorCode::kLimit, dataset.folder.string(),
+                "has " + Binary(bytes) + ", and there are " + Binary(available) +
+                    " of memory left: it cannot be locked there (LoaderOptions::storage = Locked); "
+                    "leave it to the page cache");
+  }
+  for (std::uint32_t shard = 0; shard < dataset.shards.size(); ++shard) {
+    const std::optional<Error> failure = Lock(dataset, shard);
+    if (failure && !pass_over) throw *failure;
+  }
+}
+
+}  // namespace sluice

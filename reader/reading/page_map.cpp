@@ -1,0 +1,93 @@
+#include "reader/reading/page_map.h"
+
+#include <algorithm>
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+namespace sluice {
+
+namespace {
+
+// Of /proc/PID/pagemap (Linux: Documentation/admin-guide/mm/pagemap.rst): a word a page, whose
+// highest bit says that it is in memory and mapped.
+constexpr std::uint64_t kPresentBit = std::uint64_t{1} << 63;
+constexpr std::size_t kEntries = 512;  // read at once
+
+// The same file's PAGEMAP_SCAN, of Linux 6.7, which looks at nothing but the page tables; older
+// headers do not name it.
+struct ScanArguments {
+  std::uint64_t size = sizeof(ScanArguments);
+  std::uint64_t flags = 0;
+  std::uint64_t start = 0;  // addresses, of pages
+  std::uint64_t end = 0;
+  std::uint64_t walk_end = 0;  // out
+  std::uint64_t regions = 0;   // address of what is filled in
+  std::uint64_t region_count = 0;
+  std::uint64_t max_pages = 0;
+  std::uint64_t inverted = 0;  // categories
+  std::uint64_t all_of = 0;
+  std::uint64_t any_of = 0;
+  std::uint64_t returned = 0;
+};
+struct ScannedPages {
+  std::uint64_t start = 0;
+  std::uint64_t end = 0;
+  std::uint64_t categories = 0;
+};
+constexpr std::uint64_t kPresentCategory = std::uint64_t{1} << 3;
+const unsigned long kScan = _IOWR('f', 16, ScanArguments);
+
+}  // namespace
+
+PageMap::PageMap(bool by_range)
+    : file_(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC)), by_range_(by_range) {}
+
+bool PageMap::HasAll(Bytes bytes) {
+  static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  if (!file_ || bytes.empty()) return false;
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes.data());
+  const std::uint64_t begin = address / page;
+  const std::uint64_t end = (address + bytes.size() + page - 1) / page;
+  if (by_range_) {
+    const std::optional<bool> scanned = Scan(begin * page, end * page);
+    if (scanned) return *scanned;
+    by_range_ = false;
+  }
+  return ReadEntries(begin, end);
+}
+
+std::optional<bool> PageMap::Scan(std::uint64_t begin, std::uint64_t end) const {
+  ScannedPages missing;  // the first page that is not there
+  ScanArguments scan;
+  scan.start = begin;
+  scan.end = end;
+  scan.regions = reinterpret_cast<std::uintptr_t>(&missing);
+  scan.region_count = 1;
+  scan.max_pages = 1;
+  scan.inverted = scan.all_of = scan.returned = kPresentCategory;
+  const int found = ioctl(file_.get(), kScan, &scan);
+  if (found < 0) return std::nullopt;
+  return found == 0;
+}
+
+bool PageMap::ReadEntries(std::uint64_t begin, std::uint64_t end) {
+  entries_.resize(kEntries);
+  while (begin < end) {
+    const std::size_t wanted = std::min<std::uint64_t>(end - begin, entries_.size());
+    const std::size_t wanted_bytes = wanted * sizeof(entries_[0]);
+    const ssize_t got = pread(file_.get(), entries_.data(), wanted_bytes,
+                              static_cast<off_t>(begin * sizeof(entries_[0])));
+    if (got < 0 || static_cast<std::size_t>(got) != wanted_bytes) return false;
+    const auto there = [](std::uint64_t entry) { return (entry & kPresentBit) != 0; };
+    if (!std::all_of(entries_.begin(), entries_.begin() + static_cast<std::ptrdiff_t>(wanted),
+                     there)) {
+      return false;
+    }
+    begin += wanted;
+  }
+  return true;
+}
+
+}  // namespace sluice

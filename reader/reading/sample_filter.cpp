@@ -1,0 +1,211 @@
+// SampleList::Where(): every sample of a dataset is asked whether it is kept.
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <system_error>
+#include <thread>
+
+#include <sluice/error.h>
+
+#include "format/cpu.h"
+#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/sample_list_state.h"
+#include "reader/reading/mapped_read_ahead.h"
+
+namespace sluice {
+
+namespace {
+
+bool LiesInBlocks(const Field& field) {
+  return field.kind != FieldKind::kArray || !field.shape.empty();
+}
+
+FieldChoice ChoiceOf(const DatasetState& dataset, const std::vector<std::string>& names) {
+  FieldChoice choice;
+  choice.chosen.resize(dataset.manifest.schema.fields.size());
+  choice.all_payloads = false;
+  for (const std::string& name : names)
+    choice.chosen[dataset.FieldIndex(name)] = true;
+  return choice;
+}
+
+// One run over a dataset, shard by shard; threads take them from a counter.
+class Filtering {
+ public:
+  Filtering(const Dataset& dataset, const SampleFilter& keep, const FilterOptions& options)
+      : dataset_(dataset),
+        state_(*dataset.state()),
+        keep_(keep),
+        options_(options),
+        choice_(ChoiceOf(state_, options.fields)),
+        reads_blocks_(std::any_of(options.fields.begin(), options.fields.end(),
+                                  [this](const std::string& name) {
+                                    return LiesInBlocks(
+                                        state_.manifest.schema.fields[state_.FieldIndex(name)]);
+                                  })),
+        kept_(state_.shards.size()) {}
+
+  // Until no shard is left to ask about. Throws nothing.
+  void Work();
+  // When every thread has done its work.
+  std::vector<std::uint64_t> Result() const;
+
+ private:
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  // Whether nobody needs the answers of that shard any more.
+  bool Ended(std::uint32_t shard) const noexcept {
+    return options_.stop.stop_requested() || failed_.load(std::memory_order_relaxed) < shard;
+  }
+  void AskAbout(std::uint32_t shard);
+  bool Keeps(const ShardFile& file, std::uint64_t number) const;
+  Error Named(const ShardFile& file, const Sample& sample, ErrorCode code,
+              const std::string& what) const;
+  void Count(std::uint64_t samples);
+
+  const Dataset& dataset_;
+  DatasetState& state_;
+  const SampleFilter& keep_;
+  const FilterOptions& options_;
+  const FieldChoice choice_;  // what is read ahead
+  const bool reads_blocks_;
+
+  std::vector<std::vector<bool>> kept_;  // by shard: each is one thread's
+  std::atomic<std::uint32_t> next_{0};
+  // The first shard with an error: those before it are still asked about, so that it is the same
+  // one whichever thread was fastest.
+  std::atomic<std::uint32_t> failed_{kNone};
+  std::mutex mutex_;  // guards the rest
+  std::exception_ptr error_;
+  std::uint64_t asked_ = 0;
+};
+
+void Filtering::Work() {
+  while (true) {
+    const std::uint32_t shard = next_.fetch_add(1, std::memory_order_relaxed);
+    if (shard >= kept_.size() || Ended(shard)) return;
+    try {
+      AskAbout(shard);
+    } catch (...) {
+      const std::lock_guard lock(mutex_);
+      if (shard > failed_.load(std::memory_order_relaxed)) return;
+      failed_.store(shard, std::memory_order_relaxed);
+      error_ = std::current_exception();
+    }
+  }
+}
+
+void Filtering::AskAbout(std::uint32_t shard) {
+  const ShardUse use = state_.Shard(shard);
+  const ShardFile& file = *use;
+  const std::uint64_t first_block = state_.shape.first_block(shard);
+  const std::atomic<bool> give_up{false};
+  std::optional<MappedReadAhead> ahead;
+  if (reads_blocks_) {
+    ahead.emplace(state_, choice_, nullptr, give_up);
+    for (std::uint32_t block = 0; block < file.blocks(); ++block)
+      ahead->Ask(first_block + block);
+  }
+  const std::uint64_t first = state_.shape.Row(first_block, 0).index;
+  std::vector<bool> kept(file.samples());
+  std::uint64_t row = 0;
+  for (std::uint32_t block = 0; block < file.blocks(); ++block) {
+    if (Ended(shard)) return;
+    if (ahead) ahead->Await(block + 1);
+    const ReadGuard guard = file.Guard();
+    const std::uint32_t count = file.block_entry(block).count;
+    for (std::uint32_t i = 0; i < count; ++i, ++row)
+      kept[row] = Keeps(file, first + row);
+    Count(count);
+  }
+  // Pages that are not there read as zeros, which only a checksum would have noticed.
+  if (file.Lost(file.bytes()) || file.CutBefore(file.bytes())) throw file.Unreadable({});
+  kept_[shard] = std::move(kept);
+}
+
+bool Filtering::Keeps(const ShardFile& file, std::uint64_t number) const {
+  const Sample sample = dataset_[number];
+  const auto still_there = [&] {
+    return !file.Lost(file.bytes()) && !file.CutBefore(file.bytes());
+  };
+  try {
+    return keep_(sample);
+  } catch (const Error& error) {
+    if (!still_there()) throw file.Unreadable({});
+    throw Named(file, sample, error.code(), error.sentence());
+  } catch (const std::exception& error) {
+    if (!still_there()) throw file.Unreadable({});
+    throw Named(file, sample, ErrorCode::kState, error.what());
+  } catch (...) {
+    throw Named(file, sample, ErrorCode::kState, "something that is no std::exception");
+  }
+}
+
+Error Filtering::Named(const ShardFile& file, const Sample& sample, ErrorCode code,
+                       const std::string& what) const {
+  std::string key;
+  try {
+    key = "\"" + sample.key() + "\"";
+  } catch (const Error&) {
+    key = "(its key cannot be read)";
+  }
+  const SampleRef ref = state_.shape.Sample(sample.index());
+  return {code, file.name(),
+          "sample " + std::to_string(sample.index()) + " " + key + " (block " +
+              std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")",
+          "the filter of SampleList::Where threw: " + what};
+}
+
+void Filtering::Count(std::uint64_t samples) {
+  if (!options_.on_progress) return;
+  const std::lock_guard lock(mutex_);
+  asked_ += samples;
+  options_.on_progress(asked_, dataset_.size());
+}
+
+std::vector<std::uint64_t> Filtering::Result() const {
+  if (error_ != nullptr) std::rethrow_exception(error_);
+  if (options_.stop.stop_requested()) {
+    throw Error(ErrorCode::kState, state_.folder.string(),
+                "SampleList::Where was stopped before it had asked about every sample");
+  }
+  std::size_t count = 0;
+  for (const std::vector<bool>& shard : kept_)
+    count += static_cast<std::size_t>(std::count(shard.begin(), shard.end(), true));
+  std::vector<std::uint64_t> samples;
+  samples.reserve(count);
+  std::uint64_t number = 0;
+  for (const std::vector<bool>& shard : kept_) {
+    for (const bool kept : shard) {
+      if (kept) samples.push_back(number);
+      ++number;
+    }
+  }
+  return samples;
+}
+
+}  // namespace
+
+SampleList SampleList::Where(const Dataset& dataset, const SampleFilter& keep,
+                             const FilterOptions& options) {
+  if (!keep) {
+    throw Error(ErrorCode::kInvalidArgument, "SampleList::Where needs a function to ask");
+  }
+  Filtering filtering(dataset, keep, options);
+  const std::size_t wanted = options.threads != 0 ? options.threads : AvailableCpus();
+  {
+    std::vector<std::jthread> threads;
+    try {
+      for (std::size_t t = 1; t < std::min(wanted, dataset.shards().size()); ++t)
+        threads.emplace_back([&filtering] { filtering.Work(); });
+    } catch (const std::system_error&) {
+      // The system has no more of them to give; fewer do.
+    }
+    filtering.Work();
+  }
+  return SampleList(KeptList(dataset, filtering.Result()));
+}
+
+}  // namespace sluice
