@@ -132,4 +132,17 @@ TEST_CASE("every command says in its own words what is wrong with a damaged data
   RequireNone(trials.Run(Accidents(trials.specimen()), Every(2, 0)));
 }
 
+TEST_CASE("every command says in its own words what is wrong with a dataset that lies") {
+  const TemporaryFolder folder;
+  Trials trials(folder.path());
+  RequireNone(trials.Run(Forgeries(trials.specimen(), 101), DatasetCommands()));
+}
+
+TEST_CASE("all lies and all accidents", "[slow]") {
+  const TemporaryFolder folder;
+  Trials trials(folder.path());
+  RequireNone(trials.Run(Accidents(trials.specimen()), DatasetCommands()));
+  RequireNone(trials.Run(Forgeries(trials.specimen(), 3), DatasetCommands()));
+}
+
 }  // namespace sluice::test
