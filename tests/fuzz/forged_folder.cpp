@@ -43,7 +43,7 @@ ForgedFolder MakeFolders(const std::filesystem::path& in) {
 
 void PromiseSentence(std::string_view message) {
   for (const char* word : {"std::", "vector::", "basic_string", "bad_alloc", "filesystem error",
-                           "_M_", "stoi", "invalid_argument", "length_error"}) {
+                           "_M_", "stoi", "invalid_argument", "length_error", "json.exception"}) {
     if (message.find(word) == message.npos) continue;
     std::fprintf(stderr, "message: %.*s\n", static_cast<int>(message.size()), message.data());
     Promise(false, "no message of the standard library reaches a user");

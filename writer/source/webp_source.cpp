@@ -11,11 +11,11 @@ namespace sluice {
 
 namespace {
 
-constexpr const char* kBroken = "broken WebP";
+constexpr const char* kBrokenWebp = "broken WebP";
 constexpr const char* kEndsEarly = "its pixels end early";
 
 [[noreturn]] void ThrowBrokenWebp(const char* what) {
-  throw Error(ErrorCode::kCorrupt, std::string(kBroken) + ": " + what);
+  throw Error(ErrorCode::kCorrupt, std::string(kBrokenWebp) + ": " + what);
 }
 
 // Coded pixels may end with a few zeros; this many are left by a broken download.
@@ -59,7 +59,7 @@ WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
   const WebPData data{reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
   WebPDemuxState state = WEBP_DEMUX_PARSE_ERROR;
   demuxer_.reset(WebPDemuxPartial(&data, &state));
-  if (state == WEBP_DEMUX_PARSING_HEADER) EndsEarly(kBroken, "it ends in its header");
+  if (state == WEBP_DEMUX_PARSING_HEADER) EndsEarly(kBrokenWebp, "it ends in its header");
   if (!demuxer_ || state == WEBP_DEMUX_PARSE_ERROR) ThrowBrokenWebp("its chunks are damaged");
   ends_early_ = state != WEBP_DEMUX_DONE;
   width_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_WIDTH);
@@ -81,7 +81,7 @@ Bytes WebpSource::Chunk(const char* name) const {
 }
 
 Picture WebpSource::Decode(const ColorRules& rules) {
-  if (ends_early_) EndsEarly(kBroken, kEndsEarly);
+  if (ends_early_) EndsEarly(kBrokenWebp, kEndsEarly);
   Frame frame;
   if (WebPDemuxGetFrame(demuxer_.get(), 1, &frame.it) == 0) ThrowBrokenWebp("it has no picture");
   const auto left = static_cast<std::uint32_t>(frame.it.x_offset);
@@ -107,7 +107,7 @@ Picture WebpSource::Decode(const ColorRules& rules) {
       row_bytes * (height > 0 ? height - 1 : 0) + std::size_t{width} * values;
   VP8StatusCode status = WebPDecode(frame.it.fragment.bytes, frame.it.fragment.size, &config);
   if (status == VP8_STATUS_NOT_ENOUGH_DATA || status == VP8_STATUS_SUSPENDED) {
-    EndsEarly(kBroken, kEndsEarly);
+    EndsEarly(kBrokenWebp, kEndsEarly);
     status = DecodePart(frame.it, config);
   }
   if (status != VP8_STATUS_OK) ThrowBrokenWebp(SentenceOf(status));
