@@ -18,12 +18,12 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-constexpr std::size_t kMost = 2;
+constexpr std::size_t kMostMapped = 2;
 
 // For as long as it lives datasets are opened with so few shards that stay mapped.
 class FewMapped {
  public:
-  FewMapped() { setenv("SLUICE_MAX_MAPPED_SHARDS", std::to_string(kMost).c_str(), 1); }
+  FewMapped() { setenv("SLUICE_MAX_MAPPED_SHARDS", std::to_string(kMostMapped).c_str(), 1); }
   ~FewMapped() { unsetenv("SLUICE_MAX_MAPPED_SHARDS"); }
 };
 
@@ -69,12 +69,12 @@ TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
 TEST_CASE("Shards that nobody uses any more are unmapped beyond the bound") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
-  DatasetState dataset(path, kMost);
+  DatasetState dataset(path, kMostMapped);
   const auto shards = static_cast<std::uint32_t>(dataset.shards.size());
   REQUIRE(shards >= 5);
   for (std::uint32_t s = 0; s < shards; ++s)
     dataset.Shard(s);
-  CHECK(MappedShards(path) == kMost);
+  CHECK(MappedShards(path) == kMostMapped);
   CHECK(dataset.OpenShard(shards - 1) != nullptr);
   CHECK(dataset.OpenShard(0) == nullptr);
   // What is used stays, beyond the bound if need be.
@@ -95,7 +95,7 @@ TEST_CASE("What a sample gave stays readable when its shard is no longer among t
   const std::vector<std::byte> before(payload.bytes.begin(), payload.bytes.end());
   for (std::uint64_t i = 0; i < dataset.size(); i += 500)
     CHECK(dataset[i].Integer("label") >= 0);
-  CHECK(MappedShards(path) <= kMost + 1);
+  CHECK(MappedShards(path) <= kMostMapped + 1);
   CHECK(std::equal(before.begin(), before.end(), payload.bytes.begin()));
 }
 
