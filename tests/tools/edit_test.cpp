@@ -187,6 +187,26 @@ TEST_CASE("an append that is repeated adds nothing, says so, and is done") {
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
 }
 
+TEST_CASE("append never takes other pictures of the same names and sizes for what is there") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  // Bytes behind a JPEG's end are no part of it.
+  const auto write = [&](const char* day, const Picture& picture) {
+    const std::vector<std::byte> jpeg = MakeJpeg(picture);
+    std::string file(reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
+    REQUIRE(file.size() < 5000);
+    file.resize(5000, 'x');
+    WriteBytes(folders.folder / day / "cat/0.jpg", file);
+  };
+  write("day1", MakePicture(60, 40, 3, 1));
+  write("day2", MakePicture(60, 40, 3, 2));
+  REQUIRE(Sluice({"append", folders.At("day1"), a}).exit_code == 0);
+  const Outcome other = Sluice({"append", folders.At("day2"), a});
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err, ContainsSubstring("of the same names and sizes"));
+  CHECK(Dataset::Open(a).size() == 7);
+}
+
 TEST_CASE("subset takes classes, numbers and counts, in the dataset's order") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"ant", "cat", "dog"}, 4, 100);

@@ -2,6 +2,7 @@
 #include <array>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -69,7 +70,8 @@ ConvertSummary ConvertAddition(const Schema& schema, const ConvertSource& source
   }
 }
 
-using ShardIds = std::set<std::array<std::uint8_t, 16>>;
+using Bytes16 = std::array<std::uint8_t, 16>;
+using ShardIds = std::set<Bytes16>;
 
 ShardIds IdsOf(const Manifest& manifest) {
   ShardIds ids;
@@ -109,9 +111,13 @@ bool HasAll(const std::filesystem::path& folder, const Manifest& manifest, const
   constexpr int kMostRepacks = 1000;  // of a manifest that leads back to itself there is no end
   std::optional<Manifest> now = manifest;
   for (int repacks = 0; now && repacks < kMostRepacks; ++repacks) {
-    const ShardIds ids = IdsOf(*now);
-    if (std::all_of(added.shards.begin(), added.shards.end(),
-                    [&ids](const ManifestShard& shard) { return ids.contains(shard.id.bytes); })) {
+    // A shard's id says what was planned, which is names and sizes; its digest says what was read.
+    std::set<std::pair<Bytes16, Bytes16>> there;
+    for (const ManifestShard& shard : now->shards)
+      there.emplace(shard.id.bytes, shard.digest.bytes);
+    if (std::all_of(added.shards.begin(), added.shards.end(), [&there](const ManifestShard& shard) {
+          return there.contains({shard.id.bytes, shard.digest.bytes});
+        })) {
       return true;
     }
     now = BeforeRepack(folder, *now);
@@ -165,7 +171,9 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
     if (std::string file; HoldsAny(before.manifest, added.manifest, file)) {
       RemoveConversion(staging);
       throw Error(ErrorCode::kInvalidArgument, folder.string(),
-                  "holds some of these samples already (" + file + ")");
+                  "holds samples of the same names and sizes already (" + file +
+                      "); rename the files to add, or convert them to a dataset of their own and "
+                      "merge the two");
     }
     NewManifest adding(folder, true, options.direct);
     for (std::size_t s = 0; s < added.manifest.shards.size(); ++s) {

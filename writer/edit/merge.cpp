@@ -16,13 +16,14 @@ namespace sluice {
 
 namespace {
 
-// Of a shard that is written anew: with other classes, without some samples, or a second time.
+// Of a shard that is written anew: with other classes, without some samples, or a second time. The
+// merged datasets count, so that what an earlier merge wrote anew has another id.
 Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>& left_out,
-               std::uint32_t times_before) {
+               std::uint32_t times_before, const std::vector<Id128>& inputs) {
   const std::string text = SchemaToJson(schema);
   const Bytes again = times_before == 0 ? Bytes() : std::as_bytes(std::span(&times_before, 1));
   return Hash128({std::as_bytes(std::span(id.bytes)), AsBytes(text),
-                  std::as_bytes(std::span(left_out)), again});
+                  std::as_bytes(std::span(left_out)), again, std::as_bytes(std::span(inputs))});
 }
 
 // The first one's options, where the images of all were made alike; else null.
@@ -57,7 +58,11 @@ class Merging {
     for (const StoredDataset& dataset : datasets_)
       RequireShards(dataset, hooks.stop);
     shared_ = FindSharedSamples(datasets_, maps_, schema_, hooks.stop);
-    if (shared_.count > 0 && options.duplicates == Duplicates::kRefuse) Refuse();
+    // After a stop not all is known of what is shared; Into() says that it was stopped.
+    if (shared_.count > 0 && options.duplicates == Duplicates::kRefuse &&
+        !hooks.stop.stop_requested()) {
+      Refuse();
+    }
   }
 
   MergeSummary Into(const std::filesystem::path& out) {
@@ -113,7 +118,7 @@ class Merging {
       return build.Link(dataset.folder / file, SurveyShard(shard, file));
     }
     build.Skip(left_out.size());
-    build.BeginShard(MergedId(shard.id(), schema_, left_out, times), shard.block_samples());
+    build.BeginShard(MergedId(shard.id(), schema_, left_out, times, ids_), shard.block_samples());
     auto next = left_out.begin();
     for (std::uint64_t i = 0; i < shard.samples(); ++i) {
       if (next != left_out.end() && *next == i) {

@@ -8,9 +8,12 @@ namespace sluice {
 
 SalvagedKeys::SalvagedKeys(Bytes section, std::uint64_t samples) noexcept
     : section_(section), samples_(samples) {
-  if (section.size() < sizeof(std::uint32_t)) return;
-  chunk_samples_ = LoadAt<std::uint32_t>(section, 0);
-  if (chunk_samples_ > kMaxKeyChunkSamples) chunk_samples_ = 0;
+  if (section.size() < 2 * sizeof(std::uint32_t)) return;
+  const std::uint64_t each = LoadAt<std::uint32_t>(section, 0);
+  const std::uint64_t chunks = LoadAt<std::uint32_t>(section, sizeof(std::uint32_t));
+  if (each == 0 || each > kMaxKeyChunkSamples) return;
+  // Otherwise no chunk can be read, and there may be far more of them than the file has bytes.
+  if (chunks == samples / each + (samples % each != 0 ? 1 : 0)) chunk_samples_ = each;
 }
 
 std::string_view SalvagedKeys::Of(std::uint64_t sample) {
