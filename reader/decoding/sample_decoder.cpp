@@ -203,6 +203,7 @@ bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
     return true;
   }
   if (!shard.CutBefore(BytesOf(shard, ref))) return true;
+  shard_fault_.reset();  // of another row
   error_ = shard.Unreadable(PlaceOf(ref));
   return false;
 }

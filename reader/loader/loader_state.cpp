@@ -101,6 +101,7 @@ LoaderState::LoaderState(Dataset dataset, LoaderOptions options)
     done_epoch_ = options_.resume_from->epoch;
     done_batch_ = options_.resume_from->position / GlobalBatch();
   }
+  dataset_.state()->ForgetFaults();  // they may have been put right since
   if (LocksInMemory(options_)) {
     LockInMemory(*dataset_.state(), options_.integrity.on_fault != OnFault::kError);
   }

@@ -156,6 +156,7 @@ void BlocksBehind::LetGo(std::uint64_t block) const {
   // around.
   constexpr std::uint64_t kEdge = 65536;
   const Around edges = AroundOf(block, true);
+  if (edges.shard == nullptr) return;  // its copy was given up meanwhile
   const std::uint64_t before = std::min(edges.block_begin - edges.begin, kEdge);
   DropFromPageCache(*edges.shard, edges.block_begin - before,
                     std::min(edges.block_end + kEdge, edges.end));
