@@ -8,10 +8,10 @@
 
 #include "format/disk/limits.h"
 #include "reader/batch/slot.h"
-#include "reader/transform/cut_mix.h"
-#include "reader/transform/mix_up.h"
 #include "reader/transform/step_check.h"
 #include "reader/transform/step_kind.h"
+#include "reader/transform/steps/cut_mix.h"
+#include "reader/transform/steps/mix_up.h"
 
 namespace sluice {
 
