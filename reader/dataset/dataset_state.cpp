@@ -152,15 +152,30 @@ ShardUse DatasetState::OpenNow(std::uint32_t shard) {
     open_[shard].store(&original, std::memory_order_release);
     return Uncounted(&original);
   }
-  // Outside of any lock: threads open shards side by side, and one may be opened twice.
-  std::filesystem::path path = PlaceOf(shard);
+  const auto copy_of = [&] {  // mutex held; empty: it is read where it lies
+    const auto copy = copied_to_.find(shard);
+    return copy == copied_to_.end() ? std::filesystem::path() : copy->second;
+  };
+  std::filesystem::path copy;
   {
     const std::lock_guard lock(open_mutex_);
-    const auto copy = copied_to_.find(shard);
-    if (copy != copied_to_.end()) path = copy->second;
+    copy = copy_of();
   }
-  ShardUse opened = Open(shard, path);
-  recent_->Keep(shard, opened);
+  // Outside of any lock: threads open shards side by side, and one may be opened twice.
+  ShardUse opened;
+  if (!copy.empty()) {
+    try {
+      opened = Open(shard, copy);
+    } catch (const Error&) {  // gone or spoiled since; the shard itself is there
+      const std::lock_guard lock(open_mutex_);
+      if (copy_of() == copy) copied_to_.erase(shard);
+      copy.clear();
+    }
+  }
+  if (opened == nullptr) opened = Open(shard, PlaceOf(shard));
+  const std::lock_guard lock(open_mutex_);
+  if (copy_of() == copy)
+    recent_->Keep(shard, opened);  // else a copy came or was given up meanwhile
   return opened;
 }
 

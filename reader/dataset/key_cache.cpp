@@ -12,9 +12,14 @@ constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 
 std::string KeyCache::Key(const ShardFile& shard, std::uint64_t sample, std::uint64_t most) {
   const std::lock_guard lock(mutex_);
-  std::string key = shard.Key(sample, EntryOf(shard).chunk, most);
-  DropOld();
-  return key;
+  try {
+    std::string key = shard.Key(sample, EntryOf(shard).chunk, most);
+    DropOld();
+    return key;
+  } catch (...) {
+    if (!entries_.empty() && entries_.front().shard == shard.id()) entries_.pop_front();
+    throw;
+  }
 }
 
 KeyCache::Entry& KeyCache::EntryOf(const ShardFile& shard) {

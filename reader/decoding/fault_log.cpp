@@ -30,13 +30,13 @@ void FaultLog::Add(SampleFault fault) {
   const std::lock_guard lock(mutex_);
   ++count_;
   const std::uint64_t sample = fault.sample;
-  Note(by_sample_, sample, std::move(fault), kMostKept);
+  Note(by_sample_, sample, std::move(fault), kMostKept - by_shard_.size());
 }
 
 void FaultLog::AddShard(std::uint32_t shard, SampleFault fault) {
   const std::lock_guard lock(mutex_);
   ++count_;
-  Note(by_shard_, shard, std::move(fault), kMostKept);
+  Note(by_shard_, shard, std::move(fault), kMostKept - by_sample_.size());
 }
 
 bool FaultLog::MetAgain(std::uint32_t shard, std::uint64_t epoch) {

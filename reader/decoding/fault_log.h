@@ -22,7 +22,7 @@ class FaultLog {
   std::vector<SampleFault> List() const;
 
  private:
-  static constexpr std::size_t kMostKept = 10'000;
+  static constexpr std::size_t kMostKept = 10'000;  // of both together
   mutable std::mutex mutex_;
   std::uint64_t count_ = 0;
   std::map<std::uint64_t, SampleFault> by_sample_;

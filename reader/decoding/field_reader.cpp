@@ -46,6 +46,11 @@ FieldReader::FieldReader(const DatasetState& dataset, const SlotLayout& layout,
       plan_(follow),
       pictures_(dataset.manifest.schema.fields.size()) {}
 
+Defect FieldReader::Say(std::size_t field, const OverLimit& over) {
+  code_ = over.code;
+  return Say(field, over.what);
+}
+
 Defect FieldReader::Say(std::size_t field, const std::string& what) {
   sentence_ = "field \"" + dataset_.manifest.schema.fields[field].name + "\": " + what;
   return sentence_.c_str();
@@ -92,13 +97,13 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
   }
   if (codec == Codec::kRaw) {
     if (const OverLimit over = dataset_.limits.CheckBytes(field.field, payload.bytes.size()))
-      return Say(field.field, over.what);
+      return Say(field.field, over);
     value.assign(payload.bytes.begin(), payload.bytes.end());
   } else if (codec == Codec::kZstd) {
     const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
     if (!size) return Say(field.field, "no usable zstd frame");
     if (const OverLimit over = dataset_.limits.CheckBytes(field.field, *size))
-      return Say(field.field, over.what);
+      return Say(field.field, over);
     if (*size > kLargeValue && 2 * *size > AvailableMemory())
       return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
                                   " bytes; see LoaderOptions::output.fields and ReadLimits");
@@ -143,7 +148,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   }
   payloads_.push_back(payload.bytes);
   if (const OverLimit over = dataset_.limits.CheckImage(field.field, payload))
-    return Say(field.field, over.what);
+    return Say(field.field, over);
   if (payload.pixel_type != field.pixels) {
     return Say(field.field, "the image has another pixel type than the rest of the field");
   }

@@ -31,7 +31,12 @@ class FieldReader {
   Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
 
-  void Clear() noexcept { payloads_.clear(); }
+  void Clear() noexcept {
+    payloads_.clear();
+    code_ = ErrorCode::kCorrupt;
+  }
+  // Of what Read() found wrong.
+  ErrorCode code() const noexcept { return code_; }
   // What Read() took its values from, since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
   bool empty() const noexcept {
@@ -51,6 +56,7 @@ class FieldReader {
   Defect MovePoints(Slot& slot, std::size_t row, const FollowPlan::Points& points);
   std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const FollowPlan::Numbers& numbers);
   Defect Say(std::size_t field, const std::string& what);
+  Defect Say(std::size_t field, const OverLimit& over);
 
   const DatasetState& dataset_;
   const SlotLayout& layout_;
@@ -65,6 +71,7 @@ class FieldReader {
   NearestSampler nearest_;
   RowWriter writer_;
   std::string sentence_;
+  ErrorCode code_ = ErrorCode::kCorrupt;
 };
 
 }  // namespace sluice

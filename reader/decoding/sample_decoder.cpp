@@ -85,6 +85,10 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
       if (direct_ != nullptr) held = direct_->Read(ref.shard, file, ref.block);
     }
     if (DecodeFrom(file, held.get(), slot, row)) return true;
+    if (needs_image_) {
+      held = direct_->Read(ref.shard, file, ref.block);
+      if (DecodeFrom(file, held.get(), slot, row)) return true;
+    }
     const bool damaged = error_->code() == ErrorCode::kCorrupt || error_->code() == ErrorCode::kIo;
     return damaged && stage_ != nullptr && dataset_.IsCopy(ref.shard, *file) &&
            DecodeFromOriginal(file, slot, row);
@@ -101,11 +105,12 @@ bool SampleDecoder::DecodeFrom(const ShardUse& shard, const HeldBlock* held, Slo
   const SampleRef& ref = slot.refs[row];
   file_ = shard.get();
   slot.files[row] = shard;
+  needs_image_ = false;
   try {
     const ReadGuard guard = shard->Guard();
     const Defect defect = Read(*shard, held, slot, row);
     if (defect == nullptr) return true;
-    error_ = Describe(ref, defect);
+    error_ = Describe(ref, code_, defect);
   } catch (const Error& error) {
     error_ = error;
   } catch (const std::bad_alloc&) {
@@ -155,12 +160,15 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
     std::memcpy(target, value.data(), value.size());
   }
   payload_ = {};
+  code_ = ErrorCode::kCorrupt;
+  lacks_image_ = held != nullptr && held->lacks_image();
   compared_before_.reset();
   fields_.Clear();
   Defect defect = nullptr;
   if (layout_.image_field != Schema::kNone) defect = DecodeImage(block, slot, row);
   if (defect == nullptr && !fields_.empty()) {
     defect = fields_.Read(block, slot, row, decoder_, Verifies(ref, false));
+    code_ = fields_.code();
     for (const Bytes payload : fields_.payloads())
       payload_bytes_ += payload.size();
   }
@@ -218,8 +226,10 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   }
   payload_ = payload.bytes;
   if (payload.codec == Codec::kAbsent) return "the sample has no image in this field";
-  if (const OverLimit over = dataset_.limits.CheckImage(layout_.image_field, payload))
+  if (const OverLimit over = dataset_.limits.CheckImage(layout_.image_field, payload)) {
+    code_ = over.code;
     return over.what;
+  }
   if (payload.pixel_type != layout_.image_pixels) {
     return "the image has another pixel type than the rest of the field";
   }
@@ -239,8 +249,12 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   }
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
   const bool kept = pictures_.Find(ref.index, payload, frames_[0].region, channels);
+  if (!kept && lacks_image_) {
+    needs_image_ = true;
+    return "its kept picture cannot be read";
+  }
   const bool verify = !kept && (Verifies(ref, payload.codec == Codec::kRaw) || pictures_.pending());
-  unverified_ = unverified_ || (!kept && !verify);
+  unverified_ = unverified_ || !verify;  // of a kept picture, too: its row's numbers are the file's
   if (verify && Hash64(payload.bytes) != checksum) {
     return "the image's checksum does not match: the shard is damaged. `sluice verify` lists what "
            "is";
@@ -320,10 +334,6 @@ std::string SampleDecoder::PlaceOf(const SampleRef& ref) const {
   return "sample " + std::to_string(ref.index) + " " +
          (key.empty() ? "(its key cannot be read)" : "\"" + key + "\"") + " (block " +
          std::to_string(ref.block) + ", row " + std::to_string(ref.row) + ")";
-}
-
-Error SampleDecoder::Describe(const SampleRef& ref, const char* defect) const {
-  return Describe(ref, ErrorCode::kCorrupt, defect);
 }
 
 Error SampleDecoder::Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const {

@@ -86,7 +86,6 @@ class SampleDecoder {
   };
   ViewRow RowOf(Slot& slot, std::size_t view, std::size_t row) const;
   std::string PlaceOf(const SampleRef& ref) const;
-  Error Describe(const SampleRef& ref, const char* defect) const;
   Error Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const;
 
   DatasetState& dataset_;
@@ -110,7 +109,10 @@ class SampleDecoder {
   std::uint64_t payload_bytes_ = 0;
   std::size_t raw_bytes_;    // of each image, where all are raw and of one size; else 0
   bool read_later_;          // rows: when they are read, they are in no cache
-  bool unverified_ = false;  // an image was decoded that nothing had been compared of
+  bool unverified_ = false;  // a row was made of which nothing had been compared
+  // Of the sample in hand: its block was read without its image, which was kept; and that is gone.
+  bool lacks_image_ = false, needs_image_ = false;
+  ErrorCode code_ = ErrorCode::kCorrupt;  // of what is wrong with it
   // Of the sample in hand: whether all of it was compared before; empty until that is asked.
   std::optional<bool> compared_before_;
 };

@@ -339,6 +339,19 @@ void LoaderState::WaitForFront(std::unique_lock<std::mutex>& lock) {
 }
 
 Batch LoaderState::Deliver() {
+  // The handle keeps the whole state alive, and with it the memory and the layout. Its memory is
+  // taken before anything changes: a slot is never given back while the mutex is held.
+  struct Hold {
+    std::shared_ptr<LoaderState> state;
+    Slot* slot = nullptr;
+    Hold() = default;
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    ~Hold() {
+      if (slot != nullptr) state->Release(slot);
+    }
+  };
+  const auto hold = std::make_shared<Hold>();
   Slot* const slot = planned_.front();
   planned_.pop_front();
   --handing_out_;  // the front had been handed out whole
@@ -367,9 +380,9 @@ Batch LoaderState::Deliver() {
   ready_batches_ +=
       1 + static_cast<std::uint64_t>(std::count_if(
               planned_.begin(), planned_.end(), [](const Slot* s) { return s->done == s->rows; }));
-  // The handle keeps the whole state alive, and with it the memory and the layout.
-  std::shared_ptr<const Slot> handle(
-      slot, [state = shared_from_this(), slot](const Slot*) { state->Release(slot); });
+  hold->state = shared_from_this();
+  hold->slot = slot;
+  std::shared_ptr<const Slot> handle(hold, slot);
   if (options_.diagnostics.repeat_first_batch) repeated_ = handle;
   return Batch(std::move(handle));
 }

@@ -128,7 +128,7 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
   // Of what a function may ask about each image of a row: see SlotLayout::keeps_shown.
   const std::uint64_t shown =
       layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
-  const std::uint64_t rows = (64 + shown) * options.batch_size * slots;
+  const std::uint64_t rows = (80 + shown) * options.batch_size * slots;
   const bool once =
       options.integrity.verify == Verify::kAuto || options.integrity.verify == Verify::kFirstEpoch;
   const std::uint64_t compared =

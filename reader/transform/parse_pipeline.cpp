@@ -131,9 +131,9 @@ class Typed {
 };
 
 // Gives parameters the values that were typed.
-class Reading final : public ParameterList {
+class TypedReading final : public ParameterList {
  public:
-  Reading(Typed& typed, const StepForm& form) : typed_(typed), form_(form) {}
+  TypedReading(Typed& typed, const StepForm& form) : typed_(typed), form_(form) {}
 
   void Size(std::uint32_t& width, std::uint32_t& height) override {
     const std::string_view text = TextOf("size");
@@ -186,7 +186,7 @@ Transform Read(std::string_view text, const StepForm& form) {
   Typed typed(text, form, FormText<Step>());
   Step step;
   if constexpr (requires { StepOf<Step>::AsWritten(); }) step = StepOf<Step>::AsWritten();
-  Reading reading(typed, form);
+  TypedReading reading(typed, form);
   StepOf<Step>::List(step, reading);
   if (!typed.words.empty()) typed.Refuse("has \":" + std::string(typed.words[0]) + "\"");
   if (typed.chance) typed.Refuse("has no probability, so that no @ can follow it");

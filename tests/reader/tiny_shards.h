@@ -32,7 +32,7 @@ inline void WriteTinyShards(const std::filesystem::path& folder, std::size_t cou
     Id128 id;
     std::memcpy(static_cast<void*>(&id), &s, sizeof(s));
     const BuiltShard shard = BuildShard(schema, id, 2, samples);
-    char name[32];
+    char name[48];
     std::snprintf(name, sizeof(name), "shard-%07zu.sluice", s);
     manifest.shards.push_back(shard.entry);
     manifest.shards.back().file = name;

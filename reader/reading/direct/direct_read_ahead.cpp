@@ -76,9 +76,10 @@ void DirectReadAhead::Ask(std::uint64_t block) {
 }
 
 std::shared_ptr<HeldBlock> DirectReadAhead::AskFor(std::uint64_t block) {
+  auto held = std::make_shared<HeldBlock>();  // first: an entry without a block is never read
   Pending& pending = pending_.emplace_back();
   pending.number = block;
-  pending.held = std::make_shared<HeldBlock>();
+  pending.held = std::move(held);
   if (next_ == pending_.end()) next_ = std::prev(pending_.end());
   ++asked_;
   return pending.held;
@@ -109,6 +110,7 @@ void DirectReadAhead::Start(Pending& pending) {
     pending.held->Give(files_.memory().Take(bytes), bytes, pending.shard);
     const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, pending.number);
     pending.choice = kept ? &others_ : &choice_;
+    if (kept) pending.held->LeaveOutImage();
     pending.table_first = !pending.choice->all_payloads;
     StartRange(pending,
                {0, pending.table_first ? HeldBlock::TableBytes(*pending.shard, pending.block)

@@ -37,6 +37,10 @@ class HeldBlock {
   // What it was read from, if it was.
   const ShardUse& shard() const noexcept { return shard_; }
 
+  // Its samples' first images are not read: they are kept decoded.
+  void LeaveOutImage() noexcept { lacks_image_ = true; }
+  bool lacks_image() const noexcept { return lacks_image_; }
+
   // What could not be read, from the block's beginning.
   void Lose(ByteRange range) { lost_.push_back(range); }
   bool Lost(Bytes range) const noexcept {
@@ -71,6 +75,7 @@ class HeldBlock {
   std::size_t bytes_ = 0;
   ShardUse shard_;
   std::vector<ByteRange> lost_;
+  bool lacks_image_ = false;
   mutable std::atomic<bool> checked_{false};
 };
 
