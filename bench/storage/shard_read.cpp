@@ -16,7 +16,7 @@
 #include "bench/storage/direct_read.h"
 #include "format/disk/file.h"
 #include "reader/dataset/dataset_state.h"
-#include "reader/reading/direct/direct_read_ahead.h"
+#include "reader/reading/direct/direct_blocks.h"
 
 namespace sluice::bench {
 namespace {
@@ -122,7 +122,7 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   const std::atomic<bool> give_up{false};
   std::unique_ptr<BlockIo> io = MakeUringIo();
   uring = io != nullptr;
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up, std::move(io));
+  DirectBlocks reading(state, choice, nullptr, files, false, give_up, std::move(io));
   std::deque<std::shared_ptr<const HeldBlock>> held;  // requested, and not seen to be complete
   std::uint64_t finished = 0;
   const auto finish_one = [&] {
@@ -138,7 +138,7 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
     const std::uint64_t number = state.shape.first_block(block.file) + block.number;
     reading.Open(number, 1);
     held.push_back(reading.Use(number));
-    reading.Begin();
+    reading.EndBatch();
     while (!reading.HasRoom())
       finish_one();
   }

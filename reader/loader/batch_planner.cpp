@@ -3,61 +3,42 @@
 #include <algorithm>
 
 #include "reader/loader/checked_options.h"
-#include "reader/reading/mapped_read_ahead.h"
 
 namespace sluice {
 
 BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
-                           const std::vector<ViewProgram>& views, const FieldChoice& choice,
-                           const DecodedStore* store, DirectFiles* direct,
-                           const std::atomic<bool>& give_up)
+                           const std::vector<ViewProgram>& views, BlockSource& source,
+                           ShardStage* stage, const std::atomic<bool>& give_up)
     : dataset_(dataset),
       options_(options),
       views_(views),
+      source_(source),
+      stage_(stage),
       deal_(dataset.shape, DealOptionsOf(options)),
-      behind_(dataset, options),
       watch_(dataset),
-      give_up_(give_up) {
-  if (direct == nullptr) {
-    auto reading = std::make_unique<MappedReadAhead>(dataset, choice, store, give_up);
-    if (behind_.active()) {
-      reading->BeforeReading([this](std::uint32_t shard, const ShardFile& file) {
-        behind_.PrepareShard(shard, file);
-      });
-      reading->WhenRead([this](std::uint64_t block) { behind_.Trim(block); });
-    }
-    reading_ = std::move(reading);
-  } else {
-    auto reading = std::make_unique<DirectReadAhead>(
-        dataset, choice, store, *direct, options.order.shuffle == Shuffle::kSequential, give_up);
-    direct_ = reading.get();
-    reading_ = std::move(reading);
-  }
-}
+      give_up_(give_up) {}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
-  if (plan_ && epoch == plan_->epoch && batch == next_batch_) return;
+  if (epoch_ && epoch == epoch_->epoch && batch == next_batch_) return;
   dataset_.ForgetFaults();
   // An order that was left in the middle has announced blocks that may be gone by now.
-  plan_.reset();
-  behind_.CloseAll();
-  if (direct_ != nullptr) direct_->CloseAll();
-  plan_.emplace(dataset_.shape, options_, deal_, epoch, &give_up_);
-  if (stage_ == nullptr && direct_ == nullptr) plan_->order.NoteFollowing();
+  epoch_.reset();
+  source_.CloseAll();
+  epoch_.emplace(dataset_.shape, options_, deal_, epoch, &give_up_);
+  if (stage_ == nullptr && source_.MayTakeSuggestions()) epoch_->order.NoteFollowing();
   played_ = 0;
   watch_.BeginEpoch();
 }
 
 void BatchPlanner::Cancel() {
-  reading_->Cancel();
-  plan_.reset();  // it has announced blocks that will not come
-  behind_.CloseAll();
+  source_.Cancel();
+  epoch_.reset();  // it has announced blocks that will not come
 }
 
 std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
   BeginEpoch(epoch, batch);
   next_batch_ = batch + 1;
-  const EpochSize& size = plan_->size;
+  const EpochSize& size = epoch_->size;
   slot.epoch = epoch;
   slot.index = batch;
   slot.rows = batch + 1 == size.batches ? size.last_rows : options_.batch_size;
@@ -83,10 +64,9 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
     for (const std::uint64_t block : opened_)
       stage_->Want(dataset_.shape.Row(block, 0).shard);
   }
-  reading_->Begin();
+  source_.EndBatch();
   SuggestFollowing(slot.rows);
-  behind_.EndBatch();
-  return reading_->asked();
+  return source_.opened();
 }
 
 // Lanes with blocks of one size come to the ends of their windows together, and so the order opens
@@ -96,44 +76,35 @@ void BatchPlanner::SuggestFollowing(std::size_t rows) {
   played_ += rows;
   while (played_ >= dataset_.shape.max_block_samples()) {
     std::optional<std::uint64_t> block;
-    if (reading_->TakesSuggestions()) block = plan_->order.TakeFollowing();
+    if (source_.TakesSuggestions()) block = epoch_->order.TakeFollowing();
     if (!block) {
       played_ = 0;
       return;
     }
-    reading_->Suggest(*block);
-    if (behind_.active()) behind_.Expect(*block);
-    played_ -= std::min(played_, plan_->order.SamplesIn(*block));
+    source_.Suggest(*block);
+    played_ -= std::min(played_, epoch_->order.SamplesIn(*block));
   }
 }
 
 void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
-  if (direct_ != nullptr) slot.blocks.resize(options_.batch_size);
+  const bool holds = source_.holds_blocks();
+  if (holds) slot.blocks.resize(options_.batch_size);
   // A batch that nobody wants any more is not planned to its end: windows may be of many blocks.
   for (std::size_t row = 0; row < slot.rows && !give_up_.load(std::memory_order_relaxed); ++row) {
-    const Deal::Row dealt = deal_.RowOf(plan_->size, batch, row);
+    const Deal::Row dealt = deal_.RowOf(epoch_->size, batch, row);
     slot.valid += dealt.fills_up ? 0 : 1;
     slot.flags[row] = dealt.fills_up ? SampleFlag::kFillsUp : SampleFlag::kOwn;
     slot.positions[row] = dealt.draw_position;
     const std::size_t before = opened_.size();
-    const SampleRef ref = plan_->order.At(dealt.position, opened_, dealt.fills_up);
+    const SampleRef ref = epoch_->order.At(dealt.position, opened_, dealt.fills_up);
     slot.refs[row] = ref;
     slot.samples[row] = ref.index;
     watch_.Use(ref.shard);
     const std::uint64_t block = dataset_.shape.first_block(ref.shard) + ref.block;
     for (std::size_t i = before; i < opened_.size(); ++i)
-      Announce(opened_[i]);
-    if (direct_ != nullptr) slot.blocks[row] = direct_->Use(block);
-    if (behind_.active()) behind_.Use(block);
-  }
-}
-
-void BatchPlanner::Announce(std::uint64_t block) {
-  if (direct_ == nullptr) {
-    reading_->Ask(block);
-    if (behind_.active()) behind_.Open(block, plan_->order.SamplesIn(block));
-  } else {
-    direct_->Open(block, plan_->order.SamplesIn(block));
+      source_.Open(opened_[i], epoch_->order.SamplesIn(opened_[i]));
+    std::shared_ptr<const HeldBlock> held = source_.Use(block);
+    if (holds) slot.blocks[row] = std::move(held);
   }
 }
 

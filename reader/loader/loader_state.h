@@ -152,6 +152,7 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<DecodedStore> decoded_;  // LoaderOptions::keep
   std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage; gone once stopped
   std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::storage = Direct
+  std::unique_ptr<BlockSource> source_;    // the planner's
   ComparedPayloads compared_;
 
   std::mutex mutex_;

@@ -6,6 +6,8 @@
 #include "reader/loader/batch_planner.h"
 #include "reader/loader/loader_state.h"
 #include "reader/loader/thread_usage.h"
+#include "reader/reading/direct/direct_blocks.h"
+#include "reader/reading/mapped_blocks.h"
 
 namespace sluice {
 
@@ -49,14 +51,22 @@ void LoaderState::Lengthen(std::unique_lock<std::mutex>& lock) {
 
 // What they work with is made here, where it can still be an error that there is no memory for it.
 void LoaderState::StartThreads() {
-  auto planner = std::make_unique<BatchPlanner>(*dataset_.state(), options_, views_, choice_,
-                                                decoded_.get(), direct_.get(), give_up_);
-  planner->StageWith(stage_.get());
+  DatasetState& dataset = *dataset_.state();
+  if (direct_ == nullptr) {
+    source_ = std::make_unique<MappedBlocks>(dataset, choice_, decoded_.get(), give_up_,
+                                             BlocksBehind::For(dataset, options_));
+  } else {
+    source_ =
+        std::make_unique<DirectBlocks>(dataset, choice_, decoded_.get(), *direct_,
+                                       options_.order.shuffle == Shuffle::kSequential, give_up_);
+  }
+  auto planner =
+      std::make_unique<BatchPlanner>(dataset, options_, views_, *source_, stage_.get(), give_up_);
   threads_.emplace_back([this, planner = std::move(planner)] { RunPlanner(*planner); });
   const ReadingAids aids{decoded_.get(), direct_.get(), stage_.get(), &compared_};
   for (unsigned t = 1; t <= options_.threads; ++t) {
-    auto worker = std::make_unique<RowWorker>(*dataset_.state(), options_, views_, batch_program_,
-                                              layout_, follow_, aids, faults_);
+    auto worker = std::make_unique<RowWorker>(dataset, options_, views_, batch_program_, layout_,
+                                              follow_, aids, faults_);
     threads_.emplace_back([this, t, worker = std::move(worker)] { RunWorker(t, *worker); });
   }
 }
@@ -69,13 +79,13 @@ void LoaderState::RunPlanner(BatchPlanner& planner) {
       Wait(plan_, lock, planner_waits_,
            [this] { return stopping_ || MayPlan(false) || RingIsShort(); });
     }
-    planner.SetDepth(tuning_.now().read_ahead_bytes);
+    source_->SetDepth(tuning_.now().read_ahead_bytes);
     if (!stopping_ && RingIsShort()) Lengthen(lock);
     if (stopping_) {
       lock.unlock();
       planner.Cancel();
       lock.lock();
-      stats_.read_ahead_bytes = planner.read_ahead_bytes();
+      stats_.read_ahead_bytes = source_->bytes_read();
       return;
     }
     if (!asked.empty() && asked.front().generation != generation_) {
@@ -87,7 +97,7 @@ void LoaderState::RunPlanner(BatchPlanner& planner) {
       asked.clear();
       continue;
     }
-    if (MayPlan(!asked.empty()) && (asked.empty() || planner.HasRoom())) {
+    if (MayPlan(!asked.empty()) && (asked.empty() || source_->HasRoom())) {
       asked.push_back(PlanNext(planner, lock));
       continue;
     }
@@ -95,7 +105,7 @@ void LoaderState::RunPlanner(BatchPlanner& planner) {
     lock.unlock();
     bool reclaimed = true;
     try {
-      planner.Await(batch.plan);
+      source_->Await(batch.plan);
       reclaimed = Reclaim(*batch.slot);
     } catch (const Error& error) {  // of the device
       batch.slot->error = error;
@@ -104,7 +114,7 @@ void LoaderState::RunPlanner(BatchPlanner& planner) {
     }
     lock.lock();
     captured_.reset();
-    stats_.read_ahead_bytes = planner.read_ahead_bytes();
+    stats_.read_ahead_bytes = source_->bytes_read();
     if (batch.generation != generation_ || !reclaimed) continue;  // nobody wants it any more
     asked.pop_front();
     Publish(batch);

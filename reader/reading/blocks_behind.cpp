@@ -48,9 +48,14 @@ void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_
 
 }  // namespace
 
+std::optional<BlocksBehind> BlocksBehind::For(DatasetState& dataset, const LoaderOptions& options) {
+  if (BehindOf(options) == Behind::kKeep || options.order.shuffle == Shuffle::kRandom) return {};
+  return BlocksBehind(dataset, options);
+}
+
 BlocksBehind::BlocksBehind(DatasetState& dataset, const LoaderOptions& options)
     : dataset_(dataset),
-      behind_(options.order.shuffle == Shuffle::kRandom ? Behind::kKeep : BehindOf(options)),
+      behind_(BehindOf(options)),
       one_at_a_time_(options.order.shuffle == Shuffle::kSequential),
       ring_(SlotsOf(options)),
       prepared_(dataset.keeps_all() ? dataset.shards.size() : 0) {}
@@ -91,7 +96,6 @@ void BlocksBehind::CloseAll() {
 }
 
 void BlocksBehind::EndBatch() {
-  if (!active()) return;
   waiting_.push_back(std::move(closed_));
   closed_.clear();
   if (waiting_.size() <= ring_) return;

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <deque>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -23,11 +24,9 @@ namespace sluice {
 
 class BlocksBehind {
  public:
+  // Empty if blocks are kept (Behind::kKeep), and in Shuffle::kRandom, where none is ever behind.
   // `dataset` must outlive it. `options` are checked ones.
-  BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
-
-  // Whether there is anything to do; the rest is for when there is.
-  bool active() const noexcept { return behind_ != Behind::kKeep; }
+  static std::optional<BlocksBehind> For(DatasetState& dataset, const LoaderOptions& options);
 
   // A block, by number in the dataset, has been announced; `rows` of it come in this epoch, 0 for
   // unknown.
@@ -46,6 +45,7 @@ class BlocksBehind {
   void Trim(std::uint64_t block) const;
 
  private:
+  BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
   void LetGo(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
   // What lies around a block, of its shard, up to the nearest one that is needed or, on request,

@@ -12,7 +12,7 @@
 #include "format/cpu.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/sample_list_state.h"
-#include "reader/reading/mapped_read_ahead.h"
+#include "reader/reading/mapped_blocks.h"
 
 namespace sluice {
 
@@ -102,11 +102,11 @@ void Filtering::AskAbout(std::uint32_t shard) {
   const ShardFile& file = *use;
   const std::uint64_t first_block = state_.shape.first_block(shard);
   const std::atomic<bool> give_up{false};
-  std::optional<MappedReadAhead> ahead;
+  std::optional<MappedBlocks> ahead;
   if (reads_blocks_) {
     ahead.emplace(state_, choice_, nullptr, give_up);
     for (std::uint32_t block = 0; block < file.blocks(); ++block)
-      ahead->Ask(first_block + block);
+      ahead->Open(first_block + block, 0);
   }
   const std::uint64_t first = state_.shape.Row(first_block, 0).index;
   std::vector<bool> kept(file.samples());

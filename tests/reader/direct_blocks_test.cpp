@@ -1,10 +1,11 @@
 // Blocks read past the page cache: what a loader with LoaderOptions::storage = Direct reads by.
+#include "reader/reading/direct/direct_blocks.h"
+
 #include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
 
-#include "reader/reading/direct/direct_read_ahead.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -48,10 +49,10 @@ TEST_CASE("A file system that refuses is read through the page cache, which is l
   DirectFiles files(memory, true);
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
+  DirectBlocks reading(state, choice, nullptr, files, false, give_up);
   for (std::uint64_t block = 0; block < 20; ++block)
     reading.Open(block, 16);
-  reading.Begin();
+  reading.EndBatch();
   reading.Await(20);
   CHECK(files.refused() == 1);
   for (std::uint64_t block = 0; block < 20; ++block) {
@@ -92,12 +93,12 @@ TEST_CASE("A file system that opens with O_DIRECT and does not read so is asked 
     for (const std::uint64_t depth : {std::uint64_t{1}, std::uint64_t{50'000'000}}) {
       DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
       int refusals = 0;
-      DirectReadAhead reading(state, choice, nullptr, files, false, give_up,
-                              std::make_unique<StubbornIo>(refusals));
+      DirectBlocks reading(state, choice, nullptr, files, false, give_up,
+                           std::make_unique<StubbornIo>(refusals));
       reading.SetDepth(depth);
       for (std::uint64_t block = 0; block < 20; ++block)
         reading.Open(block, 16);
-      reading.Begin();
+      reading.EndBatch();
       reading.Await(20);
       CHECK(refusals <= (depth == 1 ? 1 : 20));  // of those in flight, each
       CHECK(files.refused() == 1);
@@ -130,12 +131,12 @@ TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory
     DirectFiles files(std::make_shared<BlockMemory>(budget));
     const std::atomic<bool> give_up{false};
     const FieldChoice choice = FieldChoice::Of(state, {});
-    DirectReadAhead reading(state, choice, nullptr, files, false, give_up, std::move(io));
+    DirectBlocks reading(state, choice, nullptr, files, false, give_up, std::move(io));
     for (std::uint64_t block = 0; block < 40; block += 4) {
       for (std::uint64_t b = block; b < block + 4; ++b)
         reading.Open(b, 1);
-      reading.Begin();
-      reading.Await(reading.asked());
+      reading.EndBatch();
+      reading.Await(reading.opened());
       for (std::uint64_t b = block; b < block + 4; ++b) {
         const auto held = reading.Use(b);
         REQUIRE(held->read());
@@ -145,7 +146,7 @@ TEST_CASE("Blocks come the same by the kernel's queue and by threads, and memory
       CHECK(files.memory().allocated() <= budget);
     }
     CHECK(reading.bytes_read() == 40 * bytes);
-    CHECK(reading.asked() == 40);
+    CHECK(reading.opened() == 40);
   }
 }
 
@@ -158,19 +159,19 @@ TEST_CASE("Where memory does not suffice for the open blocks, the least used is 
   DirectFiles files(std::make_shared<BlockMemory>(budget));
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
+  DirectBlocks reading(state, choice, nullptr, files, false, give_up);
   for (int round = 0; round < 3; ++round) {
     for (std::uint64_t block = 0; block < 10; ++block) {
       if (round == 0) reading.Open(block, 3);
       const auto held = reading.Use(block);
-      reading.Begin();
-      reading.Await(reading.asked());
+      reading.EndBatch();
+      reading.Await(reading.opened());
       REQUIRE(held->read());
       REQUIRE(held->View(*state.Shard(0), static_cast<std::uint32_t>(block)).count() == 16);
       CHECK(files.memory().in_use() <= budget);
     }
   }
-  CHECK(reading.asked() == 30);
+  CHECK(reading.opened() == 30);
 }
 
 TEST_CASE(
@@ -195,15 +196,15 @@ TEST_CASE(
     if (labels) options.output.fields = {"label"};
     const FieldChoice choice = FieldChoice::Of(state, options);
     DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
-    DirectReadAhead reading(state, choice, nullptr, files, false, give_up,
-                            std::make_unique<ShortIo>());
+    DirectBlocks reading(state, choice, nullptr, files, false, give_up,
+                         std::make_unique<ShortIo>());
     std::vector<std::shared_ptr<const HeldBlock>> blocks;
     for (std::uint64_t block = 0; block < 10; ++block) {
       reading.Open(block, 1);
       blocks.push_back(reading.Use(block));
     }
-    reading.Begin();
-    reading.Await(reading.asked());
+    reading.EndBatch();
+    reading.Await(reading.opened());
     CHECK(std::count_if(blocks.begin(), blocks.end(),
                         [](const auto& block) { return !block->read(); }) == 3);
     for (std::uint32_t block = 0; block < 10; ++block)
@@ -218,11 +219,11 @@ TEST_CASE("What is not in flight yet is not read when nobody wants it any more")
   DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
   std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up);
+  DirectBlocks reading(state, choice, nullptr, files, false, give_up);
   reading.SetDepth(1);  // one block at a time
   for (std::uint64_t block = 0; block < 40; ++block)
     reading.Open(block, 16);
-  reading.Begin();
+  reading.EndBatch();
   reading.Await(2);
   give_up.store(true);
   reading.Await(40);
@@ -238,10 +239,10 @@ TEST_CASE("Reads that no thread could be had for are carried out by whoever subm
   DirectFiles files(std::make_shared<BlockMemory>(50'000'000));
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  DirectReadAhead reading(state, choice, nullptr, files, false, give_up, MakeThreadIo(0));
+  DirectBlocks reading(state, choice, nullptr, files, false, give_up, MakeThreadIo(0));
   for (std::uint64_t block = 0; block < 10; ++block)
     reading.Open(block, 1);
-  reading.Begin();
+  reading.EndBatch();
   reading.Await(10);
   CHECK(reading.bytes_read() == 10 * BlockBytes(dataset));
 }

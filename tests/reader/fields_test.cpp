@@ -7,7 +7,7 @@
 
 #include "reader/dataset/dataset_state.h"
 #include "reader/reading/field_ranges.h"
-#include "reader/reading/mapped_read_ahead.h"
+#include "reader/reading/mapped_blocks.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -224,9 +224,9 @@ TEST_CASE("Only the chosen fields' parts of a block are read ahead") {
             .size() == 1);
   const std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, options);
-  MappedReadAhead reading(state, choice, nullptr, give_up);
-  reading.Ask(0);
-  reading.Begin();
+  MappedBlocks reading(state, choice, nullptr, give_up);
+  reading.Open(0, 0);
+  reading.EndBatch();
   reading.Await(1);
   const std::uint64_t read = reading.bytes_read();
   CHECK(read > 8 * 576);

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 
 #include "reader/reading/blocks_behind.h"
-#include "reader/reading/mapped_read_ahead.h"
+#include "reader/reading/mapped_blocks.h"
 #include "tests/reader/cached_pages.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -33,10 +33,10 @@ TEST_CASE("What was read ahead is in memory before anybody touches it") {
   bool resident = false;
   // A machine that is short of memory may take pages back at once.
   for (int attempt = 0; attempt < 5 && !resident; ++attempt) {
-    MappedReadAhead reading(*dataset.state(), choice, nullptr, give_up);
+    MappedBlocks reading(*dataset.state(), choice, nullptr, give_up);
     for (std::uint64_t block = 0; block < 20; ++block)
-      reading.Ask(block);
-    reading.Begin();
+      reading.Open(block, 0);
+    reading.EndBatch();
     reading.Await(20);
     CHECK(reading.bytes_read() == 20 * BlockBytes(*dataset.state(), 0));
     resident = CachedBytes(dataset) >= reading.bytes_read();
@@ -54,12 +54,12 @@ TEST_CASE("What was suggested is read where blocks had to be read, and nobody wa
     WARN("skipped: this file system drops nothing");
     return;
   }
-  MappedReadAhead reading(state, choice, nullptr, give_up);
-  reading.Ask(0);
-  reading.Begin();
+  MappedBlocks reading(state, choice, nullptr, give_up);
+  reading.Open(0, 0);
+  reading.EndBatch();
   for (std::uint64_t block = 10; block < 20; ++block)
     reading.Suggest(block);
-  CHECK(reading.asked() == 1);
+  CHECK(reading.opened() == 1);
   reading.Await(1);
   CHECK(reading.bytes_read() == BlockBytes(state, 0));
   // As long as a busy disk takes; a machine that is short of memory may take pages back at once.
@@ -81,13 +81,13 @@ TEST_CASE("Suggestions are taken where blocks are not there, and only of whole b
   auto* const pages = const_cast<std::byte*>(block.data());
   std::atomic<bool> give_up{false};
   const FieldChoice choice = FieldChoice::Of(state, {});
-  MappedReadAhead reading(state, choice, nullptr, give_up);
+  MappedBlocks reading(state, choice, nullptr, give_up);
   CHECK_FALSE(reading.TakesSuggestions());  // nothing is known yet
-  const auto read = [](MappedReadAhead& by) {
-    by.Ask(2);
-    by.Begin();
+  const auto read = [](MappedBlocks& by) {
+    by.Open(2, 0);
+    by.EndBatch();
     const bool takes = by.TakesSuggestions();
-    by.Await(by.asked());
+    by.Await(by.opened());
     return takes;
   };
   REQUIRE(madvise(pages, block.size(), MADV_DONTNEED) == 0);
@@ -98,7 +98,7 @@ TEST_CASE("Suggestions are taken where blocks are not there, and only of whole b
   LoaderOptions only_labels;
   only_labels.output.fields = {"label"};
   const FieldChoice labels = FieldChoice::Of(state, only_labels);
-  MappedReadAhead in_part(state, labels, nullptr, give_up);
+  MappedBlocks in_part(state, labels, nullptr, give_up);
   REQUIRE(madvise(pages, block.size(), MADV_DONTNEED) == 0);
   CHECK_FALSE(read(in_part));
   if (mlock(pages, block.size()) != 0 || !PageMap().HasAll(block)) {
@@ -136,7 +136,7 @@ TEST_CASE("What is let go of takes nothing along that was read for the next wind
     for (std::size_t at = 0; at < all.size(); at += 4096)
       sum += static_cast<std::size_t>(all[at]);
     CHECK(sum > 0);
-    BlocksBehind behind(state, options);
+    BlocksBehind behind = *BlocksBehind::For(state, options);
     behind.Expect(4);
     behind.Expect(6);
     behind.Open(5, 1);
@@ -159,16 +159,16 @@ TEST_CASE("No more blocks are in flight than the depth says, and those begin in 
   const std::uint64_t bytes = BlockBytes(state, 0);
   const FieldChoice choice = FieldChoice::Of(state, {});
   std::atomic<bool> give_up{false};
-  MappedReadAhead reading(state, choice, nullptr, give_up);
+  MappedBlocks reading(state, choice, nullptr, give_up);
   reading.SetDepth(2 * bytes);
   CHECK(reading.HasRoom());
-  reading.Ask(3);
-  reading.Begin();
+  reading.Open(3, 0);
+  reading.EndBatch();
   CHECK(reading.HasRoom());
   for (const std::uint64_t block : {7, 1, 9, 4})
-    reading.Ask(block);
+    reading.Open(block, 0);
   CHECK_FALSE(reading.HasRoom());
-  reading.Begin();
+  reading.EndBatch();
   CHECK_FALSE(reading.HasRoom());
   reading.Await(2);
   CHECK(reading.bytes_read() == 2 * bytes);
@@ -180,9 +180,9 @@ TEST_CASE("No more blocks are in flight than the depth says, and those begin in 
   reading.Cancel();
   give_up.store(false);
   CHECK(reading.HasRoom());
-  reading.Ask(2);
-  reading.Begin();
-  reading.Await(reading.asked());
+  reading.Open(2, 0);
+  reading.EndBatch();
+  reading.Await(reading.opened());
   CHECK(reading.bytes_read() == 3 * bytes);
 }
 

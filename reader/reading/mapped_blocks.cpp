@@ -1,4 +1,4 @@
-#include "reader/reading/mapped_read_ahead.h"
+#include "reader/reading/mapped_blocks.h"
 
 #include <algorithm>
 #include <atomic>
@@ -86,27 +86,44 @@ std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
 
 }  // namespace
 
-MappedReadAhead::MappedReadAhead(DatasetState& dataset, const FieldChoice& choice,
-                                 const DecodedStore* store, const std::atomic<bool>& give_up)
+MappedBlocks::MappedBlocks(DatasetState& dataset, const FieldChoice& choice,
+                           const DecodedStore* store, const std::atomic<bool>& give_up,
+                           std::optional<BlocksBehind> behind)
     : dataset_(dataset),
       choice_(choice),
       others_(store == nullptr ? choice : choice.WithoutImage()),
       store_(store),
-      give_up_(give_up) {}
+      give_up_(give_up),
+      behind_(std::move(behind)) {}
 
-void MappedReadAhead::Ask(std::uint64_t block) {
+void MappedBlocks::Open(std::uint64_t block, std::uint64_t rows) {
   queue_.push_back(block);
-  ++asked_;
+  ++opened_;
+  if (behind_) behind_->Open(block, rows);
 }
 
-ShardUse MappedReadAhead::ShardOf(const SampleRef& first) {
+std::shared_ptr<const HeldBlock> MappedBlocks::Use(std::uint64_t block) {
+  if (behind_) behind_->Use(block);
+  return nullptr;
+}
+
+void MappedBlocks::EndBatch() {
+  Begin();
+  if (behind_) behind_->EndBatch();
+}
+
+void MappedBlocks::CloseAll() {
+  if (behind_) behind_->CloseAll();
+}
+
+ShardUse MappedBlocks::ShardOf(const SampleRef& first) {
   std::shared_ptr<const Error> fault;  // each of its samples will say so
   ShardUse shard = dataset_.Shard(first.shard, fault);
-  if (shard != nullptr && before_reading_) before_reading_(first.shard, *shard);
+  if (shard != nullptr && behind_) behind_->PrepareShard(first.shard, *shard);
   return shard;
 }
 
-void MappedReadAhead::Begin() {
+void MappedBlocks::Begin() {
   while (!queue_.empty() && bytes_in_flight_ < depth_bytes()) {
     if (give_up_.load(std::memory_order_relaxed)) return;
     // Noted before anything else, so that it is finished even where there is no memory for the
@@ -129,29 +146,33 @@ void MappedReadAhead::Begin() {
   }
 }
 
-bool MappedReadAhead::TakesSuggestions() const noexcept {
-  // Where a block is wanted in part, its table has to be read first, which would take its time
-  // here.
-  return cold_ && choice_.all_payloads && !give_up_.load(std::memory_order_relaxed);
+bool MappedBlocks::MayTakeSuggestions() const noexcept {
+  // Of a block that is wanted in part, the table would have to be read first, here and now.
+  return choice_.all_payloads;
 }
 
-void MappedReadAhead::Suggest(std::uint64_t block) {
+bool MappedBlocks::TakesSuggestions() const noexcept {
+  return cold_ && MayTakeSuggestions() && !give_up_.load(std::memory_order_relaxed);
+}
+
+void MappedBlocks::Suggest(std::uint64_t block) {
   if (store_ != nullptr && store_->HasAll(dataset_.shape, block)) return;
   const SampleRef first = dataset_.shape.Row(block, 0);
   const ShardUse shard = ShardOf(first);
   if (shard == nullptr) return;
   for (const Bytes bytes : WantedOf(dataset_, *shard, choice_, first.block))
     AskFor(bytes);
+  if (behind_) behind_->Expect(block);
 }
 
-void MappedReadAhead::Await(std::uint64_t count) {
+void MappedBlocks::Await(std::uint64_t count) {
   while (finished_ < count && !give_up_.load(std::memory_order_relaxed)) {
     Begin();
     if (!in_flight_.empty()) FinishFront();
   }
 }
 
-void MappedReadAhead::FinishFront() {
+void MappedBlocks::FinishFront() {
   for (Part& part : in_flight_.front().parts) {
     const Bytes bytes = std::exchange(part.bytes, Bytes());
     if (!give_up_.load(std::memory_order_relaxed)) {
@@ -162,18 +183,19 @@ void MappedReadAhead::FinishFront() {
     // The next ones are asked for as soon as there is room.
     Begin();
   }
-  if (when_read_ && !give_up_.load(std::memory_order_relaxed)) {
-    when_read_(in_flight_.front().block);
+  if (behind_ && !give_up_.load(std::memory_order_relaxed)) {
+    behind_->Trim(in_flight_.front().block);
   }
   in_flight_.pop_front();
   ++finished_;
 }
 
-void MappedReadAhead::Cancel() {
+void MappedBlocks::Cancel() {
   queue_.clear();
   in_flight_.clear();
   bytes_in_flight_ = 0;
-  begun_ = finished_ = asked_;
+  begun_ = finished_ = opened_;
+  if (behind_) behind_->CloseAll();
 }
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-#include "reader/reading/direct/direct_read_ahead.h"
+#include "reader/reading/direct/direct_blocks.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,9 +30,9 @@ ByteRange WholePages(ByteRange range) noexcept {
 
 }  // namespace
 
-DirectReadAhead::DirectReadAhead(DatasetState& dataset, const FieldChoice& choice,
-                                 const DecodedStore* store, DirectFiles& files, bool one_at_a_time,
-                                 const std::atomic<bool>& give_up, std::unique_ptr<BlockIo> io)
+DirectBlocks::DirectBlocks(DatasetState& dataset, const FieldChoice& choice,
+                           const DecodedStore* store, DirectFiles& files, bool one_at_a_time,
+                           const std::atomic<bool>& give_up, std::unique_ptr<BlockIo> io)
     : dataset_(dataset),
       choice_(choice),
       others_(store == nullptr ? choice : choice.WithoutImage()),
@@ -42,11 +42,11 @@ DirectReadAhead::DirectReadAhead(DatasetState& dataset, const FieldChoice& choic
       give_up_(give_up),
       io_(io != nullptr ? std::move(io) : MakeIo()) {}
 
-DirectReadAhead::~DirectReadAhead() {
+DirectBlocks::~DirectBlocks() {
   Cancel();
 }
 
-void DirectReadAhead::Open(std::uint64_t block, std::uint64_t rows) {
+void DirectBlocks::Open(std::uint64_t block, std::uint64_t rows) {
   if (one_at_a_time_) {  // a rank gets some of its samples only
     CloseAll();
     rows = 0;
@@ -58,7 +58,7 @@ void DirectReadAhead::Open(std::uint64_t block, std::uint64_t rows) {
   open.used = ++uses_;
 }
 
-std::shared_ptr<const HeldBlock> DirectReadAhead::Use(std::uint64_t block) {
+std::shared_ptr<const HeldBlock> DirectBlocks::Use(std::uint64_t block) {
   auto found = open_.find(block);
   if (found == open_.end()) {
     Open(block, 0);
@@ -71,21 +71,17 @@ std::shared_ptr<const HeldBlock> DirectReadAhead::Use(std::uint64_t block) {
   return held;
 }
 
-void DirectReadAhead::Ask(std::uint64_t block) {
-  Open(block, 0);
-}
-
-std::shared_ptr<HeldBlock> DirectReadAhead::AskFor(std::uint64_t block) {
+std::shared_ptr<HeldBlock> DirectBlocks::AskFor(std::uint64_t block) {
   auto held = std::make_shared<HeldBlock>();  // first: an entry without a block is never read
   Pending& pending = pending_.emplace_back();
   pending.number = block;
   pending.held = std::move(held);
   if (next_ == pending_.end()) next_ = std::prev(pending_.end());
-  ++asked_;
+  ++opened_;
   return pending.held;
 }
 
-void DirectReadAhead::Begin() {
+void DirectBlocks::Begin() {
   while (next_ != pending_.end() && bytes_in_flight_ < depth_bytes() &&
          reads_in_flight_ < kMostReads && !give_up_.load(std::memory_order_relaxed)) {
     Pending& pending = *next_++;
@@ -94,7 +90,7 @@ void DirectReadAhead::Begin() {
   }
 }
 
-void DirectReadAhead::Start(Pending& pending) {
+void DirectBlocks::Start(Pending& pending) {
   const SampleRef first = dataset_.shape.Row(pending.number, 0);
   pending.block = first.block;
   try {
@@ -121,7 +117,7 @@ void DirectReadAhead::Start(Pending& pending) {
   GoOn(pending);
 }
 
-void DirectReadAhead::StartRange(Pending& pending, ByteRange range) {
+void DirectBlocks::StartRange(Pending& pending, ByteRange range) {
   range = WholePages(range);
   const std::uint64_t block_offset = pending.shard->block_entry(pending.block).offset;
   if (!pending.file->handle) {
@@ -146,7 +142,7 @@ void DirectReadAhead::StartRange(Pending& pending, ByteRange range) {
 }
 
 // The table has come.
-void DirectReadAhead::StartParts(Pending& pending) {
+void DirectBlocks::StartParts(Pending& pending) {
   pending.table_first = false;
   try {
     const BlockView view = pending.held->View(*pending.shard, pending.block);
@@ -162,7 +158,7 @@ void DirectReadAhead::StartParts(Pending& pending) {
 
 // Where the file system has opened the shard with O_DIRECT and does not read it so: the read is
 // begun anew, through the page cache, and so are all others of the shard.
-bool DirectReadAhead::ReadsAgain(Pending& pending, BlockRead& read) {
+bool DirectBlocks::ReadsAgain(Pending& pending, BlockRead& read) {
   if (read.error != EINVAL) return false;
   try {
     if (pending.file->direct) {
@@ -179,7 +175,7 @@ bool DirectReadAhead::ReadsAgain(Pending& pending, BlockRead& read) {
   }
 }
 
-void DirectReadAhead::FinishRead() {
+void DirectBlocks::FinishRead() {
   BlockRead& read = io_->Wait();
   Pending& pending = *static_cast<Pending*>(read.owner);
   if (ReadsAgain(pending, read)) return;
@@ -199,7 +195,7 @@ void DirectReadAhead::FinishRead() {
   GoOn(pending);
 }
 
-void DirectReadAhead::GoOn(Pending& pending) {
+void DirectBlocks::GoOn(Pending& pending) {
   if (!pending.reads.empty()) return;
   const bool go_on = pending.table_first && !pending.failed;
   if (go_on && !give_up_.load(std::memory_order_relaxed)) StartParts(pending);
@@ -208,7 +204,7 @@ void DirectReadAhead::GoOn(Pending& pending) {
   if (pending.done && pending.failed) pending.held->Forget();
 }
 
-void DirectReadAhead::Await(std::uint64_t count) {
+void DirectBlocks::Await(std::uint64_t count) {
   while (finished_ < count && !give_up_.load(std::memory_order_relaxed)) {
     Begin();
     if (reads_in_flight_ > 0 && !pending_.front().done) FinishRead();
@@ -216,23 +212,23 @@ void DirectReadAhead::Await(std::uint64_t count) {
   }
 }
 
-void DirectReadAhead::Pop() {
+void DirectBlocks::Pop() {
   while (!pending_.empty() && pending_.front().done) {
     pending_.pop_front();
     ++finished_;
   }
 }
 
-void DirectReadAhead::Cancel() {
+void DirectBlocks::Cancel() {
   while (reads_in_flight_ > 0)
     FinishRead();
   pending_.clear();
   next_ = pending_.end();
   open_.clear();
-  begun_ = finished_ = asked_;
+  begun_ = finished_ = opened_;
 }
 
-void DirectReadAhead::MakeRoom(std::uint64_t bytes) {
+void DirectBlocks::MakeRoom(std::uint64_t bytes) {
   while (!files_.memory().HasRoom(bytes)) {
     auto oldest = open_.end();
     for (auto it = open_.begin(); it != open_.end(); ++it) {

@@ -1,5 +1,5 @@
-// Reading ahead past the page cache: whole blocks, or the wanted parts of them, into memory of the
-// loader's own (LoaderOptions::storage = Direct).
+// Blocks read past the page cache, whole or the wanted parts of them, into memory of the loader's
+// own (LoaderOptions::storage = Direct).
 //
 // A block is held from when the order announces it until as many rows of it have been planned as
 // the epoch has; the rows keep it until they are decoded. Where the memory it was made for does not
@@ -17,35 +17,29 @@
 
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
+#include "reader/reading/block_source.h"
 #include "reader/reading/decoded_store.h"
 #include "reader/reading/direct/block_io.h"
 #include "reader/reading/direct/direct_files.h"
-#include "reader/reading/read_ahead.h"
 
 namespace sluice {
 
-class DirectReadAhead : public ReadAhead {
+class DirectBlocks : public BlockSource {
  public:
   // All references must outlive it; `store` may be null. `one_at_a_time`: rows come in the order of
   // blocks (Shuffle::kSequential). `io` null: io_uring where that can be had, else threads.
-  DirectReadAhead(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
-                  DirectFiles& files, bool one_at_a_time, const std::atomic<bool>& give_up,
-                  std::unique_ptr<BlockIo> io = nullptr);
-  ~DirectReadAhead() override;
+  DirectBlocks(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
+               DirectFiles& files, bool one_at_a_time, const std::atomic<bool>& give_up,
+               std::unique_ptr<BlockIo> io = nullptr);
+  ~DirectBlocks() override;
 
-  // Will be needed for `rows` rows, 0 where that is not known.
-  void Open(std::uint64_t block, std::uint64_t rows);
-  // The block for one of its rows; to be read by when what has been asked for so far is.
-  std::shared_ptr<const HeldBlock> Use(std::uint64_t block);
-  // No open block is needed by a batch that is yet to be planned.
-  void CloseAll() { open_.clear(); }
-
-  void Ask(std::uint64_t block) override;
-  bool TakesSuggestions() const noexcept override { return false; }  // no memory to read to
-  void Suggest(std::uint64_t) override {}
-  void Begin() override;
+  void Open(std::uint64_t block, std::uint64_t rows) override;
+  std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
+  void EndBatch() override { Begin(); }
+  void CloseAll() override { open_.clear(); }
   void Await(std::uint64_t count) override;
   void Cancel() override;
+  bool holds_blocks() const noexcept override { return true; }
 
  private:
   struct OpenBlock {
@@ -68,6 +62,7 @@ class DirectReadAhead : public ReadAhead {
     bool done = false;
   };
 
+  void Begin();
   std::shared_ptr<HeldBlock> AskFor(std::uint64_t block);
   void Start(Pending& pending);
   void StartRange(Pending& pending, ByteRange range);
