@@ -3,8 +3,7 @@
 namespace sluice {
 
 OrderParameters OrderParametersOf(const LoaderOptions& options) {
-  return {options.order.shuffle, options.seed, options.order.lanes, options.order.window_bytes,
-          options.order.window_samples};
+  return {options.order.shuffle, options.seed, options.order.lanes, options.order.window_bytes};
 }
 
 DealOptions DealOptionsOf(const LoaderOptions& options) {

@@ -129,10 +129,6 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   options.ring.prefetch = most.prefetch;
   if (options.order.lanes == 0 || options.order.lanes > 65536)
     Refuse("LoaderOptions::order.lanes is 1 to 65536");
-  if (options.order.window_bytes != 0 && options.order.window_samples != 0) {
-    Refuse(
-        "LoaderOptions::order.window_bytes and window_samples say the same thing; set one of them");
-  }
   CheckList(options.order.samples, dataset.manifest.samples, dataset.id);
   if (options.ranks.by_shards && !options.order.samples.all()) {
     Refuse(

@@ -30,11 +30,6 @@ std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderParameters& opt
   if (shape.blocks() == 0) return 1;
   const std::uint64_t block_bytes = std::max<std::uint64_t>(shape.bytes() / shape.blocks(), 1);
   const std::uint64_t lane_bytes = block_bytes * options.lanes;
-  if (options.window_samples > 0) {
-    // Of blocks with the mean number of samples.
-    const auto mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
-    return std::max<std::uint64_t>(1, options.window_samples / (mean * options.lanes));
-  }
   if (options.window_bytes == 0) {
     return std::max<std::uint64_t>(2, (kDefaultWindowBytes + lane_bytes - 1) / lane_bytes);
   }

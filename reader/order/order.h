@@ -21,9 +21,8 @@ struct OrderParameters {
   Shuffle shuffle = Shuffle::kQuasiRandom;
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
-  std::uint64_t window_bytes = 0;  // both 0: the larger of 64 MiB and two blocks a lane
-  std::uint64_t window_samples = 0;
-  GiveUp give_up = nullptr;  // making the order throws OrderGivenUp once that is set
+  std::uint64_t window_bytes = 0;  // 0: the larger of 64 MiB and two blocks a lane
+  GiveUp give_up = nullptr;        // making the order throws OrderGivenUp once that is set
 };
 
 // What an order is over, if not the whole dataset: some shards, ascending, or a list of samples.

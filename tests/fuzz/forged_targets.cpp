@@ -75,7 +75,7 @@ LoaderOptions OptionsFor(std::uint16_t use) {
   options.threads = 1 + use % 2;
   options.ranks.world_size = 1;
   options.order.lanes = 2;
-  options.order.window_samples = 4;
+  options.order.window_bytes = 1;
   options.order.shuffle = static_cast<Shuffle>(use / 2 % 3);
   options.integrity.on_fault = static_cast<OnFault>(use / 8 % 3);
   options.integrity.verify = static_cast<Verify>(use / 32 % 4);

@@ -71,7 +71,7 @@ TEST_CASE("Ranks, lists, dealt shards and short windows read past the page cache
   RequireSame(dataset, options);
   options = OptionsFor(50, 2);
   options.order.lanes = 3;
-  options.order.window_samples = 3 * 16;
+  options.order.window_bytes = 1;  // a block a lane
   RequireSame(dataset, options);
   std::vector<double> weights(12'000);
   std::iota(weights.begin(), weights.end(), 1.0);
@@ -230,7 +230,7 @@ TEST_CASE("The memory of blocks is in the bound, and the loader stays under it")
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 3200));
   LoaderOptions options = OptionsFor(16, 2);
   options.order.lanes = 4;
-  options.order.window_samples = 4 * 2 * 16;
+  options.order.window_bytes = 4 * 40 * kPictureBytes;  // two blocks a lane, of 16 samples each
   options.storage = Direct{};
   const std::uint64_t before = AnonymousBytes();
   Loader loader(dataset, options);

@@ -159,9 +159,7 @@ class DrawnPlaying {
     order_.seed = Below(1000);
     constexpr std::uint32_t kLanes[] = {1, 2, 6, 12, 24, 192};
     order_.order.lanes = kLanes[Below(6)];
-    if (Chance(3)) order_.order.window_samples = 1 + Below(2000);
-    if (order_.order.window_samples == 0 && Chance(3))
-      order_.order.window_bytes = 1 + Below(3'000'000);
+    if (Chance(2)) order_.order.window_bytes = 1 + Below(3'000'000);
     order_.ranks.last_batch = Chance(2)   ? LastBatch::kKeep
                               : Chance(2) ? LastBatch::kDrop
                                           : LastBatch::kPad;
@@ -190,7 +188,6 @@ class DrawnPlaying {
     return data_[of_].good.string() + ", shuffle " + std::to_string(int(order_.order.shuffle)) +
            ", seed " + std::to_string(order_.seed) + ", lanes " +
            std::to_string(order_.order.lanes) + ", window " +
-           std::to_string(order_.order.window_samples) + " samples " +
            std::to_string(order_.order.window_bytes) + " bytes, last " +
            std::to_string(int(order_.ranks.last_batch)) + ", list of " +
            std::to_string(order_.order.samples.size()) + ", global batch " +

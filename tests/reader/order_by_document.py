@@ -93,10 +93,7 @@ class Shape:
         return len({shard[1] for shard in self.shards}) <= 1 and short <= len(self.blocks) // 8
 
 
-def window_blocks(shape, lanes, window_bytes, window_samples):
-    if window_samples:
-        mean = max(shape.samples // len(shape.blocks), 1)
-        return max(1, window_samples // (mean * lanes))
+def window_blocks(shape, lanes, window_bytes):
     lane_bytes = max(shape.bytes // len(shape.blocks), 1) * lanes
     if window_bytes:
         return max(1, window_bytes // lane_bytes)
@@ -206,19 +203,18 @@ if __name__ == "__main__":
     print("// Made by order_by_document.py: name, samples, digest, the first four of them.")
     for name, shape in (("even", EVEN), ("whole", WHOLE), ("many", MANY), ("merged", MERGED),
                         ("tiny", TINY)):
-        for lanes, window_bytes, window_samples in ((192, 0, 0), (12, 200_000, 0), (5, 0, 100),
-                                                    (1, 1, 0)):
-            window = window_blocks(shape, lanes, window_bytes, window_samples)
+        for lanes, window_bytes in ((192, 0), (12, 200_000), (5, 100_000), (1, 1)):
+            window = window_blocks(shape, lanes, window_bytes)
             for seed, epoch in ((0, 0), (9, 2)):
-                show(f"{name} {lanes} {window_bytes} {window_samples} {seed} {epoch}",
+                show(f"{name} {lanes} {window_bytes} {seed} {epoch}",
                      quasi_random(shape, seed, epoch, lanes, window))
-    show("large 24 0 9600 18446744073709551615 4294967296",
-         quasi_random(LARGE, M64, 1 << 32, 24, window_blocks(LARGE, 24, 0, 9600)))
+    show("large 24 1280000 18446744073709551615 4294967296",
+         quasi_random(LARGE, M64, 1 << 32, 24, window_blocks(LARGE, 24, 1_280_000)))
     for name, shape in (("even", EVEN), ("large", LARGE)):
         permuted = Permutation(shape.samples, Stream(7, SAMPLE_ORDER, 3).number())
         show(f"random {name}", [permuted[p] for p in range(shape.samples)])
     listed = [i * i * 7 % EVEN.samples for i in range(900)]
-    show("list", of_list(EVEN, listed, 5, 1, 12, window_blocks(EVEN, 12, 200_000, 0)))
+    show("list", of_list(EVEN, listed, 5, 1, 12, window_blocks(EVEN, 12, 200_000)))
     weights = [(i * 37 % 11) << 20 for i in range(500)]
     show("weighted with", weighted(weights, 800, True, 3, 6))
     show("weighted without", weighted(weights, 300, False, 3, 6))

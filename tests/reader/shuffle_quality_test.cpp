@@ -95,16 +95,6 @@ TEST_CASE("A batch shows as many classes as independent draws once the dataset w
         Approx(597).epsilon(0.05));
 }
 
-TEST_CASE("A window in samples is the same order as one in bytes that holds as many") {
-  const DatasetShape shape = ImageNet();
-  OrderParameters bytes{Shuffle::kQuasiRandom, 1, 192,
-                        std::uint64_t{4} * 192 * 8 * 50'000 + 200'000};
-  OrderParameters samples{Shuffle::kQuasiRandom, 1, 192, 0, 4 * 192 * 8};
-  REQUIRE(WindowBlocks(shape, bytes) == 4);
-  // The mean block has 7.99 samples, of which 7 are reckoned with.
-  REQUIRE(WindowBlocks(shape, samples) == 4);
-}
-
 TEST_CASE("Consecutive epochs have nothing to do with each other") {
   std::vector<DatasetShape::Shard> shards(50, {1280, 160, 8, 1280 * 50'000});
   const DatasetShape shape(shards);

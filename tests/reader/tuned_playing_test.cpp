@@ -30,7 +30,7 @@ LoaderOptions Tuned() {
   LoaderOptions options = OptionsFor(kTunedBatch, {});
   options.ring.prefetch.reset();
   options.order.lanes = 4;
-  options.order.window_samples = 4 * 16;  // a block a lane
+  options.order.window_bytes = 1;  // a block a lane
   return options;
 }
 

@@ -41,11 +41,10 @@ struct OrderOptions {
   // kQuasiRandom: the streams an epoch is interleaved from, 1 to 65536. Fewer need less to be read
   // before the first batch; a rank reads whole lanes, so the world size must divide them.
   std::uint32_t lanes = 192;
-  // kQuasiRandom: how much lies in the blocks open for shuffling at once, over all lanes, in bytes
-  // or in samples of the dataset (one of the two). Both 0: the larger of 64 MiB and two blocks a
-  // lane. At least one block a lane is open, however little is asked for.
+  // kQuasiRandom: how much lies in the blocks open for shuffling at once, over all lanes. 0:
+  // the larger of 64 MiB and two blocks a lane. At least one block a lane is open, however little
+  // is asked for.
   std::uint64_t window_bytes = 0;
-  std::uint64_t window_samples = 0;
 };
 
 // LoaderOptions::ranks. The sequence of global batches (batch_size x world_size samples) is the
