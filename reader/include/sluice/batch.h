@@ -1,9 +1,9 @@
-// A batch: what a loader hands over, and how its fields are read.
+// A batch, as a loader hands it over, and how to read its fields.
 //
-// Every field that LoaderOptions::output.fields chooses is in it. Images lie in the batch's slot,
-// one sample after another, all of one size; fixed-shape arrays likewise; what varies from sample
-// to sample (boxes, text, other bytes) comes as the values of all samples one after another, and
-// where each sample's begin. All of it lives as long as a handle to the batch does.
+// It has every field that LoaderOptions::output.fields chooses. Images lie in the batch's slot, one
+// sample after another, all of one size; so do fixed-shape arrays. Fields whose length varies
+// (boxes, text, other bytes) come as the values of all samples, one after another, with the offset
+// of each sample. Everything stays valid as long as a handle to the batch does.
 //
 // With LoaderOptions::device, images and fixed-shape arrays are on that device: see
 // Batch::WaitOn().
@@ -25,14 +25,14 @@ namespace sluice {
 
 enum class Layout { kNHWC, kNCHW };
 
-// What a row of a batch holds.
+// The origin of a row in a batch.
 enum class SampleFlag : std::uint8_t {
   kOwn,         // the sample whose turn it is
-  kSubstitute,  // another one in the place of a faulty one
-  kFillsUp,     // one that this epoch has elsewhere: see LastBatch::kPad
+  kSubstitute,  // another sample, in place of a faulty one
+  kFillsUp,     // a repeated sample that fills up the batch: see LastBatch::kPad
 };
 
-// What the images of a batch are made of.
+// The type of an image's values in a batch.
 enum class ElementType : std::uint8_t {
   kUint8,
   kUint16,    // 16-bit raw images
@@ -53,8 +53,8 @@ constexpr std::size_t SizeOf(ElementType type) noexcept {
 
 std::string_view NameOf(ElementType type) noexcept;  // "uint8" ... "bfloat16"
 
-// Whether values of that type are read as T: std::uint8_t; std::uint16_t of kUint16, and the bits
-// of kFloat16 and kBFloat16; float.
+// Whether values of that type can be read as T. std::uint8_t reads kUint8; std::uint16_t reads
+// kUint16, and the bits of kFloat16 and kBFloat16; float reads kFloat32.
 template <class T>
 constexpr bool IsReadAs(ElementType type) noexcept {
   if constexpr (std::is_same_v<T, std::uint16_t>) return SizeOf(type) == 2;
@@ -64,38 +64,38 @@ constexpr bool IsReadAs(ElementType type) noexcept {
                 "images are made of std::uint8_t, std::uint16_t or float");
   return type == ElementType::kFloat32;
 }
-// Throws Error(kInvalidArgument): what the images hold, and how others are had. `field`: empty
-// where it is not known.
+// Throws Error(kInvalidArgument) that says what the images hold and how to get another type.
+// `field`: the image's name, empty if unknown.
 [[noreturn]] void RefuseValuesOf(ElementType type, std::string_view field = {});
 
-// The decoded images of a batch, samples one after another; in the memory of the batch's device.
+// The decoded images of a batch, samples one after another, in the memory of the batch's device.
 struct ImageBatch {
   const std::uint8_t* data = nullptr;  // the first element's first byte
   std::size_t samples = 0, height = 0, width = 0, channels = 0;
   Layout layout = Layout::kNHWC;
   ElementType type = ElementType::kUint8;
   std::size_t sample_bytes() const noexcept { return height * width * channels * SizeOf(type); }
-  // All samples' values. Error(kInvalidArgument) where they are not read as T.
+  // The values of all samples. Error(kInvalidArgument) if they cannot be read as T.
   template <class T>
   const T* Values() const {
     if (!IsReadAs<T>(type)) RefuseValuesOf(type);
     return reinterpret_cast<const T*>(data);
   }
-  const float* floats() const { return Values<float>(); }  // of kFloat32
+  const float* floats() const { return Values<float>(); }  // for kFloat32
 };
 
-// A fixed-shape array field of a batch, samples one after another; in the memory of the batch's
+// A fixed-shape array field of a batch, samples one after another, in the memory of the batch's
 // device.
 struct ArrayBatch {
   const std::byte* data = nullptr;
   DType type = DType::kUint8;
   std::size_t samples = 0;
-  std::span<const std::uint32_t> shape;  // of a sample's; empty: one number
-  std::size_t bytes = 0;                 // of all samples
+  std::span<const std::uint32_t> shape;  // of one sample; empty: one number
+  std::size_t bytes = 0;                 // of all samples together
 };
 
-// A field whose values differ in number from sample to sample. Sample i has the entries
-// offsets[i] .. offsets[i + 1] - 1, each of `entry` elements (4 for boxes, 1 for bytes).
+// A field with a different number of values in each sample. Sample i has the entries offsets[i] ..
+// offsets[i + 1] - 1, each of `entry` elements (4 for boxes, 1 for bytes).
 template <class T>
 struct VariableValues {
   std::span<const T> values;               // of all samples, one after another
@@ -110,23 +110,24 @@ struct VariableValues {
 
 struct Slot;  // private
 
-// A handle to one batch. Copies share it; its slot goes back to the loader when the last one is
-// gone. It may outlive the epoch and the loader. Asking for a field that is not in the batch, or as
-// another kind or type, throws Error(kInvalidArgument). Any thread may call any function.
+// A handle to one batch. Copies share the batch; its slot goes back to the loader when the last
+// copy is gone. A handle may outlive the epoch and the loader. Asking for a field that is not in
+// the batch, or as the wrong kind or type, throws Error(kInvalidArgument). Any thread may call any
+// function.
 class Batch {
  public:
   std::size_t size() const noexcept;   // samples
-  std::size_t valid() const noexcept;  // size(), less what only fills up: the last rows
+  std::size_t valid() const noexcept;  // size() without the last rows, if they only fill up
   std::uint64_t epoch() const noexcept;
   std::uint64_t index() const noexcept;  // of this batch in its epoch, from 0
 
-  // The image that LoaderOptions::output.image names; samples == 0 where there is none.
+  // The image that LoaderOptions::output.image names; samples == 0 if there is none.
   const ImageBatch& image() const noexcept;
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
   bool HoldsImage(std::string_view field) const noexcept;
   // A fixed-shape array field: size() x its elements. T must be the field's element type. Always in
-  // the host's memory.
+  // host memory.
   template <class T>
   std::span<const T> Field(std::string_view name) const;
   // A variable-length field. T must be its element type.
@@ -135,29 +136,30 @@ class Batch {
   // A bytes field (text and JSON included), decompressed.
   VariableValues<std::byte> Bytes(std::string_view name) const;
   std::string_view Text(std::string_view name, std::size_t sample) const;
-  // Whether the sample has a value in that field. One that it lacks is no entries, or an image of
-  // zeros. (A sample without the image that image() has cannot be used: it is a fault.)
+  // Whether the sample has a value in that field. If not, the field has no entries, or is an image
+  // of zeros. (A sample without a value in the field of image() is a fault.)
   bool Has(std::string_view field, std::size_t sample) const;
 
-  // What each row holds. After OnFault::kSkip, rows that were left out are not there at all.
+  // The origin of each row. Rows that OnFault::kSkip leaves out are not in the batch at all.
   std::span<const SampleFlag> flags() const noexcept;
-  // The dataset's sample numbers, in the batch's order: of substitutes, their own.
+  // The sample numbers in the dataset, in the batch's order; a substitute's own number for its row.
   std::span<const std::uint64_t> samples() const noexcept;
 
-  // Where image(), DeviceArray() and DeviceField() lie. What follows does nothing for batches on
-  // the host.
+  // Where image(), DeviceArray() and DeviceField() lie. For batches on the host, WaitOn() and
+  // Synchronize() do nothing.
   const Device& device() const noexcept;
-  // Work given to that stream of the device from now on finds the batch there; nothing blocks. When
-  // the last handle to the batch is dropped, its place is used again once all work that the streams
-  // named here had been given by then is done: a stream must live until then. One of another device
-  // is Error(kInvalidArgument), one that is being captured into a graph Error(kState). A batch that
-  // is dropped during a capture gives its place back when that has ended; a thread that captures,
-  // and asks for more batches than there are other places, gets Error(kState). (A default stream
-  // counts as captured while any stream is that it waits for, whichever thread captures that.)
+  // Makes work submitted to that stream after this call wait for the batch; the call itself does
+  // not block. Once the last handle to the batch is dropped, the slot is used again as soon as all
+  // work submitted by then to the streams named here is done; the streams must live until then. A
+  // stream of another device is Error(kInvalidArgument); one being captured into a graph is
+  // Error(kState). A batch dropped during a capture keeps its slot until the capture ends; if a
+  // capturing thread asks for more batches than there are other slots, it gets Error(kState). (A
+  // default stream counts as captured while any stream that it waits for is being captured, by any
+  // thread.)
   void WaitOn(DeviceStream stream) const;
-  // The calling thread waits until the batch is on the device.
+  // Blocks the calling thread until the batch is on the device.
   void Synchronize() const;
-  // A fixed-shape array field on the device: whatever its type, or as Field() is.
+  // A fixed-shape array field on the device: of any type, or, like Field(), of type T.
   ArrayBatch DeviceArray(std::string_view name) const;
   template <class T>
   DeviceSpan<T> DeviceField(std::string_view name) const;
@@ -166,7 +168,7 @@ class Batch {
   friend class Loader;
   friend class EpochIterator;
   friend struct LoaderState;
-  Batch() = default;  // of an iterator at its end
+  Batch() = default;  // for an iterator without a batch
   explicit Batch(std::shared_ptr<const Slot> slot) : slot_(std::move(slot)) {}
   std::span<const std::byte> FieldBytes(std::string_view name, DType type) const;
   ArrayBatch DeviceArrayOf(std::string_view name, DType type) const;

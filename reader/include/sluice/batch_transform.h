@@ -1,11 +1,11 @@
-// Steps of a pipeline that concern labels and whole batches: the last ones, behind Normalize.
+// Steps of a pipeline for labels and whole batches: the last ones, after Normalize.
 //
-// OneHot adds a field to batches: float32 of as many numbers as there are classes. MixUp and CutMix
-// mix each sample with the one before it in the batch (the first with the last), pixels and that
-// field alike; what is drawn, is drawn for a batch. That is the rank's own batch: with another
-// batch_size or world_size, the samples are the same and their mixtures others. Threads and
-// resuming change nothing. Masks, boxes and key points of the image would no longer fit it: with
-// them, and with several views, mixing is refused.
+// OneHot adds a float32 field with one number per class. MixUp and CutMix mix each sample with the
+// one before it in the batch (the first with the last), its pixels and that field alike, by one
+// draw for the whole batch. "The batch" is the rank's own: with another batch_size or world_size,
+// the samples are the same but are mixed differently. Threads and resuming change nothing. Masks,
+// boxes and key points would no longer fit a mixed image: mixing is refused with them, and with
+// several views.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 namespace sluice {
 
 struct OneHot {
-  std::size_t classes = 0;  // 0: as many as the label field has names
-  // Shared out evenly among all classes (Szegedy et al. 2016): the label's own number is
-  // 1 - smoothing + smoothing / classes, every other smoothing / classes.
+  std::size_t classes = 0;  // 0: as many as the label field has class names
+  // Label smoothing (Szegedy et al. 2016), 0 to 1: the label's own number is 1 - smoothing +
+  // smoothing / classes, every other number is smoothing / classes.
   double smoothing = 0;
   // A field of one integer; empty: Schema::LabelField(). A sample whose label is not below
-  // `classes` cannot be had: LoaderOptions::integrity.on_fault says what becomes of it.
+  // `classes` is a fault: see LoaderOptions::integrity.on_fault.
   std::string label;
-  std::string field = "target";  // what the batch's field is called: Field<float>(field)
+  std::string field = "target";  // the name of the batch's new field: Field<float>(field)
   OneHot() = default;
   explicit OneHot(std::size_t count, double smooth = 0, std::string of = {},
                   std::string as = "target")
@@ -30,8 +30,8 @@ struct OneHot {
   OneHot& with_smoothing(double value) { return smoothing = value, *this; }
 };
 
-// lambda x sample + (1 - lambda) x its partner, lambda drawn from Beta(alpha, alpha) (Zhang et al.
-// 2018). Needs OneHot before it.
+// lambda x sample + (1 - lambda) x its partner, with lambda drawn from Beta(alpha, alpha) (Zhang et
+// al. 2018). Needs OneHot before it.
 struct MixUp {
   double alpha = 0.2;      // > 0, at most 100
   double probability = 1;  // that a batch is mixed
@@ -40,9 +40,9 @@ struct MixUp {
   MixUp& with_probability(double value) { return probability = value, *this; }
 };
 
-// A rectangle of the partner's pixels takes the place of the sample's own: of (1 - lambda) of the
-// area, lambda from Beta(alpha, alpha), anywhere, cut off at the edges; labels are mixed by the
-// area that was (Yun et al. 2019). Needs OneHot before it.
+// Replaces a rectangle of the sample's pixels by its partner's (Yun et al. 2019). The rectangle has
+// (1 - lambda) of the area, with lambda drawn from Beta(alpha, alpha); it lies anywhere and is cut
+// off at the edges. Labels are mixed by the area that remains. Needs OneHot before it.
 struct CutMix {
   double alpha = 1;
   double probability = 1;

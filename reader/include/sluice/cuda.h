@@ -1,10 +1,11 @@
-// A CUDA stream as Sluice takes it. Needs no header of CUDA's.
+// A CUDA stream as Sluice takes it. Needs no CUDA header.
 //
-// A stream is one of the GPU that the batch is on, of its primary context: the one that the runtime
-// uses, not one of cuCtxCreate(). Null and cudaStreamLegacy are that GPU's default stream,
-// whichever GPU is the thread's; cudaStreamPerThread is that of the thread that calls WaitOn().
-// (Dropped by another thread, a batch that it waited for makes the default stream wait for it, and
-// so those that wait for that. The thread that called WaitOn() must live until then.)
+// The stream must belong to the GPU that the batch is on and to its primary context: the one that
+// the runtime uses, not one made by cuCtxCreate(). Null and cudaStreamLegacy mean the default
+// stream of the batch's GPU, whatever GPU is current in the thread; cudaStreamPerThread means the
+// stream of the thread that calls WaitOn(). (If another thread drops a batch that
+// cudaStreamPerThread waited for, the default stream waits for that stream, and so do the streams
+// that wait for the default stream. The thread that called WaitOn() must live until then.)
 #pragma once
 
 #include <sluice/device.h>

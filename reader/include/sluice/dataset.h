@@ -1,12 +1,12 @@
-// A dataset opened for reading, and random access to its samples.
+// A dataset, opened for reading, with random access to its samples.
 //
-// Open() reads manifest.json and nothing else, so its cost does not grow with the samples. A shard
-// is mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample
-// or Loader made from it lives. Of a dataset of more than 16,384 shards those used last stay
-// mapped, and others while a Sample or batch needs them: a process can have no more than so many
-// mappings (Linux: vm.max_map_count, of which a quarter is used where it is smaller than usual; the
-// environment's SLUICE_MAX_MAPPED_SHARDS sets another number). A Dataset is a cheap handle; copies
-// share the mappings. Any number of threads may use one at once.
+// Open() reads only manifest.json, so its cost does not grow with the number of samples. A shard is
+// mapped when one of its samples is first asked for, and stays mapped while any Dataset, Sample or
+// Loader made from it lives. A process may have only so many mappings, so at most 16,384 shards
+// stay mapped: those used last, besides those that a Sample or batch needs. (If Linux's
+// vm.max_map_count is smaller than usual, a quarter of it; the environment variable
+// SLUICE_MAX_MAPPED_SHARDS sets another number.) A Dataset is a cheap handle; copies share the
+// mappings. Any number of threads may use one at once.
 #pragma once
 
 #include <cstddef>
@@ -27,21 +27,21 @@ namespace sluice {
 struct DatasetState;  // private
 class ShardFile;      // private
 
-// What a value may take at most when it is read. No value is read that is larger than the manifest
-// says; these bound what the manifest may say, for datasets from strangers. They are looked at
-// before memory is taken, here and in a Loader: a larger one is an Error(kLimit), or a fault of the
-// loader's.
+// The largest values that are read. A value larger than the manifest says is never read; these
+// limits bound what the manifest may say, for datasets from strangers. They are checked before
+// memory is allocated, here and in a Loader. A larger value is an Error(kLimit), or a fault in a
+// Loader.
 struct ReadLimits {
-  // Pixels of an image that is decoded; as `sluice convert` takes them.
+  // Pixels of a decoded image; the default is that of `sluice convert`.
   std::uint64_t max_pixels = 178'000'000;
-  // Bytes of a value of a bytes or variable-length field, decompressed. 0: as many as the manifest
-  // says that its largest has, or 64 MiB where the manifest does not say.
+  // Bytes of a value in a bytes or variable-length field, decompressed. 0: the size that the
+  // manifest gives for the field's largest value, or 64 MiB if it gives none.
   std::uint64_t max_value_bytes = 0;
 };
 
-// One sample. What it returns as a span or view points into the mapped shard and lives as long as
-// the Sample. Asking for a field that the schema lacks, or as another type, throws
-// Error(kInvalidArgument); a payload whose checksum does not match, Error(kCorrupt).
+// One sample. Spans and views that it returns point into the mapped shard and are valid as long as
+// the Sample lives. Asking for a field that the schema lacks, or as the wrong type, throws
+// Error(kInvalidArgument); a payload whose checksum does not match throws Error(kCorrupt).
 class Sample {
  public:
   std::uint64_t index() const noexcept { return index_; }
@@ -60,9 +60,9 @@ class Sample {
   std::span<const std::byte> Bytes(std::string_view field) const;
   std::string_view Text(std::string_view field) const;
 
-  bool Has(std::string_view field) const;  // false where the sample has no value in that field
+  bool Has(std::string_view field) const;  // false if the sample has no value in that field
   ImagePayload Payload(std::string_view field = {}) const;  // {}: the first image field
-  // The same without the bytes: nothing of the payload is read.
+  // Payload() without the bytes: reads nothing of the payload.
   ImagePayload Shape(std::string_view field = {}) const;
   Image Decode(std::string_view field = {}) const;  // the whole image, full size
 
@@ -94,7 +94,7 @@ struct ShardSummary {
   std::uint32_t block_samples = 0;
 };
 
-// What the manifest says of an image field, over all samples.
+// An image field over all samples, as the manifest describes it.
 struct ImageSummary {
   std::string field;
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;
@@ -108,12 +108,12 @@ struct ImageSummary {
   }
 };
 
-// Shards that do not lie there as the manifest says: missing, cut short, or another file.
+// Shards that are not as the manifest says: missing, cut short, or another file.
 struct ShardFaults {
   std::vector<bool> faulty;          // by shard
-  std::uint64_t shards = 0;          // so many of them are
-  std::uint64_t samples = 0;         // that the manifest says these have
-  std::vector<std::string> reasons;  // of the first hundred: the file, and a sentence
+  std::uint64_t shards = 0;          // number of faulty shards
+  std::uint64_t samples = 0;         // their samples, as the manifest says
+  std::vector<std::string> reasons;  // for the first hundred: the file, and a sentence
 };
 
 class Dataset {
@@ -132,12 +132,13 @@ class Dataset {
   const std::filesystem::path& path() const noexcept;
   const std::vector<ShardSummary>& shards() const noexcept;
   const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
-  // Samples of each class of the field Schema::ClassField(), by number; empty where there is none.
+  // Number of samples of each class of the field Schema::ClassField(); empty if there is no such
+  // field.
   const std::vector<std::uint64_t>& class_counts() const noexcept;
   const std::string& made_with() const noexcept;  // how it was made, as JSON text
 
-  // Compares the size and header of each shard's file with the manifest: for before work that needs
-  // them all. Maps nothing. Ends early, with what it has seen, when asked to stop.
+  // Compares the size and header of each shard's file with the manifest. Call it before work that
+  // needs all shards. Maps nothing. When asked to stop, returns early with what it has found.
   ShardFaults LookAtShards(const std::stop_token& stop = {}) const;
 
   const std::shared_ptr<DatasetState>& state() const noexcept { return state_; }  // for the Loader

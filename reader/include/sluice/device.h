@@ -7,9 +7,10 @@
 //     Train<<<..., stream>>>(batch.image().data, batch.DeviceField<std::int32_t>("label").data);
 //   }
 //
-// Copies run beside the trainer's work, on streams of the loader's own. Nothing on the host waits
-// for a batch's copy: the trainer's stream does, by an event; and a batch that is dropped gives its
-// place back once what its streams had been given by then is done, by an event, too.
+// Copies run beside the trainer's work, on the loader's own streams. No host thread waits for a
+// batch's copy; the trainer's stream waits, by an event. When a batch is dropped, its slot is used
+// again once the work submitted so far to the batch's streams is done, which is also known by an
+// event.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +25,10 @@ class DeviceDriver;  // private
 class Device {
  public:
   Device() = default;  // the host
-  // That GPU, as the CUDA runtime counts them. Where there is none, a Loader that is to deliver
-  // there throws Error(kUnsupported).
+  // A GPU, by its ordinal in the CUDA runtime. If there is no such GPU, making a Loader with this
+  // device throws Error(kUnsupported).
   static Device Cuda(int ordinal = 0);
-  // How many GPUs can be used: 0 without a card, without its driver, and in a build without CUDA.
+  // The number of usable GPUs: 0 without a GPU, without its driver, and in a build without CUDA.
   static int CudaCount() noexcept;
 
   bool is_host() const noexcept { return kind_ == Kind::kHost; }
@@ -43,13 +44,13 @@ class Device {
   std::shared_ptr<DeviceDriver> driver_;  // kOther
 };
 
-// A queue of work of a device, in the order given. For CUDA a cudaStream_t, which OnStream() of
-// <sluice/cuda.h> puts here; null is CUDA's default stream.
+// A device's queue of work, done in order. For CUDA, a cudaStream_t, made by OnStream() of
+// <sluice/cuda.h>; null is CUDA's default stream.
 struct DeviceStream {
   void* handle = nullptr;
 };
 
-// Numbers in a device's memory (in the host's, for batches that lie there).
+// Numbers in device memory (in host memory, for batches on the host).
 template <class T>
 struct DeviceSpan {
   const T* data = nullptr;

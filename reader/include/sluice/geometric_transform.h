@@ -1,7 +1,7 @@
 // Steps of a pipeline that move pixels: crops, resizes, flips and turns.
 //
-// All but RandomAffine become one region of the picture, which is decoded and resampled once, with
-// the filter of the last resize. RandomAffine resamples once more what comes out of the others.
+// All steps but RandomAffine are merged into one region of the picture, which is decoded and
+// resampled once, with the filter of the last resize. RandomAffine resamples the result once more.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// What lies beyond a picture's edge.
+// The pixels beyond a picture's edge.
 enum class Border : std::uint8_t {
   kConstant,  // one colour
   kReflect,   // the picture mirrored at its outermost pixels, without repeating them
@@ -59,8 +59,7 @@ struct ResizeShortSide {
   ResizeShortSide& with_filter(Filter value) { return filter = value, *this; }
 };
 
-// The central width x height of what comes in. Where that is smaller, the rest is filled with
-// zeros.
+// The central width x height of the image. If the image is smaller, the rest is filled with zeros.
 struct CenterCrop {
   std::uint32_t width = 224, height = 224;
   CenterCrop() = default;
@@ -68,9 +67,10 @@ struct CenterCrop {
   CenterCrop(std::uint32_t w, std::uint32_t h) : width(w), height(h) {}
 };
 
-// The centre of the largest rectangle of that aspect ratio, of `ratio` times its sides (rounded
-// down), resized to width x height: FFCV's CenterCropRGBImageDecoder. Never leaves the image, where
-// ResizeShortSide and CenterCrop round twice.
+// Takes the largest centred rectangle with the aspect ratio of width x height, shrinks its sides to
+// `ratio` times (rounded down), and resizes that to width x height: FFCV's
+// CenterCropRGBImageDecoder. Rounds once and never leaves the image; ResizeShortSide and CenterCrop
+// round twice.
 struct CenterResizedCrop {
   std::uint32_t width = 224, height = 224;
   double ratio = 224.0 / 256;  // 0 < ratio <= 1
@@ -82,9 +82,9 @@ struct CenterResizedCrop {
   CenterResizedCrop& with_filter(Filter value) { return filter = value, *this; }
 };
 
-// width x height cut at a random place out of the image with a border of `padding` pixels. Where
-// even that is smaller, the missing part is shared out at random between both ends. With
-// Border::kReflect, twice the padding is less than either side.
+// Cuts width x height at a random place out of the image with a border of `padding` pixels. If even
+// that is smaller, more border is added, split at random between both ends. With Border::kReflect,
+// twice the padding must be less than either side.
 struct RandomCrop {
   std::uint32_t width = 32, height = 32;
   std::uint32_t padding = 0;
@@ -98,8 +98,9 @@ struct RandomCrop {
   RandomCrop& with_fill(const std::array<std::uint8_t, 3>& value) { return fill = value, *this; }
 };
 
-// Moved along each axis by a whole number of pixels, -padding to padding, each as likely: FFCV's
-// RandomTranslate. With Border::kReflect by less than half of the side.
+// Moves the image along each axis by a whole number of pixels, -padding to padding, all equally
+// likely: FFCV's RandomTranslate. With Border::kReflect, twice the padding must be less than either
+// side.
 struct RandomTranslate {
   std::uint32_t padding = 4;
   Border border = Border::kConstant;
@@ -112,40 +113,41 @@ struct RandomTranslate {
   }
 };
 
-// Mirrored left to right with this probability.
+// Mirrors left to right.
 struct HorizontalFlip {
   double probability = 0.5;
   HorizontalFlip() = default;
   explicit HorizontalFlip(double p) : probability(p) {}
 };
 
-// Mirrored top to bottom.
+// Mirrors top to bottom.
 struct VerticalFlip {
   double probability = 0.5;
   VerticalFlip() = default;
   explicit VerticalFlip(double p) : probability(p) {}
 };
 
-// Turned by one, two or three quarters, each as likely. Batches need square images then.
+// Turns by one, two or three quarter turns, all equally likely. The images of the batch must then
+// be square.
 struct RandomQuarterTurns {
-  double probability = 0.75;  // so that each of the four is as likely
+  double probability = 0.75;  // makes all four orientations equally likely
   RandomQuarterTurns() = default;
   explicit RandomQuarterTurns(double p) : probability(p) {}
 };
 
-// Rotated, scaled, sheared and moved about the centre, all drawn uniformly: torchvision's
-// RandomAffine, bilinear (masks by the nearest pixel). Works on what comes out of the steps before
-// it, and keeps its size; only flips and quarter turns may follow.
+// Rotates, scales, shears and moves about the centre, all drawn uniformly: torchvision's
+// RandomAffine, bilinear (masks: nearest pixel). Works on the result of the steps before it, and
+// keeps its size. Of the geometric steps, only flips and quarter turns may follow.
 struct RandomAffine {
   double min_degrees = 0, max_degrees = 0;  // clockwise, -360 to 360
   double translate_x = 0, translate_y = 0;  // at most, as a share of width and height: 0 to 1
   double min_scale = 1, max_scale = 1;      // 0.01 to 100
   double min_shear_x = 0, max_shear_x = 0;  // degrees, -80 to 80
   double min_shear_y = 0, max_shear_y = 0;
-  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of what lies outside, by channel
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour outside, by channel
   double probability = 1;
   RandomAffine() = default;
-  // A rotation alone, by at most that many degrees either way.
+  // Only rotates, by at most that many degrees either way.
   explicit RandomAffine(double most_degrees)
       : min_degrees(-most_degrees), max_degrees(most_degrees) {}
   RandomAffine& degrees(double low, double high) {
@@ -163,17 +165,17 @@ struct RandomAffine {
   RandomAffine& with_probability(double value) { return probability = value, *this; }
 };
 
-// From `epoch` on, the last step that names a width and height has these instead.
+// From `epoch` on, these replace the width and height of the last step that has them.
 struct OutputSize {
   std::uint64_t epoch = 0;
   std::uint32_t width = 0, height = 0;
   friend bool operator==(const OutputSize&, const OutputSize&) = default;
 };
 
-// Sides that grow linearly from `low`, up to epoch `begin`, to `high`, from epoch `end` on, rounded
-// to a multiple (halves to an even one): the recipe of FFCV's ImageNet training, 160 to 192 in
-// steps of 32. For LoaderOptions::sizes. Throws Error(kInvalidArgument) for begin >= end, sides of
-// 0 or more than 65535, or a multiple of 0.
+// For LoaderOptions::sizes: the side is `low` up to epoch `begin`, then grows linearly to `high` at
+// epoch `end`. It is rounded to a multiple of `multiple` (halves to an even one). FFCV's ImageNet
+// recipe grows from 160 to 192 in steps of 32. Throws Error(kInvalidArgument) for begin >= end,
+// sides of 0 or more than 65535, or a multiple of 0.
 std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, std::uint64_t begin,
                                          std::uint64_t end, std::uint32_t multiple = 32);
 

@@ -8,9 +8,9 @@
 //     for (const sluice::Batch& batch : loader.Epoch(epoch))
 //       Train(batch.image().data, batch.Field<std::int32_t>("label"));
 //
-// Batches are a pure function of (dataset, options but for threads and prefetch, epoch), and come
-// in order. One thread at a time consumes (see EpochIterator); Batch handles may be passed to and
-// dropped by any thread. A Loader's memory is taken when it is made: see Loader::Memory().
+// Batches are a pure function of (dataset, options except threads and prefetch, epoch), and come in
+// order. One thread at a time consumes (see EpochIterator); any thread may hold and drop Batch
+// handles. A Loader allocates its memory when it is made: see Loader::Memory().
 #pragma once
 
 #include <cstddef>
@@ -37,19 +37,20 @@ namespace sluice {
 
 struct LoaderState;  // private
 
-// Input iterator over the batches of an epoch. ++ lets go of its batch and waits for the next one;
-// it throws the Error of a sample in it that cannot be read, and Error(kState) where the consumer
-// holds every slot.
+// Input iterator over the batches of an epoch. ++ drops its batch and waits for the next one. It
+// throws the Error of a sample in the next batch that cannot be read, and Error(kState) if the
+// consumer holds every slot.
 //
-// After ++ has thrown, the iterator holds no batch, and is not at its end: ++ goes on. It gives the
-// batch behind the one that could not be read (there may be none: then it is at its end); or, once
-// some are dropped, the one that there was no slot for. * and -> throw Error(kState) where there is
-// no batch. Where begin() itself has thrown, so it goes on when it is called again.
+// After ++ has thrown, the iterator holds no batch, but is not at its end: call ++ again to go on.
+// After an unreadable sample, it gives the batch after the failed one, or ends if that was the
+// last. After a lack of slots, it gives the same batch once others have been dropped. Without a
+// batch, * and -> throw Error(kState). begin() behaves likewise: after it has thrown, call it
+// again.
 //
-// All iterators of a range share its batches: each begin() and ++, of whichever of them, takes the
-// next one, and none comes twice. One thread steps at a time. An iterator may move on to another
-// thread; but begin() and ++ throw Error(kState), and take nothing, while another thread is in one
-// of them, or in the middle of the range with an iterator of its own.
+// All iterators of a range share its batches: each begin() and each ++, of any iterator, takes the
+// next batch, and no batch comes twice. One thread steps at a time. An iterator may move to another
+// thread, but begin() and ++ throw Error(kState), and take nothing, while another thread is inside
+// one of them or is part-way through the range with an iterator of its own.
 class EpochIterator {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -73,7 +74,7 @@ class EpochIterator {
   [[noreturn]] void ThrowNoBatch() const;
   std::shared_ptr<LoaderState> loader_;
   std::uint64_t generation_;
-  std::shared_ptr<const char> mark_;  // what copies of it share: one walk through the range
+  std::shared_ptr<const char> mark_;  // shared by copies: they are one walk through the range
   Batch batch_;
   bool done_ = false;
 };
@@ -94,41 +95,41 @@ class EpochRange {
 class Loader {
  public:
   // Throws Error(kInvalidArgument) for options that do not fit the dataset, for instance images of
-  // differing sizes without a transform that makes them equal; Error(kLimit) where memory or
-  // threads do not suffice.
+  // different sizes without a transform that makes them equal; Error(kLimit) if memory or threads
+  // do not suffice.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
-  ~Loader();  // stops the threads after the samples in hand
+  ~Loader();  // waits until each thread has finished its current sample
   Loader(Loader&&) noexcept;
   Loader& operator=(Loader&&) noexcept;
 
-  // Starts playing that epoch; a range begun earlier ends, for whoever waits for a batch of it,
-  // too. Epochs asked for in a row (n, n + 1,
-  // ...) flow into one another: the next one's first batches are decoded while the last ones are
-  // used. After LoaderOptions::resume_from, the first call for its epoch plays what was left of it.
+  // Starts playing that epoch. Ranges begun earlier end, also for a thread that waits in one.
+  // Consecutive epochs (n, n + 1, ...) flow into one another: the first batches of the next are
+  // decoded while the last ones of this are in use. After LoaderOptions::resume_from, the first
+  // call for its epoch plays the rest of that epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
-  // Where the stream stands: after the batch that was handed over last, or at the beginning of the
-  // epoch asked for since, or where it was resumed. A batch that came as an Error counts as not
-  // played, until one after it is handed over. At the end of an epoch it is the next one's start.
+  // Where the stream stands: after the last batch handed over; or at the start of the epoch, if
+  // Epoch() was called since; or where it was resumed. A batch that threw an Error counts as not
+  // played until a later one is handed over. At the end of an epoch, this is the start of the next.
   // Any thread.
   ResumePoint State() const;
 
-  // What this rank gets in an epoch, as LastBatch makes it: the same in every one, but for
-  // shards_per_rank.
+  // How much this rank gets in an epoch, LastBatch taken into account: the same in every epoch,
+  // except with LoaderOptions::ranks.by_shards.
   std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;
   unsigned threads() const noexcept;
-  // Of the slots: fixed when the loader is made. Variable-length and bytes fields lie beside it:
-  // see Memory().
+  // Bytes of the slots, fixed when the loader is made. Variable-length and bytes fields are not
+  // included: see Memory().
   std::size_t memory_bytes() const noexcept;
   // How each step of the transform runs (fused with decoding, in a pass of its own, over the whole
-  // batch), and what comes out: lines of text for people.
+  // batch), and the shape and type of the result: lines of text for people.
   std::string Describe() const;
-  LoaderMemory Memory() const;  // the bound of all that it takes
-  // Since the first Epoch(). Any thread, at any time.
+  LoaderMemory Memory() const;  // an upper bound on everything this loader allocates
+  // Counted since the first Epoch(). Any thread, at any time.
   LoaderStats Stats() const;
-  // The samples that could not be read so far, by number; at most 10,000 of them are kept.
+  // The samples that could not be read so far, sorted by number; at most 10,000 of them are kept.
   std::vector<SampleFault> Faults() const;
 
  private:

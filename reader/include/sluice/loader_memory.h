@@ -1,47 +1,47 @@
-// What a Loader takes of the machine's memory, at the most.
+// The most memory that a Loader uses.
 #pragma once
 
 #include <cstdint>
 
 namespace sluice {
 
-// Bytes. own() is memory that nobody else can use (anonymous or page-locked); the loader stays
-// under it. The window is pages of mapped shards, which belong to the page cache: the kernel takes
-// them back when it needs them, and several processes share them.
+// In bytes. own() is an upper bound on the loader's private memory (anonymous or page-locked).
+// `window` and `mapped` are pages of mapped shards; they belong to the page cache, so the kernel
+// takes them back when it needs them, and several processes share them.
 struct LoaderMemory {
   // (1 + prefetch + hold) batches, without variable-length and bytes fields.
   std::uint64_t slots = 0;
-  // Those: of each field that is chosen (1 + prefetch + hold) x batch_size x (twice the field's
-  // largest value + 128 bytes); a row on its own, and joined with the others. The manifest knows
-  // the largest values; of a dataset that was made before it did, the shards' tables are read for
-  // them. What the user's functions put there is not counted.
+  // Variable-length and bytes fields, for each chosen field: (1 + prefetch + hold) x batch_size x
+  // (twice the field's largest value + 128 bytes). Twice, because a value is stored for its row and
+  // then joined with the others. The manifest has the largest values; for datasets made before it
+  // did, the shards' tables are read for them. Values that the user's functions put there are not
+  // counted.
   std::uint64_t variable = 0;
   // threads x (2 MiB + 24 bytes for each pixel of (largest width + 32) x (largest height + 32) +
-  // the largest payload): what decoding the largest image takes whatever kind of file it is, and
-  // what steps that work beside the batch, several views, masks and mixing need. Most takes a tenth
-  // of that.
+  // the largest payload). It covers decoding the largest image from any kind of file, and steps
+  // that need a second buffer, several views, masks and mixing. Most loaders use a tenth of it.
   std::uint64_t scratch = 0;
-  // The epoch's order, the directories of the shards, the rows of the batches, the list of faults.
+  // The epoch's order, the shards' directories, the rows of the batches, the list of faults.
   std::uint64_t bookkeeping = 0;
-  // LoaderOptions::keep: 24 bytes a sample, and DecodedPictures::bytes if they lie in memory.
-  std::uint64_t kept = 0;
-  // LoaderOptions::device: on the device; the slots are page-locked then. Not of this machine's
+  // LoaderOptions::keep: 24 bytes a sample, plus DecodedPictures::bytes if pictures are kept in
   // memory.
+  std::uint64_t kept = 0;
+  // LoaderOptions::device: device memory, not this machine's. The slots are page-locked then.
   std::uint64_t device = 0;
-  // LoaderOptions::storage = Direct: the blocks that are open and those of the batches in the ring,
-  // as `mapped` says, and one for each thread, each an eighth larger than the mean block.
+  // LoaderOptions::storage = Direct: the blocks counted as in `mapped`, plus one for each thread,
+  // each an eighth larger than the mean block.
   std::uint64_t blocks = 0;
   std::uint64_t own() const noexcept {
     return slots + variable + scratch + bookkeeping + kept + blocks;
   }
 
-  // The blocks that are open for shuffling at once on this rank; for Shuffle::kSequential one block
-  // and for Shuffle::kRandom the dataset.
+  // The blocks open for shuffling at once on this rank; for Shuffle::kSequential one block, for
+  // Shuffle::kRandom the whole dataset.
   std::uint64_t window = 0;
-  // Pages that are mapped at once, 0 where LoaderOptions::storage = Direct reads blocks past them:
-  // a window and the blocks of the batches in the ring, which is under two windows where a window
-  // holds as many samples as the ring; and where several ranks share an epoch's tail, its blocks:
-  // one for each of all lanes where they are of one size. With Behind::kKeep, the whole dataset.
+  // Pages mapped at once; 0 with LoaderOptions::storage = Direct. The window, and the blocks of the
+  // batches in the ring: under two windows if the window holds at least as many samples as the
+  // ring. If several ranks share the end of an epoch, its blocks as well: one for each lane of all
+  // ranks if lanes have equal sizes. With Behind::kKeep, the whole dataset.
   std::uint64_t mapped = 0;
 };
 

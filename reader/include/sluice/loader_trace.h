@@ -1,9 +1,9 @@
-// What a Loader's threads did, and when: for looking at an epoch, one event at a time.
+// A record of what each thread of a Loader did and when, one event at a time.
 //
 //   options.trace = std::make_shared<sluice::LoaderTrace>();
 //
-// `sluice-bench epoch --trace FILE` writes one as a file for a trace viewer. A Loader without one
-// spends nothing on it; with one, a few tens of nanoseconds an event.
+// `sluice-bench epoch --trace FILE` writes it as a file for a trace viewer. An event costs a few
+// tens of nanoseconds; a Loader without a trace spends nothing.
 #pragma once
 
 #include <chrono>
@@ -26,7 +26,7 @@ struct TraceEvent {
   std::uint64_t batch = 0;      // of the epoch
   std::uint32_t first_row = 0;  // of the batch
   std::uint32_t rows = 0;
-  // The memory the batch lies in, by its image's address (ImageBatch::data): the place in the ring.
+  // The batch's slot, by the address of its image (ImageBatch::data).
   const void* slot = nullptr;
   std::chrono::steady_clock::time_point begin, end;
 };
@@ -34,7 +34,7 @@ struct TraceEvent {
 // Any number of threads may add at once.
 class LoaderTrace {
  public:
-  // Keeps at most `most` events and counts those beyond.
+  // Keeps at most `most` events, and counts the ones it drops.
   explicit LoaderTrace(std::size_t most = 2'000'000) : most_(most) {}
 
   void Add(const TraceEvent& event) {
@@ -45,7 +45,7 @@ class LoaderTrace {
       ++dropped_;
     }
   }
-  // What was recorded since it was made or last asked, in the order in which it ended.
+  // Returns and forgets the recorded events, in the order in which they ended.
   std::vector<TraceEvent> Take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(events_, {});

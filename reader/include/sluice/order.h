@@ -1,4 +1,4 @@
-// How an epoch's samples follow one another.
+// The order of an epoch's samples.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ enum class Shuffle {
 enum class LastBatch {
   kKeep,  // the last batch of an epoch may be short
   kDrop,  // a short last batch is left out
-  kPad,   // it is filled up with samples from the epoch's start; Batch::valid() says how many are
-          // new
+  kPad,   // a short last batch is filled up with samples from the epoch's start; Batch::valid()
+          // says how many rows are not repeats
 };
 
 }  // namespace sluice

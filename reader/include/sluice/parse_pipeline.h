@@ -2,12 +2,12 @@
 //
 //   rrc:224/0.35/1,flip,jitter:0.4/0.4/0.4/0.1@0.8,normalize
 //
-// Steps are joined by commas; "none" is a pipeline without any. A step is its name, a colon and its
-// numbers with / between; what is left out from the end is the step's default. A size is N for a
-// square or WxH. :word behind the numbers chooses, as :area does a filter. @P takes the step with
-// probability P. normalize is by ImageNet's mean and deviation. PipelineSteps() says which numbers
-// each step takes: "rrc:size[/scale/scale[/ratio/ratio]][:area]", brackets around what may be left
-// out.
+// Steps are joined by commas; "none" is an empty pipeline. A step is its name, then a colon and its
+// numbers with / between them. Numbers left out at the end have the step's defaults. A size is N
+// for a square, or WxH. A word after the numbers makes a choice: ":area" chooses a filter. @P
+// applies the step with probability P. "normalize" uses ImageNet's mean and deviation.
+// PipelineSteps() says which numbers each step takes:
+// "rrc:size[/scale/scale[/ratio/ratio]][:area]", with brackets around what may be left out.
 #pragma once
 
 #include <string>
@@ -18,8 +18,8 @@
 
 namespace sluice {
 
-// Throws Error(kInvalidArgument) that names the step and what it takes. Whether steps may stand in
-// that order, a loader says.
+// Throws Error(kInvalidArgument) that names the step and what it takes. The order of the steps is
+// checked when a Loader is made.
 Pipeline ParsePipeline(std::string_view text);
 
 // The text forms of all steps.

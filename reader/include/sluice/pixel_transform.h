@@ -1,8 +1,8 @@
-// Steps of a pipeline that change pixels where they are, behind the geometric ones.
+// Steps of a pipeline that change the values of pixels, after the geometric steps.
 //
-// They work on 8-bit grey or RGB pixels as they come out of the geometric steps, in the order
-// given; Normalize, if there is one, is the last. The definitions are those of torchvision's
-// transforms of pictures (Pillow's). Each step draws on its own: adding one changes no other.
+// They work on 8-bit grey or RGB pixels, in the order given; Normalize, if there is one, is the
+// last. The definitions are those of torchvision's transforms for PIL images. Each step has its own
+// random numbers: adding one changes no other.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct ColorJitter {
   ColorJitter& with_probability(double value) { return probability = value, *this; }
 };
 
-// All channels become the lightness.
+// Sets all channels to the lightness.
 struct RandomGrayscale {
   double probability = 0.1;
   RandomGrayscale() = default;
@@ -48,7 +48,7 @@ struct GaussianBlur {
   GaussianBlur& with_probability(double value) { return probability = value, *this; }
 };
 
-// Inverts values from the threshold on.
+// Inverts values at or above the threshold.
 struct Solarize {
   unsigned threshold = 128;  // 0 to 256
   double probability = 1;
@@ -73,7 +73,7 @@ struct Equalize {
   explicit Equalize(double p) : probability(p) {}
 };
 
-// Stretches each channel's values to 0 .. 255.
+// Stretches each channel's values to the range 0 to 255.
 struct AutoContrast {
   double probability = 1;
   AutoContrast() = default;
@@ -86,7 +86,7 @@ struct Invert {
   explicit Invert(double p) : probability(p) {}
 };
 
-// Blends with a smoothed picture: 0 is that one, 1 the picture, 2 sharpens.
+// Blends with a smoothed picture: factor 0 gives the smoothed picture, 1 the original, 2 sharpens.
 struct AdjustSharpness {
   double factor = 2;  // >= 0
   double probability = 1;
@@ -96,14 +96,15 @@ struct AdjustSharpness {
 };
 
 // Replaces a rectangle of random area and aspect ratio (Zhong et al. 2017; the rule of
-// torchvision's RandomErasing: ten tries). A ratio and scale of one value make it Cutout's square,
-// but that it always lies inside. It comes before Normalize, where torchvision's recipes have it
-// behind: the mean's own colour as `value` becomes their zeros.
+// torchvision's RandomErasing: ten tries). With a single ratio of 1 and a single scale it is
+// Cutout's square, except that it always lies inside the picture. It comes before Normalize;
+// torchvision's recipes have it after, filling with zeros. For the same result, set `value` to the
+// mean's colour.
 struct RandomErasing {
   double probability = 0.5;
   double min_scale = 0.02, max_scale = 0.33;      // share of the picture's area
   double min_ratio = 0.3, max_ratio = 3.3;        // height / width
-  std::array<std::uint8_t, 3> value = {0, 0, 0};  // of its pixels, by channel
+  std::array<std::uint8_t, 3> value = {0, 0, 0};  // the rectangle's colour, by channel
   bool noise = false;                             // random values instead
   RandomErasing() = default;
   explicit RandomErasing(double p) : probability(p) {}
@@ -115,15 +116,15 @@ struct RandomErasing {
   RandomErasing& with_noise() { return noise = true, *this; }
 };
 
-// So many operations, each drawn evenly out of fourteen, all of one magnitude (Cubuk et al. 2020;
-// torchvision's RandAugment, whose table of magnitudes this has). Some move pixels: shears,
-// translations, rotations. So nothing may follow the image: no mask, boxes or key points.
+// Applies `operations` operations, each drawn evenly from fourteen, all of one magnitude (Cubuk et
+// al. 2020; with the table of magnitudes of torchvision's RandAugment). Some of them move pixels
+// (shears, translations, rotations), so no mask, boxes or key points may follow the image.
 struct RandAugment {
   unsigned operations = 2;  // 0 to 16
   unsigned magnitude = 9;   // below `bins`
   unsigned bins = 31;       // 2 to 1000
-  bool bilinear = false;    // how moved pixels are made; else the nearest one is taken
-  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // of what they leave empty, by channel
+  bool bilinear = false;    // interpolates moved pixels; false takes the nearest one
+  std::array<std::uint8_t, 3> fill = {0, 0, 0};  // the colour that moves leave behind, by channel
   double probability = 1;
   RandAugment() = default;
   explicit RandAugment(unsigned count, unsigned strength = 9, unsigned of_bins = 31)
@@ -133,8 +134,8 @@ struct RandAugment {
   RandAugment& with_probability(double value) { return probability = value, *this; }
 };
 
-// One of the same operations, of a magnitude drawn evenly out of a wider range (Mueller and Hutter
-// 2021).
+// Applies one of RandAugment's operations, with a magnitude drawn evenly from a wider range
+// (Mueller and Hutter 2021).
 struct TrivialAugmentWide {
   unsigned bins = 31;
   bool bilinear = false;
@@ -151,9 +152,10 @@ struct TrivialAugmentWide {
 
 enum class FloatType : std::uint8_t { kFloat32, kFloat16, kBFloat16 };
 
-// Batches hold (value / 255 - mean) / deviation, as floating-point numbers. One value each, or one
-// for each channel: for pixels of 0 to 1, as torchvision has them (0.485). Those for pixels of 0 to
-// 255, as FFCV has them (123.675), are refused with what they are divided by 255.
+// Batches hold (value / 255 - mean) / deviation, as floating-point numbers. Give one mean and
+// deviation, or one for each channel, for pixels from 0 to 1, as torchvision does (0.485). Values
+// for pixels from 0 to 255, as FFCV gives them (123.675), are refused; the Error says what they are
+// divided by 255.
 struct Normalize {
   std::vector<float> mean = {0};       // 0 to 1
   std::vector<float> deviation = {1};  // above 0, up to 1

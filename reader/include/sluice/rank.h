@@ -1,4 +1,4 @@
-// Which of how many processes that train together this one is.
+// A process's rank among the processes that train together.
 #pragma once
 
 #include <string_view>
@@ -8,17 +8,17 @@ namespace sluice {
 struct Rank {
   unsigned rank = 0;
   unsigned world_size = 1;
-  // The variables that say so, such as "RANK, WORLD_SIZE"; empty where it was not found in any.
+  // The environment variables it came from, such as "RANK, WORLD_SIZE"; empty if from none.
   std::string_view variables = {};
 
-  // As the program that started this process says in its environment; {0, 1} where none does. In
-  // this order: RANK and WORLD_SIZE (torchrun and others), OMPI_COMM_WORLD_RANK and _SIZE (Open
-  // MPI), PMI_RANK and PMI_SIZE (MPICH and its kin), SLURM_PROCID and SLURM_STEP_NUM_TASKS (srun; a
-  // batch script itself is no rank). A pair counts where both are set. Throws
-  // Error(kInvalidArgument), naming them, where they make no sense.
+  // Reads the variables that launchers set; {0, 1} if there are none. The first pair of which both
+  // are set counts, in this order: RANK and WORLD_SIZE (torchrun and others), OMPI_COMM_WORLD_RANK
+  // and _SIZE (Open MPI), PMI_RANK and PMI_SIZE (MPICH and its kin), SLURM_PROCID and
+  // SLURM_STEP_NUM_TASKS (srun; a batch script itself is no rank). Throws Error(kInvalidArgument)
+  // that names them if their values make no sense.
   static Rank FromEnvironment();
 
-  // Wherever it was found.
+  // Ignores where they came from.
   friend bool operator==(const Rank& a, const Rank& b) noexcept {
     return a.rank == b.rank && a.world_size == b.world_size;
   }

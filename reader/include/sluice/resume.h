@@ -1,4 +1,4 @@
-// Where a training stands in its stream of epochs: a small value that fits into a checkpoint.
+// A position in a training's stream of epochs: a small value to store in a checkpoint.
 //
 //   checkpoint << loader.State().Text();                        // at any moment
 //   ...
@@ -7,8 +7,8 @@
 //   for (auto epoch = loader.State().epoch; epoch < 90; ++epoch)
 //     for (const sluice::Batch& batch : loader.Epoch(epoch)) ...
 //
-// Nothing of what went before is read or decoded again, and the batches that follow are those that
-// would have followed without the interruption.
+// Nothing before that position is read or decoded again, and the batches that follow are the same
+// as without the interruption.
 #pragma once
 
 #include <cstdint>
@@ -21,21 +21,23 @@
 namespace sluice {
 
 struct ResumePoint {
-  // What the order is made from. A Loader refuses a point that differs from it in any of these.
+  // Everything that the order depends on. A Loader refuses a point that differs from it in any of
+  // these.
   std::string dataset;  // its id: 32 hexadecimal digits
   std::uint32_t order_version = kOrderVersion;
   Shuffle shuffle = Shuffle::kQuasiRandom;
   std::uint64_t seed = 0;
   std::uint64_t lanes = 0;          // kQuasiRandom; else 0
   std::uint64_t window_blocks = 0;  // of a lane; kQuasiRandom, else 0
-  // LoaderOptions::ranks.by_shards: the number of ranks; else 0, as it may change.
+  // LoaderOptions::ranks.by_shards: the number of ranks. Otherwise 0, because the number may
+  // change.
   std::uint64_t shard_ranks = 0;
   std::string list;  // the digest of LoaderOptions::order.samples; empty for none
 
   std::uint64_t epoch = 0;
   std::uint64_t position = 0;  // samples of the epoch that are done, over all ranks
 
-  // One line of printable ASCII without quotation marks; a check value at its end.
+  // One line of printable ASCII without quotation marks, with a check value at its end.
   std::string Text() const;
   // Throws Error(kInvalidArgument) for anything that Text() did not write.
   static ResumePoint Parse(std::string_view text);

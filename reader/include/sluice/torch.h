@@ -1,19 +1,19 @@
-// Batches as tensors of LibTorch (1.13 and later), without a copy. Header only: whoever includes it
-// links LibTorch.
+// Batches as LibTorch tensors (1.13 and later), without a copy. Header only: a program that
+// includes it links LibTorch itself.
 //
 //   for (const sluice::Batch& batch : loader.Epoch(epoch))
 //     Train(sluice::ImageTensor(batch), sluice::FieldTensor(batch, "label"));
 //
-// A tensor holds its batch: the batch's place is used again when the last tensor of it is gone and
-// the streams that it was made for are done with it. Tensors count as batches that are held: see
-// LoaderOptions::hold.
+// A tensor holds its batch: the batch's slot is used again when its last tensor is gone and the
+// streams it was made for are done with it. Such a batch counts as held: see
+// LoaderOptions::ring.hold.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include <ATen/ATen.h>
-#if __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)  // of a LibTorch with CUDA alone
+#if __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)  // only a LibTorch with CUDA has it
 #include <c10/cuda/CUDAStream.h>
 #endif
 
@@ -50,7 +50,7 @@ inline at::ScalarType ScalarOf(DType type) {
   throw Error(ErrorCode::kUnsupported, "LibTorch has no numbers for uint16 fields");
 }
 
-// The stream that LibTorch works on in this thread.
+// LibTorch's current stream in this thread.
 inline DeviceStream CurrentStream([[maybe_unused]] const Device& device) {
 #if __has_include(<c10/cuda/impl/cuda_cmake_macros.h>)
   if (device.is_cuda()) {
@@ -68,7 +68,7 @@ inline at::Tensor Wrap(const Batch& batch, const void* data, const std::vector<s
       device.is_cuda() ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device.ordinal()))
                        : at::Device(at::kCPU);
   batch.WaitOn(CurrentStream(device));
-  // The device twice: else it would be looked up, by a call of CUDA, whose memory that is.
+  // The device is passed twice, else LibTorch would ask CUDA whose memory this is.
   return at::from_blob(
       const_cast<void*>(data), sizes, strides, [batch](void*) {},
       at::TensorOptions().dtype(type).device(place), place);
@@ -76,9 +76,9 @@ inline at::Tensor Wrap(const Batch& batch, const void* data, const std::vector<s
 
 }  // namespace torch_detail
 
-// An image of the batch, the one that Batch::image() is or another: samples x channels x height x
-// width, in channels-last memory where the layout is kNHWC. On a GPU it is ready for LibTorch's
-// current stream of this thread; where others use it, call batch.WaitOn() for them, too.
+// An image of the batch, Batch::image() or another: samples x channels x height x width, in
+// channels-last memory if the layout is kNHWC. On a GPU it is ready for LibTorch's current stream
+// of this thread; if other streams use it, call batch.WaitOn() for them, too.
 inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
   const ImageBatch& image = field.empty() ? batch.image() : batch.image(field);
   const auto n = static_cast<std::int64_t>(image.samples);

@@ -1,14 +1,14 @@
-// What happens to an image on its way into a batch.
+// The steps that an image goes through on its way into a batch.
 //
 // A pipeline is a list of these values, applied in order. Geometric steps (geometric_transform.h)
-// are fused with decoding: only what the crop needs is decoded, and resampled once, however many
-// steps there are. Every random choice is a pure function of (seed, epoch, position in the epoch,
-// operation): the same for any number of threads, and adding a flip does not move the crops. Steps
-// that change pixels (pixel_transform.h) come behind the geometric ones, and those for labels and
-// whole batches (batch_transform.h) last.
+// are fused with decoding: only the part that the crop needs is decoded, and it is resampled once,
+// however many steps there are. Steps that change pixels (pixel_transform.h) come after the
+// geometric ones, and those for labels and whole batches (batch_transform.h) last. Every random
+// choice is a pure function of (seed, epoch, position in the epoch, operation): it is the same for
+// any number of threads, and adding a flip does not move the crops.
 //
-// A step's constructor takes what one always says. The rest are members, and can be set in the same
-// expression: a range by its name, another member behind with_.
+// A step's constructor takes its usual parameters. The rest are members, which can be set in the
+// same expression: a range by its name, any other member by with_ and its name.
 //
 //   RandomResizedCrop(224).scale(0.35, 1).with_filter(Filter::kArea)
 #pragma once
@@ -23,12 +23,12 @@
 
 namespace sluice {
 
-// What becomes of boxes when their image is transformed. They are moved with it and cut off where
-// what it shows ends; then one is dropped of which less than this is left, and with it the entry of
-// every other variable-length field that follows the same image (its class, say). Of a fixed-shape
-// field, those that are dropped become zeros.
+// When an image is transformed, its boxes move with it and are cut off at its edges. A box is then
+// dropped if less than this is left of it; the matching entry of every other variable-length field
+// that follows the same image (its class, say) is dropped with it. In a fixed-shape field, dropped
+// boxes become zeros.
 struct BoxRule {
-  double min_side = 1;     // pixels of what comes out, of width and of height
+  double min_side = 1;     // width and height, in pixels of the transformed image
   double min_visible = 0;  // share of the box's whole area, 0 to 1
 };
 
@@ -40,7 +40,7 @@ using Transform =
                  TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix>;
 using Pipeline = std::vector<Transform>;
 
-// One more picture of each sample's image: Batch::image(name). Its random choices are its own.
+// One more picture of each sample's image: Batch::image(name). It has its own random choices.
 struct View {
   std::string name;
   Pipeline transform;             // as LoaderOptions::transform, without OneHot, MixUp and CutMix

@@ -5,14 +5,14 @@
 //     for (std::uint8_t& value : pixels) value = static_cast<std::uint8_t>(255 - value);
 //     sample.Field<float>("weight")[0] = sample.draws().Uniform() < 0.5 ? 1.F : 2.F;
 //   };
-//   options.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
+//   options.output.made_fields = {sluice::Field::Array("weight", sluice::DType::kFloat32, {})};
 //
-// They run on the decoding threads, several at once, behind the transform's steps: what they share
-// must be safe for that. The spans that they are given are theirs until they return, those of a
-// variable-length field until it is set. What they throw is the sample's fault, dealt with as
-// LoaderOptions::integrity.on_fault says, or the batch's error. They should depend on what they are
-// given and on draws() alone; then batches stay the same for any number of threads and after a
-// resume.
+// They run on the decoding threads, several at once, after the transform's steps: anything they
+// share must be thread-safe. The spans they get are valid until they return; those of a
+// variable-length field, until it is set. An exception from a SampleFunction is a fault of the
+// sample, handled as LoaderOptions::integrity.on_fault says; one from a BatchFunction is the
+// batch's error. Functions should depend only on their argument and its draws(); then batches stay
+// the same for any number of threads and after a resume.
 #pragma once
 
 #include <cstddef>
@@ -31,8 +31,9 @@ namespace sluice {
 class RandomStream;  // private
 class RowWorker;     // private
 
-// Random numbers that depend on seed, epoch and position alone. Also a uniform random bit generator
-// as the standard library's distributions take it (whose results differ between libraries).
+// Random numbers that depend only on seed, epoch and position. Meets the requirements of a uniform
+// random bit generator, for the standard library's distributions (whose results differ between
+// libraries).
 class Draws {
  public:
   using result_type = std::uint32_t;
@@ -50,21 +51,21 @@ class Draws {
   RandomStream* stream_;
 };
 
-// What both functions see: one row of a batch, or all of them. Asking for a field that is not
-// there, or as another kind or type, throws Error(kInvalidArgument).
+// The rows that a function sees: one row of a batch, or all. Asking for a field that is not there,
+// or as the wrong kind or type, throws Error(kInvalidArgument).
 class MutableRows {
  public:
   std::uint64_t epoch() const noexcept;
   // The images' size, layout and type.
   const ImageBatch& shape(std::string_view field = {}) const;
-  // The elements of a fixed-shape array field, dataset's or made.
+  // The elements of a fixed-shape array field, whether from the dataset or made.
   template <class T>
   std::span<T> Field(std::string_view name) {
     const std::span<std::byte> bytes = FieldBytes(name, DTypeOf<T>());
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  // The images' values in the batch's layout ({}: what Batch::image() is), read as ImageBatch says:
-  // std::uint8_t, std::uint16_t (also the bits of numbers of 16 bits) or float.
+  // The images' values in the batch's layout ({}: those of Batch::image()), as std::uint8_t,
+  // std::uint16_t (also the bits of 16-bit floats) or float: see IsReadAs().
   template <class T>
   std::span<T> Values(std::string_view field = {}) {
     if (!IsReadAs<T>(shape(field).type)) RefuseValues(field);
@@ -73,22 +74,22 @@ class MutableRows {
   }
   std::span<std::uint8_t> image(std::string_view field = {}) { return Values<std::uint8_t>(field); }
   std::span<float> floats(std::string_view field = {}) { return Values<float>(field); }
-  std::span<std::byte> ImageBytes(std::string_view field = {});  // whatever they are
-  // Writes height x width bytes for each row: 1 where the image, a view or a mask shows nothing of
-  // its picture, because that ends there, else 0. So after all geometric steps together, by the
-  // rule for masks (the nearest pixel): where a mask has LoaderOptions::mask_fill. What
-  // Border::kReflect mirrors is border, too; all of an image is that the sample lacks. For batches,
-  // before MixUp and CutMix. Error(kInvalidArgument) for a map of another size, and behind
-  // RandAugment and TrivialAugmentWide, which move pixels on their own.
+  std::span<std::byte> ImageBytes(std::string_view field = {});  // of any type
+  // Writes height x width bytes for each row: 1 where the image (or view, or mask) lies outside its
+  // picture, else 0. It is the result of all geometric steps together, by the rule for masks
+  // (nearest pixel), so 1 wherever a mask has LoaderOptions::output.mask_fill. Pixels that
+  // Border::kReflect mirrors count as outside; so does all of an image that the sample lacks. For
+  // batches, it is the border before MixUp and CutMix. Error(kInvalidArgument) for a map of the
+  // wrong size, and after RandAugment and TrivialAugmentWide, which move pixels on their own.
   void WriteBorder(std::span<std::uint8_t> map, std::string_view field = {}) const;
 
   Draws& draws() noexcept { return draws_; }
-  // The thread's own memory, for whatever; it keeps its size and content from call to call.
+  // The thread's own memory, for any use. Its size and content stay from call to call.
   std::vector<std::byte>& scratch() noexcept { return *scratch_; }
 
  protected:
   friend class RowWorker;
-  // Of an element of a variable-length field: -1 for the bytes of a bytes field.
+  // The DType of a variable-length field's elements, or -1 for the bytes of a bytes field.
   template <class T>
   static constexpr int TypeOf() noexcept {
     if constexpr (std::is_same_v<T, std::byte>) {
@@ -122,9 +123,9 @@ class MutableSample : public MutableRows {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   // Whether the sample has a value in that field: see Batch::Has(). Made variable-length and bytes
-  // fields have one as soon as it is set.
+  // fields have a value as soon as it is set.
   bool Has(std::string_view field) const;
-  // Another value, of any number of whole entries; it may be a part of the one that is there.
+  // Replaces the value by any number of whole entries. `values` may be a part of the present value.
   template <class T>
   void SetVariable(std::string_view name, std::span<const T> values) {
     SetVariableBytes(name, TypeOf<T>(), std::as_bytes(values));
@@ -137,13 +138,13 @@ class MutableSample : public MutableRows {
   void SetVariableBytes(std::string_view name, int type, std::span<const std::byte> bytes);
 };
 
-// Rows that OnFault::kSkip leaves out are gone already.
+// Rows that OnFault::kSkip leaves out are already removed.
 class MutableBatch : public MutableRows {
  public:
   std::size_t size() const noexcept { return count_; }  // samples
   std::uint64_t index() const noexcept;                 // of the batch in its epoch
   std::span<const std::uint64_t> samples() const noexcept;
-  // Variable-length and bytes fields (T is std::byte), to be read.
+  // Variable-length and bytes fields (T is std::byte), read-only.
   template <class T>
   VariableValues<T> Variable(std::string_view name) const {
     const VariableValues<std::byte> bytes = VariableBytes(name, TypeOf<T>());

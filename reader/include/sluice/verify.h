@@ -1,4 +1,4 @@
-// Checking a dataset: every checksum, every padding byte and, if asked for, every image.
+// Checks a dataset: every checksum, every padding byte and, if asked for, every image.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ namespace sluice {
 struct VerifyOptions {
   bool decode = false;   // also decode every image, whole
   unsigned threads = 0;  // 0: one for each CPU this process may use
-  // Of images that are decoded: a larger one is a fault.
+  // Pixels of a decoded image; a larger image is a fault.
   std::uint64_t max_pixels = ReadLimits().max_pixels;
   // Called from one thread at a time with (samples checked, samples in all); must not throw.
   std::function<void(std::uint64_t, std::uint64_t)> on_progress;
-  std::stop_token stop;  // ends the check early, with what was found until then
+  std::stop_token stop;  // ends the check early; the report has what was found until then
 };
 
 struct Fault {
   std::string shard;         // file name, or "manifest.json"
-  std::int64_t sample = -1;  // number in the dataset; -1 where no single sample is concerned
-  std::string key;           // empty where it cannot be read
+  std::int64_t sample = -1;  // number in the dataset; -1 if the fault is not of a single sample
+  std::string key;           // empty if it cannot be read
   std::string reason;
 };
 
@@ -35,7 +35,7 @@ struct VerifyReport {
   bool stopped = false;       // VerifyOptions::stop ended it early
 };
 
-// Throws Error only where the manifest itself cannot be read; anything else wrong is a fault.
+// Throws Error only if the manifest itself cannot be read; anything else wrong is a fault.
 VerifyReport VerifyDataset(const std::filesystem::path& path, const VerifyOptions& options = {});
 
 }  // namespace sluice
