@@ -71,7 +71,7 @@ Sample::Sample(std::shared_ptr<DatasetState> dataset, std::uint64_t index)
   row_ = ref.row;
 }
 
-// What is returned points into it.
+// The caller's span points into this shard, so the sample keeps it mapped.
 const ShardFile& Sample::File() const {
   if (file_ != nullptr) return *file_;
   ShardUse use = dataset_->Shard(shard_);
@@ -92,7 +92,7 @@ std::string Sample::place() const {
 
 namespace {
 
-// The values of a scalar field, which the directory repeats: no block need be read for one of them.
+// The values of a scalar field. The directory repeats them, so no block is read.
 Bytes ColumnOf(const ShardFile& shard, const Schema& schema, std::size_t field) {
   const auto is_scalar = [](const Field& one) {
     return one.kind == FieldKind::kArray && one.shape.empty();

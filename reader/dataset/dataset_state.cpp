@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-// The folder of a dataset named by itself or by its manifest.
+// The dataset's folder, if the path is that folder or the manifest in it.
 std::filesystem::path FolderOf(const std::filesystem::path& path) {
   if (path.filename() != kManifestName) return path;
   return path.has_parent_path() ? path.parent_path() : ".";
@@ -120,7 +120,7 @@ std::filesystem::path DatasetState::PlaceOf(std::uint32_t shard) const {
 
 ShardUse DatasetState::Shard(std::uint32_t shard) {
   if (ShardUse open = OpenShard(shard)) return open;
-  // Made anew: copies of an exception share their text, and this one may go to another thread.
+  // A new exception: copies share their text, and this one may go to another thread.
   if (const auto fault = KnownFault(shard)) {
     throw Error(fault->code(), fault->file(), fault->place(), fault->sentence());
   }
@@ -152,7 +152,7 @@ ShardUse DatasetState::OpenNow(std::uint32_t shard) {
     open_[shard].store(&original, std::memory_order_release);
     return Uncounted(&original);
   }
-  const auto copy_of = [&] {  // mutex held; empty: it is read where it lies
+  const auto copy_of = [&] {  // mutex held; empty: the shard has no copy
     const auto copy = copied_to_.find(shard);
     return copy == copied_to_.end() ? std::filesystem::path() : copy->second;
   };
@@ -166,7 +166,7 @@ ShardUse DatasetState::OpenNow(std::uint32_t shard) {
   if (!copy.empty()) {
     try {
       opened = Open(shard, copy);
-    } catch (const Error&) {  // gone or spoiled since; the shard itself is there
+    } catch (const Error&) {  // the copy is gone or damaged: read the shard itself
       const std::lock_guard lock(open_mutex_);
       if (copy_of() == copy) copied_to_.erase(shard);
       copy.clear();
@@ -175,7 +175,7 @@ ShardUse DatasetState::OpenNow(std::uint32_t shard) {
   if (opened == nullptr) opened = Open(shard, PlaceOf(shard));
   const std::lock_guard lock(open_mutex_);
   if (copy_of() == copy)
-    recent_->Keep(shard, opened);  // else a copy came or was given up meanwhile
+    recent_->Keep(shard, opened);  // else a copy was added or given up meanwhile
   return opened;
 }
 
@@ -195,7 +195,7 @@ std::shared_ptr<const Error> DatasetState::KnownFault(std::uint32_t shard) {
 std::shared_ptr<const Error> DatasetState::Remember(std::uint32_t shard, const Error& error) {
   auto fault =
       std::make_shared<const Error>(error.code(), error.file(), error.place(), error.sentence());
-  // What this process is short of says nothing of the shard.
+  // If this process lacks memory or mappings, the shard itself may be sound.
   const auto* const of_system = dynamic_cast<const SystemError*>(&error);
   if (of_system != nullptr) {
     for (const int shortage : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR})

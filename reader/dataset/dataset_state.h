@@ -1,8 +1,8 @@
-// What all handles to an opened dataset share: its manifest, and the shards that are mapped.
+// The state shared by all handles to an opened dataset: its manifest and the mapped shards.
 //
-// Where there are no more than MostMappedShards(), a shard stays mapped once it has been used, and
-// is found again without a lock. Of more, those used last stay mapped. A shard that could not be
-// opened is not tried again for each of its samples and blocks: once an epoch.
+// With at most MostMappedShards() shards, a shard stays mapped once it has been used, and is found
+// without a lock. With more, those used last stay mapped. A shard that could not be opened is tried
+// again once an epoch, not for each of its samples and blocks.
 #pragma once
 
 #include <atomic>
@@ -34,31 +34,30 @@ struct DatasetState {
   DatasetState(const DatasetState&) = delete;
   DatasetState& operator=(const DatasetState&) = delete;
 
-  // Whether shards stay mapped: a pointer to one is good for as long as this lives.
+  // Whether all shards stay mapped: then a pointer to one is valid as long as this lives.
   bool keeps_all() const noexcept { return recent_ == nullptr; }
   std::size_t most_mapped() const noexcept { return most_mapped_; }
-  // The shard, mapped if it is not. Throws Error. Thread-safe.
+  // Returns the shard, and maps it if needed. Throws Error. Thread-safe.
   ShardUse Shard(std::uint32_t shard);
-  // The same, null where it cannot be opened, for `fault`.
+  // The same, but returns null and sets `fault` if the shard cannot be opened.
   ShardUse Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault);
   // The shard if it is mapped already, else null.
   ShardUse OpenShard(std::uint32_t shard) const {
     if (!keeps_all()) return recent_->Find(shard);
-    // Pairs with the release in Keep(): who sees the pointer sees the shard that it points to.
+    // Pairs with the release in Keep(): a thread that sees the pointer sees the whole shard.
     return Uncounted(open_[shard].load(std::memory_order_acquire));
   }
-  // What could not be opened is tried again from here on.
+  // From now on, shards that could not be opened are tried again.
   void ForgetFaults();
-  // From now on the shard is read from that copy of it, which is checked as the shard itself would
-  // be: throws Error, and changes nothing. What was mapped before stays so. Thread-safe.
+  // From now on, reads the shard from that copy. The copy is checked as the shard itself would be;
+  // if it fails, throws Error and changes nothing. Earlier mappings stay. Thread-safe.
   void ReadFrom(std::uint32_t shard, const std::filesystem::path& copy);
-  // The shard where it lies in the dataset's folder, whatever it is read from. Throws Error.
-  // Thread-safe.
+  // The shard in the dataset's folder, even if it is read from a copy. Throws Error. Thread-safe.
   ShardUse Original(std::uint32_t shard);
-  // Whether that is a copy of the shard. Thread-safe.
+  // Whether `file` is a copy of the shard. Thread-safe.
   bool IsCopy(std::uint32_t shard, const ShardFile& file) const;
-  // If the shard is still read from that copy, it is read where it lies again. Whether it was.
-  // Throws Error. Thread-safe.
+  // If the shard is still read from that copy, reads it from the dataset's folder again, and
+  // returns true. Throws Error. Thread-safe.
   bool LeaveCopy(std::uint32_t shard, const ShardFile& copy);
 
   // The key of a sample of a shard of this dataset. Throws Error. Thread-safe.
@@ -70,13 +69,13 @@ struct DatasetState {
   std::size_t FieldIndex(std::string_view name) const;
   // The image field of that name, or the first one for {}.
   std::size_t ImageField(std::string_view name) const;
-  // What the manifest says of that image field.
+  // The manifest's summary of that image field.
   const ImageSummary& ImagesOf(std::size_t field) const;
-  // What each of its images takes, if all are raw and of one size; else 0, as for Schema::kNone.
+  // Bytes of each of its images if all are raw and of one size; else 0, and 0 for Schema::kNone.
   std::uint64_t RawImageBytes(std::size_t field) const;
 
-  std::filesystem::path folder;  // as it was named
-  std::filesystem::path place;   // the same from the root: what is opened
+  std::filesystem::path folder;  // as the caller named it
+  std::filesystem::path place;   // the absolute path, used to open files
   std::string id;
   Manifest manifest;
   RowLayout layout;
@@ -98,10 +97,10 @@ struct DatasetState {
   const MapAdvice advice_ = MapAdvice::kNormal;
   const std::size_t most_mapped_;
   const std::shared_ptr<const ShardSchema> schema_;
-  // Null where all are kept.
+  // Null if all shards stay mapped.
   const std::unique_ptr<RecentShards> recent_;
-  std::mutex open_mutex_;  // where all are kept, held while a shard is being mapped
-  std::vector<std::unique_ptr<ShardFile>> originals_;  // all kept
+  std::mutex open_mutex_;  // if all stay mapped: held while a shard is being mapped
+  std::vector<std::unique_ptr<ShardFile>> originals_;  // if all stay mapped
   std::vector<std::unique_ptr<ShardFile>>
       copies_;  // the same: all there ever were, threads may read there
   std::vector<std::atomic<const ShardFile*>> open_;                     // the same

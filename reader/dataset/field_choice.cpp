@@ -13,8 +13,8 @@ bool HasGeometry(const Field& field) {
          field.role == Role::kKeypoints;
 }
 
-// The image whose geometry a field shares: the one it names; for boxes and key points that name
-// none, the one that is decoded.
+// The image that a field follows: the one it names, or the decoded image for boxes and key points
+// that name none.
 std::size_t LeaderOf(const Schema& schema, std::size_t field, std::size_t image) {
   const Field& of = schema.fields[field];
   if (!of.follows.empty()) return schema.Find(of.follows);
@@ -64,7 +64,7 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
                                       : field.kind != FieldKind::kImage || f == choice.image ||
                                             choice.leaders[f] == choice.image;
   }
-  // An image on its own, such as masks alone, leads itself.
+  // An image alone, such as a mask without its picture, leads itself.
   if (choice.image != Schema::kNone) choice.leaders[choice.image] = choice.image;
   for (std::size_t f = 0; f < count; ++f) {
     const Field& field = schema.fields[f];

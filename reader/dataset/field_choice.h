@@ -12,12 +12,12 @@ namespace sluice {
 struct FieldChoice {
   std::vector<bool> chosen;           // by field of the schema
   std::size_t image = Schema::kNone;  // the one that LoaderOptions::output.image names
-  std::vector<std::size_t> leaders;   // by field: the image it follows; itself where it leads
+  std::vector<std::size_t> leaders;   // by field: the image it follows, or the field itself
 
   // Whether every payload of the dataset is wanted.
   bool all_payloads = true;
 
-  // What is left where every picture is at hand already.
+  // The choice without the decoded image, for rows whose picture is already decoded.
   FieldChoice WithoutImage() const;
 
   // Throws Error(kInvalidArgument) for names that the dataset lacks, and for a mask without the

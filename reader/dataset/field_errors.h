@@ -1,4 +1,4 @@
-// What is said to whoever asks a batch or a sample for a field that is not so.
+// Errors for callers who ask a batch or a sample for a field of another name, kind or type.
 #pragma once
 
 #include <string>

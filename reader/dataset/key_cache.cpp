@@ -5,7 +5,7 @@
 namespace sluice {
 
 namespace {
-// The chunk asked for last is kept whatever it takes.
+// The latest chunk is always kept, whatever its size.
 constexpr std::size_t kMostChunks = 64;
 constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 }  // namespace

@@ -1,4 +1,4 @@
-// Keys that were decompressed last.
+// The keys decompressed last.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,12 @@
 
 namespace sluice {
 
-// Keys lie compressed by thousands (format/FORMAT.md, "Keys"): whoever asks for one after the other
-// has each chunk decompressed once, though several threads go through several shards. Any thread.
+// Keys are compressed in chunks of thousands (format/FORMAT.md, "Keys"). A caller that asks for one
+// key after another has each chunk decompressed once, even if several threads go through several
+// shards. Thread-safe.
 class KeyCache {
  public:
-  // The key of a sample of that shard. Throws Error(kCorrupt); also where its chunk has more than
+  // The key of a sample of that shard. Throws Error(kCorrupt), also if its chunk has more than
   // `most` bytes.
   std::string Key(const ShardFile& shard, std::uint64_t sample, std::uint64_t most = UINT64_MAX);
 
@@ -28,7 +29,7 @@ class KeyCache {
   Entry& EntryOf(const ShardFile& shard);
   void DropOld();
 
-  std::mutex mutex_;          // held while a chunk is decompressed, which others need as well
+  std::mutex mutex_;          // held while decompressing: other threads need the same chunk
   std::list<Entry> entries_;  // the newest first
 };
 

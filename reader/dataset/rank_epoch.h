@@ -1,4 +1,4 @@
-// One epoch as this rank plays it: its order and its size.
+// One epoch of this rank: its order and its size.
 #pragma once
 
 #include <sluice/loader_options.h>

@@ -17,7 +17,7 @@ ShardUse RecentShards::Find(std::uint32_t shard) {
 }
 
 void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
-  Shards gone;  // unmapped when the mutex is free again
+  Shards gone;  // unmapped after the mutex is released
   const std::lock_guard lock(mutex_);
   const auto found = at_.find(shard);
   if (found != at_.end()) {
@@ -26,7 +26,7 @@ void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
   }
   by_use_.emplace_front(shard, std::move(file));
   at_.emplace(shard, by_use_.begin());
-  // A few looks for each shard that comes: those in use are passed over and do not all lie at the
+  // A few tries for each new shard: shards in use are passed over, and not all of them lie at the
   // end.
   constexpr std::size_t kTries = 8;
   TakeOver(most_, kTries, gone);
@@ -50,7 +50,7 @@ void RecentShards::DropHalf() {
 void RecentShards::TakeOver(std::size_t most, std::size_t tries, Shards& gone) {
   for (; tries > 0 && by_use_.size() > most; --tries) {
     const auto last = std::prev(by_use_.end());
-    // Nobody can begin to use it meanwhile: uses are copied from here, under the mutex.
+    // Nobody can start to use it meanwhile: uses are copied from this list, under the mutex.
     if (last->second.use_count() > 1) {
       by_use_.splice(by_use_.begin(), by_use_, last);
       continue;

@@ -1,5 +1,5 @@
-// The mapped shards of a dataset that has more of them than a process may have mappings: those used
-// last, and whatever else somebody uses. Thread-safe.
+// The mapped shards of a dataset with more shards than a process may have mappings: those used
+// last, and all that are in use. Thread-safe.
 #pragma once
 
 #include <list>
@@ -12,26 +12,26 @@
 
 namespace sluice {
 
-// A shard for as long as it is used: it stays mapped while one of these lives. Where a dataset
-// keeps all of its shards mapped this counts nothing, and costs what a pointer does.
+// Keeps a shard mapped while it lives. If the dataset keeps all of its shards mapped, this counts
+// nothing and costs no more than a pointer.
 using ShardUse = std::shared_ptr<const ShardFile>;
 
 class RecentShards {
  public:
-  // So many stay mapped; more while more are used.
+  // `most` shards stay mapped; more only while more are in use.
   explicit RecentShards(std::size_t most) : most_(most) {}
 
   // Null if it is not mapped.
   ShardUse Find(std::uint32_t shard);
-  // Keeps a shard that has been opened, in the place of what was kept of it.
+  // Keeps an opened shard, in place of an earlier mapping of it.
   void Keep(std::uint32_t shard, ShardUse file);
   void Drop(std::uint32_t shard);
-  // Lets go of half of what nobody uses: the system has no more mappings.
+  // Drops half of the shards that nobody uses: for when the system has no mappings left.
   void DropHalf();
 
  private:
   using Shards = std::list<std::pair<std::uint32_t, ShardUse>>;
-  // Moves what is over `most` and not used to `gone`. Mutex held.
+  // Moves unused shards beyond `most` to `gone`. Mutex held.
   void TakeOver(std::size_t most, std::size_t tries, Shards& gone);
 
   const std::size_t most_;
@@ -40,9 +40,9 @@ class RecentShards {
   std::unordered_map<std::uint32_t, Shards::iterator> at_;
 };
 
-// How many shards of a dataset stay mapped: 16,384, or a quarter of what the system lets a process
-// map (vm.max_map_count), which is shared with other datasets and everything else; or what the
-// environment's SLUICE_MAX_MAPPED_SHARDS says.
+// How many shards of a dataset stay mapped: 16,384, or a quarter of the mappings the system allows
+// a process (vm.max_map_count), because other datasets and code need some; or the number in the
+// environment variable SLUICE_MAX_MAPPED_SHARDS.
 std::size_t MostMappedShards();
 
 }  // namespace sluice

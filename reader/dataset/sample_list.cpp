@@ -19,7 +19,7 @@ namespace {
   throw Error(ErrorCode::kInvalidArgument, what);
 }
 
-// Of the kind of draw, its numbers, and lists of them.
+// A digest of the kind of draw, its numbers, and lists of numbers.
 class ListDigest {
  public:
   explicit ListDigest(std::initializer_list<std::uint64_t> numbers) { Add(std::vector(numbers)); }
@@ -84,7 +84,7 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
 }  // namespace
 
 SampleList SampleList::Of(std::vector<std::uint64_t> samples) {
-  // The number after the largest; that of the largest there is has none, and no dataset has either.
+  // One more than the largest number. UINT64_MAX stays itself; no dataset has that many.
   const std::uint64_t largest =
       samples.empty() ? 0 : *std::max_element(samples.begin(), samples.end());
   const std::uint64_t needs = samples.empty() ? 0 : std::max(largest + 1, largest);
@@ -134,7 +134,7 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
 
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
                                                 std::vector<std::uint64_t> samples) {
-  // The same list as Of() makes: it is played alike.
+  // The digest of the same list made by Of(), because both are played alike.
   const ListDigest digest = ListDigest({1}).Add(samples);
   return Make(FixedDraw{std::move(samples)}, digest, 0, dataset.size(), dataset.id());
 }

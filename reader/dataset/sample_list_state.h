@@ -1,4 +1,4 @@
-// What handles to a list of samples share.
+// The state shared by handles to a list of samples.
 #pragma once
 
 #include <string>
@@ -12,19 +12,18 @@ namespace sluice {
 struct SampleListState {
   SampleDraw draw;
   std::string digest;
-  std::uint64_t needs = 0;          // samples a dataset must have at least
-  std::uint64_t needs_exactly = 0;  // or exactly, if not 0: there is a weight for each
-  std::string dataset;              // its id, where the list was made from what is in it
+  std::uint64_t needs = 0;          // the least samples that a dataset must have
+  std::uint64_t needs_exactly = 0;  // or the exact number, if not 0: each has a weight
+  std::string dataset;              // its id, if the list was made from its content
 };
 
-// Throws Error(kInvalidArgument) if the list does not belong to the dataset of that id and so many
-// samples.
+// Throws Error(kInvalidArgument) if the list does not fit a dataset of that id and size.
 void CheckList(const SampleList& list, std::uint64_t samples, const std::string& dataset);
 
-// Of a list without samples: a sentence's end.
+// Why a list has no samples: the end of a sentence.
 std::string WhyEmpty(const SampleList& list);
 
-// The list of these samples, ascending, of that dataset: what SampleList::Where() makes.
+// The list of these samples of that dataset, in ascending order, for SampleList::Where().
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
                                                 std::vector<std::uint64_t> samples);
 

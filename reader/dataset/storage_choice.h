@@ -1,4 +1,4 @@
-// What LoaderOptions::storage says, asked for by one question each.
+// One function for each question about LoaderOptions::storage.
 #pragma once
 
 #include <optional>
@@ -29,8 +29,8 @@ inline std::optional<std::uint64_t> ReadAheadBytesOf(const LoaderOptions& option
   return std::nullopt;
 }
 
-// Slots of the ring at most: one in the consumer's hand, those ahead of it and those held beside
-// it. `options` are checked ones.
+// The most slots in the ring: one the consumer holds, those decoded ahead, and those it may hold
+// besides. `options` must be checked.
 inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
   return 1 + *options.ring.prefetch + options.ring.hold;
 }

@@ -7,7 +7,7 @@
 namespace sluice {
 
 namespace {
-// Of a value, where neither the manifest nor the user says more.
+// The largest value if neither the manifest nor the user gives a limit.
 constexpr std::uint64_t kUsualValueBytes = std::uint64_t{64} << 20;
 }  // namespace
 

@@ -1,5 +1,5 @@
-// What single values of a dataset may take when they are read: what its manifest says of them, and
-// what ReadLimits allows. Held against what a shard says before memory is taken.
+// Limits on single values of a dataset: the manifest's and those of ReadLimits. Sizes that a shard
+// gives are checked against them before memory is allocated.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace sluice {
 // Why a value is not read: a sentence, or null for none.
 struct OverLimit {
   const char* what = nullptr;
-  ErrorCode code = ErrorCode::kCorrupt;  // kLimit where ReadLimits refuses it
+  ErrorCode code = ErrorCode::kCorrupt;  // kLimit if ReadLimits refuses it
   explicit operator bool() const noexcept { return what != nullptr; }
 };
 
@@ -29,9 +29,9 @@ class ValueLimits {
   std::uint64_t pixels(std::size_t field) const noexcept;
 
   OverLimit CheckBytes(std::size_t field, std::uint64_t bytes) const noexcept;
-  // Whether the entry is what the manifest says; nothing of ReadLimits.
+  // Checks the entry against the manifest only, not ReadLimits.
   OverLimit CheckEntry(std::size_t field, const ImagePayload& image) const noexcept;
-  // The same of an image that is to be decoded, and not too large.
+  // CheckEntry(), and ReadLimits: for an image to be decoded.
   OverLimit CheckImage(std::size_t field, const ImagePayload& image) const noexcept;
 
  private:

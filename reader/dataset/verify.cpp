@@ -19,13 +19,13 @@ namespace sluice {
 
 namespace {
 
-// Checks one shard after another, taken from a counter; each worker thread has one.
+// Checks one shard after another. Each worker thread has one, and takes shards by a shared counter.
 class ShardCheck {
  public:
   ShardCheck(DatasetState& dataset, const VerifyOptions& options)
       : dataset_(dataset), options_(options) {}
 
-  // The faults of a shard. `on_samples` is told of samples as they are done.
+  // Returns the faults of a shard. Calls `on_samples` with the number of samples as they are done.
   template <class OnSamples>
   std::vector<Fault> Check(std::uint32_t shard, OnSamples on_samples);
 
@@ -43,7 +43,7 @@ class ShardCheck {
   const VerifyOptions& options_;
   PayloadDecoder decoder_{DecodePolicy{.whole_file = true}};
   std::vector<std::uint8_t> pixels_;
-  KeyChunk keys_;  // of the shard in hand
+  KeyChunk keys_;  // of the present shard
   std::string sentence_;
 };
 
@@ -76,7 +76,7 @@ Defect ShardCheck::CheckLabel(const Field& field, Bytes element) {
   return sentence_.c_str();
 }
 
-// Held against the manifest alone: how much is read at most is the reader's business.
+// Checks against the manifest only: ReadLimits belong to readers, and say nothing about a fault.
 Defect ShardCheck::CheckValue(const BlockView::Payload& payload, std::size_t field) const {
   if (dataset_.manifest.values.empty()) return nullptr;
   std::uint64_t bytes = payload.bytes.size();
@@ -127,7 +127,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, std::uint32_t shard, std::uin
   try {
     view = file.Block(block);
   } catch (const Error& error) {
-    // Nothing in the block can be trusted: each of its samples is at fault.
+    // Nothing in the block can be trusted: every sample of it is a fault.
     for (std::uint32_t row = 0; row < file.block_entry(block).count; ++row) {
       faults.push_back(
           {name, number(row), KeyOf(file, first + row), error.place() + ": " + error.sentence()});
@@ -146,7 +146,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, std::uint32_t shard, std::uin
   if (const Defect defect = view->VerifyPlacement(dataset_.manifest.schema, dataset_.layout)) {
     faults.push_back({name, -1, {}, "block " + std::to_string(block) + ": " + defect});
   }
-  // Columns repeat the scalars of the rows.
+  // The directory's columns must repeat the scalars in the rows.
   const std::vector<std::size_t> columns = ColumnFields(dataset_.manifest.schema);
   for (std::size_t c = 0; c < columns.size(); ++c) {
     const std::size_t size = SizeOf(dataset_.manifest.schema.fields[columns[c]].dtype);

@@ -1,9 +1,9 @@
-// Operations on pixels (reader/transform/pixel_op.h) on a device, fused with what makes numbers of
-// them (convert.h): pixels are read where the copy has put them, changed, and written once.
+// Operations on pixels (reader/transform/pixel_op.h) on a device, fused with the conversion to
+// numbers (convert.h): pixels are read from where they were copied to, changed, and written once.
 //
-// A sample is made by a block of threads, in phases between which all of them wait for one another.
-// The last phase writes. What needs no more than a pixel's own values (change_pixel.h) is done on
-// the way there. Before an operation that needs the whole picture come phases of its own:
+// A block of threads makes a sample, in phases; all threads wait for one another between phases.
+// The last phase writes. Operations that need only a pixel's own values (change_pixel.h) are done
+// whenever pixels are read. An operation that needs the whole picture has phases of its own before:
 //
 //   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
 //   kStretch, kEqualize  likewise counts of values, of which a table is made (change_table.h)
@@ -12,7 +12,7 @@
 //
 // A sample without any of them has one phase, and may be shared by several blocks.
 //
-// What one thread does, written once for a GPU (convert.cu) and for the processor
+// The work of one thread, written once for a GPU (convert.cu) and for the CPU
 // (simulated_device.cpp), with the arithmetic of the host's own steps. C++17: nvcc compiles this.
 #pragma once
 
@@ -23,7 +23,7 @@
 
 namespace sluice {
 
-// What the threads of a block share.
+// Shared by the threads of a block.
 struct ChangeScratch {
   static constexpr std::uint32_t kMostThreads = 512;
   static constexpr std::uint32_t kParts = 16;
@@ -36,7 +36,7 @@ struct ChangeScratch {
   std::uint8_t table[3 * 256];                    // of the kStretch or kEqualize
 };
 
-// One of the blocks that make a sample, and a thread of it.
+// A thread, its block, and the number of blocks that make a sample together.
 struct ChangeThread {
   std::uint64_t sample = 0;
   std::uint32_t block = 0, blocks = 1;
@@ -50,7 +50,7 @@ enum class PhaseKind : std::uint8_t {
   kMean,      // and of all
   kClear,     // kStretch, kEqualize: counts of none,
   kCount,     // of all,
-  kTable,     // and what becomes of the values
+  kTable,     // and the table of new values
   kSettle,    // before a filter: pixels are changed where they lie
   kFilter,    // kSharpen, kWarp...: they go to the other place
   kColumns,   // kBlur: sums along columns go to the spare one,
@@ -62,10 +62,10 @@ enum class PhaseKind : std::uint8_t {
 struct Phase {
   PhaseKind kind = PhaseKind::kStart;
   bool spare = false;           // the picture lies in the spare place, not where it was copied to
-  bool table = false;           // there is one of an operation between `begin` and `op`
-  std::uint32_t begin = 0;      // operations from here on have not been taken yet
-  std::uint32_t op = 0;         // the one that the phase is for
-  std::uint32_t contrasts = 0;  // between the two, whose means are found
+  bool table = false;           // the table belongs to an operation between `begin` and `op`
+  std::uint32_t begin = 0;      // the first operation not yet written to the picture
+  std::uint32_t op = 0;         // the operation that the phase is for
+  std::uint32_t contrasts = 0;  // kContrasts between the two whose means are known
 };
 
 SLUICE_ON_DEVICE inline const PixelOp* OpsOf(const Conversion& job, std::uint64_t sample) {
@@ -79,7 +79,7 @@ SLUICE_ON_DEVICE inline std::uint32_t CountOps(const Conversion& job, std::uint6
   return count;
 }
 
-// The first of an operation's phases, beside kSettle; kStart: it has none.
+// The first of an operation's own phases, kSettle aside; kStart if it has none.
 SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
   switch (kind) {
     case PixelOpKind::kContrast: return PhaseKind::kSum;
@@ -92,8 +92,8 @@ SLUICE_ON_DEVICE inline PhaseKind FirstPhaseOf(PixelOpKind kind) {
     default: return PhaseKind::kStart;
   }
 }
-// Whether operations before it are to be taken for good, first. For a blur always: its weights are
-// laid out meanwhile.
+// Whether the picture must first be changed in memory by the operations before. For a blur always:
+// its weights are stored during that phase.
 SLUICE_ON_DEVICE inline bool SettlesFirst(const Phase& phase, PhaseKind first) {
   switch (first) {
     case PhaseKind::kClear: return phase.table;
@@ -108,7 +108,7 @@ SLUICE_ON_DEVICE inline void TakeUpTo(std::uint32_t op, Phase& phase) {
   phase.table = false;
 }
 
-// Goes on to the phase that follows in a row of `count` operations; false: there is none.
+// Advances to the next phase for a list of `count` operations; false if there is none.
 SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase& phase) {
   const auto go_to = [&phase](PhaseKind kind) {
     phase.kind = kind;
@@ -154,7 +154,7 @@ SLUICE_ON_DEVICE inline bool GoOn(const PixelOp* ops, std::uint32_t count, Phase
   return go_to(PhaseKind::kWrite);
 }
 
-// The sample's picture, where it was copied to or in the spare place.
+// The sample's picture: where it was copied to, or in the spare place.
 SLUICE_ON_DEVICE inline std::uint8_t* PictureOf(const Conversion& job, std::uint64_t sample,
                                                 bool spare) {
   return spare ? job.spare + sample * job.spare_each
@@ -174,8 +174,8 @@ class PhaseThread {
         ops_(OpsOf(job, at.sample)),
         picture_(PictureOf(job, at.sample, phase.spare)) {}
 
-  // Has `take(first, run)` take each run of this thread's pixels, changed by operations up to
-  // `end`, of which the first is number `first` of the picture.
+  // Calls `take(first, run)` for each run of this thread's pixels, changed by the operations before
+  // `end`; `first` is the number of the run's first pixel in the picture.
   template <class Take>
   SLUICE_ON_DEVICE void TakeRuns(std::uint32_t end, const Take& take) const {
     const std::uint32_t channels = kCount == 4 ? 3 : job_.channels;
@@ -215,7 +215,8 @@ class PhaseThread {
     });
   }
 
-  // In place, but for a blur, which reads where the picture was copied to.
+  // Writes changed pixels in place; for a blur, to where the picture was copied to, because a blur
+  // reads there.
   SLUICE_ON_DEVICE void Settle() const {
     const PixelOp* const op = ops_ + phase_.op;
     const bool blurs = op->kind == PixelOpKind::kBlur;
@@ -239,7 +240,7 @@ class PhaseThread {
   std::uint8_t* const picture_;
 };
 
-// What is done with the threads' sums, and what is found of counts: whatever pixels are read by.
+// The work on sums and counts, which does not depend on how pixels are read.
 SLUICE_ON_DEVICE inline void AddParts(const ChangeThread& at, ChangeScratch& scratch) {
   if (at.thread >= ChangeScratch::kParts) return;
   std::uint64_t sum = 0;
@@ -268,7 +269,7 @@ SLUICE_ON_DEVICE inline void MakeTable(const Conversion& job, PixelOpKind kind,
   }
 }
 
-// Operations that write to another place than they read from.
+// Operations that read from one place and write to the other.
 SLUICE_ON_DEVICE inline void FilterPhase(const Conversion& job, const Phase& phase,
                                          const ChangeThread& at, const ChangeScratch& scratch) {
   FilterShare share;
@@ -310,7 +311,7 @@ SLUICE_ON_DEVICE inline void WritePhase(const Conversion& job, const Number* tab
   }
 }
 
-// Phases that read pixels, and change them on the way.
+// Phases that read pixels and change them on the way.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Phase& phase,
                                           const ChangeThread& at, ChangeScratch& scratch) {
@@ -322,8 +323,8 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Phase& ph
   }
 }
 
-// What a thread does in a phase of a sample that has `count` operations. Where there is another
-// phase than kWrite, there is one block.
+// A thread's work in one phase of a sample with `count` operations. If a sample has phases before
+// kWrite, it has one block.
 template <class Number>
 SLUICE_ON_DEVICE inline void ChangePhase(const Conversion& job, const Number* table,
                                          std::uint32_t count, const Phase& phase,

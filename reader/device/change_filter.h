@@ -1,6 +1,6 @@
-// Operations that find a pixel by others of its picture, and so write to another place: what one of
-// a block's threads does, with the arithmetic of the host's own steps. C++17: nvcc compiles this
-// (change.h).
+// Operations that compute a pixel from other pixels of its picture, and so write to another place:
+// the work of one thread of a block, with the arithmetic of the host's own steps. C++17: nvcc
+// compiles this (change.h).
 #pragma once
 
 #include <cstring>
@@ -9,8 +9,8 @@
 
 namespace sluice {
 
-// The shape of a picture, and which of its pixels a thread takes: `thread`, and then each by
-// `threads` further.
+// The shape of a picture, and a thread's share of its pixels: `thread`, thread + threads, and so
+// on.
 struct FilterShare {
   std::uint32_t width = 0, height = 0, channels = 0;
   std::uint32_t thread = 0, threads = 1;
@@ -18,7 +18,7 @@ struct FilterShare {
   SLUICE_ON_DEVICE std::uint64_t stride() const { return std::uint64_t{width} * channels; }
 };
 
-// A value's surroundings, smoothed; pixels lie `step` apart, and lines `stride`.
+// The smoothed value at a pixel, from its neighbours; pixels lie `step` apart, and lines `stride`.
 SLUICE_ON_DEVICE inline std::uint8_t SmoothedAt(const std::uint8_t* value, std::int64_t step,
                                                 std::int64_t stride) {
   std::uint32_t sum = 4U * *value + 6;
@@ -47,7 +47,7 @@ SLUICE_ON_DEVICE inline void SharpenShare(const FilterShare& share, float factor
   }
 }
 
-// kBlur, by `taps` weights: along columns, and along lines behind that.
+// kBlur with `taps` weights: first along columns, then along lines.
 SLUICE_ON_DEVICE inline void BlurColumnsShare(const FilterShare& share,
                                               const std::uint32_t* weights, std::uint32_t taps,
                                               const std::uint8_t* in, std::uint16_t* out) {
@@ -81,7 +81,7 @@ SLUICE_ON_DEVICE inline void BlurLinesShare(const FilterShare& share, const std:
   }
 }
 
-// A kWarp's words: where a pixel of the target lies in the source.
+// A kWarp's words: the map from a pixel of the target to its place in the source.
 struct WarpMap {
   double xx = 1, xy = 0, x0 = 0, yx = 0, yy = 1, y0 = 0;
 };
@@ -96,7 +96,7 @@ SLUICE_ON_DEVICE inline WarpMap MapOf(const PixelOp* op) {
           NumberOf(op, 3), NumberOf(op, 4), NumberOf(op, 5)};
 }
 
-// As WarpBilinear() and WarpNearest() do it, but for each pixel on its own.
+// Like WarpBilinear() and WarpNearest(), but for each pixel on its own.
 SLUICE_ON_DEVICE inline void WarpBilinearShare(const FilterShare& share, const PixelOp* op,
                                                const std::uint8_t* in, std::uint8_t* out) {
   const WarpMap map = MapOf(op);
@@ -142,7 +142,7 @@ SLUICE_ON_DEVICE inline void WarpNearestShare(const FilterShare& share, const Pi
   }
 }
 
-// Whichever of them the operation is, but for a blur.
+// Any of these operations but a blur.
 SLUICE_ON_DEVICE inline void FilterPicture(const FilterShare& share, const PixelOp* op,
                                            const std::uint8_t* in, std::uint8_t* out) {
   switch (op->kind) {

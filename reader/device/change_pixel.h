@@ -1,5 +1,5 @@
-// Operations on single pixels, whichever are taken together: what a thread does to a few of them,
-// with the arithmetic of the host's own steps. C++17: nvcc compiles this (change.h).
+// Operations on single pixels: the work of a thread on a few of them at once, with the arithmetic
+// of the host's own steps. C++17: nvcc compiles this (change.h).
 #pragma once
 
 #include <cmath>
@@ -20,13 +20,13 @@ namespace on_device {
 #undef SLUICE_INLINE
 }  // namespace on_device
 
-// What has been found out about a picture, for the operations that need that.
+// Results about the whole picture, for the operations that need them.
 struct Findings {
   const std::uint8_t* means = nullptr;  // of each kContrast in turn
-  const std::uint8_t* table = nullptr;  // 3 x 256, of the one kStretch or kEqualize
+  const std::uint8_t* table = nullptr;  // 3 x 256, of the present kStretch or kEqualize
 };
 
-// What operations do to a pixel of so many channels; those that need colours, of three.
+// Operations on one pixel of `channels` channels; those that need colours take three.
 SLUICE_ON_DEVICE inline void BlendPixel(float base, float factor, std::uint32_t channels,
                                         std::uint8_t* values) {
   SLUICE_UNROLL
@@ -72,12 +72,12 @@ SLUICE_ON_DEVICE inline void LookUpPixel(const std::uint8_t* table, std::uint32_
     if (c < channels) values[c] = table[c * 256 + values[c]];
 }
 
-// `pixel` of its picture. Random values come in the order of the rectangle's own.
+// `pixel`: its number in the picture. Random values are in the order of the rectangle's pixels.
 SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, std::uint32_t width,
                                         std::uint32_t channels, std::uint8_t* values) {
   const std::uint32_t y = pixel / width - std::uint32_t{op->top};
   const std::uint32_t x = pixel % width - std::uint32_t{op->left};
-  if (y >= op->height || x >= op->width) return;  // modulo 2^32: what lies before is beyond
+  if (y >= op->height || x >= op->width) return;  // modulo 2^32: negative is too large, too
   const bool noise = op->kind == PixelOpKind::kNoise;
   const std::uint64_t first =
       op->number + (std::uint64_t{y} * op->width + x) * channels;  // word of the stream
@@ -97,8 +97,8 @@ SLUICE_ON_DEVICE inline void ErasePixel(const PixelOp* op, std::uint32_t pixel, 
   }
 }
 
-// Takes one operation on pixels `first` .. `first` + kCount - 1 of a picture, which lie three bytes
-// apart; not those that need a place of their own to write to.
+// Runs one operation on pixels `first` .. `first` + kCount - 1 of a picture, which lie three bytes
+// apart. Not for operations that write to another place.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void TakeOp(const PixelOp* op, const Findings& found, std::uint32_t first,
                                     std::uint32_t width, std::uint32_t channels,
@@ -148,7 +148,7 @@ SLUICE_ON_DEVICE inline void TakeOp(const PixelOp* op, const Findings& found, st
 #undef SLUICE_EACH_PIXEL
 }
 
-// Takes operations in a row.
+// Runs several operations in order.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void TakeOps(const PixelOp* begin, const PixelOp* end, Findings found,
                                      std::uint64_t first, std::uint32_t width,
@@ -159,7 +159,8 @@ SLUICE_ON_DEVICE inline void TakeOps(const PixelOp* begin, const PixelOp* end, F
   }
 }
 
-// Pixels of a run, `first` of its picture and those behind it: four, of three channels, or one.
+// Reads a run of pixels that begins at number `first` of its picture: four pixels of three
+// channels, or one pixel.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline FourPixels LoadRun(const std::uint8_t* picture, std::uint32_t channels,
                                            std::uint64_t first) {

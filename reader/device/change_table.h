@@ -1,12 +1,12 @@
-// What kStretch and kEqualize make of each value of a channel, found by any thread for itself, with
-// the arithmetic of the host's own steps. C++17: nvcc compiles this (change.h).
+// The new value that kStretch and kEqualize give to each value of a channel. Any thread can compute
+// one by itself, with the arithmetic of the host's own steps. C++17: nvcc compiles this (change.h).
 #pragma once
 
 #include "reader/device/change_pixel.h"
 
 namespace sluice {
 
-// `counts`: how many of the channel's pixels have each of the 256 values.
+// `counts`: the number of the channel's pixels with each of the 256 values.
 
 SLUICE_ON_DEVICE inline std::uint8_t StretchedBy(const std::uint32_t* counts, std::uint32_t value) {
   int low = 0, high = 255;

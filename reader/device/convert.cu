@@ -11,13 +11,13 @@ namespace {
 
 constexpr unsigned kThreads = 256;  // of a block
 constexpr unsigned kMostBlocks =
-    2048;  // some for each multiprocessor; each goes on through the batch
-// Operations: of a block that has a sample to itself; and how many fours of pixels a thread takes
-// where several share one.
+    2048;  // several for each multiprocessor; each loops through the batch
+// With operations: the threads of a block that has a sample to itself; and if several blocks share
+// a sample, how many groups of four pixels a thread takes.
 constexpr unsigned kThreadsAlone = ChangeScratch::kMostThreads;
 constexpr unsigned kFoursEach = 8;
 
-// Looked up by all threads at random, which shared memory is made for.
+// The table is in shared memory, because all threads look up random entries.
 template <class Number>
 __device__ void LoadTable(const Conversion& job, Number* table) {
   for (unsigned i = threadIdx.x; i < job.channels * 256; i += blockDim.x)
@@ -25,7 +25,7 @@ __device__ void LoadTable(const Conversion& job, Number* table) {
   __syncthreads();
 }
 
-// Bounds: whatever card it is compiled for, a block of so many threads has the registers it needs.
+// The launch bounds make sure that a block of that size gets the registers it needs on every GPU.
 template <class Number>
 __global__ void __launch_bounds__(kThreads) Convert(Conversion job) {
   __shared__ Number table[3 * 256];
@@ -53,7 +53,7 @@ __global__ void __launch_bounds__(kThreadsAlone) Change(Conversion job) {
   }
 }
 
-// By the function, not by <<<>>>: its result is of this start alone.
+// By the launch function, not <<<>>>: its result is about this launch alone.
 cudaError_t Start(void (*kernel)(Conversion), std::uint64_t grid, unsigned threads, Conversion job,
                   cudaStream_t stream) {
   void* arguments[] = {&job};
@@ -71,7 +71,7 @@ cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
   }
   if (job.whole) return Start(Change<Number>, job.samples, kThreadsAlone, job, stream);
   const std::uint64_t each = (items + kThreads * kFoursEach - 1) / (kThreads * kFoursEach);
-  const std::uint64_t most = 0x7FFFFFFFU / job.samples;  // that a grid has
+  const std::uint64_t most = 0x7FFFFFFFU / job.samples;  // a grid's largest size
   return Start(Change<Number>, job.samples * (each < most ? each : most), kThreads, job, stream);
 }
 

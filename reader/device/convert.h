@@ -1,8 +1,8 @@
-// Pixels as they are shipped (uint8, channels last) made into a batch's numbers, on a device:
-// looked up in a table of the numbers of all 256 values, so that they are the host's to the bit.
-// Where there are operations on them, too, see change.h.
+// Converts copied pixels (uint8, channels last) to a batch's numbers on a device. A table has the
+// number for each of the 256 values, so the bits are the same as on the host. With operations on
+// pixels, see change.h.
 //
-// What one thread of the device does, written once for a GPU (convert.cu) and for the processor
+// The work of one thread, written once for a GPU (convert.cu) and for the CPU
 // (simulated_device.cpp). C++17: nvcc compiles this.
 #pragma once
 
@@ -17,32 +17,31 @@ namespace sluice {
 struct Conversion {
   std::uint8_t* from = nullptr;  // samples x pixels x channels, 16-byte aligned
   void* to = nullptr;            // as many numbers, 16-byte aligned
-  const void* table = nullptr;   // channels x 256 numbers; of the device's memory
+  const void* table = nullptr;   // channels x 256 numbers, in device memory
   std::uint64_t samples = 0;
   std::uint64_t pixels = 0;        // of a sample; below 2^32
   std::uint32_t channels = 3;      // 1 or 3
   std::uint32_t number_bytes = 4;  // 1, 2 or 4
-  bool planar = false;             // channel after channel, instead of pixel after pixel
-  // What is done to the pixels before: for each sample so many operations, in order, or as many as
-  // come before a kEnd. Null: nothing.
+  bool planar = false;             // channel after channel, not pixel after pixel
+  // The operations on pixels before conversion: for each sample this many, in order, or fewer if a
+  // kEnd comes first. Null: none.
   const PixelOp* ops = nullptr;
   std::uint32_t ops_each = 0;
   std::uint32_t width = 1;  // of a sample, in pixels
-  // There may be operations that need a picture as a whole. `from` is changed then, and those that
-  // look at neighbours or move pixels use so many bytes for each sample at `spare`, 16-byte
-  // aligned.
+  // Some operations may need the picture as a whole. They change `from`; those that look at
+  // neighbours or move pixels also use this many bytes for each sample at `spare`, 16-byte aligned.
   bool whole = false;
   std::uint8_t* spare = nullptr;
   std::uint64_t spare_each = 0;
 };
 
-// Four numbers, which a GPU reads or writes in one go.
+// Four numbers, which a GPU reads or writes in one access.
 template <class Number>
 struct alignas(4 * sizeof(Number)) FourNumbers {
   Number at[4];
 };
 struct alignas(4) FourPixels {
-  std::uint8_t at[12];  // of three channels; of one, the first four are used
+  std::uint8_t at[12];  // for three channels; one channel uses the first four
 };
 
 // Writes the numbers of four pixels of three channels, from pixel `first` of a sample on. `first`
@@ -75,7 +74,7 @@ SLUICE_ON_DEVICE inline void StoreFour(const Conversion& job, const Number* tabl
   }
 }
 
-// Writes the numbers of one pixel, whatever there are.
+// Writes the numbers of one pixel, with any number of channels.
 template <class Number>
 SLUICE_ON_DEVICE inline void StorePixel(const Conversion& job, const Number* table,
                                         std::uint64_t sample, std::uint64_t pixel,
@@ -89,7 +88,7 @@ SLUICE_ON_DEVICE inline void StorePixel(const Conversion& job, const Number* tab
   }
 }
 
-// Whether pixels can be taken four at a time; else one by one.
+// Whether pixels can be taken four at a time.
 SLUICE_ON_DEVICE inline bool InFours(const Conversion& job) {
   return job.channels == 3 && job.pixels % 4 == 0;
 }
@@ -104,7 +103,7 @@ SLUICE_ON_DEVICE inline void ConvertFours(const Conversion& job, const Number* t
   }
 }
 
-// One thread's share where there are no operations: of `threads`, number `thread`.
+// One thread's share without operations on pixels: number `thread` of `threads`.
 template <class Number>
 SLUICE_ON_DEVICE inline void ConvertShare(const Conversion& job, const Number* table,
                                           std::uint64_t thread, std::uint64_t threads) {

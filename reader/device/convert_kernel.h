@@ -1,4 +1,4 @@
-// The kernels of convert.cu, on the thread's device. What is returned is a cudaError_t.
+// Launches the kernels of convert.cu on the thread's device. Functions return a cudaError_t.
 #pragma once
 
 #include "reader/device/convert.h"
@@ -7,8 +7,8 @@ struct CUstream_st;
 
 namespace sluice {
 
-// Brings their code to the device, which else would happen at the first start of each, and wait for
-// whatever kernels the trainer has there.
+// Loads their code onto the device. Otherwise the first launch of each would, and would wait for
+// the trainer's kernels there.
 int LoadConvertKernels() noexcept;
 
 int StartConvertKernel(const Conversion& job, CUstream_st* stream) noexcept;

@@ -1,5 +1,5 @@
-// CUDA behind the seam. The runtime is linked statically and finds the driver when it is used, so
-// that one binary runs with and without a card.
+// DeviceDriver for CUDA. The runtime is linked statically and finds the driver when it is used, so
+// that one binary runs with and without a GPU.
 #include <cstring>
 #include <string>
 
@@ -18,12 +18,12 @@ namespace {
 
 void Check(cudaError_t result, const char* what) {
   if (result == cudaSuccess) return;
-  cudaGetLastError();  // else the trainer's next look at it would find ours
+  cudaGetLastError();  // clears it, else the trainer's next call would return our error
   throw Error(ErrorCode::kState,
               std::string("CUDA failed to ") + what + ": " + cudaGetErrorString(result));
 }
 
-// Of what goes on without it, too. Whether it was done.
+// For calls whose failure is harmless. Returns whether it succeeded.
 bool Done(cudaError_t result) noexcept {
   if (result != cudaSuccess) cudaGetLastError();
   return result == cudaSuccess;
@@ -50,13 +50,14 @@ Function DriverFunction(const char* name) {
   return reinterpret_cast<Function>(found);
 }
 
-// The context that all who use a GPU share, made a thread's for a while. Not by cudaSetDevice():
-// the way back by that takes a context, and hundreds of megabytes, of the GPU that was the thread's
-// before, which may never have been used. Nothing happens where it is the thread's anyway.
+// A GPU's primary context, which all of its users share; Push() makes it the thread's for a while.
+// Not by cudaSetDevice(): going back that way would make a context, of hundreds of megabytes, on
+// the GPU that was the thread's before, even if that was never used. Does nothing if the context is
+// already the thread's.
 class PrimaryContext {
  public:
   explicit PrimaryContext(int ordinal) : ordinal_(ordinal) {
-    if (ordinal < 0) return;  // whichever is the thread's
+    if (ordinal < 0) return;  // uses the thread's context
     push_ = DriverFunction<decltype(push_)>("cuCtxPushCurrent");
     pop_ = DriverFunction<decltype(pop_)>("cuCtxPopCurrent");
     current_ = DriverFunction<decltype(current_)>("cuCtxGetCurrent");
@@ -75,7 +76,7 @@ class PrimaryContext {
     if (context_ != nullptr) release_(ordinal_);
   }
 
-  // Whether there is something to Pop().
+  // Returns whether Pop() must be called.
   bool Push() const noexcept {
     return context_ != nullptr && Current() != context_ && push_(context_) == 0;
   }
@@ -84,30 +85,30 @@ class PrimaryContext {
     pop_(&popped);
   }
 
-  // Whether the thread works in another context of the same GPU, whose memory and default stream
-  // are others.
+  // Whether the thread works in another context of the same GPU, with other memory and another
+  // default stream.
   bool ThreadHasAnother() const noexcept {
     if (context_ == nullptr) return false;
     int device = -1;
     CUctx_st* const current = Current();
     return current != nullptr && current != context_ && device_(&device) == 0 && device == ordinal_;
   }
-  // Whether a stream that was made is of another context: of this GPU or another. (A driver may not
-  // know, as of a stream of what it calls a green context.)
+  // Whether a stream belongs to another context, of this GPU or another. (For a stream of a "green
+  // context", the driver may not know.)
   bool IsElsewhere(cudaStream_t stream) const noexcept {
     CUctx_st* context = nullptr;
     return context_ != nullptr && of_stream_(stream, &context) == 0 && context != context_;
   }
 
  private:
-  CUctx_st* Current() const noexcept {  // of the thread; null: it has not used CUDA yet
+  CUctx_st* Current() const noexcept {  // the thread's; null: it has not used CUDA yet
     CUctx_st* context = nullptr;
     return current_(&context) == 0 ? context : nullptr;
   }
 
   int ordinal_ = -1;
   CUctx_st* context_ = nullptr;
-  // Of the driver: each returns a CUresult, 0 when it is done.
+  // Driver functions; each returns a CUresult, 0 for success.
   int (*push_)(CUctx_st*) = nullptr;
   int (*pop_)(CUctx_st**) = nullptr;
   int (*current_)(CUctx_st**) = nullptr;
@@ -116,14 +117,14 @@ class PrimaryContext {
   int (*release_)(int) = nullptr;
 };
 
-// Handles that stand for a stream of whatever context and thread they are used in: null and
-// cudaStreamLegacy, and cudaStreamPerThread.
+// Handles whose stream depends on the context and thread that use them: null, cudaStreamLegacy and
+// cudaStreamPerThread.
 bool IsStandIn(cudaStream_t stream) noexcept {
   return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
 }
 
-// For as long as it lives, the thread works on that GPU, and what it asks for is neither refused
-// nor taken in because the trainer captures a graph meanwhile, on whatever thread.
+// While it lives, the thread works on that GPU. A graph capture by the trainer, on any thread,
+// neither refuses nor records the calls made meanwhile.
 class Within {
  public:
   explicit Within(const PrimaryContext& context) noexcept
@@ -145,7 +146,7 @@ class Within {
 
 class CudaDriver final : public DeviceDriver {
  public:
-  // -1: on whichever is the thread's.
+  // -1: the thread's own GPU.
   explicit CudaDriver(int ordinal) : context_(ordinal) {
     if (ordinal < 0) return;
     RequirePrimaryContext();
@@ -178,7 +179,7 @@ class CudaDriver final : public DeviceDriver {
   Stream NewStream() override {
     const Within within(context_);
     cudaStream_t stream = nullptr;
-    // Beside the default stream, which would wait for it otherwise.
+    // Non-blocking: otherwise the default stream would wait for it.
     Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
     return stream;
   }
@@ -190,7 +191,7 @@ class CudaDriver final : public DeviceDriver {
   Event NewEvent() override {
     const Within within(context_);
     cudaEvent_t event = nullptr;
-    // A thread that waits for it sleeps; the decoding threads need the processor.
+    // A thread that waits for the event sleeps: the decoding threads need the CPU.
     Check(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "make an event");
     return event;
   }

@@ -1,4 +1,4 @@
-// What stands for CUDA in a build without it.
+// Replaces the CUDA driver in a build without CUDA.
 #include <sluice/error.h>
 
 #include "reader/device/device_driver.h"

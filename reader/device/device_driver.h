@@ -1,10 +1,10 @@
-// The seam between loading and a device: memory, streams and events, and the two things that are
-// done on a stream.
+// The interface between the loader and a device: memory, streams and events, and the two kinds of
+// work done on a stream (copying and converting).
 //
-// Two implement it: CUDA's (cuda_driver.h) and a device made of threads (simulated_device.h), which
-// keeps to CUDA's rules and is what everything above is tested on. All functions may be called by
-// any thread; those that cannot do what they are asked for throw Error. Streams and events are
-// opaque.
+// It has two implementations: CUDA (cuda_driver.cpp), and a device made of threads
+// (simulated_device.h), which keeps to CUDA's rules and on which everything above is tested. Any
+// thread may call any function. A function that fails throws Error unless it is noexcept. Streams
+// and events are opaque.
 #pragma once
 
 #include <cstddef>
@@ -24,52 +24,53 @@ class DeviceDriver {
 
   virtual ~DeviceDriver() = default;
 
-  // Page-locked memory of the host, zeroed; and the device's own, as it is.
+  // Page-locked host memory, zeroed; and device memory, uninitialised.
   virtual std::byte* AllocatePinned(std::size_t bytes) = 0;
   virtual void FreePinned(std::byte* memory) noexcept = 0;
   virtual std::byte* AllocateDevice(std::size_t bytes) = 0;
   virtual void FreeDevice(std::byte* memory) noexcept = 0;
 
   virtual Stream NewStream() = 0;
-  virtual void FreeStream(Stream stream) noexcept = 0;  // when all that it was given is done
+  virtual void FreeStream(Stream stream) noexcept = 0;  // once all of its work is done
   virtual Event NewEvent() = 0;
   virtual void FreeEvent(Event event) noexcept = 0;
 
-  // Given to a stream, to be done behind what that was given before; none of them waits.
+  // Adds work to the end of a stream. These do not wait.
   virtual void Copy(Stream stream, std::byte* to, const std::byte* from_pinned,
                     std::size_t bytes) = 0;
   virtual void Convert(Stream stream, const Conversion& conversion) = 0;
-  // The stream goes on when what had been recorded by now is done; nothing recorded: at once.
+  // The stream waits until the work recorded by the event so far is done; it does not wait if
+  // nothing was recorded.
   virtual void Wait(Stream stream, Event event) = 0;
-  // The event stands for all that the stream has been given so far.
+  // Makes the event stand for all work given to the stream so far.
   virtual void Record(Event event, Stream stream) = 0;
 
-  // Whether what the stream is given now is noted down for a graph, instead of done.
+  // Whether the stream is being captured into a graph: new work is recorded, not done.
   virtual bool IsCapturing(Stream stream) = 0;
-  // Of a stream that the calling thread brings: throws Error(kInvalidArgument) where it is not one
-  // of this device's, on which events of ours cannot be recorded.
+  // Throws Error(kInvalidArgument) if a stream that the calling thread passes is not one of this
+  // device: our events cannot be recorded on it.
   virtual void RequireOwn(Stream stream) = 0;
-  // What other threads than the one that brought the stream name it by; or one that does all that
-  // it was given first.
+  // The handle by which other threads can use the stream; or a stream that waits for all of its
+  // work.
   virtual Stream ForOtherThreads(Stream stream) noexcept = 0;
-  // The calling thread waits until the stream has done all that it was given, come what may.
+  // Blocks until the stream has done all of its work, even after errors.
   virtual void Drain(Stream stream) noexcept = 0;
-  // The calling thread waits until what was recorded is done.
+  // Blocks until the work that the event recorded is done.
   virtual void Synchronize(Event event) = 0;
-  // Between two events that are done. Seconds.
+  // Seconds between two events that are done.
   virtual double SecondsBetween(Event begin, Event end) = 0;
 };
 
-// That GPU; -1: whichever is the calling thread's. Throws Error(kUnsupported) where there is none.
+// Opens that GPU; -1: the calling thread's. Throws Error(kUnsupported) if there is none.
 std::shared_ptr<DeviceDriver> OpenCuda(int ordinal);
 
-// What a Device is, for those who work with it.
+// The loader's access to the private part of a Device.
 struct DeviceAccess {
   static std::shared_ptr<DeviceDriver> Open(const Device& device);  // null: the host
   static Device DeviceOf(std::shared_ptr<DeviceDriver> driver);
 };
 
-// An event, a stream and memory of a driver's, freed in the end.
+// RAII handle of a driver's event, stream or memory.
 template <auto New, auto Free>
 class DriverHandle {
  public:

@@ -1,6 +1,6 @@
-// What DLPack's version 1 lays down for tensors that are passed between frameworks, as far as it is
-// used here (https://dmlc.github.io/dlpack/latest/c_api.html). Names of our own, so that no other
-// version of its header can be in the way.
+// The part of DLPack version 1's ABI that is used here
+// (https://dmlc.github.io/dlpack/latest/c_api.html). The names are our own, so that they cannot
+// conflict with any version of its header.
 #pragma once
 
 #include <cstdint>

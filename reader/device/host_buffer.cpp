@@ -19,7 +19,7 @@ HostBuffer::HostBuffer(std::size_t bytes, std::shared_ptr<DeviceDriver> driver)
   void* const memory =
       mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
-  // Large pages make the first epoch's page faults 512 times fewer, where the kernel gives them.
+  // If the kernel gives huge pages, the first epoch has 512 times fewer page faults.
   madvise(memory, bytes, MADV_HUGEPAGE);
   data_ = static_cast<std::byte*>(memory);
 }

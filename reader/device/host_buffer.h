@@ -1,4 +1,4 @@
-// Memory for batches: page-aligned, taken once, page-locked if a device gives it.
+// Memory for batches: page-aligned, allocated once, page-locked if a device driver gives it.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@ class DeviceDriver;
 class HostBuffer {
  public:
   HostBuffer() = default;
-  // Zeroed memory: page-locked by that driver, which it keeps; null: as the system gives it. Throws
+  // Zeroed memory: page-locked, from `driver`, which it keeps; if null, ordinary memory. Throws
   // std::bad_alloc, and what the driver throws.
   explicit HostBuffer(std::size_t bytes, std::shared_ptr<DeviceDriver> driver = nullptr);
   HostBuffer(HostBuffer&& other) noexcept;

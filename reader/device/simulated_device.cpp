@@ -15,7 +15,7 @@
 
 namespace sluice {
 
-// A moment of a stream that an event was recorded at.
+// A point in a stream's work, at which an event was recorded.
 class Moment {
  public:
   using Clock = std::chrono::steady_clock;
@@ -42,12 +42,12 @@ class Moment {
 
 namespace {
 
-constexpr std::align_val_t kAlignment{256};  // of cudaMalloc
+constexpr std::align_val_t kAlignment{256};  // as cudaMalloc has
 
 // A kernel's threads, one after another.
 template <class Number>
 void PlayKernel(const Conversion& job) {
-  constexpr std::uint32_t kThreads = 5;  // shares that do not come out even
+  constexpr std::uint32_t kThreads = 5;  // so that shares are uneven
   const auto* const table = static_cast<const Number*>(job.table);
   if (job.ops == nullptr) {
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
@@ -78,7 +78,7 @@ struct SimulatedDevice::StreamState {
   bool capturing = false;
   std::thread thread{[this] { Play(); }};  // last: it uses the others
 
-  // Does what is still there, and ends.
+  // Does the remaining work, then ends.
   ~StreamState() {
     {
       const std::lock_guard lock(mutex);
@@ -140,7 +140,7 @@ void SimulatedDevice::FreePinned(std::byte* memory) noexcept {
 }
 std::byte* SimulatedDevice::AllocateDevice(std::size_t bytes) {
   std::byte* const memory = Allocate(device_, bytes);
-  std::memset(memory, 0xDB, bytes);  // what nobody may rely on
+  std::memset(memory, 0xDB, bytes);  // so that nobody relies on zeros
   return memory;
 }
 void SimulatedDevice::FreeDevice(std::byte* memory) noexcept {

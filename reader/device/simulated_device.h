@@ -1,9 +1,8 @@
-// A device made of threads of this process: each stream is a thread that does what it is given, in
-// order, whenever it gets round to it. Ordering, reuse and shutdown are tested on it for real,
-// where there is no card.
+// A device made of threads of this process: each stream is a thread that does its work in order, at
+// any time. It lets tests without a GPU check ordering, reuse and shutdown for real.
 //
-// It keeps to CUDA's rules, and is stricter where they leave room: a copy whose ends are not what
-// they should be throws, and memory that is freed while a stream works on it is gone.
+// It keeps to CUDA's rules, and is stricter than CUDA must be: a copy to or from the wrong kind of
+// memory throws, and memory freed while a stream works on it is gone.
 #pragma once
 
 #include <functional>
@@ -18,7 +17,7 @@ namespace sluice {
 class SimulatedDevice final : public DeviceDriver {
  public:
   enum class Work { kCopy, kConvert, kOther };
-  // Called on the stream's thread before each piece of work: may take its time.
+  // Called on the stream's thread before each piece of work; it may take any time.
   using Before = std::function<void(Work)>;
 
   explicit SimulatedDevice(Before before = {});
@@ -43,14 +42,14 @@ class SimulatedDevice final : public DeviceDriver {
   void Synchronize(Event event) override;
   double SecondsBetween(Event begin, Event end) override;
 
-  // What a trainer does with a device: a kernel; noting down a graph (while it does, Wait and
-  // Record on that stream throw).
+  // Things that a trainer does with a device: run a kernel; capture a graph (Wait and Record on
+  // that stream throw meanwhile).
   void Run(Stream stream, std::function<void()> kernel);
   void SetCapturing(Stream stream, bool capturing);
-  // From now on, what is asked of the device throws Error with that reason; empty: no longer.
+  // From now on, every call to the device throws an Error with that reason; empty: no longer.
   void Break(std::string reason);
 
-  // What there is of memory, streams and events.
+  // The number of allocations, streams and events that exist.
   std::size_t Alive() const;
   std::size_t DeviceBytes() const;
 
@@ -66,7 +65,7 @@ class SimulatedDevice final : public DeviceDriver {
   void RequireWhole() const;
 
   const Before before_;
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // guards the following
   Blocks pinned_, device_;
   std::map<void*, std::unique_ptr<StreamState>> streams_;
   std::map<void*, std::unique_ptr<EventState>> events_;

@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// The rank of every shard; `samples` gets how many each rank has.
+// Returns the rank of every shard, and puts each rank's number of samples into `samples`.
 std::vector<unsigned> Deal::DealShards(std::uint64_t epoch,
                                        std::vector<std::uint64_t>& samples) const {
   const std::uint64_t count = shape_.shards().size();

@@ -1,12 +1,12 @@
-// Which samples of an epoch come to which rank, batch by batch.
+// Deals an epoch's samples to ranks, batch by batch.
 //
 // By lanes, the usual way: global batch b is the order's positions from b x batch_size x world_size
-// on, and of each run of world_size positions one goes to each rank. As position p comes from lane
-// p mod L, and world_size divides L, a rank gets whole lanes, and the sequence of global batches
-// does not depend on the number of ranks.
+// on. Of each run of world_size positions, each rank gets one. Position p comes from lane p mod L,
+// and world_size divides L, so a rank gets whole lanes, and the sequence of global batches does not
+// depend on the number of ranks.
 //
-// By shards: whole shards are dealt anew each epoch, each to the rank that has the fewest samples
-// so far, and every rank plays an order of its own over its shards.
+// By shards: whole shards are dealt anew each epoch, each to the rank with the fewest samples so
+// far, and every rank plays its own order over its shards.
 //
 // All ranks have the same number of batches, and the same number of rows in each.
 #pragma once
@@ -29,37 +29,37 @@ struct DealOptions {
   LastBatch last_batch = LastBatch::kKeep;
   bool by_shards = false;
   std::uint64_t seed = 0;
-  std::optional<std::uint64_t>
-      listed;  // samples in an epoch, where that is not the dataset's; by lanes
+  std::optional<std::uint64_t> listed;  // samples in an epoch, if not the whole dataset; by lanes
 };
 
-// An epoch as one rank sees it.
+// The size of an epoch for one rank.
 struct EpochSize {
   std::uint64_t batches = 0;
-  std::uint64_t samples = 0;  // in all of them, those that fill up included
-  // What the batches are cut from: the order's positions, or the samples of the rank's own shards.
+  std::uint64_t samples = 0;  // in all batches, those that fill up included
+  // The range that batches are cut from: the order's positions, or the samples of the rank's
+  // shards.
   std::uint64_t domain = 0;
   std::uint64_t last_rows = 0;  // in the last batch
-  std::uint64_t positions = 0;  // samples that are dealt, to all ranks together
-  std::uint64_t least = 0;      // of them, to the rank that gets the fewest
+  std::uint64_t positions = 0;  // samples dealt to all ranks together
+  std::uint64_t least = 0;      // samples dealt to the rank that gets the fewest
 };
 
 class Deal {
  public:
-  // `shape` must outlive it. By shards, there must be at least as many shards as ranks.
+  // `shape` must outlive it. If shards are dealt, there must be at least as many shards as ranks.
   Deal(const DatasetShape& shape, const DealOptions& options) : shape_(shape), options_(options) {}
 
   EpochSize SizeOf(std::uint64_t epoch) const;
-  // How many positions the global batches of an epoch are cut from, over all ranks: a batch begins
-  // before that.
+  // The number of positions that an epoch's global batches are cut from, over all ranks: every
+  // batch begins before it.
   std::uint64_t PositionsOf(std::uint64_t epoch) const;
 
-  // By shards: those of the rank, ascending.
+  // If shards are dealt: those of the rank, ascending.
   std::vector<std::uint32_t> ShardsOf(std::uint64_t epoch) const;
 
-  // A row of a batch: the position to ask the order for, one that no other row of the epoch has
-  // (for the transforms' draws; a row that fills up has that of the row it repeats), and whether it
-  // only fills up.
+  // A row of a batch: the position to ask the order for; a position that no other row of the epoch
+  // has, for the transforms' draws (a row that fills up has that of the row it repeats); and
+  // whether it only fills up.
   struct Row {
     std::uint64_t position = 0;
     std::uint64_t draw_position = 0;

@@ -1,5 +1,5 @@
-// The making of an order may be given up: over 10^9 samples it takes minutes, and whoever asked for
-// it may have been told to stop.
+// Stops the making of an order: over 10^9 samples it takes minutes, and the loader may be asked to
+// stop meanwhile.
 #pragma once
 
 #include <atomic>

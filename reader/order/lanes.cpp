@@ -9,7 +9,7 @@
 namespace sluice {
 
 namespace {
-// More than any dataset has for each lane, and little enough for arithmetic with it.
+// More than any dataset has in a lane, and small enough for arithmetic not to overflow.
 constexpr std::uint64_t kMostWindowBlocks = std::uint64_t{1} << 46;
 }  // namespace
 
@@ -70,8 +70,8 @@ void LaneOrder::DealShortBlocks(GiveUp give_up) {
     std::uint64_t missing;
   };
   std::vector<Dealt> short_blocks;
-  // The place of a block in the permuted sequence. A table answers that in O(n), so it is turned
-  // round once.
+  // The place of each block in the permuted sequence. Permutation::Inverse() takes O(n) for a
+  // table, so the table is inverted once.
   std::vector<std::uint32_t> inverse;
   const auto place_of = [&](std::uint64_t block) -> std::uint64_t {
     if (blocks_.size() > 65536) return blocks_.Inverse(block);
@@ -119,7 +119,7 @@ std::uint64_t LaneOrder::PlaceOf(const Lane& lane, std::uint64_t sample) const n
     return static_cast<std::uint64_t>(behind - lane.dealt.begin()) - 1;
   }
   const std::uint64_t full = shape_.max_block_samples();
-  // The last short block that ends at or before the sample; from there on all blocks up to it are
+  // Finds the last short block that ends at or before the sample; all blocks between the two are
   // full.
   const auto after = std::partition_point(
       lane.short_blocks.begin(), lane.short_blocks.end(),
@@ -142,7 +142,7 @@ void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
   lane.window = place < first_window ? 0 : 1 + (place - first_window) / window_blocks_;
   lane.first = SamplesBefore(lane, FirstPlace(l, lane.window));
   lane.count = SamplesBefore(lane, FirstPlace(l, lane.window + 1)) - lane.first;
-  // What lies in the tail as a whole is permuted there.
+  // Blocks that lie wholly in the tail are permuted there.
   if (lane.first < body_per_lane_) {
     RandomStream random(window_key_, Purpose::kWindowOrder, l << 40 | lane.window);
     lane.mix.Reset(lane.count, random.Word64());
@@ -169,7 +169,7 @@ void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::
   }
 }
 
-// One for each lane and no more, where positions are asked for in order: what the lane had before
+// If positions are asked for in order, there is at most one for each lane: the lane's earlier one
 // is open by now.
 void LaneOrder::NoteFollowing(std::uint64_t l) {
   DropOpened();

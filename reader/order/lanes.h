@@ -1,21 +1,22 @@
 // The quasi-random order of one epoch (version 1): interleaved lanes of shuffled windows.
 //
 // The dataset's blocks are permuted; the i-th of them goes to lane i mod L. A lane plays its blocks
-// a window at a time, the samples of a window permuted among each other, and position p of the
-// epoch comes from lane p mod L. That goes on for as long as the shortest lane has samples (the
-// body); what is left of the others then follows, permuted as a whole (the tail). Lanes begin with
-// windows of different length, so that they do not all open new blocks at the same time.
+// a window at a time, with the samples of a window permuted. Position p of the epoch comes from
+// lane p mod L. This goes on until the shortest lane has no samples left (the body). The rest of
+// the other lanes follows, permuted as a whole (the tail). The lanes' first windows differ in
+// length, so that lanes do not all open new blocks at the same time.
 //
-// Blocks of one conversion are of one size but for few short ones (the last of a shard), so that
-// the k-th sample of a lane is found by arithmetic and a binary search over the lane's short
-// blocks: memory and set-up are O(shards), and any position is reached in O(log shards).
+// The blocks of one conversion have one size except for a few short ones (the last of a shard). So
+// arithmetic and a binary search over the lane's short blocks find the k-th sample of a lane:
+// memory and set-up are O(shards), and any position is reached in O(log shards).
 //
-// Where blocks are of several sizes (a merge, or a list of samples), or more than one in eight is
-// short (shards of few blocks), that would leave lanes of very different length, and a long tail,
-// of which every rank reads most blocks. There the i-th block goes to the lane that has the fewest
-// samples so far, so that lanes differ by less than a block; memory and set-up are O(blocks).
+// If blocks have several sizes (a merge, or a list of samples), or more than one in eight is short
+// (shards of few blocks), lanes dealt like that would differ much in length and leave a long tail,
+// of which every rank reads most blocks. In that case, the i-th block goes to the lane with the
+// fewest samples so far, so that lanes differ by less than a block; memory and set-up are
+// O(blocks).
 //
-// ../ORDER.md says it all, so that others can play the same order.
+// ../ORDER.md specifies it fully, so that other programs can play the same order.
 #pragma once
 
 #include <cstdint>
@@ -43,21 +44,21 @@ class LaneOrder {
   // `shape` must outlive the order.
   LaneOrder(const DatasetShape& shape, const LaneOptions& options, std::uint64_t epoch);
 
-  // The sample at a position of the epoch. Cheap when positions are asked for in order: each lane
-  // keeps the permutation of the window it is in. `opened` gets the blocks (by number in the
-  // dataset) of each window that is entered by this call, but for those of which no sample comes
-  // from there on; in the tail, where whoever asks may have read few of them, the one block of the
-  // sample. So, too, for a position that is asked for once more, to fill up a batch.
+  // The sample at a position of the epoch. Cheap if positions are asked for in order: each lane
+  // keeps the permutation of its open window. Adds to `opened` the blocks (by number in the
+  // dataset) of each window that this call enters, except those with no sample left from there on.
+  // In the tail, whose blocks belong to all ranks, and for a position asked for again to fill up a
+  // batch, it adds only the block of the sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
-  // From here on TakeFollowing() gives the blocks of windows that are yet to come, those that open
-  // first before others: of each window that At() enters, the lane's next one. What has been opened
-  // in the meantime is left out.
+  // From now on, TakeFollowing() gives the blocks of coming windows, in the order in which they
+  // open: for each window that At() enters, those of the lane's next one. Blocks opened in the
+  // meantime are left out.
   void NoteFollowing() noexcept { notes_following_ = true; }
   std::optional<std::uint64_t> TakeFollowing();
 
-  // How many samples of a block come in the epoch; of one in a window that At() entered in the
-  // middle, where an epoch was gone on with, those that come from there on.
+  // The number of a block's samples in the epoch. If a resumed epoch entered the block's window in
+  // the middle, the number of those still to come.
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
   std::uint64_t body() const noexcept { return body_per_lane_ * lanes_.size(); }
@@ -70,25 +71,25 @@ class LaneOrder {
     std::uint64_t place = 0;
     std::uint64_t missing = 0;
   };
-  // Where blocks are of several sizes: one, and how many samples the lane has before it.
+  // If blocks have several sizes: a block, and the number of samples before it in the lane.
   struct DealtBlock {
     std::uint64_t block = 0;
     std::uint64_t before = 0;
   };
   struct Lane {
     std::vector<ShortBlock> short_blocks;  // by place
-    std::vector<DealtBlock> dealt;         // by place; empty where blocks are of one size
+    std::vector<DealtBlock> dealt;         // by place; empty if blocks have one size
     std::uint64_t blocks = 0;
     std::uint64_t samples = 0;
-    // The window that is open:
+    // The open window:
     std::uint64_t window = kNoWindow;
-    std::uint64_t announced = kNoWindow;  // the last one whose blocks were put into `opened`
+    std::uint64_t announced = kNoWindow;  // the last window whose blocks were put into `opened`
     std::uint64_t first = 0;              // its first sample, within the lane
     std::uint64_t count = 0;
     Permutation mix;
   };
 
-  // A lane's next window, of which TakeFollowing() has yet to give blocks.
+  // A lane's next window, while TakeFollowing() has not given all of its blocks.
   struct Following {
     std::uint64_t lane = 0;
     std::uint64_t window = 0;
@@ -103,9 +104,9 @@ class LaneOrder {
   std::uint64_t SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept;
   // The place of the block that holds the lane's sample number `sample`.
   std::uint64_t PlaceOf(const Lane& lane, std::uint64_t sample) const noexcept;
-  // Makes the window that holds the lane's sample the open one.
+  // Opens the window that holds the lane's sample.
   void EnterWindow(std::uint64_t lane, std::uint64_t sample);
-  // `place`: how many samples of the window come before.
+  // `place`: the number of the window's samples that come before.
   void Announce(std::uint64_t lane, std::uint64_t place, std::vector<std::uint64_t>& opened);
   void NoteFollowing(std::uint64_t lane);
   void DropOpened();  // of following_

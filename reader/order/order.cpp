@@ -38,7 +38,7 @@ std::uint64_t WindowBlocks(const DatasetShape& shape, const OrderParameters& opt
 
 namespace {
 
-// A shape of the shards alone.
+// The shape of only those shards.
 DatasetShape ShapeOf(const DatasetShape& whole, const ShardPart& part) {
   std::vector<DatasetShape::Shard> shards;
   shards.reserve(part.shards.size());
@@ -72,7 +72,7 @@ std::optional<DatasetShape> ShapeOfPart(const DatasetShape& whole, OrderPart& pa
   if (list == nullptr || options.shuffle != Shuffle::kQuasiRandom) {
     return std::nullopt;
   }
-  // Drawn ones are in order already.
+  // Drawn lists are sorted already.
   if (!std::is_sorted(list->samples.begin(), list->samples.end())) {
     std::sort(list->samples.begin(), list->samples.end());
   }
@@ -91,8 +91,7 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderParameters& options
   const auto* const list = std::get_if<ListPart>(&part_);
   switch (shuffle_) {
     case Shuffle::kQuasiRandom:
-      // The window is that of the whole dataset's mean block, so that it is one number for all
-      // ranks.
+      // The window counts mean blocks of the whole dataset, so that all ranks have the same number.
       lanes_.emplace(
           shape_,
           LaneOptions{options.seed, options.lanes, WindowBlocks(whole_, options), options.give_up},

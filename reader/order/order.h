@@ -1,6 +1,6 @@
 // The order of one epoch: the function from a position to a sample, for every kind of shuffling.
 //
-// A pure function of (dataset, options, epoch). Not thread-safe: whoever asks keeps one.
+// A pure function of (dataset, options, epoch). Not thread-safe: each thread that asks has its own.
 #pragma once
 
 #include <optional>
@@ -22,10 +22,10 @@ struct OrderParameters {
   std::uint64_t seed = 0;
   std::uint32_t lanes = 192;
   std::uint64_t window_bytes = 0;  // 0: the larger of 64 MiB and two blocks a lane
-  GiveUp give_up = nullptr;        // making the order throws OrderGivenUp once that is set
+  GiveUp give_up = nullptr;        // once it is set, making the order throws OrderGivenUp
 };
 
-// What an order is over, if not the whole dataset: some shards, ascending, or a list of samples.
+// The part of the dataset that an order is over: some shards, ascending, or a list of samples.
 struct ShardPart {
   std::vector<std::uint32_t> shards;
 };
@@ -42,37 +42,37 @@ class EpochOrder {
   EpochOrder(const EpochOrder&) = delete;
   EpochOrder& operator=(const EpochOrder&) = delete;
 
-  // `opened` gets the blocks, by number in the dataset, that will be needed from now on: for
-  // reading ahead. Positions asked for in order are cheap. `fills_up`: the position has been asked
-  // for before; of what it needs, no more than the sample's own block is opened for it.
+  // Adds to `opened` the blocks (by number in the dataset) that are needed from now on, for reading
+  // ahead. Cheap if positions are asked for in order. `fills_up`: the position has been asked for
+  // before, so only the sample's own block is opened.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
-  // Of windows that At() enters from here on, TakeFollowing() gives the blocks, by number in the
-  // dataset, of the windows behind them, in the order in which these will be opened, until they
-  // are: for reading further ahead. Only quasi-random order has windows.
+  // From now on, for each window that At() enters, TakeFollowing() gives the blocks (by number in
+  // the dataset) of the window after it, in the order in which they will open, for reading further
+  // ahead. Opened blocks are left out. Only quasi-random order has windows.
   void NoteFollowing() noexcept {
     if (lanes_) lanes_->NoteFollowing();
   }
   std::optional<std::uint64_t> TakeFollowing();
 
-  // How many positions of the epoch lie in a block, by number in the dataset, once At() has put it
-  // into `opened`: those that are still to come, where an epoch is gone on with. 0 where that is
-  // not known (a list that is not played in quasi-random order).
+  // The number of the epoch's positions in a block (by number in the dataset), once At() has put it
+  // into `opened`; in a resumed epoch, of those still to come. 0 if unknown (a list not played in
+  // quasi-random order).
   std::uint64_t SamplesIn(std::uint64_t block) const noexcept;
 
  private:
   SampleRef InShape(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   SampleRef InShards(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
   SampleRef InList(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up);
-  std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // in the whole
-  std::uint64_t InWhole(std::uint64_t block) const noexcept;   // a block of what is ordered
+  std::uint64_t BlockOf(const SampleRef& ref) const noexcept;  // its number in the dataset
+  std::uint64_t InWhole(std::uint64_t block) const noexcept;   // the same for a block of shape_
 
   const DatasetShape& whole_;
   OrderPart part_;
-  // The shards of a part; or for a list, sorted then, one shard of one block for each block that it
-  // has samples in.
+  // For a part: its shards. For a list (then sorted): a shard of one block for each block that has
+  // a sample of the list.
   std::optional<DatasetShape> part_shape_;
-  const DatasetShape& shape_;  // what is ordered
+  const DatasetShape& shape_;  // of the part, or the whole dataset
   Shuffle shuffle_;
   std::optional<LaneOrder> lanes_;
   Permutation samples_;

@@ -1,9 +1,9 @@
 // A permutation of 0 .. n-1 chosen by a key.
 //
 // Up to 65536 elements it is a table made by Fisher and Yates's shuffle: every permutation is
-// equally likely, as far as 64 bits of key reach. Beyond, it is a Feistel network over the next
-// power of two, walked until it lands inside (Black and Rogaway 2002): no memory, however large n
-// is.
+// equally likely, as far as 64 bits of key reach. Above, it is a Feistel network over the next
+// power of two, walked until it lands inside (Black and Rogaway 2002): it takes no memory for any
+// n.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class Permutation {
  public:
   Permutation() = default;
   Permutation(std::uint64_t n, std::uint64_t key);
-  // The same as constructing anew, in the memory already taken.
+  // Like constructing it again, but reuses its memory.
   void Reset(std::uint64_t n, std::uint64_t key);
 
   std::uint64_t size() const noexcept { return n_; }

@@ -17,7 +17,7 @@ struct Pair {
   const char* size;
   const char* both;
 };
-// A torchrun that was itself started by srun or mpirun, once a machine, is the one that knows.
+// torchrun comes first: srun or mpirun may have started one torchrun for each machine.
 constexpr Pair kPairs[] = {
     {"RANK", "WORLD_SIZE", "RANK, WORLD_SIZE"},
     {"OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK, OMPI_COMM_WORLD_SIZE"},

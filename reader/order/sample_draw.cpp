@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-// Sums of runs of weights, from which one can be taken away: a binary indexed tree (Fenwick 1994).
+// Prefix sums of weights that can be removed one by one: a binary indexed tree (Fenwick 1994).
 class WeightTree {
  public:
   explicit WeightTree(std::span<const std::uint64_t> weights) : sums_(weights.size() + 1) {
@@ -24,7 +24,7 @@ class WeightTree {
   }
   std::uint64_t total() const noexcept { return total_; }
 
-  // The index i with the sum of the weights before it <= at < that and its own.
+  // The index i for which (sum of weights before i) <= at < (sum of weights up to and with i).
   std::size_t Find(std::uint64_t at) const noexcept {
     std::size_t found = 0;
     for (std::size_t step = std::bit_floor(sums_.size() - 1); step > 0; step /= 2) {
@@ -83,7 +83,8 @@ std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights) {
   std::vector<std::uint64_t> whole(weights.size(), 0);
   const double most = weights.empty() ? 0 : *std::max_element(weights.begin(), weights.end());
   if (most <= 0) return whole;
-  // The largest becomes 2^bits. Division, a power of two and rounding are the same on all machines.
+  // The largest weight becomes 2^bits. Division, powers of two and rounding are the same on all
+  // machines.
   const int bits = std::min(40, 62 - static_cast<int>(std::bit_width(weights.size())));
   const auto scale = static_cast<double>(std::uint64_t{1} << bits);
   for (std::size_t i = 0; i < weights.size(); ++i) {

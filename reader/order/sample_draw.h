@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// The same in every epoch.
+// The same samples in every epoch.
 struct FixedDraw {
   std::vector<std::uint64_t> samples;
 };
@@ -21,8 +21,8 @@ struct WeightedDraw {
   bool replacement = false;
 };
 
-// Whole numbers in proportion to the weights, as exactly as their sum allows. They must be finite
-// and not negative.
+// Whole numbers in proportion to the weights, as exactly as a sum below 2^63 allows. The weights
+// must be finite and not negative.
 std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights);
 
 struct BalancedDraw {
@@ -32,7 +32,7 @@ struct BalancedDraw {
 
 using SampleDraw = std::variant<FixedDraw, WeightedDraw, BalancedDraw>;
 
-// Samples in an epoch; where that is no number of 64 bits, the largest.
+// Samples in an epoch; UINT64_MAX if the number does not fit 64 bits.
 std::uint64_t CountOf(const SampleDraw& draw) noexcept;
 
 // The samples of an epoch: those of a FixedDraw as they were given, others in ascending order.

@@ -1,4 +1,4 @@
-// The shape of a dataset, as far as an order needs it: how many samples lie in which block.
+// The shape of a dataset as an order needs it: the number of samples in each block.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +31,8 @@ class DatasetShape {
   std::uint64_t max_block_samples() const noexcept { return max_block_samples_; }
   const std::vector<Shard>& shards() const noexcept { return shards_; }
   std::uint64_t first_block(std::size_t shard) const noexcept { return first_block_[shard]; }
-  // Whether blocks have one number of samples, but for at most one in eight, which is the last of
-  // its shard and shorter: so one conversion makes them.
+  // Whether all blocks have the same number of samples, except shorter ones at the end of a shard,
+  // at most one block in eight: as one conversion makes them.
   bool even() const noexcept { return even_; }
 
   // O(log shards), as is the next one.

@@ -1,4 +1,4 @@
-// What is said about the part of an epoch that a rank plays.
+// A line of text about a rank's share of an epoch.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ double Area(const Box& box) noexcept {
   return std::max(0.0, box.right - box.left) * std::max(0.0, box.bottom - box.top);
 }
 
-// The smallest box around where its corners go; one whose corners were out of order stays empty.
+// The smallest box around the moved corners; a box whose corners are out of order stays empty.
 Box Moved(const Box& box, const AffineMap& map) noexcept {
   if (!(box.left <= box.right && box.top <= box.bottom)) return {0, 0, 0, 0};
   const double x[4] = {map.X(box.left, box.top), map.X(box.right, box.top),
@@ -50,10 +50,10 @@ Box CutOff(const Box& box, const Box& at) noexcept {
           std::clamp(box.right, at.left, at.right), std::clamp(box.bottom, at.top, at.bottom)};
 }
 
-// What the target shows of a box.
+// The part of a box that the target shows.
 Box Seen(const Box& box, const PointMap& map) noexcept {
   const Box seen = CutOff(Moved(box, map.before), map.shown);
-  // A warp makes a box of a line, too.
+  // A warp makes a box even of a line.
   if (!map.warped || !(Area(seen) > 0)) return seen;
   return CutOff(Moved(seen, map.warp), {0, 0, double(map.target_width), double(map.target_height)});
 }
@@ -62,7 +62,7 @@ void MapAxis(const Span& span, bool mirrored, double& scale, double& offset, dou
              double& high) noexcept {
   low = span.at;
   high = double(span.at) + span.out;
-  // Where nothing is shown, all of the picture lies outside.
+  // If nothing is shown, the whole picture lies outside.
   scale = span.out > 0 ? span.out / span.length : 0;
   offset = span.out > 0 ? span.at - span.start * scale : -1;
   if (!mirrored) return;
@@ -102,7 +102,7 @@ PointMap::PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_
 
 bool PointMap::Shows(double x, double y) const noexcept {
   const auto inside = [](double at, double low, double high) {
-    constexpr double kRounding = 1e-6;  // of what was computed, in pixels
+    constexpr double kRounding = 1e-6;  // error of the computed place, in pixels
     return high > low && at >= low - kRounding && at <= high + kRounding;
   };
   if (!inside(before.X(x, y), shown.left, shown.right) ||
@@ -149,7 +149,7 @@ void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap
     const Box corners = CornersOf(values, coordinates.form);
     const Box whole = Moved(corners, map.map);
     const Box box = Seen(corners, map);
-    // Written so that a box of numbers that are none is dropped.
+    // Written so that a box with a NaN is dropped.
     const bool keep = box.right - box.left >= rule.min_side &&
                       box.bottom - box.top >= rule.min_side && Area(box) > 0 &&
                       Area(box) >= rule.min_visible * Area(whole);

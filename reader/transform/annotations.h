@@ -1,8 +1,9 @@
 // Boxes and key points that follow their picture through a frame.
 //
-// A frame is an affine map, and a part of the target that shows the picture (the rest is border).
-// Boxes are cut off where that part ends, and dropped by a rule; points are moved. What a warp
-// turns is cut off before it, bounded by a box anew behind it, and cut off where the target ends.
+// A frame is an affine map, and the part of the target that shows the picture (the rest is border).
+// Boxes are cut off at the edges of that part, and dropped by a rule; points are moved. With a
+// warp, a box is cut off before it, replaced by the bounding box of the warped one, and cut off at
+// the edges of the target.
 #pragma once
 
 #include <cstdint>
@@ -22,10 +23,10 @@ struct Box {
   double left = 0, top = 0, right = 0, bottom = 0;
 };
 
-// Where a picture's points come to lie.
+// The map from a picture's points to the target.
 struct PointMap {
-  AffineMap map;  // pixels of the picture to those of the target
-  Box shown;      // what shows the picture, in the target; before a warp, if there is one
+  AffineMap map;  // from the picture's pixels to the target's
+  Box shown;      // the part of the target that shows the picture; before a warp, if any
   bool warped = false;
   AffineMap before, warp;               // the two parts of `map`
   std::uint32_t width = 0, height = 0;  // of the picture
@@ -34,12 +35,12 @@ struct PointMap {
   PointMap() = default;
   PointMap(const Frame& frame, std::uint32_t picture_width, std::uint32_t picture_height);
   bool mirrored() const noexcept { return map.Determinant() < 0; }
-  // Whether the target shows that point of the picture. Edges are part of what is shown, so that a
-  // flip hides nothing.
+  // Whether the target shows that point of the picture. Edges count as shown, so that a flip hides
+  // nothing.
   bool Shows(double x, double y) const noexcept;
 };
 
-// What the numbers of a box or point say, by Field::coordinates.
+// The meaning of a box's or point's numbers, by Field::coordinates.
 struct Coordinates {
   enum class Form { kCorners, kCornerSize, kCentreSize };
   Form form = Form::kCorners;  // boxes
@@ -51,15 +52,15 @@ struct Coordinates {
   static std::optional<Coordinates> OfPoints(std::string_view text);
 };
 
-// Moves boxes of four values each, in place, and says of each whether the rule keeps it; those that
-// it drops are left all zero.
+// Moves boxes of four values each, in place, and says for each whether the rule keeps it. Dropped
+// boxes are set to zero.
 template <class T>
 void MapBoxes(std::span<T> boxes, const Coordinates& coordinates, const PointMap& map,
               const BoxRule& rule, std::vector<std::uint8_t>& kept);
 
-// Points of `values` (2, or 3 with a visibility behind) numbers, `points` of them to an entry. A
-// point outside of what is shown keeps its place and gets visibility 0; one that had none is left
-// alone. Where the picture comes out mirrored, the points of each pair change places.
+// Points of `values` numbers (2, or 3 with a visibility at the end), `points` of them to an entry.
+// A point that is not shown keeps its moved place and gets visibility 0; one whose visibility is
+// already 0 is not changed. If the picture is mirrored, the points of each pair change places.
 struct PointShape {
   std::size_t points = 1;
   std::size_t values = 2;
@@ -69,13 +70,12 @@ template <class T>
 void MapPoints(std::span<T> entries, const PointShape& shape, const Coordinates& coordinates,
                const PointMap& map);
 
-// "1-2,3-4": pairs of points that left and right exchange, by Field::attributes["flip_pairs"].
-// Nothing where it cannot be read, or a number is not below `points`.
+// Parses Field::attributes["flip_pairs"], such as "1-2,3-4": pairs of left and right points.
+// Returns nothing if it cannot be read, or if a number is not below `points`.
 std::optional<std::vector<std::pair<std::size_t, std::size_t>>> ParsePairs(std::string_view text,
                                                                            std::size_t points);
 
-// The region for a picture of another size that shows the same, such as a mask at half the
-// resolution.
+// The same region for a picture of another size, such as a mask at half the resolution.
 Region Scaled(const Region& region, std::uint32_t width, std::uint32_t height,
               std::uint32_t to_width, std::uint32_t to_height);
 

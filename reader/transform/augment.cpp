@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-// Halves to even, as the tables round.
+// Rounds halves to even, as torchvision's tables do.
 double Rounded(double value) noexcept {
   const double below = std::floor(value);
   const double rest = value - below;
@@ -43,7 +43,7 @@ void AddWarp(const AffineMap& to_source, bool bilinear, const std::array<std::ui
   ops.AddWords(words, count);
 }
 
-// Against the clock, about the centre.
+// Counterclockwise, about the centre.
 AffineMap Rotation(double degrees, const Pixels& pixels) noexcept {
   constexpr double kRadians = 3.14159265358979323846 / 180;
   const double sine = PortableSin(degrees * kRadians), cosine = PortableCos(degrees * kRadians);
@@ -80,7 +80,7 @@ AugmentKind DrawAugment(RandomStream& draws) noexcept {
   return static_cast<AugmentKind>(draws.Below(kAugmentKinds));
 }
 
-// The sign is always drawn, so that what follows does not depend on the kind.
+// The sign is always drawn, so that later draws do not depend on the kind.
 double WithDrawnSign(AugmentKind kind, double magnitude, RandomStream& draws) noexcept {
   const bool negative = draws.Below(2) == 1;
   return negative && AugmentHasSign(kind) ? -magnitude : magnitude;

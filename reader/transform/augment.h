@@ -1,4 +1,4 @@
-// The operations of RandAugment and TrivialAugmentWide, and how strong they are.
+// The operations of RandAugment and TrivialAugmentWide, and their magnitudes.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-// In the order of torchvision's tables, which draws count by: never changed.
+// In the order of torchvision's tables. Draws are indices into it: never change it.
 enum class AugmentKind : std::uint8_t {
   kIdentity,
   kShearX,
@@ -29,19 +29,20 @@ enum class AugmentKind : std::uint8_t {
 };
 inline constexpr std::size_t kAugmentKinds = 14;
 
-// How strong an operation is at `bin` of `bins` (2 or more), without its sign: a shear's tangent,
-// pixels, degrees, what a factor differs from 1 by, bits kept, a threshold; 0 where there is none.
-// RandAugment's translations go by the picture's size, TrivialAugmentWide's do not.
+// The magnitude of an operation at `bin` of `bins` (2 or more), without its sign: a shear's
+// tangent, pixels, degrees, a factor's distance from 1, bits kept, or a threshold; 0 if it has
+// none. RandAugment's translations are relative to the picture's size, TrivialAugmentWide's are
+// not.
 double AugmentMagnitude(AugmentKind kind, bool wide, std::uint32_t bin, std::uint32_t bins,
                         std::uint32_t width, std::uint32_t height) noexcept;
 // Whether the sign is drawn.
 bool AugmentHasSign(AugmentKind kind) noexcept;
-// What is drawn of an operation: which one, and its sign.
+// Draws which operation, and its sign.
 AugmentKind DrawAugment(RandomStream& draws) noexcept;
 double WithDrawnSign(AugmentKind kind, double magnitude, RandomStream& draws) noexcept;
 
-// Adds what it comes to on pictures of that shape, whose data are not looked at: at most
-// kMostAugmentOps. What geometric operations leave empty gets the colour `fill`.
+// Adds its operations for pictures of that shape (the pixels are not read): at most
+// kMostAugmentOps. Geometric operations fill the pixels they leave empty with the colour `fill`.
 inline constexpr std::size_t kMostAugmentOps = OpsWithWords(kMapWords);
 void AddAugment(AugmentKind kind, double magnitude, bool bilinear,
                 const std::array<std::uint8_t, 3>& fill, const Pixels& shape, PixelOps& ops);

@@ -11,7 +11,7 @@ namespace sluice {
 
 namespace {
 
-// e^x, and 0 where that is nearly so.
+// e^x, or 0 if that is too small.
 double Exp(double x) noexcept {
   return x < -600 ? 0 : PortableExp(x);
 }
@@ -21,7 +21,8 @@ double Positive(RandomStream& draws) noexcept {
   return 1 - draws.Uniform();
 }
 
-// Has `mix(own, partner)` change each row's bytes, the partner's being as they were before.
+// Calls `mix(own, partner)` to change each row's bytes; the partner's bytes are those from before
+// mixing.
 template <class Mix>
 void WithPartners(std::uint8_t* data, std::size_t rows, std::size_t row_bytes,
                   std::vector<std::uint8_t>& saved, Mix mix) {
@@ -44,19 +45,19 @@ void MixValues(std::uint8_t* own, const std::uint8_t* partner, std::size_t count
 }  // namespace
 
 double DrawBeta(double alpha, RandomStream& draws) noexcept {
-  if (alpha > 1) {  // x uniform, kept in proportion to the density, which is greatest at 1/2
+  if (alpha > 1) {  // rejection: x is uniform; the density is greatest at 1/2
     for (;;) {
       const double x = draws.Uniform();
       const double density = 4 * x * (1 - x);
       if (density > 0 && Positive(draws) <= Exp((alpha - 1) * PortableLog(density))) return x;
     }
   }
-  for (;;) {  // Joehnk 1964, in logarithms, as the powers may be too small for numbers
+  for (;;) {  // Joehnk 1964, in logarithms, because the powers may underflow
     const double log_x = PortableLog(Positive(draws)), log_y = PortableLog(Positive(draws));
     const double x = log_x / alpha, y = log_y / alpha;
     if (Exp(x) + Exp(y) > 1) continue;
     const double most = std::max(x, y);
-    if (std::isinf(most)) return log_x > log_y ? 1 : 0;  // nothing lies between, for such an alpha
+    if (std::isinf(most)) return log_x > log_y ? 1 : 0;  // alpha so small that only 0 and 1 occur
     return Exp(x - most) / (Exp(x - most) + Exp(y - most));
   }
 }

@@ -1,4 +1,4 @@
-// Mixing the samples of a batch, each with the one before it (the first with the last).
+// Mixes the samples of a batch, each with the one before it (the first with the last).
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,18 @@
 
 namespace sluice {
 
-// From Beta(alpha, alpha), 0 < alpha <= 100; the same on every machine.
+// A draw from Beta(alpha, alpha), 0 < alpha <= 100; the same on every machine.
 double DrawBeta(double alpha, RandomStream& draws) noexcept;
 
 struct CutRectangle {
   std::size_t left = 0, top = 0, width = 0, height = 0;
 };
-// Of (1 - lambda) of the area with the picture's aspect ratio, centred anywhere, cut off at the
-// edges.
+// Draws a rectangle of (1 - lambda) of the picture's area and of its aspect ratio, centred anywhere
+// and cut off at the edges.
 CutRectangle DrawCut(double lambda, std::size_t width, std::size_t height,
                      RandomStream& draws) noexcept;
 
-// `shape` says what lies at `data`: shape.samples images. Integers are rounded. `saved` is worked
-// in.
+// Mixes the shape.samples images at `data`. Integers are rounded. `saved` is scratch memory.
 void MixImages(std::uint8_t* data, const ImageBatch& shape, double lambda,
                std::vector<std::uint8_t>& saved);
 void CutImages(std::uint8_t* data, const ImageBatch& shape, const CutRectangle& cut,
@@ -37,10 +36,10 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
 struct MixStep {
   bool cut = false;
   double alpha = 1, probability = 1;
-  std::uint16_t stream = 0;  // of its draws
+  std::uint16_t stream = 0;  // the stream of its draws
 };
-// Draws for the batch whose first sample is that position's, and mixes its images. Returns the
-// share that labels keep of their own; nothing where the batch stays as it is.
+// Draws for the batch whose first sample has that position, and mixes its images. Returns the share
+// that labels keep of their own, or nothing if the batch is not mixed.
 std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,
                                std::uint8_t* data, const ImageBatch& shape,
                                std::vector<std::uint8_t>& saved);

@@ -1,4 +1,4 @@
-// What part of a picture a sample shows, and how: what the geometric steps of a pipeline come to.
+// The result of a pipeline's geometric steps: which part of a picture a sample shows, and how.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ struct PictureExtent {
 
 struct Frame {
   Region region;  // decoded and resampled at once
-  // A second pass: where the region's target's points go, in pixels, on a grid of the same size.
+  // A second pass: the map of the region's target, in pixels, to a grid of the same size.
   bool warped = false;
   AffineMap warp;
   std::array<std::uint8_t, 3> warp_fill = {0, 0, 0};

@@ -21,7 +21,7 @@ void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirror
   const std::int64_t end =
       std::min<std::int64_t>(std::int64_t{span.at} + span.out, offset + extent);
   span.target = extent;
-  if (end <= begin) {  // nothing but padding
+  if (end <= begin) {  // only padding
     span.out = span.at = 0;
     return;
   }
@@ -36,7 +36,7 @@ void CropSpan(Span& span, std::int64_t offset, std::uint32_t extent, bool mirror
   span.at = static_cast<std::uint32_t>(begin - offset);
 }
 
-// The same for a crop whose neighbourhood must not be seen, as if the picture had been cut there.
+// The same, but the filter must not see pixels outside the crop, as if the picture ended there.
 void CutSpan(Span& span, std::uint32_t offset, std::uint32_t extent, bool mirrored) {
   CropSpan(span, offset, extent, mirrored);
   const double begin = std::floor(span.start);
@@ -56,7 +56,7 @@ AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees,
   const double shear_cosine = PortableCos(shear_y * kRadians);
   const double tangent_x = PortableSin(shear_x * kRadians) / PortableCos(shear_x * kRadians);
   const double sine = PortableSin(rotation), cosine = PortableCos(rotation);
-  // Of the rotation less the vertical shear, over the shear's cosine.
+  // The rotation without the vertical shear, divided by the shear's cosine.
   const double a = (cosine * shear_cosine + sine * shear_sine) / shear_cosine;
   const double c = (sine * shear_cosine - cosine * shear_sine) / shear_cosine;
   AffineMap map{scale * a, scale * (-a * tangent_x - sine),   0,
@@ -95,7 +95,7 @@ void Framing::SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) 
   frame_.region.fill = fill;
 }
 
-// A warp comes behind the region's flips; D W is (D W D') D, with D' the way back.
+// A warp comes after the region's flips. D W = (D W D') D, where D' is the inverse of D.
 void Framing::Mirror(bool across) noexcept {
   Region& region = frame_.region;
   bool& flip = across != region.transpose ? region.flip : region.flip_y;

@@ -25,40 +25,39 @@ class Framing {
   void Apply(const Transform& step);
   const Frame& frame() const noexcept { return frame_; }
 
-  // For the steps. Of what has come out so far:
+  // For the steps. The size of the result so far:
   std::uint32_t width() const noexcept { return frame_.region.width(); }
   std::uint32_t height() const noexcept { return frame_.region.height(); }
-  // A step's own, by its kind and how many of that kind came before.
+  // A step's own draws, by its kind and the number of steps of that kind before it.
   RandomStream Draws(std::uint16_t kind) noexcept;
   void Crop(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
-  // The same where what lies around must not be seen, as if the picture had been cut there.
+  // The same, but the filter must not see pixels outside, as if the picture ended there.
   void Cut(std::int64_t left, std::int64_t top, std::uint32_t width, std::uint32_t height);
   void ResizeTo(std::uint32_t width, std::uint32_t height, Filter filter) noexcept;
   void SetBorder(Border border, const std::array<std::uint8_t, 3>& fill) noexcept;
   void Mirror(bool across) noexcept;
   void Transpose() noexcept;
-  // A second pass, by a map of what has come out so far.
+  // Adds a second pass, which maps the result so far.
   void Warp(const AffineMap& map, const std::array<std::uint8_t, 3>& fill) noexcept;
 
  private:
-  // As what has come out so far is seen.
+  // The axes of the result so far.
   Span& Across() noexcept { return frame_.region.transpose ? frame_.region.y : frame_.region.x; }
   Span& Down() noexcept { return frame_.region.transpose ? frame_.region.x : frame_.region.y; }
 
   Frame frame_;
   std::uint64_t draw_seed_;
   std::uint64_t position_;
-  std::uint16_t uses_[16] = {};  // of each kind of step so far
+  std::uint16_t uses_[16] = {};  // steps of each kind so far
 };
 
-// What a geometric step's declaration has unless it says otherwise. Its program is
-// Take(step, framing).
+// The defaults of a geometric step's declaration. Its program is Take(step, framing).
 struct GeometricStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kGeometric;
   static constexpr const char* kRuns = "fused with decoding";
-  static constexpr bool kResizes = false;  // cannot follow a border
-  static constexpr bool kTurns = false;    // can follow anything
-  // Whether it may add a border to pictures that are `from`, if that is known.
+  static constexpr bool kResizes = false;  // then it cannot follow a border
+  static constexpr bool kTurns = false;    // then it can follow any step
+  // Whether it may add a border to pictures of size `from`, if that is known.
   static bool MayPad(const auto&, const std::optional<PictureExtent>&) { return false; }
 
  protected:
@@ -68,8 +67,8 @@ struct GeometricStep : AnyStep {
   }
 };
 
-// Where the matrix takes a picture of width x height pixels, for what a RandomAffine has drawn:
-// degrees clockwise, a shift in pixels, scale, and shears in degrees, all about the centre.
+// The affine map of a RandomAffine's draws, for a picture of width x height pixels: degrees
+// clockwise, a shift in pixels, a scale, and shears in degrees, all about the centre.
 AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees, double shift_x,
                       double shift_y, double scale, double shear_x, double shear_y) noexcept;
 

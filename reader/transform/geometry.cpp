@@ -28,7 +28,7 @@ concept HasBorder = requires(const T& op) {
   op.border;
 };
 
-// What the steps so far have made of pictures, as far as it decides which may follow.
+// Tracks the steps so far, to decide which may follow.
 class OrderCheck {
  public:
   template <class T>
@@ -89,14 +89,14 @@ class OrderCheck {
     reflected_ = kind.border == Border::kReflect;
   }
 
-  std::optional<PictureExtent> known_;  // what comes out, whatever comes in
+  std::optional<PictureExtent> known_;  // the size of the result, if the same for every picture
   std::optional<Kind> border_;
   std::string bordering_;  // the step that may add it
   bool reflected_ = false;
   bool warped_ = false;
 };
 
-// Gives the last step that names a width and height another one.
+// Changes the width and height of the last step that has them.
 void SetSize(Pipeline& pipeline, const OutputSize& size) {
   for (auto step = pipeline.rbegin(); step != pipeline.rend(); ++step) {
     if (std::holds_alternative<ResizeShortSide>(*step)) break;
@@ -186,8 +186,7 @@ std::vector<OutputSize> ProgressiveSizes(std::uint32_t low, std::uint32_t high, 
     if (rest > 0.5 || (rest == 0.5 && whole % 2 == 1)) ++whole;
     return whole * multiple;
   };
-  // From each change to the next, which lies where the side, which only grows or only shrinks, is
-  // another for the first time.
+  // The side only grows or only shrinks, so a binary search finds the epoch of the next change.
   std::vector<OutputSize> sizes = {{0, side_of(0), side_of(0)}};
   while (sizes.back().width != side_of(end)) {
     const std::uint32_t side = sizes.back().width;

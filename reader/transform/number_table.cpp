@@ -12,7 +12,7 @@ namespace sluice {
 
 namespace {
 
-// "{0.485, 0.456, 0.406}": the numbers, divided by that.
+// The numbers divided by `by`: "{0.485, 0.456, 0.406}".
 std::string ListText(const std::vector<float>& numbers, double by = 1) {
   std::string text;
   for (const float number : numbers) {
@@ -23,7 +23,7 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
   return "{" + text + "}";
 }
 
-// Where both were written for pixels of 0 to 255, as other loaders take them.
+// For a mean and deviation written for pixels from 0 to 255, as other loaders take them.
 [[noreturn]] void RefuseScale(const Normalize& op) {
   const auto within = [](const std::vector<float>& numbers) {
     return std::all_of(numbers.begin(), numbers.end(),
@@ -38,7 +38,7 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
     const auto above = [](const std::vector<float>& numbers) {
       return std::any_of(numbers.begin(), numbers.end(), [](float number) { return number > 1; });
     };
-    // A deviation of 1 beside means of 0 to 255 is one that was left out.
+    // A deviation of 1 with means from 0 to 255 was probably left out.
     if (above(op.mean)) what += "mean " + ListText(op.mean, 255);
     if (above(op.deviation)) {
       what +=
@@ -97,11 +97,11 @@ std::span<const std::byte> NumberTable::bits() const noexcept {
   return std::as_bytes(std::span(halves_));
 }
 
-// By `make`, one of the kernels.
+// Converts pixels by `make`, one of the kernels.
 template <class Number, class Make>
 void NumberTable::WriteBy(Make make, const Pixels& pixels, PixelOrder order, Number* target) const {
   if (order == PixelOrder::kInterleaved || pixels.channels == 1) {
-    // A picture of one channel has one mean and deviation, the same in turn.
+    // A picture of one channel has one mean and deviation, repeated.
     return make(pixels.data, pixels.bytes(), scales_.data(), offsets_.data(), target);
   }
   constexpr std::size_t kTogether = 1024;  // pixels

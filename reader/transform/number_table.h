@@ -1,5 +1,5 @@
-// Normalize, ready to run: value * scale + offset in single precision, each step rounded; numbers
-// of 16 bits are those rounded once more.
+// Normalize, ready to run: value * scale + offset in single precision, rounded after each
+// operation. 16-bit floats are rounded from that.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ class NumberTable {
   explicit NumberTable(const Normalize& op);
 
   FloatType type() const noexcept { return type_; }
-  // Whether there is a number for every channel; one for all of them fits any picture.
+  // Whether every channel has a mean and deviation; a single one fits any picture.
   bool Fits(std::uint32_t channels) const noexcept { return channels >= channels_; }
-  // For each of three channels the numbers of the values 0 to 255, as Write() makes them.
+  // For each of three channels, the numbers for the values 0 to 255, as Write() makes them.
   std::span<const std::byte> bits() const noexcept;
   void Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const;
 
@@ -33,9 +33,9 @@ class NumberTable {
   void WriteBy(Make make, const Pixels& pixels, PixelOrder order, Number* target) const;
   void WriteFromTable(const Pixels& pixels, PixelOrder order, std::uint16_t* target) const;
   FloatType type_;
-  bool finite_ = true;      // all the numbers; deviations next to nothing make others
-  std::uint32_t channels_;  // that mean or deviation tell apart
-  // By channel, in turn as interleaved pixels have them.
+  bool finite_ = true;      // no number overflows, as tiny deviations cause
+  std::uint32_t channels_;  // the larger number of means and deviations
+  // By channel, repeated like interleaved pixels.
   std::array<float, kernels::kFloatRun> scales_{}, offsets_{};
   std::vector<float> floats_;          // 256 for each of three channels
   std::vector<std::uint16_t> halves_;  // the same in 16 bits: kFloat16, kBFloat16

@@ -1,6 +1,5 @@
-// What functions need that run on a GPU and on the processor: a mark; one for their loops over a
-// few values, which a GPU keeps in registers only where the loop is written out; and counting
-// together.
+// For functions that run on a GPU and on the CPU: their mark; a mark for short loops, because a GPU
+// keeps an array in registers only if the loop is unrolled; and an atomic addition.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 #define SLUICE_ON_DEVICE
 #endif
 
-#if defined(__CUDA_ARCH__)  // while nvcc compiles for a GPU, and not the rest
+#if defined(__CUDA_ARCH__)  // while nvcc compiles device code
 #define SLUICE_UNROLL _Pragma("unroll")
 #else
 #define SLUICE_UNROLL
@@ -19,7 +18,7 @@
 
 namespace sluice {
 
-// Adds to a number that other threads of the block add to meanwhile.
+// Adds to a number that other threads of the block add to at the same time.
 SLUICE_ON_DEVICE inline void AddAtomically(std::uint32_t& to, std::uint32_t count) noexcept {
 #if defined(__CUDA_ARCH__)
   atomicAdd(&to, count);

@@ -16,7 +16,7 @@ namespace {
 // A step's text form, StepOf<Step>::kText, taken apart.
 struct StepForm {
   struct Place {
-    char before;  // what divides it from the one in front of it
+    char before;  // the separator in front of it
     std::string_view name;
   };
 
@@ -40,11 +40,11 @@ struct StepForm {
 
   std::string_view name;
   std::vector<Place> places;
-  std::vector<std::size_t> complete;  // so many of them may be given
+  std::vector<std::size_t> complete;  // the numbers of places that may be given
 };
 
-// Adds the words that may follow: "[:area]". Numbers are made their most, so that a parameter that
-// depends on one is listed, too.
+// Adds the words that may follow: "[:area]". Sets numbers to their maximum, so that parameters that
+// depend on one are listed, too.
 class WordsOf final : public ParameterList {
  public:
   std::string text;
@@ -170,7 +170,7 @@ class TypedReading final : public ParameterList {
       if (Take(words.begin()[i].text)) index = i;
   }
   bool Take(std::string_view word) { return std::erase(typed_.words, word) > 0; }
-  // Of a parameter's first place or a later one; no data: it was left out.
+  // The text at a parameter's first place, or at a later one; no data if it was left out.
   std::string_view TextOf(std::string_view name, std::size_t use = 0) const {
     for (std::size_t i = 0; i < typed_.numbers.size(); ++i)
       if (form_.places[i].name == name && use-- == 0) return typed_.numbers[i];
@@ -196,7 +196,7 @@ Transform Read(std::string_view text, const StepForm& form) {
   return step;
 }
 
-// `take(StepForm, Read<Step>, FormText<Step>)` for each type of step.
+// Calls `take(StepForm, Read<Step>, FormText<Step>)` for each type of step.
 template <class Take, class... Steps>
 void ForEachStep(const Take& take, const std::variant<Steps...>*) {
   (take(StepForm(StepOf<Steps>::kText), Read<Steps>, FormText<Steps>), ...);

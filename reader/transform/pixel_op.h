@@ -1,8 +1,8 @@
-// What is left of a step that changes pixels once its random numbers are drawn: a few numbers, by
-// which a picture is changed here (run_pixel_op.h) or on a device (reader/device/change.h), to the
-// same bytes.
+// A step that changes pixels, once its random numbers are drawn: a few numbers. The host
+// (run_pixel_op.h) or a device (reader/device/change.h) changes the picture by them, to the same
+// bytes.
 //
-// Copied to devices as it is; C++17: nvcc compiles this.
+// Copied to devices byte by byte. C++17: nvcc compiles this.
 #pragma once
 
 #include <cstddef>
@@ -13,8 +13,8 @@
 namespace sluice {
 
 enum class PixelOpKind : std::uint8_t {
-  kEnd,    // of a sample's operations
-  kWords,  // none itself: words of the one before it
+  kEnd,    // ends a sample's operations
+  kWords,  // not an operation: more words of the one before it
   kBrightness,
   kContrast,
   kSaturation,
@@ -24,7 +24,7 @@ enum class PixelOpKind : std::uint8_t {
   kSolarize,
   kPosterize,
   kErase,
-  kNoise,    // kErase by random values; words: where their stream is (kNoiseWords)
+  kNoise,    // kErase with random values; words: the state of their stream (kNoiseWords)
   kStretch,  // AutoContrast
   kEqualize,
   kSharpen,
@@ -44,12 +44,12 @@ struct PixelOp {
 };
 static_assert(sizeof(PixelOp) == 20);
 
-// Words that an operation has besides, in the kWords behind it: in `number`, then in pairs of the
-// others.
+// More words of an operation, in the kWords after it: one in `number`, the others in pairs of
+// 16-bit members.
 inline constexpr std::uint32_t kWordsEach = 3;
 inline constexpr std::uint32_t kNoiseWords = 6;  // the key and the counter, of two words and four
-inline constexpr std::uint32_t kMostWeights = 255;  // of a kBlur, on both sides
-inline constexpr std::uint32_t kMapWords = 12;      // xx, xy, x0, yx, yy and y0, of two words each
+inline constexpr std::uint32_t kMostWeights = 255;  // of a kBlur, both sides counted
+inline constexpr std::uint32_t kMapWords = 12;      // xx, xy, x0, yx, yy and y0, two words each
 constexpr std::size_t OpsWithWords(std::size_t words) noexcept {
   return 1 + (words + kWordsEach - 1) / kWordsEach;
 }
@@ -61,17 +61,17 @@ SLUICE_ON_DEVICE inline std::uint32_t WordOf(const PixelOp* op, std::uint32_t wo
     default: return in.width | std::uint32_t{in.height} << 16;
   }
 }
-// Two of them, the lower half first.
+// A number in two words, the lower half first.
 SLUICE_ON_DEVICE inline std::uint64_t Word64Of(const PixelOp* op, std::uint32_t word) noexcept {
   return std::uint64_t{WordOf(op, word + 1)} << 32 | WordOf(op, word);
 }
-// A kBlur's, of all op->number.
+// A kBlur's weight for tap `tap` of op->number.
 SLUICE_ON_DEVICE inline std::uint32_t WeightOf(const PixelOp* op, std::uint32_t tap) noexcept {
   const std::uint32_t back = op->number - 1 - tap;
   return WordOf(op, tap < back ? tap : back);
 }
 
-// What one step comes to.
+// The operations of one step.
 struct PixelOps {
   static constexpr std::size_t kMost = 80;
   PixelOp at[kMost];

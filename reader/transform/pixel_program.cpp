@@ -17,7 +17,7 @@ namespace sluice {
 
 namespace {
 
-// Of pixels that stay as they are: each value stands for itself, in three channels.
+// The table for pixels without Normalize: each value stays itself, in three channels.
 constexpr std::array<std::byte, 768> kOwnValues = [] {
   std::array<std::byte, 768> values{};
   for (std::size_t i = 0; i < values.size(); ++i)

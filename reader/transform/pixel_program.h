@@ -1,10 +1,10 @@
 // The steps of a pipeline that change pixels, checked and ready to run.
 //
-// A program is shared by all worker threads; what a run works in belongs to each. Draws are a
-// function of (seed, epoch, position, kind of step, how many of that kind came before).
+// All worker threads share a program; each has its own scratch memory. Draws are a function of
+// (seed, epoch, position, kind of step, number of steps of that kind before).
 //
-// Some of it can be left to a device (reader/device), which goes on where Run() ends: the last
-// steps, as many as there is room for, as operations that are drawn here, and the numbers.
+// A device (reader/device) can do the last part, from where Run() ends: the last steps, as many as
+// it has room for, as operations drawn here; and Normalize.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@
 
 namespace sluice {
 
-// What a program leaves to a device, as far as there is any of it.
+// The part of a program that is left to a device.
 enum class DevicePart {
   kNone,
   kNumbers,  // Normalize
@@ -32,52 +32,52 @@ class PixelProgram {
  public:
   static constexpr std::size_t kMostDeviceOps = 256;  // for one sample
 
-  // Takes the steps of the pipeline that change pixels. Throws Error(kInvalidArgument) for
-  // parameters out of range, and for steps in an order that cannot be.
+  // Uses the pipeline's steps that change pixels. Throws Error(kInvalidArgument) for parameters out
+  // of range, and for steps that cannot stand in this order.
   explicit PixelProgram(const Pipeline& pipeline, DevicePart part = DevicePart::kNone);
 
   // The pipeline has no step that changes pixels.
   bool empty() const noexcept { return steps_.empty() && !numbers_; }
-  // Nothing to do here: pixels may be decoded straight into a batch.
+  // Nothing to do on the host: pixels may be decoded straight into a batch.
   bool idle() const noexcept { return steps_here_ == 0 && !output(); }
-  // Of the floating-point numbers that Write() makes; nothing: they are the pixels' own.
+  // The type of the floats that Write() makes; nothing if it leaves pixels as they are.
   std::optional<FloatType> output() const noexcept {
     return part_ == DevicePart::kNone ? numbers_type() : std::nullopt;
   }
-  // How many steps that change pixels Run() takes; those behind them are the device's.
+  // The number of steps that Run() runs; the device runs the later ones.
   std::size_t steps_here() const noexcept { return steps_here_; }
 
-  // Whether the device has something to do. It is given pixels as they are decoded (kNHWC), and for
-  // each sample at most device_ops() operations, which may need what need() says.
+  // Whether the device has work. It gets pixels as decoded (kNHWC), and at most device_ops()
+  // operations for each sample, which may need what need() says.
   bool goes_on() const noexcept {
     return part_ != DevicePart::kNone && (numbers_ || device_ops_ > 0);
   }
   std::size_t device_ops() const noexcept { return device_ops_; }
   const DeviceNeed& need() const noexcept { return need_; }
-  // What comes out in the end: for each of three channels the numbers of the values 0 to 255.
+  // The final type of values, and for each of three channels the numbers for the values 0 to 255.
   ElementType type() const noexcept {
     return numbers_ ? ElementTypeOf(numbers_->type()) : ElementType::kUint8;
   }
   std::span<const std::byte> numbers() const noexcept;
-  // Draws the device's operations for a picture of that shape, and what ends them.
+  // Draws the device's operations for a picture of that shape, and adds the kEnd.
   void DrawOps(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
                std::span<PixelOp> ops) const;
 
-  // Whether a step may move pixels, so that nothing can follow the picture.
+  // Whether a step may move pixels: then no mask, boxes or points can follow the picture.
   bool moves() const noexcept;
-  // Throws Error(kInvalidArgument) where the steps do not fit pictures of that size.
+  // Throws Error(kInvalidArgument) if the steps do not fit pictures of that size.
   void CheckSize(std::uint32_t width, std::uint32_t height, std::uint32_t channels) const;
 
-  // Changes the pixels in place, but for what is left to a device.
+  // Changes the pixels in place, by all steps that are not left to a device.
   void Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
            StepScratch& scratch) const;
-  // Writes them to a batch, as its numbers.
+  // Writes pixels to a batch, as its numbers.
   void Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const;
 
  private:
   struct Step {
     Transform transform;
-    std::uint16_t stream = 0;  // of its draws
+    std::uint16_t stream = 0;  // the stream of its draws
   };
 
   std::optional<FloatType> numbers_type() const noexcept {

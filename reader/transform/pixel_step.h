@@ -1,6 +1,6 @@
-// What the declaration of a step that changes pixels has. Its program is Draw(step, shape, draws,
-// ops): what the step comes to on a picture of that shape, once it is drawn that it is taken. The
-// operations are run here (run_pixel_op.h) or on a device (reader/device/change.h).
+// The declaration of a step that changes pixels. Its program is Draw(step, shape, draws, ops),
+// called once the step's probability has been drawn: it adds the step's operations for a picture of
+// that shape. They are run on the host (run_pixel_op.h) or on a device (reader/device/change.h).
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace sluice {
 
-// What operations may need of a device beyond each pixel's own values: the picture as a whole, and
-// room for so many bytes a value beside it.
+// What operations may need on a device besides each pixel's own values: the whole picture, and this
+// many bytes of extra memory for each value.
 struct DeviceNeed {
   bool whole = false;
   std::size_t spare_bytes = 0;
@@ -29,12 +29,12 @@ inline PixelOp OpOf(PixelOpKind kind, float factor = 0, std::uint32_t number = 0
   return op;
 }
 
-// What holds unless a declaration says otherwise.
+// Defaults for declarations.
 struct PixelStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kPixels;
   static constexpr const char* kRuns = "a pass over the row's pixels";
-  static constexpr bool kMovesPixels = false;  // so that nothing can follow the picture
-  // How many operations it comes to at most, words included.
+  static constexpr bool kMovesPixels = false;  // then no mask or box can follow the picture
+  // The most operations that it adds, words included.
   static std::size_t MostOps(const auto&) { return 1; }
   static DeviceNeed Need(const auto&) { return {}; }
   // Throws Error(kInvalidArgument) if it does not fit pictures of that size.

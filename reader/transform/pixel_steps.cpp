@@ -6,7 +6,8 @@ namespace sluice {
 
 namespace {
 
-// What `visit` makes of the declaration and value of a step that changes pixels; `other` of others.
+// Calls `visit` with the declaration and value of a step that changes pixels; returns `other` for
+// other steps.
 template <class Result, class Visit>
 Result OfPixelStep(const Transform& step, Result other, const Visit& visit) {
   return std::visit(

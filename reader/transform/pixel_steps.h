@@ -1,4 +1,4 @@
-// The steps that change pixels (steps/), whichever it is.
+// Functions for any step that changes pixels (steps/).
 #pragma once
 
 #include <cstdint>
@@ -12,23 +12,23 @@
 
 namespace sluice {
 
-// Whether a step that changes pixels may also move them, so that nothing can follow.
+// Whether a step that changes pixels may also move them, so that no mask or box can follow.
 bool MayMovePixels(const Transform& step) noexcept;
 
-// The following are for steps of that kind alone.
+// The following are only for steps of that kind.
 
-// Part of every draw's counter: never changed.
+// Part of every draw's counter: never change it.
 std::uint8_t DrawKind(const Transform& step) noexcept;
-// Throws Error(kInvalidArgument) where the step does not fit pictures of that size.
+// Throws Error(kInvalidArgument) if the step does not fit pictures of that size.
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
-// How many operations the step comes to at most, words included.
+// The most operations that the step adds, words included.
 std::size_t MostOps(const Transform& step) noexcept;
-// What these may need of a device.
+// What these operations may need on a device.
 DeviceNeed NeedOf(const Transform& step) noexcept;
-// Draws whether the step is taken, and what it does to a picture of that shape, whose data are not
-// looked at.
+// Draws whether the step runs, and its operations for a picture of that shape (the pixels are not
+// read).
 void DrawStep(const Transform& step, const Pixels& shape, RandomStream& draws, PixelOps& ops);
-// Draws whether the step is taken, and takes it.
+// Draws whether the step runs, and runs it.
 void RunStep(const Transform& step, const Pixels& pixels, RandomStream& draws,
              StepScratch& scratch);
 

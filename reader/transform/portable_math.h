@@ -31,11 +31,11 @@ inline double PortableExp(double x) noexcept {
   return std::ldexp(sum, static_cast<int>(k));  // exact
 }
 
-// sin x and cos x for |x| < 100, to about 1e-15: a whole number of half turns off, then the Taylor
-// series of what is left, at most a quarter turn either way.
+// sin x and cos x for |x| < 100, to about 1e-15: removes a whole number of half turns, then sums
+// the Taylor series of the rest, at most a quarter turn either way.
 inline double PortableSin(double x) noexcept {
   const double half_turns = std::floor(x * 0.31830988618379067154 + 0.5);
-  // Pi in two parts, of which the first is short, so that its multiples are exact.
+  // Pi in two parts; the first is short, so that its multiples are exact.
   const double r =
       (x - half_turns * 3.14159262180328369140625) - half_turns * 3.178650954705639338e-08;
   double sum = 1;

@@ -33,7 +33,7 @@ void RowWriter::WarpMask(const Frame& frame, std::uint32_t value_bytes, std::uin
   const bool planar = row.order == PixelOrder::kPlanar;
   const std::size_t pixel = value_bytes * (planar ? 1 : row.channels);
   const std::size_t plane = std::size_t{width} * height * pixel;
-  std::uint8_t outside[2 * 255];  // a pixel: at most so many channels of two bytes
+  std::uint8_t outside[2 * 255];  // one pixel: at most 255 channels of two bytes
   SetValues(outside, pixel / value_bytes, value_bytes, fill);
   for (std::size_t part = 0; part < (planar ? row.channels : 1); ++part) {
     WarpRuns(unwarped_.data() + part * plane, width, height, pixel, frame.warp.Inverse(), outside,

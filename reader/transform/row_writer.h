@@ -1,4 +1,5 @@
-// A picture's way into its row of a batch: decoded through its frame, warped, changed, written.
+// Writes a picture into its row of a batch: decodes it through its frame, warps it, changes its
+// pixels and stores its numbers.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +14,13 @@ namespace sluice {
 // Each worker thread has one.
 class RowWriter {
  public:
-  // What steps draw from.
+  // The steps' draws depend on this.
   struct Place {
     std::uint64_t draw_seed = 0;
     std::uint64_t position = 0;
   };
 
-  // `decode(region, target)` makes 8-bit pixels and says, as a Defect, what is wrong.
+  // `decode(region, target)` writes 8-bit pixels, and returns a Defect if it cannot.
   template <class Decode>
   Defect Write(const Decode& decode, const Frame& frame, const PixelProgram& program,
                const Place& place, const PixelTarget& row) {
@@ -34,8 +35,8 @@ class RowWriter {
     return nullptr;
   }
 
-  // Warps a mask, laid out as the row is, that `sample(region, data)` makes; no pixel is mixed.
-  // What lies outside gets values of `fill`.
+  // Warps a mask made by `sample(region, data)`, in the row's layout, by nearest pixels. Pixels
+  // outside get `fill`.
   template <class Sample>
   void WriteMask(const Sample& sample, const Frame& frame, std::uint32_t value_bytes,
                  std::uint16_t fill, const PixelTarget& row) {
@@ -47,7 +48,7 @@ class RowWriter {
   }
 
  private:
-  // Where the steps work: in the row itself, if that is laid out as they need it.
+  // The memory that steps work in: the row itself, if it has the layout they need.
   Pixels PixelsFor(const Frame& frame, const PixelProgram& program, const PixelTarget& row);
   Pixels Unwarped(const Pixels& pixels);
   void Finish(const Pixels& first, const Pixels& pixels, const Frame& frame,

@@ -10,7 +10,7 @@ namespace sluice {
 
 namespace {
 
-// Has `change(values)` change each run of values of the rectangle.
+// Calls `change(values)` for each run of values of the rectangle.
 template <class Change>
 void ChangeRectangle(const PixelOp& op, const Pixels& pixels, const Change& change) {
   for (std::size_t y = op.top; y < std::size_t{op.top} + op.height; ++y)

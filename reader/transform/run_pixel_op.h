@@ -11,7 +11,7 @@
 
 namespace sluice {
 
-// What one thread works in, from picture to picture.
+// One thread's scratch memory, reused from picture to picture.
 struct StepScratch {
   std::vector<std::uint32_t> weights;
   Blur blur;
@@ -19,7 +19,7 @@ struct StepScratch {
   std::vector<std::uint8_t> before;
 };
 
-// One after another, up to a kEnd or `count` of them.
+// Runs them in order, up to a kEnd or `count` of them.
 void RunPixelOps(const PixelOp* ops, std::size_t count, const Pixels& pixels, StepScratch& scratch);
 
 }  // namespace sluice

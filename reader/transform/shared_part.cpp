@@ -22,7 +22,7 @@ struct Range {
   }
 };
 
-// What a span takes, with the reach of its filter. Empty where it shows nothing.
+// The source pixels that a span needs, with the reach of its filter. Empty if it shows nothing.
 Range Needed(const Span& span) noexcept {
   if (span.out == 0) return {};
   const double reach = std::max(1.0, span.length / span.out) + 1;
@@ -60,7 +60,7 @@ DecodeCosts DecodeCosts::Of(Codec codec) noexcept {
 
 bool SharedPart::Cheaper(const ImagePayload& payload, std::span<const Frame> frames) noexcept {
   if (frames.size() < 2) return false;
-  // Pixels are there already, or all of them must be inflated for any.
+  // Pixels need no decoding, or all must be inflated for any of them.
   if (payload.codec == Codec::kRaw) return false;
   if (payload.codec == Codec::kZstd) return true;
   const DecodeCosts costs = DecodeCosts::Of(payload.codec);
@@ -113,7 +113,7 @@ Defect SharedPart::Take(PayloadDecoder& decoder, const Region& region,
   if (region.x.out > 0 && region.y.out > 0) {
     within(shifted.x, left_, width_);
     within(shifted.y, top_, height_);
-  } else {  // nothing but border: any pixel will do
+  } else {  // only border: any pixel will do
     shifted.x.out = shifted.y.out = 0;
     shifted.x.start = shifted.y.start = 0;
     shifted.x.length = shifted.y.length = 1;

@@ -1,7 +1,7 @@
-// What a step of a pipeline is declared by: StepOf<Step>, of which each step has one in a file of
-// its own in steps/. Checking parameters, Loader::Describe(), ParsePipeline() and the programs that
-// run are made of it. To add a step: its struct in the public header, its file, a line in
-// all_steps.h and one in the variant Transform.
+// The declaration of a pipeline's step: StepOf<Step>. Each step has one, in a file of its own in
+// steps/. Parameter checks, Loader::Describe(), ParsePipeline() and the programs that run all use
+// it. To add a step, write its struct in the public header, its file in steps/, a line in
+// all_steps.h, and a line in the variant Transform.
 #pragma once
 
 #include <array>
@@ -18,10 +18,10 @@
 
 namespace sluice {
 
-// Of a number. NaN is never within.
+// The range of a number. NaN is never inside.
 struct Limits {
   double least = 0, most = 0;
-  bool open_least = false, open_most = false;  // that number itself is outside
+  bool open_least = false, open_most = false;  // excludes the bound itself
   bool whole = false;
 };
 constexpr Limits AtLeast(double least, double most) {
@@ -34,16 +34,17 @@ constexpr Limits Inside(double least, double most) {
   return {least, most, true, true};
 }
 
-// How Loader::Describe() tells a parameter.
+// How Loader::Describe() prints a parameter.
 enum class Told {
   kAlways,          // as a number alone
-  kIfUnusual,       // the same, where it is not the default
-  kNamed,           // behind its name
-  kNamedIfUnusual,  // the same, where it is not the default
+  kIfUnusual,       // the same, but only if it is not the default
+  kNamed,           // after its name
+  kNamedIfUnusual,  // the same, but only if it is not the default
 };
 
-// A step lists its parameters to one of these: what checks, describes or reads them. Names are the
-// members', without min_ and max_; a step's text form names those that it can set.
+// A step lists its parameters to a ParameterList, which checks, describes or reads them. Names are
+// those of the members, without min_ and max_. A step's text form has the names of the parameters
+// that it can set.
 class ParameterList {
  public:
   struct Word {
@@ -55,18 +56,18 @@ class ParameterList {
   // Width and height, the parameter "size": 1 to 65535 pixels each, written N or WxH.
   virtual void Size(std::uint32_t&, std::uint32_t&) {}
   virtual void Number(const char*, double&, Limits, Told = Told::kAlways) {}
-  // low <= high. A text form that names it once sets both, to -x and x. One that names it twice may
-  // leave the second out, which is the first then.
+  // low <= high. If the text form has the name once, x sets them to -x and x. If it has it twice,
+  // the second may be left out and then equals the first.
   virtual void Range(const char*, double& /*low*/, double& /*high*/, Limits, Told = Told::kAlways) {
   }
-  // Along both axes, the parameter "shift". A text form sets them alike.
+  // Along both axes, the parameter "shift". A text form sets both to the same number.
   virtual void Shift(double& /*x*/, double& /*y*/, Limits) {}
-  // By channel. Told if it is not black.
+  // By channel. Described if it is not black.
   virtual void Colour(const char*, std::array<std::uint8_t, 3>&) {}
   virtual void Channels(std::vector<float>&) {}
-  // Its name is the word that sets it.
+  // The word that sets it is its name.
   virtual void Flag(const char*, bool&) {}
-  // Told in quotes behind the word, unless it is empty.
+  // Described in quotes after the word, unless it is empty.
   virtual void Name(const char*, std::string&) {}
 
   template <std::unsigned_integral T>
@@ -95,25 +96,25 @@ class ParameterList {
   virtual void Choose(std::size_t& /*index*/, std::initializer_list<Word>) {}
 };
 
-// Which part of the loader takes a step, in the order in which they stand.
+// The part of the loader that runs a step. In a pipeline, steps stand in this order.
 enum class StepKind : std::uint8_t {
   kGeometric,  // Geometry: moves pixels
-  kPixels,     // PixelProgram: changes them where they are
+  kPixels,     // PixelProgram: changes values of pixels
   kNumbers,    // PixelProgram: Normalize
   kBatch,      // BatchProgram: labels and whole batches
 };
 
-// kName: the type's. kText: the text form, its name and the parameters that follow, in brackets if
-// they may be left out. kDraws: part of every draw's counter, never changed. kRuns: where it is
-// done, for Loader::Describe(). List(step, list): its parameters. Then its program, as its kind has
-// it (framing.h, pixel_step.h).
+// kName: the type's name. kText: the text form: its name, and the parameters that follow, in
+// brackets if they may be left out. kDraws: part of every draw's counter, never to be changed.
+// kRuns: where it runs, for Loader::Describe(). List(step, list): its parameters. Then its program,
+// by its kind (framing.h, pixel_step.h).
 template <class Step>
 struct StepOf;
 
-// What holds of a step unless its declaration says otherwise.
+// Defaults for all declarations.
 struct AnyStep {
-  // What is wrong beside the limits of single parameters, as what follows the step's name in a
-  // sentence; nullptr: nothing.
+  // An error beyond the limits of single parameters, as the text after the step's name in a
+  // sentence; nullptr if there is none.
   static const char* Wrong(const auto&) { return nullptr; }
 };
 struct BatchStep : AnyStep {

@@ -15,7 +15,7 @@ bool Within(double value, const Limits& limits) {
          (limits.open_most ? value < limits.most : value <= limits.most);
 }
 
-// Keeps what is wrong with the first parameter that is out of its limits.
+// Keeps the error of the first parameter outside its limits.
 class Checking final : public ParameterList {
  public:
   const std::string& wrong() const noexcept { return wrong_; }

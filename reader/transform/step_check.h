@@ -1,4 +1,4 @@
-// Whether a step's parameters are within the limits of its declaration.
+// Checks a step's parameters against the limits of its declaration.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace sluice {
 
-// A sentence that says what the step needs and has; empty: all is well.
+// A sentence that says what the step needs and what it has; empty if all is well.
 std::string WrongParameter(const Transform& step);
-// Throws Error(kInvalidArgument) with it.
+// Throws Error(kInvalidArgument) with that sentence.
 void CheckParameters(const Transform& step);
 
 }  // namespace sluice

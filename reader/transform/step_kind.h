@@ -1,16 +1,16 @@
-// Which part of the loader takes a step of a pipeline.
+// Which part of the loader runs a step of a pipeline.
 #pragma once
 
 #include <sluice/transform.h>
 
 namespace sluice {
 
-// Moves pixels: Geometry takes it.
+// Moves pixels: Geometry runs it.
 bool IsGeometric(const Transform& step) noexcept;
-// Changes pixels where they are: PixelProgram takes it. Normalize, which that takes, too, only
-// writes them otherwise.
+// Changes values of pixels: PixelProgram runs it. False for Normalize, which PixelProgram runs,
+// too, but which only changes how pixels are written.
 bool ChangesPixels(const Transform& step) noexcept;
-// For labels and whole batches: BatchProgram takes it.
+// For labels and whole batches: BatchProgram runs it.
 bool ConcernsBatch(const Transform& step) noexcept;
 
 }  // namespace sluice

@@ -1,4 +1,4 @@
-// What the steps of a pipeline have in common: refusing parameters, and drawing between two.
+// Shared by the steps of a pipeline: refusing parameters, and drawing a number from a range.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ std::string TextOf(double value) {
   return {text.data(), end};
 }
 
-// What stands between the brackets of "Name(24, 0.5, words)".
+// Makes the text between the brackets of "Name(24, 0.5, words)".
 class Telling final : public ParameterList {
  public:
   void Size(std::uint32_t& width, std::uint32_t& height) override {
@@ -53,7 +53,7 @@ class Telling final : public ParameterList {
     if (!name.empty()) Add(std::string(before) + " \"" + name + "\"");
   }
 
-  // Less what is as `usual` has it, where that is not told.
+  // Without parameters that equal those of `usual`, if defaults are not described.
   std::string TextBeside(const Telling& usual) const {
     std::string text;
     for (const Piece& piece : pieces_) {

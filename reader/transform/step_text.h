@@ -1,4 +1,4 @@
-// A step of a pipeline in words, for Loader::Describe().
+// The text of a step, for Loader::Describe().
 #pragma once
 
 #include <string>
@@ -7,14 +7,14 @@
 
 namespace sluice {
 
-// As it is written in C++, with the parameters that tell it from others: "RandomResizedCrop(224,
-// 224, triangle)". Parameters that seldom differ from their defaults are there where they do.
+// The step almost as it is written in C++: "RandomResizedCrop(224, 224, triangle)". Parameters that
+// are usually left at their defaults are listed only if they differ.
 std::string StepText(const Transform& step);
-// A parameter as it stands there: as short as it can be read back.
+// A number in that text: the shortest form that reads back exactly.
 std::string NumberText(double value);
 // The step's name alone.
 std::string StepName(const Transform& step);
-// Where it is done: "fused with decoding".
+// Where the step runs: "fused with decoding".
 const char* HowItRuns(const Transform& step);
 
 }  // namespace sluice

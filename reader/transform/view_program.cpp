@@ -19,12 +19,12 @@ bool HasStep(const Pipeline& steps) noexcept {
 }  // namespace
 
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
-  // What mixes numbers or is the user's own works on them, and on the host.
+  // Mixing and the user's functions need the final numbers, on the host.
   if (options.device.is_host() || options.sample_function || options.batch_function ||
       HasStep<MixUp>(options.transform)) {
     return DevicePart::kNone;
   }
-  // CutMix works on any values, but on those of changed pictures.
+  // CutMix can run before Normalize, but only after the steps that change pixels.
   if (!options.on_device.steps || HasStep<CutMix>(options.transform)) return DevicePart::kNumbers;
   return DevicePart::kSteps;
 }

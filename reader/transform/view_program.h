@@ -1,5 +1,5 @@
-// What is made of a sample's image: one of these for LoaderOptions::transform, and one for each
-// further view.
+// The programs that make one view of a sample's image: one for LoaderOptions::transform, and one
+// for each further view.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@ struct ViewProgram {
   PixelProgram pixels;
 };
 
-// What LoaderOptions::device does of the steps: of every view the same.
+// The part of the steps that LoaderOptions::device does, the same for every view.
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept;
 
-// The first is LoaderOptions::transform's. Throws Error(kInvalidArgument).
+// The first is for LoaderOptions::transform. Throws Error(kInvalidArgument).
 std::vector<ViewProgram> ViewsOf(const LoaderOptions& options);
 
 }  // namespace sluice

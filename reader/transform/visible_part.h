@@ -1,4 +1,4 @@
-// Which pixels of what a frame makes show its picture, and which are border.
+// Which pixels of a frame's target show its picture, and which are border.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ class VisiblePart {
   // Nothing but border.
   VisiblePart() = default;
   VisiblePart(std::uint32_t width, std::uint32_t height) : width_(width), height_(height) {}
-  // What the frame's target shows. It is the same for a mask that follows the picture, whatever the
-  // size of that.
+  // The visible part of the frame's target. It is the same for a mask that follows the picture,
+  // whatever the mask's size.
   explicit VisiblePart(const Frame& frame);
 
   // width x height bytes: 1 where a mask gets its fill (or the picture mirrored), else 0.
@@ -21,9 +21,9 @@ class VisiblePart {
 
  private:
   std::uint32_t width_ = 0, height_ = 0;                       // of the target
-  std::uint32_t left_ = 0, top_ = 0, right_ = 0, bottom_ = 0;  // what shows it, before a warp
+  std::uint32_t left_ = 0, top_ = 0, right_ = 0, bottom_ = 0;  // the part, before a warp
   bool warped_ = false;
-  AffineMap to_source_;  // of the warp
+  AffineMap to_source_;  // the map of the warp, from target to source
 };
 
 }  // namespace sluice

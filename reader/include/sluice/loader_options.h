@@ -42,7 +42,8 @@ struct OrderOptions {
   // the world size.
   std::uint32_t lanes = 192;
   // kQuasiRandom: the size in bytes of the window (the blocks open for shuffling at once, over all
-  // lanes). 0: the larger of 64 MiB and two blocks a lane. At least one block a lane is always open.
+  // lanes). 0: the larger of 64 MiB and two blocks a lane. At least one block a lane is always
+  // open.
   std::uint64_t window_bytes = 0;
 };
 

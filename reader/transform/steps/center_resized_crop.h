@@ -18,7 +18,8 @@ struct StepOf<CenterResizedCrop> : GeometricStep {
   static void Take(const CenterResizedCrop& op, Framing& framing) {
     const std::uint32_t width = framing.width();
     const std::uint32_t height = framing.height();
-    // Of the largest rectangle of the target's aspect ratio; for squares, the shorter side exactly.
+    // The size of the largest rectangle of the target's aspect ratio; for squares, exactly the
+    // shorter side.
     const double unit = std::min(double(width) / op.width, double(height) / op.height);
     const bool square = op.width == op.height;
     const double shorter = std::min(width, height);

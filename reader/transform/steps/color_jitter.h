@@ -23,7 +23,7 @@ struct StepOf<ColorJitter> : PixelStep {
     const auto factor = [&draws](double x) {
       return static_cast<float>(Between(std::max(0.0, 1 - x), 1 + x, draws));
     };
-    // All four are drawn, whichever are used, so that one does not depend on the others.
+    // All four are always drawn, so that none depends on whether the others are used.
     const float brightness = factor(op.brightness);
     const float contrast = factor(op.contrast);
     const float saturation = factor(op.saturation);

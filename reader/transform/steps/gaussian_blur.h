@@ -25,7 +25,7 @@ struct StepOf<GaussianBlur> : PixelStep {
                     std::to_string(height));
   }
   static std::size_t MostOps(const GaussianBlur& op) { return OpsWithWords(TapsUpToMiddle(op)); }
-  static DeviceNeed Need(const GaussianBlur&) { return {true, 2}; }  // sums of two bytes
+  static DeviceNeed Need(const GaussianBlur&) { return {true, 2}; }  // two-byte sums
 
   static void Draw(const GaussianBlur& op, const Pixels&, RandomStream& draws, PixelOps& ops) {
     const double sigma = Between(op.min_sigma, op.max_sigma, draws);
@@ -43,7 +43,7 @@ struct StepOf<GaussianBlur> : PixelStep {
       weights[i] = static_cast<std::uint32_t>(at(i) / sum * 65536 + 0.5);
       rest -= i < middle ? 2 * weights[i] : weights[i];
     }
-    weights[middle] += rest;  // modulo 2^32: it may be a little less
+    weights[middle] += rest;  // modulo 2^32: `rest` may be negative
     PixelOp blur = OpOf(PixelOpKind::kBlur);
     blur.number = op.kernel;
     ops.Add(blur);
@@ -51,7 +51,7 @@ struct StepOf<GaussianBlur> : PixelStep {
   }
 
  private:
-  // Of which words are kept.
+  // Only these weights are stored as words; the others mirror them.
   static std::uint32_t TapsUpToMiddle(const GaussianBlur& op) noexcept { return op.kernel / 2 + 1; }
   static_assert(OpsWithWords(kMostWeights / 2 + 1) <= PixelOps::kMost);
 };

@@ -16,7 +16,7 @@ struct StepOf<Normalize> : AnyStep {
     list.Channels(op.deviation);
     list.Choice(op.type, {{"f32", "float32"}, {"f16", "float16"}, {"bf16", "bfloat16"}});
   }
-  // What its text form means: ImageNet's mean and deviation, as most trainings have them.
+  // The meaning of "normalize" as text: ImageNet's mean and deviation, the usual ones.
   static Normalize AsWritten() {
     return Normalize({0.485F, 0.456F, 0.406F}, {0.229F, 0.224F, 0.225F});
   }

@@ -38,7 +38,7 @@ struct StepOf<RandomAffine> : GeometricStep {
   }
 
  private:
-  // Halves away from zero would favour the outermost numbers; they go to the even one.
+  // Halves go to the even number: away from zero, the outermost numbers would come more often.
   static double RoundHalfEven(double value) {
     const double below = std::floor(value);
     const double rest = value - below;

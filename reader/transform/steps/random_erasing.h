@@ -21,7 +21,7 @@ struct StepOf<RandomErasing> : PixelStep {
     return op.noise ? OpsWithWords(kNoiseWords) : 1;
   }
 
-  // None in ten tries: nothing.
+  // Erases nothing if ten tries give no rectangle.
   static void Draw(const RandomErasing& op, const Pixels& shape, RandomStream& draws,
                    PixelOps& ops) {
     const double area = double(shape.width) * shape.height;
@@ -46,7 +46,7 @@ struct StepOf<RandomErasing> : PixelStep {
   }
 
  private:
-  // Behind the rectangle's own draws come those of its values.
+  // The draws of its values come after those of the rectangle.
   static void AddNoise(PixelOp erase, const RandomStream& draws, PixelOps& ops) {
     const RandomStream::Place at = draws.place();
     erase.kind = PixelOpKind::kNoise;

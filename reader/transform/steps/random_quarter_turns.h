@@ -17,7 +17,7 @@ struct StepOf<RandomQuarterTurns> : GeometricStep {
   static void Take(const RandomQuarterTurns& op, Framing& framing) {
     RandomStream draws = framing.Draws(kDraws);
     if (!(draws.Uniform() < op.probability)) return;
-    const std::uint64_t quarters = 1 + draws.Below(3);  // against the clock
+    const std::uint64_t quarters = 1 + draws.Below(3);  // counterclockwise
     for (std::uint64_t q = 0; q < quarters; ++q) {
       framing.Transpose();
       framing.Mirror(false);

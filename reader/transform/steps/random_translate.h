@@ -22,7 +22,7 @@ struct StepOf<RandomTranslate> : GeometricStep {
   static void Take(const RandomTranslate& op, Framing& framing) {
     RandomStream draws = framing.Draws(kDraws);
     const auto offset = [&](std::uint32_t grid) {
-      // What is reflected must be there.
+      // A reflection must not reach beyond the picture.
       const std::uint32_t most =
           op.border == Border::kReflect ? std::min(op.padding, (grid - 1) / 2) : op.padding;
       return static_cast<std::int64_t>(draws.Below(2 * std::uint64_t{most} + 1)) - most;
