@@ -4,8 +4,6 @@
 #include <memory>
 #include <optional>
 
-#include <CLI/CLI.hpp>
-
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
@@ -145,23 +143,16 @@ cli::Command AddAppendCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("append", kAppendDescription);
   const auto arguments = std::make_shared<AppendArguments>();
   AddSourceOptions(*app, arguments->source);
-  cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 [arguments](const std::string& text) {
-                   arguments->options.threads =
-                       static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
-                 });
-  cli::AddChoice<OnError>(
-      *app, "--on-error", "WHAT",
-      "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-      {{"skip", OnError::kSkip}, {"fail", OnError::kFail}},
-      [arguments](OnError on_error) { arguments->options.on_error = on_error; });
+  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 arguments->options.threads, 1, 1024);
+  cli::AddChoice(*app, "--on-error", "WHAT",
+                 "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
+                 arguments->options.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
   app->add_flag(
       "--repack", arguments->repack,
       "then put all samples in a new random order, in new\nshards; takes as much room again");
-  cli::AddOption(*app, "--seed", "N", "of the new order (default 0)",
-                 [arguments](const std::string& text) {
-                   arguments->seed = cli::ParseInteger(text, 0, UINT64_MAX);
-                 })
+  cli::AddNumber(*app, "--seed", "N", "of the new order (default 0)", arguments->seed, 0,
+                 UINT64_MAX)
       ->needs("--repack");
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);

@@ -26,6 +26,7 @@ namespace sluice {
 namespace {
 
 using cli::AddChoice;
+using cli::AddNumber;
 using cli::AddOption;
 using cli::UsageError;
 
@@ -90,15 +91,11 @@ void ParseQuality(const std::string& text, ConvertOptions& options) {
 // "255,128,0"
 std::array<std::uint8_t, 3> ParseColour(const std::string& text) {
   std::array<std::uint8_t, 3> colour{};
-  std::size_t begin = 0;
+  const std::vector<std::string> numbers = cli::Split(text);
   try {
-    for (std::size_t c = 0; c < colour.size(); ++c) {
-      const std::size_t end = c < 2 ? text.find(',', begin) : text.size();
-      if (end == std::string::npos) throw UsageError("");
-      colour[c] =
-          static_cast<std::uint8_t>(cli::ParseInteger(text.substr(begin, end - begin), 0, 255));
-      begin = end + 1;
-    }
+    if (numbers.size() != colour.size()) throw UsageError("");
+    for (std::size_t c = 0; c < colour.size(); ++c)
+      colour[c] = static_cast<std::uint8_t>(cli::ParseInteger(numbers[c], 0, 255));
   } catch (const UsageError&) {
     throw UsageError("\"" + text + "\" is not R,G,B, three numbers from 0 to 255");
   }
@@ -116,17 +113,13 @@ std::uint64_t ParseShardBytes(const std::string& text) {
 void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   CLI::Option* const max_side =
-      AddOption(app, "--max-side", "N",
+      AddNumber(app, "--max-side", "N",
                 "shrink so that no side is longer than N pixels\n(the default, with N = 500)",
-                [&options](const std::string& text) {
-                  options.max_side = static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65535));
-                });
-  CLI::Option* const short_side = AddOption(
-      app, "--short-side", "N",
-      "shrink so that the shorter side has N pixels;\nsmaller images stay as they are",
-      [&options](const std::string& text) {
-        options.short_side = static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65535));
-      });
+                options.max_side, 1, 65535);
+  CLI::Option* const short_side =
+      AddNumber(app, "--short-side", "N",
+                "shrink so that the shorter side has N pixels;\nsmaller images stay as they are",
+                options.short_side, 1, 65535);
   CLI::Option* const size =
       AddOption(app, "--size", "WxH", "make every image W x H pixels (N means NxN); may\nenlarge",
                 [&options](const std::string& text) {
@@ -135,12 +128,11 @@ void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
                 });
   CLI::Option* const no_resize =
       app.add_flag("--no-resize", arguments.no_resize, "keep every image's size");
-  CLI::Option* const fit = AddChoice<Fit>(
+  CLI::Option* const fit = AddChoice(
       app, "--fit", "HOW",
       "what --size does about another aspect ratio: crop\n(cover, keep the centre; the "
       "default), stretch, or\npad (fit inside, the rest black)",
-      {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}},
-      [&options](Fit chosen) { options.fit = chosen; });
+      options.fit, {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}});
   CLI::Option* const ways[] = {max_side, short_side, size, no_resize};
   for (CLI::Option* one : ways) {
     for (CLI::Option* other : ways) {
@@ -154,12 +146,12 @@ void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
 void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   const std::string group = "How images are stored";
-  CLI::Option* const image = AddChoice<ImageCodec>(
+  CLI::Option* const image = AddChoice(
       app, "--image", "FORM",
       "jpeg (default); packed: the same JPEG laid out for\ndecoding twice as fast, "
       "1.4 times as large; or\nraw: pixels, ready to be copied",
-      {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}},
-      [&options](ImageCodec chosen) { options.image = chosen; });
+      options.image,
+      {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}});
   CLI::Option* const quality = AddOption(
       app, "--quality", "Q",
       "JPEG quality, 1 to 100 (default 90); or keep: a JPEG\nthat needs no resizing keeps its "
@@ -173,33 +165,31 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
                   options.restart_rows =
                       text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
                 });
-  CLI::Option* const subsampling = AddChoice<Subsampling>(
-      app, "--subsampling", "S", "colour at half resolution, 420 (default), or full, 444",
-      {{"420", Subsampling::k420}, {"444", Subsampling::k444}},
-      [&options](Subsampling chosen) { options.subsampling = chosen; });
-  AddChoice<unsigned>(app, "--channels", "C", "3 (RGB, default) or 1 (grey)", {{"3", 3}, {"1", 1}},
-                      [&options](unsigned channels) { options.channels = channels; })
+  CLI::Option* const subsampling =
+      AddChoice(app, "--subsampling", "S", "colour at half resolution, 420 (default), or full, 444",
+                options.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
+  AddChoice(app, "--channels", "C", "3 (RGB, default) or 1 (grey)", options.channels,
+            {{"3", 3}, {"1", 1}})
       ->group(group);
   AddOption(app, "--background", "R,G,B",
             "the colour, three numbers from 0 to 255, that shows\nthrough what is transparent "
             "(default 255,255,255)",
             [&options](const std::string& text) { options.background = ParseColour(text); })
       ->group(group);
-  AddChoice<IccProfiles>(
+  AddChoice(
       app, "--icc", "HOW",
       "embedded colour profiles: drop (default) takes the\nvalues as they are; convert brings "
       "colours to sRGB",
-      {{"drop", IccProfiles::kDrop}, {"convert", IccProfiles::kConvert}},
-      [&options](IccProfiles chosen) { options.icc = chosen; })
+      options.icc, {{"drop", IccProfiles::kDrop}, {"convert", IccProfiles::kConvert}})
       ->group(group);
-  AddChoice<Truncated>(
+  AddChoice(
       app, "--truncated", "WHAT",
       "images whose data end early, such as of broken\ndownloads: refuse (default) leaves them "
       "out; "
       "warn takes\nwhat there is, the rest grey or black, and lists them;\naccept takes it "
       "silently",
-      {{"refuse", Truncated::kRefuse}, {"warn", Truncated::kWarn}, {"accept", Truncated::kAccept}},
-      [&options](Truncated chosen) { options.truncated = chosen; })
+      options.truncated,
+      {{"refuse", Truncated::kRefuse}, {"warn", Truncated::kWarn}, {"accept", Truncated::kAccept}})
       ->group(group);
   image->group(group);
   for (CLI::Option* const option : {quality, restart, subsampling})
@@ -217,10 +207,8 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
               arguments.split = text;
             })
       ->group(group);
-  AddOption(app, "--split-seed", "N", "of the split (default 0)",
-            [&arguments](const std::string& text) {
-              arguments.split_seed = cli::ParseInteger(text, 0, UINT64_MAX);
-            })
+  AddNumber(app, "--split-seed", "N", "of the split (default 0)", arguments.split_seed, 0,
+            UINT64_MAX)
       ->needs("--split")
       ->group(group);
   AddOption(app, "--shard-size", "BYTES",
@@ -238,10 +226,8 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
             })
       ->group(group);
   CLI::Option* const seed =
-      AddOption(app, "--seed", "N", "of the order the samples are stored in (default 0)",
-                [&options](const std::string& text) {
-                  options.seed = cli::ParseInteger(text, 0, UINT64_MAX);
-                });
+      AddNumber(app, "--seed", "N", "of the order the samples are stored in (default 0)",
+                options.seed, 0, UINT64_MAX);
   app.add_flag("--keep-order", options.keep_order,
                "store the samples in the order of their paths, not\npermuted")
       ->excludes(seed)
@@ -251,15 +237,11 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
 
 void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
-  AddOption(app, "--threads", "N", "threads to use (default: one for each CPU)",
-            [&options](const std::string& text) {
-              options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
-            });
-  AddChoice<OnError>(
-      app, "--on-error", "WHAT",
-      "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
-      {{"skip", OnError::kSkip}, {"fail", OnError::kFail}},
-      [&options](OnError on_error) { options.on_error = on_error; });
+  AddNumber(app, "--threads", "N", "threads to use (default: one for each CPU)", options.threads, 1,
+            1024);
+  AddChoice(app, "--on-error", "WHAT",
+            "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
+            options.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
   AddOption(app, "--max-pixels", "N",
             "refuse larger images before memory is taken for them\n(default 178M)",
             [&options](const std::string& text) {

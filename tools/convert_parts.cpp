@@ -58,10 +58,7 @@ std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text) 
   std::vector<std::pair<std::string, double>> parts;
   std::set<std::string> names;
   double sum = 0;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string part = text.substr(begin, end - begin);
-    begin = end + 1;
+  for (const std::string& part : cli::Split(text)) {
     const std::size_t equals = std::min(part.find('='), part.size());
     const std::string name = part.substr(0, equals);
     CheckName(name, text);

@@ -11,7 +11,6 @@
 
 namespace sluice {
 
-using cli::AddOption;
 using cli::UsageError;
 
 namespace {
@@ -39,14 +38,11 @@ std::string ReadAll(const std::string& file, const std::stop_token& stop) {
 // A text's lines, or where it has zero bytes (find -print0) what lies between these.
 std::vector<std::string> LinesOf(const std::string& text) {
   const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t size = std::min(text.find(end, begin), text.size()) - begin;
-    std::string line = text.substr(begin, size);
+  std::vector<std::string> lines = cli::Split(text, end);
+  for (std::string& line : lines) {
     if (end == '\n' && line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) lines.push_back(std::move(line));
-    begin += size + 1;
   }
+  std::erase(lines, "");
   return lines;
 }
 
@@ -117,24 +113,26 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       ->required()
       ->type_name("... DATASET");
   CLI::Option* const table =
-      AddOption(app, "--table", "FILE",
-                "a table with a row for each image: .csv or .tsv with\nheadings, or .jsonl; SOURCE "
-                "is then what its paths\nare relative to (default: the table's folder)",
-                [&arguments](const std::string& text) { arguments.table = text; });
+      app.add_option(
+             "--table", arguments.table,
+             "a table with a row for each image: .csv or .tsv with\nheadings, or .jsonl; SOURCE "
+             "is then what its paths\nare relative to (default: the table's folder)")
+          ->type_name("FILE");
   CLI::Option* const paths =
-      AddOption(app, "--paths", "FILE",
-                "convert the files that are listed, one a line (or\nbetween zero bytes), below "
-                "SOURCE; - reads standard\ninput. The list is kept in the dataset's plan: to go\n"
-                "on, an empty one does",
-                [&arguments](const std::string& text) { arguments.paths = text; });
-  CLI::Option* const root =
-      AddOption(app, "--root", "DIR", "another way of saying SOURCE for --table and --paths",
-                [&arguments](const std::string& text) { arguments.root = text; });
+      app.add_option(
+             "--paths", arguments.paths,
+             "convert the files that are listed, one a line (or\nbetween zero bytes), below "
+             "SOURCE; - reads standard\ninput. The list is kept in the dataset's plan: to go\n"
+             "on, an empty one does")
+          ->type_name("FILE");
+  CLI::Option* const root = app.add_option("--root", arguments.root,
+                                           "another way of saying SOURCE for --table and --paths")
+                                ->type_name("DIR");
   CLI::Option* const path_column =
-      AddOption(app, "--path-column", "NAME",
-                "the table's column of paths (default: the first of\npath, file, filename, "
-                "file_name, image, key). A column\nkey beside it has the samples' keys",
-                [&arguments](const std::string& text) { arguments.path_column = text; });
+      app.add_option("--path-column", arguments.path_column,
+                     "the table's column of paths (default: the first of\npath, file, filename, "
+                     "file_name, image, key). A column\nkey beside it has the samples' keys")
+          ->type_name("NAME");
   CLI::Option* const field =
       app.add_option(
              "--field", arguments.fields,
@@ -145,16 +143,17 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
              "label or class as class, text\nor caption as text")
           ->type_name("SPEC")
           ->allow_extra_args(false);
-  CLI::Option* const classes = AddOption(
-      app, "--classes", "FILE",
-      "the names of classes 0, 1, ..., one a line (default:\nthose that occur, in the order of "
-      "their bytes)",
-      [&arguments](const std::string& text) { arguments.classes = text; });
+  CLI::Option* const classes = app.add_option("--classes", arguments.classes,
+                                              "the names of classes 0, 1, ..., one a line "
+                                              "(default:\nthose that occur, in the order of "
+                                              "their bytes)")
+                                   ->type_name("FILE");
   CLI::Option* const masks =
-      AddOption(app, "--mask-dir", "DIR",
-                "a folder of masks: for a/b.jpg its a/b.png. Stored\nlosslessly, resized to the "
-                "nearest pixel",
-                [&arguments](const std::string& text) { arguments.mask_folder = text; });
+      app.add_option(
+             "--mask-dir", arguments.mask_folder,
+             "a folder of masks: for a/b.jpg its a/b.png. Stored\nlosslessly, resized to the "
+             "nearest pixel")
+          ->type_name("DIR");
   CLI::Option* const upright =
       app.add_flag("--upright", arguments.upright,
                    "boxes and masks belong to the image after its Exif\norientation (default: as "

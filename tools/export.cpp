@@ -7,7 +7,6 @@
 #include <optional>
 #include <system_error>
 
-#include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -342,17 +341,15 @@ int RunExport(ExportArguments& arguments) {
 cli::Command AddExportCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("export", kExportDescription);
   const auto arguments = std::make_shared<ExportArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
-  app->add_option("FOLDER", arguments->folder, "folder to create")->required()->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  cli::AddArgument(*app, "FOLDER", arguments->folder, "folder to create");
   app->add_flag(
       "--no-formulas", arguments->no_formulas,
       "for spreadsheets, which run a cell as a formula if it\nbegins with = + - @, a tab or "
       "a line's end: put a '\nbefore such cells of labels.csv, numbers excepted;\n`sluice "
       "convert` then takes the ' for part of them");
-  cli::AddMaxPixels(*app, {arguments, &arguments->limits.max_pixels});
-  cli::AddMaxValueBytes(*app, {arguments, &arguments->limits.max_value_bytes});
+  cli::AddMaxPixels(*app, arguments->limits.max_pixels);
+  cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kExportExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunExport(*arguments); }};

@@ -65,19 +65,15 @@ int RunInspect(const InspectArguments& arguments) {
 cli::Command AddInspectCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("inspect", kInspectDescription);
   const auto arguments = std::make_shared<InspectArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   CLI::Option* const sample =
-      cli::AddOption(*app, "--sample", "N", "show the fields of sample N (from 0)",
-                     [arguments](const std::string& text) {
-                       arguments->sample = cli::ParseInteger(text, 0, UINT64_MAX);
-                     });
+      cli::AddNumber(*app, "--sample", "N", "show the fields of sample N (from 0)",
+                     arguments->sample, 0, UINT64_MAX);
   cli::AddOption(*app, "--key", "KEY",
                  "show the fields of the sample of that key; searched\nfor from the beginning",
                  [arguments](const std::string& text) { arguments->key = text; })
       ->excludes(sample);
-  cli::AddMaxValueBytes(*app, {arguments, &arguments->limits.max_value_bytes});
+  cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
   app->add_flag("--shards", arguments->shards, "list the shards, too");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");
   app->footer(std::string(kInspectExamples) + cli::kExitCodeHelp);

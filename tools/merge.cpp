@@ -2,8 +2,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -70,12 +68,12 @@ cli::Command AddMergeCommand(CLI::App& program) {
   app->add_option("DATASET", arguments->places, "datasets to merge; then NEW, a folder to create")
       ->required()
       ->type_name("... NEW");
-  cli::AddChoice<Duplicates>(
+  cli::AddChoice(
       *app, "--duplicates", "WHAT",
       "of samples that two datasets have, key and content:\nrefuse (default): say how many and do "
       "nothing;\nkeep: take them twice; drop: take them once",
-      {{"refuse", Duplicates::kRefuse}, {"keep", Duplicates::kKeep}, {"drop", Duplicates::kDrop}},
-      [arguments](Duplicates duplicates) { arguments->options.duplicates = duplicates; });
+      arguments->options.duplicates,
+      {{"refuse", Duplicates::kRefuse}, {"keep", Duplicates::kKeep}, {"drop", Duplicates::kDrop}});
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kMergeExamples) + cli::kExitCodeHelp);

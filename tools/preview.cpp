@@ -6,7 +6,6 @@
 #include <fstream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
@@ -141,31 +140,20 @@ int RunPreview(PreviewArguments& arguments) {
 cli::Command AddPreviewCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("preview", kPreviewDescription);
   const auto arguments = std::make_shared<PreviewArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
-  app->add_option("OUT", arguments->out,
-                  "file to write, .html or .png; one that exists is\nreplaced")
-      ->required()
-      ->type_name("");
-  cli::AddOption(*app, "--count", "N", "pictures to show, 1 to 10000 (default 100)",
-                 [arguments](const std::string& text) {
-                   arguments->options.count = cli::ParseInteger(text, 1, 10'000);
-                 });
-  cli::AddOption(
-      *app, "--side", "N", "pixels of a picture's longer side, 16 to 1024 (default\n128)",
-      [arguments](const std::string& text) {
-        arguments->options.side = static_cast<std::uint32_t>(cli::ParseInteger(text, 16, 1024));
-      });
-  cli::AddOption(*app, "--columns", "N",
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  cli::AddArgument(*app, "OUT", arguments->out,
+                   "file to write, .html or .png; one that exists is\nreplaced");
+  cli::AddNumber(*app, "--count", "N", "pictures to show, 1 to 10000 (default 100)",
+                 arguments->options.count, 1, 10'000);
+  cli::AddNumber(*app, "--side", "N",
+                 "pixels of a picture's longer side, 16 to 1024 (default\n128)",
+                 arguments->options.side, 16, 1024);
+  cli::AddNumber(*app, "--columns", "N",
                  "pictures in a row of a sheet (default: so that it is a\n"
                  "little wider than high)",
-                 [arguments](const std::string& text) {
-                   arguments->columns =
-                       static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 1000));
-                 });
-  cli::AddMaxPixels(*app, {arguments, &arguments->limits.max_pixels});
-  cli::AddMaxValueBytes(*app, {arguments, &arguments->limits.max_value_bytes});
+                 arguments->columns, 1, 1000);
+  cli::AddMaxPixels(*app, arguments->limits.max_pixels);
+  cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kPreviewExamples) + cli::kExitCodeHelp);
   return {app, [arguments] { return RunPreview(*arguments); }};

@@ -2,9 +2,8 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 #include "tools/edit_command.h"
@@ -95,9 +94,7 @@ int RunRepair(RepairArguments& arguments) {
 cli::Command AddRepairCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("repair", kRepairDescription);
   const auto arguments = std::make_shared<RepairArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   app->add_option("NEW", arguments->out, "folder to create")->type_name("");
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kRepairExamples) + cli::kExitCodeHelp);

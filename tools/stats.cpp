@@ -8,7 +8,6 @@
 #include <optional>
 #include <thread>
 
-#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
 #include <sluice/dataset.h>
@@ -268,14 +267,10 @@ int RunStats(StatsArguments& arguments) {
 cli::Command AddStatsCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("stats", kStatsDescription);
   const auto arguments = std::make_shared<StatsArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
-  cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 [arguments](const std::string& text) {
-                   arguments->threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
-                 });
-  cli::AddMaxPixels(*app, {arguments, &arguments->limits.max_pixels});
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 arguments->threads, 1, 1024);
+  cli::AddMaxPixels(*app, arguments->limits.max_pixels);
   AddOutputOptions(*app, arguments->output);
   app->get_option("--quiet")->description("show no progress");
   app->footer(std::string(kStatsExamples) + cli::kExitCodeHelp);

@@ -3,8 +3,6 @@
 #include <fstream>
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include <sluice/error.h>
 
 #include "tools/cli/exit_code.h"
@@ -78,27 +76,18 @@ cli::Command AddSubsetCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("subset", kSubsetDescription);
   const auto arguments = std::make_shared<SubsetArguments>();
   Selection& selection = arguments->selection;
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
-  app->add_option("NEW", arguments->out, "folder to create")->required()->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  cli::AddArgument(*app, "NEW", arguments->out, "folder to create");
   app->add_option("--class", selection.classes, "take this class; can be given several times")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  cli::AddOption(*app, "--ids", "FILE", "take the samples of these numbers, one a line",
-                 [arguments](const std::string& text) { arguments->ids = text; });
-  cli::AddOption(*app, "--count", "N", "take N of them at random",
-                 [&selection](const std::string& text) {
-                   selection.count = cli::ParseInteger(text, 1, UINT64_MAX);
-                 });
-  cli::AddOption(*app, "--per-class", "N", "take N of each class at random",
-                 [&selection](const std::string& text) {
-                   selection.per_class = cli::ParseInteger(text, 1, UINT64_MAX);
-                 });
-  cli::AddOption(*app, "--seed", "N", "of what is taken at random (default 0)",
-                 [&selection](const std::string& text) {
-                   selection.seed = cli::ParseInteger(text, 0, UINT64_MAX);
-                 });
+  app->add_option("--ids", arguments->ids, "take the samples of these numbers, one a line")
+      ->type_name("FILE");
+  cli::AddNumber(*app, "--count", "N", "take N of them at random", selection.count, 1, UINT64_MAX);
+  cli::AddNumber(*app, "--per-class", "N", "take N of each class at random", selection.per_class, 1,
+                 UINT64_MAX);
+  cli::AddNumber(*app, "--seed", "N", "of what is taken at random (default 0)", selection.seed, 0,
+                 UINT64_MAX);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kSubsetExamples) + cli::kExitCodeHelp);

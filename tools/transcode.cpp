@@ -2,8 +2,6 @@
 
 #include <memory>
 
-#include <CLI/CLI.hpp>
-
 #include <sluice/error.h>
 
 #include "tools/cli/exit_code.h"
@@ -77,22 +75,14 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("transcode", kTranscodeDescription);
   const auto arguments = std::make_shared<TranscodeArguments>();
   TranscodeOptions& options = arguments->options;
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
-  app->add_option("NEW", arguments->out, "folder to create")->required()->type_name("");
-  cli::AddOption(*app, "--image", "FORM", "jpeg, packed or raw: see `sluice convert --help`",
-                 [&options](const std::string& text) {
-                   options.image =
-                       cli::ParseChoice<ImageCodec>(text, {{"jpeg", ImageCodec::kJpeg},
-                                                           {"packed", ImageCodec::kPacked},
-                                                           {"raw", ImageCodec::kRaw}});
-                 })
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  cli::AddArgument(*app, "NEW", arguments->out, "folder to create");
+  cli::AddChoice(
+      *app, "--image", "FORM", "jpeg, packed or raw: see `sluice convert --help`", options.image,
+      {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}})
       ->required();
-  cli::AddOption(*app, "--quality", "Q", "of JPEGs made from pixels, 1 to 100 (default 90)",
-                 [&options](const std::string& text) {
-                   options.quality = static_cast<int>(cli::ParseInteger(text, 1, 100));
-                 });
+  cli::AddNumber(*app, "--quality", "Q", "of JPEGs made from pixels, 1 to 100 (default 90)",
+                 options.quality, 1, 100);
   cli::AddOption(*app, "--restart", "N",
                  "rows of blocks between the restart markers of JPEGs\nmade from pixels (default "
                  "1), or none",
@@ -101,18 +91,13 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
                        text == "none" ? 0
                                       : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
                  });
-  cli::AddOption(
+  cli::AddChoice(
       *app, "--subsampling", "S",
       "colour of JPEGs made from pixels at half resolution,\n420 (default), or full, 444",
-      [&options](const std::string& text) {
-        options.subsampling = cli::ParseChoice<Subsampling>(
-            text, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
-      });
-  cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 [&options](const std::string& text) {
-                   options.threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
-                 });
-  cli::AddMaxPixels(*app, {arguments, &options.max_pixels});
+      options.subsampling, {{"420", Subsampling::k420}, {"444", Subsampling::k444}});
+  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 options.threads, 1, 1024);
+  cli::AddMaxPixels(*app, options.max_pixels);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);
   app->footer(std::string(kTranscodeExamples) + cli::kExitCodeHelp);

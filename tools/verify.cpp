@@ -63,16 +63,11 @@ int RunVerify(VerifyArguments& arguments) {
 cli::Command AddVerifyCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("verify", kVerifyDescription);
   const auto arguments = std::make_shared<VerifyArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   app->add_flag("--decode", arguments->options.decode, "also decode every image");
-  cli::AddOption(*app, "--threads", "N", "threads to use (default: one for each CPU)",
-                 [arguments](const std::string& text) {
-                   arguments->options.threads =
-                       static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
-                 });
-  cli::AddMaxPixels(*app, {arguments, &arguments->options.max_pixels});
+  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 arguments->options.threads, 1, 1024);
+  cli::AddMaxPixels(*app, arguments->options.max_pixels);
   app->add_flag("--json", arguments->json,
                 "print one JSON object to standard output, and no\nprogress");
   app->add_flag("--quiet", arguments->quiet, "print faults and errors only");

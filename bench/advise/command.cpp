@@ -27,6 +27,7 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddNumber;
 using cli::AddOption;
 using cli::ParseInteger;
 
@@ -72,11 +73,8 @@ struct AdviseArguments {
 
 std::vector<int> ParseQualities(const std::string& text) {
   std::vector<int> qualities;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    qualities.push_back(static_cast<int>(ParseInteger(text.substr(begin, end - begin), 1, 100)));
-    begin = end + 1;
-  }
+  for (const std::string& quality : cli::Split(text))
+    qualities.push_back(static_cast<int>(ParseInteger(quality, 1, 100)));
   return qualities;
 }
 
@@ -211,25 +209,17 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
   AddOption(app, "--quality", "Q[,Q...]",
             "of JPEGs that are made, the one most wanted first\n(default 90)",
             [&arguments](const std::string& text) { arguments.qualities = ParseQualities(text); });
-  AddOption(app, "--sample", "N", "pictures to try the forms on (default 96)",
-            [&arguments](const std::string& text) {
-              arguments.trial.pictures = ParseInteger(text, 1, 10'000);
-            });
-  AddOption(app, "--seconds", "X", "of epochs for each rate, at least (default 0.4)",
-            [&arguments](const std::string& text) {
-              arguments.trial.seconds = cli::ParseNumber(text, 3600);
-            });
-  AddOption(app, "--threads", "N", "decoding threads (default: one for each CPU)",
-            [&arguments](const std::string& text) {
-              arguments.trial.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
-            });
-  AddOption(app, "--seed", "N", "of the sample (default 0)", [&arguments](const std::string& text) {
-    arguments.seed = ParseInteger(text, 0, UINT64_MAX);
-  });
-  AddOption(app, "--scratch", "FOLDER",
-            "where the sample is tried, best on the disk that the\ndataset is for (default: "
-            "TMPDIR, or /tmp)",
-            [&arguments](const std::string& text) { arguments.trial.scratch = text; });
+  AddNumber(app, "--sample", "N", "pictures to try the forms on (default 96)",
+            arguments.trial.pictures, 1, 10'000);
+  AddNumber(app, "--seconds", "X", "of epochs for each rate, at least (default 0.4)",
+            arguments.trial.seconds, 0, 3600);
+  AddNumber(app, "--threads", "N", "decoding threads (default: one for each CPU)",
+            arguments.trial.threads, 1, 1024);
+  AddNumber(app, "--seed", "N", "of the sample (default 0)", arguments.seed, 0, UINT64_MAX);
+  app.add_option("--scratch", arguments.trial.scratch,
+                 "where the sample is tried, best on the disk that the\ndataset is for (default: "
+                 "TMPDIR, or /tmp)")
+      ->type_name("FOLDER");
 }
 
 }  // namespace
@@ -238,9 +228,7 @@ cli::Command AddAdviseCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("advise", kAdviseDescription);
   const auto arguments = std::make_shared<AdviseArguments>();
   arguments->trial.threads = AvailableCpus();
-  app->add_option("SOURCE", arguments->source, "folder of pictures, or a dataset")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "SOURCE", arguments->source, "folder of pictures, or a dataset");
   AddOptions(*app, *arguments);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kAdviseExamples) + cli::kExitCodeHelp);

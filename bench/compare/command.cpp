@@ -13,8 +13,8 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddNumber;
 using cli::AddOption;
-using cli::ParseInteger;
 
 constexpr const char* kCompareDescription =
     "Plays the same pictures through this loader and others.\n\n"
@@ -43,16 +43,6 @@ struct CompareArguments {
   ResultOptions output;
 };
 
-std::vector<std::string> Names(const std::string& text) {
-  std::vector<std::string> names;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    names.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return names;
-}
-
 Answer CompareAnswer(CompareArguments& arguments, const std::stop_token& stop,
                      cli::Progress& progress) {
   arguments.options.source = arguments.source;
@@ -75,39 +65,27 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   AddOption(app, "--only", "NAME[,NAME...]",
             "these and sluice: sluice-packed, plain, ffcv, dali,\ntfdata, torchvision, webdataset, "
             "mds, litdata, spdl;\nof raw images copies, ffcv",
-            [&options](const std::string& text) { options.only = Names(text); });
+            [&options](const std::string& text) { options.only = cli::Split(text); });
   app.add_option(
          "--work", arguments.work,
          "a folder of its own where the formats are kept (default\nsluice-compare); what is "
          "there is written over")
       ->type_name("FOLDER");
-  AddOption(app, "--threads", "N", "threads or processes of each (default: all CPUs)",
-            [&options](const std::string& text) {
-              options.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
-            });
-  AddOption(
-      app, "--batch-size", "N", "samples in a batch (default 64)",
-      [&options](const std::string& text) { options.batch_size = ParseInteger(text, 1, 100000); });
-  AddOption(app, "--size", "S", "side of the crops (default 224)",
-            [&options](const std::string& text) {
-              options.size = static_cast<std::uint32_t>(ParseInteger(text, 8, 2048));
-            });
-  AddOption(app, "--repeat", "N",
+  AddNumber(app, "--threads", "N", "threads or processes of each (default: all CPUs)",
+            options.threads, 1, 1024);
+  AddNumber(app, "--batch-size", "N", "samples in a batch (default 64)", options.batch_size, 1,
+            100000);
+  AddNumber(app, "--size", "S", "side of the crops (default 224)", options.size, 8, 2048);
+  AddNumber(app, "--repeat", "N",
             "each picture N times an epoch: some loaders have a\nfixed cost for each (default 1)",
-            [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 10000); });
-  AddOption(app, "--rounds", "N", "turns of each loader (default 3)",
-            [&options](const std::string& text) { options.rounds = ParseInteger(text, 1, 1000); });
-  AddOption(
-      app, "--seconds", "X", "of measured epochs in a turn, at least (default 10)",
-      [&options](const std::string& text) { options.seconds = cli::ParseNumber(text, 36000); });
-  AddOption(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
-            [&options](const std::string& text) {
-              options.limit_seconds = ParseInteger(text, 1, 1'000'000);
-            });
-  AddOption(app, "--quality-images", "N", "pictures whose pixels are judged (default 32; 0: none)",
-            [&options](const std::string& text) {
-              options.quality_images = ParseInteger(text, 0, 1000);
-            });
+            options.repeat, 1, 10000);
+  AddNumber(app, "--rounds", "N", "turns of each loader (default 3)", options.rounds, 1, 1000);
+  AddNumber(app, "--seconds", "X", "of measured epochs in a turn, at least (default 10)",
+            options.seconds, 0, 36000);
+  AddNumber(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
+            options.limit_seconds, 1, 1'000'000);
+  AddNumber(app, "--quality-images", "N", "pictures whose pixels are judged (default 32; 0: none)",
+            options.quality_images, 0, 1000);
 }
 
 }  // namespace
@@ -115,9 +93,7 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
 cli::Command AddCompareCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("compare", kCompareDescription);
   const auto arguments = std::make_shared<CompareArguments>();
-  app->add_option("SOURCE", arguments->source, "folder of pictures, or a dataset")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "SOURCE", arguments->source, "folder of pictures, or a dataset");
   AddOptions(*app, *arguments);
   AddPageOption(*app, arguments->output);
   AddResultOptions(*app, arguments->output);

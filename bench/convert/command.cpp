@@ -12,6 +12,7 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddNumber;
 using cli::AddOption;
 using cli::ParseInteger;
 
@@ -63,30 +64,20 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
                  "where both write, in a folder of their own that is\nremoved at the end (default "
                  "sluice-convert)")
       ->type_name("FOLDER");
-  AddOption(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
-            [&options](const std::string& text) {
-              options.convert.threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
-            });
-  AddOption(app, "--rounds", "N", "turns of each (default 5)",
-            [&options](const std::string& text) { options.rounds = ParseInteger(text, 1, 1000); });
+  AddNumber(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
+            options.convert.threads, 1, 1024);
+  AddNumber(app, "--rounds", "N", "turns of each (default 5)", options.rounds, 1, 1000);
   AddOption(app, "--max-side", "N", "shrink to so many pixels at most (default 500; 0: not)",
             [&options](const std::string& text) {
               const auto side = static_cast<std::uint32_t>(ParseInteger(text, 0, 65500));
               options.convert.max_side.reset();
               if (side > 0) options.convert.max_side = side;
             });
-  AddOption(app, "--quality", "Q", "JPEG quality (default 90)",
-            [&options](const std::string& text) {
-              options.convert.quality = static_cast<int>(ParseInteger(text, 1, 100));
-            });
-  AddOption(app, "--stage-images", "N", "images that the stages are measured on (default 200)",
-            [&options](const std::string& text) {
-              options.stage_images = ParseInteger(text, 1, 1'000'000);
-            });
-  AddOption(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
-            [&options](const std::string& text) {
-              options.limit_seconds = ParseInteger(text, 1, 1'000'000);
-            });
+  AddNumber(app, "--quality", "Q", "JPEG quality (default 90)", options.convert.quality, 1, 100);
+  AddNumber(app, "--stage-images", "N", "images that the stages are measured on (default 200)",
+            options.stage_images, 1, 1'000'000);
+  AddNumber(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
+            options.limit_seconds, 1, 1'000'000);
 }
 
 }  // namespace
@@ -94,7 +85,7 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
 cli::Command AddConvertCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("convert", kConvertDescription);
   const auto arguments = std::make_shared<ConvertArguments>();
-  app->add_option("SOURCE", arguments->source, "folder of pictures")->required()->type_name("");
+  cli::AddArgument(*app, "SOURCE", arguments->source, "folder of pictures");
   AddConvertOptions(*app, *arguments);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kConvertExamples) + cli::kExitCodeHelp);

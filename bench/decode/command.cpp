@@ -23,8 +23,8 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddNumber;
 using cli::AddOption;
-using cli::ParseInteger;
 
 constexpr const char* kDecodeDescription =
     "Decodes crops in several ways, side by side, on one thread.\n\n"
@@ -223,9 +223,8 @@ Answer DecodeAnswer(const DecodeArguments& arguments, const std::stop_token& sto
 cli::Command AddDecodeCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("decode", kDecodeDescription);
   const auto arguments = std::make_shared<DecodeArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of a dataset of JPEGs or packed images")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset,
+                   "folder of a dataset of JPEGs or packed images");
   AddOption(
       *app, "--transform", "STEPS", kDecodeTransformHelp, [arguments](const std::string& text) {
         arguments->transform = ParsePipeline(text);
@@ -234,32 +233,21 @@ cli::Command AddDecodeCommand(CLI::App& program) {
         }
         arguments->transform_text = text;
       });
-  AddOption(*app, "--images", "N", "pictures to decode (default 200)",
-            [arguments](const std::string& text) {
-              arguments->images = ParseInteger(text, 1, 1'000'000);
-            });
-  AddOption(
-      *app, "--rounds", "N", "rounds to measure (default 7)",
-      [arguments](const std::string& text) { arguments->rounds = ParseInteger(text, 1, 10'000); });
-  AddOption(*app, "--quality-images", "N",
-            "pictures whose quality is measured (default 50; 0: none)",
-            [arguments](const std::string& text) {
-              arguments->quality_images = ParseInteger(text, 0, 1'000'000);
-            });
-  AddOption(*app, "--seed", "N", "of the crops (default 0)", [arguments](const std::string& text) {
-    arguments->seed = ParseInteger(text, 0, UINT64_MAX);
-  });
-  AddOption(*app, "--only", "WAY", "this way alone, for a profiler",
-            [arguments](const std::string& text) { arguments->only = text; });
+  AddNumber(*app, "--images", "N", "pictures to decode (default 200)", arguments->images, 1,
+            1'000'000);
+  AddNumber(*app, "--rounds", "N", "rounds to measure (default 7)", arguments->rounds, 1, 10'000);
+  AddNumber(*app, "--quality-images", "N",
+            "pictures whose quality is measured (default 50; 0: none)", arguments->quality_images,
+            0, 1'000'000);
+  AddNumber(*app, "--seed", "N", "of the crops (default 0)", arguments->seed, 0, UINT64_MAX);
+  app->add_option("--only", arguments->only, "this way alone, for a profiler")->type_name("WAY");
   app->add_flag("--stages", arguments->stages, "also what each stage of our decoders costs");
   CLI::Option* const bandwidth =
       app->add_flag("--bandwidth", arguments->bandwidth,
                     "also what packed images take of memory's bandwidth,\nbeside a copy's rate");
-  AddOption(*app, "--threads", "N",
+  AddNumber(*app, "--threads", "N",
             "of --bandwidth, which measures one and so many\n(default: one for each CPU)",
-            [arguments](const std::string& text) {
-              arguments->threads = static_cast<unsigned>(ParseInteger(text, 1, 1024));
-            })
+            arguments->threads, 1, 1024)
       ->needs(bandwidth);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);

@@ -18,6 +18,8 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddChoice;
+using cli::AddNumber;
 using cli::AddOption;
 using cli::Format;
 
@@ -43,22 +45,6 @@ struct UploadArguments {
   std::string transform = "none", normalize = "none";
   ResultOptions output;
 };
-
-void SetUploadType(UploadArguments& arguments, const std::string& text) {
-  arguments.normalize = text;
-  arguments.shape.type.reset();
-  if (text == "f32") arguments.shape.type = FloatType::kFloat32;
-  if (text == "f16") arguments.shape.type = FloatType::kFloat16;
-  if (text == "bf16") arguments.shape.type = FloatType::kBFloat16;
-  if (text != "none" && !arguments.shape.type) {
-    throw cli::UsageError("--normalize is none, f32, f16 or bf16");
-  }
-}
-
-void SetUploadLayout(UploadArguments& arguments, const std::string& text) {
-  if (text != "nhwc" && text != "nchw") throw cli::UsageError("--layout is nhwc or nchw");
-  arguments.shape.layout = text == "nhwc" ? Layout::kNHWC : Layout::kNCHW;
-}
 
 std::string UploadText(const UploadRates& rates, bool converts) {
   std::string text = Format("%-34s %9s   %s\n", "to the device", "GB/s", "least to most");
@@ -124,22 +110,15 @@ Answer MeasureUploads(const UploadArguments& arguments, const std::stop_token& s
 cli::Command AddUploadCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("upload", kUploadDescription);
   const auto arguments = std::make_shared<UploadArguments>();
-  const auto number = [&](const char* name, const char* help, std::uint64_t least,
-                          std::uint64_t most, auto set) {
-    AddOption(*app, name, "N", help, [least, most, set](const std::string& text) {
-      set(cli::ParseInteger(text, least, most));
-    });
-  };
-  number("--device", "the GPU, counted from 0 (default 0)", 0, 1023,
-         [arguments](std::uint64_t n) { arguments->device = static_cast<int>(n); });
-  number("--batch-size", "samples a batch (default 256)", 1, 1 << 20,
-         [arguments](std::uint64_t n) { arguments->shape.batch_size = n; });
-  number("--side", "pixels, of square RGB images (default 224)", 1, 8192,
-         [arguments](std::uint64_t n) { arguments->shape.side = n; });
-  number("--batches", "batches a round (default 100)", 1, 1'000'000,
-         [arguments](std::uint64_t n) { arguments->batches = n; });
-  number("--rounds", "rounds to measure (default 5)", 1, 10'000,
-         [arguments](std::uint64_t n) { arguments->rounds = n; });
+  AddNumber(*app, "--device", "N", "the GPU, counted from 0 (default 0)", arguments->device, 0,
+            1023);
+  AddNumber(*app, "--batch-size", "N", "samples a batch (default 256)", arguments->shape.batch_size,
+            1, 1 << 20);
+  AddNumber(*app, "--side", "N", "pixels, of square RGB images (default 224)",
+            arguments->shape.side, 1, 8192);
+  AddNumber(*app, "--batches", "N", "batches a round (default 100)", arguments->batches, 1,
+            1'000'000);
+  AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1, 10'000);
   AddOption(
       *app, "--transform", "STEPS",
       "what changes pixels on the GPU, as `sluice-bench epoch`\ntakes it: jitter, gray, solarize, "
@@ -150,9 +129,16 @@ cli::Command AddUploadCommand(CLI::App& program) {
       });
   AddOption(*app, "--normalize", "TYPE",
             "what pixels become on the GPU: none, f32, f16 or\nbf16 (default none)",
-            [arguments](const std::string& text) { SetUploadType(*arguments, text); });
-  AddOption(*app, "--layout", "LAYOUT", "of what the GPU makes: nhwc or nchw (default nhwc)",
-            [arguments](const std::string& text) { SetUploadLayout(*arguments, text); });
+            [arguments](const std::string& text) {
+              arguments->shape.type = cli::ParseChoice<std::optional<FloatType>>(
+                  text, {{"none", std::nullopt},
+                         {"f32", FloatType::kFloat32},
+                         {"f16", FloatType::kFloat16},
+                         {"bf16", FloatType::kBFloat16}});
+              arguments->normalize = text;
+            });
+  AddChoice(*app, "--layout", "LAYOUT", "of what the GPU makes: nhwc or nchw (default nhwc)",
+            arguments->shape.layout, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kUploadExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -26,8 +26,9 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddChoice;
+using cli::AddNumber;
 using cli::AddOption;
-using cli::ParseChoice;
 using cli::ParseInteger;
 
 constexpr const char* kEpochDescription =
@@ -70,11 +71,8 @@ struct EpochArguments {
 // "1,2,4"
 std::vector<unsigned> ParseThreads(const std::string& text) {
   std::vector<unsigned> counts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    counts.push_back(static_cast<unsigned>(ParseInteger(text.substr(begin, end - begin), 1, 1024)));
-    begin = end + 1;
-  }
+  for (const std::string& count : cli::Split(text))
+    counts.push_back(static_cast<unsigned>(ParseInteger(count, 1, 1024)));
   return counts;
 }
 
@@ -127,20 +125,15 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
       ->allow_extra_args(false)
       ->type_name("STEPS");
   app.add_flag("--flip", arguments.flip, "flip half of the images left to right");
-  AddOption(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
-            [&loader](const std::string& text) {
-              loader.order.shuffle =
-                  ParseChoice<Shuffle>(text, {{"quasi_random", Shuffle::kQuasiRandom},
-                                              {"random", Shuffle::kRandom},
-                                              {"sequential", Shuffle::kSequential}});
-            });
-  AddOption(
-      app, "--seed", "N", "of the order and of the transform's draws (default 0)",
-      [&loader](const std::string& text) { loader.seed = ParseInteger(text, 0, UINT64_MAX); });
-  AddOption(app, "--layout", "L", "nhwc (default) or nchw", [&loader](const std::string& text) {
-    loader.output.layout =
-        ParseChoice<Layout>(text, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
-  });
+  AddChoice(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
+            loader.order.shuffle,
+            {{"quasi_random", Shuffle::kQuasiRandom},
+             {"random", Shuffle::kRandom},
+             {"sequential", Shuffle::kSequential}});
+  AddNumber(app, "--seed", "N", "of the order and of the transform's draws (default 0)",
+            loader.seed, 0, UINT64_MAX);
+  AddChoice(app, "--layout", "L", "nhwc (default) or nchw", loader.output.layout,
+            {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   AddOption(app, "--device", "D",
             "where batches are delivered: host (default), or\ncuda:N, the GPU of that number",
             [&loader](const std::string& text) {
@@ -150,41 +143,33 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
                   cuda ? Device::Cuda(static_cast<int>(ParseInteger(text.substr(5), 0, 1023)))
                        : Device();
             });
-  AddOption(app, "--device-steps", "WHERE",
+  AddChoice(app, "--device-steps", "WHERE",
             "where steps that change pixels run: device (default;\nthose that can), or host",
-            [&loader](const std::string& text) {
-              loader.on_device.steps = ParseChoice<bool>(text, {{"device", true}, {"host", false}});
-            });
+            loader.on_device.steps, {{"device", true}, {"host", false}});
   AddStorageOptions(app, arguments.storage);
-  AddOption(app, "--verify", "WHEN",
+  AddChoice(app, "--verify", "WHEN",
             "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "
             "others always),\nalways, first_epoch or never",
-            [&loader](const std::string& text) {
-              loader.integrity.verify =
-                  ParseChoice<Verify>(text, {{"auto", Verify::kAuto},
-                                             {"always", Verify::kAlways},
-                                             {"first_epoch", Verify::kFirstEpoch},
-                                             {"never", Verify::kNever}});
-            });
+            loader.integrity.verify,
+            {{"auto", Verify::kAuto},
+             {"always", Verify::kAlways},
+             {"first_epoch", Verify::kFirstEpoch},
+             {"never", Verify::kNever}});
 }
 
 // `set_by_search`: what --find-accelerators chooses itself, or does not measure.
 void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
                         std::vector<CLI::Option*>& set_by_search) {
   EpochOptions& options = arguments.options;
-  AddOption(app, "--step-ms", "X",
+  AddNumber(app, "--step-ms", "X",
             "a pretend training step: sleep X milliseconds with\neach batch in hand (default 0)",
-            [&options](const std::string& text) {
-              options.step.milliseconds = cli::ParseNumber(text, 3'600'000);
-            });
+            options.step.milliseconds, 0, 3'600'000);
   app.add_flag("--step-busy", options.step.busy,
                "keep a CPU busy for that long instead of sleeping");
   set_by_search.push_back(
-      AddOption(app, "--accelerators", "N",
+      AddNumber(app, "--accelerators", "N",
                 "so many accelerators work in step, each with a batch\nof its own (default 1)",
-                [&options](const std::string& text) {
-                  options.batches_per_step = ParseInteger(text, 1, 1000);
-                }));
+                options.batches_per_step, 1, 1000));
   AddOption(app, "--profile", "NAME",
             "mlperf-resnet50-h100: MLPerf Storage's, with batches\nof 400 and steps of 224 ms, of "
             "whose time 90% must be\ncomputing",
@@ -199,28 +184,23 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
 
 // How long epochs are and how many of them there are.
 std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options) {
-  CLI::Option* const epochs = AddOption(
-      app, "--epochs", "N", "epochs to measure (default 3)",
-      [&options](const std::string& text) { options.epochs = ParseInteger(text, 1, 1'000'000); });
-  CLI::Option* const warm_up = AddOption(
-      app, "--warm-up", "N", "epochs played before those (default 1; 0 with --cold)",
-      [&options](const std::string& text) { options.warm_up = ParseInteger(text, 0, 1'000'000); });
-  CLI::Option* const repeat = AddOption(
+  CLI::Option* const epochs = AddNumber(app, "--epochs", "N", "epochs to measure (default 3)",
+                                        options.epochs, 1, 1'000'000);
+  CLI::Option* const warm_up =
+      AddNumber(app, "--warm-up", "N", "epochs played before those (default 1; 0 with --cold)",
+                options.warm_up, 0, 1'000'000);
+  CLI::Option* const repeat = AddNumber(
       app, "--repeat", "N",
       "each sample N times an epoch, to make it long enough;\nat most 20,000,000 samples (default "
       "1)",
-      [&options](const std::string& text) { options.repeat = ParseInteger(text, 1, 1'000'000); });
+      options.repeat, 1, 1'000'000);
   CLI::Option* const batches =
-      AddOption(app, "--batches", "N", "end an epoch after N batches (default: all)",
-                [&options](const std::string& text) {
-                  options.most_batches = ParseInteger(text, 1, UINT64_MAX);
-                });
+      AddNumber(app, "--batches", "N", "end an epoch after N batches (default: all)",
+                options.most_batches, 1, UINT64_MAX);
   CLI::Option* const also_cold =
-      AddOption(app, "--also-cold", "N",
+      AddNumber(app, "--also-cold", "N",
                 "after the measured epochs, N with a cold cache, to\ncompare with (default 0)",
-                [&options](const std::string& text) {
-                  options.also_cold = ParseInteger(text, 0, 1'000'000);
-                });
+                options.also_cold, 0, 1'000'000);
   app.add_flag("--cold", options.cold,
                "before each epoch, close the dataset and drop its\nfiles from the page cache; "
                "opening it again counts\nas part of the epoch")
@@ -236,11 +216,11 @@ void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
       "--floor", options.floor,
       "afterwards, a bare loop of the same decoding\n(of raw images: of copies) on as many "
       "threads"));
-  set_by_search.push_back(AddOption(
+  set_by_search.push_back(AddNumber(
       app, "--stops", "N",
       "afterwards, drop N loaders in the middle of an epoch\nand time how long they take to "
       "stop (default 0)",
-      [&options](const std::string& text) { options.stops = ParseInteger(text, 0, 100'000); }));
+      options.stops, 0, 100'000));
   set_by_search.push_back(
       app.add_option("--trace", arguments.trace_file,
                      "write what every thread did in the last measured\nepoch, for "
@@ -394,12 +374,10 @@ Answer EpochAnswer(const EpochArguments& arguments, const std::stop_token& stop,
 cli::Command AddEpochCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("epoch", kEpochDescription);
   const auto arguments = std::make_shared<EpochArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   AddLoaderOptions(*app, *arguments);
-  cli::AddMaxPixels(*app, {arguments, &arguments->options.limits.max_pixels});
-  cli::AddMaxValueBytes(*app, {arguments, &arguments->options.limits.max_value_bytes});
+  cli::AddMaxPixels(*app, arguments->options.limits.max_pixels);
+  cli::AddMaxValueBytes(*app, arguments->options.limits.max_value_bytes);
   AddMeasuringOptions(*app, *arguments);
   app->footer(std::string(kEpochExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -11,6 +11,7 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddChoice;
 using cli::AddOption;
 using cli::ParseChoice;
 
@@ -47,13 +48,10 @@ void SetStage(const std::string& text, StorageArguments& arguments) {
 }  // namespace
 
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
-  AddOption(app, "--behind", "HOW",
+  AddChoice(app, "--behind", "HOW",
             "blocks behind the window: keep (default) mapped,\nunmap, or drop from the page cache",
-            [&arguments](const std::string& text) {
-              arguments.behind = ParseChoice<Behind>(
-                  text,
-                  {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
-            });
+            arguments.behind,
+            {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
   AddOption(app, "--read-ahead", "BYTES",
             "of blocks that are being read at a time (default:\nas the loader sees fit)",
             [&arguments](const std::string& text) {

@@ -101,12 +101,8 @@ int RunGate(const GateArguments& arguments) {
 cli::Command AddGateCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("gate", kGateDescription);
   const auto arguments = std::make_shared<GateArguments>();
-  app->add_option("BASELINE", arguments->before, "result to compare with")
-      ->required()
-      ->type_name("");
-  app->add_option("NEW", arguments->after, "result that must not be worse")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "BASELINE", arguments->before, "result to compare with");
+  cli::AddArgument(*app, "NEW", arguments->after, "result that must not be worse");
   AddOption(*app, "--tolerance", "PERCENT", "what a median may be worse by (default 5)",
             [arguments](const std::string& text) {
               arguments->rule.tolerance = cli::ParseNumber(text, 100) / 100;

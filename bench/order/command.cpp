@@ -20,6 +20,7 @@
 namespace sluice::bench {
 namespace {
 
+using cli::AddNumber;
 using cli::AddOption;
 using cli::Format;
 using Json = nlohmann::ordered_json;
@@ -63,12 +64,10 @@ struct SizeFigures {
 std::vector<std::uint64_t> ParseCounts(const std::string& text) {
   std::vector<std::uint64_t> sizes;
   if (text == "none") return sizes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    sizes.push_back(cli::ParseCount(text.substr(begin, end - begin)));
+  for (const std::string& count : cli::Split(text)) {
+    sizes.push_back(cli::ParseCount(count));
     if (sizes.back() == 0 || sizes.back() > 4'000'000'000)
       throw cli::UsageError("a dataset has 1 to 4G samples");
-    begin = end + 1;
   }
   return sizes;
 }
@@ -209,28 +208,17 @@ Answer MeasureOrder(const OrderArguments& arguments, const std::stop_token& stop
 cli::Command AddOrderCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("order", kOrderDescription);
   const auto arguments = std::make_shared<OrderArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   AddOption(
       *app, "--samples", "N[,N...]",
       "of the made-up datasets (default 100000,1281167;\nk, M and G are powers of 1000); none",
       [arguments](const std::string& text) { arguments->samples = ParseCounts(text); });
-  AddOption(*app, "--rounds", "N", "rounds to measure (default 3)",
-            [arguments](const std::string& text) {
-              arguments->rounds = cli::ParseInteger(text, 1, 10'000);
-            });
-  AddOption(*app, "--batch-size", "N", "samples in a batch (default 1024)",
-            [arguments](const std::string& text) {
-              arguments->batch = cli::ParseInteger(text, 1, 1'000'000);
-            });
-  AddOption(*app, "--lanes", "N", "of the quasi-random order (default 192)",
-            [arguments](const std::string& text) {
-              arguments->lanes = static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65'535));
-            });
-  AddOption(*app, "--seed", "N", "of the orders (default 0)", [arguments](const std::string& text) {
-    arguments->seed = cli::ParseInteger(text, 0, UINT64_MAX);
-  });
+  AddNumber(*app, "--rounds", "N", "rounds to measure (default 3)", arguments->rounds, 1, 10'000);
+  AddNumber(*app, "--batch-size", "N", "samples in a batch (default 1024)", arguments->batch, 1,
+            1'000'000);
+  AddNumber(*app, "--lanes", "N", "of the quasi-random order (default 192)", arguments->lanes, 1,
+            65'535);
+  AddNumber(*app, "--seed", "N", "of the orders (default 0)", arguments->seed, 0, UINT64_MAX);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kOrderExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -14,7 +14,7 @@
 namespace sluice::bench {
 namespace {
 
-using cli::AddOption;
+using cli::AddNumber;
 using cli::Format;
 
 constexpr const char* kIoDescription =
@@ -85,17 +85,10 @@ Answer MeasureIo(const IoArguments& arguments, const std::stop_token& stop) {
 cli::Command AddIoCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("io", kIoDescription);
   const auto arguments = std::make_shared<IoArguments>();
-  app->add_option("DATASET", arguments->dataset, "folder of the dataset")
-      ->required()
-      ->type_name("");
-  AddOption(*app, "--threads", "N", "readers of blocks (default: one for each CPU)",
-            [arguments](const std::string& text) {
-              arguments->threads = static_cast<unsigned>(cli::ParseInteger(text, 1, 1024));
-            });
-  AddOption(*app, "--rounds", "N", "rounds to measure (default 3)",
-            [arguments](const std::string& text) {
-              arguments->rounds = cli::ParseInteger(text, 1, 10'000);
-            });
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  AddNumber(*app, "--threads", "N", "readers of blocks (default: one for each CPU)",
+            arguments->threads, 1, 1024);
+  AddNumber(*app, "--rounds", "N", "rounds to measure (default 3)", arguments->rounds, 1, 10'000);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kIoExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

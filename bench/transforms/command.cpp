@@ -15,7 +15,7 @@
 namespace sluice::bench {
 namespace {
 
-using cli::AddOption;
+using cli::AddNumber;
 using cli::Format;
 
 constexpr const char* kDescription =
@@ -83,18 +83,11 @@ cli::Command AddTransformsCommand(CLI::App& program) {
                   "(default: one of\neach kind)")
       ->allow_extra_args(false)
       ->type_name("STEPS");
-  AddOption(*app, "--side", "N", "of the square pictures, in pixels (default 224)",
-            [arguments](const std::string& text) {
-              arguments->side = static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 4096));
-            });
-  AddOption(*app, "--rounds", "N", "rounds to measure (default 5)",
-            [arguments](const std::string& text) {
-              arguments->rounds = cli::ParseInteger(text, 1, 10'000);
-            });
-  AddOption(*app, "--ms", "T", "milliseconds for each step in a round (default 50)",
-            [arguments](const std::string& text) {
-              arguments->milliseconds = cli::ParseNumber(text, 60'000);
-            });
+  AddNumber(*app, "--side", "N", "of the square pictures, in pixels (default 224)", arguments->side,
+            1, 4096);
+  AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1, 10'000);
+  AddNumber(*app, "--ms", "T", "milliseconds for each step in a round (default 50)",
+            arguments->milliseconds, 0, 60'000);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -28,9 +28,7 @@ std::string TransformHelp() {
 
 std::vector<OutputSize> ParseSizes(const std::string& text) {
   std::vector<OutputSize> sizes;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    const std::string item = text.substr(begin, end - begin);
+  for (const std::string& item : cli::Split(text)) {
     const std::size_t at = item.find('@');
     const cli::Sides sides = cli::ParseSides(item.substr(0, at));
     const std::uint64_t epoch =
@@ -39,7 +37,6 @@ std::vector<OutputSize> ParseSizes(const std::string& text) {
       throw UsageError("sizes begin with that of epoch 0, and later ones follow in order");
     }
     sizes.push_back({epoch, sides.width, sides.height});
-    begin = end + 1;
   }
   return sizes;
 }

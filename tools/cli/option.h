@@ -1,9 +1,12 @@
-// Adds an option whose value a function of ours parses. For the files that define a command.
+// Options and arguments of a command. What they set must outlive the parsing. For the files that
+// define a command.
 #pragma once
 
-#include <array>
+#include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -31,21 +34,50 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string
   return app.add_option_function<std::string>(name, parse, description)->type_name(value);
 }
 
-// The value that `text` names in a list of {name, value}.
-template <class Value, std::size_t count>
-Value ParseChoice(const std::string& text,
-                  const std::array<std::pair<const char*, Value>, count>& choices) {
+// What an option may leave unset counts by its value.
+template <class Target>
+struct ValueOf {
+  using type = Target;
+};
+template <class Value>
+struct ValueOf<std::optional<Value>> {
+  using type = Value;
+};
+
+// An option whose value is a number from `least` to `most`: of a double any, else a whole one.
+template <class Target>
+CLI::Option* AddNumber(CLI::App& app, const std::string& name, const std::string& value,
+                       const std::string& description, Target& target, std::uint64_t least,
+                       std::uint64_t most) {
+  return AddOption(app, name, value, description, [&target, least, most](const std::string& text) {
+    if constexpr (std::is_same_v<Target, double>) {
+      target = ParseNumber(text, static_cast<double>(most));
+    } else {
+      target = static_cast<typename ValueOf<Target>::type>(ParseInteger(text, least, most));
+    }
+  });
+}
+
+// An argument that is required and known by its place.
+template <class Target>
+CLI::Option* AddArgument(CLI::App& app, const std::string& name, Target& target,
+                         const std::string& description) {
+  return app.add_option(name, target, description)->required()->type_name("");
+}
+
+// What an option accepts: names, each with its value.
+template <class Value>
+using ChoiceList = std::vector<std::pair<const char*, Value>>;
+
+// The value that `text` names.
+template <class Value>
+Value ParseChoice(const std::string& text, const ChoiceList<Value>& choices) {
   std::string names;
   for (const auto& [name, value] : choices) {
     if (text == name) return value;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
   throw UsageError("\"" + text + "\" is none of " + names);
-}
-
-template <class Value, std::size_t count>
-Value ParseChoice(const std::string& text, const std::pair<const char*, Value> (&choices)[count]) {
-  return ParseChoice<Value>(text, std::to_array(choices));
 }
 
 // The words that an option accepts, separated by spaces, for shell completion. The option keeps
@@ -62,17 +94,15 @@ inline std::string ValueName(const CLI::Option& option) {
   return name.substr(0, name.find(':'));
 }
 
-// An option whose value is one of a list of {name, value}.
-template <class Value, std::size_t count, class Take>
+template <class Target>
 CLI::Option* AddChoice(CLI::App& app, const std::string& name, const std::string& value,
-                       const std::string& description,
-                       const std::pair<const char*, Value> (&choices)[count], Take take) {
-  const auto list = std::to_array(choices);
+                       const std::string& description, Target& target,
+                       const ChoiceList<typename ValueOf<Target>::type>& choices) {
   std::string names;
-  for (const auto& choice : list)
+  for (const auto& choice : choices)
     names += (names.empty() ? "" : " ") + std::string(choice.first);
-  const auto parse = [list, take = std::move(take)](const std::string& text) {
-    take(ParseChoice<Value>(text, list));
+  const auto parse = [&target, choices](const std::string& text) {
+    target = ParseChoice(text, choices);
   };
   return AddOption(app, name, value, description, parse)->check(Choices(names));
 }

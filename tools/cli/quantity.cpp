@@ -119,6 +119,13 @@ Sides ParseSides(std::string_view text) {
   }
 }
 
+std::vector<std::string> Split(std::string_view text, char at) {
+  std::vector<std::string> pieces;
+  for (std::size_t begin = 0; begin <= text.size(); begin += pieces.back().size() + 1)
+    pieces.emplace_back(text.substr(begin, text.find(at, begin) - begin));
+  return pieces;
+}
+
 std::string Format(const char* format, ...) {
   std::va_list arguments;
   va_start(arguments, format);

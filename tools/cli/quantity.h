@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sluice::cli {
 
@@ -35,6 +36,9 @@ struct Sides {
   std::uint32_t height = 0;
 };
 Sides ParseSides(std::string_view text);
+
+// The pieces between the commas (or whatever `at` is); one more than there are of these.
+std::vector<std::string> Split(std::string_view text, char at = ',');
 
 // Like printf, into a string.
 std::string Format(const char* format, ...) __attribute__((format(printf, 1, 2)));

@@ -3,29 +3,27 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 
 #include "tools/cli/option.h"
 
 namespace sluice::cli {
 
-// `limit` is a part of what the command keeps its arguments in.
-inline void AddMaxPixels(CLI::App& app, std::shared_ptr<std::uint64_t> limit) {
+inline void AddMaxPixels(CLI::App& app, std::uint64_t& limit) {
   AddOption(app, "--max-pixels", "N",
             "leave larger images undecoded, before memory is taken\nfor them (default 178M)",
-            [limit](const std::string& text) {
-              *limit = ParseCount(text);
-              if (*limit == 0) throw UsageError("0 pixels would refuse every image");
+            [&limit](const std::string& text) {
+              limit = ParseCount(text);
+              if (limit == 0) throw UsageError("0 pixels would refuse every image");
             });
 }
 
-inline void AddMaxValueBytes(CLI::App& app, std::shared_ptr<std::uint64_t> limit) {
+inline void AddMaxValueBytes(CLI::App& app, std::uint64_t& limit) {
   AddOption(app, "--max-value-bytes", "SIZE",
             "leave larger values of bytes and variable-length fields\nunread, before memory is "
             "taken for them (default: what\nthe manifest says, or 64 MiB where it says nothing)",
-            [limit](const std::string& text) {
-              *limit = ParseBytes(text);
-              if (*limit == 0) throw UsageError("0 bytes would refuse every value");
+            [&limit](const std::string& text) {
+              limit = ParseBytes(text);
+              if (limit == 0) throw UsageError("0 bytes would refuse every value");
             });
 }
 
