@@ -1,5 +1,3 @@
-#include "tools/append.h"
-
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -12,6 +10,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/commands.h"
 #include "tools/convert_report.h"
 #include "tools/convert_source.h"
 #include "tools/edit_command.h"

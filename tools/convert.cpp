@@ -1,5 +1,3 @@
-#include "tools/convert.h"
-
 #include <array>
 #include <cstdio>
 #include <memory>
@@ -15,6 +13,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
+#include "tools/commands.h"
 #include "tools/convert_parts.h"
 #include "tools/convert_report.h"
 #include "tools/convert_shared.h"

@@ -1,5 +1,3 @@
-#include "tools/export.h"
-
 #include <algorithm>
 #include <cerrno>
 #include <fstream>
@@ -20,6 +18,7 @@
 #include "tools/cli/progress.h"
 #include "tools/cli/quantity.h"
 #include "tools/cli/read_limits.h"
+#include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
 #include "tools/export_names.h"

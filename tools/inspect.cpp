@@ -1,5 +1,3 @@
-#include "tools/inspect.h"
-
 #include <memory>
 #include <optional>
 
@@ -9,6 +7,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/read_limits.h"
+#include "tools/commands.h"
 #include "tools/inspect_report.h"
 
 namespace sluice {

@@ -1,11 +1,10 @@
-#include "tools/merge.h"
-
 #include <memory>
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
+#include "tools/commands.h"
 #include "tools/edit_command.h"
 
 namespace sluice {

@@ -1,5 +1,3 @@
-#include "tools/preview.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -14,6 +12,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/read_limits.h"
+#include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
 #include "tools/preview_page.h"

@@ -3,20 +3,10 @@
 
 #include <sluice/version.h>
 
-#include "tools/append.h"
 #include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/manual.h"
-#include "tools/convert.h"
-#include "tools/export.h"
-#include "tools/inspect.h"
-#include "tools/merge.h"
-#include "tools/preview.h"
-#include "tools/repair.h"
-#include "tools/stats.h"
-#include "tools/subset.h"
-#include "tools/transcode.h"
-#include "tools/verify.h"
+#include "tools/commands.h"
 
 int main(int argc, char** argv) {
   CLI::App program("Compiles folders of images into sharded datasets, and looks after them.",

@@ -1,5 +1,3 @@
-#include "tools/stats.h"
-
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -17,6 +15,7 @@
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/read_limits.h"
+#include "tools/commands.h"
 #include "tools/edit_command.h"
 #include "tools/readable_samples.h"
 

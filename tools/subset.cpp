@@ -1,5 +1,3 @@
-#include "tools/subset.h"
-
 #include <fstream>
 #include <memory>
 
@@ -8,6 +6,7 @@
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
+#include "tools/commands.h"
 #include "tools/edit_command.h"
 
 namespace sluice {

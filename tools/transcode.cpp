@@ -1,5 +1,3 @@
-#include "tools/transcode.h"
-
 #include <memory>
 
 #include <sluice/error.h>
@@ -9,6 +7,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 #include "tools/cli/read_limits.h"
+#include "tools/commands.h"
 #include "tools/edit_command.h"
 
 namespace sluice {

@@ -1,5 +1,3 @@
-#include "tools/verify.h"
-
 #include <chrono>
 #include <memory>
 
@@ -11,6 +9,7 @@
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/read_limits.h"
+#include "tools/commands.h"
 #include "tools/verify_report.h"
 
 namespace sluice {

@@ -9,10 +9,7 @@
 #include "tests/fuzz/forged_folder.h"
 #include "tests/fuzz/forged_targets.h"
 #include "tools/cli/quantity.h"
-#include "tools/export.h"
-#include "tools/inspect.h"
-#include "tools/preview.h"
-#include "tools/stats.h"
+#include "tools/commands.h"
 
 namespace sluice::fuzz {
 
