@@ -4,9 +4,7 @@
 #include <sluice/version.h>
 
 #include "bench/commands.h"
-#include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/manual.h"
 
 int main(int argc, char** argv) {
   CLI::App program("Measures what an epoch of a sluice dataset costs on this machine.",
@@ -26,7 +24,6 @@ int main(int argc, char** argv) {
        sluice::bench::AddGateCommand(program), sluice::bench::AddIoCommand(program),
        sluice::bench::AddUploadCommand(program), sluice::bench::AddAdviseCommand(program),
        sluice::bench::AddOrderCommand(program), sluice::bench::AddContendCommand(program),
-       sluice::bench::AddTransformsCommand(program), sluice::cli::AddCompletionCommand(program),
-       sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
+       sluice::bench::AddTransformsCommand(program)},
       argc, argv);
 }

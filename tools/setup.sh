@@ -43,8 +43,8 @@ Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
   a C++20 compiler (g++ 12 or later), CMake 3.25 or later, Ninja, pkg-config;
   with their headers: libjpeg-turbo 2.1 (libjpeg and libturbojpeg), zstd, xxHash 0.8, libspng,
   libexif, CLI11 2.1, nlohmann_json 3.10; as you like liburing 2, libwebp, giflib, libtiff 4.5 and
-  lcms2 (direct reading, WebP, GIF, TIFF, colour profiles); for the tests Catch2 (2.13 or 3),
-  libpng and Python 3."
+  lcms2 (direct reading, WebP, GIF, TIFF, colour profiles) and help2man (manual pages); for the
+  tests Catch2 (2.13 or 3), libpng and Python 3."
     ;;
 esac
 libraries="$jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev libspng-dev libexif-dev libcli11-dev
@@ -61,7 +61,7 @@ if [ "$wanted" = --libraries ]; then
 fi
 [ "$version" = "$known" ] || say "made for $id $known and not tried on '$version'; going on"
 
-packages="g++ cmake ninja-build pkg-config $libraries"
+packages="g++ cmake ninja-build pkg-config help2man $libraries"
 case $wanted in
   build | tidy) ;;
   *) packages="$packages $test_libraries python3 python3-xxhash zstd" ;;

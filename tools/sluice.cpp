@@ -3,9 +3,7 @@
 
 #include <sluice/version.h>
 
-#include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
-#include "tools/cli/manual.h"
 #include "tools/commands.h"
 
 int main(int argc, char** argv) {
@@ -29,7 +27,6 @@ int main(int argc, char** argv) {
        sluice::AddPreviewCommand(program), sluice::AddVerifyCommand(program),
        sluice::AddRepairCommand(program), sluice::AddSubsetCommand(program),
        sluice::AddMergeCommand(program), sluice::AddExportCommand(program),
-       sluice::AddTranscodeCommand(program), sluice::cli::AddCompletionCommand(program),
-       sluice::cli::AddManualCommand(program, std::string("sluice ") + sluice::kLibraryVersion)},
+       sluice::AddTranscodeCommand(program)},
       argc, argv);
 }

@@ -99,5 +99,5 @@ help_text = subprocess.run([sluice, "--help"], capture_output=True, text=True, c
 commands = set(re.findall(r"^  (\w+) ", help_text[:help_text.index("Examples:")], flags=re.M))
 named = {command for cells in rows(page, under="The tools around")
          for command in re.findall(r"`sluice (\w+)", cells[0])}
-compare(page, "command", named | {"convert", "completion", "manual"}, commands | {"completion", "manual"})
+compare(page, "command", named | {"convert", "completion"}, commands | {"completion"})
 pages.fail(faults)

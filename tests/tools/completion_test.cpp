@@ -1,4 +1,4 @@
-// Shell completion and manual pages: made from the options, so that they cannot say anything else.
+// Shell completion, which asks the program, and manual pages, which help2man makes of its --help.
 #include <algorithm>
 #include <sstream>
 #include <string_view>
@@ -19,12 +19,12 @@ bool Emulated() {
   return !std::string_view(SLUICE_EMULATOR).empty();
 }
 
-// What bash offers for the last of `words`, sorted.
+// What bash offers for the last of `words`, which follow the program; sorted.
 Words Offered(const TemporaryFolder& folder, const std::string& program, const std::string& words) {
-  const std::string function = "_" + std::string(program == "sluice" ? program : "sluice_bench");
   const std::string script = "source '" + (folder / "script").string() +
-                             "'\ncompopt() { :; }\nCOMP_WORDS=(" + words +
-                             ")\nCOMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))\n" + function +
+                             "'\ncompopt() { :; }\nCOMP_WORDS=('" + program + "' " + words +
+                             ")\nCOMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))\n" +
+                             (program == SLUICE_COMMAND ? "_sluice" : "_sluice_bench") +
                              "\n[ ${#COMPREPLY[@]} -eq 0 ] || printf '%s\\n' \"${COMPREPLY[@]}\"\n";
   const Outcome outcome = Run("/bin/bash", {"-c", script});
   CHECK(outcome.err.empty());
@@ -45,43 +45,64 @@ TEST_CASE("completion bash offers commands, options, the words of a choice, and 
   WriteBytes(folder / "script", Sluice({"completion", "bash"}).out);
   WriteBytes(folder / "images/labels.csv", "path,label\n");
   const std::string images = (folder / "images").string();
-  CHECK(Offered(folder, "sluice", "sluice ver") == Words{"verify"});
-  CHECK(Offered(folder, "sluice", "sluice --v") == Words{"--version"});
-  CHECK(Offered(folder, "sluice", "sluice convert --sh") == Words{"--shard-size", "--short-side"});
-  CHECK(Offered(folder, "sluice", "sluice convert --fit ''") == Words{"crop", "pad", "stretch"});
-  CHECK(Offered(folder, "sluice", "sluice convert --quality ''").empty());
-  CHECK(Offered(folder, "sluice", "sluice convert " + images.substr(0, images.size() - 1)) ==
+  CHECK(Offered(folder, SLUICE_COMMAND, "ver") == Words{"verify"});
+  CHECK(Offered(folder, SLUICE_COMMAND, "--v") == Words{"--version"});
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --sh") == Words{"--shard-size", "--short-side"});
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --fit ''") == Words{"crop", "pad", "stretch"});
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --quality ''").empty());
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert " + images.substr(0, images.size() - 1)) ==
         Words{images});
-  CHECK(Offered(folder, "sluice", "sluice convert --table " + images + "/l") ==
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --table " + images + "/l") ==
         Words{images + "/labels.csv"});
-  CHECK(Offered(folder, "sluice", "sluice convert --mask-dir " + images + "/l").empty());
+  CHECK(Offered(folder, SLUICE_COMMAND, "convert --mask-dir " + images + "/l").empty());
 }
 
-TEST_CASE("both programs complete and have a page for each of their commands") {
+TEST_CASE("both programs complete every command and each of its options") {
   if (Emulated()) return;
-  const auto [name, command] = GENERATE(table<std::string, std::string>(
-      {{"sluice", SLUICE_COMMAND}, {"sluice-bench", SLUICE_BENCH_COMMAND}}));
+  const std::string program = GENERATE(SLUICE_COMMAND, SLUICE_BENCH_COMMAND);
   const TemporaryFolder folder;
-  WriteBytes(folder / "script", Run(command, {"completion", "bash"}).out);
-  const Words commands = Offered(folder, name, name + " ''");
-  CHECK(commands.size() >= 4);
-  CHECK(Run(command, {"manual", (folder / "man1").string()}).exit_code == 0);
+  WriteBytes(folder / "script", Run(program, {"completion", "bash"}).out);
+  const Words commands = Offered(folder, program, "''");
+  CHECK(commands.size() >= 8);
   for (const std::string& one : commands) {
     if (one.starts_with("-")) continue;
     INFO(one);
-    const std::string page = ContentOf(folder / "man1" / (name + "-" + one + ".1"));
-    const std::string help = Run(command, {one, "--help"}).out;
-    CHECK_THAT(page, ContainsSubstring(".SH NAME"));
-    // Every option of --help is there, its hyphens as troff wants them.
-    std::istringstream lines(help);
+    const Words offered = Offered(folder, program, one + " -");
+    std::istringstream lines(Run(program, {one, "--help"}).out);
     for (std::string line; std::getline(lines, line);) {
       if (!line.starts_with("  --")) continue;
+      const std::string option = line.substr(2, line.find(' ', 2) - 2);
+      CHECK(std::count(offered.begin(), offered.end(), option) == 1);
+    }
+  }
+}
+
+TEST_CASE("help2man makes a page of each command, with its options, and examples line by line") {
+  if (Emulated() || !std::filesystem::exists("/usr/bin/help2man")) return;
+  const TemporaryFolder folder;
+  const Outcome made =
+      Run(SLUICE_MANUAL_SCRIPT, {"sluice", folder.path().string(), SLUICE_COMMAND});
+  CHECK(made.err.empty());
+  REQUIRE(made.exit_code == 0);
+  const std::string program = ContentOf(folder / "sluice.1");
+  CHECK_THAT(program, ContainsSubstring(".TH SLUICE ") &&
+                          ContainsSubstring("sluice \\- Compiles folders of images"));
+  const std::string page = ContentOf(folder / "sluice-convert.1");
+  CHECK_THAT(page, ContainsSubstring(".TH SLUICE-CONVERT ") &&
+                       ContainsSubstring("sluice-convert \\- Compiles images into a dataset\n") &&
+                       ContainsSubstring(".SH EXAMPLES") &&
+                       ContainsSubstring(".SS \"Exit status:\"") &&
+                       ContainsSubstring("\\f(CW$ sluice convert photos/ data/photos\\fR\n"));
+  for (const std::string command : {"convert", "verify", "preview", "completion"}) {
+    const std::string text = ContentOf(folder / ("sluice-" + command + ".1"));
+    std::istringstream lines(Sluice({command, "--help"}).out);
+    for (std::string line; std::getline(lines, line);) {
+      if (!line.starts_with("  --")) continue;
+      // Its hyphens as troff wants them.
       std::string option = line.substr(2, line.find(' ', 2) - 2);
-      const Words offered = Offered(folder, name, name + " " + one + " " + option);
-      CHECK(std::find(offered.begin(), offered.end(), option) != offered.end());
       for (std::size_t at = 0; (at = option.find('-', at)) != std::string::npos; at += 2)
         option.insert(at, "\\");
-      CHECK_THAT(page, ContainsSubstring("\n\\fB" + option + "\\fR"));
+      CHECK_THAT(text, ContainsSubstring("\n\\fB" + option + "\\fR"));
     }
   }
 }
@@ -95,8 +116,6 @@ TEST_CASE("completion for a shell that is not known is wrong usage") {
 TEST_CASE("completion zsh is a script that zsh takes") {
   const TemporaryFolder folder;
   WriteBytes(folder / "script", Sluice({"completion", "zsh"}).out);
-  CHECK_THAT(ContentOf(folder / "script"), ContainsSubstring("'--fit[what --size does") &&
-                                               ContainsSubstring(":HOW:(crop stretch pad)'"));
   if (Emulated() || !std::filesystem::exists("/usr/bin/zsh")) return;
   const Outcome outcome = Run("/usr/bin/zsh", {"-n", (folder / "script").string()});
   CHECK(outcome.exit_code == 0);

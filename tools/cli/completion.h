@@ -1,16 +1,15 @@
-// Scripts that let a shell complete a program's commands, options and values.
+// Completion of a program's commands, options and their values in bash and zsh.
 #pragma once
-
-#include <string>
 
 #include "tools/cli/program.h"
 
 namespace sluice::cli {
 
-std::string BashCompletion(const CLI::App& program);
-std::string ZshCompletion(const CLI::App& program);
-
-// `completion bash|zsh`: prints the script. Add it after all other commands.
+// `completion SHELL`, which prints the script that a shell is to run.
 Command AddCompletionCommand(CLI::App& program);
+
+// `complete . WORD...`, which these scripts run: prints what may stand in the last word's place, a
+// line each with a tab and a description behind it; or a line ":files" or ":directories".
+Command AddCompleteCommand(CLI::App& program);
 
 }  // namespace sluice::cli

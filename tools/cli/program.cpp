@@ -13,6 +13,7 @@
 
 #include <sluice/error.h>
 
+#include "tools/cli/completion.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -124,7 +125,9 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
 
 }  // namespace
 
-int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv) {
+int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char** argv) {
+  commands.push_back(AddCompletionCommand(program));
+  commands.push_back(AddCompleteCommand(program));
   FillStandardStreams();
   PrepareHelp(program);
   for (const Command& command : commands)

@@ -17,7 +17,8 @@ struct Command {
 };
 
 // Parses the command line and runs the command it names. Writes any exception to standard error as
-// "NAME: what happened"; after wrong usage, also where to look. Returns the exit code.
-int RunProgram(CLI::App& program, const std::vector<Command>& commands, int argc, char** argv);
+// "NAME: what happened"; after wrong usage, also where to look. Adds the commands by which shells
+// complete. Returns the exit code.
+int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char** argv);
 
 }  // namespace sluice::cli
