@@ -9,11 +9,9 @@ namespace sluice {
 namespace {
 
 [[noreturn]] void RefuseAs(std::string_view name, const char* kind) {
-  RefuseField(
-      name,
-      std::string("is no ") + kind +
-          " of this batch: the dataset has none of that name, or LoaderOptions::output.fields "
-          "leaves it out");
+  RefuseField(name, std::string("is no ") + kind +
+                        " of this batch: the dataset has no such field, or "
+                        "LoaderOptions::output.fields leaves it out");
 }
 
 // Of the field among the layout's fields of one kind; Schema::kNone where it is not there.
@@ -34,9 +32,8 @@ VariableValues<std::byte> ValuesOf(const Slot& slot, std::size_t variable) {
 const char* HowToRead(ElementType type) noexcept {
   switch (type) {
     case ElementType::kUint8:
-      return "read them as std::uint8_t, or have Normalize at the end of the transform make "
-             "float32 "
-             "of them (Normalize{}: of 0 to 1)";
+      return "read them as std::uint8_t, or end the transform with Normalize to get float32 "
+             "(Normalize{} gives 0 to 1)";
     case ElementType::kUint16: return "read them as std::uint16_t";
     case ElementType::kFloat32: return "read them as float";
     case ElementType::kFloat16:

@@ -61,21 +61,21 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
     }
   }
   if (!mixes_.empty() && choice.image == Schema::kNone)
-    RefuseTransform("there is no image to be mixed");
+    RefuseTransform("MixUp and CutMix need an image, and the batch has none");
   if (!mixes_.empty() && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
-    RefuseTransform("MixUp and CutMix are for pictures, and LoaderOptions::output.image is a mask");
+    RefuseTransform("MixUp and CutMix mix pictures, and LoaderOptions::output.image is a mask");
 }
 
 void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice) {
   const Schema& schema = dataset.manifest.schema;
-  if (target_) RefuseTransform("there is more than one OneHot");
+  if (target_) RefuseTransform("a transform can have one OneHot only");
   const std::size_t field = op.label.empty() ? schema.LabelField() : dataset.FieldIndex(op.label);
   if (field == Schema::kNone)
-    RefuseTransform("OneHot finds no label of one integer in the dataset");
+    RefuseTransform("OneHot needs a label field of one integer, and the dataset has none");
   const Field& label = schema.fields[field];
   if (label.kind != FieldKind::kArray || !label.shape.empty() || !IsInteger(label.dtype)) {
     RefuseTransform("OneHot needs a label of one integer, and field \"" + label.name +
-                    "\" is none");
+                    "\" is not one");
   }
   if (!choice.chosen[field]) {
     RefuseTransform("OneHot needs field \"" + label.name +
@@ -83,15 +83,15 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
   }
   classes_ = op.classes != 0 ? op.classes : label.classes.size();
   if (classes_ == 0) {
-    RefuseTransform("OneHot must be told the number of classes: field \"" + label.name +
+    RefuseTransform("set OneHot::classes to the number of classes: field \"" + label.name +
                     "\" does not name them");
   }
-  if (classes_ > kMostClasses) RefuseTransform("OneHot makes at most 65536 numbers");
+  if (classes_ > kMostClasses) RefuseTransform("OneHot can have at most 65536 classes");
   if (op.field.empty() || op.field.size() > kMaxNameBytes)
     RefuseTransform("OneHot's field needs a name of 1 to 255 bytes");
   if (schema.Find(op.field) != Schema::kNone) {
     RefuseTransform("OneHot's field \"" + op.field +
-                    "\" is one of the dataset's; call it otherwise");
+                    "\" is already a field of the dataset; choose another name");
   }
   label_ = label.name;
   other_ = static_cast<float>(op.smoothing / double(classes_));

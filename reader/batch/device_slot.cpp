@@ -20,8 +20,8 @@ void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {
   driver_.RequireOwn(stream);
   if (driver_.IsCapturing(stream)) {
     throw Error(ErrorCode::kState,
-                "Batch::WaitOn() was given a stream that is being captured into a graph, which "
-                "would be played with other batches; call it before the capture begins, and let "
+                "Batch::WaitOn() was given a stream that is being captured into a CUDA graph. The "
+                "graph would later run on other batches: call WaitOn() before the capture, and let "
                 "the graph read a copy of the batch");
   }
   driver_.Wait(stream, ready());

@@ -17,7 +17,8 @@ namespace {
 
 void CheckShape(const DatasetState& dataset, const Field& field) {
   if (field.kind == FieldKind::kImage) {
-    Refuse(dataset, field, "is an image; make it an array of shape {height, width, channels}");
+    Refuse(dataset, field,
+           "is an image field; declare an array of shape {height, width, channels} instead");
   }
   if (field.kind == FieldKind::kBytes) return;
   if (std::find(field.shape.begin(), field.shape.end(), 0U) != field.shape.end())
@@ -37,7 +38,7 @@ void CheckMadeFields(const DatasetState& dataset, const std::vector<Field>& made
   for (const Field& field : made) {
     CheckShape(dataset, field);
     if (dataset.manifest.schema.Find(field.name) != Schema::kNone)
-      Refuse(dataset, field, "has a name which the dataset has, too; give it another one");
+      Refuse(dataset, field, "has the name of a field of the dataset; choose another name");
     schema.fields.push_back(field);
     schema.fields.back().shape.clear();
   }

@@ -28,7 +28,7 @@ void CheckPixels(const DatasetState& dataset, const ImageSummary& images) {
   throw Error(ErrorCode::kLimit, dataset.folder.string(),
               "the images of field \"" + images.field + "\" have " + std::to_string(least) +
                   " pixels or more, and at most " + std::to_string(most) +
-                  " are decoded; if the dataset can be trusted, open it with a larger "
+                  " are decoded; if you trust the dataset, open it with a larger "
                   "ReadLimits::max_pixels (--max-pixels)");
 }
 
@@ -41,23 +41,23 @@ std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options
                        const ImageSummary& images, bool as_stored) {
   if (options.output.channels != 0 && options.output.channels != 1 &&
       options.output.channels != 3) {
-    Refuse(dataset, "LoaderOptions::output.channels is 0, 1 or 3");
+    Refuse(dataset, "LoaderOptions::output.channels must be 0, 1 or 3");
   }
   const auto is_picture = [](std::uint8_t channels) { return channels == 1 || channels == 3; };
   if (options.output.channels != 0 && as_stored &&
       (images.min_channels != options.output.channels ||
        images.max_channels != options.output.channels)) {
     Refuse(dataset, "field \"" + images.field +
-                        "\" is a mask or of 16 bits, and comes in as many "
-                        "channels as it is stored with; leave LoaderOptions::output.channels at 0");
+                        "\" is a mask or has 16 bits, so its channels cannot be converted; leave "
+                        "LoaderOptions::output.channels at 0");
   }
   if (options.output.channels != 0 &&
       !(is_picture(images.min_channels) && is_picture(images.max_channels))) {
-    Refuse(dataset, "some images of field \"" + images.field + "\" have " +
-                        std::to_string(is_picture(images.min_channels) ? images.max_channels
-                                                                       : images.min_channels) +
-                        " channels, which can be had as they are stored only; leave "
-                        "LoaderOptions::output.channels at 0");
+    Refuse(dataset,
+           "some images of field \"" + images.field + "\" have " +
+               std::to_string(is_picture(images.min_channels) ? images.max_channels
+                                                              : images.min_channels) +
+               " channels, which cannot be converted; leave LoaderOptions::output.channels at 0");
   }
   if (options.output.channels != 0) return options.output.channels;
   if (images.min_channels != images.max_channels) {
@@ -74,8 +74,8 @@ void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
         !std::holds_alternative<VerticalFlip>(step) &&
         !std::holds_alternative<RandomQuarterTurns>(step)) {
       Refuse(dataset,
-             "16-bit images can be flipped and turned, and not transformed otherwise; do it in a "
-             "sample_function, or before they are converted");
+             "16-bit images can only be flipped and turned; do other steps in a sample_function, "
+             "or before you convert the images");
     }
   }
 }
@@ -94,7 +94,7 @@ Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& image
   const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
   if (geometry.turns() && region.width() != region.height()) {
     Refuse(dataset, "RandomQuarterTurns needs square images, and those of field \"" + images.field +
-                        "\" come out " + std::to_string(region.width()) + "x" +
+                        "\" would be " + std::to_string(region.width()) + "x" +
                         std::to_string(region.height()) + "; add a crop or resize to a square");
   }
   return {region.width(), region.height()};
@@ -123,7 +123,7 @@ void SetOutput(const DatasetState& dataset, const PixelProgram& program, const s
   if (program.empty()) return;
   if (!plain) {
     Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" + field +
-                        "\" is a mask or of 16 bits");
+                        "\" is a mask or has 16 bits");
   }
   for (const Geometry::Extent& extent : extents) {
     program.CheckSize(extent.width, extent.height, static_cast<std::uint32_t>(image.channels));
@@ -177,15 +177,15 @@ void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
                  const std::vector<ViewProgram>& views, SlotLayout& layout) {
   if (views.size() == 1) return;
   if (layout.image_field == Schema::kNone)
-    Refuse(dataset, "LoaderOptions::views needs an image to be seen");
+    Refuse(dataset, "LoaderOptions::views needs an image, and the batch has none");
   if (layout.image_nearest || layout.image_pixels == PixelType::kUint16) {
-    Refuse(dataset, "LoaderOptions::views are of 8-bit images, and field \"" + layout.image_name +
-                        "\" is a mask or of 16 bits");
+    Refuse(dataset, "LoaderOptions::views needs 8-bit images, and field \"" + layout.image_name +
+                        "\" is a mask or has 16 bits");
   }
   for (std::size_t v = 1; v < views.size(); ++v) {
     if (dataset.manifest.schema.Find(views[v].name) != Schema::kNone) {
       Refuse(dataset, "LoaderOptions::views has a view \"" + views[v].name +
-                          "\", which is a field of the dataset; give it another name");
+                          "\", which is also a field of the dataset; choose another name");
     }
     SlotLayout::ImageField field;
     field.field = layout.image_field;
@@ -265,8 +265,8 @@ void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, Slo
     const Field& field = dataset.manifest.schema.fields[dataset.FieldIndex(name)];
     if (field.kind != FieldKind::kImage || field.role != Role::kMask) {
       Refuse(dataset, "LoaderOptions::output.mask_fill names field \"" + name +
-                          "\", which is no mask; the colour of a picture's border is its step's "
-                          "own, such as RandomCrop::fill");
+                          "\", which is not a mask; the border colour of a picture is set in its "
+                          "step, such as RandomCrop::fill");
     }
     if (layout.image_nearest && layout.image_name == name) {
       set(name, value, layout.image_pixels, layout.image_fill);
@@ -320,7 +320,9 @@ void LayOutMadeFields(const DatasetState& dataset, const LoaderOptions& options,
   if (target) AddArray(*target, Schema::kNone, layout);
   if (options.output.made_fields.empty()) return;
   if (!options.sample_function && !options.batch_function) {
-    Refuse(dataset, "LoaderOptions::output.made_fields needs a sample_function or batch_function");
+    Refuse(
+        dataset,
+        "LoaderOptions::output.made_fields needs a sample_function or batch_function to fill them");
   }
   for (const Field& field : options.output.made_fields) {
     if (field.kind == FieldKind::kArray) {
@@ -347,7 +349,7 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
   constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
   if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
-    Refuse(dataset, "LoaderOptions::batch_size is 1 to 16777216");
+    Refuse(dataset, "LoaderOptions::batch_size must be 1 to 16777216");
   }
   SlotLayout layout;
   layout.batch_size = options.batch_size;
@@ -362,7 +364,7 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   LayOutDeviceOps(views, layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
   if (layout.bytes > kMaxSlotBytes) {
-    Refuse(dataset, "a batch of this size takes more than 1 TiB; make batch_size smaller");
+    Refuse(dataset, "a batch of this size takes more than 1 TiB; lower LoaderOptions::batch_size");
   }
   return layout;
 }

@@ -27,7 +27,7 @@ std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int ty
   const SlotLayout::VariableField& field = layout.variables[v];
   if (field.bytes != (type < 0)) {
     RefuseField(name,
-                field.bytes ? "holds bytes; read it as std::byte" : "holds numbers, no bytes");
+                field.bytes ? "holds bytes; read it as std::byte" : "holds numbers, not bytes");
   }
   if (type >= 0) RequireType(name, field.dtype, static_cast<DType>(type));
   return v;
@@ -89,15 +89,14 @@ void MutableRows::WriteBorder(std::span<std::uint8_t> map, std::string_view fiel
     moves = layout.further_images[i].moves;
   }
   if (moves) {
-    RefuseField(
-        name,
-        "goes through RandAugment or TrivialAugmentWide, which move pixels on their own, so "
-        "that its border is not known; use RandomAffine and steps that change colours");
+    RefuseField(name,
+                "goes through RandAugment or TrivialAugmentWide, which move pixels on their own, "
+                "so its border is unknown; use RandomAffine and steps that change colours");
   }
   const std::size_t pixels = image.height * image.width;
   if (map.size() != count_ * pixels) {
     RefuseField(name, "needs a map of " + std::to_string(count_ * pixels) +
-                          " bytes for its border, a byte a pixel, and this has " +
+                          " bytes for its border, one byte a pixel; this one has " +
                           std::to_string(map.size()));
   }
   for (std::size_t row = 0; row < count_; ++row)
@@ -128,7 +127,7 @@ void MutableSample::SetVariableBytes(std::string_view name, int type,
                                      std::span<const std::byte> bytes) {
   const std::size_t v = FindVariable(*slot_.layout, name, type);
   if (bytes.size() % slot_.layout->variables[v].entry_bytes != 0) {
-    RefuseField(name, "is set to a number of elements that makes no whole entries");
+    RefuseField(name, "was given a number of elements that is not a whole number of entries");
   }
   std::vector<std::byte>& row = slot_.variables[v].rows[first_];
   const auto after = [&row](const std::byte* at) { return std::less_equal<>()(row.data(), at); };

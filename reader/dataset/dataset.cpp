@@ -56,9 +56,9 @@ ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {
 
 Sample Dataset::operator[](std::uint64_t index) const {
   if (index >= size()) {
-    throw Error(
-        ErrorCode::kInvalidArgument, state_->folder.string(),
-        "has " + std::to_string(size()) + " samples; there is no number " + std::to_string(index));
+    throw Error(ErrorCode::kInvalidArgument, state_->folder.string(),
+                "has " + std::to_string(size()) + " samples, so there is no sample " +
+                    std::to_string(index));
   }
   return Sample(state_, index);
 }
@@ -117,7 +117,7 @@ std::span<const std::byte> Sample::Elements(std::string_view name, DType type) c
   const bool array = field.kind == FieldKind::kArray;
   if ((!array && field.kind != FieldKind::kVariable) || field.dtype != type) {
     throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
-                "field \"" + field.name + "\" is no array of " + std::string(NameOf(type)));
+                "field \"" + field.name + "\" is not an array of " + std::string(NameOf(type)));
   }
   if (array && field.shape.empty()) {
     const ShardFile& shard = File();
@@ -165,7 +165,7 @@ std::int64_t Sample::Integer(std::string_view name) const {
     }
   }
   throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
-              "field \"" + field.name + "\" is no integer scalar");
+              "field \"" + field.name + "\" is not an integer scalar");
 }
 
 std::span<const std::byte> Sample::Bytes(std::string_view name) const {
@@ -173,7 +173,7 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
   const Field& field = dataset_->manifest.schema.fields[index];
   if (field.kind != FieldKind::kBytes && field.kind != FieldKind::kVariable) {
     throw Error(ErrorCode::kInvalidArgument, dataset_->folder.string(),
-                "field \"" + field.name + "\" holds no bytes; it is of kind " +
+                "field \"" + field.name + "\" is not a bytes field; its kind is " +
                     std::string(NameOf(field.kind)));
   }
   const BlockView block = File().Block(block_);
@@ -190,7 +190,8 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
   if (payload.entry.codec != static_cast<std::uint16_t>(Codec::kZstd)) {
     throw Error(ErrorCode::kUnsupported, place(),
                 "field \"" + field.name + "\" is stored by codec " +
-                    std::to_string(payload.entry.codec) + ", which this build does not read");
+                    std::to_string(payload.entry.codec) +
+                    ", which this version of Sluice cannot read; use a newer one");
   }
   for (const Inflated& before : inflated_) {
     if (before.field == index) return before.content;

@@ -272,7 +272,7 @@ std::size_t DatasetState::ImageField(std::string_view name) const {
   const std::size_t field = FieldIndex(name);
   if (fields[field].kind == FieldKind::kImage) return field;
   throw Error(ErrorCode::kInvalidArgument, folder.string(),
-              "field \"" + std::string(name) + "\" is no image");
+              "field \"" + std::string(name) + "\" is not an image");
 }
 
 const ImageSummary& DatasetState::ImagesOf(std::size_t field) const {

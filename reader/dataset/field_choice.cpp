@@ -76,14 +76,16 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
     const bool needs_leader =
         field.kind == FieldKind::kImage || (HasGeometry(field) && !options.transform.empty());
     if (needs_leader && (leader == Schema::kNone || !choice.chosen[leader])) {
-      throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
-                  "field \"" + field.name + "\" follows image \"" + field.follows +
-                      "\", which LoaderOptions::output.fields leaves out; name that, too");
+      throw Error(
+          ErrorCode::kInvalidArgument, dataset.folder.string(),
+          "field \"" + field.name + "\" follows image \"" + field.follows +
+              "\", which LoaderOptions::output.fields leaves out; name that image there, too");
     }
   }
   if (choice.image == Schema::kNone && !options.transform.empty()) {
     throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
-                "LoaderOptions::transform has steps, and no image is chosen for them");
+                "LoaderOptions::transform has steps, but LoaderOptions::output.fields chooses no "
+                "image for them");
   }
   return choice;
 }

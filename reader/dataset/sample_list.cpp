@@ -55,8 +55,9 @@ std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
   }
   const Field& field = schema.fields[index];
   if (field.kind != FieldKind::kArray || !field.shape.empty() || !IsInteger(field.dtype)) {
-    throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
-                "field \"" + field.name + "\" is no integer scalar, and so no class");
+    throw Error(
+        ErrorCode::kInvalidArgument, dataset.folder.string(),
+        "field \"" + field.name + "\" is not an integer scalar, so it cannot be a class label");
   }
   return index;
 }
@@ -97,7 +98,7 @@ SampleList SampleList::Weighted(const std::vector<double>& weights, std::uint64_
   std::uint64_t positive = 0;
   for (const double weight : weights) {
     if (!std::isfinite(weight) || weight < 0) {
-      RefuseList("SampleList::Weighted takes finite weights that are not negative");
+      RefuseList("SampleList::Weighted needs finite weights that are not negative");
     }
     positive += weight > 0 ? 1 : 0;
   }
@@ -150,10 +151,10 @@ std::string SampleList::digest() const {
 std::string WhyEmpty(const SampleList& list) {
   const SampleListState& state = *list.state();
   if (const auto* weighted = std::get_if<WeightedDraw>(&state.draw)) {
-    return "SampleList::Weighted is to draw " + std::to_string(weighted->count) + " samples";
+    return "SampleList::Weighted was asked to draw " + std::to_string(weighted->count) + " samples";
   }
   if (const auto* balanced = std::get_if<BalancedDraw>(&state.draw)) {
-    return "SampleList::ClassBalanced is to draw " + std::to_string(balanced->per_class) +
+    return "SampleList::ClassBalanced was asked to draw " + std::to_string(balanced->per_class) +
            " samples of each class";
   }
   if (state.dataset.empty()) return "SampleList::Of was given no samples";
@@ -167,7 +168,7 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
   const SampleListState& state = *list.state();
   if (list.size() > kMostSamples) {
     RefuseList("LoaderOptions::order.samples has " + std::to_string(list.size()) +
-               " samples in an epoch; at most 2^40 are allowed");
+               " samples in an epoch; the limit is 2^40");
   }
   if (state.needs > samples) {
     RefuseList("LoaderOptions::order.samples has sample number " + std::to_string(state.needs - 1) +
@@ -180,7 +181,7 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
   }
   if (!state.dataset.empty() && state.dataset != dataset) {
     RefuseList("LoaderOptions::order.samples was made from the dataset with id " + state.dataset +
-               ", and this one has id " + dataset + "; make the list from the one that is played");
+               ", but this one has id " + dataset + "; make the list from the dataset you play");
   }
 }
 

@@ -42,7 +42,7 @@ OverLimit ValueLimits::CheckBytes(std::size_t field, std::uint64_t bytes) const 
   if (bytes <= this->bytes(field)) return {};
   if (values_known_ && bytes > values_[field].max_bytes)
     return {"the value is larger than the manifest says", ErrorCode::kCorrupt};
-  return {"the value takes more memory than max_value_bytes allows (ReadLimits, --max-value-bytes)",
+  return {"the value takes more memory than ReadLimits::max_value_bytes (--max-value-bytes) allows",
           ErrorCode::kLimit};
 }
 
@@ -59,7 +59,7 @@ OverLimit ValueLimits::CheckEntry(std::size_t field, const ImagePayload& image) 
 OverLimit ValueLimits::CheckImage(std::size_t field, const ImagePayload& image) const noexcept {
   if (const OverLimit over = CheckEntry(field, image)) return over;
   if (std::uint64_t{image.width} * image.height <= limits_.max_pixels) return {};
-  return {"the image has more pixels than max_pixels allows (ReadLimits, --max-pixels)",
+  return {"the image has more pixels than ReadLimits::max_pixels (--max-pixels) allows",
           ErrorCode::kLimit};
 }
 

@@ -71,7 +71,7 @@ Defect ShardCheck::CheckField(const BlockView& view, std::uint32_t row, std::siz
 Defect ShardCheck::CheckLabel(const Field& field, Bytes element) {
   const std::int64_t number = ClassNumber(field, element);
   if (IsClass(field, number)) return nullptr;
-  sentence_ = "its number " + std::to_string(number) + " is that of none of the field's " +
+  sentence_ = "its number " + std::to_string(number) + " is not one of the field's " +
               std::to_string(field.classes.size()) + " classes";
   return sentence_.c_str();
 }

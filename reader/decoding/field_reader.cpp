@@ -106,7 +106,7 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
       return Say(field.field, over);
     if (*size > kLargeValue && 2 * *size > AvailableMemory())
       return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
-                                  " bytes; see LoaderOptions::output.fields and ReadLimits");
+                                  " bytes; leave the field out of LoaderOptions::output.fields");
     value.resize(*size);
     if (!ZstdDecompress(payload.bytes, value)) {
       return Say(field.field, "the zstd frame cannot be decompressed");
@@ -169,7 +169,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
         Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
   }
   if (frame.region.width() != image.width || frame.region.height() != image.height) {
-    return Say(field.field, "the image is of another size than the manifest says");
+    return Say(field.field, "the image's size is not the one in the manifest");
   }
   picture = {payload.width, payload.height, frame};
   if (!shown.empty()) shown[row] = VisiblePart(frame);
@@ -224,7 +224,7 @@ Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Box
   const std::span<std::byte> bytes = NumbersOf(slot, row, boxes);
   if (bytes.empty()) return nullptr;
   if (picture.width == 0) {
-    return "a sample has boxes, and lacks the image that they follow";
+    return "the sample has boxes but not the image that they follow";
   }
   const PointMap map(picture.frame, picture.width, picture.height);
   if (boxes.doubles) {
@@ -238,9 +238,10 @@ Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Box
     std::vector<std::byte>& value = slot.variables[v].rows[row];
     if (slot.variables[v].present[row] == 0) continue;
     if (value.size() / field.entry_bytes != kept_.size()) {
-      return Say(field.field, "it has " + std::to_string(value.size() / field.entry_bytes) +
-                                  " entries for " + std::to_string(kept_.size()) +
-                                  " boxes, of which some may be dropped");
+      return Say(field.field,
+                 "it has " + std::to_string(value.size() / field.entry_bytes) + " entries for " +
+                     std::to_string(kept_.size()) +
+                     " boxes; when a box is dropped, its entry must be dropped with it");
     }
     Compact(value, field.entry_bytes, kept_);
   }
@@ -253,7 +254,7 @@ Defect FieldReader::MovePoints(Slot& slot, std::size_t row, const FollowPlan::Po
   const std::span<std::byte> bytes = NumbersOf(slot, row, points);
   if (bytes.empty()) return nullptr;
   if (picture.width == 0) {
-    return "a sample has key points, and lacks the image that they follow";
+    return "the sample has key points but not the image that they follow";
   }
   const PointMap map(picture.frame, picture.width, picture.height);
   if (points.doubles) {

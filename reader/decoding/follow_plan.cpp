@@ -48,8 +48,8 @@ class Planner {
     throw Error(
         ErrorCode::kInvalidArgument, dataset_.folder.string(),
         "field \"" + field.name + "\" " + what +
-            ", so that it cannot follow its image through LoaderOptions::transform; leave "
-            "it out of LoaderOptions::output.fields, or the geometric steps out of the transform");
+            ", so it cannot follow its image through LoaderOptions::transform; leave it out of "
+            "LoaderOptions::output.fields, or leave the geometric steps out of the transform");
   }
 
   void Add(std::size_t field, bool variable, std::size_t index) {
@@ -58,7 +58,7 @@ class Planner {
     if (of.role != Role::kBoxes && of.role != Role::kKeypoints) return;
     if (of.kind == FieldKind::kBytes) Refuse(of, "is stored as bytes");
     if (of.dtype != DType::kFloat32 && of.dtype != DType::kFloat64) {
-      Refuse(of, "holds " + std::string(NameOf(of.dtype)) + ", no float32 or float64");
+      Refuse(of, "holds " + std::string(NameOf(of.dtype)) + ", not float32 or float64");
     }
     FollowPlan::Numbers numbers{
         variable, index, choice_.leaders[field], of.dtype == DType::kFloat64, {}};
@@ -119,13 +119,12 @@ FollowPlan FollowPlan::Of(const DatasetState& dataset, const FieldChoice& choice
   Planner planner(dataset, choice, layout);
   if (view.pixels.moves()) {
     planner.RefuseFollowers(
-        "RandAugment and TrivialAugmentWide move alone; leave it out of "
-        "LoaderOptions::output.fields, or "
-        "use RandomAffine and steps that change colours");
+        "RandAugment and TrivialAugmentWide move without it; leave it out of "
+        "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
   }
   if (mixes) {
     planner.RefuseFollowers(
-        "MixUp and CutMix mix with another sample's, and it would not be; leave it out of "
+        "MixUp and CutMix mix with another sample's, but it would stay unmixed; leave it out of "
         "LoaderOptions::output.fields, or mix in a batch_function");
   }
   if (view.geometry.empty()) return {};

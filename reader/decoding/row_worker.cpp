@@ -38,7 +38,7 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
   if (!decoder_.Decode(slot, row)) return false;
   const SampleRef& ref = slot.refs[row];
   if (batch_program_.target() && !batch_program_.SetTarget(slot, row)) {
-    decoder_.Blame(ref, ErrorCode::kInvalidArgument, "its label is none of OneHot's classes");
+    decoder_.Blame(ref, ErrorCode::kInvalidArgument, "its label is not one of OneHot's classes");
     return false;
   }
   if (!options_.sample_function) return true;
@@ -52,7 +52,8 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
   } catch (const std::exception& error) {
     decoder_.Blame(ref, ErrorCode::kState, Thrown("sample", error));
   } catch (...) {
-    decoder_.Blame(ref, ErrorCode::kState, "LoaderOptions::sample_function threw something");
+    decoder_.Blame(ref, ErrorCode::kState,
+                   "LoaderOptions::sample_function threw something that is no std::exception");
   }
   return false;
 }
@@ -82,7 +83,8 @@ std::optional<Error> RowWorker::Close(Slot& slot) {
   } catch (const std::exception& error) {
     return Error(ErrorCode::kState, "", place, Thrown("batch", error));
   } catch (...) {
-    return Error(ErrorCode::kState, "", place, "LoaderOptions::batch_function threw something");
+    return Error(ErrorCode::kState, "", place,
+                 "LoaderOptions::batch_function threw something that is no std::exception");
   }
 }
 

@@ -134,7 +134,7 @@ bool SampleDecoder::DecodeFromOriginal(const ShardUse& copy, Slot& slot, std::si
     error_ = error;
   }
   error_ = Error(error_->code(), error_->file(), error_->place(),
-                 error_->sentence() + "; nor can its copy be read (LoaderOptions::stage), " +
+                 error_->sentence() + "; its copy (LoaderOptions::stage) cannot be read either: " +
                      copy->name() + ": " + of_copy);
   return false;
 }
@@ -241,7 +241,7 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
     // beyond.
     const ImageBatch& image = *RowOf(slot, v, row).image;
     if (frames_[v].region.width() != image.width || frames_[v].region.height() != image.height) {
-      return "the image is of another size than the manifest says";
+      return "the image's size is not the one in the manifest";
     }
     if (!slot.shown.empty()) {
       (v == 0 ? slot.shown : slot.further_images[v - 1].shown)[row] = VisiblePart(frames_[v]);
@@ -256,8 +256,8 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   const bool verify = !kept && (Verifies(ref, payload.codec == Codec::kRaw) || pictures_.pending());
   unverified_ = unverified_ || !verify;  // of a kept picture, too: its row's numbers are the file's
   if (verify && Hash64(payload.bytes) != checksum) {
-    return "the image's checksum does not match: the shard is damaged. `sluice verify` lists what "
-           "is";
+    return "the image's checksum does not match: the shard is damaged. `sluice verify` lists all "
+           "damage";
   }
   if (kept) {
     payload_ = {};

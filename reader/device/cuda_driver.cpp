@@ -151,13 +151,13 @@ class CudaDriver final : public DeviceDriver {
     if (ordinal < 0) return;
     RequirePrimaryContext();
     const Within within(context_);
-    Check(static_cast<cudaError_t>(LoadConvertKernels()), "load the kernels that Sluice has");
+    Check(static_cast<cudaError_t>(LoadConvertKernels()), "load Sluice's kernels");
   }
 
   std::byte* AllocatePinned(std::size_t bytes) override {
     const Within within(context_);
     void* memory = nullptr;
-    Check(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "lock memory of the host");
+    Check(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable), "allocate page-locked host memory");
     std::memset(memory, 0, bytes);
     return static_cast<std::byte*>(memory);
   }
@@ -168,7 +168,8 @@ class CudaDriver final : public DeviceDriver {
   std::byte* AllocateDevice(std::size_t bytes) override {
     const Within within(context_);
     void* memory = nullptr;
-    Check(cudaMalloc(&memory, bytes), "allocate memory for batches; make batch_size smaller?");
+    Check(cudaMalloc(&memory, bytes),
+          "allocate device memory for batches (a smaller batch_size needs less)");
     return static_cast<std::byte*>(memory);
   }
   void FreeDevice(std::byte* memory) noexcept override {
@@ -229,16 +230,16 @@ class CudaDriver final : public DeviceDriver {
       cudaGetLastError();
       return true;
     }
-    Check(result, "look at a stream");
+    Check(result, "query a stream");
     return status != cudaStreamCaptureStatusNone;
   }
   void RequireOwn(Stream stream) override {
     if (IsStandIn(StreamOf(stream))) return RequirePrimaryContext();
     if (!context_.IsElsewhere(StreamOf(stream))) return;
     throw Error(ErrorCode::kInvalidArgument,
-                "the stream is not one of the GPU that the batch is on, or was made in a context "
-                "of its own there (cuCtxCreate); use a stream of that GPU's primary context, where "
-                "cudaStreamCreate makes them behind cudaSetDevice");
+                "the stream belongs to another GPU than the batch, or to a context made by "
+                "cuCtxCreate; use a stream of the primary context of the batch's GPU: "
+                "cudaSetDevice, then cudaStreamCreate");
   }
   Stream ForOtherThreads(Stream stream) noexcept override {
     // The default stream waits for those of all threads.
@@ -263,9 +264,9 @@ class CudaDriver final : public DeviceDriver {
   void RequirePrimaryContext() const {
     if (!context_.ThreadHasAnother()) return;
     throw Error(ErrorCode::kUnsupported,
-                "this thread works in a CUDA context of its own (cuCtxCreate), and batches come to "
-                "the GPU's primary one; make that the thread's (cuDevicePrimaryCtxRetain, "
-                "cuCtxSetCurrent), or leave it to cudaSetDevice");
+                "this thread works in its own CUDA context (cuCtxCreate), but batches are "
+                "delivered to the GPU's primary context; make that current in the thread "
+                "(cuDevicePrimaryCtxRetain, cuCtxSetCurrent), or call cudaSetDevice");
   }
 
   const PrimaryContext context_;
@@ -283,10 +284,11 @@ std::shared_ptr<DeviceDriver> OpenCuda(int ordinal) {
   const cudaError_t result = cudaGetDeviceCount(&count);
   if (result != cudaSuccess || count == 0) {
     cudaGetLastError();
-    throw Error(ErrorCode::kUnsupported,
-                std::string("there is no CUDA device here (") +
-                    (result != cudaSuccess ? cudaGetErrorString(result) : "the driver has none") +
-                    "); leave LoaderOptions::device and pinned as they are without one");
+    throw Error(
+        ErrorCode::kUnsupported,
+        std::string("there is no CUDA device here (") +
+            (result != cudaSuccess ? cudaGetErrorString(result) : "the driver has none") +
+            "); without one, leave LoaderOptions::device and ring.pinned at their defaults");
   }
   if (ordinal >= count) {
     throw Error(ErrorCode::kUnsupported, "LoaderOptions::device is CUDA device " +

@@ -29,16 +29,16 @@ constexpr unsigned kMaxRanks = 65536;
 void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
   const std::string ranks = std::to_string(options.ranks.world_size);
   if (options.ranks.world_size > kMaxRanks)
-    Refuse("LoaderOptions::ranks.world_size is at most 65536");
+    Refuse("LoaderOptions::ranks.world_size must be at most 65536");
   if (options.ranks.rank >= options.ranks.world_size) {
     Refuse("LoaderOptions::ranks.rank is " + std::to_string(options.ranks.rank) +
-           ", and must be less than world_size, which is " + ranks);
+           ", but must be less than world_size, which is " + ranks);
   }
   if (options.ranks.by_shards) {
     if (dataset.shards.size() < options.ranks.world_size && dataset.manifest.samples > 0) {
       Refuse("LoaderOptions::ranks.by_shards deals whole shards, and the dataset has " +
              std::to_string(dataset.shards.size()) + " for " + ranks +
-             " ranks; leave it false, or convert with a smaller --shard-size");
+             " ranks; set it to false, or convert with a smaller --shard-size");
     }
     return;
   }
@@ -47,18 +47,19 @@ void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
     const std::uint64_t fitting = (options.order.lanes / options.ranks.world_size + 1) *
                                   std::uint64_t{options.ranks.world_size};
     Refuse("LoaderOptions::order.lanes is " + std::to_string(options.order.lanes) +
-           ", which cannot be shared evenly by " + ranks +
+           ", which cannot be divided evenly among " + ranks +
            " ranks; set lanes to a multiple of the world size, such as " + std::to_string(fitting) +
-           " (another order), or use a number of ranks that divides it");
+           " (this changes the order), or use a number of ranks that divides it");
   }
 }
 
 void CheckStorage(const LoaderOptions& options) {
   if (options.keep && options.keep->bytes == 0) {
-    Refuse("LoaderOptions::keep: say in DecodedPictures::bytes how much may be kept");
+    Refuse("LoaderOptions::keep: set DecodedPictures::bytes to the most that may be kept");
   }
   if (options.stage && (options.stage->folder.empty() || options.stage->bytes == 0)) {
-    Refuse("LoaderOptions::stage needs a folder, and in Stage::bytes how much may lie there");
+    Refuse(
+        "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most that may lie there");
   }
   if (options.stage && LocksInMemory(options)) {
     Refuse("LoaderOptions::storage = Locked reads the whole dataset at once; leave stage empty");
@@ -66,15 +67,15 @@ void CheckStorage(const LoaderOptions& options) {
   if (ReadsDirectly(options) && options.order.shuffle == Shuffle::kRandom) {
     Refuse(
         "LoaderOptions::storage = Direct would read a whole block for each sample of "
-        "Shuffle::kRandom; play in quasi-random order, or leave storage as it is");
+        "Shuffle::kRandom; use Shuffle::kQuasiRandom, or leave storage as Mapped");
   }
 }
 
 void CheckBoxes(const BoxRule& rule) {
   if (!(rule.min_side >= 0 && rule.min_side <= kMaxImageSide))
-    Refuse("LoaderOptions::output.boxes needs a min_side of 0 to 65535 pixels");
+    Refuse("LoaderOptions::output.boxes: min_side must be 0 to 65535 pixels");
   if (!(rule.min_visible >= 0 && rule.min_visible <= 1))
-    Refuse("LoaderOptions::output.boxes needs a min_visible of 0 to 1: a share of the box");
+    Refuse("LoaderOptions::output.boxes: min_visible must be 0 to 1, a share of the box");
 }
 
 }  // namespace
@@ -88,7 +89,7 @@ void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::
   }
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, folder,
-                "epoch " + std::to_string(epoch) + " has no batch: " + what);
+                "epoch " + std::to_string(epoch) + " has no batches: " + what);
   };
   if (!options.order.samples.all() && options.order.samples.size() == 0) {
     refuse("LoaderOptions::order.samples is empty: " + WhyEmpty(options.order.samples));
@@ -99,7 +100,7 @@ void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::
   std::string what = "it has " + std::to_string(size.positions) + " samples, ";
   if (options.ranks.world_size > 1) {
     what += std::to_string(size.least) + " for the rank of " +
-            std::to_string(options.ranks.world_size) + " with the fewest, ";
+            std::to_string(options.ranks.world_size) + " with the fewest, and ";
   }
   what += "LoaderOptions::batch_size is " + std::to_string(options.batch_size) +
           ", and LastBatch::kDrop leaves out what does not fill a batch; ";
@@ -111,31 +112,34 @@ void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::
 
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
   if (options.threads && (*options.threads == 0 || *options.threads > kMaxThreads)) {
-    Refuse("LoaderOptions::threads is 1 to 1024; leave it empty for one thread a CPU");
+    Refuse("LoaderOptions::threads must be 1 to 1024; leave it empty for one thread a CPU");
   }
   if (options.ring.prefetch &&
       (*options.ring.prefetch == 0 || *options.ring.prefetch > kMaxSlots)) {
-    Refuse("LoaderOptions::ring.prefetch is 1 to 1024; leave it empty to let the loader choose");
+    Refuse(
+        "LoaderOptions::ring.prefetch must be 1 to 1024; leave it empty to let the loader choose");
   }
-  if (options.ring.hold > kMaxSlots) Refuse("LoaderOptions::ring.hold is at most 1024");
+  if (options.ring.hold > kMaxSlots) Refuse("LoaderOptions::ring.hold must be at most 1024");
   const std::optional<std::uint64_t> ahead = ReadAheadBytesOf(options);
   if (ahead && (*ahead < (std::uint64_t{1} << 20) || *ahead > (std::uint64_t{1} << 30))) {
     Refuse(
-        "LoaderOptions::storage: read_ahead_bytes is 1 MiB to 1 GiB; leave it empty to let the "
-        "loader choose");
+        "LoaderOptions::storage: read_ahead_bytes must be 1 MiB to 1 GiB; leave it empty to let "
+        "the loader choose");
   }
   const Tuning most = TuningFor(options).most();
   options.threads = most.threads;
   options.ring.prefetch = most.prefetch;
   if (options.order.lanes == 0 || options.order.lanes > 65536)
-    Refuse("LoaderOptions::order.lanes is 1 to 65536");
+    Refuse("LoaderOptions::order.lanes must be 1 to 65536");
   CheckList(options.order.samples, dataset.manifest.samples, dataset.id);
   if (options.ranks.by_shards && !options.order.samples.all()) {
     Refuse(
-        "LoaderOptions::order.samples needs ranks that share lanes; leave shards_per_rank false");
+        "LoaderOptions::order.samples cannot be dealt by shards; leave "
+        "LoaderOptions::ranks.by_shards false");
   }
   if (options.ranks.world_size == 0) {
-    if (options.ranks.rank != 0) Refuse("LoaderOptions::ranks.rank is set; set world_size, too");
+    if (options.ranks.rank != 0)
+      Refuse("LoaderOptions::ranks.rank is set, but world_size is not; set both");
     const Rank found = Rank::FromEnvironment();
     options.ranks.rank = found.rank;
     options.ranks.world_size = found.world_size;

@@ -56,11 +56,11 @@ std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout
   std::string text;
   for (const FollowPlan::Boxes& boxes : follow.boxes) {
     text += FollowerName(boxes, layout) +
-            ": boxes, moved and cut off with their image; dropped where a side is less than " +
+            ": boxes, moved and cut off with their image; dropped if a side is less than " +
             NumberText(options.output.boxes.min_side) + " px";
     if (options.output.boxes.min_visible > 0)
-      text += " or where less than " + NumberText(options.output.boxes.min_visible) +
-              " of them is seen";
+      text += " or less than " + NumberText(options.output.boxes.min_visible) +
+              " of the box is visible";
     for (std::size_t c = 0; c < boxes.companions.size(); ++c) {
       text += (c == 0 ? ", and with them their entries in " : ", ") +
               layout.variables[boxes.companions[c]].name;
@@ -94,7 +94,7 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
         options.views[v - 1].transform, views[v].pixels, text);
   }
   if (views.size() > 1)
-    text += "A picture is decoded once for all views where that is cheaper than for each.\n";
+    text += "A picture is decoded once for all views if that is cheaper than once for each.\n";
   for (std::size_t i = views.size() - 1; i < layout.further_images.size(); ++i) {
     const SlotLayout::ImageField& image = layout.further_images[i];
     text += image.name + ": " + ShapeText(image.image, image.extents) + "; the geometric steps" +
@@ -105,10 +105,10 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
     text +=
         RowsAreFixed(options)
             ? "Rows are kept as they are before flips and steps that change pixels.\n"
-            : "Pictures are decoded whole, and kept so; geometric steps take them from there.\n";
+            : "Pictures are decoded and kept whole; geometric steps start from the kept picture.\n";
   }
-  if (options.sample_function) text += "sample_function: behind these, for each sample\n";
-  if (options.batch_function) text += "batch_function: behind these, over the batch\n";
+  if (options.sample_function) text += "sample_function: after these, for each sample\n";
+  if (options.batch_function) text += "batch_function: after these, over the batch\n";
   return text;
 }
 

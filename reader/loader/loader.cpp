@@ -17,12 +17,12 @@ std::shared_ptr<LoaderState> MakeState(Dataset dataset, LoaderOptions options) {
     return std::make_shared<LoaderState>(std::move(dataset), std::move(options));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kLimit, folder,
-                "there is not enough memory for a loader of these options; a smaller batch_size, "
-                "and less prefetch, hold and threads, take less");
+                "there is not enough memory for a loader with these options; lower "
+                "LoaderOptions::batch_size, ring.prefetch, ring.hold or threads");
   } catch (const std::system_error& error) {
     throw Error(ErrorCode::kLimit, folder,
                 "the loader's threads cannot be started: " + std::string(error.what()) +
-                    "; set LoaderOptions::threads to less, or raise `ulimit -u` or `ulimit -v`");
+                    "; lower LoaderOptions::threads, or raise `ulimit -u` or `ulimit -v`");
   }
 }
 
@@ -96,7 +96,7 @@ EpochIterator& EpochIterator::operator++() {
 void EpochIterator::ThrowNoBatch() const {
   throw Error(ErrorCode::kState,
               done_ ? "the epoch is over: there is no batch at its end"
-                    : "there is no batch, for the step that was to get it has thrown; ++ goes on");
+                    : "the iterator holds no batch, because begin() or ++ threw; call ++ to go on");
 }
 
 }  // namespace sluice

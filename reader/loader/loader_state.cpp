@@ -43,12 +43,12 @@ void RequireRoom(const DatasetState& dataset, const SlotLayout& layout, std::siz
   const std::uint64_t bytes = slots * layout.bytes + UsualVariableBytes(dataset, layout, slots);
   const std::uint64_t available = AvailableMemory();
   if (bytes <= available) return;
-  throw Error(
-      ErrorCode::kLimit,
-      "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
-          std::to_string(bytes / kMB) + " MB, and there are " + std::to_string(available / kMB) +
-          " MB of memory left; make LoaderOptions::batch_size, prefetch or hold smaller, or "
-          "leave large fields out of LoaderOptions::output.fields");
+  throw Error(ErrorCode::kLimit,
+              "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
+                  std::to_string(bytes / kMB) + " MB, and there are " +
+                  std::to_string(available / kMB) +
+                  " MB of memory left; lower LoaderOptions::batch_size, ring.prefetch or "
+                  "ring.hold, or leave large fields out of LoaderOptions::output.fields");
 }
 
 // The same of what an epoch's order takes, which is more than some MB only for lists and where
@@ -62,8 +62,8 @@ void RequireRoom(const DatasetState& dataset, const LoaderOptions& options) {
               "the order of an epoch of its " + std::to_string(dataset.shape.blocks()) +
                   " blocks takes " + std::to_string(bytes / kMB) + " MB, and there are " +
                   std::to_string(available / kMB) +
-                  " MB of memory left; play it as LoaderOptions::order.shuffle = kSequential, or "
-                  "without a list of samples, or transcode it to blocks of one size");
+                  " MB of memory left; set LoaderOptions::order.shuffle = kSequential, play "
+                  "without a list of samples, or make blocks of one size with `sluice transcode`");
 }
 
 // Masks are not resampled, and 16-bit images are stored raw.
@@ -263,9 +263,9 @@ void LoaderState::RequireOneConsumer(const std::shared_ptr<const char>& walk) co
   const bool walks = other != nullptr && other != walk && walker_ != std::this_thread::get_id();
   if (stepping_ != range_ && !walks) return;
   throw Error(ErrorCode::kState,
-              "another thread is playing this range (EpochRange), and one thread consumes; give "
-              "each thread a Loader of its own, or let one thread step and hand its batches to the "
-              "others: Batch is a handle that any thread may keep");
+              "another thread is playing this range (EpochRange), and only one thread at a time "
+              "may; give each thread its own Loader, or let one thread step and pass its batches "
+              "to the others: any thread may hold a Batch");
 }
 
 Batch LoaderState::Next(std::uint64_t range, const std::shared_ptr<const char>& walk) {
@@ -300,10 +300,9 @@ Batch LoaderState::NextOfRange(std::unique_lock<std::mutex>& lock) {
     throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
   }
   if (!FrontIsDone()) {
-    throw Error(ErrorCode::kState,
-                "all " + std::to_string(slots_.size()) +
-                    " batches of the ring are held; drop some before asking for another, or raise "
-                    "LoaderOptions::ring.hold");
+    throw Error(ErrorCode::kState, "all " + std::to_string(slots_.size()) +
+                                       " slots are held by the consumer; drop a batch before "
+                                       "asking for another, or raise LoaderOptions::ring.hold");
   }
   return Deliver();
 }
@@ -327,12 +326,10 @@ void LoaderState::WaitForFront(std::unique_lock<std::mutex>& lock) {
     // By the name that other threads have for it, too, which the planner asks.
     if (driver_->IsCapturing(stream.stream) ||
         driver_->IsCapturing(driver_->ForOtherThreads(stream.stream))) {
-      throw Error(
-          ErrorCode::kState,
-          "the next batch is to have the place of one that was dropped while a stream of "
-          "its is captured into a graph, and which it gives back when that has ended; end "
-          "the capture before asking for another batch, or raise LoaderOptions::ring.prefetch "
-          "by as many as are asked for meanwhile");
+      throw Error(ErrorCode::kState,
+                  "no free slot: a batch dropped during CUDA graph capture is held until capture "
+                  "ends. End the capture first, or raise LoaderOptions::ring.prefetch by the "
+                  "number of batches you ask for during it");
     }
     lock.lock();
   }
@@ -366,10 +363,9 @@ Batch LoaderState::Deliver() {
   if (EndsEmptyEpoch(*slot)) {
     free_.push_back(slot);
     plan_.notify_one();
-    throw Error(
-        ErrorCode::kIo, dataset_.path().string(), "epoch " + std::to_string(slot->epoch),
-        "not one sample could be read, and LoaderOptions::integrity.on_fault = kSkip left all of "
-        "them out; look at Loader::Faults(), and at `sluice verify`");
+    throw Error(ErrorCode::kIo, dataset_.path().string(), "epoch " + std::to_string(slot->epoch),
+                "no sample of the epoch could be read, so LoaderOptions::integrity.on_fault = "
+                "kSkip left all of them out; see Loader::Faults(), and run `sluice verify`");
   }
   done_epoch_ = next_epoch_;
   done_batch_ = next_batch_;

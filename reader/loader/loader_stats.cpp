@@ -91,29 +91,29 @@ std::string LoaderStats::BoundText() const {
     case Bound::kUpload:
       return Sentence(
           "bound by copies to the device: they were under way %.0f%% of the time, at %.1f GB/s; "
-          "batches of uint8 (Normalize, without MixUp or functions of your own), smaller ones, or "
-          "a wider bus help",
+          "uint8 transfers (Normalize, without MixUp or your own functions), smaller batches or a "
+          "faster bus help",
           100 * upload_seconds / seconds, 1e-9 * double(upload_bytes) / upload_seconds);
     case Bound::kTrainer:
       if (WaitsForDevice(*this)) {
         return Sentence(
-            "bound by the trainer's device: batches lay ready, and for %.0f%% of the time the "
-            "loader waited for a place that it was done with",
+            "bound by the trainer's device: batches were ready, and the loader waited %.0f%% of "
+            "the time for the device to release a slot",
             100 * upload_wait_seconds / seconds);
       }
       return Sentence(
-          "bound by the trainer: it waited %.1f%% of its time, and %.1f batches lay ready; the "
-          "decoding threads had nothing to do %.0f%% of theirs, so that fewer would do",
+          "bound by the trainer: it waited %.1f%% of its time, and %.1f batches were ready; the "
+          "decoding threads were idle %.0f%% of theirs, so fewer would do",
           waited, ready_batches, idle);
     case Bound::kDecoding: {
       std::string text = Sentence(
           "bound by decoding: the trainer waited %.1f%% of its time, and the decoding threads "
-          "%.0f%% of theirs; more threads (and CPUs), packed, smaller or raw stored images help",
+          "%.0f%% of theirs; more threads (and CPUs), or images stored packed, smaller or raw help",
           waited, idle);
       if (decode_cpu_seconds < kReadingThreads * decode_seconds) {
-        text += Sentence(
-            "; they had a processor for %.0f%% of their work: something else uses the CPUs",
-            100 * decode_cpu_seconds / decode_seconds);
+        text +=
+            Sentence("; they had a CPU for only %.0f%% of their work: something else uses the CPUs",
+                     100 * decode_cpu_seconds / decode_seconds);
       }
       return text;
     }
@@ -128,9 +128,7 @@ std::string LoaderStats::BoundText() const {
   }
   return Sentence(
       "bound by the length of the ring: the trainer waited %.1f%% of its time, though the decoding "
-      "threads had nothing to do %.0f%% of theirs; a larger LoaderOptions::ring.prefetch (now "
-      "%llu) "
-      "helps",
+      "threads were idle %.0f%% of theirs; raise LoaderOptions::ring.prefetch (now %llu)",
       waited, idle, static_cast<unsigned long long>(prefetch));
 }
 

@@ -18,8 +18,8 @@ constexpr std::string_view kFirstWord = "sluice-resume-1";
 
 [[noreturn]] void RefusePoint(const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument,
-              "this is no point to resume from (" + what +
-                  "); it must be the whole line that ResumePoint::Text() gave");
+              "this is not a resume point (" + what +
+                  "); pass the whole line that ResumePoint::Text() gave");
 }
 
 std::string CheckOf(std::string_view text) {
@@ -50,7 +50,7 @@ class Reading {
     if (next_ == words_.size()) RefusePoint("\"" + std::string(name) + "\" is missing");
     const std::string_view word = words_[next_++];
     if (word.substr(0, name.size()) != name || word.substr(name.size(), 1) != "=") {
-      RefusePoint("\"" + std::string(name) + "\" is not where it should be");
+      RefusePoint("\"" + std::string(name) + "\" is missing or out of order");
     }
     return word.substr(name.size() + 1);
   }
@@ -59,7 +59,7 @@ class Reading {
     std::uint64_t number = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc() || end != text.data() + text.size() || text.empty()) {
-      RefusePoint("\"" + std::string(name) + "\" is no number");
+      RefusePoint("\"" + std::string(name) + "\" is not a number");
     }
     return number;
   }
@@ -109,7 +109,7 @@ ResumePoint ResumePoint::Parse(std::string_view text) {
   if (point.list == "-") point.list.clear();
   point.epoch = words.Number("epoch");
   point.position = words.Number("position");
-  if (!words.AtEnd()) RefusePoint("there is more than belongs there");
+  if (!words.AtEnd()) RefusePoint("there is text after its end");
   return point;
 }
 

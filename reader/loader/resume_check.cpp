@@ -16,7 +16,7 @@ namespace {
 void RequireSame(const char* option, const std::string& saved, const std::string& here) {
   if (saved == here) return;
   RefuseResume("was saved with " + std::string(option) + " = " + saved + ", and this loader has " +
-               here + "; set it to what it was, or leave resume_from empty to start anew");
+               here + "; set it to the saved value, or leave resume_from empty to start anew");
 }
 
 }  // namespace
@@ -40,36 +40,37 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
                  std::uint64_t positions) {
   if (point.dataset != start.dataset) {
     RefuseResume("belongs to the dataset with id " + point.dataset + ", and this one has id " +
-                 start.dataset + "; open the dataset the training began with, or leave it empty");
+                 start.dataset +
+                 "; open the dataset that the training began with, or leave resume_from empty to "
+                 "start anew");
   }
   if (point.order_version != start.order_version) {
-    RefuseResume("was saved by a version of Sluice with order " +
-                 std::to_string(point.order_version) + ", and this one has order " +
+    RefuseResume("was saved by a version of Sluice with order version " +
+                 std::to_string(point.order_version) + ", and this one has version " +
                  std::to_string(start.order_version) +
-                 "; go on with that version, or begin an epoch anew");
+                 "; use that version of Sluice, or start the epoch anew");
   }
   RequireSame("shuffle", std::string(NameOf(point.shuffle)), std::string(NameOf(start.shuffle)));
   RequireSame("seed", std::to_string(point.seed), std::to_string(start.seed));
   RequireSame("lanes", std::to_string(point.lanes), std::to_string(start.lanes));
   RequireSame("window (in blocks of a lane)", std::to_string(point.window_blocks),
               std::to_string(start.window_blocks));
-  RequireSame("world_size (0: without shards_per_rank)", std::to_string(point.shard_ranks),
+  RequireSame("world_size (0: ranks.by_shards is false)", std::to_string(point.shard_ranks),
               std::to_string(start.shard_ranks));
   if (point.list != start.list) {
     RefuseResume(
-        "was saved with another list of samples (LoaderOptions::order.samples); give it the same "
-        "one, or "
-        "leave resume_from empty to start anew");
+        "was saved with another list of samples (LoaderOptions::order.samples); use the same list, "
+        "or leave resume_from empty to start anew");
   }
   if (point.position % global_batch != 0) {
     RefuseResume(
         "lies at sample " + std::to_string(point.position) +
         " of its epoch, which is not a multiple of the global batch (batch_size x world_size = " +
-        std::to_string(global_batch) + "); set them so that it is");
+        std::to_string(global_batch) + "); choose batch_size and world_size so that it is");
   }
   if (point.position > 0 && point.position >= positions) {
     RefuseResume("lies at sample " + std::to_string(point.position) + " of an epoch of " +
-                 std::to_string(positions) + "; take it from Loader::State() as it is");
+                 std::to_string(positions) + "; use the value of Loader::State() unchanged");
   }
 }
 

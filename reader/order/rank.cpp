@@ -44,8 +44,8 @@ Rank Rank::FromEnvironment() {
           ErrorCode::kInvalidArgument,
           std::string("the environment says ") + pair.rank + "=" + rank + " and " + pair.size +
               "=" + size +
-              ", which is no rank among so many; correct them, or set LoaderOptions::ranks.rank "
-              "and world_size (1 for a process that trains alone)");
+              ", but a rank must be less than the world size; correct them, or set "
+              "LoaderOptions::ranks.rank and world_size (1 for a process that trains alone)");
     }
     found.variables = pair.both;
     return found;

@@ -24,7 +24,7 @@ FileHandle NamelessFile(const std::filesystem::path& folder, std::uint64_t bytes
   }
   if (!file) {
     throw Error(ErrorCode::kIo, folder.string(),
-                "no file can be made there for decoded pictures: " + SystemErrorText(errno));
+                "cannot create a file for decoded pictures there: " + SystemErrorText(errno));
   }
   const int error = posix_fallocate(file.get(), 0, static_cast<off_t>(bytes));
   if (error != 0) {
@@ -66,10 +66,10 @@ namespace {
 std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
   const std::uint64_t available = AvailableMemory();
   if (samples <= available / entry_bytes) return samples;
-  throw Error(ErrorCode::kLimit, "LoaderOptions::keep notes " + std::to_string(entry_bytes) +
+  throw Error(ErrorCode::kLimit, "LoaderOptions::keep needs " + std::to_string(entry_bytes) +
                                      " bytes for each of " + std::to_string(samples) +
                                      " samples, and there are " + std::to_string(available) +
-                                     " bytes of memory left; play the dataset without it");
+                                     " bytes of memory left; leave LoaderOptions::keep empty");
 }
 
 }  // namespace
@@ -85,8 +85,8 @@ DecodedStore::DecodedStore(std::uint64_t samples, std::uint64_t budget,
   if (budget > available) {
     throw Error(ErrorCode::kLimit, "DecodedPictures::bytes is " + std::to_string(budget) +
                                        ", and there are " + std::to_string(available) +
-                                       " bytes of memory left; set it lower, or name a folder on "
-                                       "a local disk in cache_folder");
+                                       " bytes of memory left; lower it, or set "
+                                       "DecodedPictures::folder to a folder on a local disk");
   }
   memory_ = HostBuffer(budget);
 }

@@ -38,28 +38,27 @@ std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
   throw Error(ErrorCode::kLimit, dataset.folder.string(),
               "has " + Binary(dataset.shape.bytes()) + ", and this process may lock " +
                   Binary(limit.rlim_cur) + " in memory (" + SystemErrorText(error) +
-                  "); raise `ulimit -l`, or leave it to the page cache");
+                  "); raise `ulimit -l`, or set LoaderOptions::storage = Mapped");
 }
 
 }  // namespace
 
 void LockInMemory(DatasetState& dataset, bool pass_over) {
   if (!dataset.keeps_all()) {
-    throw Error(
-        ErrorCode::kLimit, dataset.folder.string(),
-        "has " + std::to_string(dataset.shards.size()) + " shards, and " +
-            std::to_string(dataset.most_mapped()) +
-            " at most stay mapped: it cannot be locked in memory (LoaderOptions::storage "
-            "= Locked); `sluice transcode` with a larger --shard-size makes fewer, or leave "
-            "it to the page cache");
+    throw Error(ErrorCode::kLimit, dataset.folder.string(),
+                "has " + std::to_string(dataset.shards.size()) + " shards, and " +
+                    std::to_string(dataset.most_mapped()) +
+                    " at most stay mapped: it cannot be locked in memory (LoaderOptions::storage = "
+                    "Locked); make fewer shards with `sluice transcode` and a larger --shard-size, "
+                    "or set storage = Mapped");
   }
   const std::uint64_t bytes = dataset.shape.bytes();
   const std::uint64_t available = AvailableMemory();
   if (bytes > available) {
     throw Error(ErrorCode::kLimit, dataset.folder.string(),
                 "has " + Binary(bytes) + ", and there are " + Binary(available) +
-                    " of memory left: it cannot be locked there (LoaderOptions::storage = Locked); "
-                    "leave it to the page cache");
+                    " of memory left, so it cannot be locked (LoaderOptions::storage = Locked); "
+                    "set storage = Mapped");
   }
   for (std::uint32_t shard = 0; shard < dataset.shards.size(); ++shard) {
     const std::optional<Error> failure = Lock(dataset, shard);

@@ -191,7 +191,7 @@ std::vector<std::uint64_t> Filtering::Result() const {
 SampleList SampleList::Where(const Dataset& dataset, const SampleFilter& keep,
                              const FilterOptions& options) {
   if (!keep) {
-    throw Error(ErrorCode::kInvalidArgument, "SampleList::Where needs a function to ask");
+    throw Error(ErrorCode::kInvalidArgument, "SampleList::Where needs a filter function");
   }
   Filtering filtering(dataset, keep, options);
   const std::size_t wanted = options.threads != 0 ? options.threads : AvailableCpus();

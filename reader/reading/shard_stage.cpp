@@ -149,7 +149,7 @@ ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint6
       rejected_(dataset.shards.size()) {
   if (LiesIn(root_, dataset.place)) {
     throw Error(ErrorCode::kInvalidArgument, root_.string(),
-                "LoaderOptions::stage is the dataset's own folder, or in it; name another one");
+                "Stage::folder is the dataset's own folder, or inside it; choose another folder");
   }
   MakeFolder(root_);
   Enter();

@@ -34,14 +34,14 @@ class OrderCheck {
   template <class T>
   void Follow(const T& op) {
     if (warped_ && std::is_same_v<T, RandomAffine>) {
-      RefuseTransform("RandomAffine can be there once; make one of the two, with wider ranges");
+      RefuseTransform("a transform can have one RandomAffine only; use one with wider ranges");
     }
     if (warped_ && !StepOf<T>::kTurns) {
       RefuseTransform("only flips and quarter turns can follow RandomAffine; put " + StepName(op) +
                       " before it");
     }
     if (reflected_ && !StepOf<T>::kTurns && !std::is_same_v<T, RandomAffine>) {
-      RefuseTransform("nothing that crops or resizes can follow " + bordering_ +
+      RefuseTransform("no crop or resize can follow " + bordering_ +
                       " with Border::kReflect; put " + StepName(op) + " before it");
     }
     if (StepOf<T>::kResizes && border_) {
@@ -81,8 +81,8 @@ class OrderCheck {
     if (kind.border == Border::kReflect) kind.fill = {};
     if (border_ && (*border_ != kind || kind.border == Border::kReflect)) {
       RefuseTransform(bordering_ + " and " + StepName(op) +
-                      " may add borders of different kinds, of which one image can have one alone; "
-                      "make them alike, or crop to what is surely there before");
+                      " may add borders of different kinds, but an image can have only one; give "
+                      "them the same border, or crop so that no border is needed");
     }
     border_ = kind;
     bordering_ = StepName(op);
@@ -114,14 +114,14 @@ void SetSize(Pipeline& pipeline, const OutputSize& size) {
     if (set) return;
   }
   RefuseTransform(
-      "LoaderOptions::sizes needs a step that names width and height, such as "
-      "RandomResizedCrop(224), and no ResizeShortSide behind it");
+      "LoaderOptions::sizes needs a step with a width and height, such as RandomResizedCrop(224), "
+      "and no ResizeShortSide after it");
 }
 
 }  // namespace
 
 Geometry::Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes) {
-  if (pipeline.size() > 256) RefuseTransform("a pipeline has at most 256 steps");
+  if (pipeline.size() > 256) RefuseTransform("a pipeline can have at most 256 steps");
   stages_.resize(std::max<std::size_t>(sizes.size(), 1));
   for (std::size_t s = 0; s < stages_.size(); ++s) {
     Stage& stage = stages_[s];
@@ -129,7 +129,8 @@ Geometry::Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes) 
     if (!sizes.empty()) {
       stage.epoch = sizes[s].epoch;
       if (s == 0 ? stage.epoch != 0 : stage.epoch <= stages_[s - 1].epoch) {
-        RefuseTransform("LoaderOptions::sizes begins with epoch 0, and later ones follow in order");
+        RefuseTransform(
+            "LoaderOptions::sizes must begin with epoch 0, and its epochs must increase");
       }
       SetSize(stage.pipeline, sizes[s]);
     }

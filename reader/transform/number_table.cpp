@@ -30,11 +30,11 @@ std::string ListText(const std::vector<float>& numbers, double by = 1) {
                        [](float number) { return number >= 0 && number <= 255; });
   };
   std::string what =
-      "transform: Normalize takes numbers for pixels of 0 to 1: means of 0 to 1, and deviations "
-      "above 0 and up to 1; this has mean " +
+      "transform: Normalize takes numbers for pixels from 0 to 1: means from 0 to 1, and "
+      "deviations above 0 and up to 1; yours are mean " +
       ListText(op.mean) + " and deviation " + ListText(op.deviation);
   if (within(op.mean) && within(op.deviation)) {
-    what += ". For pixels of 0 to 255, divide by 255: ";
+    what += ". If yours are for pixels from 0 to 255, divide them by 255: ";
     const auto above = [](const std::vector<float>& numbers) {
       return std::any_of(numbers.begin(), numbers.end(), [](float number) { return number > 1; });
     };

@@ -95,7 +95,7 @@ class Typed {
     }
     if (std::find(form.complete.begin(), form.complete.end(), numbers.size()) ==
         form.complete.end()) {
-      Refuse("leaves something out");
+      Refuse("is incomplete");
     }
   }
 
@@ -189,7 +189,7 @@ Transform Read(std::string_view text, const StepForm& form) {
   TypedReading reading(typed, form);
   StepOf<Step>::List(step, reading);
   if (!typed.words.empty()) typed.Refuse("has \":" + std::string(typed.words[0]) + "\"");
-  if (typed.chance) typed.Refuse("has no probability, so that no @ can follow it");
+  if (typed.chance) typed.Refuse("has no probability, so no @ can follow it");
   if (const std::string wrong = WrongParameter(step); !wrong.empty()) {
     throw Error(ErrorCode::kInvalidArgument, "\"" + std::string(text) + "\": " + wrong);
   }
@@ -216,7 +216,7 @@ Transform ParseStep(std::string_view text) {
   });
   if (step) return *step;
   throw Error(ErrorCode::kInvalidArgument,
-              "\"" + std::string(text) + "\" is no step; there are " + names + "and none");
+              "\"" + std::string(text) + "\" is not a step; the steps are " + names + "and none");
 }
 
 }  // namespace

@@ -36,11 +36,12 @@ PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(pa
       continue;
     }
     if (batch_steps) {
-      RefuseTransform("OneHot, MixUp and CutMix come last; put " + StepName(step) + " before them");
+      RefuseTransform("OneHot, MixUp and CutMix must come last; put " + StepName(step) +
+                      " before them");
     }
     if (numbers_) {
-      RefuseTransform("Normalize is the last step but for OneHot, MixUp and CutMix; put " +
-                      StepName(step) + " before it");
+      RefuseTransform("only OneHot, MixUp and CutMix can follow Normalize; put " + StepName(step) +
+                      " before it");
     }
     if (ChangesPixels(step)) {
       CheckParameters(step);
@@ -49,7 +50,7 @@ PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(pa
     } else if (const auto* const normalize = std::get_if<Normalize>(&step)) {
       numbers_.emplace(*normalize);
     } else if (!steps_.empty()) {
-      RefuseTransform("steps that change pixels come behind those that move them; put " +
+      RefuseTransform("steps that change pixels must come after those that move them; put " +
                       StepName(step) + " before " + StepName(steps_.front().transform));
     }
   }
@@ -83,11 +84,11 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height,
   if (empty()) return;
   if (channels != 1 && channels != 3) {
     RefuseTransform(
-        "steps that change pixels are for images of one or three channels, and these have " +
+        "steps that change pixels need images of one or three channels, and these have " +
         std::to_string(channels));
   }
   if (numbers_ && !numbers_->Fits(channels)) {
-    RefuseTransform("Normalize has three means or deviations, and the images one channel");
+    RefuseTransform("Normalize has three means or deviations, but the images have one channel");
   }
   for (const Step& step : steps_)
     CheckStepFits(step.transform, width, height);

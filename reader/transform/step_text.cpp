@@ -110,7 +110,7 @@ const char* HowItRuns(const Transform& step) {
       []<class Step>(const Step& op) {
         if constexpr (requires { op.border; }) {
           if (op.border == Border::kReflect)
-            return "fused with decoding, the border filled behind it";
+            return "fused with decoding, then the border is filled";
         }
         return StepOf<Step>::kRuns;
       },

@@ -40,17 +40,17 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
       {"", Geometry(options.transform, options.sizes), PixelProgram(options.transform, part)});
   if (!options.views.empty() &&
       (HasStep<MixUp>(options.transform) || HasStep<CutMix>(options.transform))) {
-    refuse("MixUp and CutMix mix samples of one view");
+    refuse("MixUp and CutMix cannot be used with several views");
   }
-  if (options.views.size() > kMostViews) refuse("there are at most 64 of them");
+  if (options.views.size() > kMostViews) refuse("there can be at most 64 views");
   for (const View& view : options.views) {
-    if (view.name.empty()) refuse("each needs a name, for Batch::image(name)");
+    if (view.name.empty()) refuse("every view needs a name, for Batch::image(name)");
     const auto same = [&view](const ViewProgram& other) { return other.name == view.name; };
     if (std::any_of(views.begin(), views.end(), same)) {
-      refuse("two of them are called \"" + view.name + "\"");
+      refuse("two views have the name \"" + view.name + "\"");
     }
     if (std::any_of(view.transform.begin(), view.transform.end(), ConcernsBatch)) {
-      refuse("OneHot, MixUp and CutMix are for the first view, LoaderOptions::transform");
+      refuse("OneHot, MixUp and CutMix belong in LoaderOptions::transform, not in a view");
     }
     try {
       views.push_back(

@@ -303,7 +303,7 @@ TEST_CASE("A thread's own stream may be captured while its batches are dropped")
       ++it;
   };
   CHECK_THAT(ErrorText(ask, ErrorCode::kState),
-             Catch::Matchers::ContainsSubstring("end the capture"));
+             Catch::Matchers::ContainsSubstring("End the capture"));
   cudaGraph_t graph = nullptr;
   CHECK(cudaStreamEndCapture(cudaStreamPerThread, &graph) == cudaSuccess);
   CHECK(cudaGraphDestroy(graph) == cudaSuccess);
@@ -332,7 +332,7 @@ TEST_CASE("A thread's own stream is not waited for while another stream is captu
       ++it;
   };
   CHECK_THAT(ErrorText(ask, ErrorCode::kState),
-             Catch::Matchers::ContainsSubstring("end the capture"));
+             Catch::Matchers::ContainsSubstring("End the capture"));
   CHECK(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
   CHECK(cudaGraphDestroy(graph) == cudaSuccess);
   for (int i = 0; i < 4; ++i)
@@ -354,7 +354,7 @@ TEST_CASE("A stream of another GPU, or of a context of its own, is refused when 
     return ErrorText([&] { it->WaitOn(OnStream(stream)); }, code);
   };
   CHECK_THAT(text_of(elsewhere, ErrorCode::kInvalidArgument),
-             Catch::Matchers::ContainsSubstring("not one of the GPU"));
+             Catch::Matchers::ContainsSubstring("belongs to another GPU"));
   {
     const cuda_double::OwnContext context(0);
     REQUIRE(cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking) == cudaSuccess);

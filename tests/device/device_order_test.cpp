@@ -239,7 +239,7 @@ TEST_CASE(
         ask();
     };
     CHECK_THAT(ErrorText(ask_on, ErrorCode::kState),
-               Catch::Matchers::ContainsSubstring("end the capture"));
+               Catch::Matchers::ContainsSubstring("End the capture"));
     trainer.device->SetCapturing(trainer.stream, false);
     ask();
   }

@@ -205,10 +205,10 @@ TEST_CASE("Steps for labels and batches that make no sense are refused") {
   };
   CHECK_THAT(refusal({MixUp{}}), ContainsSubstring("OneHot before"));
   CHECK_THAT(refusal({OneHot{}, Invert{}}), ContainsSubstring("come last"));
-  CHECK_THAT(refusal({OneHot{}, OneHot{}}), ContainsSubstring("more than one"));
+  CHECK_THAT(refusal({OneHot{}, OneHot{}}), ContainsSubstring("one OneHot only"));
   CHECK_THAT(refusal({OneHot{0, 2, {}, "target"}}), ContainsSubstring("smoothing"));
   CHECK_THAT(refusal({OneHot{0, 0, "image", "target"}}), ContainsSubstring("one integer"));
-  CHECK_THAT(refusal({OneHot{0, 0, {}, "label"}}), ContainsSubstring("call it otherwise"));
+  CHECK_THAT(refusal({OneHot{0, 0, {}, "label"}}), ContainsSubstring("choose another name"));
   CHECK_THAT(refusal({OneHot{0, 0, {}, ""}}), ContainsSubstring("OneHot's field needs a name"));
   CHECK_THAT(refusal({OneHot{}, MixUp{0}}), ContainsSubstring("MixUp needs 0 < alpha"));
   CHECK_THAT(refusal({OneHot{}, CutMix{1, 2}}), ContainsSubstring("CutMix needs a probability"));

@@ -268,7 +268,7 @@ TEST_CASE("A mask_fill that does not fit is refused, and one that does is descri
   CHECK_THAT(refusal("mask", 256),
              ContainsSubstring("\"mask\", a mask of 8 bits") && ContainsSubstring("0 to 255"));
   CHECK_THAT(refusal("wide", 65536), ContainsSubstring("a mask of 16 bits"));
-  CHECK_THAT(refusal("image", 1), ContainsSubstring("which is no mask"));
+  CHECK_THAT(refusal("image", 1), ContainsSubstring("which is not a mask"));
   CHECK_THAT(refusal("msak", 1), ContainsSubstring("no field \"msak\""));
   options.output.fields = {"image", "wide"};
   CHECK_THAT(refusal("mask", 1), ContainsSubstring("LoaderOptions::output.fields leaves out"));

@@ -418,9 +418,11 @@ TEST_CASE("Geometric steps that cannot be combined are refused") {
   CHECK_THAT(PipelineRefusal({shear}), ContainsSubstring("80"));
   CHECK_THAT(PipelineRefusal({VerticalFlip{2}}), ContainsSubstring("VerticalFlip needs a prob"));
   CHECK_THAT(PipelineRefusal({HorizontalFlip{std::nan("")}}), ContainsSubstring("HorizontalFlip"));
-  CHECK_THAT(PipelineRefusal({HorizontalFlip{}}, {{0, 8, 8}}), ContainsSubstring("names width"));
+  CHECK_THAT(PipelineRefusal({HorizontalFlip{}}, {{0, 8, 8}}),
+             ContainsSubstring("a step with a width and height"));
   CHECK_THAT(PipelineRefusal({Resize(8)}, {{1, 8, 8}}), ContainsSubstring("epoch 0"));
-  CHECK_THAT(PipelineRefusal({Resize(8)}, {{0, 8, 8}, {0, 9, 9}}), ContainsSubstring("in order"));
+  CHECK_THAT(PipelineRefusal({Resize(8)}, {{0, 8, 8}, {0, 9, 9}}),
+             ContainsSubstring("epochs must increase"));
   // A crop that cannot leave a border may be followed by anything.
   CHECK_NOTHROW(Geometry({Resize(20), CenterCrop(10), Resize(5), RandomTranslate{2}}));
 }

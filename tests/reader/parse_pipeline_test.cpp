@@ -193,7 +193,7 @@ TEST_CASE("a step that cannot be read is named with what it takes") {
     return "";
   };
   CHECK_THAT(refusal("rrc:224,smear:3,flip"),
-             ContainsSubstring("\"smear:3\"") && ContainsSubstring("there are rrc, resize"));
+             ContainsSubstring("\"smear:3\"") && ContainsSubstring("the steps are rrc, resize"));
   CHECK_THAT(refusal("flip,jitter:1/1/1/1/1"),
              ContainsSubstring("\"jitter:1/1/1/1/1\"") &&
                  ContainsSubstring("takes jitter:brightness[/contrast[/saturation[/hue]]]"));

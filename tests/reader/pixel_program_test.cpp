@@ -350,18 +350,20 @@ TEST_CASE("Batches of changed pixels are the same for any number of threads, lay
 
 TEST_CASE("Normalize with numbers for pixels of 0 to 255 is refused with those for 0 to 1") {
   // FFCV's recipe for ImageNet, and torchvision's numbers for the same.
-  CHECK_THAT(Refusal({Normalize{{123.675F, 116.28F, 103.53F}, {58.395F, 57.12F, 57.375F}}}),
-             ContainsSubstring("divide by 255: mean {0.485, 0.456, 0.406} and deviation {0.229, "
-                               "0.224, 0.225}"));
+  CHECK_THAT(
+      Refusal({Normalize{{123.675F, 116.28F, 103.53F}, {58.395F, 57.12F, 57.375F}}}),
+      ContainsSubstring("divide them by 255: mean {0.485, 0.456, 0.406} and deviation {0.229, "
+                        "0.224, 0.225}"));
   CHECK_THAT(Refusal({Normalize{{123.675F, 116.28F, 103.53F}}}),
-             ContainsSubstring("divide by 255: mean {0.485, 0.456, 0.406}") &&
+             ContainsSubstring("divide them by 255: mean {0.485, 0.456, 0.406}") &&
                  !ContainsSubstring("} and deviation {0.0"));
-  CHECK_THAT(Refusal({Normalize{{0}, {255}}}), ContainsSubstring("divide by 255: deviation {1}"));
+  CHECK_THAT(Refusal({Normalize{{0}, {255}}}),
+             ContainsSubstring("divide them by 255: deviation {1}"));
   // Those that are of no scale.
   for (const Normalize& wrong : {Normalize{{-0.5F}}, Normalize{{300}}, Normalize{{0.5F}, {256}}}) {
     CHECK_THAT(Refusal({wrong}),
-               ContainsSubstring("means of 0 to 1, and deviations above 0 and up to 1") &&
-                   !ContainsSubstring("divide by"));
+               ContainsSubstring("means from 0 to 1, and deviations above 0 and up to 1") &&
+                   !ContainsSubstring("divide them by"));
   }
   CHECK_NOTHROW(PixelProgram({Normalize{{0, 1, 0.5F}, {1, 1.0F / 255, 0.5F}}}));
 }
@@ -382,7 +384,7 @@ TEST_CASE("Steps out of range, out of order, or on images that they are not for 
   }
   CHECK_THAT(Refusal({Invert{}, HorizontalFlip{}}),
              ContainsSubstring("put HorizontalFlip before Invert"));
-  CHECK_THAT(Refusal({Normalize{}, Invert{}}), ContainsSubstring("the last step"));
+  CHECK_THAT(Refusal({Normalize{}, Invert{}}), ContainsSubstring("can follow Normalize"));
   CHECK_THAT(Refusal({GaussianBlur{23}}), ContainsSubstring("20x10"));
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "d", {{Field::Image()}});
@@ -395,5 +397,5 @@ TEST_CASE("Steps out of range, out of order, or on images that they are not for 
   options.transform = {Invert{}};
   CHECK_THAT(ErrorText([&] { Loader loader(Dataset::Open(folder / "d"), options); },
                        ErrorCode::kInvalidArgument),
-             ContainsSubstring("of 16 bits"));
+             ContainsSubstring("has 16 bits"));
 }

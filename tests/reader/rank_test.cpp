@@ -274,7 +274,7 @@ TEST_CASE("Ranks that do not divide the lanes, and other nonsense, are refused w
   };
   refused(0, 5, false, "such as 195");
   refused(4, 4, false, "less than world_size");
-  refused(1, 0, false, "set world_size");
+  refused(1, 0, false, "world_size is not; set both");
   refused(0, 2, true, "has 1 for 2 ranks");
   LoaderOptions options = OptionsFor(10, 1);
   options.ranks.world_size = 5;

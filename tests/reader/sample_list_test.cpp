@@ -199,7 +199,7 @@ TEST_CASE("A class-balanced epoch has as many samples of each class, whatever th
   REQUIRE(of_the_third.size() == 5);
   CHECK_THAT(ErrorText([&] { SampleList::ClassBalanced(dataset, 3, "image"); },
                        ErrorCode::kInvalidArgument),
-             ContainsSubstring("no class"));
+             ContainsSubstring("class label"));
 }
 
 TEST_CASE("A loader of an empty list is refused, which says why the list is empty") {
@@ -212,9 +212,10 @@ TEST_CASE("A loader of an empty list is refused, which says why the list is empt
   };
   CHECK_THAT(refusal(SampleList::Of({})), ContainsSubstring("SampleList::Of was given no samples"));
   CHECK_THAT(refusal(SampleList::Weighted(std::vector<double>(30, 1), 0, true)),
-             ContainsSubstring("SampleList::Weighted is to draw 0 samples"));
-  CHECK_THAT(refusal(SampleList::ClassBalanced(dataset, 0)),
-             ContainsSubstring("SampleList::ClassBalanced is to draw 0 samples of each class"));
+             ContainsSubstring("SampleList::Weighted was asked to draw 0 samples"));
+  CHECK_THAT(
+      refusal(SampleList::ClassBalanced(dataset, 0)),
+      ContainsSubstring("SampleList::ClassBalanced was asked to draw 0 samples of each class"));
   CHECK_THAT(refusal(SampleList::Where(dataset, [](const Sample&) { return false; })),
              ContainsSubstring("the filter of SampleList::Where keeps none of 30 samples"));
 }

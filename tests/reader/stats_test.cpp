@@ -62,7 +62,7 @@ TEST_CASE("The verdict names what the training waits for, and what to change") {
   LoaderStats stats = Measured();
   CHECK(stats.bound() == Bound::kTrainer);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by the trainer: it waited 0.0%"));
-  CHECK_THAT(stats.Verdict(), ContainsSubstring("and 1.5 batches lay ready"));
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("and 1.5 batches were ready"));
   Waits(stats, 60, 5);
   CHECK(stats.bound() == Bound::kDecoding);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by decoding: the trainer waited 60.0%"));

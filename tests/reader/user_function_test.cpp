@@ -193,7 +193,7 @@ TEST_CASE("A sample function that asks for what is not there is told so") {
          const float values[3] = {};
          sample.SetVariable<float>("pairs", values);
        },
-       "whole entries"},
+       "whole number of entries"},
       {[](MutableSample& sample) { sample.Variable<std::byte>("pairs"); }, "holds numbers"}};
   for (const auto& [function, text] : wrong) {
     LoaderOptions options = OptionsFor(4, 1);
@@ -357,7 +357,8 @@ TEST_CASE("Made fields that cannot be are refused") {
     if (function) options.sample_function = [](MutableSample&) {};
     return ErrorText([&] { Loader loader(dataset, options); }, ErrorCode::kInvalidArgument);
   };
-  CHECK_THAT(refusal(Field::Label(), true), ContainsSubstring("which the dataset has"));
+  CHECK_THAT(refusal(Field::Label(), true),
+             ContainsSubstring("has the name of a field of the dataset"));
   CHECK_THAT(refusal(Field::Image("view"), true), ContainsSubstring("array of shape"));
   CHECK_THAT(refusal(Field::Array("x", DType::kInt8, {2}), false),
              ContainsSubstring("needs a sample_function"));

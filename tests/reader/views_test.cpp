@@ -217,9 +217,9 @@ TEST_CASE("Views that cannot be are refused") {
   CHECK_THAT(refusal({{"a", {Resize(8)}, {}}, {"a", {Resize(8)}, {}}}), ContainsSubstring("\"a\""));
   CHECK_THAT(refusal({{"label", {Resize(8)}, {}}}), ContainsSubstring("field of the dataset"));
   CHECK_THAT(refusal({{"a", {HorizontalFlip{}}, {}}}), ContainsSubstring("differ in size"));
-  CHECK_THAT(refusal({{"a", {Resize(8), OneHot{}}, {}}}), ContainsSubstring("first view"));
+  CHECK_THAT(refusal({{"a", {Resize(8), OneHot{}}, {}}}), ContainsSubstring("not in a view"));
   CHECK_THAT(refusal({{"a", {Resize(8)}, {}}}, {Resize(8), OneHot{}, MixUp{}}),
-             ContainsSubstring("one view"));
+             ContainsSubstring("several views"));
   CHECK_THAT(refusal({{"a", {Resize(8), GaussianBlur{23}}, {}}}), ContainsSubstring("kernel"));
   CHECK_THAT(refusal({{"a", {Resize(8), Invert{2}}, {}}}),
              ContainsSubstring("\"a\"") && ContainsSubstring("Invert needs a probability"));
@@ -244,7 +244,7 @@ TEST_CASE("A loader says how each step runs") {
         "small (a view of image): 8x8, 3 channels of uint8, NHWC\n"
         "  Resize(8, 8, triangle)    fused with decoding\n"
         "  RandomAffine(-10, 10, 1)  a second pass, bilinear\n"
-        "A picture is decoded once for all views where that is cheaper than for each.\n");
+        "A picture is decoded once for all views if that is cheaper than once for each.\n");
   options.views.clear();
   // What tells a step from others of its kind.
   RandomResizedCrop crop(24, 16);
@@ -270,5 +270,5 @@ TEST_CASE("A loader says how each step runs") {
     CHECK_THAT(special, ContainsSubstring(step));
   options.transform = {CenterCrop(8), RandomCrop(8)};
   options.keep = DecodedPictures{1 << 20};
-  CHECK_THAT(Loader(dataset, options).Describe(), ContainsSubstring("decoded whole"));
+  CHECK_THAT(Loader(dataset, options).Describe(), ContainsSubstring("decoded and kept whole"));
 }

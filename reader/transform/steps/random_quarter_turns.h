@@ -11,7 +11,7 @@ struct StepOf<RandomQuarterTurns> : GeometricStep {
   static constexpr std::uint16_t kDraws = 5;
   static constexpr bool kTurns = true;
   static constexpr const char* kRuns =
-      "fused with decoding; rows become columns in a second pass where it is a quarter";
+      "fused with decoding; a quarter turn swaps rows and columns in a second pass";
   static void List(RandomQuarterTurns& op, ParameterList& list) { list.Chance(op.probability); }
 
   static void Take(const RandomQuarterTurns& op, Framing& framing) {
