@@ -19,11 +19,12 @@ struct Labelled {
   std::string data = (folder / "data").string();
   Manifest manifest;
 
-  explicit Labelled(const std::vector<std::int32_t>& labels) {
+  explicit Labelled(const std::vector<std::int32_t>& labels,
+                    const std::vector<std::string>& classes = {"cat", "dog", "owl"}) {
     Field boxes = Field::Variable("box classes", DType::kInt32, {});
     boxes.role = Role::kLabel;
     boxes.classes = {"wheel"};
-    const Schema schema{{Field::Image(), boxes, Field::Label("label", {"cat", "dog", "owl"})}};
+    const Schema schema{{Field::Image(), boxes, Field::Label("label", classes)}};
     std::vector<EncodedSample> samples;
     for (const std::int32_t label : labels) {
       samples.push_back({"key-" + std::to_string(samples.size()),
@@ -109,6 +110,34 @@ TEST_CASE("samples whose label is that of no class are named by verify, and kept
   CHECK(made("merge", {"merge", labelled.data}) == all);
   CHECK(made("by class", {"subset", labelled.data, "--per-class", "5"}) ==
         std::vector<std::int64_t>{0, 1, 1});
+}
+
+TEST_CASE("merge refuses a label of no class that would become one, and names file and sample") {
+  const std::vector<std::string> eight = {"cat", "dog", "owl", "bat", "cow", "eel", "fox", "gnu"};
+  const Labelled few({0, 7, 1});
+  const Labelled many({2, 2, 2}, eight);
+  const Labelled same_keys({0, 7, 1}, eight);  // all that the first has, were 7 a class there
+  const std::string out = (few.folder / "out").string();
+  for (const std::vector<std::string>& command : std::vector<std::vector<std::string>>{
+           {"merge", few.data, many.data, out},
+           {"merge", many.data, few.data, out},
+           {"merge", same_keys.data, few.data, out, "--duplicates", "drop"}}) {
+    const Outcome refused = Sluice(command);
+    CHECK(refused.exit_code == 1);
+    CHECK_THAT(refused.err, ContainsSubstring(few.data + "/shard-00000.sluice"));
+    CHECK_THAT(refused.err, ContainsSubstring("\"key-1\""));
+    CHECK_THAT(refused.err, ContainsSubstring("7, which is none of its 3 classes"));
+    CHECK_THAT(refused.err, ContainsSubstring("gnu"));
+    CHECK_FALSE(std::filesystem::exists(out));
+  }
+}
+
+TEST_CASE("merge keeps a label of no class that is none of the merged classes, either") {
+  const Labelled few({0, 7, -1});
+  const Labelled more({3}, {"cat", "dog", "owl", "bat"});
+  const std::string out = (few.folder / "out").string();
+  CHECK(Sluice({"merge", few.data, more.data, out}).exit_code == 0);
+  CHECK(LabelsOf(out) == std::vector<std::int64_t>{-1, 0, 3, 7});
 }
 
 TEST_CASE("option --max-pixels leaves larger images undecoded, in every command that decodes") {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <unordered_map>
 
 #include <sluice/error.h>
 
+#include "format/disk/class_number.h"
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 
@@ -18,14 +20,29 @@ bool HasNumberedClasses(const Field& field) {
          field.dtype != DType::kFloat32 && field.dtype != DType::kFloat64;
 }
 
+// One label field: its own classes, the merged ones, and the way from one to the other.
+struct FieldMap {
+  const Field& own;
+  const Field& merged;
+  const std::vector<std::int64_t>& map;  // empty: numbers stay
+
+  std::int64_t operator()(std::int64_t number) const {
+    if (IsClass(own, number)) return map.empty() ? number : map[static_cast<std::size_t>(number)];
+    if (!IsClass(merged, number)) return number;
+    throw Error(ErrorCode::kCorrupt,
+                "field \"" + own.name + "\" holds " + std::to_string(number) +
+                    ", which is none of its " + std::to_string(own.classes.size()) +
+                    " classes and would become the merged class " + std::to_string(number) + " (" +
+                    merged.classes[static_cast<std::size_t>(number)] +
+                    "); `sluice verify` names such samples: make a subset without them first");
+  }
+};
+
 template <class T>
-void MapAs(const std::vector<std::int64_t>& map, std::span<std::byte> elements) {
+void MapAs(const FieldMap& map, std::span<std::byte> elements) {
   for (std::size_t at = 0; at + sizeof(T) <= elements.size(); at += sizeof(T)) {
-    T number{};
-    std::memcpy(&number, elements.data() + at, sizeof number);
-    if (number < 0 || static_cast<std::uint64_t>(number) >= map.size()) continue;
-    const std::int64_t mapped = map[static_cast<std::size_t>(number)];
-    number = static_cast<T>(mapped);
+    const std::int64_t mapped = map(ClassNumber(map.own, elements.subspan(at, sizeof(T))));
+    const auto number = static_cast<T>(mapped);
     if (static_cast<std::int64_t>(number) != mapped) {
       throw Error(ErrorCode::kUnsupported, "the merged classes do not fit the label's type");
     }
@@ -33,8 +50,8 @@ void MapAs(const std::vector<std::int64_t>& map, std::span<std::byte> elements) 
   }
 }
 
-void MapElements(DType type, const std::vector<std::int64_t>& map, std::span<std::byte> elements) {
-  switch (type) {
+void MapElements(const FieldMap& map, std::span<std::byte> elements) {
+  switch (map.own.dtype) {
     case DType::kInt8: return MapAs<std::int8_t>(map, elements);
     case DType::kInt16: return MapAs<std::int16_t>(map, elements);
     case DType::kInt32: return MapAs<std::int32_t>(map, elements);
@@ -66,14 +83,15 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
              "\" here) differs");
     }
     if (!mapped) continue;
+    std::unordered_map<std::string, std::int64_t> numbers;  // of a name that is there twice, the first
+    for (std::size_t c = 0; c < ours.classes.size(); ++c)
+      numbers.emplace(ours.classes[c], c);
     bool identity = true;
     for (std::size_t c = 0; c < theirs.classes.size(); ++c) {
-      auto found = std::find(ours.classes.begin(), ours.classes.end(), theirs.classes[c]);
-      if (found == ours.classes.end()) {
-        found = ours.classes.insert(ours.classes.end(), theirs.classes[c]);
-      }
-      maps[f].push_back(found - ours.classes.begin());
-      identity = identity && maps[f].back() == static_cast<std::int64_t>(c);
+      const auto [found, is_new] = numbers.emplace(theirs.classes[c], ours.classes.size());
+      if (is_new) ours.classes.push_back(theirs.classes[c]);
+      maps[f].push_back(found->second);
+      identity = identity && found->second == static_cast<std::int64_t>(c);
     }
     if (identity) maps[f].clear();
   }
@@ -94,11 +112,20 @@ void InflateLabels(FieldValue& value) {
   value.codec = Codec::kRaw;
 }
 
-void MapLabels(const Schema& schema, const LabelMaps& maps, EncodedSample& sample) {
+void MapLabels(const Schema& own, const Schema& merged, const LabelMaps& maps,
+               EncodedSample& sample) {
   for (std::size_t f = 0; f < maps.size(); ++f) {
-    if (maps[f].empty()) continue;
-    if (schema.fields[f].kind == FieldKind::kVariable) InflateLabels(sample.fields[f]);
-    MapElements(schema.fields[f].dtype, maps[f], sample.fields[f].bytes);
+    if (maps[f].empty() && own.fields[f] == merged.fields[f]) continue;
+    const FieldMap map{own.fields[f], merged.fields[f], maps[f]};
+    FieldValue& value = sample.fields[f];
+    if (!map.map.empty()) {
+      InflateLabels(value);
+      MapElements(map, value.bytes);
+    } else {  // looked at only: what is stored stays as it is
+      FieldValue copy = value;
+      InflateLabels(copy);
+      MapElements(map, copy.bytes);
+    }
   }
 }
 

@@ -17,8 +17,11 @@ using LabelMaps = std::vector<std::vector<std::int64_t>>;
 // else; `name` is the other dataset's.
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged);
 
-// Numbers that are no class stay. Throws Error(kUnsupported) for labels that cannot be mapped.
-void MapLabels(const Schema& schema, const LabelMaps& maps, EncodedSample& sample);
+// Numbers that are no class stay; one that would become a merged class by that is
+// Error(kCorrupt). `own`: the schema of the dataset that the sample and the maps are of.
+// Throws Error(kUnsupported) for labels that cannot be mapped. Errors name neither file nor sample.
+void MapLabels(const Schema& own, const Schema& merged, const LabelMaps& maps,
+               EncodedSample& sample);
 
 // A variable field's content, uncompressed. Throws Error(kUnsupported), kCorrupt.
 void InflateLabels(FieldValue& value);

@@ -126,7 +126,11 @@ class Merging {
         continue;
       }
       EncodedSample sample = CopySample(shard, i, keys);
-      MapLabels(schema_, maps_[d], sample);
+      try {
+        MapLabels(dataset.manifest.schema, schema_, maps_[d], sample);
+      } catch (const Error& error) {
+        throw AtSample(error, shard, i);
+      }
       build.Add(std::move(sample));
     }
     build.EndShard();

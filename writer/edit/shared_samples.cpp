@@ -32,9 +32,10 @@ class Search {
     for (const StoredDataset& dataset : datasets)
       ends_.push_back(end += dataset.manifest.samples);
     mapped_.resize(schema.fields.size());
-    for (const LabelMaps& of_dataset : maps) {
-      for (std::size_t f = 0; f < of_dataset.size(); ++f)
-        mapped_[f] = mapped_[f] || !of_dataset[f].empty();
+    for (std::size_t d = 0; d < maps.size(); ++d) {
+      const Schema& own = datasets[d].manifest.schema;
+      for (std::size_t f = 0; f < maps[d].size(); ++f)
+        mapped_[f] = mapped_[f] || !maps[d][f].empty() || own.fields[f] != schema.fields[f];
     }
   }
 
@@ -112,13 +113,17 @@ class Search {
     EncodedSample sample;
     sample.fields.resize(schema_.fields.size());
     Defect defect = nullptr;
-    for (std::size_t f = 0; f < schema_.fields.size() && defect == nullptr; ++f)
-      defect = DescribeField(block, row, f, sample.fields[f]);
+    try {
+      for (std::size_t f = 0; f < schema_.fields.size() && defect == nullptr; ++f)
+        defect = DescribeField(block, row, f, sample.fields[f]);
+      if (defect == nullptr) MapLabels(shard.schema(), schema_, maps, sample);
+    } catch (const Error& error) {
+      if (!shard.Lost(shard.bytes())) throw AtSample(error, shard, index);
+    }
     if (shard.Lost(shard.bytes())) throw shard.Unreadable(shard.Place(index));
     if (defect != nullptr) {
       throw Error(ErrorCode::kCorrupt, shard.name(), shard.Place(index), defect);
     }
-    MapLabels(schema_, maps, sample);
     std::vector<std::byte> content;
     for (const FieldValue& value : sample.fields) {
       const std::uint64_t size = value.codec == Codec::kAbsent ? UINT64_MAX : value.bytes.size();
@@ -210,7 +215,7 @@ class Search {
   RowLayout layout_;
   const std::stop_token& stop_;
   std::vector<std::uint64_t> ends_;  // of the datasets
-  std::vector<bool> mapped_;         // fields whose classes get other numbers in a dataset
+  std::vector<bool> mapped_;         // fields whose classes are others than a dataset's own
 };
 
 }  // namespace

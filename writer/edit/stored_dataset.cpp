@@ -4,6 +4,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/shard_look.h"
+#include "writer/text.h"
 
 namespace sluice {
 
@@ -81,6 +82,11 @@ std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& ke
     if (defect != nullptr) throw Error(ErrorCode::kCorrupt, shard.name(), "keys", defect);
   }
   return keys.Key(index);
+}
+
+Error AtSample(const Error& error, const ShardFile& shard, std::uint64_t index) {
+  return {error.code(), shard.name(), shard.Place(index),
+          "sample \"" + ToUtf8(shard.Key(index)) + "\": " + error.sentence()};
 }
 
 }  // namespace sluice

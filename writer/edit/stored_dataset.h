@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <stop_token>
 
+#include <sluice/error.h>
+
 #include "format/disk/keys.h"
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
@@ -40,5 +42,8 @@ EncodedSample CopySample(const ShardFile& shard, std::uint64_t index, KeyChunk& 
 
 // The key of a sample alone; valid until the next call with the same `keys`, which are as above.
 std::string_view KeyOf(const ShardFile& shard, std::uint64_t index, KeyChunk& keys);
+
+// The error, which names no file, as one of a sample of this shard: with file, place and key.
+Error AtSample(const Error& error, const ShardFile& shard, std::uint64_t index);
 
 }  // namespace sluice
