@@ -133,6 +133,24 @@ TEST_CASE("a JPEG whose picture is whole is taken in every form, whatever stands
   CHECK(Reason(With(WithoutEnd(baseline), scan)) == "");
 }
 
+TEST_CASE("a JPEG whose last coded byte is zero needs no end marker") {
+  // The last blocks of a picture without colour are eight zero bits, the codes 00 of a difference of
+  // zero and of a block's end (T.81, tables K.4 and K.6), twice; they make a byte where they begin
+  // one.
+  FileBytes whole;
+  for (std::uint64_t seed = 0; seed < 200 && whole.empty(); ++seed) {
+    Picture picture{40, 24, 3, {}};
+    RandomStream random(seed, static_cast<Purpose>(999), 0);
+    for (std::uint32_t i = 0; i < 40 * 24; ++i)
+      picture.pixels.insert(picture.pixels.end(), 3, static_cast<std::uint8_t>(random.Below(256)));
+    const FileBytes file = MakeJpeg(picture);
+    if (file[file.size() - 3] == std::byte{0}) whole = file;
+  }
+  REQUIRE_FALSE(whole.empty());
+  CHECK(Reason(WithoutEnd(whole)) == "");
+  CHECK(Difference(ConvertOne(WithoutEnd(whole)).picture, DecodeJpeg(whole)) == 0);
+}
+
 TEST_CASE("a JPEG may end before its last scans by an end marker of its own, not without") {
   const FileBytes file = MakeJpeg(MakePicture(90, 70), {.progressive = true});
   // The first scan behind those of the lowest frequencies begins at a table or at itself.

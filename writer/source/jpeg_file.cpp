@@ -54,11 +54,13 @@ struct End {
   bool marked = false;  // the end marker is there, or one that can only follow the picture
 };
 
-// The end of a file without an end marker. Keeps a zero that makes a 0xFF data.
+// The end of a file without an end marker. A zero that makes a 0xFF data is kept, and so is a single
+// one at the file's end: the last coded byte. Of several, none is: chroma's usual code for the end of
+// a block is two zero bits, so a zero too many would complete a picture whose last block is missing.
 End EndOfData(Bytes file) noexcept {
-  const std::size_t size = WithoutZeros(file).size();
-  const bool stuffed = size > 0 && size < file.size() && file[size - 1] == std::byte{0xFF};
-  return {stuffed ? size + 1 : size, false};
+  std::size_t size = WithoutZeros(file).size();
+  if (size > 0 && size < file.size() && file[size - 1] == std::byte{0xFF}) ++size;
+  return {file.size() - size == 1 ? file.size() : size, false};
 }
 
 bool HasEndMarker(Bytes file) noexcept {

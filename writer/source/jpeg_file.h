@@ -18,8 +18,8 @@ struct JpegFile {
 };
 
 // Cuts `content` down to its picture and makes sure that it has an end marker. In a file without
-// one, zeros at the end are not taken for data: they would be decoded to grey. A file that is not a
-// JPEG loses only such zeros.
+// one, zeros at the end are not taken for data (but for a single one): they would be decoded to
+// grey. A file that is not a JPEG loses only such zeros.
 //
 // `for_coefficients`: the coefficients will be read, and that looks beyond a picture's only scan.
 // Decoding does not, so then the scan's end need not be searched for if the file has an end marker.
