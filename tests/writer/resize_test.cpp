@@ -81,7 +81,7 @@ double Psnr(const std::vector<double>& exact, const std::vector<std::uint8_t>& g
 // A plain picture's file through the fitter, as the encoder of samples does it.
 sluice::Picture FitFile(FileBytes file, const FittedGeometry& geometry,
                         std::uint32_t channels = 3) {
-  JpegSource source(TakeJpeg(file, false));
+  JpegSource source(TakeJpeg(file));
   JpegFitter fitter;
   return fitter.Fit(source, file, {.channels = channels}, geometry);
 }

@@ -134,9 +134,9 @@ TEST_CASE("a JPEG whose picture is whole is taken in every form, whatever stands
 }
 
 TEST_CASE("a JPEG whose last coded byte is zero needs no end marker") {
-  // The last blocks of a picture without colour are eight zero bits, the codes 00 of a difference of
-  // zero and of a block's end (T.81, tables K.4 and K.6), twice; they make a byte where they begin
-  // one.
+  // The last blocks of a picture without colour are eight zero bits, the codes 00 of a difference
+  // of zero and of a block's end (T.81, tables K.4 and K.6), twice; they make a byte where they
+  // begin one.
   FileBytes whole;
   for (std::uint64_t seed = 0; seed < 200 && whole.empty(); ++seed) {
     Picture picture{40, 24, 3, {}};
@@ -149,6 +149,21 @@ TEST_CASE("a JPEG whose last coded byte is zero needs no end marker") {
   REQUIRE_FALSE(whole.empty());
   CHECK(Reason(WithoutEnd(whole)) == "");
   CHECK(Difference(ConvertOne(WithoutEnd(whole)).picture, DecodeJpeg(whole)) == 0);
+}
+
+TEST_CASE("a JPEG that is damaged near its end is judged alike in every form") {
+  // Sixteen ones are the code of nothing. libjpeg looks for such codes only near the end of what it
+  // is given, so all forms must give it the same, whatever follows the picture.
+  const FileBytes whole = MakeJpeg(Grain(160, 120));
+  const FileBytes no_code = ByteWriter().Values({0xFF, 0, 0xFF, 0, 0xFF, 0}).bytes();
+  for (const std::size_t before_end : {200U, 400U, 800U}) {
+    INFO(before_end << " bytes before the end");
+    FileBytes damaged = whole;
+    std::copy(no_code.begin(), no_code.end(),
+              damaged.end() - static_cast<std::ptrdiff_t>(before_end));
+    CHECK(Reason(damaged) != "");
+    CHECK(Reason(With(damaged, whole)) != "");
+  }
 }
 
 TEST_CASE("a JPEG may end before its last scans by an end marker of its own, not without") {

@@ -215,7 +215,7 @@ ColorRules SampleEncoder::RulesFor(bool has_profile, Bytes profile, ProfileColor
 }
 
 void SampleEncoder::EncodeFromJpeg(Outcome& outcome) {
-  const JpegFile file = TakeJpeg(file_, options_.keep);
+  const JpegFile file = TakeJpeg(file_);
   const bool convert = options_.icc == IccProfiles::kConvert;
   JpegSource source(file, convert);
   CheckPixels(source.width(), source.height());

@@ -83,7 +83,8 @@ LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema&
              "\" here) differs");
     }
     if (!mapped) continue;
-    std::unordered_map<std::string, std::int64_t> numbers;  // of a name that is there twice, the first
+    std::unordered_map<std::string, std::int64_t>
+        numbers;  // of a name that is there twice, the first
     for (std::size_t c = 0; c < ours.classes.size(); ++c)
       numbers.emplace(ours.classes[c], c);
     bool identity = true;

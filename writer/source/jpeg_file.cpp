@@ -54,21 +54,17 @@ struct End {
   bool marked = false;  // the end marker is there, or one that can only follow the picture
 };
 
-// The end of a file without an end marker. A zero that makes a 0xFF data is kept, and so is a single
-// one at the file's end: the last coded byte. Of several, none is: chroma's usual code for the end of
-// a block is two zero bits, so a zero too many would complete a picture whose last block is missing.
+// The end of a file without an end marker. A zero that makes a 0xFF data is kept, and so is a
+// single one at the file's end: the last coded byte. Of several, none is: chroma's usual code for
+// the end of a block is two zero bits, so a zero too many would complete a picture whose last block
+// is missing.
 End EndOfData(Bytes file) noexcept {
   std::size_t size = WithoutZeros(file).size();
   if (size > 0 && size < file.size() && file[size - 1] == std::byte{0xFF}) ++size;
   return {file.size() - size == 1 ? file.size() : size, false};
 }
 
-bool HasEndMarker(Bytes file) noexcept {
-  return file.size() >= 2 && ByteAt(file, file.size() - 2) == 0xFF &&
-         ByteAt(file, file.size() - 1) == kEndOfImage;
-}
-
-End FindEnd(Bytes file, bool behind_scan) noexcept {
+End FindEnd(Bytes file) noexcept {
   unsigned components = 0;  // of a sequential frame; 0: one scan cannot hold everything
   bool scanned = false;
   bool complete = false;  // the only possible scan has been seen
@@ -92,7 +88,6 @@ End FindEnd(Bytes file, bool behind_scan) noexcept {
     } else if (marker == kStartOfScan) {
       complete = !scanned && components > 0 && length > 2 && ByteAt(file, at + 4) == components;
       scanned = true;
-      if (complete && !behind_scan && HasEndMarker(file)) return {file.size() - 2, true};
     }
     at += 2 + length;
   }
@@ -100,8 +95,8 @@ End FindEnd(Bytes file, bool behind_scan) noexcept {
 
 }  // namespace
 
-JpegFile TakeJpeg(std::vector<std::byte>& content, bool for_coefficients) {
-  const End end = FindEnd(content, for_coefficients);
+JpegFile TakeJpeg(std::vector<std::byte>& content) {
+  const End end = FindEnd(content);
   content.resize(end.at);
   content.push_back(std::byte{0xFF});
   content.push_back(std::byte{kEndOfImage});

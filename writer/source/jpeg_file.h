@@ -21,8 +21,8 @@ struct JpegFile {
 // one, zeros at the end are not taken for data (but for a single one): they would be decoded to
 // grey. A file that is not a JPEG loses only such zeros.
 //
-// `for_coefficients`: the coefficients will be read, and that looks beyond a picture's only scan.
-// Decoding does not, so then the scan's end need not be searched for if the file has an end marker.
-JpegFile TakeJpeg(std::vector<std::byte>& content, bool for_coefficients);
+// Whatever is made of the picture, decoders get these bytes and no others: libjpeg's judgement of a
+// damaged file depends on what follows the damage.
+JpegFile TakeJpeg(std::vector<std::byte>& content);
 
 }  // namespace sluice
