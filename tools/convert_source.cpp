@@ -158,11 +158,16 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       app.add_flag("--upright", arguments.upright,
                    "boxes and masks belong to the image after its Exif\norientation (default: as "
                    "its file stores it)");
+  CLI::Option* const no_labels = app.add_flag(
+      "--no-labels", arguments.no_labels,
+      "store no label at all: images may then lie anywhere\nbelow SOURCE, and a table's "
+      "columns label and class and\narchives' .cls are not taken");
+  no_labels->excludes(classes);
   table->excludes(paths);
   path_column->needs(table);
   field->needs(table);
   for (CLI::Option* const option :
-       {table, paths, root, path_column, field, classes, masks, upright}) {
+       {table, paths, root, path_column, field, classes, no_labels, masks, upright}) {
     option->group(group);
   }
 }
@@ -211,6 +216,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   }
   source.mask_folder = arguments.mask_folder;
   source.upright = arguments.upright;
+  source.labels = !arguments.no_labels;
   if (!arguments.classes.empty()) {
     source.classes = LinesOf(ReadAll(arguments.classes, stop));
     if (source.classes.empty()) throw UsageError("--classes: the file names no class");

@@ -23,6 +23,7 @@ struct SourceArguments {
   std::string classes;              // a file
   std::string mask_folder;
   bool upright = false;
+  bool no_labels = false;
 };
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments);

@@ -231,6 +231,55 @@ TEST_CASE("a conversion that is done already is left as it is, and said to be") 
   CHECK(std::filesystem::last_write_time(folders.data + "/shard-00000.sluice") == time);
 }
 
+TEST_CASE("images of known kinds that are not read are left out and counted by kind") {
+  const Folders folders;
+  WriteClasses(folders.source, 2);
+  const std::string icon("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0", 22);
+  WriteBytes(folders / "cat/1.ppm", "P6\n1 1\n255\nrgb");
+  WriteBytes(folders / "cat/2.ppm", "P5 2 1 255 ab");
+  WriteBytes(folders / "dog/favicon.png", icon);
+  WriteBytes(folders / "dog/notes.txt", "P6 is a kind of picture");
+  const Outcome text = folders.Convert({"--dry-run"});
+  CHECK(text.exit_code == 3);
+  CHECK_THAT(text.out, ContainsSubstring("LEFT OUT   3 sources"));
+  CHECK_THAT(text.out, ContainsSubstring("       2  unsupported: a PPM image"));
+  CHECK_THAT(text.out, ContainsSubstring("       1  unsupported: an ICO image"));
+  CHECK_THAT(text.out, ContainsSubstring("1 file over"));
+  const Outcome outcome = folders.Convert({"--json"});
+  CHECK(outcome.exit_code == 3);
+  CHECK(JsonOf(outcome)["skipped"] == 3);
+  CHECK_THAT(ContentOf(folders.data + "/skipped.tsv"),
+             ContainsSubstring("dog/favicon.png\tunsupported: an ICO image"));
+  const Outcome fails =
+      Sluice({"convert", folders.source, folders.data + "2", "--on-error", "fail"});
+  CHECK(fails.exit_code == 1);
+  CHECK_THAT(fails.err, ContainsSubstring("cat/1.ppm: unsupported: a PPM image"));
+}
+
+TEST_CASE("option --no-labels takes a mixed tree, and its dataset can be added to") {
+  const Folders folders;
+  WriteClasses(folders.source, 2);
+  std::filesystem::copy(folders / "cat/0.jpg", folders / "stray.jpg");
+  const Outcome refused = folders.Convert();
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("--no-labels"));
+  const Outcome outcome = folders.Convert({"--no-labels"});
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("7 samples without labels"));
+  const std::string more = (folders.folder / "more").string();
+  WriteClasses(more, 3);
+  const Outcome labelled = Sluice({"append", more, folders.data});
+  CHECK(labelled.exit_code == 2);
+  std::filesystem::remove_all(folders.data + ".append");
+  const Outcome added = Sluice({"append", more, folders.data, "--no-labels"});
+  INFO(added.err);
+  CHECK(added.exit_code == 0);
+  CHECK(Dataset::Open(folders.data).size() == 16);
+  const Outcome both = Sluice({"convert", folders.source, folders.data + "2", "--no-labels",
+                               "--classes", folders.source + "/stray.jpg"});
+  CHECK(both.exit_code == 2);
+}
+
 TEST_CASE("a dataset is made with the folders that it lies in") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);

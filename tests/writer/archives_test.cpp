@@ -48,7 +48,7 @@ std::string Jpeg(std::uint64_t seed = 1) {
 
 struct Folders {
   TemporaryFolder folder;
-  ConvertSummary Convert(const std::vector<std::string>& archives) const {
+  ConvertSummary Convert(const std::vector<std::string>& archives, bool labels = true) const {
     std::vector<std::filesystem::path> paths;
     for (std::size_t i = 0; i < archives.size(); ++i) {
       paths.push_back(folder / (std::string("part").append(std::to_string(i)) + ".tar"));
@@ -56,7 +56,9 @@ struct Folders {
     }
     ConvertOptions options;
     options.keep_order = true;
-    return sluice::Convert(ConvertSource::Archives(paths), folder / "data", options);
+    ConvertSource source = ConvertSource::Archives(paths);
+    source.labels = labels;
+    return sluice::Convert(source, folder / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(folder / "data"); }
 };
@@ -90,6 +92,28 @@ TEST_CASE("members that share a key make a sample, their endings its fields") {
   CHECK(data.samples[0].fields[3].codec == Codec::kAbsent);
   CHECK(AsText(data.samples[1].fields[3].bytes) == "{\"x\": 1}");
   CHECK(data.samples[1].fields[4].width == 40);
+}
+
+TEST_CASE("without labels nobody asks for a .cls, and none is taken") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("a.jpg", Jpeg(1)) + Member("a.cls", "owl") +
+                       Member("b.jpg", Jpeg(2)) + Member("b.txt", "b") + kEnd},
+                      false);
+  CHECK(summary.samples == 2);
+  CHECK(summary.classes.empty());
+  const StoredDataset data = folders.Data();
+  REQUIRE(data.manifest.schema.fields.size() == 2);
+  CHECK(AsText(data.Find("b").fields[1].bytes) == "b");
+}
+
+TEST_CASE("an image of a kind that is not read is left out of an archive by its kind") {
+  const Folders folders;
+  const ConvertSummary summary =
+      folders.Convert({Member("a.jpg", Jpeg(1)) + Member("b.ppm", "P6\n1 1\n255\nrgb") + kEnd});
+  CHECK(summary.passed_over.empty());
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("a PPM image"));
 }
 
 TEST_CASE("samples that lack an image or a class are left out and named") {

@@ -71,6 +71,52 @@ TEST_CASE("files in nested folders belong to the class at the top") {
   CHECK(data.Find("a/x/y/1.jpg").Label() == 0);
 }
 
+TEST_CASE("classes that have folders of their own are warned of by name") {
+  const ClassFolders folders;
+  for (const char* key : {"train/cat/1.jpg", "train/dog/1.jpg", "val/cat/1.jpg", "val/2.jpg"})
+    folders.Add(key);
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.classes == Strings{"train", "val"});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] ==
+        "train/ and val/ hold folders of their own, such as train/cat/, and are classes "
+        "themselves; for classes of the inner folders name each outer one as a source, or store no "
+        "labels (--no-labels)");
+  const ClassFolders many;
+  for (const char* key : {"a/x/1.jpg", "b/x/1.jpg", "c/x/1.jpg", "d/x/1.jpg", "e/1.jpg"})
+    many.Add(key);
+  CHECK(
+      Mentions(many.Run().warnings, "a/, b/ and 2 more hold folders of their own, such as a/x/,"));
+  const ClassFolders plain;
+  plain.Add("a/1.jpg");
+  CHECK(plain.Run().warnings.empty());
+}
+
+TEST_CASE("without labels images may lie anywhere, and no folder is a class") {
+  const ClassFolders folders;
+  for (const char* key : {"stray.jpg", "a/1.jpg", "b/deep/2.jpg"})
+    folders.Add(key);
+  std::filesystem::create_directories(folders.source / "empty");
+  const auto run = [&](ConvertSource source, const char* data) {
+    source.labels = false;
+    ConvertOptions options;
+    options.keep_order = true;
+    const ConvertSummary summary = Convert(source, folders.path() / data, options);
+    CHECK(summary.warnings.empty());
+    const StoredDataset stored = ReadDataset(folders.path() / data);
+    CHECK(stored.manifest.schema.fields.size() == 1);
+    CHECK(stored.manifest.class_counts.empty());
+    return stored.Keys();
+  };
+  CHECK(run(folders.source, "folder") == Strings{"a/1.jpg", "b/deep/2.jpg", "stray.jpg"});
+  CHECK(run(ConvertSource::Paths({"b/deep/2.jpg", "stray.jpg"}, folders.source), "paths") ==
+        Strings{"b/deep/2.jpg", "stray.jpg"});
+  ConvertSource named = folders.source;
+  named.labels = false;
+  named.classes = {"a", "b"};
+  CHECK(ErrorOf([&] { Convert(named, folders.data); })->code() == ErrorCode::kInvalidArgument);
+}
+
 TEST_CASE("a flat folder makes samples without labels") {
   const ClassFolders folders;
   folders.Add("2.jpg");

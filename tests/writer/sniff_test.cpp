@@ -75,6 +75,29 @@ TEST_CASE("images of kinds that are not converted are known by name") {
              "ftypavif\0\0\0\0avifmif1"sv) == "AVIF");
   CHECK(name("\0\0\0\x0cJXL \x0d\x0a\x87\x0a"sv) == "JPEG XL");
   CHECK(name("\0\0\0\x0cjP  \x0d\x0a\x87\x0a"sv) == "JPEG 2000");
+  for (const std::string_view text :
+       {"P6\n640 480\n255\n\1\2\3"sv, "P5 3 2 15 "sv, "P1\n# made by hand\n2 2\n"sv,
+        "P4\t8\n8\n\xff"sv, "P7\nWIDTH 4\nHEIGHT 2"sv, "Pf\n4 2\n-1.0\n"sv}) {
+    INFO(text);
+    CHECK(name(text) == "PPM");
+  }
+  CHECK(name("DDS \x7c\0\0\0\x07\x10\0\0"sv) == "DDS");
+  CHECK(name("\x0a\5\1\x08\0\0\0\0\x1f\0\x1f\0\x2c\1\x2c\1"sv) == "PCX");
+  CHECK(name("\x01\xda\1\1\0\3\0\x40\0\x30\0\3\0\0\0\0"sv) == "SGI");
+  CHECK(name("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"sv) == "ICO");
+  // Colours, run lengths of grey, a colour map.
+  CHECK(name("\0\0\2\0\0\0\0\0\0\0\0\0\4\0\2\0\x18\x20\1\2\3"sv) == "TGA");
+  CHECK(name("\x05\0\x0b\0\0\0\0\0\0\0\0\0\4\0\2\0\x08\0title"sv) == "TGA");
+  CHECK(name("\0\1\1\0\0\0\1\x18\0\0\0\0\4\0\2\0\x08\0\1\2\3"sv) == "TGA");
+}
+
+TEST_CASE("the reason an image is left out for has the right article") {
+  const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
+  CHECK(why("\0\0\0\x1c"
+            "ftypavif\0\0\0\0"sv)
+            .starts_with("unsupported: an AVIF image"));
+  CHECK(why("DDS \x7c\0\0\0"sv).starts_with("unsupported: a DDS image"));
+  CHECK(why("\x01\xda\1\1\0\3\0\x40\0\x30\0\3"sv).starts_with("unsupported: an SGI image"));
 }
 
 TEST_CASE("anything else is no image, a text that begins like a bitmap included") {
@@ -83,7 +106,11 @@ TEST_CASE("anything else is no image, a text that begins like a bitmap included"
         "RIFF\0\0\0\0WAVE"sv,
         "\0\0\0\x18"
         "ftypmp42"sv,
-        "%PDF-1.7"sv, "{\"a\":1}"sv}) {
+        "%PDF-1.7"sv, "{\"a\":1}"sv, "P1 comes first, P2 next"sv, "P6\nof all my books"sv,
+        "PF\nchang"sv, "\n\1 and more of it"sv,
+        "\0\0\1\xba\x44\0\4\0\4\1\0\0\0\0\0\0\0\0\0\0\0\0"sv,
+        "\0\1\0\0\0\x0e\0\x80\0\3\0\x60\x47\x44\x45\x46\0\0\0\0"sv,
+        "\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"sv}) {
     CHECK(Of(text).kind == ImageKind::kNone);
   }
 }

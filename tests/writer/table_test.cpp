@@ -49,6 +49,26 @@ std::string TextOf(const StoredField& field) {
 
 }  // namespace
 
+TEST_CASE("without labels a table's label is not taken, and no column of classes can be") {
+  const TableFolder folders;
+  ConvertSource source = folders.Table("t.csv", "path,label,caption\na.jpg,dog,one\nb.jpg,,two\n");
+  source.labels = false;
+  const ConvertSummary summary = folders.Convert(source);
+  CHECK(summary.samples == 2);
+  CHECK(summary.warnings.empty());
+  const StoredDataset data = folders.Data();
+  REQUIRE(data.manifest.schema.fields.size() == 2);
+  CHECK(TextOf(data.Find("b.jpg").fields[1]) == "two");
+  for (const ColumnType type :
+       {ColumnType::kClass, ColumnType::kClasses, ColumnType::kBoxClasses}) {
+    source.columns = {{"label", type}};
+    const auto error = ErrorOf([&] { folders.Convert(source); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kInvalidArgument);
+    CHECK_THAT(error->sentence(), ContainsSubstring("\"label\" holds classes"));
+  }
+}
+
 TEST_CASE("a table's rows become samples, with the usual columns when none is named") {
   const TableFolder folders;
   const ConvertSummary summary = folders.Convert(folders.Table(

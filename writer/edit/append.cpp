@@ -149,7 +149,8 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   staging += ".append";
   const bool goes_on = std::filesystem::exists(staging);
   ConvertSource with_classes = source;
-  if (with_classes.classes.empty()) with_classes.classes = ClassesOf(before.manifest.schema);
+  if (source.labels && source.classes.empty())
+    with_classes.classes = ClassesOf(before.manifest.schema);
   AppendSummary summary;
   std::vector<std::string> warnings;
   const ConvertOptions own = OptionsOf(before.manifest, options, warnings);

@@ -62,8 +62,9 @@ constexpr const char* kLiesApart =
 std::optional<Part> PartOf(std::string ending) {
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  for (const char* image : {"jpg", "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp", "tif",
-                            "tiff", "avif", "heic", "jxl", "jp2", "image", "img"}) {
+  for (const char* image : {"jpg",  "jpeg", "jpe",  "jfif", "png", "webp",  "gif", "bmp", "tif",
+                            "tiff", "avif", "heic", "jxl",  "jp2", "ppm",   "pgm", "pbm", "pnm",
+                            "tga",  "ico",  "dds",  "pcx",  "sgi", "image", "img"}) {
     if (ending == image) return kImagePart;
   }
   if (ending == "cls") return kClassPart;
@@ -189,7 +190,7 @@ class ArchiveScan {
 };
 
 // The fields that at least one sample has, and the part that each comes from.
-std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, SourceList& list) {
+std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, bool labels, SourceList& list) {
   std::array<bool, kParts> has{};
   for (const Scanned& archive : archives) {
     for (const Grouped& sample : archive.samples) {
@@ -204,6 +205,7 @@ std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, SourceList& lis
     parts.push_back(part);
     list.fields.push_back({std::move(field), feed});
   };
+  has[kClassPart] = has[kClassPart] && labels;
   add(kClassPart, Field::Label(), Feed::kLabel);
   add(kTextPart, Field::Bytes("text", Role::kText), Feed::kText);
   add(kJsonPart, Field::Bytes("json", Role::kJson), Feed::kText);
@@ -229,7 +231,7 @@ std::string TroubleOf(const Grouped& sample, bool labelled, ClassNames& names,
 
 void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& source,
                 SourceList& list) {
-  const std::vector<Part> parts = FieldsOf(archives, list);
+  const std::vector<Part> parts = FieldsOf(archives, source.labels, list);
   ClassNames names(source.classes);
   for (std::size_t a = 0; a < archives.size(); ++a) {
     const std::string place = source.archives[a].filename().string() + ": ";

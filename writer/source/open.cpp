@@ -47,6 +47,14 @@ void CheckSource(const ConvertSource& source) {
           "columns are those of a table, and no table was named");
   require(source.split_begin >= 0 && source.split_begin < source.split_end && source.split_end <= 1,
           "a part of a split lies between 0 and 1 and is not empty");
+  require(source.labels || source.classes.empty(),
+          "classes are named, and no labels are to be stored");
+  for (const Column& column : source.columns) {
+    const bool label = column.type == ColumnType::kClass || column.type == ColumnType::kClasses ||
+                       column.type == ColumnType::kBoxClasses;
+    require(source.labels || !label, "the column \"" + ToUtf8(column.column) +
+                                         "\" holds classes, and no labels are to be stored");
+  }
   std::set<std::string> names;
   for (const std::string& name : source.classes) {
     require(ToUtf8(name) == name, "the class " + ToUtf8(name) + " is no UTF-8");

@@ -79,14 +79,23 @@ std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_pr
               "was an image to be converted when the source was read and is none now");
 }
 
+namespace {
+// As they are spoken: an AVIF, an ICO, an SGI, a Sun raster.
+std::string WithArticle(const std::string& name) {
+  const bool vowel = std::string_view("AEIO").find(name[0]) != std::string_view::npos;
+  const bool spelled = name[0] == 'S' && name[1] >= 'A' && name[1] <= 'Z';
+  return (vowel || spelled ? "an " : "a ") + name;
+}
+}  // namespace
+
 std::string WhyNotConverted(const Sniffed& sniffed) {
   if (sniffed.kind == ImageKind::kUnsupported) {
-    return std::string("unsupported: a ") + sniffed.name + " image; " + ConvertedKinds() +
+    return "unsupported: " + WithArticle(sniffed.name) + " image; " + ConvertedKinds() +
            " are converted";
   }
   for (const FileKind& kind : kKinds) {
     if (kind.kind != sniffed.kind || kind.package == nullptr) continue;
-    return std::string("a ") + kind.name +
+    return WithArticle(kind.name) +
            " image, which this build of Sluice does not read: " + "install " + kind.package +
            " and build it again";
   }

@@ -166,6 +166,43 @@ void NumberClasses(const std::filesystem::path& root, const std::vector<std::str
   list.classes = wanted;
 }
 
+// "train/, val/ and 3 more"
+std::string FolderNames(const std::vector<std::string>& names) {
+  constexpr std::size_t kMostNamed = 3;
+  std::string text;
+  const std::size_t named = names.size() > kMostNamed ? kMostNamed - 1 : names.size();
+  for (std::size_t i = 0; i < named; ++i) {
+    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
+    text += ToUtf8(names[i]) + "/";
+  }
+  if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
+  return text;
+}
+
+// Classes that have folders of their own: these may be the classes that were meant.
+void WarnOfInnerFolders(SourceList& list) {
+  std::map<std::string, std::string> inner;  // the first in each top folder
+  for (const Source& source : list.sources) {
+    const std::size_t top = source.key.find('/');
+    const std::size_t end = source.key.find('/', top + 1);
+    if (end != std::string::npos) {
+      inner.emplace(source.key.substr(0, top), source.key.substr(0, end + 1));
+    }
+  }
+  if (inner.empty()) return;
+  std::vector<std::string> outer;
+  for (const auto& [top, first] : inner)
+    outer.push_back(top);
+  const bool one = outer.size() == 1;
+  list.warnings.push_back(
+      FolderNames(outer) +
+      (one ? " holds folders of its own, such as " : " hold folders of their own, such as ") +
+      ToUtf8(inner.begin()->second) + ", and " +
+      (one ? "is a class itself" : "are classes themselves") +
+      "; for classes of the inner folders name each outer one as a source, or store no labels "
+      "(--no-labels)");
+}
+
 SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
                   const std::stop_token& stop) {
   std::vector<Look> looks(found.files.size());
@@ -177,25 +214,27 @@ SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
   SourceList list = std::move(found.list);
   list.root = source.root;
   const FirstImages first = Sort(found.files, looks, list);
-  if (first.direct && first.in_class) {
+  if (source.labels && first.direct && first.in_class) {
     throw Error(ErrorCode::kInvalidArgument, source.root.string(),
                 "holds images both directly (" + ToUtf8(*first.direct) + ") and in sub-folders (" +
                     ToUtf8(*first.in_class) +
                     "), so it is neither a folder of classes nor a flat one; move one of the two "
-                    "elsewhere, or name a sub-folder");
+                    "elsewhere, name a sub-folder, or take all without labels (--no-labels)");
   }
   RequireImages(source.root, list);
-  list.labelled = !first.direct;
+  list.labelled = source.labels && !first.direct;
   list.fields.push_back({Field::Image(), Feed::kImage});
   if (list.labelled) {
     list.fields.push_back({Field::Label(), Feed::kLabel});
     for (const std::string& name : found.top_folders)
       list.classes.push_back(ToUtf8(name));
     NumberClasses(source.root, source.classes, list);
+    WarnOfInnerFolders(list);
   } else {
     for (Source& file : list.sources)
       file.label = 0;
     for (const std::string& name : found.top_folders) {
+      if (!source.labels) break;
       list.warnings.push_back(ToUtf8(name) +
                               ": the sub-folder holds no image and makes no class, "
                               "since the images lie beside it");

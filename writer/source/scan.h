@@ -10,10 +10,11 @@ namespace sluice {
 // Walks the folder and looks into the beginning of each file, on `threads` threads.
 //
 // If the images are in sub-folders, the sub-folders of the top folder are the classes, and deeper
-// images belong to the class at the top. If the images are in the top folder itself, there are no
-// classes. A folder with images in both places is refused, since either reading would be a guess.
-// Symbolic links are followed, except links to a folder that contains them. Names that begin with a
-// dot are passed over.
+// images belong to the class at the top, which is warned of. If the images are in the top folder
+// itself, there are no classes. A folder with images in both places is refused, since either
+// reading would be a guess; unless `source.labels` is false: then images may lie anywhere. Symbolic
+// links are followed, except links to a folder that contains them. Names that begin with a dot are
+// passed over.
 //
 // Errors: kNotFound (no such folder, or no image in it), kInvalidArgument (images in both places),
 // kIo (a folder that cannot be read), kState (stopped).

@@ -72,7 +72,7 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
   for (const std::string& heading : headings) {
     if (heading == path_column || heading == key_column) continue;
     if (heading == "label" || heading == "class") {
-      columns.push_back({heading, ColumnType::kClass});
+      if (source.labels) columns.push_back({heading, ColumnType::kClass});
     } else if (heading == "text" || heading == "caption") {
       columns.push_back({heading, ColumnType::kText});
     } else {

@@ -48,7 +48,7 @@ struct Column {
 struct ConvertSource {
   enum class Kind { kFolder, kTable, kPaths, kArchives };
 
-  // A folder with one sub-folder for each class, or with images directly: no labels.
+  // A folder with one sub-folder for each class, or with images directly: no labels. See `labels`.
   ConvertSource(std::filesystem::path folder)  // NOLINT: a path is a source
       : kind(Kind::kFolder), root(std::move(folder)) {}
   // A table with a row for each sample: `file` ends in .csv, .tsv (both with a line of headings) or
@@ -94,6 +94,10 @@ struct ConvertSource {
   // The names of classes 0, 1, ..., where they are to be these, in this order; else those that
   // occur.
   std::vector<std::string> classes = {};
+
+  // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
+  // anywhere below the root), a table's columns label and class, archives' .cls.
+  bool labels = true;
 };
 
 }  // namespace sluice
