@@ -70,7 +70,7 @@ else
 fi
 
 step "Measuring epochs"
-run $build/bench/sluice-bench epoch "$dataset" --epochs 3 --batch-size 64 --transform rrc:224 --flip
+run $build/bench/sluice-bench epoch "$dataset" --epochs 3 --batch-size 64 --transform rrc:224,flip
 
 step "Done. The dataset is $dataset; to look into it:"
 printf '%s\n' "$build/tools/sluice inspect $dataset"

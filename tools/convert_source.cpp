@@ -125,9 +125,6 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
              "SOURCE; - reads standard\ninput. The list is kept in the dataset's plan: to go\n"
              "on, an empty one does")
           ->type_name("FILE");
-  CLI::Option* const root = app.add_option("--root", arguments.root,
-                                           "another way of saying SOURCE for --table and --paths")
-                                ->type_name("DIR");
   CLI::Option* const path_column =
       app.add_option("--path-column", arguments.path_column,
                      "the table's column of paths (default: the first of\npath, file, filename, "
@@ -167,7 +164,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   path_column->needs(table);
   field->needs(table);
   for (CLI::Option* const option :
-       {table, paths, root, path_column, field, classes, no_labels, masks, upright}) {
+       {table, paths, path_column, field, classes, no_labels, masks, upright}) {
     option->group(group);
   }
 }
@@ -176,18 +173,15 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   // The last place is the dataset.
   const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
   const bool listed = !arguments.table.empty() || !arguments.paths.empty();
-  if (!arguments.root.empty() && !listed) {
-    throw UsageError("--root is for --table and --paths; name the folder as SOURCE");
-  }
   if (places.empty() && !listed) throw UsageError("SOURCE and DATASET are required");
   ConvertSource source{std::filesystem::path()};
   if (listed) {
-    if (places.size() + (arguments.root.empty() ? 0 : 1) > 1) {
+    if (places.size() > 1) {
       throw UsageError("\"" + places.back() +
                        "\": only one folder can be what paths are relative "
                        "to");
     }
-    const std::string root = places.empty() ? arguments.root : places[0];
+    const std::string root = places.empty() ? "" : places[0];
     if (!arguments.table.empty()) {
       source = ConvertSource::Table(arguments.table);
       source.root = root;

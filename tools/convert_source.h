@@ -17,7 +17,6 @@ struct SourceArguments {
   std::vector<std::string> places;  // SOURCE ... DATASET
   std::string table;
   std::string paths;  // a file, or "-"
-  std::string root;
   std::string path_column;
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file

@@ -17,7 +17,6 @@
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/transforms/transform_text.h"
-#include "reader/transform/step_kind.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -46,7 +45,7 @@ constexpr const char* kEpochDescription =
 constexpr const char* kEpochExamples =
     "\n"
     "Examples:\n"
-    "  sluice-bench epoch data/photos --batch-size 256 --transform rrc:224 --flip\n"
+    "  sluice-bench epoch data/photos --batch-size 256 --transform rrc:224,flip\n"
     "  sluice-bench epoch data/photos --transform short:256,center:224 --shuffle sequential\n"
     "  sluice-bench epoch data/photos --step-ms 50        a trainer that takes 50 ms a batch\n"
     "  sluice-bench epoch data/photos --threads 1,2,4     a curve\n"
@@ -65,7 +64,6 @@ struct EpochArguments {
   std::string dataset;
   std::optional<Pipeline> transform;
   std::string transform_text;
-  bool flip = false;
 };
 
 // "1,2,4"
@@ -124,7 +122,6 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
          "a further view of each image, as --transform; may be\ngiven again for more of them")
       ->allow_extra_args(false)
       ->type_name("STEPS");
-  app.add_flag("--flip", arguments.flip, "flip half of the images left to right");
   AddChoice(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
             loader.order.shuffle,
             {{"quasi_random", Shuffle::kQuasiRandom},
@@ -231,20 +228,6 @@ void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
   AddResultOptions(app, arguments.output);
 }
 
-// Behind the geometric steps, which is where it may stand.
-void AddFlip(Pipeline& transform, std::string& text) {
-  const auto place = std::find_if_not(transform.begin(), transform.end(), IsGeometric);
-  if (place == transform.end()) {
-    text = transform.empty() ? "flip" : text + ",flip";
-  } else {
-    std::size_t at = 0;
-    for (auto step = transform.begin(); step != place; ++step)
-      at = text.find(',', at) + 1;
-    text.insert(at, "flip,");
-  }
-  transform.insert(place, HorizontalFlip());
-}
-
 // What depends on other options or on the dataset.
 void Complete(EpochArguments& arguments) {
   EpochOptions& options = arguments.options;
@@ -286,7 +269,6 @@ void Complete(EpochArguments& arguments) {
   }
   options.loader.transform = *arguments.transform;
   ApplyStorage(arguments.storage, dataset, options.loader);
-  if (arguments.flip) AddFlip(options.loader.transform, arguments.transform_text);
 }
 
 std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {

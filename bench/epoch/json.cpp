@@ -10,8 +10,8 @@
 #include "bench/machine/machine.h"
 #include "bench/report/figures.h"
 #include "bench/report/measurement.h"
-#include "bench/report/option_names.h"
 #include "format/cpu.h"
+#include "reader/order/order.h"
 
 namespace sluice::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include "bench/epoch/storage_options.h"
 #include "bench/report/figures.h"
 #include "bench/report/measurement.h"
-#include "bench/report/option_names.h"
+#include "reader/order/order.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 
@@ -192,10 +192,11 @@ std::string TextOf(const EpochReport& report) {
                           run.threads == 1 ? "thread" : "threads", TransformText(report).c_str()),
                    100) +
       "\n";
-  text += Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
-                 static_cast<unsigned long long>(run.stats.prefetch),
-                 cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.order.shuffle),
-                 NameOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
+  text +=
+      Format("ring of %llu batches ahead, %s; shuffle %s; checksums %s%s\n",
+             static_cast<unsigned long long>(run.stats.prefetch),
+             cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.order.shuffle).data(),
+             NameOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
   if (run.stats.changes > 0) {
     text += Format("the loader came to %s at work, %llu batches ahead and %s in flight\n",
                    cli::CountText(run.stats.threads, "thread", "threads").c_str(),
@@ -273,6 +274,16 @@ std::string TextOf(const AcceleratorSearch& search, const EpochOptions& options,
                        1000 / static_cast<double>(options.loader.batch_size));
   }
   return text;
+}
+
+const char* NameOf(Verify verify) noexcept {
+  switch (verify) {
+    case Verify::kAuto: return "auto";
+    case Verify::kAlways: return "always";
+    case Verify::kFirstEpoch: return "first_epoch";
+    case Verify::kNever: break;
+  }
+  return "never";
 }
 
 void WarnLeftInCache(const EpochFigures& figures) {

@@ -103,8 +103,9 @@ TEST_CASE("without --transform images of one size stay, others become random cro
 
 TEST_CASE("the loader's options reach the loader") {
   const Animals animals;
-  const nlohmann::json answer = animals.EpochJson({"--shuffle", "random", "--seed", "9", "--layout",
-                                                   "nchw", "--flip", "--verify", "first_epoch"});
+  const nlohmann::json answer =
+      animals.EpochJson({"--shuffle", "random", "--seed", "9", "--layout", "nchw", "--transform",
+                         "flip", "--verify", "first_epoch"});
   CHECK(answer["shuffle"] == "random");
   CHECK(answer["seed"] == 9);
   CHECK(answer["layout"] == "nchw");

@@ -43,7 +43,7 @@ TEST_CASE("option --table takes a table, --field its columns") {
   }
 }
 
-TEST_CASE("SOURCE or --root is what a table's paths are relative to") {
+TEST_CASE("SOURCE is what a table's paths are relative to") {
   const ClassFolders folders;
   const std::string table = (folders.folder / "t.jsonl").string();
   WriteBytes(table, "{\"file\":\"0.jpg\",\"label\":\"c\"}\n{\"file\":\"9.jpg\",\"label\":\"c\"}\n");
@@ -54,8 +54,6 @@ TEST_CASE("SOURCE or --root is what a table's paths are relative to") {
   CHECK(answer["samples"] == 1);
   CHECK_THAT(answer["skipped_list"][0]["reason"].get<std::string>(),
              ContainsSubstring("t.jsonl, line 2: cannot be opened"));
-  CHECK(Sluice({"convert", "--table", table, "--root", folders.source + "/cat", folders.data})
-            .exit_code == 3);
 }
 
 TEST_CASE("a damaged table ends with 1 and names its line, a column that is not there with 2") {
@@ -126,7 +124,6 @@ TEST_CASE("sources that contradict each other are wrong usage") {
   WriteBytes(table, "path,label\ncat/0.jpg,a\n");
   const auto [words, named] = GENERATE_REF(Catch::Generators::table<Words, std::string>({
       {{"--table", table, "--paths", "-"}, "--paths"},
-      {{"--root", folders.source}, "--root"},
       {{"--field", "a=text"}, "--table"},
       {{"--path-column", "a"}, "--table"},
       {{"--table", table, "--field", "a"}, "COLUMN=TYPE"},
