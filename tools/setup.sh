@@ -71,7 +71,7 @@ esac
 # file system that fails at will (FUSE) and real ranks (Open MPI).
 optional=
 case $wanted in
-  ci) optional="clang-format-14 fuse3 python3-fusepy openmpi-bin" ;;
+  ci) optional="clang-14 clang-format-14 fuse3 python3-fusepy openmpi-bin" ;;
   tidy) optional=clang-tidy-14 ;;
 esac
 

@@ -51,6 +51,17 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages) {
   slot.stages = std::move(stages);
 }
 
+void ResetProgress(Slot& slot) {
+  slot.blocks.clear();
+  slot.handed_out = 0;
+  slot.done = 0;
+  slot.in_hand = 0;
+  slot.to_upload = 0;
+  slot.left_out = 0;
+  slot.error.reset();
+  slot.abandoned.store(false, std::memory_order_relaxed);
+}
+
 void CloseGaps(Slot& slot) {
   std::size_t to = 0;
   slot.valid = 0;

@@ -56,7 +56,7 @@ struct Slot {
   std::vector<std::uint64_t> view_seeds;  // of the further views' own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
 
-  // Progress, guarded by the loader's mutex.
+  // Progress, guarded by BatchRing's mutex.
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows they have finished
   std::size_t in_hand = 0;     // workers busy with it
@@ -76,14 +76,14 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages);
 // Makes the memory of a slot of that layout, page-locked where a driver is given.
 void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned);
 
+// Before another batch is planned into it: nothing of it is done.
+void ResetProgress(Slot& slot);
+
 // Moves the rows together where some are left out; all of them are done.
 void CloseGaps(Slot& slot);
 
-// What is left to do when all rows of a batch are done: rows are moved together where some are left
-// out, and what is variable is joined.
-inline bool NeedsClosing(const Slot& slot) noexcept {
-  return slot.left_out > 0 || !slot.variables.empty();
-}
+// Once all rows of a batch are done: moves them together if some are left out, and joins the values
+// of variable fields.
 void Close(Slot& slot);
 
 }  // namespace sluice

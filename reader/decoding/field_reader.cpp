@@ -36,15 +36,13 @@ std::span<T> As(std::span<std::byte> bytes) {
 
 }  // namespace
 
-FieldReader::FieldReader(const DatasetState& dataset, const SlotLayout& layout,
-                         const FollowPlan& follow, const Geometry& geometry,
-                         const BoxRule& box_rule)
-    : dataset_(dataset),
-      layout_(layout),
-      geometry_(geometry),
-      box_rule_(box_rule),
-      plan_(follow),
-      pictures_(dataset.manifest.schema.fields.size()) {}
+FieldReader::FieldReader(const BatchRecipe& recipe)
+    : dataset_(recipe.dataset),
+      layout_(recipe.layout),
+      geometry_(recipe.views[0].geometry),
+      box_rule_(recipe.options.output.boxes),
+      followers_(recipe.followers),
+      pictures_(dataset_.manifest.schema.fields.size()) {}
 
 Defect FieldReader::Say(std::size_t field, const OverLimit& over) {
   code_ = over.code;
@@ -69,9 +67,9 @@ Defect FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
     if (layout_.further_images[i].view > 0) continue;
     if (const Defect defect = ReadImage(block, slot, row, i, decoder)) return defect;
   }
-  for (const FollowPlan::Points& points : plan_.points)
+  for (const Followers::Points& points : followers_.points)
     if (const Defect defect = MovePoints(slot, row, points)) return defect;
-  for (const FollowPlan::Boxes& boxes : plan_.boxes)
+  for (const Followers::Boxes& boxes : followers_.boxes)
     if (const Defect defect = MoveBoxes(slot, row, boxes)) return defect;
   return nullptr;
 }
@@ -213,13 +211,13 @@ Defect FieldReader::DecodeMask(const ImagePayload& payload, const Frame& frame, 
 }
 
 std::span<std::byte> FieldReader::NumbersOf(Slot& slot, std::size_t row,
-                                            const FollowPlan::Numbers& numbers) {
+                                            const Followers::Numbers& numbers) {
   if (numbers.variable) return slot.variables[numbers.index].rows[row];
   const SlotLayout::ArrayField& array = layout_.arrays[numbers.index];
   return {slot.memory.data() + array.offset + row * array.sample_bytes, array.sample_bytes};
 }
 
-Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Boxes& boxes) {
+Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes) {
   const Picture& picture = pictures_[boxes.leader];
   const std::span<std::byte> bytes = NumbersOf(slot, row, boxes);
   if (bytes.empty()) return nullptr;
@@ -249,7 +247,7 @@ Defect FieldReader::MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Box
   return nullptr;
 }
 
-Defect FieldReader::MovePoints(Slot& slot, std::size_t row, const FollowPlan::Points& points) {
+Defect FieldReader::MovePoints(Slot& slot, std::size_t row, const Followers::Points& points) {
   const Picture& picture = pictures_[points.leader];
   const std::span<std::byte> bytes = NumbersOf(slot, row, points);
   if (bytes.empty()) return nullptr;

@@ -6,8 +6,8 @@
 
 #include "format/pixels/decode.h"
 #include "format/pixels/nearest.h"
+#include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
-#include "reader/decoding/follow_plan.h"
 #include "reader/transform/row_writer.h"
 
 namespace sluice {
@@ -15,9 +15,8 @@ namespace sluice {
 // Each worker thread has one.
 class FieldReader {
  public:
-  // All arguments must outlive it.
-  FieldReader(const DatasetState& dataset, const SlotLayout& layout, const FollowPlan& follow,
-              const Geometry& geometry, const BoxRule& box_rule);
+  // `recipe` must outlive it.
+  explicit FieldReader(const BatchRecipe& recipe);
 
   // The frame that the sample's image of that field was decoded through.
   void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
@@ -40,7 +39,7 @@ class FieldReader {
   // What Read() took its values from, since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
   bool empty() const noexcept {
-    return layout_.variables.empty() && layout_.further_images.empty() && plan_.empty();
+    return layout_.variables.empty() && layout_.further_images.empty() && followers_.empty();
   }
 
  private:
@@ -52,9 +51,9 @@ class FieldReader {
   Defect ReadVariable(const BlockView& block, Slot& slot, std::size_t row, std::size_t variable);
   Defect ReadImage(const BlockView& block, Slot& slot, std::size_t row, std::size_t further,
                    PayloadDecoder& decoder);
-  Defect MoveBoxes(Slot& slot, std::size_t row, const FollowPlan::Boxes& boxes);
-  Defect MovePoints(Slot& slot, std::size_t row, const FollowPlan::Points& points);
-  std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const FollowPlan::Numbers& numbers);
+  Defect MoveBoxes(Slot& slot, std::size_t row, const Followers::Boxes& boxes);
+  Defect MovePoints(Slot& slot, std::size_t row, const Followers::Points& points);
+  std::span<std::byte> NumbersOf(Slot& slot, std::size_t row, const Followers::Numbers& numbers);
   Defect Say(std::size_t field, const std::string& what);
   Defect Say(std::size_t field, const OverLimit& over);
 
@@ -62,7 +61,7 @@ class FieldReader {
   const SlotLayout& layout_;
   const Geometry& geometry_;
   const BoxRule& box_rule_;
-  const FollowPlan& plan_;
+  const Followers& followers_;
   std::vector<Picture> pictures_;  // by field of the schema
   std::vector<Bytes> payloads_;
   bool verify_ = true;

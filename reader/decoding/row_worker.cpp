@@ -37,7 +37,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
 bool RowWorker::Fill(Slot& slot, std::size_t row) {
   if (!decoder_.Decode(slot, row)) return false;
   const SampleRef& ref = slot.refs[row];
-  if (batch_program_.target() && !batch_program_.SetTarget(slot, row)) {
+  if (program_.target() && !program_.SetTarget(slot, row)) {
     decoder_.Blame(ref, ErrorCode::kInvalidArgument, "its label is not one of OneHot's classes");
     return false;
   }
@@ -68,7 +68,7 @@ std::optional<Error> RowWorker::Close(Slot& slot) {
       "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index);
   try {
     sluice::Close(slot);
-    if (batch_program_.mixes()) batch_program_.Mix(slot, mix_scratch_);
+    if (program_.mixes()) program_.Mix(slot, mix_scratch_);
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::kState, "", place, "there is not enough memory for its fields");
   }

@@ -2,7 +2,7 @@
 // that cannot be: what a worker thread does. Each has one of these.
 #pragma once
 
-#include "reader/batch/batch_program.h"
+#include "reader/batch/batch_recipe.h"
 #include "reader/decoding/fault_log.h"
 #include "reader/decoding/sample_decoder.h"
 #include "reader/decoding/substitutes.h"
@@ -11,17 +11,14 @@ namespace sluice {
 
 class RowWorker {
  public:
-  // All arguments must outlive it.
-  RowWorker(DatasetState& dataset, const LoaderOptions& options,
-            const std::vector<ViewProgram>& views, const BatchProgram& batch_program,
-            const SlotLayout& layout, const FollowPlan& follow, const ReadingAids& aids,
-            FaultLog& faults)
-      : dataset_(dataset),
-        options_(options),
-        batch_program_(batch_program),
+  // All references must outlive it.
+  RowWorker(const BatchRecipe& recipe, const ReadingAids& aids, FaultLog& faults)
+      : dataset_(recipe.dataset),
+        options_(recipe.options),
+        program_(recipe.program),
         faults_(faults),
-        decoder_(dataset, options, views, layout, follow, aids),
-        substitutes_(dataset, options) {}
+        decoder_(recipe, aids),
+        substitutes_(dataset_, options_) {}
 
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
@@ -31,11 +28,8 @@ class RowWorker {
   // Fills rows begin .. end - 1, or stops early where the slot has been abandoned or a row fails.
   Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
 
-  // What is left to do when the last row of a slot is done. Says why the batch fails, if it does.
-  bool NeedsClosing(const Slot& slot) const noexcept {
-    return sluice::NeedsClosing(slot) || batch_program_.mixes() ||
-           options_.batch_function != nullptr;
-  }
+  // Finishes a batch whose rows are done: closes it, mixes it, and has the user's function change
+  // it. Returns why the batch fails, if it does.
   std::optional<Error> Close(Slot& slot);
 
   std::uint64_t payload_bytes() const noexcept { return decoder_.payload_bytes(); }  // so far
@@ -51,7 +45,7 @@ class RowWorker {
 
   DatasetState& dataset_;
   const LoaderOptions& options_;
-  const BatchProgram& batch_program_;
+  const BatchProgram& program_;
   FaultLog& faults_;
   SampleDecoder decoder_;
   Substitutes substitutes_;

@@ -36,21 +36,19 @@ PixelOrder OrderOf(const ImageBatch& image) {
 
 }  // namespace
 
-SampleDecoder::SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
-                             const std::vector<ViewProgram>& views, const SlotLayout& layout,
-                             const FollowPlan& follow, const ReadingAids& aids)
-    : dataset_(dataset),
-      views_(views),
-      layout_(layout),
+SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
+    : dataset_(recipe.dataset),
+      views_(recipe.views),
+      layout_(recipe.layout),
       direct_(aids.direct),
       stage_(aids.stage),
       compared_(aids.compared),
-      verify_(options.integrity.verify),
-      pictures_(aids.store, options),
-      fields_(dataset, layout, follow, views[0].geometry, options.output.boxes),
-      raw_bytes_(dataset.RawImageBytes(layout.image_field)),
-      read_later_(!options.sample_function &&
-                  options.batch_size * layout.image.sample_bytes() > kCachedBytes) {}
+      verify_(recipe.options.integrity.verify),
+      pictures_(aids.store, recipe.options),
+      fields_(recipe),
+      raw_bytes_(dataset_.RawImageBytes(layout_.image_field)),
+      read_later_(!recipe.options.sample_function &&
+                  recipe.options.batch_size * layout_.image.sample_bytes() > kCachedBytes) {}
 
 void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || direct_ != nullptr) return;

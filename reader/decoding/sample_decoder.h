@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "format/pixels/decode.h"
+#include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/field_reader.h"
@@ -27,10 +28,8 @@ struct ReadingAids {
 
 class SampleDecoder {
  public:
-  // All arguments must outlive the decoder.
-  SampleDecoder(DatasetState& dataset, const LoaderOptions& options,
-                const std::vector<ViewProgram>& views, const SlotLayout& layout,
-                const FollowPlan& follow, const ReadingAids& aids);
+  // All references must outlive the decoder.
+  SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids);
 
   // Fills row `row` of the slot. False if the sample cannot be had; TakeError() then says why.
   bool Decode(Slot& slot, std::size_t row);

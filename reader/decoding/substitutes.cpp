@@ -3,9 +3,9 @@
 namespace sluice {
 
 SampleRef Substitutes::At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt) {
-  if (!plan_ || plan_->epoch != epoch) {
-    plan_.reset();
-    plan_.emplace(dataset_.shape, options_, deal_, epoch);
+  if (!order_ || order_->epoch != epoch) {
+    order_.reset();
+    order_.emplace(dataset_.shape, options_, deal_, epoch);
   }
   const std::uint64_t position =
       options_.ranks.by_shards ? draw_position / options_.ranks.world_size : draw_position;
@@ -13,7 +13,7 @@ SampleRef Substitutes::At(std::uint64_t epoch, std::uint64_t draw_position, unsi
       options_.order.shuffle == Shuffle::kQuasiRandom ? options_.order.lanes : 1;
   const std::uint64_t away = stride * attempt * (attempt + 1) / 2;
   opened_.clear();
-  return plan_->order.At((position + away) % plan_->size.domain, opened_);
+  return order_->order.At((position + away) % order_->size.domain, opened_);
 }
 
 }  // namespace sluice

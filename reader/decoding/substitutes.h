@@ -27,7 +27,7 @@ class Substitutes {
   const DatasetState& dataset_;
   const LoaderOptions& options_;
   Deal deal_;
-  std::optional<RankEpoch> plan_;  // made when the first fault is met
+  std::optional<RankEpoch> order_;  // made when the first fault is met
   std::vector<std::uint64_t> opened_;
 };
 

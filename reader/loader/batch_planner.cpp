@@ -2,20 +2,17 @@
 
 #include <algorithm>
 
-#include "reader/loader/checked_options.h"
-
 namespace sluice {
 
-BatchPlanner::BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
-                           const std::vector<ViewProgram>& views, BlockSource& source,
+BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source,
                            ShardStage* stage, const std::atomic<bool>& give_up)
-    : dataset_(dataset),
-      options_(options),
-      views_(views),
+    : dataset_(recipe.dataset),
+      options_(recipe.options),
+      views_(recipe.views),
       source_(source),
       stage_(stage),
-      deal_(dataset.shape, DealOptionsOf(options)),
-      watch_(dataset),
+      deal_(deal),
+      watch_(dataset_),
       give_up_(give_up) {}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot.h"
 #include "reader/dataset/rank_epoch.h"
 #include "reader/order/deal.h"
@@ -20,8 +21,7 @@ class BatchPlanner {
  public:
   // All references must outlive the planner; `stage`, which may be null, is told of every shard
   // before it is read from. Planning ends early where `give_up` is set meanwhile.
-  BatchPlanner(DatasetState& dataset, const LoaderOptions& options,
-               const std::vector<ViewProgram>& views, BlockSource& source, ShardStage* stage,
+  BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source, ShardStage* stage,
                const std::atomic<bool>& give_up);
 
   // Fills the slot for a batch and begins to read its blocks. They are there when
@@ -40,7 +40,7 @@ class BatchPlanner {
   const std::vector<ViewProgram>& views_;
   BlockSource& source_;
   ShardStage* const stage_;
-  Deal deal_;
+  const Deal& deal_;
   std::optional<RankEpoch> epoch_;  // the one planned last
   std::uint64_t next_batch_ = 0;    // of epoch_, if batches are asked for in order
   std::uint64_t played_ = 0;        // rows of epoch_ for which nothing has been suggested yet

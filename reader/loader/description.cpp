@@ -46,15 +46,15 @@ std::string FillText(std::uint16_t fill) {
   return fill == 0 ? "" : "; " + std::to_string(fill) + " in a border of one colour";
 }
 
-const std::string& FollowerName(const FollowPlan::Numbers& numbers, const SlotLayout& layout) {
+const std::string& FollowerName(const Followers::Numbers& numbers, const SlotLayout& layout) {
   return numbers.variable ? layout.variables[numbers.index].name
                           : layout.arrays[numbers.index].name;
 }
 
 std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout,
-                          const FollowPlan& follow) {
+                          const Followers& follow) {
   std::string text;
-  for (const FollowPlan::Boxes& boxes : follow.boxes) {
+  for (const Followers::Boxes& boxes : follow.boxes) {
     text += FollowerName(boxes, layout) +
             ": boxes, moved and cut off with their image; dropped if a side is less than " +
             NumberText(options.output.boxes.min_side) + " px";
@@ -67,15 +67,17 @@ std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout
     }
     text += "\n";
   }
-  for (const FollowPlan::Points& points : follow.points)
+  for (const Followers::Points& points : follow.points)
     text += FollowerName(points, layout) + ": key points, moved with their image\n";
   return text;
 }
 
 }  // namespace
 
-std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout,
-                          const std::vector<ViewProgram>& views, const FollowPlan& follow) {
+std::string DescriptionOf(const BatchRecipe& recipe) {
+  const LoaderOptions& options = recipe.options;
+  const SlotLayout& layout = recipe.layout;
+  const std::vector<ViewProgram>& views = recipe.views;
   std::string text;
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
@@ -100,7 +102,7 @@ std::string DescriptionOf(const LoaderOptions& options, const SlotLayout& layout
     text += image.name + ": " + ShapeText(image.image, image.extents) + "; the geometric steps" +
             (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
   }
-  text += FollowersText(options, layout, follow);
+  text += FollowersText(options, layout, recipe.followers);
   if (options.keep) {
     text +=
         RowsAreFixed(options)

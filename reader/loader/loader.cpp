@@ -11,10 +11,10 @@ namespace sluice {
 namespace {
 
 // What the system has no more of is an Error, too, that says what to ask less of.
-std::shared_ptr<LoaderState> MakeState(Dataset dataset, LoaderOptions options) {
+std::shared_ptr<LoaderState> MakeState(const Dataset& dataset, LoaderOptions options) {
   const std::string folder = dataset.path().string();
   try {
-    return std::make_shared<LoaderState>(std::move(dataset), std::move(options));
+    return std::make_shared<LoaderState>(dataset, std::move(options));
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::kLimit, folder,
                 "there is not enough memory for a loader with these options; lower "
@@ -29,7 +29,7 @@ std::shared_ptr<LoaderState> MakeState(Dataset dataset, LoaderOptions options) {
 }  // namespace
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
-    : state_(MakeState(std::move(dataset), std::move(options))) {}
+    : state_(MakeState(dataset, std::move(options))) {}
 
 Loader::~Loader() {
   if (state_) state_->Stop();
@@ -81,14 +81,14 @@ std::vector<SampleFault> Loader::Faults() const {
   return state_->Faults();
 }
 
-EpochIterator::EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation)
-    : loader_(std::move(loader)), generation_(generation), mark_(std::make_shared<char>()) {
+EpochIterator::EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t range)
+    : loader_(std::move(loader)), range_(range), mark_(std::make_shared<char>()) {
   ++*this;
 }
 
 EpochIterator& EpochIterator::operator++() {
   batch_ = Batch();  // given back first, so that it can be filled while this waits
-  batch_ = loader_->Next(generation_, mark_);
+  batch_ = loader_->Next(range_, mark_);
   done_ = batch_.slot_ == nullptr;
   return *this;
 }

@@ -10,6 +10,7 @@
 #include "reader/decoding/compared_payloads.h"
 #include "reader/loader/checked_options.h"
 #include "reader/order/division.h"
+#include "reader/reading/available_memory.h"
 #include "reader/reading/decoded_store.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/visible_part.h"
@@ -163,10 +164,60 @@ std::size_t ValuesBefore(const std::vector<Field>& fields, std::size_t field) {
       fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field), HasValues));
 }
 
+// What so many batches' bytes and variable-length values take if they are as large as the manifest
+// says they are on average; 0 where it does not say.
+std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
+                                 std::size_t slots) {
+  const Manifest& manifest = dataset.manifest;
+  if (manifest.values.empty() || manifest.samples == 0) return 0;
+  std::uint64_t bytes = 0;
+  for (const SlotLayout::VariableField& field : layout.variables) {
+    if (field.field == Schema::kNone) continue;
+    const ManifestValues& values =
+        manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
+    // What is larger than ReadLimits allows is not read.
+    bytes += 2 * std::min(values.bytes / manifest.samples, dataset.limits.bytes(field.field));
+  }
+  return bytes * slots * layout.batch_size;
+}
+
+constexpr std::uint64_t kMB = 1'000'000;
+
 }  // namespace
 
-std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
-                            const SlotLayout& layout) {
+void RequireRoom(const BatchRecipe& recipe, std::size_t slots) {
+  const DatasetState& dataset = recipe.dataset;
+  const LoaderOptions& options = recipe.options;
+  const std::uint64_t bytes =
+      slots * recipe.layout.bytes + UsualVariableBytes(dataset, recipe.layout, slots);
+  std::uint64_t available = AvailableMemory();
+  if (bytes > available) {
+    throw Error(ErrorCode::kLimit,
+                "the loader's " + std::to_string(slots) + " batches (1 + prefetch + hold) take " +
+                    std::to_string(bytes / kMB) + " MB, and there are " +
+                    std::to_string(available / kMB) +
+                    " MB of memory left; lower LoaderOptions::batch_size, ring.prefetch or "
+                    "ring.hold, or leave large fields out of LoaderOptions::output.fields");
+  }
+  // An order takes more than some MB only of a list, and where blocks are of several sizes.
+  if (options.order.shuffle != Shuffle::kQuasiRandom && options.order.samples.all()) return;
+  const std::uint64_t order = OrderBound(dataset.shape, options, 0);
+  available = AvailableMemory();
+  if (order > available) {
+    throw Error(
+        ErrorCode::kLimit, dataset.folder.string(),
+        "the order of an epoch of its " + std::to_string(dataset.shape.blocks()) +
+            " blocks takes " + std::to_string(order / kMB) + " MB, and there are " +
+            std::to_string(available / kMB) +
+            " MB of memory left; set LoaderOptions::order.shuffle = kSequential, play "
+            "without a list of samples, or make blocks of one size with `sluice transcode`");
+  }
+}
+
+std::uint64_t VariableBound(const BatchRecipe& recipe) {
+  DatasetState& dataset = recipe.dataset;
+  const LoaderOptions& options = recipe.options;
+  const SlotLayout& layout = recipe.layout;
   constexpr std::uint64_t kRowBytes = 128;  // what keeps track of it, and the allocator's share
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   const auto of_dataset = [](const SlotLayout::VariableField& field) {
@@ -185,23 +236,10 @@ std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
   return SlotsOf(options) * options.batch_size * row;
 }
 
-std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
-                                 std::size_t slots) {
-  const Manifest& manifest = dataset.manifest;
-  if (manifest.values.empty() || manifest.samples == 0) return 0;
-  std::uint64_t bytes = 0;
-  for (const SlotLayout::VariableField& field : layout.variables) {
-    if (field.field == Schema::kNone) continue;
-    const ManifestValues& values =
-        manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
-    // What is larger than ReadLimits allows is not read.
-    bytes += 2 * std::min(values.bytes / manifest.samples, dataset.limits.bytes(field.field));
-  }
-  return bytes * slots * layout.batch_size;
-}
-
-LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
-                         const SlotLayout& layout) {
+LoaderMemory MemoryBound(const BatchRecipe& recipe) {
+  const DatasetState& dataset = recipe.dataset;
+  const LoaderOptions& options = recipe.options;
+  const SlotLayout& layout = recipe.layout;
   const DatasetShape& shape = dataset.shape;
   const std::uint64_t slots = SlotsOf(options);
   const Window window = WindowOf(dataset, options);

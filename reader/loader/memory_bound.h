@@ -4,26 +4,22 @@
 #include <sluice/loader_memory.h>
 #include <sluice/loader_options.h>
 
-#include "reader/batch/slot_layout.h"
-#include "reader/dataset/dataset_state.h"
+#include "reader/batch/batch_recipe.h"
 
 namespace sluice {
 
-// `options` are checked ones. All of it but LoaderMemory::variable and what is on a device.
-LoaderMemory MemoryBound(const DatasetState& dataset, const LoaderOptions& options,
-                         const SlotLayout& layout);
+// All of it but LoaderMemory::variable and what is on a device.
+LoaderMemory MemoryBound(const BatchRecipe& recipe);
 
-// Of an epoch's order, with so many samples open for shuffling.
+// LoaderMemory::variable. Reads every table where the manifest does not know the values' sizes.
+std::uint64_t VariableBound(const BatchRecipe& recipe);
+
+// Of an epoch's order, with so many samples open for shuffling. `options` are checked ones.
 std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
                          std::uint64_t window_samples);
 
-// LoaderMemory::variable. Reads every table where the manifest does not know the values' sizes.
-std::uint64_t VariableBound(DatasetState& dataset, const LoaderOptions& options,
-                            const SlotLayout& layout);
-
-// What so many batches' bytes and variable-length values take if they are as large as the manifest
-// says they are on average; 0 where it does not say.
-std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
-                                 std::size_t slots);
+// Throws Error(kLimit) unless the machine has memory left for so many slots and for an epoch's
+// order. Before it is taken: what a system promises more of than it has ends programs later on.
+void RequireRoom(const BatchRecipe& recipe, std::size_t slots);
 
 }  // namespace sluice

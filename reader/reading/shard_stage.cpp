@@ -156,13 +156,15 @@ ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint6
   thread_ = std::thread([this] { Run(); });
 }
 
-ShardStage::~ShardStage() {
+void ShardStage::Close() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(mutex_);
     stopping_.store(true);
   }
   changed_.notify_all();
   thread_.join();
+  in_use_ = FileHandle();
 }
 
 bool ShardStage::Enter() {

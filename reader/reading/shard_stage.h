@@ -35,7 +35,10 @@ class ShardStage {
   // `dataset` must outlive it, and is nobody else's. Throws Error(kIo) where the folder cannot be
   // made or written to.
   ShardStage(DatasetState& dataset, const std::filesystem::path& folder, std::uint64_t budget);
-  ~ShardStage();
+  ~ShardStage() { Close(); }
+  // Ends its thread, and lets other processes remove the copies. Nobody calls Want() or Reject()
+  // any more. Once, by one thread.
+  void Close();
 
   // The planner is about to read from a shard. One thread.
   void Want(std::uint32_t shard);

@@ -144,7 +144,7 @@ class Dataset {
   const std::shared_ptr<DatasetState>& state() const noexcept { return state_; }  // for the Loader
 
  private:
-  friend struct LoaderState;
+  friend class LoaderSetup;
   std::shared_ptr<DatasetState> state_;
 };
 

@@ -70,10 +70,10 @@ class EpochIterator {
 
  private:
   friend class EpochRange;
-  EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t generation);
+  EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t range);
   [[noreturn]] void ThrowNoBatch() const;
   std::shared_ptr<LoaderState> loader_;
-  std::uint64_t generation_;
+  std::uint64_t range_;
   std::shared_ptr<const char> mark_;  // shared by copies: they are one walk through the range
   Batch batch_;
   bool done_ = false;
@@ -81,15 +81,15 @@ class EpochIterator {
 
 class EpochRange {
  public:
-  EpochIterator begin() const { return EpochIterator(loader_, generation_); }
+  EpochIterator begin() const { return EpochIterator(loader_, range_); }
   std::default_sentinel_t end() const { return {}; }
 
  private:
   friend class Loader;
-  EpochRange(std::shared_ptr<LoaderState> loader, std::uint64_t generation)
-      : loader_(std::move(loader)), generation_(generation) {}
+  EpochRange(std::shared_ptr<LoaderState> loader, std::uint64_t range)
+      : loader_(std::move(loader)), range_(range) {}
   std::shared_ptr<LoaderState> loader_;
-  std::uint64_t generation_;
+  std::uint64_t range_;
 };
 
 class Loader {

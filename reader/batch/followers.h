@@ -10,7 +10,7 @@
 
 namespace sluice {
 
-struct FollowPlan {
+struct Followers {
   // A field of numbers: one of the layout's arrays, or of its variables.
   struct Numbers {
     bool variable = false;
@@ -34,8 +34,8 @@ struct FollowPlan {
   // coordinates this build does not know; or masks, too, behind steps that move pixels and nothing
   // else, and where samples of a batch are mixed. Empty where the geometric steps of `view` do
   // nothing.
-  static FollowPlan Of(const DatasetState& dataset, const FieldChoice& choice,
-                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
+  static Followers Of(const DatasetState& dataset, const FieldChoice& choice,
+                      const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };
 
 }  // namespace sluice

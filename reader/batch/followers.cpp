@@ -1,4 +1,4 @@
-#include "reader/decoding/follow_plan.h"
+#include "reader/batch/followers.h"
 
 #include <sluice/error.h>
 
@@ -6,9 +6,9 @@ namespace sluice {
 
 namespace {
 
-class Planner {
+class Finder {
  public:
-  Planner(const DatasetState& dataset, const FieldChoice& choice, const SlotLayout& layout)
+  Finder(const DatasetState& dataset, const FieldChoice& choice, const SlotLayout& layout)
       : dataset_(dataset), choice_(choice), layout_(layout) {}
 
   // `why`: what becomes of the image, and what to do instead.
@@ -31,14 +31,14 @@ class Planner {
       check(variable.field);
   }
 
-  FollowPlan Plan() {
+  Followers Find() {
     for (std::size_t a = 0; a < layout_.arrays.size(); ++a)
       Add(layout_.arrays[a].field, false, a);
     for (std::size_t v = 0; v < layout_.variables.size(); ++v)
       Add(layout_.variables[v].field, true, v);
-    for (std::size_t b = 0; b < plan_.boxes.size(); ++b)
+    for (std::size_t b = 0; b < followers_.boxes.size(); ++b)
       AddCompanions(b);
-    return std::move(plan_);
+    return std::move(followers_);
   }
 
  private:
@@ -60,7 +60,7 @@ class Planner {
     if (of.dtype != DType::kFloat32 && of.dtype != DType::kFloat64) {
       Refuse(of, "holds " + std::string(NameOf(of.dtype)) + ", not float32 or float64");
     }
-    FollowPlan::Numbers numbers{
+    Followers::Numbers numbers{
         variable, index, choice_.leaders[field], of.dtype == DType::kFloat64, {}};
     const auto coordinates = of.role == Role::kBoxes ? Coordinates::OfBoxes(of.coordinates)
                                                      : Coordinates::OfPoints(of.coordinates);
@@ -71,11 +71,11 @@ class Planner {
     const std::uint32_t values = of.shape.empty() ? 0 : of.shape.back();
     if (of.role == Role::kBoxes) {
       if (values != 4) Refuse(of, "does not hold four numbers to a box");
-      plan_.boxes.push_back({numbers, {}});
+      followers_.boxes.push_back({numbers, {}});
       return;
     }
     if (values != 2 && values != 3) Refuse(of, "does not hold two or three numbers to a point");
-    FollowPlan::Points points{numbers, {1, values, {}}};
+    Followers::Points points{numbers, {1, values, {}}};
     // The extent before the last counts the points of an object.
     if (of.shape.size() >= 2) points.shape.points = of.shape[of.shape.size() - 2];
     if (const auto pairs = of.attributes.find("flip_pairs"); pairs != of.attributes.end()) {
@@ -83,15 +83,16 @@ class Planner {
       if (!parsed) Refuse(of, "has unreadable flip_pairs \"" + pairs->second + "\"");
       points.shape.pairs = std::move(*parsed);
     }
-    plan_.points.push_back(std::move(points));
+    followers_.points.push_back(std::move(points));
   }
 
   // What says something of each box goes with the first boxes of its image.
   void AddCompanions(std::size_t b) {
-    FollowPlan::Boxes& boxes = plan_.boxes[b];
+    Followers::Boxes& boxes = followers_.boxes[b];
     if (!boxes.variable) return;
     for (std::size_t before = 0; before < b; ++before) {
-      if (plan_.boxes[before].variable && plan_.boxes[before].leader == boxes.leader) return;
+      if (followers_.boxes[before].variable && followers_.boxes[before].leader == boxes.leader)
+        return;
     }
     for (std::size_t v = 0; v < layout_.variables.size(); ++v) {
       if (layout_.variables[v].field == Schema::kNone) continue;
@@ -109,26 +110,26 @@ class Planner {
   const DatasetState& dataset_;
   const FieldChoice& choice_;
   const SlotLayout& layout_;
-  FollowPlan plan_;
+  Followers followers_;
 };
 
 }  // namespace
 
-FollowPlan FollowPlan::Of(const DatasetState& dataset, const FieldChoice& choice,
-                          const SlotLayout& layout, const ViewProgram& view, bool mixes) {
-  Planner planner(dataset, choice, layout);
+Followers Followers::Of(const DatasetState& dataset, const FieldChoice& choice,
+                        const SlotLayout& layout, const ViewProgram& view, bool mixes) {
+  Finder finder(dataset, choice, layout);
   if (view.pixels.moves()) {
-    planner.RefuseFollowers(
+    finder.RefuseFollowers(
         "RandAugment and TrivialAugmentWide move without it; leave it out of "
         "LoaderOptions::output.fields, or use RandomAffine and steps that change colours");
   }
   if (mixes) {
-    planner.RefuseFollowers(
+    finder.RefuseFollowers(
         "MixUp and CutMix mix with another sample's, but it would stay unmixed; leave it out of "
         "LoaderOptions::output.fields, or mix in a batch_function");
   }
   if (view.geometry.empty()) return {};
-  return planner.Plan();
+  return finder.Find();
 }
 
 }  // namespace sluice

@@ -1,0 +1,37 @@
+// How samples become batches: the loader's options, checked, and what follows from them and the
+// dataset. Made once; then only read, by all threads.
+#pragma once
+
+#include <vector>
+
+#include <sluice/loader_options.h>
+
+#include "reader/batch/batch_program.h"
+#include "reader/batch/followers.h"
+#include "reader/batch/slot_layout.h"
+#include "reader/dataset/dataset_state.h"
+#include "reader/dataset/field_choice.h"
+#include "reader/transform/view_program.h"
+
+namespace sluice {
+
+struct BatchRecipe {
+  // The dataset must outlive it; `checked_options` as CheckedOptions() made them. Throws
+  // Error(kInvalidArgument) for a transform that cannot be, and for options that do not fit the
+  // dataset.
+  BatchRecipe(DatasetState& of, LoaderOptions checked_options);
+  BatchRecipe(const BatchRecipe&) = delete;
+  BatchRecipe& operator=(const BatchRecipe&) = delete;
+
+  DatasetState& dataset;
+  LoaderOptions options;
+  std::vector<ViewProgram> views;
+  FieldChoice choice;
+  BatchProgram program;
+  SlotLayout layout;
+  Followers followers;
+  // Whether something is left to do over every batch once its rows are done.
+  bool closes_batches;
+};
+
+}  // namespace sluice

@@ -1,0 +1,257 @@
+#include "reader/loader/batch_ring.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+
+// Gives a slot back when the last Batch of it is gone, and keeps its memory alive until then.
+class BatchRing::Handle {
+ public:
+  Handle(BatchRing& ring, std::shared_ptr<void> owner) : owner_(std::move(owner)), ring_(ring) {}
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+  ~Handle() {
+    if (slot_ != nullptr) ring_.Release(*slot_);
+  }
+  void Take(Slot& slot) noexcept { slot_ = &slot; }
+
+ private:
+  const std::shared_ptr<void> owner_;  // of the ring
+  BatchRing& ring_;
+  Slot* slot_ = nullptr;
+};
+
+namespace {
+
+StreamCursor::Options CursorOptionsOf(const LoaderSetup& setup) {
+  const LoaderOptions& options = setup.recipe.options;
+  // Only whole shards are dealt anew each epoch; everything else is the same in all of them.
+  return {setup.global_batch(), options.ranks.by_shards, setup.start, options.resume_from};
+}
+
+}  // namespace
+
+BatchRing::BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> driver,
+                     Uploader* uploader)
+    : setup_(setup),
+      options_(setup.recipe.options),
+      driver_(std::move(driver)),
+      uploader_(uploader),
+      cursor_(setup.deal, CursorOptionsOf(setup)),
+      measures_(setup.tuning) {
+  for (std::size_t i = 0; i < FirstSlots(setup); ++i) {
+    slots_.push_back(NewSlot());
+    free_.push_back(slots_.back().get());
+  }
+}
+
+BatchRing::~BatchRing() {
+  if (uploader_ == nullptr) return;
+  uploader_->Finish();
+  for (const std::unique_ptr<Slot>& slot : slots_)
+    slot->device->Finish();
+}
+
+std::unique_ptr<Slot> BatchRing::NewSlot() const {
+  auto slot = std::make_unique<Slot>();
+  Prepare(*slot, setup_.recipe.layout, driver_);
+  if (uploader_ != nullptr) slot->device = uploader_->NewSlot();
+  return slot;
+}
+
+bool BatchRing::Stop() {
+  std::shared_ptr<const Slot> repeated;  // let go of without the mutex
+  {
+    const MutexLock lock(mutex_);
+    if (stopping_) return false;
+    payload_bytes_at_stop_ = measures_.counters.payload_bytes;
+    stopping_ = true;
+    give_up_.store(true, std::memory_order_relaxed);
+    for (Slot* const slot : planned_)
+      slot->abandoned.store(true, std::memory_order_relaxed);
+    repeated.swap(repeated_);
+  }
+  for (Condition* const condition : {&to_plan_, &to_work_, &to_rest_, &ready_})
+    condition->NotifyAll();
+  return true;
+}
+
+ResumePoint BatchRing::Resume() {
+  const MutexLock lock(mutex_);
+  return cursor_.Resume();
+}
+
+LoaderStats BatchRing::Stats() {
+  const MutexLock lock(mutex_);
+  LoaderStats stats = measures_.Now();
+  stats.rank = setup_.rank();
+  stats.epoch_samples = cursor_.range_size().samples;
+  stats.epoch_samples_of_all = cursor_.range_size().positions;
+  stats.prefetch = slots_.size() - 1 - options_.ring.hold;
+  return stats;
+}
+
+void BatchRing::Tune(const LoaderStats& interval) {
+  const MutexLock lock(mutex_);
+  if (measures_.Tune(interval)) NotifyTuned();
+}
+
+void BatchRing::NotifyTuned() {
+  to_rest_.NotifyAll();
+  to_work_.NotifyAll();  // some may have to rest
+  to_plan_.NotifyOne();
+}
+
+std::uint64_t BatchRing::payload_bytes_at_stop() {
+  const MutexLock lock(mutex_);
+  return payload_bytes_at_stop_;
+}
+
+// --- The consumer's side.
+
+std::uint64_t BatchRing::BeginRange(std::uint64_t epoch, const EpochSize& size) {
+  const MutexLock lock(mutex_);
+  if (cursor_.BeginRange(epoch, size)) Abandon();
+  measures_.Start(Clock::now());
+  to_plan_.NotifyOne();
+  ready_.NotifyAll();  // who waits for a batch of an earlier range
+  consumer_.EndWalk();
+  return cursor_.range();
+}
+
+void BatchRing::Abandon() {
+  give_up_.store(true, std::memory_order_relaxed);
+  for (Slot* const slot : planned_) {
+    slot->abandoned.store(true, std::memory_order_relaxed);
+    if (std::exchange(slot->to_upload, 0) > 0) --slot->in_hand;  // nobody will take it there
+    if (slot->in_hand == 0) free_.push_back(slot);
+  }
+  planned_.clear();
+  handing_out_ = 0;
+}
+
+std::shared_ptr<const Slot> BatchRing::Next(std::uint64_t range, const OneConsumer::Walk& walk,
+                                            std::shared_ptr<void> owner) {
+  // Made before anything changes, and let go of without the mutex.
+  const auto handle = std::make_shared<Handle>(*this, std::move(owner));
+  const MutexLock lock(mutex_);
+  if (range != cursor_.range()) return nullptr;
+  consumer_.Require(range, walk);
+  consumer_.EndWalk();
+  if (cursor_.RangeIsOver()) return nullptr;
+  consumer_.Begin(range, walk);
+  try {
+    std::shared_ptr<const Slot> batch = NextOfRange(handle);
+    consumer_.End(range);
+    return batch;
+  } catch (...) {
+    consumer_.End(range);
+    throw;
+  }
+}
+
+std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>& handle) {
+  if (repeated_ != nullptr && !stopping_) return Repeat();
+  const std::uint64_t range = cursor_.range();
+  WaitForFront();
+  if (range != cursor_.range()) return nullptr;  // another epoch was asked for meanwhile
+  if (stopping_) {
+    throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
+  }
+  if (!FrontIsDone()) {
+    throw Error(ErrorCode::kState, "all " + std::to_string(slots_.size()) +
+                                       " slots are held by the consumer; drop a batch before "
+                                       "asking for another, or raise LoaderOptions::ring.hold");
+  }
+  return Deliver(handle);
+}
+
+bool BatchRing::WaitsForItself() const {
+  // Whoever brought a stream is taken for whoever captures it. (Another thread's capture ends
+  // without this one.)
+  return planned_.empty() && captured_ && captured_->by == std::this_thread::get_id();
+}
+
+// Until the front is done, or there is none to wait for: stopped, all held, or another epoch asked
+// for.
+void BatchRing::WaitForFront() {
+  const std::uint64_t range = cursor_.range();
+  for (;;) {
+    {
+      WaitTimer timer(measures_.consumer_waits);
+      while (!stopping_ && range == cursor_.range() && !FrontIsDone() && held_ < slots_.size() &&
+             !WaitsForItself()) {
+        timer.Begin();
+        ready_.Wait(mutex_);
+      }
+    }
+    if (stopping_ || range != cursor_.range() || !WaitsForItself()) return;
+    const DeviceSlot::Named stream = *captured_;
+    captured_.reset();  // the planner says it again, while that lasts
+    const MutexUnlock unlocked(mutex_);
+    // By the name that other threads have for it, too, which the planner asks.
+    if (driver_->IsCapturing(stream.stream) ||
+        driver_->IsCapturing(driver_->ForOtherThreads(stream.stream))) {
+      throw Error(ErrorCode::kState,
+                  "no free slot: a batch dropped during CUDA graph capture is held until capture "
+                  "ends. End the capture first, or raise LoaderOptions::ring.prefetch by the "
+                  "number of batches you ask for during it");
+    }
+  }
+}
+
+std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& handle) {
+  Slot& slot = *planned_.front();
+  planned_.pop_front();
+  --handing_out_;  // the front had been handed out whole
+  cursor_.Advance();
+  if (slot.error) Fail(slot, *std::exchange(slot.error, std::nullopt));
+  if (EndsEmptyEpoch(slot)) {
+    Fail(slot, Error(ErrorCode::kIo, setup_.dataset.path().string(),
+                     "epoch " + std::to_string(slot.epoch),
+                     "no sample of the epoch could be read, so LoaderOptions::integrity.on_fault = "
+                     "kSkip left all of them out; see Loader::Faults(), and run `sluice verify`"));
+  }
+  cursor_.HandOver();
+  ++held_;
+  const auto ready = std::count_if(planned_.begin(), planned_.end(),
+                                   [](const Slot* s) { return s->done == s->rows; });
+  measures_.CountBatch(slot.size, 1 + static_cast<std::uint64_t>(ready));
+  if (measures_.TuneNowAndThen()) NotifyTuned();
+  handle->Take(slot);
+  std::shared_ptr<const Slot> batch(handle, &slot);
+  if (options_.diagnostics.repeat_first_batch) repeated_ = batch;
+  return batch;
+}
+
+void BatchRing::Fail(Slot& slot, const Error& error) {
+  free_.push_back(&slot);
+  to_plan_.NotifyOne();
+  throw error;
+}
+
+bool BatchRing::EndsEmptyEpoch(const Slot& slot) {
+  if (slot.index == 0) empty_batches_ = 0;
+  empty_batches_ = slot.size == 0 ? empty_batches_ + 1 : 0;
+  return empty_batches_ > 0 && empty_batches_ == cursor_.BatchesOf(slot.epoch);
+}
+
+std::shared_ptr<const Slot> BatchRing::Repeat() {
+  cursor_.Advance();
+  cursor_.HandOver();
+  measures_.CountBatch(repeated_->size, measures_.tuning().prefetch);
+  return repeated_;
+}
+
+void BatchRing::Release(Slot& slot) {
+  if (slot.device != nullptr) slot.device->Release();
+  {
+    const MutexLock lock(mutex_);
+    --held_;
+    free_.push_back(&slot);
+  }
+  to_plan_.NotifyOne();
+}
+
+}  // namespace sluice

@@ -1,0 +1,114 @@
+// The decoder threads' side of BatchRing.
+#include <algorithm>
+#include <utility>
+
+#include "reader/loader/batch_ring.h"
+
+namespace sluice {
+
+std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
+  const MutexLock lock(mutex_);
+  for (;;) {
+    while (!stopping_ && thread >= measures_.tuning().threads)
+      to_rest_.Wait(mutex_);
+    {
+      WaitTimer timer(measures_.worker_waits);
+      while (!stopping_ && handing_out_ == planned_.size() && thread < measures_.tuning().threads) {
+        timer.Begin();
+        to_work_.Wait(mutex_);
+      }
+    }
+    if (stopping_) return std::nullopt;
+    if (thread < measures_.tuning().threads) break;
+  }
+  Slot& slot = *planned_[handing_out_];
+  const Rows rows{&slot, slot.handed_out,
+                  std::min(slot.handed_out + setup_.rows_at_once, slot.rows)};
+  slot.handed_out = rows.end;
+  ++slot.in_hand;
+  while (handing_out_ < planned_.size() &&
+         planned_[handing_out_]->handed_out == planned_[handing_out_]->rows) {
+    ++handing_out_;
+  }
+  return rows;
+}
+
+bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent) {
+  Slot& slot = *rows.slot;
+  const MutexLock lock(mutex_);
+  LoaderStats& counters = measures_.counters;
+  counters.decode_seconds += spent.decode_seconds;
+  counters.decode_cpu_seconds += spent.decode_cpu_seconds;
+  counters.decode_major_faults += spent.decode_major_faults;
+  counters.payload_bytes += spent.payload_bytes;
+  slot.left_out += outcome.left_out;
+  if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
+    slot.error = std::move(outcome.error);
+    slot.error_row = outcome.failed_row;
+  }
+  const std::size_t count = rows.end - rows.begin;
+  if (slot.done + count == slot.rows && !slot.error &&
+      !slot.abandoned.load(std::memory_order_relaxed) &&
+      (slot.left_out > 0 || setup_.recipe.closes_batches)) {
+    return true;
+  }
+  Complete(slot, count);
+  return false;
+}
+
+void BatchRing::Closed(const Rows& rows, std::optional<Error> error) {
+  const MutexLock lock(mutex_);
+  if (error) rows.slot->error = std::move(error);
+  Complete(*rows.slot, rows.end - rows.begin);
+}
+
+void BatchRing::Complete(Slot& slot, std::size_t rows) {
+  if (uploader_ != nullptr && slot.done + rows == slot.rows &&
+      !slot.abandoned.load(std::memory_order_relaxed)) {
+    slot.to_upload = rows;
+    UploadInOrder();
+  } else {
+    CountDone(slot, rows);
+  }
+}
+
+void BatchRing::CountDone(Slot& slot, std::size_t rows) {
+  --slot.in_hand;
+  slot.done += rows;
+  if (slot.abandoned.load(std::memory_order_relaxed)) {
+    if (slot.in_hand == 0 && !stopping_) {
+      free_.push_back(&slot);
+      to_plan_.NotifyOne();
+    }
+    return;
+  }
+  if (slot.done == slot.rows && planned_.front() == &slot) ready_.NotifyOne();
+}
+
+Slot* BatchRing::NextToUpload() const {
+  for (Slot* const slot : planned_) {
+    if (slot->done == slot->rows) continue;  // it is there
+    return slot->to_upload > 0 ? slot : nullptr;
+  }
+  return nullptr;
+}
+
+void BatchRing::UploadInOrder() {
+  if (uploading_) return;  // that thread finds it
+  uploading_ = true;
+  while (Slot* const slot = NextToUpload()) {
+    const std::size_t rows = std::exchange(slot->to_upload, 0);
+    if (!slot->error && !stopping_) {
+      std::optional<Error> error;
+      {
+        const MutexUnlock unlocked(mutex_);
+        error = uploader_->Upload(*slot);
+      }
+      if (error) slot->error = std::move(error);
+    }
+    CountDone(*slot, rows);
+  }
+  uploading_ = false;
+}
+
+}  // namespace sluice

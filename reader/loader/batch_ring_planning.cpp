@@ -1,0 +1,117 @@
+// The planner's side of BatchRing.
+#include <iterator>
+#include <utility>
+
+#include "reader/loader/batch_ring.h"
+
+namespace sluice {
+
+bool BatchRing::MayPlan(bool some_in_hand) {
+  if (!cursor_.begun() || free_.empty() || !cursor_.HasMore()) return false;
+  return !options_.diagnostics.repeat_first_batch ||
+         (!some_in_hand && planned_.empty() && repeated_ == nullptr);
+}
+
+bool BatchRing::IsShort() const {
+  return may_grow_ && slots_.size() < 1 + measures_.tuning().prefetch + options_.ring.hold;
+}
+
+BatchRing::Turn BatchRing::NextTurn(const std::deque<Planned>& in_hand, bool has_room) {
+  using Task = Turn::Task;
+  const MutexLock lock(mutex_);
+  if (in_hand.empty()) {
+    WaitTimer timer(measures_.planner_waits);
+    while (!stopping_ && !MayPlan(false) && !IsShort()) {
+      timer.Begin();
+      to_plan_.Wait(mutex_);
+    }
+  }
+  Turn turn;
+  turn.read_ahead_bytes = measures_.tuning().read_ahead_bytes;
+  if (stopping_) {
+    turn.task = Task::kStop;
+  } else if (IsShort()) {
+    turn.task = Task::kLengthen;
+  } else if (!in_hand.empty() && in_hand.front().stream != cursor_.stream()) {
+    turn.task = Task::kForget;
+  } else if (MayPlan(!in_hand.empty()) && (in_hand.empty() || has_room)) {
+    turn.task = Task::kPlan;
+    // The one that the processor's caches know best; or, on a device, that has been left longest.
+    const auto next = uploader_ != nullptr ? free_.begin() : std::prev(free_.end());
+    turn.planned = {*next, cursor_.TakeToPlan(), cursor_.stream()};
+    turn.ends_epoch = cursor_.EndsEpoch(turn.planned.number);
+    free_.erase(next);
+    give_up_.store(false, std::memory_order_relaxed);
+  } else {
+    turn.task = Task::kAwait;
+  }
+  return turn;
+}
+
+void BatchRing::GiveBack(const std::deque<Planned>& in_hand) {
+  const MutexLock lock(mutex_);
+  for (const Planned& planned : in_hand)
+    free_.push_back(planned.slot);
+}
+
+void BatchRing::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
+  const MutexLock lock(mutex_);
+  cursor_.NoteBatches(epoch, batches);
+}
+
+void BatchRing::CountReadAhead(std::uint64_t bytes) {
+  const MutexLock lock(mutex_);
+  measures_.counters.read_ahead_bytes = bytes;
+}
+
+void BatchRing::Lengthen() {
+  std::unique_ptr<Slot> slot;
+  try {
+    slot = NewSlot();
+  } catch (const std::exception&) {
+    slot.reset();  // no more memory: it stays as long as it is
+  }
+  const MutexLock lock(mutex_);
+  may_grow_ = slot != nullptr;
+  if (slot == nullptr) return;
+  free_.push_back(slot.get());
+  slots_.push_back(std::move(slot));
+}
+
+bool BatchRing::Reclaim(Slot& slot) {
+  if (slot.device == nullptr) return true;
+  const Clock::time_point begun = Clock::now();
+  const auto on_capture = [this](const DeviceSlot::Named& stream) {
+    const MutexLock lock(mutex_);
+    captured_ = stream;
+    ready_.NotifyOne();
+  };
+  const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
+  const MutexLock lock(mutex_);
+  captured_.reset();
+  measures_.counters.upload_wait_seconds += SecondsBetween(begun, Clock::now());
+  measures_.counters.upload_seconds += copied.value_or(0);
+  return copied.has_value();
+}
+
+bool BatchRing::Publish(const Planned& planned) {
+  const MutexLock lock(mutex_);
+  captured_.reset();
+  if (planned.stream != cursor_.stream()) return false;
+  Slot& slot = *planned.slot;
+  if (slot.error) {  // nothing to decode: it goes through as it is
+    slot.error_row = 0;
+    slot.rows = slot.handed_out = slot.done = 0;
+    if (handing_out_ == planned_.size()) ++handing_out_;
+  }
+  planned_.push_back(&slot);
+  if (slot.rows > setup_.rows_at_once) {
+    to_work_.NotifyAll();
+  } else {
+    to_work_.NotifyOne();  // one of them takes it whole
+  }
+  if (planned_.front() == &slot && slot.done == slot.rows) ready_.NotifyOne();
+  return true;
+}
+
+}  // namespace sluice

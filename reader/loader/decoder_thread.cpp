@@ -1,0 +1,41 @@
+#include "reader/loader/decoder_thread.h"
+
+#include <new>
+
+#include "reader/loader/slot_event.h"
+
+namespace sluice {
+
+void DecoderThread::Run() {
+  while (const std::optional<BatchRing::Rows> rows = ring_.TakeRows(number_)) {
+    LoaderStats spent;
+    RowWorker::Outcome outcome = Decode(*rows, spent);
+    if (ring_.FinishRows(*rows, std::move(outcome), spent)) {
+      ring_.Closed(*rows, worker_.Close(*rows->slot));
+    }
+  }
+}
+
+RowWorker::Outcome DecoderThread::Decode(const BatchRing::Rows& rows, LoaderStats& spent) {
+  const Clock::time_point begin = Clock::now();
+  const std::uint64_t bytes_before = worker_.payload_bytes();
+  RowWorker::Outcome outcome;
+  try {
+    outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
+  } catch (const std::bad_alloc&) {  // of what the fault of a row needs
+    outcome.failed_row = rows.begin;
+    outcome.error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
+  }
+  const Clock::time_point end = Clock::now();
+  usage_.Sample(end);
+  usage_.MoveTo(spent);
+  spent.decode_seconds = SecondsBetween(begin, end);
+  spent.payload_bytes = worker_.payload_bytes() - bytes_before;
+  if (trace_ != nullptr) {
+    trace_->Add(SlotEvent(TraceEvent::Kind::kDecode, number_ + 1, *rows.slot, rows.begin, rows.end,
+                          begin, end));
+  }
+  return outcome;
+}
+
+}  // namespace sluice

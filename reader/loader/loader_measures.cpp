@@ -1,0 +1,52 @@
+#include "reader/loader/loader_measures.h"
+
+namespace sluice {
+
+void LoaderMeasures::Start(Clock::time_point now) noexcept {
+  if (started_) return;
+  started_ = true;
+  start_ = now;
+  for (WaitClock* const clock : {&planner_waits, &worker_waits, &consumer_waits})
+    clock->Start(now);
+}
+
+void LoaderMeasures::CountBatch(std::size_t samples, std::uint64_t ready) noexcept {
+  ++counters.batches;
+  counters.samples += samples;
+  ready_batches_ += ready;
+}
+
+LoaderStats LoaderMeasures::Now() const {
+  LoaderStats stats = counters;
+  stats.threads = tuning_.now().threads;
+  stats.read_ahead_depth_bytes = tuning_.now().read_ahead_bytes;
+  stats.changes = tuning_.changes();
+  if (!started_) return stats;
+  const Clock::time_point now = Clock::now();
+  stats.seconds = SecondsBetween(start_, now);
+  stats.read_wait_seconds = planner_waits.Seconds(now);
+  stats.read_seconds = stats.seconds - stats.read_wait_seconds - stats.upload_wait_seconds;
+  stats.decode_wait_seconds = worker_waits.Seconds(now);
+  stats.consumer_wait_seconds = consumer_waits.Seconds(now);
+  stats.consumer_seconds = stats.seconds - stats.consumer_wait_seconds;
+  if (stats.batches > 0) {
+    stats.ready_batches = static_cast<double>(ready_batches_) / static_cast<double>(stats.batches);
+  }
+  return stats;
+}
+
+bool LoaderMeasures::TuneNowAndThen() {
+  // Long enough that single batches do not count, short enough to learn within an epoch.
+  constexpr double kInterval = 0.25;  // seconds
+  constexpr std::uint64_t kBatches = 8;
+  if (tuning_.fixed() || counters.batches < learned_.batches + kBatches ||
+      SecondsBetween(start_, Clock::now()) < learned_.seconds + kInterval) {
+    return false;
+  }
+  const LoaderStats now = Now();
+  const bool changes = Tune(now.Since(learned_));
+  learned_ = now;
+  return changes;
+}
+
+}  // namespace sluice

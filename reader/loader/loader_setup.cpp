@@ -1,0 +1,71 @@
+#include "reader/loader/loader_setup.h"
+
+#include <algorithm>
+
+#include "reader/dataset/rank_epoch.h"
+#include "reader/dataset/storage_choice.h"
+#include "reader/loader/checked_options.h"
+#include "reader/loader/description.h"
+#include "reader/loader/memory_bound.h"
+#include "reader/loader/resume_check.h"
+#include "reader/order/share_text.h"
+
+namespace sluice {
+
+namespace {
+
+// Small samples are taken many at a time, so that the threads do not spend their time on the mutex:
+// about 64 KiB of payload to decode, or 1 MiB to copy; each takes some hundred microseconds.
+std::size_t RowsAtOnce(const BatchRecipe& recipe) {
+  constexpr std::uint64_t kDecodedBytes = 65536;
+  constexpr std::uint64_t kCopiedBytes = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kMostRows = 64;
+  const std::size_t field = recipe.layout.image_field;
+  if (field == Schema::kNone) return kMostRows;
+  const ImageSummary& images = recipe.dataset.ImagesOf(field);
+  const std::uint64_t mean =
+      std::max<std::uint64_t>(images.payload_bytes / std::max<std::uint64_t>(images.present, 1), 1);
+  const bool raw = recipe.dataset.RawImageBytes(field) != 0;
+  return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMostRows);
+}
+
+}  // namespace
+
+// A private shard table if this loader stages shards or reads them directly.
+Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& options) {
+  const bool direct = ReadsDirectly(options);
+  if (!options.stage && !direct) return shared;
+  Dataset own;
+  own.state_ = std::make_shared<DatasetState>(*shared.state(),
+                                              direct ? MapAdvice::kPageByPage : MapAdvice::kNormal);
+  return own;
+}
+
+LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options)
+    : dataset(OwnShards(shared, options)),
+      tuning(TuningFor(options)),
+      rank_variables(options.ranks.world_size == 0 ? Rank::FromEnvironment().variables : ""),
+      recipe(*dataset.state(), CheckedOptions(*dataset.state(), std::move(options))),
+      deal(dataset.state()->shape, DealOptionsOf(recipe.options)),
+      start(StartOf(*dataset.state(), recipe.options)),
+      rows_at_once(RowsAtOnce(recipe)) {
+  const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
+  const std::uint64_t epoch = resume_from ? resume_from->epoch : 0;
+  CheckEpoch(*dataset.state(), recipe.options, epoch, deal.SizeOf(epoch));
+  if (resume_from) CheckResume(*resume_from, start, global_batch(), deal.PositionsOf(epoch));
+}
+
+std::string LoaderSetup::Describe() const {
+  const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
+  const EpochSize size = deal.SizeOf(resume_from ? resume_from->epoch : 0);
+  const std::string share = ShareText(rank(), size.samples, size.positions);
+  return DescriptionOf(recipe) + (share.empty() ? "" : share + "\n");
+}
+
+LoaderMemory LoaderSetup::Memory() const {
+  LoaderMemory memory = MemoryBound(recipe);
+  memory.variable = VariableBound(recipe);
+  return memory;
+}
+
+}  // namespace sluice

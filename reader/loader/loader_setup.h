@@ -1,0 +1,45 @@
+// What a loader is made of before any of its threads runs: the options checked, the recipe of its
+// batches, the deal of samples to ranks. Made once; then only read, by all threads.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <sluice/dataset.h>
+#include <sluice/loader_memory.h>
+#include <sluice/rank.h>
+
+#include "reader/batch/batch_recipe.h"
+#include "reader/loader/self_tuning.h"
+#include "reader/order/deal.h"
+
+namespace sluice {
+
+class LoaderSetup {
+ public:
+  // Throws Error for options that do not fit each other, the dataset or the point to resume from.
+  LoaderSetup(const Dataset& dataset, LoaderOptions options);
+
+  std::uint64_t global_batch() const noexcept {
+    return recipe.options.batch_size * recipe.options.ranks.world_size;
+  }
+  Rank rank() const noexcept {
+    return {recipe.options.ranks.rank, recipe.options.ranks.world_size, rank_variables};
+  }
+  std::string Describe() const;
+  // But for what lies on a device.
+  LoaderMemory Memory() const;
+
+  const Dataset dataset;    // with shards of its own if this loader stages or reads them directly
+  const SelfTuning tuning;  // as it begins
+  const std::string_view rank_variables;  // of Rank
+  const BatchRecipe recipe;
+  const Deal deal;
+  const ResumePoint start;         // the order, at the beginning of epoch 0
+  const std::size_t rows_at_once;  // that a worker takes
+
+ private:
+  static Dataset OwnShards(const Dataset& shared, const LoaderOptions& options);
+};
+
+}  // namespace sluice

@@ -1,0 +1,76 @@
+#include "reader/loader/planner_thread.h"
+
+#include "reader/loader/slot_event.h"
+
+namespace sluice {
+
+PlannerThread::PlannerThread(const LoaderSetup& setup, BlockSource& source, ShardStage* stage,
+                             BatchRing& ring)
+    : setup_(setup),
+      source_(source),
+      ring_(ring),
+      planner_(setup.recipe, setup.deal, source, stage, ring.give_up()) {}
+
+void PlannerThread::Run() {
+  using Task = BatchRing::Turn::Task;
+  for (;;) {
+    const BatchRing::Turn turn = ring_.NextTurn(in_hand_, source_.HasRoom());
+    source_.SetDepth(turn.read_ahead_bytes);
+    switch (turn.task) {
+      case Task::kStop: return Forget();
+      case Task::kLengthen: ring_.Lengthen(); break;
+      case Task::kForget: Forget(); break;
+      case Task::kPlan: Plan(turn); break;
+      case Task::kAwait: AwaitFirst(); break;
+    }
+  }
+}
+
+void PlannerThread::Forget() {
+  planner_.Cancel();
+  ring_.CountReadAhead(source_.bytes_read());
+  ring_.GiveBack(in_hand_);
+  in_hand_.clear();
+  readings_.clear();
+}
+
+void PlannerThread::Plan(const BatchRing::Turn& turn) {
+  const auto [epoch, batch] = turn.planned.number;
+  Slot& slot = *turn.planned.slot;
+  ResetProgress(slot);
+  Reading reading;
+  if (setup_.recipe.options.diagnostics.trace) reading.since = Clock::now();
+  try {
+    if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, setup_.deal.SizeOf(epoch + 1).batches);
+    reading.blocks = planner_.Plan(epoch, batch, slot);
+  } catch (const std::exception&) {  // bad_alloc, or more than a vector may ever hold
+    slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
+  }
+  in_hand_.push_back(turn.planned);
+  readings_.push_back(reading);
+}
+
+void PlannerThread::AwaitFirst() {
+  const BatchRing::Planned planned = in_hand_.front();
+  Slot& slot = *planned.slot;
+  try {
+    source_.Await(readings_.front().blocks);
+    if (!ring_.Reclaim(slot)) return;  // nobody wants it any more
+  } catch (const Error& error) {       // of the device
+    slot.error = error;
+  } catch (const std::bad_alloc&) {
+    slot.error = Error(ErrorCode::kState, "there is not enough memory to read a batch");
+  }
+  ring_.CountReadAhead(source_.bytes_read());
+  const std::shared_ptr<LoaderTrace>& trace = setup_.recipe.options.diagnostics.trace;
+  std::optional<TraceEvent> event;
+  if (trace)
+    event = SlotEvent(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, readings_.front().since,
+                      Clock::now());
+  if (!ring_.Publish(planned)) return;
+  if (event) trace->Add(*event);
+  in_hand_.pop_front();
+  readings_.pop_front();
+}
+
+}  // namespace sluice

@@ -1,0 +1,36 @@
+// The thread that plans batches, has their blocks read ahead, and publishes them for decoding.
+#pragma once
+
+#include <deque>
+
+#include "reader/loader/batch_planner.h"
+#include "reader/loader/batch_ring.h"
+
+namespace sluice {
+
+class PlannerThread {
+ public:
+  // All must outlive it; `stage` may be null.
+  PlannerThread(const LoaderSetup& setup, BlockSource& source, ShardStage* stage, BatchRing& ring);
+  // Until the ring is stopped.
+  void Run();
+
+ private:
+  struct Reading {
+    std::uint64_t blocks = 0;  // that BlockSource::Await() is told
+    Clock::time_point since;
+  };
+  void Plan(const BatchRing::Turn& turn);
+  void AwaitFirst();
+  void Forget();
+
+  const LoaderSetup& setup_;
+  BlockSource& source_;
+  BatchRing& ring_;
+  BatchPlanner planner_;
+  // Planned and not published, oldest first, all of one stream; and how far each is read.
+  std::deque<BatchRing::Planned> in_hand_;
+  std::deque<Reading> readings_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,27 @@
+// What LoaderOptions::diagnostics.trace is told of work on a slot.
+#pragma once
+
+#include <sluice/loader_trace.h>
+
+#include "reader/batch/slot.h"
+#include "reader/decoding/stage_clock.h"
+
+namespace sluice {
+
+inline TraceEvent SlotEvent(TraceEvent::Kind kind, unsigned thread, const Slot& slot,
+                            std::size_t begin_row, std::size_t end_row, Clock::time_point begin,
+                            Clock::time_point end) {
+  // What the consumer finds in Batch::image().
+  const ImageBatch& image = slot.device != nullptr ? slot.device->images[0] : slot.image;
+  return {kind,
+          thread,
+          slot.epoch,
+          slot.index,
+          static_cast<std::uint32_t>(begin_row),
+          static_cast<std::uint32_t>(end_row - begin_row),
+          image.data,
+          begin,
+          end};
+}
+
+}  // namespace sluice

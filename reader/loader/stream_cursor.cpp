@@ -1,0 +1,76 @@
+#include "reader/loader/stream_cursor.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sluice {
+
+StreamCursor::StreamCursor(const Deal& deal, Options options)
+    : deal_(deal),
+      options_(std::move(options)),
+      resume_due_(options_.resume_from.has_value()),
+      size_(deal.SizeOf(resume_due_ ? options_.resume_from->epoch : 0)) {
+  if (!resume_due_) return;
+  done_ = {options_.resume_from->epoch, options_.resume_from->position / options_.global_batch};
+}
+
+bool StreamCursor::BeginRange(std::uint64_t epoch, const EpochSize& size) {
+  NoteBatches(epoch, size.batches);
+  BatchNumber begin{epoch, 0};
+  if (resume_due_ && epoch == options_.resume_from->epoch) {
+    resume_due_ = false;
+    begin.batch = options_.resume_from->position / options_.global_batch;
+  }
+  range_epoch_ = epoch;
+  size_ = size;
+  // What was left may be less than a batch, with short ones dropped.
+  if (begin.batch > 0 && begin.batch >= BatchesOf(epoch)) begin = {epoch + 1, 0};
+  const bool flows_on = begun() && next_ == begin;
+  if (!flows_on) {
+    ++stream_;
+    to_plan_ = next_ = begin;
+  }
+  done_ = begin;
+  ++range_;
+  return !flows_on;
+}
+
+BatchNumber StreamCursor::After(BatchNumber number) {
+  return EndsEpoch(number) ? BatchNumber{number.epoch + 1, 0}
+                           : BatchNumber{number.epoch, number.batch + 1};
+}
+
+BatchNumber StreamCursor::TakeToPlan() {
+  const BatchNumber number = to_plan_;
+  to_plan_ = After(number);
+  return number;
+}
+
+void StreamCursor::Advance() {
+  next_ = After(next_);
+}
+
+ResumePoint StreamCursor::Resume() const {
+  ResumePoint point = options_.start;
+  point.epoch = done_.epoch;
+  point.position = done_.batch * options_.global_batch;
+  return point;
+}
+
+std::uint64_t StreamCursor::BatchesOf(std::uint64_t epoch) {
+  const auto found = std::find_if(sized_.begin(), sized_.end(), [&](const SizedEpoch& sized) {
+    return !options_.epochs_differ || sized.epoch == epoch;
+  });
+  if (found != sized_.end()) return found->batches;
+  NoteBatches(epoch, deal_.SizeOf(epoch).batches);
+  return sized_.back().batches;
+}
+
+void StreamCursor::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
+  // The consumer's epoch, and those that a long ring reaches into.
+  constexpr std::size_t kMostSized = 8;
+  sized_.push_back({epoch, batches});
+  if (sized_.size() > kMostSized) sized_.pop_front();
+}
+
+}  // namespace sluice
