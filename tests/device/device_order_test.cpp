@@ -39,10 +39,8 @@ TEST_CASE("A kernel finds its batch whole, however late copies and kernels run")
       for (const Batch& batch : loader.Epoch(epoch))
         trainer.Read(batch);
     }
-    trainer.Finish();
     REQUIRE(trainer.seen().size() == 42);
-    for (const Trainer::Seen& seen : trainer.seen())
-      RequireWhole(seen);
+    FinishWhole(trainer);
   }
 }
 
@@ -62,9 +60,7 @@ TEST_CASE("A batch is handed over while it is still to be copied, and nobody wai
   for (const Trainer::Seen& seen : trainer.seen())
     CHECK(seen.samples.size() == 10);
   gate.Open();
-  trainer.Finish();
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 }
 
 TEST_CASE("A place is written again when its batch's kernels are done, and its batch dropped") {
@@ -84,10 +80,8 @@ TEST_CASE("A place is written again when its batch's kernels are done, and its b
     if (++batches == 6) break;
   }
   gate.Open();
-  trainer.Finish();
   REQUIRE(trainer.seen().size() == 6);
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 }
 
 TEST_CASE("A batch that several streams use is kept until the last of them is done") {
@@ -148,10 +142,8 @@ TEST_CASE("Batches that are held stay as they are on the device, one too many is
   held.clear();
   for (const Batch& batch : loader.Epoch(1))
     trainer.Read(batch);
-  trainer.Finish();
   REQUIRE(trainer.seen().size() == 25);
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 }
 
 TEST_CASE("An epoch left in the middle gives its places back, with copies under way") {
@@ -166,9 +158,7 @@ TEST_CASE("An epoch left in the middle gives its places back, with copies under 
       if (++seen > round % 7) break;
     }
   }
-  trainer.Finish();
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 }
 
 TEST_CASE("The calling thread can wait for a batch, too") {
@@ -202,9 +192,7 @@ TEST_CASE("A stream that is captured is not waited on, and may drop its batches 
   for (int i = 0; i < 5; ++i)
     ++it;
   trainer.Read(*it);
-  trainer.Finish();
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 
   Loader dropped(dataset, options);
   {
@@ -289,10 +277,8 @@ TEST_CASE("Several loaders share a device without sharing anything else") {
     for (const Batch& from_b : b.Epoch(from_a.index()))
       trainer.Read(from_b);
   }
-  trainer.Finish();
   REQUIRE(trainer.seen().size() == 10 + 4 * 4);
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 }
 
 TEST_CASE("One batch can be repeated on a device") {

@@ -27,9 +27,7 @@ TEST_CASE("A loader can be dropped while copies are under way, and leaves nothin
     loader.reset();
     later.join();
     CHECK(trainer.device->Alive() == 1);  // the trainer's stream
-    trainer.Finish();
-    for (const Trainer::Seen& seen : trainer.seen())
-      RequireWhole(seen);
+    FinishWhole(trainer);
   }
 }
 
@@ -81,9 +79,7 @@ TEST_CASE("An exception in a trainer on a device leaves nothing behind") {
     }
     REQUIRE(trainer.device->Alive() == 1);
   }
-  trainer.Finish();
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 }
 
 TEST_CASE("A device that fails is an error of the next batches, with its reason, and no hang") {
@@ -131,7 +127,5 @@ TEST_CASE("A sample that cannot be read fails its batch on a device as elsewhere
     REQUIRE(batch.size() == 9);
     trainer.Read(batch);
   }
-  trainer.Finish();
-  for (const Trainer::Seen& seen : trainer.seen())
-    RequireWhole(seen);
+  FinishWhole(trainer);
 }

@@ -94,6 +94,13 @@ inline void RequireWhole(const Trainer::Seen& seen) {
   }
 }
 
+// Waits for its kernels; all that they read was whole.
+inline void FinishWhole(Trainer& trainer) {
+  trainer.Finish();
+  for (const Trainer::Seen& seen : trainer.seen())
+    RequireWhole(seen);
+}
+
 inline LoaderOptions DeviceOptions(const Trainer& trainer, std::size_t batch_size = 10,
                                    unsigned threads = 2) {
   LoaderOptions options = OptionsFor(batch_size, threads);
