@@ -21,9 +21,9 @@ std::string_view NameOf(Codec codec) noexcept {
 std::vector<std::byte> JpegFileOf(const ImagePayload& payload) {
   if (payload.codec == Codec::kJpeg) return {payload.bytes.begin(), payload.bytes.end()};
   if (payload.codec != Codec::kPacked) {
-    throw Error(
-        ErrorCode::kUnsupported,
-        "holds pixels (codec " + std::string(NameOf(payload.codec)) + "), no JPEG's coefficients");
+    throw Error(ErrorCode::kUnsupported, "holds pixels (codec " +
+                                             std::string(NameOf(payload.codec)) +
+                                             "), not the coefficients of a JPEG");
   }
   packed::Coefficients coefficients;
   if (const Defect defect = packed::Unpack(payload.bytes, coefficients)) {

@@ -20,16 +20,18 @@ namespace sluice {
 namespace {
 
 constexpr const char* kAppendDescription =
-    "Adds samples to a dataset.\n\n"
-    "SOURCE is converted with the options that the dataset was converted with; its shards are "
-    "added\n"
-    "behind the others. The old manifest stays, under its id, and whoever has the dataset open "
-    "goes\n"
-    "on undisturbed. Classes must be among the dataset's (otherwise convert and merge). An\n"
-    "interrupted command, run again, goes on, and one that was done adds nothing again.\n\n"
-    "With --repack all samples, old and new, are then put in a new random order: into new shards,\n"
-    "beside the old ones, which stay for whoever reads them. Without a SOURCE nothing else is "
-    "done.\n";
+    "Adds samples to a dataset.\n"
+    "\n"
+    "SOURCE is converted with the dataset's own options; its shards are added after the others. "
+    "The\n"
+    "old manifest is kept under its id, so programs that have the dataset open are not disturbed.\n"
+    "SOURCE may only have classes of the dataset (for others, convert and merge). Run an "
+    "interrupted\n"
+    "command again to go on; a command that was finished adds nothing a second time.\n"
+    "\n"
+    "With --repack, all samples, old and new, are then put in a new random order, in new shards. "
+    "The\n"
+    "old shards stay for programs that read them. Without a SOURCE, only this is done.\n";
 
 constexpr const char* kAppendExamples =
     "\nExamples:\n"
@@ -69,7 +71,8 @@ std::optional<AppendSummary> AddSource(AppendArguments& arguments, const std::st
     if (!interrupt.requested() || error.code() != ErrorCode::kState) {
       throw NamedAsInput(error, piped);
     }
-    std::fprintf(stderr, "sluice: interrupted; %s is as it was, and the same command goes on\n",
+    std::fprintf(stderr,
+                 "sluice: interrupted; %s is unchanged. Run the same command again to go on.\n",
                  cli::Printable(dataset).c_str());
     return std::nullopt;
   }
@@ -83,9 +86,10 @@ bool RunRepack(const AppendArguments& arguments, const std::string& dataset, Edi
       arguments.output, "repacking", "repacking " + cli::Printable(dataset),
       [&](const EditHooks& hooks) { made = RepackDataset(dataset, arguments.seed, hooks); });
   if (!done) {
-    std::fprintf(stderr,
-                 "sluice: %s is in its old order; sluice append --repack %s puts it in a new\n",
-                 cli::Printable(dataset).c_str(), cli::Printable(dataset).c_str());
+    std::fprintf(
+        stderr,
+        "sluice: %s is in its old order; `sluice append --repack %s` puts it in a new one\n",
+        cli::Printable(dataset).c_str(), cli::Printable(dataset).c_str());
   }
   return done;
 }
@@ -109,8 +113,7 @@ void PrintAppend(const AppendArguments& arguments, const std::string& dataset,
   }
   text += MadeLine(dataset, summary.made);
   if (arguments.repack) {
-    text +=
-        "  in a new order; the old manifest stays beside it as manifest-ID.json, with its shards\n";
+    text += "  in a new order; the old manifest is kept as manifest-ID.json, with its shards\n";
   }
   if (!summary.converted.skipped.empty()) {
     text += "  LEFT OUT   " +
@@ -147,10 +150,10 @@ cli::Command AddAppendCommand(CLI::App& program) {
   cli::AddChoice(*app, "--on-error", "WHAT",
                  "skip (default): leave a broken image out and go on;\nfail: stop at the first one",
                  arguments->options.on_error, {{"skip", OnError::kSkip}, {"fail", OnError::kFail}});
-  app->add_flag(
-      "--repack", arguments->repack,
-      "then put all samples in a new random order, in new\nshards; takes as much room again");
-  cli::AddNumber(*app, "--seed", "N", "of the new order (default 0)", arguments->seed, 0,
+  app->add_flag("--repack", arguments->repack,
+                "then put all samples in a new random order, in new\n"
+                "shards; needs as much disk space again");
+  cli::AddNumber(*app, "--seed", "N", "seed of the new order (default 0)", arguments->seed, 0,
                  UINT64_MAX)
       ->needs("--repack");
   AddDirectOption(*app, arguments->output.direct);

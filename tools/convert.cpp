@@ -30,23 +30,25 @@ using cli::AddOption;
 using cli::UsageError;
 
 constexpr const char* kConvertDescription =
-    "Compiles images into a dataset.\n\n"
-    "SOURCE is a folder that holds one folder per class (numbered in the order of their names;\n"
-    "images in nested folders belong to the top one), or images directly: then they have no\n"
-    "labels. Or it is one or more tar files in WebDataset's naming: KEY.jpg with KEY.cls, "
-    "KEY.txt,\n"
-    "KEY.json and KEY.mask.png; - is one that comes through a pipe, which is put aside beside "
-    "DATASET\n"
-    "meanwhile. Or the images are named by --table or --paths. --no-labels takes images wherever "
-    "they\n"
-    "lie.\n\n"
-    "JPEG, PNG and BMP are recognised by content and, where the build found their libraries, "
-    "WebP,\n"
-    "GIF and TIFF; of several frames or pages the first is taken. Hidden files and files that are\n"
-    "no images are passed over and counted; broken images are left out and listed in\n"
-    "DATASET/skipped.tsv.\n\n"
-    "DATASET is created. Where a conversion was interrupted, the same command goes on with it.\n"
-    "The result depends on the sources and the options alone, never on --threads.\n";
+    "Compiles images into a dataset.\n"
+    "\n"
+    "SOURCE is a folder with one folder per class (numbered in the order of their names; images "
+    "in\n"
+    "nested folders belong to the top one), or a folder of images without labels. Or it is one or\n"
+    "more tar files with WebDataset's names: KEY.jpg with KEY.cls, KEY.txt, KEY.json and\n"
+    "KEY.mask.png; - is a tar file from a pipe, which is stored beside DATASET meanwhile. Or "
+    "--table\n"
+    "or --paths name the images. --no-labels takes images wherever they lie.\n"
+    "\n"
+    "JPEG, PNG and BMP are recognised by content, and so are WebP, GIF and TIFF if the build "
+    "found\n"
+    "their libraries. Of several frames or pages, the first is taken. Hidden files, and files "
+    "that\n"
+    "are not images, are skipped and counted; broken images are left out and listed in\n"
+    "DATASET/skipped.tsv.\n"
+    "\n"
+    "DATASET is created. To go on after an interruption, run the same command again. The result\n"
+    "depends only on the sources and the options, never on --threads.\n";
 
 constexpr const char* kConvertExamples =
     "\n"
@@ -131,15 +133,16 @@ void AddSizeOptions(CLI::App& app, ConvertArguments& arguments) {
       app.add_flag("--no-resize", arguments.no_resize, "keep every image's size");
   CLI::Option* const fit = AddChoice(
       app, "--fit", "HOW",
-      "what --size does about another aspect ratio: crop\n(cover, keep the centre; the "
-      "default), stretch, or\npad (fit inside, the rest black)",
+      "how --size treats another aspect ratio: crop (cover,\n"
+      "keep the centre; the default), stretch, or pad (fit\n"
+      "inside, the rest black)",
       options.fit, {{"crop", Fit::kCrop}, {"stretch", Fit::kStretch}, {"pad", Fit::kPad}});
   CLI::Option* const ways[] = {max_side, short_side, size, no_resize};
   for (CLI::Option* one : ways) {
     for (CLI::Option* other : ways) {
       if (one != other) one->excludes(other);
     }
-    one->group("Size of the images (one of the first four)");
+    one->group("Size of the images (give at most one of the first four)");
   }
   fit->needs(size)->group(size->get_group());
 }
@@ -149,8 +152,9 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
   const std::string group = "How images are stored";
   CLI::Option* const image = AddChoice(
       app, "--image", "FORM",
-      "jpeg (default); packed: the same JPEG laid out for\ndecoding twice as fast, "
-      "1.4 times as large; or\nraw: pixels, ready to be copied",
+      "jpeg (default); packed: the same JPEG laid out for\n"
+      "decoding twice as fast, 1.4 times as large; or\n"
+      "raw: pixels, which need no decoding",
       options.image,
       {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}});
   CLI::Option* const quality = AddOption(
@@ -160,8 +164,9 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
       [&options](const std::string& text) { ParseQuality(text, options); });
   CLI::Option* const restart =
       AddOption(app, "--restart", "N",
-                "rows of blocks between JPEG restart markers (default\n1), or none; they let a "
-                "reader skip what a crop\nleaves out",
+                "rows of blocks between JPEG restart markers (default\n"
+                "1), or none; with them, a reader can skip what a crop\n"
+                "leaves out",
                 [&options](const std::string& text) {
                   options.restart_rows =
                       text == "none" ? 0 : static_cast<unsigned>(cli::ParseInteger(text, 1, 65535));
@@ -173,8 +178,8 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
             {{"3", 3}, {"1", 1}})
       ->group(group);
   AddOption(app, "--background", "R,G,B",
-            "the colour, three numbers from 0 to 255, that shows\nthrough what is transparent "
-            "(default 255,255,255)",
+            "the colour behind transparent pixels: three numbers\n"
+            "from 0 to 255 (default 255,255,255)",
             [&options](const std::string& text) { options.background = ParseColour(text); })
       ->group(group);
   AddChoice(
@@ -185,10 +190,10 @@ void AddImageOptions(CLI::App& app, ConvertArguments& arguments) {
       ->group(group);
   AddChoice(
       app, "--truncated", "WHAT",
-      "images whose data end early, such as of broken\ndownloads: refuse (default) leaves them "
-      "out; "
-      "warn takes\nwhat there is, the rest grey or black, and lists them;\naccept takes it "
-      "silently",
+      "images whose data end early, as after a broken\n"
+      "download: refuse (default) leaves them out; warn takes\n"
+      "what there is, fills the rest with grey or black, and\n"
+      "lists them; accept does the same silently",
       options.truncated,
       {{"refuse", Truncated::kRefuse}, {"warn", Truncated::kWarn}, {"accept", Truncated::kAccept}})
       ->group(group);
@@ -201,14 +206,15 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   const std::string group = "The dataset";
   AddOption(app, "--split", "PARTS",
-            "make a dataset of each part of the source, such as\ntrain=0.9,val=0.1, in "
-            "DATASET/train and DATASET/val;\nof every class its share, at random",
+            "make a dataset of each part of the source, such as\n"
+            "train=0.9,val=0.1, in DATASET/train and DATASET/val;\n"
+            "each gets its share of every class, at random",
             [&arguments](const std::string& text) {
               ParseSplit(text);  // what is wrong with it is said now
               arguments.split = text;
             })
       ->group(group);
-  AddNumber(app, "--split-seed", "N", "of the split (default 0)", arguments.split_seed, 0,
+  AddNumber(app, "--split-seed", "N", "seed of the split (default 0)", arguments.split_seed, 0,
             UINT64_MAX)
       ->needs("--split")
       ->group(group);
@@ -226,9 +232,8 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
                                  : static_cast<std::uint32_t>(cli::ParseInteger(text, 1, 65536));
             })
       ->group(group);
-  CLI::Option* const seed =
-      AddNumber(app, "--seed", "N", "of the order the samples are stored in (default 0)",
-                options.seed, 0, UINT64_MAX);
+  CLI::Option* const seed = AddNumber(app, "--seed", "N", "seed of the stored order (default 0)",
+                                      options.seed, 0, UINT64_MAX);
   app.add_flag("--keep-order", options.keep_order,
                "store the samples in the order of their paths, not\npermuted")
       ->excludes(seed)
@@ -249,12 +254,12 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
               options.max_pixels = cli::ParseCount(text);
               if (options.max_pixels == 0) throw UsageError("0 pixels would refuse every image");
             });
-  app.add_flag(
-      "--find-duplicates", options.find_duplicates,
-      "look for sources that hold the same bytes and list\nthem in DATASET/duplicates.tsv, also "
-      "those that several\nparts have; none is left out");
+  app.add_flag("--find-duplicates", options.find_duplicates,
+               "list sources with the same bytes in\n"
+               "DATASET/duplicates.tsv, also those in several parts;\n"
+               "none is left out");
   AddDirectOption(app, options.direct);
-  app.add_flag("--dry-run", options.dry_run, "look, plan and count; write nothing");
+  app.add_flag("--dry-run", options.dry_run, "look at the sources, plan and count; write nothing");
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no\nprogress");
   app.add_flag("--quiet", arguments.quiet, "print errors only");
@@ -267,7 +272,7 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   if (options.image == ImageCodec::kRaw) {
     for (const char* name : {"--quality", "--restart", "--subsampling"}) {
       if (app.count(name) > 0) {
-        throw UsageError(std::string(name) + " says how JPEGs are made; --image raw makes none");
+        throw UsageError(std::string(name) + " is for making JPEGs, and --image raw makes none");
       }
     }
   }
@@ -275,10 +280,10 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
 
 // A disk that is full or refuses: what to do once it is well again.
 [[noreturn]] void ThrowWithAdvice(const Error& error) {
-  throw Error(error.code(), error.file(), error.place(),
-              error.sentence() +
-                  "; whatever was finished stays, and once this is mended the same command goes on "
-                  "from there");
+  throw Error(
+      error.code(), error.file(), error.place(),
+      error.sentence() +
+          "; what was finished is kept. Once this is mended, run the same command again to go on");
 }
 
 // Converts one part; nullopt if it was interrupted, which has been said then.
@@ -305,8 +310,8 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
     if (error.code() == ErrorCode::kIo) ThrowWithAdvice(error);
     if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
     std::fprintf(stderr,
-                 "sluice: interrupted. What was finished stays in %s; the same command goes on "
-                 "from there.\n",
+                 "sluice: interrupted. What was finished is kept in %s; run the same command again "
+                 "to go on.\n",
                  cli::Printable(dataset).c_str());
     return std::nullopt;
   }
@@ -324,9 +329,9 @@ bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertP
     shared = LookForSharedImages(parts, folder, arguments.options, interrupt.token());
   } catch (const Error& error) {
     if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
-    std::fprintf(stderr,
-                 "sluice: interrupted while looking for duplicates among the parts, which "
-                 "are done\n");
+    std::fprintf(
+        stderr,
+        "sluice: interrupted while looking for duplicates among the parts; the parts are done\n");
     return false;
   }
   json["shared"] = SharedJson(shared);
@@ -375,7 +380,7 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
     if (!interrupt.requested() || error.code() != ErrorCode::kState) {
       throw NamedAsInput(error, piped);
     }
-    std::fputs("sluice: interrupted while the sources were looked at; nothing was done\n", stderr);
+    std::fputs("sluice: interrupted while looking at the sources; nothing was done\n", stderr);
     return cli::kInterrupted;
   }
 }

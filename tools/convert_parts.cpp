@@ -19,7 +19,7 @@ namespace {
 
 void CheckName(const std::string& name, const std::string& text) {
   if (name.empty() || name[0] == '.' || name.find('/') != std::string::npos) {
-    throw UsageError("\"" + text + "\" gives a part no usable name, such as train");
+    throw UsageError("\"" + text + "\" has a part without a usable name, such as train");
   }
 }
 
@@ -38,8 +38,7 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
     CheckName(part.name, arguments.places[i]);
     if (!names.insert(part.name).second) {
       throw UsageError("\"" + arguments.places[i] +
-                       "\": two folders of the same name would make "
-                       "one dataset");
+                       "\": two folders of the same name would become one dataset; rename one");
     }
     const std::vector<std::string> found = FindClasses(part.source, threads, stop);
     labelled = labelled && !found.empty();
@@ -65,7 +64,7 @@ std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text) 
     if (!names.insert(name).second) throw UsageError("\"" + text + "\" names " + name + " twice");
     if (equals == part.size()) throw UsageError("\"" + part + "\" is not NAME=FRACTION");
     const double fraction = cli::ParseNumber(part.substr(equals + 1), 1);
-    if (fraction <= 0) throw UsageError("\"" + part + "\": a part is more than nothing");
+    if (fraction <= 0) throw UsageError("\"" + part + "\": a fraction must be above 0");
     sum += fraction;
     parts.emplace_back(name, fraction);
   }
@@ -80,7 +79,7 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
                        arguments.paths.empty() &&
                        std::filesystem::is_directory(arguments.places[0]);
   if (folders) {
-    if (!split.empty()) throw UsageError("--split is for one source, not for several folders");
+    if (!split.empty()) throw UsageError("--split takes one source, not several folders");
     return FoldersApart(arguments, threads, stop);
   }
   const ConvertSource source = MakeSource(arguments, stop);
@@ -117,7 +116,7 @@ void CreatePartsFolder(const std::string& folder) {
   for (const char* name : {"plan.json", "manifest.json"}) {
     if (!std::filesystem::exists(std::filesystem::path(folder) / name)) continue;
     throw Error(ErrorCode::kExists, folder,
-                "is a dataset itself, and its parts would lie in it; name another folder");
+                "is itself a dataset, and the parts would lie inside it; choose another folder");
   }
   std::filesystem::path full = std::filesystem::absolute(folder).lexically_normal();
   if (!full.has_filename()) full = full.parent_path();

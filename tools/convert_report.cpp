@@ -106,8 +106,8 @@ std::string MadeLines(const ConvertAccount& account) {
     text += "  profiles   " +
             CountText(summary.profiles_dropped, "image has a colour profile",
                       "images have colour profiles") +
-            (convert ? " that cannot be used; their values stay as they are\n"
-                     : ", dropped; --icc convert would bring the colours to sRGB\n");
+            (convert ? " that cannot be used; their values are unchanged\n"
+                     : ", dropped; --icc convert converts the colours to sRGB\n");
   }
   return text;
 }
@@ -149,7 +149,7 @@ void PrintConvertText(const ConvertAccount& account) {
   }
   if (account.options.find_duplicates) text += DuplicatesLine(account);
   if (!account.options.dry_run && !(summary.passed_over.empty() && summary.skipped.empty())) {
-    text += "  " + Printable(account.dataset) + "/skipped.tsv lists each of them\n";
+    text += "  " + Printable(account.dataset) + "/skipped.tsv lists them all\n";
   }
   cli::PrintOut(text);
 }

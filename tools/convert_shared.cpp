@@ -40,13 +40,13 @@ std::string SharedWarning(const SharedImages& shared) {
   const auto other = std::find_if(first.begin(), first.end(), [&first](const SharedImage& image) {
     return image.part != first.front().part;
   });
-  return CountText(shared.size(), "picture lies", "pictures lie") +
+  return CountText(shared.size(), "picture is", "pictures are") +
          " in more than one part with the same bytes, such as " + Side(first.front()) + " and " +
          Side(*other);
 }
 
 void PrintShared(const SharedImages& shared, const std::string& folder, bool dry_run) {
-  if (shared.empty()) return cli::PrintOut("no picture lies in more than one part\n");
+  if (shared.empty()) return cli::PrintOut("no picture is in more than one part\n");
   std::fprintf(stderr, "sluice: warning: %s\n", Printable(SharedWarning(shared)).c_str());
   std::uint64_t files = 0;
   for (const std::vector<SharedImage>& group : shared)

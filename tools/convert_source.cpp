@@ -23,7 +23,7 @@ std::string ReadAll(const std::string& file, const std::stop_token& stop) {
   } else {
     std::error_code ignored;
     if (std::filesystem::is_directory(file, ignored)) {
-      throw Error(ErrorCode::kInvalidArgument, file, "is a folder; a file with a list is wanted");
+      throw Error(ErrorCode::kInvalidArgument, file, "is a folder; give a file with a list");
     }
     std::ifstream stream(file, std::ios::binary);
     if (!stream) throw Error(ErrorCode::kNotFound, file, "cannot be opened");
@@ -73,7 +73,7 @@ Column ParseColumn(const std::string& text) {
   const std::size_t comma = type.find(",name=");
   if (comma != std::string::npos) {
     column.field = type.substr(comma + 6);
-    if (column.field.empty()) throw UsageError("\"" + text + "\" gives the field no name");
+    if (column.field.empty()) throw UsageError("\"" + text + "\" has no name for the field");
     type.resize(comma);
   }
   std::string form;
@@ -98,7 +98,7 @@ Column ParseColumn(const std::string& text) {
   } else if (column.type == ColumnType::kClasses && form == "space") {
     column.at_spaces = true;
   } else {
-    throw UsageError("\"" + form + "\" is no form of " + type);
+    throw UsageError("\"" + form + "\" is not a form of " + type);
   }
   return column;
 }
@@ -113,52 +113,52 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       ->required()
       ->type_name("... DATASET");
   CLI::Option* const table =
-      app.add_option(
-             "--table", arguments.table,
-             "a table with a row for each image: .csv or .tsv with\nheadings, or .jsonl; SOURCE "
-             "is then what its paths\nare relative to (default: the table's folder)")
+      app.add_option("--table", arguments.table,
+                     "a table with a row for each image: .csv or .tsv with\n"
+                     "headings, or .jsonl; its paths are relative to SOURCE\n"
+                     "(default: the table's folder)")
           ->type_name("FILE");
   CLI::Option* const paths =
-      app.add_option(
-             "--paths", arguments.paths,
-             "convert the files that are listed, one a line (or\nbetween zero bytes), below "
-             "SOURCE; - reads standard\ninput. The list is kept in the dataset's plan: to go\n"
-             "on, an empty one does")
+      app.add_option("--paths", arguments.paths,
+                     "convert the files in this list, one a line (or\n"
+                     "separated by zero bytes), below SOURCE; - reads\n"
+                     "standard input. The list is kept in the dataset's plan:\n"
+                     "an empty one is enough to go on")
           ->type_name("FILE");
   CLI::Option* const path_column =
       app.add_option("--path-column", arguments.path_column,
-                     "the table's column of paths (default: the first of\npath, file, filename, "
-                     "file_name, image, key). A column\nkey beside it has the samples' keys")
+                     "the table's column of paths (default: the first of\n"
+                     "path, file, filename, file_name, image, key). A further\n"
+                     "column key gives the samples' keys")
           ->type_name("NAME");
   CLI::Option* const field =
-      app.add_option(
-             "--field", arguments.fields,
-             "a column to take, as COLUMN=TYPE[,name=FIELD]; can be\ngiven several times. "
-             "Types: class, classes (at , ; | or a JSON list),\nclasses:space, int, float, floats, "
-             "boxes:FORM, where\nFORM is xyxy (default), xywh or cxcywh, with -relative\n"
-             "for fractions of the sides; box-classes, text, json,\nmask (a path). Default: "
-             "label or class as class, text\nor caption as text")
+      app.add_option("--field", arguments.fields,
+                     "a column to take, as COLUMN=TYPE[,name=FIELD]; may be\n"
+                     "given several times. Types: class, classes (at , ; | or a JSON list),\n"
+                     "classes:space, int, float, floats, boxes:FORM, where\n"
+                     "FORM is xyxy (default), xywh or cxcywh, with -relative\n"
+                     "for fractions of the sides; box-classes, text, json,\n"
+                     "mask (a path). Default: label or class as class, text\n"
+                     "or caption as text")
           ->type_name("SPEC")
           ->allow_extra_args(false);
-  CLI::Option* const classes = app.add_option("--classes", arguments.classes,
-                                              "the names of classes 0, 1, ..., one a line "
-                                              "(default:\nthose that occur, in the order of "
-                                              "their bytes)")
-                                   ->type_name("FILE");
-  CLI::Option* const masks =
-      app.add_option(
-             "--mask-dir", arguments.mask_folder,
-             "a folder of masks: for a/b.jpg its a/b.png. Stored\nlosslessly, resized to the "
-             "nearest pixel")
-          ->type_name("DIR");
-  CLI::Option* const upright =
-      app.add_flag("--upright", arguments.upright,
-                   "boxes and masks belong to the image after its Exif\norientation (default: as "
-                   "its file stores it)");
-  CLI::Option* const no_labels = app.add_flag(
-      "--no-labels", arguments.no_labels,
-      "store no label at all: images may then lie anywhere\nbelow SOURCE, and a table's "
-      "columns label and class and\narchives' .cls are not taken");
+  CLI::Option* const classes =
+      app.add_option("--classes", arguments.classes,
+                     "the names of classes 0, 1, ..., one a line (default:\n"
+                     "those in the sources, in the order of their bytes)")
+          ->type_name("FILE");
+  CLI::Option* const masks = app.add_option("--mask-dir", arguments.mask_folder,
+                                            "a folder of masks: for a/b.jpg its a/b.png. Stored\n"
+                                            "losslessly, resized by the nearest pixel")
+                                 ->type_name("DIR");
+  CLI::Option* const upright = app.add_flag("--upright", arguments.upright,
+                                            "boxes and masks fit the image after its Exif\n"
+                                            "orientation (default: as stored in its file)");
+  CLI::Option* const no_labels =
+      app.add_flag("--no-labels", arguments.no_labels,
+                   "store no labels: images may lie anywhere below SOURCE;\n"
+                   "a table's columns label and class, and archives' .cls,\n"
+                   "are not used");
   no_labels->excludes(classes);
   table->excludes(paths);
   path_column->needs(table);
@@ -177,9 +177,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   ConvertSource source{std::filesystem::path()};
   if (listed) {
     if (places.size() > 1) {
-      throw UsageError("\"" + places.back() +
-                       "\": only one folder can be what paths are relative "
-                       "to");
+      throw UsageError("\"" + places.back() + "\": paths can be relative to one folder only");
     }
     const std::string root = places.empty() ? "" : places[0];
     if (!arguments.table.empty()) {
@@ -198,14 +196,14 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
           ConvertSource::Paths(LinesOf(ReadAll(arguments.paths, stop)), root.empty() ? "." : root);
     }
   } else if (IsTableName(places[0]) && std::filesystem::is_regular_file(places[0])) {
-    throw UsageError("\"" + places[0] + "\" is a table: say --table " + places[0]);
+    throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
     source = ConvertSource::Archives({places.begin(), places.end()});
   } else {
     if (places.size() > 1 && std::filesystem::exists(places[0])) {
       throw UsageError("\"" + places[0] + "\": only one folder can be added at a time");
     }
-    if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "there is no such source");
+    if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "does not exist");
     source = ConvertSource(places[0]);
   }
   source.mask_folder = arguments.mask_folder;
@@ -213,7 +211,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   source.labels = !arguments.no_labels;
   if (!arguments.classes.empty()) {
     source.classes = LinesOf(ReadAll(arguments.classes, stop));
-    if (source.classes.empty()) throw UsageError("--classes: the file names no class");
+    if (source.classes.empty()) throw UsageError("--classes: the file has no class names");
   }
   return source;
 }

@@ -22,8 +22,8 @@ void AddOutputOptions(CLI::App& app, EditOutput& output) {
 
 void AddDirectOption(CLI::App& app, bool& direct) {
   app.add_flag("--direct", direct,
-               "write shards past the page cache (O_DIRECT), which\nstays with what others keep in "
-               "it; changes no byte");
+               "write shards past the page cache (O_DIRECT), so that\n"
+               "other programs' files stay in it; same bytes");
 }
 
 bool RunEdit(const EditOutput& output, const std::string& activity, const std::string& title,
@@ -63,7 +63,7 @@ std::string MadeLine(const std::string& dataset, const EditSummary& summary) {
   }
   text += " in " + CountText(summary.shards, "shard", "shards");
   if (summary.shards_linked > 0) {
-    text += " (" + std::to_string(summary.shards_linked) + " taken over as they were)";
+    text += " (" + std::to_string(summary.shards_linked) + " taken over unchanged)";
   }
   return text + ", " + cli::BytesText(summary.bytes) + "\n";
 }

@@ -29,18 +29,17 @@ namespace sluice {
 namespace {
 
 constexpr const char* kExportDescription =
-    "Takes a dataset's samples out again, as files.\n\n"
-    "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with the very bytes "
-    "that\n"
-    "are stored, packed images as the JPEGs they stand for, raw pixels as PNG. Masks and further\n"
-    "images go to folders of their fields' names, and so do bytes that are neither text nor JSON.\n"
-    "No two files have one name: where keys would give one, a number is added (x-1.jpg).\n"
-    "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other "
-    "field,\n"
-    "classes by name; FOLDER/classes.txt has the classes in the order of their numbers.\n"
-    "`sluice convert --table labels.csv --classes classes.txt` reads both. Samples that are "
-    "damaged\n"
-    "are left out and named.\n";
+    "Takes a dataset's samples out again, as files.\n"
+    "\n"
+    "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with their stored "
+    "bytes,\n"
+    "packed images as the JPEGs they were made from, raw pixels as PNG. Masks and further images "
+    "go\n"
+    "to folders with their fields' names, and so do bytes that are neither text nor JSON. If two\n"
+    "keys would give the same file name, a number is added (x-1.jpg). FOLDER/labels.csv has a row\n"
+    "for each sample: the file's path, its key, and every other field, with classes by name.\n"
+    "FOLDER/classes.txt has the classes in the order of their numbers. `sluice convert --table\n"
+    "labels.csv --classes classes.txt` reads both. Damaged samples are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"
@@ -71,7 +70,7 @@ ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
   ExportSamples samples;
   samples.count = readable.size();
   samples.key = [&](std::uint64_t i) -> std::optional<std::string> {
-    if (stop.stop_requested()) throw Error(ErrorCode::kState, "nothing was written yet");
+    if (stop.stop_requested()) throw Error(ErrorCode::kState, "nothing has been written yet");
     try {
       return dataset[readable[i]].key();
     } catch (const Error&) {
@@ -96,8 +95,8 @@ void WriteNew(const std::filesystem::path& path, const char* bytes, std::size_t 
   std::filesystem::create_directories(path.parent_path(), error);
   const auto fail = [&](int code) {
     throw Error(ErrorCode::kIo, path.string(),
-                code == EEXIST ? "is there already, by a name that this file system takes for the "
-                                 "same; export to a file system that keeps them apart"
+                code == EEXIST ? "exists already, under a name that this file system does not tell "
+                                 "from it; export to a file system that does"
                                : "cannot be written: " + std::generic_category().message(code));
   };
   if (error) fail(error.value());
@@ -281,7 +280,7 @@ void RequireEmpty(const std::filesystem::path& folder) {
   const bool there = std::filesystem::exists(folder, error);
   if (there && !std::filesystem::is_empty(folder, error)) {
     throw Error(ErrorCode::kExists, folder.string(),
-                "is not empty; name a folder that does not exist yet, or empty this one");
+                "is not empty; empty it, or choose a folder that does not exist yet");
   }
 }
 
@@ -342,11 +341,11 @@ cli::Command AddExportCommand(CLI::App& program) {
   const auto arguments = std::make_shared<ExportArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "FOLDER", arguments->folder, "folder to create");
-  app->add_flag(
-      "--no-formulas", arguments->no_formulas,
-      "for spreadsheets, which run a cell as a formula if it\nbegins with = + - @, a tab or "
-      "a line's end: put a '\nbefore such cells of labels.csv, numbers excepted;\n`sluice "
-      "convert` then takes the ' for part of them");
+  app->add_flag("--no-formulas", arguments->no_formulas,
+                "for spreadsheets, which run a cell as a formula if it\n"
+                "begins with = + - @, a tab or a line's end: put a '\n"
+                "before such cells of labels.csv, except numbers;\n"
+                "`sluice convert` then reads the ' as a part of them");
   cli::AddMaxPixels(*app, arguments->limits.max_pixels);
   cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
   AddOutputOptions(*app, arguments->output);

@@ -14,10 +14,10 @@ namespace sluice {
 namespace {
 
 constexpr const char* kInspectDescription =
-    "Says what a dataset holds.\n\n"
-    "Says what the manifest says: schema, counts, classes, sizes, and how the dataset was made. "
-    "No\n"
-    "shard is read unless --sample or --key asks for one of its samples.\n";
+    "Shows what a dataset holds.\n"
+    "\n"
+    "Prints the content of the manifest: schema, counts, classes, sizes, and how the dataset was\n"
+    "made. Reads a shard only if --sample or --key asks for one of its samples.\n";
 
 constexpr const char* kInspectExamples =
     "\n"
@@ -41,7 +41,7 @@ std::uint64_t FindKey(const Dataset& dataset, const std::string& key) {
     if (dataset[i].key() == key) return i;
   }
   throw Error(ErrorCode::kNotFound, dataset.path().string(),
-              "holds no sample of the key \"" + key +
+              "has no sample with the key \"" + key +
                   "\"; a key is the source's path relative to its folder");
 }
 
@@ -69,7 +69,8 @@ cli::Command AddInspectCommand(CLI::App& program) {
       cli::AddNumber(*app, "--sample", "N", "show the fields of sample N (from 0)",
                      arguments->sample, 0, UINT64_MAX);
   cli::AddOption(*app, "--key", "KEY",
-                 "show the fields of the sample of that key; searched\nfor from the beginning",
+                 "show the fields of the sample with that key, the first\n"
+                 "if there are several",
                  [arguments](const std::string& text) { arguments->key = text; })
       ->excludes(sample);
   cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);

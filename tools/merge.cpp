@@ -11,12 +11,17 @@ namespace sluice {
 namespace {
 
 constexpr const char* kMergeDescription =
-    "Makes one dataset of several.\n\n"
-    "The datasets must have the same fields. Classes are reconciled by their names: the first\n"
-    "dataset's keep their numbers, new ones are added behind. Shards whose numbers stay are\n"
-    "hard-linked (or copied, on another file system); nothing is decoded.\n\n"
-    "Samples that two of them have, key and content, are refused unless --duplicates says what\n"
-    "becomes of them. Samples of one key and differing content are all taken, with a warning.\n";
+    "Makes one dataset of several.\n"
+    "\n"
+    "The datasets must have the same fields. Classes are matched by name: those of the first "
+    "dataset\n"
+    "keep their numbers, and new ones are added after them. Shards whose class numbers do not "
+    "change\n"
+    "are hard-linked (or copied, on another file system). Nothing is decoded.\n"
+    "\n"
+    "If two datasets have the same sample (key and content), merge refuses, unless --duplicates "
+    "says\n"
+    "what to do. Samples with the same key but different content are all taken, with a warning.\n";
 
 constexpr const char* kMergeExamples =
     "\nExamples:\n"
@@ -51,8 +56,7 @@ int RunMerge(MergeArguments& arguments) {
     if (summary.duplicates > 0) {
       const bool dropped = arguments.options.duplicates == Duplicates::kDrop;
       text += "  " + cli::CountText(summary.duplicates, "sample", "samples") +
-              " of a dataset before came again and " +
-              (dropped ? "were left out\n" : "were taken again\n");
+              " also in an earlier dataset " + (dropped ? "were left out\n" : "were taken again\n");
     }
     cli::PrintOut(text);
   }
@@ -69,8 +73,9 @@ cli::Command AddMergeCommand(CLI::App& program) {
       ->type_name("... NEW");
   cli::AddChoice(
       *app, "--duplicates", "WHAT",
-      "of samples that two datasets have, key and content:\nrefuse (default): say how many and do "
-      "nothing;\nkeep: take them twice; drop: take them once",
+      "if two datasets have the same sample (key and content):\n"
+      "refuse (default): say how many and do nothing;\n"
+      "keep: take it twice; drop: take it once",
       arguments->options.duplicates,
       {{"refuse", Duplicates::kRefuse}, {"keep", Duplicates::kKeep}, {"drop", Duplicates::kDrop}});
   AddDirectOption(*app, arguments->output.direct);

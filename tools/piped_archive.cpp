@@ -26,14 +26,14 @@ PipedArchive::PipedArchive(const std::filesystem::path& dataset, const std::stop
   std::filesystem::create_directories(folder_, error);
   if (error) {
     throw Error(ErrorCode::kIo, folder_.string(),
-                "standard input cannot be put aside here: " + error.message());
+                "standard input cannot be stored here: " + error.message());
   }
   file_ = open(path_.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
   if (file_ < 0) Fail("cannot be created");
   if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     close(file_);
     throw Error(ErrorCode::kState, folder_.string(),
-                "another command puts its standard input aside here; wait for its end");
+                "another command is storing its standard input here; wait until it ends");
   }
   try {
     if (ftruncate(file_, 0) != 0) Fail("cannot be emptied");
@@ -60,7 +60,7 @@ void PipedArchive::Copy(const std::stop_token& stop) {
     while (!piece.empty()) {
       const ssize_t written = write(file_, piece.data(), piece.size());
       if (written < 0 && errno == EINTR) continue;
-      if (written < 0) Fail("standard input cannot be put aside");
+      if (written < 0) Fail("standard input cannot be stored here");
       piece.remove_prefix(static_cast<std::size_t>(written));
     }
   });
@@ -78,14 +78,13 @@ bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
   if (std::find(begin, source.places.end() - 1, "-") == source.places.end() - 1) return true;
   if (source.places.size() > 2) {
     throw cli::UsageError(
-        "\"-\" is one archive, from standard input; no other can stand beside it");
+        "\"-\" is one archive, from standard input; give no other source beside it");
   }
   try {
     piped.emplace(source.places.back(), interrupt.token());
   } catch (const Error& error) {
     if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
-    std::fputs("sluice: interrupted before all of standard input had come; nothing was done\n",
-               stderr);
+    std::fputs("sluice: interrupted while reading standard input; nothing was done\n", stderr);
     return false;
   }
   source.places[0] = piped->path().string();

@@ -22,12 +22,13 @@ namespace sluice {
 namespace {
 
 constexpr const char* kPreviewDescription =
-    "Shows a dataset at a glance.\n\n"
-    "OUT.html is one page that needs nothing else: pictures with their labels, the sizes of the\n"
-    "classes, sizes and shapes. OUT.png is a sheet of the pictures alone, row by row. Pictures "
-    "are\n"
-    "spread evenly over the dataset, as many of each class as there is room for, and lie in the\n"
-    "order of the classes. At most 4096 samples are looked at, however large the dataset is.\n";
+    "Shows a dataset at a glance.\n"
+    "\n"
+    "OUT.html is a page in one file: pictures with their labels, the number of samples in each\n"
+    "class, and the images' sizes and shapes. OUT.png is a sheet of the pictures alone, row by "
+    "row.\n"
+    "Pictures are spread evenly over the dataset, equally many of each class, in the order of the\n"
+    "classes. At most 4096 samples are looked at, however large the dataset is.\n";
 
 constexpr const char* kPreviewExamples =
     "\nExamples:\n"
@@ -52,16 +53,16 @@ bool IsPage(const std::string& out) {
 
 void CheckPreview(const PreviewArguments& arguments) {
   if (!IsPage(arguments.out) && !arguments.out.ends_with(".png")) {
-    throw cli::UsageError("\"" + arguments.out + "\" ends neither in .html nor in .png");
+    throw cli::UsageError("\"" + arguments.out + "\" must end in .html or .png");
   }
   if (IsPage(arguments.out) && arguments.columns != 0) {
-    throw cli::UsageError("--columns is for a sheet; a page fits its pictures to the window");
+    throw cli::UsageError("--columns is for OUT.png; a page fits its pictures to the window");
   }
   const PreviewOptions& options = arguments.options;
   if (options.count * options.side * options.side > kMostPixels) {
     throw cli::UsageError("--count " + std::to_string(options.count) + " pictures of --side " +
                           std::to_string(options.side) +
-                          " are more than 64 million pixels; make one of them smaller");
+                          " are more than 64 million pixels; lower one of them");
   }
 }
 
@@ -148,8 +149,8 @@ cli::Command AddPreviewCommand(CLI::App& program) {
                  "pixels of a picture's longer side, 16 to 1024 (default\n128)",
                  arguments->options.side, 16, 1024);
   cli::AddNumber(*app, "--columns", "N",
-                 "pictures in a row of a sheet (default: so that it is a\n"
-                 "little wider than high)",
+                 "pictures in a row of a sheet (default: a sheet that is\n"
+                 "a little wider than high)",
                  arguments->columns, 1, 1000);
   cli::AddMaxPixels(*app, arguments->limits.max_pixels);
   cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);

@@ -11,12 +11,15 @@ namespace sluice {
 namespace {
 
 constexpr const char* kRepairDescription =
-    "Makes a whole dataset of a damaged one.\n\n"
-    "Shards without faults are hard-linked (or copied). Of others every sample all of whose "
-    "values\n"
-    "are whole is written anew, whatever became of header, directory and tail; what is lost is\n"
-    "listed. A lost manifest is rebuilt from the shards. The damaged dataset stays as it is.\n\n"
-    "Without NEW nothing is done but rebuilding a lost manifest, in DATASET itself.\n";
+    "Makes a whole dataset of a damaged one.\n"
+    "\n"
+    "Shards without faults are hard-linked (or copied). From damaged shards, every sample whose\n"
+    "values are all whole is written to new ones, even if header, directory or tail are lost; "
+    "lost\n"
+    "samples are listed. A lost manifest is rebuilt from the shards. The damaged dataset is not\n"
+    "changed.\n"
+    "\n"
+    "Without NEW, only a lost manifest is rebuilt, in DATASET itself.\n";
 
 constexpr const char* kRepairExamples =
     "\nExamples:\n"
@@ -70,7 +73,7 @@ void PrintReport(const RepairArguments& arguments, const RepairReport& report) {
   if (report.manifest_rebuilt) text += "  the manifest was rebuilt from the shards\n";
   if (report.shards_mended > 0) {
     text += "  " + cli::CountText(report.shards_mended, "shard was", "shards were") +
-            " damaged and written anew\n";
+            " damaged and rewritten\n";
   }
   cli::PrintOut(text + LostLines(report));
 }

@@ -23,10 +23,11 @@ namespace sluice {
 namespace {
 
 constexpr const char* kStatsDescription =
-    "Counts what a training wants to know.\n\n"
-    "Mean and standard deviation of each channel (of all pixels of all images, decoded whole; 0 "
+    "Computes what a training needs to know.\n"
+    "\n"
+    "Mean and standard deviation of each channel (over all pixels of all images, decoded whole; 0 "
     "to\n"
-    "1), the distribution of sizes, and how many samples each class has.\n";
+    "1), the distribution of sizes, and the number of samples of each class.\n";
 
 constexpr const char* kStatsExamples =
     "\nExamples:\n"

@@ -13,9 +13,10 @@ namespace sluice {
 namespace {
 
 constexpr const char* kSubsetDescription =
-    "Makes a dataset of some of another's samples.\n\n"
-    "Conditions must all hold; samples stay in their order and classes keep their numbers.\n"
-    "Nothing is decoded.\n";
+    "Makes a dataset of some of another's samples.\n"
+    "\n"
+    "Takes the samples that meet all conditions. They stay in their order, and classes keep their\n"
+    "numbers. Nothing is decoded.\n";
 
 constexpr const char* kSubsetExamples =
     "\nExamples:\n"
@@ -44,10 +45,10 @@ std::vector<std::uint64_t> ReadIds(const std::string& file) {
       ids.push_back(cli::ParseInteger(line, 0, UINT64_MAX));
     } catch (const cli::UsageError&) {
       throw Error(ErrorCode::kCorrupt, file, "line " + std::to_string(number),
-                  "is no number of a sample");
+                  "is not the number of a sample");
     }
   }
-  if (ids.empty()) throw Error(ErrorCode::kCorrupt, file, "names no sample");
+  if (ids.empty()) throw Error(ErrorCode::kCorrupt, file, "has no sample numbers");
   return ids;
 }
 
@@ -77,15 +78,18 @@ cli::Command AddSubsetCommand(CLI::App& program) {
   Selection& selection = arguments->selection;
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
   cli::AddArgument(*app, "NEW", arguments->out, "folder to create");
-  app->add_option("--class", selection.classes, "take this class; can be given several times")
+  app->add_option("--class", selection.classes, "take this class; may be given several times")
       ->type_name("NAME")
       ->allow_extra_args(false);
-  app->add_option("--ids", arguments->ids, "take the samples of these numbers, one a line")
+  app->add_option("--ids", arguments->ids,
+                  "take the samples with the numbers in this file, one a\n"
+                  "line")
       ->type_name("FILE");
-  cli::AddNumber(*app, "--count", "N", "take N of them at random", selection.count, 1, UINT64_MAX);
+  cli::AddNumber(*app, "--count", "N", "take N of the samples at random", selection.count, 1,
+                 UINT64_MAX);
   cli::AddNumber(*app, "--per-class", "N", "take N of each class at random", selection.per_class, 1,
                  UINT64_MAX);
-  cli::AddNumber(*app, "--seed", "N", "of what is taken at random (default 0)", selection.seed, 0,
+  cli::AddNumber(*app, "--seed", "N", "seed of random choices (default 0)", selection.seed, 0,
                  UINT64_MAX);
   AddDirectOption(*app, arguments->output.direct);
   AddOutputOptions(*app, arguments->output);

@@ -14,12 +14,12 @@ namespace sluice {
 namespace {
 
 constexpr const char* kTranscodeDescription =
-    "Makes a dataset of another's samples with the images in another form.\n\n"
-    "Between jpeg and packed nothing is lost, in either direction: the very JPEGs come back. raw\n"
-    "stores the pixels that a reader would make. From raw pixels JPEGs are made anew, of "
-    "--quality.\n"
-    "Images that have no place in a form stay as they are and are counted; masks and other fields\n"
-    "are copied.\n";
+    "Makes a dataset of another's samples with the images in another form.\n"
+    "\n"
+    "jpeg to packed and back gives the same JPEG bytes. raw stores the pixels that a reader would\n"
+    "decode. JPEGs are made from raw pixels with --quality. Images that cannot have the form stay "
+    "as\n"
+    "they are and are counted. Masks and other fields are copied.\n";
 
 constexpr const char* kTranscodeExamples =
     "\nExamples:\n"
@@ -37,7 +37,7 @@ void CheckTogether(const CLI::App& app, const TranscodeArguments& arguments) {
   if (arguments.options.image != ImageCodec::kRaw) return;
   for (const char* name : {"--quality", "--restart", "--subsampling"}) {
     if (app.count(name) > 0) {
-      throw cli::UsageError(std::string(name) + " says how JPEGs are made; --image raw makes none");
+      throw cli::UsageError(std::string(name) + " is for making JPEGs, and --image raw makes none");
     }
   }
 }
@@ -80,7 +80,9 @@ cli::Command AddTranscodeCommand(CLI::App& program) {
       *app, "--image", "FORM", "jpeg, packed or raw: see `sluice convert --help`", options.image,
       {{"jpeg", ImageCodec::kJpeg}, {"packed", ImageCodec::kPacked}, {"raw", ImageCodec::kRaw}})
       ->required();
-  cli::AddNumber(*app, "--quality", "Q", "of JPEGs made from pixels, 1 to 100 (default 90)",
+  cli::AddNumber(*app, "--quality", "Q",
+                 "quality of JPEGs made from pixels, 1 to 100 (default\n"
+                 "90)",
                  options.quality, 1, 100);
   cli::AddOption(*app, "--restart", "N",
                  "rows of blocks between the restart markers of JPEGs\nmade from pixels (default "

@@ -16,11 +16,13 @@ namespace sluice {
 namespace {
 
 constexpr const char* kVerifyDescription =
-    "Checks every byte of a dataset.\n\n"
+    "Checks every byte of a dataset.\n"
+    "\n"
     "Compares every byte of the dataset with its checksums: manifest, headers, tables, "
     "directories,\n"
-    "payloads, and the padding between them. Each fault is named with its shard, sample and key.\n"
-    "With --decode every image is decoded, too: that finds images that were broken when they were\n"
+    "payloads, and the padding between them. Names each fault's shard, sample and key. With "
+    "--decode,\n"
+    "also decodes every image: that finds images that were already broken when they were "
     "written.\n";
 
 constexpr const char* kVerifyExamples =

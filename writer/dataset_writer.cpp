@@ -23,10 +23,10 @@ void CheckOptions(const DatasetWriterOptions& options) {
   if (options.shard_bytes < kMinShardBytes || options.shard_bytes > kMaxShardBytes) {
     throw Error(ErrorCode::kInvalidArgument, "shard_bytes is " +
                                                  std::to_string(options.shard_bytes) +
-                                                 "; it must lie between 1000000 and 128000000");
+                                                 "; it must be between 1000000 and 128000000");
   }
   if (options.block_samples > kMaxBlockSamples) {
-    throw Error(ErrorCode::kInvalidArgument, "block_samples is at most 65536");
+    throw Error(ErrorCode::kInvalidArgument, "block_samples must be at most 65536");
   }
 }
 
@@ -80,11 +80,11 @@ void DatasetWriter::State::Check(const SampleBuilder::State& sample) const {
     throw Error(ErrorCode::kInvalidArgument, "sample \"" + sample.sample.key + "\": " + what);
   };
   if (sample.schema != schema && *sample.schema != *schema) {
-    refuse("was begun by the NewSample() of a writer with another schema");
+    refuse("comes from NewSample() of a writer with another schema");
   }
   for (std::size_t f = 0; f < schema->fields.size(); ++f) {
     if (schema->fields[f].kind == FieldKind::kArray && !sample.set[f]) {
-      refuse("field \"" + schema->fields[f].name + "\" was not set; every array field has to be");
+      refuse("field \"" + schema->fields[f].name + "\" was not set; set every array field");
     }
   }
   for (std::size_t f = 0; f < schema->fields.size(); ++f) {
@@ -127,7 +127,8 @@ void DatasetWriter::State::Store(EncodedSample sample) {
   if (!shard) {
     const auto number = static_cast<std::uint32_t>(manifest.shards.size());
     if (number == kMaxShards) {
-      throw Error(ErrorCode::kLimit, folder.string(), "a dataset has at most 1000000 shards");
+      throw Error(ErrorCode::kLimit, folder.string(),
+                  "a dataset can have at most 1000000 shards; choose larger ones");
     }
     shard.emplace(*schema, folder, ShardFileName(number), ShardId(AsBytes(manifest.name), number),
                   block_samples);
@@ -153,7 +154,7 @@ DatasetWriter::DatasetWriter(const std::filesystem::path& dataset, const Schema&
   state_->lock = LockFolder(dataset);
   if (!std::filesystem::is_empty(dataset)) {
     throw Error(ErrorCode::kExists, dataset.string(),
-                "is not empty; name a folder that does not exist yet, or empty this one");
+                "is not empty; empty it, or choose a folder that does not exist yet");
   }
 }
 

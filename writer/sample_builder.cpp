@@ -40,9 +40,9 @@ FieldValue& SampleBuilder::State::Value(std::string_view name, FieldKind kind) {
     throw Error(ErrorCode::kInvalidArgument, "the schema has no " + Quoted(name));
   }
   if (schema->fields[index].kind != kind) {
-    throw Error(ErrorCode::kInvalidArgument, Quoted(name) + " is of kind " +
+    throw Error(ErrorCode::kInvalidArgument, Quoted(name) + " has the kind " +
                                                  std::string(NameOf(schema->fields[index].kind)) +
-                                                 " and was set as " + std::string(NameOf(kind)));
+                                                 " but was set as " + std::string(NameOf(kind)));
   }
   set[index] = true;
   return sample.fields[index];
@@ -76,7 +76,7 @@ void SampleBuilder::SetElements(std::string_view name, DType type,
     if (field->dtype != type) {
       throw Error(ErrorCode::kInvalidArgument,
                   Quoted(name) + " has elements of type " + std::string(NameOf(field->dtype)) +
-                      " and was set with " + std::string(NameOf(type)));
+                      " but was set with " + std::string(NameOf(type)));
     }
     if (variable ? bytes.size() % unit != 0 : bytes.size() != unit) {
       throw Error(ErrorCode::kInvalidArgument,
@@ -85,7 +85,7 @@ void SampleBuilder::SetElements(std::string_view name, DType type,
                       std::to_string(field->elements()));
     }
     if (bytes.size() > kMaxPayloadBytes) {
-      throw Error(ErrorCode::kLimit, Quoted(name) + " is given more than " +
+      throw Error(ErrorCode::kLimit, Quoted(name) + " was given more than " +
                                          std::to_string(kMaxPayloadBytes) + " bytes");
     }
   }
@@ -99,7 +99,7 @@ void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> fi
   std::string why;
   if (!ReadJpegInfo(file, info, why)) {
     throw Error(ErrorCode::kInvalidArgument,
-                Quoted(name) + " was set with bytes that are no " + "usable JPEG file: " + why);
+                Quoted(name) + " was set with bytes that are not a " + "usable JPEG file: " + why);
   }
   FieldValue value;
   SetContent(name, file, false, value);

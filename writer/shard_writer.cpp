@@ -71,7 +71,7 @@ void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLay
 
 std::string DirectRefusal(const std::filesystem::path& folder) {
   return "the file system of " + folder.string() +
-         " takes no writes past the page cache (O_DIRECT); shards went through it";
+         " does not allow writes past the page cache (O_DIRECT); shards were written through it";
 }
 
 ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& folder,

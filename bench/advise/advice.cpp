@@ -44,7 +44,7 @@ std::string EpochSentence(const Advice& advice, const Forecast& forecast) {
     text += Format(" on %llu machines", static_cast<unsigned long long>(forecast.machines));
   if (forecast.first_epoch_seconds > 1.02 * forecast.epoch_seconds)
     text += ", the first " + SecondsText(forecast.first_epoch_seconds);
-  return text + Format("; what it waits for is %s.", NameOf(forecast.bound));
+  return text + Format("; it is bound by %s.", NameOf(forecast.bound));
 }
 
 std::string FeedSentence(const Advice& advice, const Forecast& forecast) {
@@ -55,15 +55,14 @@ std::string FeedSentence(const Advice& advice, const Forecast& forecast) {
   const std::string wanted = RateText(need);
   if (forecast.machines == 1) {
     return Format(
-        "One machine is enough: %s images/s for the %s asked for, with %u decoding %s "
-        "(threads = %u).",
+        "One machine is enough: %s images/s of the %s needed, with %u decoding %s (threads = %u).",
         rate.c_str(), wanted.c_str(), forecast.threads,
         forecast.threads == 1 ? "thread" : "threads", forecast.threads);
   }
   return Format(
-      "One machine gives %s of the %s images/s asked for. %llu like it feed the trainer "
-      "(each rank reads its own part), or one with %.1f times the CPUs where decoding is "
-      "what it waits for.",
+      "One machine gives %s of the %s images/s needed. %llu machines like it feed the trainer "
+      "(each rank reads its own part); if it is bound by decoding, so does one with %.1f times the "
+      "CPUs.",
       rate.c_str(), wanted.c_str(), static_cast<unsigned long long>(forecast.machines),
       kMargin * need / std::max(forecast.images_per_second, 1e-9));
 }
@@ -74,19 +73,20 @@ std::string MemorySentence(const Advice& advice, const FormConstants& constants,
   const std::string bytes = BytesText(forecast.dataset_bytes);
   if (forecast.in_memory) {
     return "Memory: the dataset (" + bytes + ") fits the " + free +
-           " that are free, so the page cache keeps it and later epochs read nothing; storage = "
-           "Locked only if other programs press on memory.";
+           " that are free, so the page cache keeps it and later epochs read nothing. Set storage "
+           "= Locked only if other programs need much memory.";
   }
   const double reads = constants.all_threads_per_second * constants.bytes_per_image;
   std::string text = "Memory: the dataset (" + bytes + ") does not fit the " + free +
                      " that are free, so every epoch reads it: ";
   if (reads <= advice.resources.disk_bytes_per_second) {
-    return text + "the disk is fast enough for that (behind = kDrop leaves memory to others).";
+    return text +
+           "the disk is fast enough for that (behind = kDrop leaves memory to other programs).";
   }
   return text +
          Format(
-             "decoding could use %s/s and the disk gives %s/s. More memory, a faster disk "
-             "(stage) or a smaller form help.",
+             "decoding could use %s/s, but the disk gives %s/s. More memory, a faster disk (stage) "
+             "or a smaller form helps.",
              BytesText(static_cast<std::uint64_t>(reads)).c_str(),
              BytesText(static_cast<std::uint64_t>(advice.resources.disk_bytes_per_second)).c_str());
 }
@@ -115,7 +115,7 @@ void Decide(Advice& advice) {
     const std::string why =
         advice.trials.forms.empty() ? "" : ": " + advice.trials.forms.front().failed;
     throw Error(ErrorCode::kUnsupported, advice.source,
-                "the sample could be brought into none of the forms" + why);
+                "the sample could not be converted to any of the forms" + why);
   }
   advice.chosen = places[ChooseForm(constants, forecasts, advice.need)];
 }

@@ -32,24 +32,29 @@ using cli::AddOption;
 using cli::ParseInteger;
 
 constexpr const char* kAdviseDescription =
-    "Says which form to train from on this machine, and what it costs.\n\n"
-    "SOURCE is a folder of pictures, or a dataset. A sample of it is looked at, brought into "
-    "every\n"
-    "form there is to choose from (in a temporary folder, which goes again), and played from "
-    "memory\n"
-    "through the loader; the very files are read for a second to see what the disk gives (where "
-    "they\n"
-    "are small, also a file of 64 MiB in the scratch folder, since a dataset's are large). From\n"
-    "these constants come the size of the whole dataset, its epochs, the threads and machines "
-    "that\n"
-    "feed the trainer, and whether memory keeps it. A third of the sample is held out: the column\n"
-    "\"error\" is how far the constants of the rest were from what that third measured. PSNR "
-    "compares\n"
-    "pictures shrunk to a square of the crop's size with those of the source.\n\n"
-    "With a need (--step-ms, --profile) it chooses the smallest form that one machine feeds the\n"
-    "trainer from, at the largest size that allows it; without one, at the usual size, the "
-    "smallest\n"
-    "that is at least three quarters as fast as the fastest.\n";
+    "Says which form to train from on this machine, and what it costs.\n"
+    "\n"
+    "SOURCE is a folder of pictures, or a dataset. A sample of it is converted to every form (in "
+    "a\n"
+    "temporary folder, removed at the end) and played from memory through the loader. The "
+    "source's\n"
+    "files are read for a second to measure the disk (and, if they are small, a file of 64 MiB in "
+    "the\n"
+    "scratch folder, because a dataset's files are large). From these measurements come the size "
+    "of\n"
+    "the whole dataset, its epochs, the threads and machines that feed the trainer, and whether "
+    "it\n"
+    "fits memory. A third of the sample is held out: the column \"error\" is how far the "
+    "prediction\n"
+    "from the rest was from that third's own measurement. PSNR compares pictures shrunk to a "
+    "square\n"
+    "of the crop's size with those of the source.\n"
+    "\n"
+    "If you say what the trainer needs (--step-ms, --profile), it chooses the smallest form from\n"
+    "which one machine feeds the trainer, at the largest size that allows it. Otherwise it "
+    "chooses,\n"
+    "at the usual size, the smallest form that is at least three quarters as fast as the "
+    "fastest.\n";
 
 constexpr const char* kAdviseExamples =
     "\n"
@@ -153,7 +158,7 @@ Advice Advise(AdviseArguments& arguments, const TrialHooks& hooks) {
   WarnOfLoad(others.OtherCpus(), advice.warnings);
   if (advice.disk.in_memory) {
     advice.warnings.push_back(
-        "what was read for the disk's rate lies in memory: --scratch names a folder on the disk "
+        "the files read to measure the disk were in memory; give --scratch, a folder on the disk "
         "that the dataset is for");
   }
   Decide(advice);
@@ -164,8 +169,7 @@ void CheckNeed(const AdviseArguments& arguments) {
   if (arguments.need.step_seconds == 0 && !arguments.profile &&
       (arguments.own_batch_size || arguments.own_gpus)) {
     throw cli::UsageError(
-        "--batch-size and --gpus say nothing without a step's time: --step-ms or "
-        "--profile");
+        "--batch-size and --gpus need a step's time: give --step-ms or --profile");
   }
 }
 
@@ -183,7 +187,7 @@ Answer AdviseAnswer(AdviseArguments& arguments, const std::stop_token& stop,
 }
 
 void AddOptions(CLI::App& app, AdviseArguments& arguments) {
-  AddOption(app, "--step-ms", "X", "milliseconds in which an accelerator trains a batch",
+  AddOption(app, "--step-ms", "X", "milliseconds that an accelerator needs for a batch",
             [&arguments](const std::string& text) {
               arguments.need.step_seconds = 1e-3 * cli::ParseNumber(text, 3'600'000);
             });
@@ -201,24 +205,27 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
   AddOption(app, "--profile", "NAME", "mlperf-resnet50-h100: batches of 400 and steps of\n224 ms",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
   AddOption(app, "--transform", "STEPS",
-            TransformHelp() + "\n(default: rrc:224; none where all are alike and small)",
+            TransformHelp() +
+                "\n"
+                "(default: rrc:224; none if all are equal and small)",
             [&arguments](const std::string& text) {
               arguments.transform = ParsePipeline(text);
               arguments.transform_text = text;
             });
   AddOption(app, "--quality", "Q[,Q...]",
-            "of JPEGs that are made, the one most wanted first\n(default 90)",
+            "qualities of the JPEGs to make, the preferred one first\n"
+            "(default 90)",
             [&arguments](const std::string& text) { arguments.qualities = ParseQualities(text); });
   AddNumber(app, "--sample", "N", "pictures to try the forms on (default 96)",
             arguments.trial.pictures, 1, 10'000);
-  AddNumber(app, "--seconds", "X", "of epochs for each rate, at least (default 0.4)",
+  AddNumber(app, "--seconds", "X", "seconds of epochs for each rate, at least (default 0.4)",
             arguments.trial.seconds, 0, 3600);
   AddNumber(app, "--threads", "N", "decoding threads (default: one for each CPU)",
             arguments.trial.threads, 1, 1024);
-  AddNumber(app, "--seed", "N", "of the sample (default 0)", arguments.seed, 0, UINT64_MAX);
+  AddNumber(app, "--seed", "N", "seed of the sample (default 0)", arguments.seed, 0, UINT64_MAX);
   app.add_option("--scratch", arguments.trial.scratch,
-                 "where the sample is tried, best on the disk that the\ndataset is for (default: "
-                 "TMPDIR, or /tmp)")
+                 "folder for the trials, best on the disk that the\n"
+                 "dataset is for (default: TMPDIR, or /tmp)")
       ->type_name("FOLDER");
 }
 

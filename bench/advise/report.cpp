@@ -49,7 +49,7 @@ std::string MachineText(const Advice& advice) {
       BytesText(resources.disk_free_bytes).c_str());
   if (advice.small_files) {
     text +=
-        Format("small files as they lie %s/s, ",
+        Format("the source's small files %s/s, ",
                BytesText(static_cast<std::uint64_t>(advice.small_files->bytes_per_second)).c_str());
   }
   if (advice.gpus.empty()) return text + "no GPU";
@@ -58,7 +58,7 @@ std::string MachineText(const Advice& advice) {
 
 std::string NeedText(const Advice& advice) {
   const Need& need = advice.need;
-  if (need.ImagesPerSecond() <= 0) return "as many images a second as there are (no --step-ms)";
+  if (need.ImagesPerSecond() <= 0) return "as many images a second as possible (no --step-ms)";
   return Format("%.0f images/s: %llu x batches of %llu in %g ms", need.ImagesPerSecond(),
                 static_cast<unsigned long long>(need.accelerators),
                 static_cast<unsigned long long>(need.batch_size), 1e3 * need.step_seconds);
@@ -157,14 +157,12 @@ std::string TextOf(const Advice& advice) {
   }
   const Trial& chosen = advice.trials.forms[advice.chosen];
   const HeldOutError error = ErrorOf(chosen);
-  about(
-      "check",
-      Format("%llu pictures gave these constants; of %llu others they predict bytes with an error "
-             "of %+.1f%% and images/s with %+.1f%%. Measured with %s; the disk's rate is the "
-             "only figure of reading.",
-             static_cast<unsigned long long>(advice.trials.fitted),
-             static_cast<unsigned long long>(advice.trials.held_out), 100 * error.bytes,
-             100 * error.images_per_second, advice.transform.c_str()));
+  about("check", Format("Measured on %llu pictures; for %llu others, this predicts bytes with an "
+                        "error of %+.1f%% and images/s with %+.1f%%. Measured with %s; only the "
+                        "disk's rate includes reading.",
+                        static_cast<unsigned long long>(advice.trials.fitted),
+                        static_cast<unsigned long long>(advice.trials.held_out), 100 * error.bytes,
+                        100 * error.images_per_second, advice.transform.c_str()));
   return text + WarningsText(advice.warnings);
 }
 

@@ -127,9 +127,8 @@ SourceFacts LookAtFolder(const fs::path& root, const LookLimits& limits, std::mt
   }
   if (facts.paths.empty()) {
     throw Error(ErrorCode::kNotFound, root.string(),
-                facts.files == 0
-                    ? "holds no files"
-                    : "holds no image that is converted among the files that were looked at");
+                facts.files == 0 ? "has no files"
+                                 : "has no image that can be converted among the files examined");
   }
   sizes.Tell(facts);
   const double usable =
@@ -172,7 +171,7 @@ SourceFacts LookAtDataset(const fs::path& path, const LookLimits& limits, std::m
     facts.numbers.push_back(number);
   }
   if (facts.numbers.empty())
-    throw Error(ErrorCode::kNotFound, path.string(), "holds no images in what was looked at");
+    throw Error(ErrorCode::kNotFound, path.string(), "has no images among the samples examined");
   sizes.Tell(facts);
   std::shuffle(facts.numbers.begin(), facts.numbers.end(), random);
   return facts;

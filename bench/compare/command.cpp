@@ -66,10 +66,9 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
             "these and sluice: sluice-packed, plain, ffcv, dali,\ntfdata, torchvision, webdataset, "
             "mds, litdata, spdl;\nof raw images copies, ffcv",
             [&options](const std::string& text) { options.only = cli::Split(text); });
-  app.add_option(
-         "--work", arguments.work,
-         "a folder of its own where the formats are kept (default\nsluice-compare); what is "
-         "there is written over")
+  app.add_option("--work", arguments.work,
+                 "a folder of its own for the formats (default\n"
+                 "sluice-compare); its content is overwritten")
       ->type_name("FOLDER");
   AddNumber(app, "--threads", "N", "threads or processes of each (default: all CPUs)",
             options.threads, 1, 1024);
@@ -79,12 +78,17 @@ void AddOptions(CLI::App& app, CompareArguments& arguments) {
   AddNumber(app, "--repeat", "N",
             "each picture N times an epoch: some loaders have a\nfixed cost for each (default 1)",
             options.repeat, 1, 10000);
-  AddNumber(app, "--rounds", "N", "turns of each loader (default 3)", options.rounds, 1, 1000);
-  AddNumber(app, "--seconds", "X", "of measured epochs in a turn, at least (default 10)",
+  AddNumber(app, "--rounds", "N", "rounds, a turn of each loader in each (default 3)",
+            options.rounds, 1, 1000);
+  AddNumber(app, "--seconds", "X",
+            "seconds of measured epochs in a turn, at least (default\n"
+            "10)",
             options.seconds, 0, 36000);
-  AddNumber(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
+  AddNumber(app, "--limit", "SECONDS", "seconds before a process is killed (default 600)",
             options.limit_seconds, 1, 1'000'000);
-  AddNumber(app, "--quality-images", "N", "pictures whose pixels are judged (default 32; 0: none)",
+  AddNumber(app, "--quality-images", "N",
+            "pictures whose quality is measured (default 32; 0:\n"
+            "none)",
             options.quality_images, 0, 1000);
 }
 

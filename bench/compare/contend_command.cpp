@@ -45,7 +45,7 @@ std::vector<Item> ItemsOf(const std::string& list) {
     const std::size_t tab = line.find('\t');
     items.push_back({cli::ParseInteger(line.substr(0, tab), 0, UINT64_MAX), line.substr(tab + 1)});
   }
-  if (items.empty()) throw Error(ErrorCode::kNotFound, list, "names no pictures");
+  if (items.empty()) throw Error(ErrorCode::kNotFound, list, "lists no pictures");
   return items;
 }
 
@@ -127,8 +127,8 @@ void PlaySluice(const PlayArguments& arguments, Pipeline transform, const std::s
 void PlayCopies(const PlayArguments& arguments) {
   Say({{"event", "about"},
        {"text",
-        "threads that copy the middle of each image into batches, in random order, and nothing "
-        "else: nobody waits for anybody, and there is no checksum"}});
+        "threads that only copy the middle of each image into batches, in random order: no thread "
+        "waits for another, and there is no checksum"}});
   CopyLoop loop(Dataset::Open(arguments.folder), NumbersOf(ItemsOf(arguments.list)), arguments.size,
                 arguments.batch, arguments.threads);
   PlayAll([&](std::uint64_t epoch, const OnBatch& on_batch) { on_batch(loop.Play(epoch)); },
@@ -204,8 +204,8 @@ void Play(const std::string& name, const PlayArguments& arguments) {
     PlaySluice(arguments, crops, "the same images as --image packed, and the same settings");
   } else if (name == "sluice-raw") {
     PlaySluice(arguments, {CenterCrop(arguments.size)},
-               "--image raw, checksums in the first epoch, quasi-random order, 8 batches ahead "
-               "where they are small, else 2");
+               "--image raw, checksums in the first epoch, quasi-random order, 8 batches ahead if "
+               "they are small, else 2");
   } else if (name == "copies") {
     PlayCopies(arguments);
   } else {
@@ -241,7 +241,7 @@ int Run(const std::vector<std::string>& words) {
     Decode(words[0], words[2], words[3],
            static_cast<std::uint32_t>(cli::ParseInteger(words[4], 1, 65535)), words[5]);
   } else {
-    throw cli::UsageError("contend is for `sluice-bench compare`, which knows its arguments");
+    throw cli::UsageError("contend is run by `sluice-bench compare`, which passes its arguments");
   }
   return cli::kDone;
 }

@@ -150,8 +150,8 @@ class Runner {
       const ImagePayload payload = dataset[i].Payload();
       if (payload.codec != (comparison_.raw ? Codec::kRaw : Codec::kJpeg)) {
         throw Error(ErrorCode::kUnsupported, dataset_path_.string(),
-                    "the loaders are compared with JPEGs, or with raw RGB images of one size, and "
-                    "this dataset holds others");
+                    "the loaders are compared with JPEGs, or with raw RGB images of one size, but "
+                    "this dataset has others");
       }
       file_bytes_ += files.Write(i, payload);
     }
@@ -276,7 +276,7 @@ class Runner {
       for (const ContenderRun& run : one.runs) {
         if (run.distinct == comparison_.pictures) continue;
         comparison_.warnings.push_back(
-            cli::Format("%s gave %llu different pictures in an epoch, and there are %llu",
+            cli::Format("%s gave %llu different pictures in an epoch, but there are %llu",
                         one.contender.name.c_str(), static_cast<unsigned long long>(run.distinct),
                         static_cast<unsigned long long>(comparison_.pictures)));
         break;

@@ -34,7 +34,7 @@ std::string PixelsIn(const std::filesystem::path& path, std::size_t bytes) {
   std::ifstream file(path, std::ios::binary);
   std::string pixels{std::istreambuf_iterator<char>(file), {}};
   if (pixels.size() != bytes || bytes == 0) {
-    throw Error(ErrorCode::kCorrupt, path.string(), "does not hold the pictures asked for");
+    throw Error(ErrorCode::kCorrupt, path.string(), "does not have the expected pictures");
   }
   return pixels;
 }

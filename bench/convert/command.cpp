@@ -61,22 +61,25 @@ void AddConvertOptions(CLI::App& app, ConvertArguments& arguments) {
   app.add_option("--peers", arguments.peers, "what bench/peers/setup.sh made (default: none)")
       ->type_name("FOLDER");
   app.add_option("--work", arguments.work,
-                 "where both write, in a folder of their own that is\nremoved at the end (default "
+                 "folder that both write to; removed at the end (default\n"
                  "sluice-convert)")
       ->type_name("FOLDER");
   AddNumber(app, "--threads", "N", "threads, or workers (default: one for each CPU)",
             options.convert.threads, 1, 1024);
-  AddNumber(app, "--rounds", "N", "turns of each (default 5)", options.rounds, 1, 1000);
-  AddOption(app, "--max-side", "N", "shrink to so many pixels at most (default 500; 0: not)",
+  AddNumber(app, "--rounds", "N", "rounds, a turn of each in each (default 5)", options.rounds, 1,
+            1000);
+  AddOption(app, "--max-side", "N",
+            "shrink so that no side is longer than this many pixels\n"
+            "(default 500; 0: do not shrink)",
             [&options](const std::string& text) {
               const auto side = static_cast<std::uint32_t>(ParseInteger(text, 0, 65500));
               options.convert.max_side.reset();
               if (side > 0) options.convert.max_side = side;
             });
   AddNumber(app, "--quality", "Q", "JPEG quality (default 90)", options.convert.quality, 1, 100);
-  AddNumber(app, "--stage-images", "N", "images that the stages are measured on (default 200)",
+  AddNumber(app, "--stage-images", "N", "images to measure the stages with (default 200)",
             options.stage_images, 1, 1'000'000);
-  AddNumber(app, "--limit", "SECONDS", "for a process, before it is killed (default 600)",
+  AddNumber(app, "--limit", "SECONDS", "seconds before a process is killed (default 600)",
             options.limit_seconds, 1, 1'000'000);
 }
 

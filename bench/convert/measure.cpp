@@ -127,7 +127,7 @@ class Turns {
     for (const Source& source : sources.sources) {
       if (without.contains(source.key)) continue;
       if (source.key.find('\n') != std::string::npos) {
-        contender_.missing = "a file's name has a line's end in it";
+        contender_.missing = "a file's name has a line break in it; rename it";
       }
       text += fs::absolute(options_.source / source.key).string() + "\n";
     }

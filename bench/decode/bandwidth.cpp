@@ -209,13 +209,13 @@ std::string TextOf(const BandwidthFigures& figures) {
                    Median(point.images), Median(point.cached_images),
                    100 * ShareOfCopy(figures, point));
   }
-  return text +
-         Format(
-             "MB/s are read and written ones; an image: %.0f bytes of packed rows read, %.0f of "
-             "pixels\nwritten, from %.0f MB of images in random order. Memory would be the limit "
-             "at about %.0f such threads.\n",
-             figures.read_bytes_per_image, figures.written_bytes_per_image,
-             1e-6 * static_cast<double>(figures.arena_bytes), ThreadsToLimit(figures));
+  return text + Format(
+                    "MB/s counts reads and writes. Per image: %.0f bytes of packed rows read, %.0f "
+                    "of pixels\n"
+                    "written, from %.0f MB of images in random order. Memory would be the limit at "
+                    "about %.0f such threads.\n",
+                    figures.read_bytes_per_image, figures.written_bytes_per_image,
+                    1e-6 * static_cast<double>(figures.arena_bytes), ThreadsToLimit(figures));
 }
 
 nlohmann::ordered_json JsonOf(const BandwidthFigures& figures) {

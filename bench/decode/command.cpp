@@ -27,15 +27,18 @@ using cli::AddNumber;
 using cli::AddOption;
 
 constexpr const char* kDecodeDescription =
-    "Decodes crops in several ways, side by side, on one thread.\n\n"
-    "Takes every k-th JPEG of the dataset into memory (packed images as the JPEGs they stand for, "
-    "and\n"
-    "JPEGs packed as well), draws one region for each, and decodes all of them with each way in "
-    "turn,\n"
-    "round after round. Prints each way's median time for a picture, its\n"
-    "ratio to the first way (the median of the ratios within a round), and the quality: mean PSNR\n"
-    "against the accurate transform and the transform's filter in double precision. (FFCV's way\n"
-    "always has the area filter: compare its quality with --transform rrc:224:area.)\n";
+    "Decodes crops in several ways, side by side, on one thread.\n"
+    "\n"
+    "Reads every k-th JPEG of the dataset into memory (for packed images, the JPEGs they were "
+    "made\n"
+    "from; JPEGs are packed as well), draws one region for each, and decodes all of them in each "
+    "way\n"
+    "in turn, round after round. Prints each way's median time for a picture, its ratio to the "
+    "first\n"
+    "way (the median of the ratios within a round), and the quality: mean PSNR against the "
+    "accurate\n"
+    "inverse DCT and the transform's filter in double precision. (FFCV's way always has the area\n"
+    "filter: compare its quality with --transform rrc:224:area.)\n";
 
 constexpr const char* kDecodeExamples =
     "\n"
@@ -194,7 +197,7 @@ Answer DecodeAnswer(const DecodeArguments& arguments, const std::stop_token& sto
   std::vector<NamedVariant> variants = DecodeVariants();
   if (!arguments.only.empty()) {
     std::erase_if(variants, [&](const NamedVariant& v) { return v.name != arguments.only; });
-    if (variants.empty()) throw cli::UsageError("--only: there is no way of this name here");
+    if (variants.empty()) throw cli::UsageError("--only: there is no such way for this dataset");
   }
   const LoadWatch others;
   DecodeMeasured measured;
@@ -229,7 +232,7 @@ cli::Command AddDecodeCommand(CLI::App& program) {
       *app, "--transform", "STEPS", kDecodeTransformHelp, [arguments](const std::string& text) {
         arguments->transform = ParsePipeline(text);
         if (!std::all_of(arguments->transform.begin(), arguments->transform.end(), IsGeometric)) {
-          throw cli::UsageError("decoding has steps that crop, resize and flip, and no others");
+          throw cli::UsageError("decode measures only steps that crop, resize and flip");
         }
         arguments->transform_text = text;
       });
@@ -239,14 +242,16 @@ cli::Command AddDecodeCommand(CLI::App& program) {
   AddNumber(*app, "--quality-images", "N",
             "pictures whose quality is measured (default 50; 0: none)", arguments->quality_images,
             0, 1'000'000);
-  AddNumber(*app, "--seed", "N", "of the crops (default 0)", arguments->seed, 0, UINT64_MAX);
-  app->add_option("--only", arguments->only, "this way alone, for a profiler")->type_name("WAY");
-  app->add_flag("--stages", arguments->stages, "also what each stage of our decoders costs");
+  AddNumber(*app, "--seed", "N", "seed of the crops (default 0)", arguments->seed, 0, UINT64_MAX);
+  app->add_option("--only", arguments->only, "only this way, for a profiler")->type_name("WAY");
+  app->add_flag("--stages", arguments->stages, "also measure each stage of our decoders");
   CLI::Option* const bandwidth =
       app->add_flag("--bandwidth", arguments->bandwidth,
-                    "also what packed images take of memory's bandwidth,\nbeside a copy's rate");
+                    "also measure how much of memory's bandwidth packed\n"
+                    "images use, beside a copy's rate");
   AddNumber(*app, "--threads", "N",
-            "of --bandwidth, which measures one and so many\n(default: one for each CPU)",
+            "threads of --bandwidth, which measures one and this\n"
+            "many (default: one for each CPU)",
             arguments->threads, 1, 1024)
       ->needs(bandwidth);
   AddResultOptions(*app, arguments->output);

@@ -51,7 +51,8 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
     if (std::holds_alternative<VerticalFlip>(step) ||
         std::holds_alternative<RandomQuarterTurns>(step) ||
         std::holds_alternative<RandomAffine>(step)) {
-      throw cli::UsageError("--transform: only crops, resizes and flips left to right here");
+      throw cli::UsageError(
+          "--transform: decode measures only crops, resizes and flips left to right");
     }
   }
   const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / count);
@@ -65,11 +66,11 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
     item.region =
         geometry.FrameFor(item.payload.width, item.payload.height, DrawSeed(seed, 0), i).region;
     if (item.region.bordered()) {
-      throw cli::UsageError("--transform: must not leave a border around a picture here");
+      throw cli::UsageError("--transform: decode cannot measure steps that leave a border");
     }
     items.push_back(std::move(item));
   }
-  if (items.empty()) throw Error(ErrorCode::kUnsupported, dataset.path().string(), "holds no JPEG");
+  if (items.empty()) throw Error(ErrorCode::kUnsupported, dataset.path().string(), "has no JPEG");
   return items;
 }
 

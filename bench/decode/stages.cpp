@@ -77,7 +77,7 @@ std::vector<NamedVariant> DecodeStages(bool packed) {
   add("resize", "both passes and the transposition", true);
   set.sum_lines = NoSum;
   set.transpose = NoTransposition;
-  add("weights", "what each output pixel takes of which samples", true);
+  add("weights", "the weights of samples for each output pixel", true);
   set.make_weights = NoWeights;
   add("transform", packed ? "coefficients to their places, inverse DCT" : "inverse DCT", false);
   if (packed) {

@@ -91,7 +91,7 @@ class LibjpegPlanes : public DecodeVariant {
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
     if (planes_.Decode(item.payload.bytes, item.payload.width, item.payload.height, item.region) !=
         JpegPlanes::Outcome::kDecoded) {
-      Fail("libjpeg's planes cannot be had");
+      Fail("libjpeg cannot give planes for this file");
     }
     planar_.Run(planes_.planes(), planes_.components(), item.region,
                 {rgb, 3, PixelOrder::kInterleaved});
@@ -111,7 +111,7 @@ class Own : public DecodeVariant {
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
     if (!decoder_.Decode(item.payload.bytes, item.payload.width, item.payload.height,
                          item.region)) {
-      Fail("our decoder does not take this file");
+      Fail("our decoder cannot read this file");
     }
     if (!resample_) return;
     planar_.Run(decoder_.planes(), decoder_.components(), item.region,

@@ -24,11 +24,15 @@ using cli::AddOption;
 using cli::Format;
 
 constexpr const char* kUploadDescription =
-    "Measures how fast batches come to a GPU.\n\n"
-    "Each round copies batches out of page-locked memory, and nothing else: the limit; then takes\n"
-    "as many over as a loader does, with conversion, events and a stream that waits for each. The\n"
-    "pixels are made up; decoding, which `sluice-bench epoch` measures, is left out. Last comes a\n"
-    "timeline of some batches: when each was copied and converted (seconds, in the JSON).\n";
+    "Measures how fast batches come to a GPU.\n"
+    "\n"
+    "Each round only copies batches out of page-locked memory, which is the limit. Then it "
+    "delivers\n"
+    "as many as a loader does, with conversion, events and a stream that waits for each. The "
+    "pixels\n"
+    "are made up, and nothing is decoded (`sluice-bench epoch` measures that). The JSON ends with "
+    "a\n"
+    "timeline of some batches: when each was copied and converted, in seconds.\n";
 
 constexpr const char* kUploadExamples =
     "\n"
@@ -59,7 +63,7 @@ std::string UploadText(const UploadRates& rates, bool converts) {
       Format("%.1f%% of the limit; %s a batch\n", 100 * Median(rates.uploads) / Median(rates.limit),
              cli::BytesText(rates.batch_bytes).c_str());
   if (converts) {
-    text += Format("%.0f%% of the conversions' time was beside copies of other batches\n",
+    text += Format("%.0f%% of the conversions' time overlapped copies of other batches\n",
                    100 * ShareBesideCopies(rates.timeline));
   }
   return text;
@@ -78,7 +82,7 @@ nlohmann::json TimelineOf(const UploadRates& rates) {
 Answer MeasureUploads(const UploadArguments& arguments, const std::stop_token& stop) {
   if (Device::CudaCount() == 0) {
     throw Error(ErrorCode::kUnsupported,
-                "no CUDA device: there is no card, no driver, or this build has no CUDA");
+                "no CUDA device: there is no GPU, no driver, or this build has no CUDA");
   }
   const LoadWatch others;
   const UploadRates rates =
@@ -112,23 +116,24 @@ cli::Command AddUploadCommand(CLI::App& program) {
   const auto arguments = std::make_shared<UploadArguments>();
   AddNumber(*app, "--device", "N", "the GPU, counted from 0 (default 0)", arguments->device, 0,
             1023);
-  AddNumber(*app, "--batch-size", "N", "samples a batch (default 256)", arguments->shape.batch_size,
-            1, 1 << 20);
-  AddNumber(*app, "--side", "N", "pixels, of square RGB images (default 224)",
+  AddNumber(*app, "--batch-size", "N", "samples in a batch (default 256)",
+            arguments->shape.batch_size, 1, 1 << 20);
+  AddNumber(*app, "--side", "N", "side of the square RGB images, in pixels (default 224)",
             arguments->shape.side, 1, 8192);
-  AddNumber(*app, "--batches", "N", "batches a round (default 100)", arguments->batches, 1,
+  AddNumber(*app, "--batches", "N", "batches in a round (default 100)", arguments->batches, 1,
             1'000'000);
   AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1, 10'000);
-  AddOption(
-      *app, "--transform", "STEPS",
-      "what changes pixels on the GPU, as `sluice-bench epoch`\ntakes it: jitter, gray, solarize, "
-      "posterize, invert, erase\n(default none)",
-      [arguments](const std::string& text) {
-        arguments->transform = text;
-        arguments->shape.steps = ParsePipeline(text);
-      });
+  AddOption(*app, "--transform", "STEPS",
+            "steps that change pixels on the GPU, as for\n"
+            "`sluice-bench epoch`: jitter, gray, solarize, posterize,\n"
+            "invert, erase (default none)",
+            [arguments](const std::string& text) {
+              arguments->transform = text;
+              arguments->shape.steps = ParsePipeline(text);
+            });
   AddOption(*app, "--normalize", "TYPE",
-            "what pixels become on the GPU: none, f32, f16 or\nbf16 (default none)",
+            "the type pixels are converted to on the GPU: none, f32,\n"
+            "f16 or bf16 (default none)",
             [arguments](const std::string& text) {
               arguments->shape.type = cli::ParseChoice<std::optional<FloatType>>(
                   text, {{"none", std::nullopt},
@@ -137,7 +142,7 @@ cli::Command AddUploadCommand(CLI::App& program) {
                          {"bf16", FloatType::kBFloat16}});
               arguments->normalize = text;
             });
-  AddChoice(*app, "--layout", "LAYOUT", "of what the GPU makes: nhwc or nchw (default nhwc)",
+  AddChoice(*app, "--layout", "LAYOUT", "layout of the result: nhwc or nchw (default nhwc)",
             arguments->shape.layout, {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kUploadExamples) + cli::kExitCodeHelp);

@@ -29,11 +29,11 @@ PixelProgram UploadProgramOf(const UploadShape& shape) {
   };
   Pipeline steps = shape.steps;
   for (const Transform& step : steps)
-    if (!ChangesPixels(step)) refuse("upload takes steps that change pixels, and no others");
+    if (!ChangesPixels(step)) refuse("upload measures only steps that change pixels");
   if (shape.type) steps.push_back(Normalize{{0.5F}, {0.25F}, *shape.type});
   PixelProgram program(steps, DevicePart::kSteps);
   if (program.steps_here() > 0)
-    refuse("the transform has more steps than a device takes, and upload measures nothing else");
+    refuse("the transform has more steps than a device can run, and upload measures no others");
   const auto side = static_cast<std::uint32_t>(shape.side);
   program.CheckSize(side, side, 3);
   return program;

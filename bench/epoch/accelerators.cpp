@@ -42,7 +42,7 @@ const Profile& ProfileNamed(const std::string& name) {
     if (profile.name == name) return profile;
     names += (names.empty() ? "" : ", ") + profile.name;
   }
-  throw cli::UsageError("\"" + name + "\" is none of " + names);
+  throw cli::UsageError("\"" + name + "\" is not one of " + names);
 }
 
 AcceleratorSearch SearchAccelerators(

@@ -31,16 +31,21 @@ using cli::AddOption;
 using cli::ParseInteger;
 
 constexpr const char* kEpochDescription =
-    "Plays epochs and says what they cost, and why.\n\n"
+    "Plays epochs and shows what they cost, and why.\n"
+    "\n"
     "Plays epochs of the dataset and prints for each: seconds; images per second; megabytes of\n"
-    "payload read per second; the share of the time in which the consumer waited for a batch; CPU\n"
-    "seconds of the whole process per 1000 images; and the process's peak memory, pages of mapped\n"
-    "files included. The time to the first batch counts from the process's start. Below stand the\n"
-    "medians, what each stage took, and what holds the epoch back.\n\n"
-    "With a pretend training (--step-ms, --profile) it adds the share of the time in which the\n"
-    "accelerator computed, and sets training alone, loading alone and both beside each other: an\n"
-    "ideal pipeline takes the larger of the two. Several counts of --threads give a curve and the\n"
-    "share of the work that does not run in parallel; --find-accelerators how many can be fed.\n";
+    "payload read per second; the share of the time that the consumer waited for a batch; CPU\n"
+    "seconds of the whole process per 1000 images; and the process's peak memory, mapped files\n"
+    "included. The time to the first batch counts from the process's start. The medians follow, "
+    "then\n"
+    "the time of each stage, and what holds the epoch back.\n"
+    "\n"
+    "With a pretend training (--step-ms, --profile), it also prints the share of the time that "
+    "the\n"
+    "accelerator computed, and compares training alone, loading alone and both together: an ideal\n"
+    "pipeline takes the larger of the two. Several counts of --threads give a curve, and the "
+    "share\n"
+    "of the work that does not run in parallel. --find-accelerators finds how many can be fed.\n";
 
 constexpr const char* kEpochExamples =
     "\n"
@@ -95,20 +100,25 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             "decoding threads (default: one for each CPU);\nseveral counts: a curve",
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
-            cli::Format("batches decoded ahead (default %zu); 0: as the\nloader sees fit",
+            cli::Format("batches decoded ahead (default %zu); 0: the loader\n"
+                        "chooses",
                         *loader.ring.prefetch),
             [&loader](const std::string& text) {
               loader.ring.prefetch = ParseInteger(text, 0, 1024);
               if (*loader.ring.prefetch == 0) loader.ring.prefetch.reset();
             });
   AddOption(app, "--transform", "STEPS",
-            TransformHelp() + ".\nDefault: none where all images have one size, else\nrrc:224",
+            TransformHelp() +
+                ".\n"
+                "Default: none if all images have one size, else\n"
+                "rrc:224",
             [&arguments](const std::string& text) {
               arguments.transform = ParsePipeline(text);
               arguments.transform_text = text;
             });
   AddOption(app, "--sizes", "S[,S@EPOCH...]",
-            "what the transform makes by epoch, such as\n160,192@16, instead of the size it names",
+            "the transform's output size by epoch, such as\n"
+            "160,192@16, instead of its own size",
             [&arguments](const std::string& text) {
               arguments.options.loader.sizes = ParseSizes(text);
               arguments.options.sizes_text = text;
@@ -119,7 +129,8 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
            for (const std::string& text : texts)
              AddView(text, arguments.options);
          },
-         "a further view of each image, as --transform; may be\ngiven again for more of them")
+         "a further view of each image, as for --transform; may\n"
+         "be given several times")
       ->allow_extra_args(false)
       ->type_name("STEPS");
   AddChoice(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
@@ -127,21 +138,23 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             {{"quasi_random", Shuffle::kQuasiRandom},
              {"random", Shuffle::kRandom},
              {"sequential", Shuffle::kSequential}});
-  AddNumber(app, "--seed", "N", "of the order and of the transform's draws (default 0)",
+  AddNumber(app, "--seed", "N", "seed of the order and the transform's draws (default 0)",
             loader.seed, 0, UINT64_MAX);
   AddChoice(app, "--layout", "L", "nhwc (default) or nchw", loader.output.layout,
             {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   AddOption(app, "--device", "D",
-            "where batches are delivered: host (default), or\ncuda:N, the GPU of that number",
+            "where batches are delivered: host (default), or cuda:N\n"
+            "for GPU number N",
             [&loader](const std::string& text) {
               const bool cuda = text.rfind("cuda:", 0) == 0;
-              if (!cuda && text != "host") throw cli::UsageError("it is host or cuda:N");
+              if (!cuda && text != "host") throw cli::UsageError("must be host or cuda:N");
               loader.device =
                   cuda ? Device::Cuda(static_cast<int>(ParseInteger(text.substr(5), 0, 1023)))
                        : Device();
             });
   AddChoice(app, "--device-steps", "WHERE",
-            "where steps that change pixels run: device (default;\nthose that can), or host",
+            "where steps that change pixels run: device (default, if\n"
+            "they can), or host",
             loader.on_device.steps, {{"device", true}, {"host", false}});
   AddStorageOptions(app, arguments.storage);
   AddChoice(app, "--verify", "WHEN",
@@ -163,18 +176,20 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
             options.step.milliseconds, 0, 3'600'000);
   app.add_flag("--step-busy", options.step.busy,
                "keep a CPU busy for that long instead of sleeping");
-  set_by_search.push_back(
-      AddNumber(app, "--accelerators", "N",
-                "so many accelerators work in step, each with a batch\nof its own (default 1)",
-                options.batches_per_step, 1, 1000));
+  set_by_search.push_back(AddNumber(app, "--accelerators", "N",
+                                    "number of accelerators that work in step, each with a\n"
+                                    "batch of its own (default 1)",
+                                    options.batches_per_step, 1, 1000));
   AddOption(app, "--profile", "NAME",
-            "mlperf-resnet50-h100: MLPerf Storage's, with batches\nof 400 and steps of 224 ms, of "
-            "whose time 90% must be\ncomputing",
+            "mlperf-resnet50-h100: that of MLPerf Storage, with\n"
+            "batches of 400 and steps of 224 ms, which must take 90%\n"
+            "of the time",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
   CLI::Option* const search =
       app.add_flag("--find-accelerators", arguments.find_accelerators,
-                   "look for the largest number of accelerators that are\nfed for 90% of the time "
-                   "or more; it chooses epochs and\nbatches itself");
+                   "find the largest number of accelerators that compute for\n"
+                   "90% of the time or more; it chooses epochs and batches\n"
+                   "itself");
   for (CLI::Option* const option : set_by_search)
     search->excludes(option);
 }
@@ -196,7 +211,8 @@ std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options)
                 options.most_batches, 1, UINT64_MAX);
   CLI::Option* const also_cold =
       AddNumber(app, "--also-cold", "N",
-                "after the measured epochs, N with a cold cache, to\ncompare with (default 0)",
+                "after the measured epochs, play N with a cold cache, to\n"
+                "compare (default 0)",
                 options.also_cold, 0, 1'000'000);
   app.add_flag("--cold", options.cold,
                "before each epoch, close the dataset and drop its\nfiles from the page cache; "
@@ -209,10 +225,9 @@ std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options)
 void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
   EpochOptions& options = arguments.options;
   std::vector<CLI::Option*> set_by_search = AddLengthOptions(app, options);
-  set_by_search.push_back(app.add_flag(
-      "--floor", options.floor,
-      "afterwards, a bare loop of the same decoding\n(of raw images: of copies) on as many "
-      "threads"));
+  set_by_search.push_back(app.add_flag("--floor", options.floor,
+                                       "afterwards, measure a bare loop of the same decoding\n"
+                                       "(for raw images, copying) on as many threads"));
   set_by_search.push_back(AddNumber(
       app, "--stops", "N",
       "afterwards, drop N loaders in the middle of an epoch\nand time how long they take to "
@@ -246,7 +261,7 @@ void Complete(EpochArguments& arguments) {
   }
   const LoaderOptions& loader = options.loader;
   if (options.floor && (!loader.views.empty() || !loader.sizes.empty())) {
-    throw cli::UsageError("--floor is of one view and one size: not with --view or --sizes");
+    throw cli::UsageError("--floor measures one view and one size: leave out --view and --sizes");
   }
   if (arguments.threads.size() > 1 &&
       (arguments.find_accelerators || !arguments.trace_file.empty() || options.floor ||
@@ -262,7 +277,7 @@ void Complete(EpochArguments& arguments) {
   }
   const Dataset dataset = Dataset::Open(options.dataset, options.limits);
   if (dataset.size() == 0)
-    throw Error(ErrorCode::kNotFound, options.dataset.string(), "holds no samples to play");
+    throw Error(ErrorCode::kNotFound, options.dataset.string(), "has no samples to play");
   if (!arguments.transform) {
     arguments.transform = DefaultTransform(dataset);
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";

@@ -23,7 +23,7 @@ CopyLoop::CopyLoop(Dataset dataset, const std::vector<std::uint64_t>& samples, s
     const ImagePayload image = dataset_[number].Payload();
     if (image.codec != Codec::kRaw || image.width < side || image.height < side) {
       throw Error(ErrorCode::kUnsupported, dataset_.path().string(),
-                  "copies are of raw images that are as large as the part to be copied");
+                  "copies need raw images that are as large as the part to be copied");
     }
     const std::size_t pixel = image.channels * SizeOf(image.pixel_type);
     const std::size_t stride = image.width * pixel;

@@ -51,7 +51,7 @@ std::string MediansText(const EpochReport& report) {
       1e3 * Median(waits), 1e3 * Quantile(waits, 0.9), 1e3 * Quantile(waits, 0.99),
       1e3 * Quantile(waits, 1));
   if (!joules.empty())
-    text += Format("energy of the processors: %.3g J per 1000 images\n", Median(joules));
+    text += Format("energy of the CPUs: %.3g J per 1000 images\n", Median(joules));
   std::vector<double> cold;
   for (const EpochFigures& figures : report.run.epochs) {
     if (figures.cold && !report.options.cold) cold.push_back(ImagesPerSecond(figures));
@@ -198,7 +198,7 @@ std::string TextOf(const EpochReport& report) {
              cli::BytesText(run.slot_bytes).c_str(), NameOf(options.loader.order.shuffle).data(),
              NameOf(options.loader.integrity.verify), options.cold ? "; cold" : "");
   if (run.stats.changes > 0) {
-    text += Format("the loader came to %s at work, %llu batches ahead and %s in flight\n",
+    text += Format("the loader settled at %s at work, %llu batches ahead and %s in flight\n",
                    cli::CountText(run.stats.threads, "thread", "threads").c_str(),
                    static_cast<unsigned long long>(run.stats.prefetch),
                    cli::BytesText(run.stats.read_ahead_depth_bytes).c_str());
@@ -239,7 +239,7 @@ std::string TextOf(const ThreadCurve& curve) {
       text += Format(", within %.1f%% of every point", 100 * curve.fit.worst_residual);
     text += "\n";
   } else {
-    text += "no serial share: that takes two counts of threads that this process has CPUs for\n";
+    text += "no serial share: it needs two counts of threads that this process has CPUs for\n";
   }
   if (curve.points.back().threads > curve.cpus) {
     text += Format("this process may use %s: more threads than that are not part of the fit\n",

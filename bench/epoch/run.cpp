@@ -31,7 +31,7 @@ SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
     throw Error(ErrorCode::kInvalidArgument,
                 "--repeat makes epochs of at most " + std::to_string(kMostSamples) +
                     " samples, and the dataset has " + std::to_string(dataset.size()) +
-                    "; a smaller --repeat, or more --epochs, will do");
+                    "; use a smaller --repeat, or more --epochs");
   }
   std::vector<std::uint64_t> samples(dataset.size() * times);
   for (std::size_t i = 0; i < samples.size(); ++i)

@@ -25,7 +25,7 @@ void SetCache(const std::string& text, StorageArguments& arguments) {
   arguments.keep.reset();
   if (kept == Kept::kDecoded) arguments.keep.emplace();
   if (colon == std::string::npos) return;
-  if (!arguments.keep) throw cli::UsageError("only decoded takes a budget, as in decoded:2GB");
+  if (!arguments.keep) throw cli::UsageError("only decoded has a budget, as in decoded:2GB");
   arguments.keep->bytes = cli::ParseBytes(text.substr(colon + 1));
   if (arguments.keep->bytes == 0) throw cli::UsageError("a budget of 0 bytes keeps nothing");
 }
@@ -38,7 +38,7 @@ void SetStage(const std::string& text, StorageArguments& arguments) {
                       text[colon + 1] >= '0' && text[colon + 1] <= '9';
   arguments.stage = sluice::Stage{budget ? text.substr(0, colon) : text, 0};
   if (arguments.stage->folder.empty()) {
-    throw cli::UsageError("a stage is a folder, as in /nvme/stage:200GB");
+    throw cli::UsageError("give a folder, as in /nvme/stage:200GB");
   }
   if (!budget) return;
   arguments.stage->bytes = cli::ParseBytes(text.substr(colon + 1));
@@ -49,30 +49,33 @@ void SetStage(const std::string& text, StorageArguments& arguments) {
 
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments) {
   AddChoice(app, "--behind", "HOW",
-            "blocks behind the window: keep (default) mapped,\nunmap, or drop from the page cache",
+            "blocks that are done with: keep (default) mapped,\n"
+            "unmap, or drop from the page cache",
             arguments.behind,
             {{"keep", Behind::kKeep}, {"unmap", Behind::kUnmap}, {"drop", Behind::kDrop}});
   AddOption(app, "--read-ahead", "BYTES",
-            "of blocks that are being read at a time (default:\nas the loader sees fit)",
+            "bytes of blocks being read at any time (default: the\n"
+            "loader chooses)",
             [&arguments](const std::string& text) {
               arguments.read_ahead_bytes = cli::ParseBytes(text);
             });
   app.add_flag("--direct", arguments.direct, "read past the page cache (O_DIRECT)");
   AddOption(app, "--cache", "WHAT",
-            "kept between epochs: page_cache (default), locked\n(the dataset in memory), or "
-            "decoded[:BYTES] (pictures;\nby default half of the memory that is left)",
+            "what stays between epochs: page_cache (default), locked\n"
+            "(the dataset in memory), or decoded[:BYTES] (decoded\n"
+            "pictures; default: half of the free memory)",
             [&arguments](const std::string& text) { SetCache(text, arguments); });
-  AddOption(
-      app, "--stage", "DIR",
-      "copy shards to a folder on a fast local disk as they\nare first read; DIR:BYTES: up to "
-      "so many bytes of them",
-      [&arguments](const std::string& text) { SetStage(text, arguments); });
+  AddOption(app, "--stage", "DIR",
+            "copy each shard to a folder on a fast local disk when it\n"
+            "is first read; DIR:BYTES limits their size",
+            [&arguments](const std::string& text) { SetStage(text, arguments); });
 }
 
 void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset,
                   LoaderOptions& loader) {
   if (arguments.direct && arguments.locked) {
-    throw cli::UsageError("--direct goes past the page cache that --cache locked keeps; give one");
+    throw cli::UsageError(
+        "--direct reads past the page cache, and --cache locked keeps it; give only one");
   }
   if (arguments.behind && (arguments.direct || arguments.locked)) {
     throw cli::UsageError("--behind is for mapped shards: not with --direct or --cache locked");

@@ -16,15 +16,17 @@ using cli::AddOption;
 using cli::Format;
 
 constexpr const char* kGateDescription =
-    "Compares two results and fails where the new one is worse.\n\n"
-    "BASELINE and NEW are files that --json-file wrote. A measurement is worse where its median "
-    "is,\n"
-    "by more than a tolerance, and where values so far apart would hardly come by chance "
-    "(one-sided\n"
-    "Mann-Whitney test over the values of both): three epochs on either side can just show that,\n"
+    "Compares two results and fails if the new one is worse.\n"
+    "\n"
+    "BASELINE and NEW are files that --json-file wrote. A measurement is worse if its median is "
+    "worse\n"
+    "by more than a tolerance and values so far apart would hardly come by chance (one-sided\n"
+    "Mann-Whitney test over the values of both). Three epochs on each side are just enough for "
+    "that;\n"
     "more show smaller changes. Results of another machine or with other settings are refused.\n"
-    "Compare what was measured on a quiet machine; ratios taken in one run (sluice-bench compare)\n"
-    "bear more noise than times do.\n";
+    "Measure on a quiet machine; ratios taken in one run (sluice-bench compare) tolerate more "
+    "noise\n"
+    "than times do.\n";
 
 constexpr const char* kGateExamples =
     "\n"
@@ -75,10 +77,12 @@ int RunGate(const GateArguments& arguments) {
   const auto after = ReadResult(arguments.after);
   const auto differences = DifferencesThatMatter(before, after);
   if (!differences.empty() && !arguments.anyway) {
-    std::string text = "the two results cannot be compared, since they differ in";
+    std::string text = "the two results cannot be compared, because they differ in";
     for (const std::string& difference : differences)
       text += "\n  " + difference;
-    throw cli::UsageError(text + "\n--anyway compares them all the same");
+    throw cli::UsageError(text +
+                          "\n"
+                          "--anyway compares them nevertheless");
   }
   std::vector<Measurement> chosen = MeasurementsOf(before, arguments.before);
   std::erase_if(chosen,
@@ -103,15 +107,15 @@ cli::Command AddGateCommand(CLI::App& program) {
   const auto arguments = std::make_shared<GateArguments>();
   cli::AddArgument(*app, "BASELINE", arguments->before, "result to compare with");
   cli::AddArgument(*app, "NEW", arguments->after, "result that must not be worse");
-  AddOption(*app, "--tolerance", "PERCENT", "what a median may be worse by (default 5)",
+  AddOption(*app, "--tolerance", "PERCENT", "percent by which a median may be worse (default 5)",
             [arguments](const std::string& text) {
               arguments->rule.tolerance = cli::ParseNumber(text, 100) / 100;
             });
-  AddOption(*app, "--chance", "PERCENT", "of a false alarm, at most (default 5)",
+  AddOption(*app, "--chance", "PERCENT", "chance of a false alarm in percent, at most (default 5)",
             [arguments](const std::string& text) {
               arguments->rule.chance = cli::ParseNumber(text, 100) / 100;
             });
-  app->add_option("--only", arguments->only, "measurements whose names begin so")
+  app->add_option("--only", arguments->only, "only measurements whose names begin with this")
       ->type_name("PREFIX");
   app->add_flag("--anyway", arguments->anyway, "compare results of different machines or settings");
   app->add_flag("--json", arguments->json, "print one JSON object to standard output");

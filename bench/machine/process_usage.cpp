@@ -40,7 +40,7 @@ double StartTicks() {
     double ticks = 0;
     if (fields >> ticks) return ticks;
   }
-  throw Error(ErrorCode::kIo, "/proc/self/stat", "does not say when this process started");
+  throw Error(ErrorCode::kIo, "/proc/self/stat", "does not give the start time of this process");
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ class ScratchFolder {
         parent.empty() ? std::filesystem::temp_directory_path() : parent;
     std::string name = (place / "sluice-bench-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr)
-      throw Error(ErrorCode::kIo, place.string(), "no temporary folder can be made in it");
+      throw Error(ErrorCode::kIo, place.string(), "a temporary folder cannot be created in it");
     path_ = name;
   }
   ~ScratchFolder() {

@@ -12,12 +12,12 @@ void ClaimWorkFolder(const std::filesystem::path& folder) {
   if (fs::exists(mark)) return;
   if (fs::exists(folder) && !(fs::is_directory(folder) && fs::is_empty(folder))) {
     throw Error(ErrorCode::kState, folder.string(),
-                "is not empty, and sluice-bench did not make it; name another folder with --work, "
-                "since what is in it is written over");
+                "is not empty, and sluice-bench did not make it; give another folder with --work, "
+                "because its content is overwritten");
   }
   std::error_code error;
   fs::create_directories(folder, error);
-  if (error) throw Error(ErrorCode::kIo, folder.string(), "cannot be made: " + error.message());
+  if (error) throw Error(ErrorCode::kIo, folder.string(), "cannot be created: " + error.message());
   WriteTextFile(mark, "Made by sluice-bench, which writes over what is in this folder.\n");
 }
 

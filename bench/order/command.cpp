@@ -26,15 +26,17 @@ using cli::Format;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kOrderDescription =
-    "Draws epochs' orders and says what they cost and how well they shuffle.\n\n"
+    "Draws epochs' orders and shows what they cost and how well they shuffle.\n"
+    "\n"
     "For the dataset, and for made-up ones of other sizes with blocks like its own: the time to "
     "set\n"
-    "an epoch's order up, nanoseconds to draw a sample, the memory that the order has taken when\n"
-    "the epoch ends; how many different classes a batch shows; and the rank correlation of all\n"
-    "samples' positions in consecutive epochs (none: 0). Below the loader's own orders stands a\n"
-    "list of all samples, shuffled: what plain random order gives, and costs. Made-up datasets "
-    "have\n"
-    "1000 classes, once permuted (as sluice convert stores samples) and once sorted by class.\n";
+    "up an epoch's order, nanoseconds to draw a sample, and the order's memory at the end of the\n"
+    "epoch; the number of different classes in a batch; and the rank correlation of all samples'\n"
+    "positions in consecutive epochs (none: 0). After the loader's own orders comes a shuffled "
+    "list\n"
+    "of all samples: what plain random order gives, and costs. Made-up datasets have 1000 "
+    "classes,\n"
+    "once permuted (as sluice convert stores samples) and once sorted by class.\n";
 
 constexpr const char* kOrderExamples =
     "\n"
@@ -67,7 +69,7 @@ std::vector<std::uint64_t> ParseCounts(const std::string& text) {
   for (const std::string& count : cli::Split(text)) {
     sizes.push_back(cli::ParseCount(count));
     if (sizes.back() == 0 || sizes.back() > 4'000'000'000)
-      throw cli::UsageError("a dataset has 1 to 4G samples");
+      throw cli::UsageError("a dataset must have 1 to 4G samples");
   }
   return sizes;
 }
@@ -209,16 +211,16 @@ cli::Command AddOrderCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("order", kOrderDescription);
   const auto arguments = std::make_shared<OrderArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
-  AddOption(
-      *app, "--samples", "N[,N...]",
-      "of the made-up datasets (default 100000,1281167;\nk, M and G are powers of 1000); none",
-      [arguments](const std::string& text) { arguments->samples = ParseCounts(text); });
+  AddOption(*app, "--samples", "N[,N...]",
+            "samples of the made-up datasets (default\n"
+            "100000,1281167; k, M and G are powers of 1000); or none",
+            [arguments](const std::string& text) { arguments->samples = ParseCounts(text); });
   AddNumber(*app, "--rounds", "N", "rounds to measure (default 3)", arguments->rounds, 1, 10'000);
   AddNumber(*app, "--batch-size", "N", "samples in a batch (default 1024)", arguments->batch, 1,
             1'000'000);
-  AddNumber(*app, "--lanes", "N", "of the quasi-random order (default 192)", arguments->lanes, 1,
-            65'535);
-  AddNumber(*app, "--seed", "N", "of the orders (default 0)", arguments->seed, 0, UINT64_MAX);
+  AddNumber(*app, "--lanes", "N", "lanes of the quasi-random order (default 192)", arguments->lanes,
+            1, 65'535);
+  AddNumber(*app, "--seed", "N", "seed of the orders (default 0)", arguments->seed, 0, UINT64_MAX);
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kOrderExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {

@@ -96,7 +96,7 @@ nlohmann::ordered_json ReadResult(const std::filesystem::path& path) {
   auto result = nlohmann::ordered_json::parse(file, nullptr, false);
   if (!result.is_object() || !result.contains("schema") || result["schema"] != kSchema) {
     throw Error(ErrorCode::kCorrupt, path.string(),
-                std::string("is no result of sluice-bench (schema ") + kSchema +
+                std::string("is not a result of sluice-bench (schema ") + kSchema +
                     "); write one with --json-file");
   }
   return result;
@@ -112,8 +112,9 @@ std::vector<Measurement> MeasurementsOf(const nlohmann::ordered_json& result,
                               one.at("values").get<std::vector<double>>()});
     }
   } catch (const nlohmann::json::exception&) {
-    throw Error(ErrorCode::kCorrupt, file,
-                "its measurements are not as a result has them; measure again with --json-file");
+    throw Error(
+        ErrorCode::kCorrupt, file,
+        "its measurements do not have the form of a result; measure again with --json-file");
   }
   return measurements;
 }

@@ -34,14 +34,13 @@ void Deliver(const ResultOptions& options, const Answer& answer) {
 }  // namespace
 
 void AddPageOption(CLI::App& app, ResultOptions& options) {
-  app.add_option("--html", options.html_file,
-                 "also write a page with plots, which needs no network")
+  app.add_option("--html", options.html_file, "also write a page with plots, in one file")
       ->type_name("FILE");
 }
 
 void AddResultOptions(CLI::App& app, ResultOptions& options) {
   app.add_option("--json-file", options.json_file,
-                 "also write the result as JSON, for `sluice-bench gate`\nand for keeping")
+                 "also write the result as JSON, for `sluice-bench gate`")
       ->type_name("FILE");
   app.add_flag("--json", options.json,
                "print one JSON object to standard output, and no\nprogress");

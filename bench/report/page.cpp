@@ -157,10 +157,9 @@ std::string Waits(const Json& result) {
     waits.x.push_back(percent++);
     waits.y.push_back(1e3 * seconds.get<double>());
   }
-  return Heading(
-             "Batch latency",
-             "Milliseconds from asking for a batch to having it: so many percent of the batches "
-             "of all measured epochs came within that.") +
+  return Heading("Batch latency",
+                 "Milliseconds from asking for a batch to having it, and the percentage of the "
+                 "measured epochs' batches that came within that time.") +
          LinePlot("percent of the batches", "milliseconds", {waits});
 }
 
@@ -177,8 +176,8 @@ std::string Stages(const Json& result) {
       bars.push_back({part["name"], each * part["share"].get<double>(), 0, 0, "", false});
   }
   return Heading("Stages",
-                 "Milliseconds of thread time for 1000 images. What decoding is made of (grey) was "
-                 "measured on one thread behind the epochs.") +
+                 "Milliseconds of thread time for 1000 images. The parts of decoding (grey) were "
+                 "measured on one thread after the epochs.") +
          BarPlot("ms", bars);
 }
 
@@ -204,11 +203,10 @@ std::string Timeline(const std::vector<TraceBar>& bars) {
                 static_cast<unsigned long long>(bar.batch), 1e3 * (bar.end - bar.begin)),
          std::max(bar.begin, begin) - begin, std::min(bar.end, end) - begin});
   }
-  return Heading(
-             "Timeline",
-             "What each thread, the consumer and each place of the ring did during some batches "
-             "in the middle of the last measured epoch. Point at a bar for its length; --trace "
-             "FILE has the whole epoch for a trace viewer.") +
+  return Heading("Timeline",
+                 "What each thread, the consumer and each slot did during some batches in the "
+                 "middle of the last measured epoch. Point at a bar for its length; --trace FILE "
+                 "has the whole epoch for a trace viewer.") +
          TimelinePlot(spans);
 }
 

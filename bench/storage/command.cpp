@@ -18,10 +18,12 @@ using cli::AddNumber;
 using cli::Format;
 
 constexpr const char* kIoDescription =
-    "Reads a dataset without decoding it, beside the disk's own rate.\n\n"
-    "Each round reads all shards four times: file after file in large pieces past the page cache\n"
-    "(the disk's own rate); then the blocks in random order, as a shuffled epoch does: past the\n"
-    "page cache, as the loader's option direct does; from an emptied page cache; and once more,\n"
+    "Reads a dataset without decoding it, beside the disk's own rate.\n"
+    "\n"
+    "Each round reads all shards four times: first file after file in large pieces past the page\n"
+    "cache (the disk's own rate); then the blocks in random order, as a shuffled epoch does: past\n"
+    "the page cache (as with the loader's storage = Direct), from an emptied page cache, and "
+    "again\n"
     "from memory. An epoch cannot be faster than that.\n";
 
 constexpr const char* kIoExamples =
@@ -62,7 +64,7 @@ Answer MeasureIo(const IoArguments& arguments, const std::stop_token& stop) {
   if (rates.left_in_cache_bytes > 0) {
     warnings.push_back(cli::BytesText(rates.left_in_cache_bytes) +
                        " stayed in the page cache (mapped by another process, or a file system in "
-                       "memory): what is called cold was not");
+                       "memory): the figures called cold are not");
   }
   auto result = ResultOf("io",
                          {{"disk_bytes_per_second", "B/s", true, rates.disk},

@@ -128,7 +128,8 @@ double ReadBlocksDirect(const std::filesystem::path& folder, const std::vector<B
   const auto finish_one = [&] {
     reading.Await(++finished);
     if (!held.front()->read() || held.front()->Lost(held.front()->bytes())) {
-      throw Error(ErrorCode::kIo, folder.string(), "cannot be read whole; run `sluice verify`");
+      throw Error(ErrorCode::kIo, folder.string(),
+                  "cannot be read completely; run `sluice verify`");
     }
     held.pop_front();
   };

@@ -19,15 +19,15 @@ using cli::AddNumber;
 using cli::Format;
 
 constexpr const char* kDescription =
-    "Measures what each step of a transform costs.\n\n"
-    "Figures are nanoseconds of CPU time a pixel, on one thread.\n"
-    "Raw pixels are taken through each step into a row of a batch, so that every figure holds one\n"
-    "copy of the row (the step \"none\") and no decoding; no dataset is needed. Steps are "
-    "measured\n"
-    "in turns, and random numbers drawn anew each time, as in an epoch; mixup and cutmix mix 16\n"
-    "rows. What is fused with the decoding of a JPEG costs less there than the same crop or "
-    "resize\n"
-    "of raw pixels costs here.\n";
+    "Measures what each step of a transform costs.\n"
+    "\n"
+    "Figures are nanoseconds of CPU time a pixel, on one thread. Each step runs on raw pixels and\n"
+    "writes a row of a batch, so every figure includes one copy of the row (the step \"none\") and "
+    "no\n"
+    "decoding; no dataset is needed. Steps are measured in turns, and random numbers are drawn "
+    "anew\n"
+    "each time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is fused with\n"
+    "decoding a JPEG costs less than the same step on raw pixels does here.\n";
 
 constexpr const char* kExamples =
     "\n"
@@ -79,12 +79,13 @@ cli::Command AddTransformsCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("transforms", kDescription);
   const auto arguments = std::make_shared<Arguments>();
   app->add_option("--steps", arguments->steps,
-                  "what to measure, as in `sluice-bench epoch\n--transform`; may be given again "
-                  "(default: one of\neach kind)")
+                  "steps to measure, as for `sluice-bench epoch\n"
+                  "--transform`; may be given several times (default: one\n"
+                  "of each kind)")
       ->allow_extra_args(false)
       ->type_name("STEPS");
-  AddNumber(*app, "--side", "N", "of the square pictures, in pixels (default 224)", arguments->side,
-            1, 4096);
+  AddNumber(*app, "--side", "N", "side of the square pictures, in pixels (default 224)",
+            arguments->side, 1, 4096);
   AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1, 10'000);
   AddNumber(*app, "--ms", "T", "milliseconds for each step in a round (default 50)",
             arguments->milliseconds, 0, 60'000);

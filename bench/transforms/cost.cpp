@@ -90,9 +90,9 @@ class StepRunner {
       } else if (const auto* const cut = std::get_if<CutMix>(&step)) {
         mixes_.push_back({true, cut->alpha, cut->probability});
       } else if (ConcernsBatch(step)) {
-        throw cli::UsageError("--steps: \"" + text + "\" has a step for labels alone");
+        throw cli::UsageError("--steps: \"" + text + "\" has a step that only changes labels");
       } else if (!mixes_.empty()) {
-        throw cli::UsageError("--steps: \"" + text + "\" goes on behind a step for whole batches");
+        throw cli::UsageError("--steps: \"" + text + "\" has a step after one for whole batches");
       }
     }
     steps.resize(steps.size() - mixes_.size());

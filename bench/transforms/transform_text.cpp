@@ -21,9 +21,11 @@ std::string TransformHelp() {
     line += form + ", ";
   }
   return text + line +
-         "\nwhere brackets hold what may be left out. A size is N\nor WxH; normalize is by "
-         "ImageNet's mean and\ndeviation; @P behind a step takes it with\nprobability P: "
-         "blur:23/0.1/2@0.5";
+         "\n"
+         "with brackets around what may be left out. A size is N\n"
+         "or WxH; normalize uses ImageNet's mean and\n"
+         "deviation; @P after a step applies it with\n"
+         "probability P: blur:23/0.1/2@0.5";
 }
 
 std::vector<OutputSize> ParseSizes(const std::string& text) {
@@ -34,7 +36,7 @@ std::vector<OutputSize> ParseSizes(const std::string& text) {
     const std::uint64_t epoch =
         at == std::string::npos ? 0 : cli::ParseInteger(item.substr(at + 1), 0, 1'000'000);
     if (sizes.empty() ? epoch != 0 : epoch <= sizes.back().epoch) {
-      throw UsageError("sizes begin with that of epoch 0, and later ones follow in order");
+      throw UsageError("sizes must begin with epoch 0, and their epochs must increase");
     }
     sizes.push_back({epoch, sides.width, sides.height});
   }

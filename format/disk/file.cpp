@@ -26,7 +26,7 @@ namespace {
 
 std::uint64_t RegularFileSize(const FileHandle& file, const std::filesystem::path& path,
                               struct stat& info) {
-  if (fstat(file.get(), &info) != 0) ThrowIo(path, "cannot be looked at", errno);
+  if (fstat(file.get(), &info) != 0) ThrowIo(path, "cannot be examined", errno);
   if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, path.string(), "is not a regular file");
   return static_cast<std::uint64_t>(info.st_size);
 }
@@ -64,7 +64,7 @@ void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
   if (size > limit) {
     throw Error(ErrorCode::kLimit, path.string(),
                 "has " + std::to_string(size) + " bytes, more than the " + std::to_string(limit) +
-                    " that are read");
+                    " allowed");
   }
   content.resize(size);
   std::uint64_t done = 0;
@@ -72,11 +72,11 @@ void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
     const ssize_t got = read(file.get(), content.data() + done, size - done);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) ThrowIo(path, "cannot be read", errno);
-    if (got == 0) throw Error(ErrorCode::kIo, path.string(), "became shorter while it was read");
+    if (got == 0) throw Error(ErrorCode::kIo, path.string(), "became shorter while being read");
     done += static_cast<std::uint64_t>(got);
   }
   if (RegularFileSize(file, path, info) != size) {
-    throw Error(ErrorCode::kIo, path.string(), "changed its size while it was read");
+    throw Error(ErrorCode::kIo, path.string(), "changed its size while being read");
   }
 }
 
@@ -203,7 +203,7 @@ void AtomicFile::Commit() {
   if (rename(temporary_.c_str(), path_.c_str()) != 0) {
     const int error_number = errno;
     unlink(temporary_.c_str());
-    ThrowIo(path_, "cannot be given its name", error_number);
+    ThrowIo(path_, "cannot be renamed to its final name", error_number);
   }
   SyncFolder(path_.parent_path());
 }

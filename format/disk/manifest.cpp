@@ -57,15 +57,15 @@ std::uint64_t Unsigned(const json& value, std::uint64_t limit) {
 // A member that is a list. Iterating over anything else would take an object's members for one.
 const json& List(const json& in, const char* member) {
   const json& list = in.at(member);
-  if (!list.is_array()) throw Malformed{std::string(member) + " is no list"};
+  if (!list.is_array()) throw Malformed{std::string(member) + " is not a list"};
   return list;
 }
 
 void RangeFromJson(const json& in, std::uint64_t limit, std::uint32_t& low, std::uint32_t& high) {
-  if (!in.is_array() || in.size() != 2) throw Malformed{"a range has not two ends"};
+  if (!in.is_array() || in.size() != 2) throw Malformed{"a range does not have two ends"};
   low = static_cast<std::uint32_t>(Unsigned(in.at(0), limit));
   high = static_cast<std::uint32_t>(Unsigned(in.at(1), limit));
-  if (low > high) throw Malformed{"a range is upside down"};
+  if (low > high) throw Malformed{"a range ends before it begins"};
 }
 
 ManifestImages ImagesFromJson(const json& in) {
@@ -150,7 +150,7 @@ Manifest FromJson(const json& in, const std::string& file) {
   for (const json& count : List(in, "class_counts")) {
     manifest.class_counts.push_back(Unsigned(count, kMaxSamples));
   }
-  if (!in.at("made").is_object()) throw Malformed{"made is no object"};
+  if (!in.at("made").is_object()) throw Malformed{"\"made\" is not an object"};
   manifest.made = in.at("made").dump();
   const json& shards = List(in, "shards");
   if (shards.size() > kMaxShards) {
@@ -162,7 +162,7 @@ Manifest FromJson(const json& in, const std::string& file) {
   const std::size_t value_fields = static_cast<std::size_t>(
       std::count_if(manifest.schema.fields.begin(), manifest.schema.fields.end(), HasValues));
   if (in.contains("values") && manifest.values.size() != value_fields)
-    throw Malformed{"values are not those of the schema"};
+    throw Malformed{"\"values\" does not match the schema"};
   CheckManifest(manifest, file);
   return manifest;
 }
@@ -247,10 +247,10 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
     return FromJson(parsed, file);
   } catch (const json::parse_error& error) {
     throw Error(ErrorCode::kCorrupt, file,
-                "cannot be read: it is no JSON from byte " + std::to_string(error.byte) + " on");
+                "cannot be read: it is not JSON from byte " + std::to_string(error.byte) + " on");
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file,
-                "cannot be read: a member is missing, or of another kind than the format says");
+                "cannot be read: a member is missing or has the wrong type");
   } catch (const Malformed& malformed) {
     throw Error(ErrorCode::kCorrupt, file, "cannot be read: " + malformed.what);
   }
@@ -261,22 +261,21 @@ Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
     if (error) {  // it may well be there
-      throw SystemError(ErrorCode::kIo, path.string(), "cannot be looked at: " + error.message(),
+      throw SystemError(ErrorCode::kIo, path.string(), "cannot be examined: " + error.message(),
                         error.value());
     }
     std::error_code ignored;
     if (std::filesystem::exists(folder / kPlanName, ignored)) {
-      throw Error(
-          ErrorCode::kUnfinished, folder.string(),
-          "the conversion into this dataset was not finished; run the same `sluice convert` "
-          "command again and it goes on where it stopped");
+      throw Error(ErrorCode::kUnfinished, folder.string(),
+                  "the conversion into this dataset was not finished; run the same `sluice "
+                  "convert` command again to go on");
     }
     if (!std::filesystem::exists(folder, ignored)) {
-      throw Error(ErrorCode::kNotFound, folder.string(), "there is no such dataset");
+      throw Error(ErrorCode::kNotFound, folder.string(), "there is no dataset here");
     }
     throw Error(
         ErrorCode::kNotFound, folder.string(),
-        "is no dataset: it has no manifest.json; `sluice convert SOURCE DATASET` makes one");
+        "is not a dataset: it has no manifest.json; make one with `sluice convert SOURCE DATASET`");
   }
   std::vector<std::byte> content;
   ReadFile(path, kMaxManifestBytes, content);

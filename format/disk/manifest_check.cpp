@@ -45,7 +45,7 @@ class ManifestCheck {
     for (const ManifestShard& shard : manifest_.shards) {
       if (shard.samples == 0 || shard.block_samples == 0 ||
           shard.blocks != (shard.samples - 1) / shard.block_samples + 1) {
-        Refuse("says of " + shard.file + " what does not fit each other");
+        Refuse("says of " + shard.file + " numbers that contradict each other");
       }
       // A page for the header and one for each block, and a row for each sample. What is claimed
       // beyond would cost its readers memory and time.
@@ -80,11 +80,11 @@ class ManifestCheck {
       return field.kind == FieldKind::kImage;
     });
     Require(manifest_.images.size() == static_cast<std::size_t>(count),
-            "its images are not those of its schema");
+            "its images do not match its schema");
     for (const ManifestImages& images : manifest_.images) {
       Require(images.present <= manifest_.samples, "it has more images than samples");
       if (images.present == 0) {
-        Require(images == ManifestImages{}, "it gives a size to images that are not there");
+        Require(images == ManifestImages{}, "it gives sizes for a field without images");
         continue;
       }
       Require(images.min_width > 0 && images.min_height > 0 && images.min_channels > 0 &&
@@ -93,7 +93,7 @@ class ManifestCheck {
       Require(images.max_payload_bytes <= images.payload_bytes &&
                   images.payload_bytes <= stored_bytes_ &&
                   Fit(images.payload_bytes, images.present, images.max_payload_bytes),
-              "the bytes of its images do not fit each other");
+              "the byte counts of its images contradict each other");
     }
   }
 
@@ -102,12 +102,12 @@ class ManifestCheck {
     const std::vector<Field>& fields = manifest_.schema.fields;
     const auto count = std::count_if(fields.begin(), fields.end(), HasValues);
     Require(manifest_.values.size() == static_cast<std::size_t>(count),
-            "its values are not those of its schema");
+            "its values do not match its schema");
     for (const ManifestValues& values : manifest_.values) {
       Require(values.present <= manifest_.samples, "it has more values than samples");
       Require(
           values.max_bytes <= values.bytes && Fit(values.bytes, values.present, values.max_bytes),
-          "the bytes of its values do not fit each other");
+          "the byte counts of its values contradict each other");
     }
   }
 

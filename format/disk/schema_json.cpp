@@ -67,7 +67,7 @@ Field FieldFromJson(const json& in, const std::string& file) {
     const json& shape = in.at("shape");
     if (!shape.is_array()) {
       throw Error(ErrorCode::kCorrupt, file, "schema",
-                  "field \"" + field.name + "\" has a shape that is no list");
+                  "field \"" + field.name + "\" has a shape that is not a list");
     }
     for (const json& extent : shape) {
       if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > kMaxRowBytes) {
@@ -95,7 +95,7 @@ std::string SchemaToJson(const Schema& schema) {
     return json{{"fields", std::move(fields)}}.dump();
   } catch (const json::exception&) {
     throw Error(ErrorCode::kInvalidArgument,
-                "a name in the schema (of a field, class or attribute) is no valid UTF-8");
+                "a name in the schema (of a field, class or attribute) is not valid UTF-8");
   }
 }
 
@@ -113,8 +113,7 @@ Schema SchemaFromJson(std::string_view text, const std::string& file) {
       schema.fields.push_back(FieldFromJson(field, file));
   } catch (const json::exception&) {
     throw Error(ErrorCode::kCorrupt, file, "schema",
-                "cannot be read: it is no JSON, or a member is missing or of another kind than the "
-                "format says");
+                "cannot be read: it is not JSON, or a member is missing or has the wrong type");
   }
   try {
     schema.Validate();

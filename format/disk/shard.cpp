@@ -38,7 +38,7 @@ std::string_view ParseHeader(Bytes file, const std::string& name, ShardHeader& h
   };
   if (file.size() < sizeof(ShardHeader)) throw corrupt("the file is cut short");
   header = LoadAt<ShardHeader>(file, 0);
-  if (!HasMagic(header)) throw corrupt("this is no Sluice shard");
+  if (!HasMagic(header)) throw corrupt("this is not a Sluice shard");
   if (header.version != kFormatVersion) {
     throw Error(ErrorCode::kUnsupported, name, "header",
                 "is of format version " + std::to_string(header.version) +
@@ -208,8 +208,8 @@ void ShardFile::Corrupt(const std::string& place, const std::string& what) const
 
 Error ShardFile::Overwritten(const std::string& place) const {
   return Error(ErrorCode::kIo, name_, place,
-               "was overwritten while it was open, and holds other samples now; open the dataset "
-               "anew, and replace shards by renaming, as Sluice's commands do");
+               "was overwritten while it was open, and now holds other samples; open the dataset "
+               "again, and replace shards by renaming, as Sluice's commands do");
 }
 
 bool ShardFile::StillTheSame() const {
@@ -249,12 +249,12 @@ Error ShardFile::Unreadable(const std::string& place) const {
     return Error(ErrorCode::kIo, name_, place,
                  "was cut short while it was open: " + std::to_string(left) + " of its " +
                      std::to_string(file_.bytes().size()) +
-                     " bytes are left; restore it and open the dataset anew");
+                     " bytes are left; restore it and open the dataset again");
   }
   if (overwritten_.load(std::memory_order_relaxed)) return Overwritten(place);
   return Error(ErrorCode::kIo, name_, place,
-               "cannot be read: the disk or file system reported an error; look at the system's "
-               "log, restore the file and open the dataset anew");
+               "cannot be read: the disk or file system reported an error; see the system's log, "
+               "restore the file and open the dataset again");
 }
 
 void ShardFile::ReadHeader() {

@@ -36,7 +36,7 @@ void Compare(const std::filesystem::path& path, const ManifestShard& shard) {
   const FileHandle file = OpenForReading(path);
   struct stat info {};
   if (fstat(file.get(), &info) != 0) {
-    throw Error(ErrorCode::kIo, name, "cannot be looked at: " + SystemErrorText(errno));
+    throw Error(ErrorCode::kIo, name, "cannot be examined: " + SystemErrorText(errno));
   }
   if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, name, "is not a regular file");
   if (static_cast<std::uint64_t>(info.st_size) != shard.bytes) {
@@ -46,7 +46,7 @@ void Compare(const std::filesystem::path& path, const ManifestShard& shard) {
   ShardHeader header;
   if (!ReadStart(file, name, header) ||
       std::memcmp(header.magic, ShardHeader{}.magic, sizeof(header.magic)) != 0) {
-    throw Unlike(name, "is no Sluice shard");
+    throw Unlike(name, "is not a Sluice shard");
   }
   if (header.version != kFormatVersion) return;  // whoever opens it says what to do
   const Bytes hashed = {reinterpret_cast<const std::byte*>(&header),

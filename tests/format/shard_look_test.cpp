@@ -75,7 +75,7 @@ TEST_CASE("a shard that was cut, replaced or is none is found without reading it
   dataset.ChangeSecond(whole - 1);
   CHECK_THAT(sentence(), ContainsSubstring("the manifest says " + std::to_string(whole)));
   dataset.ChangeSecond(whole, 0, std::byte{1});
-  CHECK_THAT(sentence(), ContainsSubstring("is no Sluice shard"));
+  CHECK_THAT(sentence(), ContainsSubstring("is not a Sluice shard"));
   dataset.ChangeSecond(whole, 24, std::byte{1});
   CHECK_THAT(sentence(), ContainsSubstring("header's checksum"));
   dataset.ChangeSecond(whole);

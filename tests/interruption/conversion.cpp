@@ -67,7 +67,7 @@ void Conversion::CheckReaders(const std::filesystem::path& data) const {
     CHECK(outcome.exit_code == 1);
     // What to do next, or that there is nothing.
     const bool clear = outcome.err.find("`sluice convert") != std::string::npos ||
-                       outcome.err.find("there is no such dataset") != std::string::npos;
+                       outcome.err.find("there is no dataset here") != std::string::npos;
     CHECK(clear);
     CHECK_THAT(outcome.err, ContainsSubstring(data.string()));
   }

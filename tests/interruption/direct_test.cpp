@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-constexpr const char* kRefusal = "takes no writes past the page cache (O_DIRECT)";
+constexpr const char* kRefusal = "does not allow writes past the page cache (O_DIRECT)";
 
 std::size_t CountOf(const std::string& text, const std::string& part) {
   std::size_t count = 0;

@@ -95,7 +95,7 @@ TEST_CASE("a transform that leaves a border, or a dataset without JPEGs, cannot 
   REQUIRE(Sluice({"convert", (folder / "source").string(), raw, "--image", "raw"}).exit_code == 0);
   const Outcome outcome = Bench({"decode", raw});
   CHECK(outcome.exit_code == 1);
-  CHECK_THAT(outcome.err, ContainsSubstring("holds no JPEG"));
+  CHECK_THAT(outcome.err, ContainsSubstring("has no JPEG"));
 }
 
 TEST_CASE("sluice-bench decode keeps its result in a file, with the settings") {

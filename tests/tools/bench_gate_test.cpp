@@ -52,7 +52,7 @@ TEST_CASE("sluice-bench gate refuses results with other settings, and files that
   std::ofstream(folder / "text") << "{}";
   const Outcome broken = Bench({"gate", before, (folder / "text").string()});
   CHECK(broken.exit_code == 1);
-  CHECK_THAT(broken.err, ContainsSubstring("no result of sluice-bench"));
+  CHECK_THAT(broken.err, ContainsSubstring("not a result of sluice-bench"));
   CHECK(Bench({"gate", before, "/nowhere.json"}).exit_code == 1);
   CHECK(Bench({"gate", before, other, "--anyway", "--only", "nothing"}).exit_code == 2);
 }

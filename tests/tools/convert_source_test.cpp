@@ -101,7 +101,7 @@ TEST_CASE("option --classes numbers the classes") {
   const Outcome refused =
       Sluice({"convert", folders.source, (folders.folder / "x").string(), "--classes", names});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("/cat: the sub-folder is none of the 2 classes"));
+  CHECK_THAT(refused.err, ContainsSubstring("/cat: the sub-folder is not one of the 2 classes"));
 }
 
 TEST_CASE("tar files are converted, several into one dataset") {

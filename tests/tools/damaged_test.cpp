@@ -49,7 +49,7 @@ std::string Complaint(const Outcome& outcome, const fs::path& folder, bool in_ti
   if (std::smatch found; std::regex_search(said, found, Foreign())) {
     return "said \"" + found.str() + "\"";
   }
-  if (json && outcome.exit_code == 0 && !nlohmann::json::accept(outcome.out)) return "is no JSON";
+  if (json && outcome.exit_code == 0 && !nlohmann::json::accept(outcome.out)) return "is not JSON";
   if (outcome.exit_code == 0) return {};
   const bool names = said.find((folder / "data").string()) != std::string::npos ||
                      said.find("shard-0000") != std::string::npos;

@@ -125,14 +125,14 @@ TEST_CASE("what comes from standard input and is no archive leaves nothing behin
   const std::string data = (folder / "data").string();
   const Outcome outcome = Sluice({"convert", "-", data}, From(folder / "text"));
   CHECK(outcome.exit_code == 1);
-  CHECK(outcome.err.find("no tar archive") != std::string::npos);
+  CHECK(outcome.err.find("not a tar archive") != std::string::npos);
   CHECK_FALSE(std::filesystem::exists(data + ".spool"));
   CHECK_FALSE(std::filesystem::exists(data));
   CHECK(Sluice({"convert", "-", "x.tar", data}, From(folder / "text")).exit_code == 2);
   const Outcome nowhere =
       Sluice({"convert", "-", (folder / "text" / "data").string()}, From(folder / "text"));
   CHECK(nowhere.exit_code == 1);
-  CHECK(nowhere.err.find("cannot be put aside") != std::string::npos);
+  CHECK(nowhere.err.find("cannot be stored here") != std::string::npos);
 }
 
 }  // namespace sluice::test

@@ -64,7 +64,7 @@ TEST_CASE("a part that would get no image is found before the others are convert
   const Outcome outcome =
       Sluice({"convert", at("source"), at("data"), "--split", "train=0.95,val=0.05"});
   CHECK(outcome.exit_code == 1);
-  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("too few images for a part"));
+  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("has too few images"));
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
 }
 
@@ -86,7 +86,7 @@ TEST_CASE("several folders become a dataset each, and number their classes alike
   const Outcome inside =
       Sluice({"convert", at("train"), at("data") + "/train", "--split", "a=0.5,b=0.5"});
   CHECK(inside.exit_code == 1);
-  CHECK_THAT(inside.err, Catch::Matchers::ContainsSubstring("is a dataset itself"));
+  CHECK_THAT(inside.err, Catch::Matchers::ContainsSubstring("is itself a dataset"));
   CHECK_FALSE(std::filesystem::exists(folder / "data/train/a"));
   const Outcome file = Sluice({"convert", at("train"), at("val/dog/1.jpg"), "--split", "a=1"});
   CHECK(file.exit_code == 1);
@@ -112,7 +112,7 @@ TEST_CASE("pictures that lie in several parts of a split are named with both sid
     }
   }
   CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring(
-                              "1 picture lies in more than one part with the same bytes, such as " +
+                              "1 picture is in more than one part with the same bytes, such as " +
                               trained + " and " + tested));
   std::ifstream list(folder / "data/duplicates.tsv");
   std::string line;
@@ -156,15 +156,14 @@ TEST_CASE("pictures that several folders share are found, others of the same siz
         nlohmann::json::parse(R"([[{"part":"train","path":"cat/1.bmp","class":"cat"},
                                    {"part":"val","path":"owl/9.bmp","class":"owl"}]])"));
   CHECK(answer["warnings"][0] ==
-        "1 picture lies in more than one part with the same bytes, such as train: cat/1.bmp and "
-        "val: owl/9.bmp");
+        "1 picture is in more than one part with the same bytes, such as train: cat/1.bmp and val: "
+        "owl/9.bmp");
   CHECK(answer["parts"]["train"]["duplicates"].size() == 1);
   std::filesystem::remove(folder / "val/owl/9.bmp");
   const Outcome apart =
       Sluice({"convert", at("train"), at("val"), at("data2"), "--find-duplicates"});
   CHECK(apart.exit_code == 0);
-  CHECK_THAT(apart.out,
-             Catch::Matchers::ContainsSubstring("no picture lies in more than one part"));
+  CHECK_THAT(apart.out, Catch::Matchers::ContainsSubstring("no picture is in more than one part"));
 }
 
 }  // namespace sluice::test

@@ -59,7 +59,7 @@ TEST_CASE("wrong usage of convert ends with 2, says what is wrong and writes not
       {{"--split", "train=0.9,val=0.2"}, "more than 1"},
       {{"--split", "a=0.5,a=0.5"}, "twice"},
       {{"--split", "../x=0.5"}, "usable name"},
-      {{"--split", "a=0"}, "more than nothing"},
+      {{"--split", "a=0"}, "a fraction must be above 0"},
       {{"--split-seed", "1"}, "--split"},
   }));
   CAPTURE(options);

@@ -129,11 +129,11 @@ TEST_CASE("samples that lack an image or a class are left out and named") {
   for (const LeftOut& sample : summary.skipped)
     reasons += sample.path + ": " + sample.reason + "\n";
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: b: has no image"));
-  CHECK_THAT(reasons, ContainsSubstring("part0.tar: c: has no .cls, where others have one"));
-  CHECK_THAT(reasons, ContainsSubstring("part0.tar: d: its image is none"));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: c: has no .cls, but others have one"));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: d: its image file is not an image"));
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: e: its .cls is empty"));
   CHECK_THAT(reasons, ContainsSubstring("part0.tar: f: "));
-  CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is no JSON"));
+  CHECK_THAT(reasons, ContainsSubstring("part0.tar: g: its .json is not JSON"));
 }
 
 TEST_CASE("members that lie apart make no sample, which is told") {
@@ -144,10 +144,10 @@ TEST_CASE("members that lie apart make no sample, which is told") {
   CHECK(summary.samples == 1);
   REQUIRE(summary.skipped.size() == 3);
   CHECK_THAT(summary.skipped[0].reason,
-             ContainsSubstring("where others have one; members of its name lie elsewhere"));
+             ContainsSubstring("but others have one; other members with its name lie elsewhere"));
   CHECK_THAT(summary.skipped[1].reason,
-             ContainsSubstring("has no image; members of its name lie elsewhere"));
-  CHECK(summary.skipped[2].reason == "has no .cls, where others have one");
+             ContainsSubstring("has no image; other members with its name lie elsewhere"));
+  CHECK(summary.skipped[2].reason == "has no .cls, but others have one");
 }
 
 TEST_CASE("an archive that is damaged, cut short or compressed is refused with the place") {
@@ -170,7 +170,7 @@ TEST_CASE("an archive that is damaged, cut short or compressed is refused with t
   CHECK_THAT(refusal(damaged, ErrorCode::kCorrupt),
              ContainsSubstring("byte " + std::to_string(second) + ": "));
   CHECK_THAT(refusal("\x1f\x8b..", ErrorCode::kUnsupported), ContainsSubstring("gzip"));
-  CHECK_THAT(refusal("", ErrorCode::kCorrupt), ContainsSubstring("no tar archive"));
+  CHECK_THAT(refusal("", ErrorCode::kCorrupt), ContainsSubstring("not a tar archive"));
 }
 
 TEST_CASE("archives that were put one behind the other are read to the last, and odd ends told") {
@@ -188,14 +188,15 @@ TEST_CASE("archives that were put one behind the other are read to the last, and
   SECTION("without the blocks of zeros") {
     const ConvertSummary summary = folders.Convert({one + two, one});
     CHECK(summary.samples == 3);
-    CHECK_THAT(warnings(summary), ContainsSubstring("part0.tar: ends without the mark"));
+    CHECK_THAT(warnings(summary),
+               ContainsSubstring("part0.tar: ends without an end-of-archive mark"));
   }
   SECTION("with something else behind the end") {
     std::string damaged = one + two + kEnd;
     damaged[one.size() + 3] ^= 1;  // the second one's first header
     const ConvertSummary summary = folders.Convert({damaged, damaged});
     CHECK(summary.samples == 2);
-    CHECK_THAT(warnings(summary), ContainsSubstring("2 archives have something behind their end") &&
+    CHECK_THAT(warnings(summary), ContainsSubstring("2 archives have bytes after their end") &&
                                       ContainsSubstring("such as part0.tar"));
   }
 }

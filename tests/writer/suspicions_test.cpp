@@ -65,7 +65,7 @@ TEST_CASE("find_duplicates lists sources that hold the same bytes and leaves non
   const ConvertSummary summary = Convert(folder / "source", folder / "data", options);
   CHECK(PathsOf(summary) == expected);
   CHECK(summary.samples == 8);
-  CHECK(Warns(summary, "1 image lies in more than one class"));
+  CHECK(Warns(summary, "1 image is in more than one class"));
   CHECK(ContentOf(folder / "data" / "duplicates.tsv") ==
         "group\tpath\tclass\n0\tant/2.bmp\tant\n0\tbee/1.bmp\tbee\n1\tbee/2.bmp\tbee\n"
         "1\tbee/3.bmp\tbee\n1\tbee/4.bmp\tbee\n");
@@ -91,12 +91,12 @@ TEST_CASE("a few empty classes are named, many are counted") {
   WriteClass(folder / "source" / "a", 1, 1);
   ConvertSource source(folder / "source");
   source.classes = {"a", "b"};
-  CHECK(Warns(Convert(source, folder / "few"), "class 1 (b) has no sample; it keeps its number"));
+  CHECK(Warns(Convert(source, folder / "few"), "class 1 (b) has no sample; its number stays"));
   for (int i = 0; i < 500; ++i)
     source.classes.push_back("x" + std::to_string(i));
   const ConvertSummary many = Convert(source, folder / "many");
   CHECK(many.warnings.size() == 1);
-  CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); they keep their numbers"));
+  CHECK(Warns(many, "501 classes have no sample, such as class 1 (b); their numbers stay"));
 }
 
 TEST_CASE("images smaller than the size that was asked for are counted and warned of") {

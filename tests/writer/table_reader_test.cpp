@@ -60,7 +60,7 @@ TEST_CASE("200,000 headings are read and each cell is found, in time that grows 
   REQUIRE(rows.size() == 1);
   REQUIRE(rows[0].size() == 200'000);
   CHECK(rows[0][123'456] == std::to_string(123'456 * 7));
-  CHECK(FaultOf(headings + ",c77\n").find("\"c77\" stands there twice") != std::string::npos);
+  CHECK(FaultOf(headings + ",c77\n").find("\"c77\" comes twice") != std::string::npos);
 }
 
 TEST_CASE("a stop request ends the reading of a table, also before its first row") {
@@ -95,10 +95,10 @@ TEST_CASE("a damaged table is an error with its line") {
   CHECK(FaultOf("a,b\n1,2\n3\n") == "line 3: the row has 1 cell, but there are 2 headings");
   CHECK(FaultOf("a,b\n1,\"2\n").starts_with("line 2: a quotation mark is opened"));
   CHECK(FaultOf("a\n\"1\"2\n").starts_with("line 2: something stands behind"));
-  CHECK(FaultOf("a,a\n").starts_with("line 1: the heading \"a\" stands there twice"));
+  CHECK(FaultOf("a,a\n").starts_with("line 1: the heading \"a\" comes twice"));
   CHECK(FaultOf("").starts_with("line 1: the table is empty"));
-  CHECK(FaultOf("{\"a\":1}\n[1]\n", ".jsonl") == "line 2: is no JSON object");
-  CHECK(FaultOf("{\"a\":1}\n\n{\"a\":\n", ".jsonl") == "line 3: is no JSON object");
+  CHECK(FaultOf("{\"a\":1}\n[1]\n", ".jsonl") == "line 2: is not a JSON object");
+  CHECK(FaultOf("{\"a\":1}\n\n{\"a\":\n", ".jsonl") == "line 3: is not a JSON object");
   CHECK(FaultOf("{\"a\":" + std::string(40, '[') + std::string(40, ']') + "}\n", ".jsonl") ==
         "line 1: nests too deeply");
 }

@@ -76,7 +76,7 @@ TEST_CASE("a table's rows become samples, with the usual columns when none is na
   CHECK(summary.samples == 2);
   CHECK(summary.classes == std::vector<std::string>{"cat", "dog"});
   REQUIRE(summary.warnings.size() == 1);
-  CHECK(summary.warnings[0] == "columns that were not taken: width");
+  CHECK(summary.warnings[0] == "columns not used: width");
   const StoredDataset data = folders.Data();
   CHECK(data.Keys() == std::vector<std::string>{"deep/c.jpg", "a.jpg"});  // the table's order
   CHECK(data.samples[0].Label() == 1);
@@ -105,7 +105,7 @@ TEST_CASE("an image that several rows name becomes several samples, which is tol
   CHECK(summary.samples == 3);
   REQUIRE(summary.warnings.size() == 1);
   CHECK(summary.warnings[0] ==
-        "an image is named more than once, such as a.jpg; each time makes a sample of its own");
+        "an image is listed more than once, such as a.jpg; each occurrence becomes a sample");
 }
 
 TEST_CASE("classes that are whole numbers stay what they are") {
@@ -129,7 +129,7 @@ TEST_CASE("classes can be named beforehand, and others are left out with their l
   REQUIRE(summary.skipped.size() == 1);
   CHECK(summary.skipped[0].path == "b.jpg");
   CHECK(summary.skipped[0].reason ==
-        "t.csv, line 3: column label: \"owl\" is none of the classes that were named");
+        "t.csv, line 3: column label: \"owl\" is not one of the given classes");
 }
 
 TEST_CASE("columns of every type are stored as their fields") {
@@ -181,10 +181,10 @@ TEST_CASE("rows that lack something are left out with their line") {
   for (const LeftOut& row : summary.skipped)
     reasons += row.reason + "\n";
   for (const char* reason :
-       {"line 3: column n: \"one\" is no whole number", "line 4: there is no path",
+       {"line 3: column n: \"one\" is not a whole number", "line 4: the path is empty",
         "line 5: the path does not lie below", "line 6: cannot be opened: No such file",
         "line 7: column n: has no value", "line 8: column v: there are 3 numbers, and not 2",
-        "line 9: column b: boxes take four numbers each", "line 10: is no image"}) {
+        "line 9: column b: a box has four numbers", "line 10: is not an image"}) {
     CHECK_THAT(reasons, ContainsSubstring(reason));
   }
 }

@@ -129,8 +129,9 @@ std::string Completions(CLI::App& program, const std::vector<std::string>& words
 Command AddCompletionCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand(
       "completion",
-      "Prints a script for completing this program's commands in a shell.\n\n"
-      "Installed copies come with it, where a shell that looks for such scripts finds it.\n");
+      "Prints a script for completing this program's commands in a shell.\n"
+      "\n"
+      "An installed Sluice already has it where shells look for such scripts.\n");
   const auto shell = std::make_shared<std::string>();
   AddArgument(*app, "SHELL", *shell, "bash or zsh")->check(Choices("bash zsh"));
   app->footer("\nExamples:\n  source <(" + program.get_name() + " completion bash)\n\n" +

@@ -14,6 +14,6 @@ enum ExitCode : int {
 // The paragraph about exit codes that ends a command's --help.
 inline constexpr const char* kExitCodeHelp =
     "Exit codes: 0 done; 1 failed, or faults found; 2 wrong usage;\n"
-    "            3 done, but some sources were left out as broken; 130 interrupted.";
+    "            3 done, but broken sources were left out; 130 interrupted.";
 
 }  // namespace sluice::cli

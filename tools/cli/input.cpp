@@ -22,7 +22,7 @@ void ReadStandardInput(const std::stop_token& stop,
   std::vector<char> piece(kPieceBytes);
   for (;;) {
     if (stop.stop_requested()) {
-      throw Error(ErrorCode::kState, "standard input", "was not read to its end");
+      throw Error(ErrorCode::kState, "standard input", "could not be read to its end");
     }
     pollfd input{STDIN_FILENO, POLLIN, 0};
     const int ready = poll(&input, 1, kLookMilliseconds);

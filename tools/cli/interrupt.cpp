@@ -45,7 +45,8 @@ Interrupt::Interrupt() {
     if (finished_ >= 0) close(finished_);
     pthread_sigmask(SIG_SETMASK, &previous_, nullptr);
     throw Error(ErrorCode::kIo,
-                "this process has no file descriptor left to wait for signals with");
+                "this process has no file descriptor left, and needs one to wait for signals; "
+                "raise `ulimit -n`");
   }
   thread_ = std::thread([this] { Wait(signals_, finished_); });
 }

@@ -77,7 +77,7 @@ Value ParseChoice(const std::string& text, const ChoiceList<Value>& choices) {
     if (text == name) return value;
     names += (names.empty() ? "" : ", ") + std::string(name);
   }
-  throw UsageError("\"" + text + "\" is none of " + names);
+  throw UsageError("\"" + text + "\" is not one of " + names);
 }
 
 // The words that an option accepts, separated by spaces, for shell completion. The option keeps

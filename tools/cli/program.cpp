@@ -52,8 +52,8 @@ class HelpFormatter : public CLI::Formatter {
 };
 
 constexpr std::string_view kOwnFault =
-    "stopped by a fault of its own, which is not yours; please report it with the command line "
-    "and, if you can, what it was given";
+    "stopped by a fault of its own, not yours; please report it with the command line and, if you "
+    "can, its input";
 
 void PrepareHelp(CLI::App& app) {
   app.formatter(std::make_shared<HelpFormatter>());
@@ -106,7 +106,7 @@ bool Parse(CLI::App& program, const std::vector<Command>& commands, int argc, ch
     const std::string text = error.what();
     exit_code =
         WrongUsage(program, Chosen(commands),
-                   text.substr(0, text.find(':')) + " takes one value, and can be given once");
+                   text.substr(0, text.find(':')) + " takes one value, and may be given only once");
     return false;
   } catch (const CLI::ParseError& error) {
     exit_code = WrongUsage(program, Chosen(commands), error.what());
@@ -146,7 +146,7 @@ int RunProgram(CLI::App& program, std::vector<Command> commands, int argc, char*
   } catch (const std::filesystem::filesystem_error& error) {
     Complain(program, error.path1().string() + ": " + error.code().message());
   } catch (const std::system_error& error) {
-    Complain(program, "the system refused what was asked of it: " + error.code().message());
+    Complain(program, "the operating system refused a request: " + error.code().message());
   } catch (const std::bad_alloc&) {
     Complain(program, "out of memory");
   } catch (const std::exception&) {

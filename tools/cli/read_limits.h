@@ -10,7 +10,8 @@ namespace sluice::cli {
 
 inline void AddMaxPixels(CLI::App& app, std::uint64_t& limit) {
   AddOption(app, "--max-pixels", "N",
-            "leave larger images undecoded, before memory is taken\nfor them (default 178M)",
+            "do not decode larger images; checked before memory is\n"
+            "allocated (default 178M)",
             [&limit](const std::string& text) {
               limit = ParseCount(text);
               if (limit == 0) throw UsageError("0 pixels would refuse every image");
@@ -19,8 +20,9 @@ inline void AddMaxPixels(CLI::App& app, std::uint64_t& limit) {
 
 inline void AddMaxValueBytes(CLI::App& app, std::uint64_t& limit) {
   AddOption(app, "--max-value-bytes", "SIZE",
-            "leave larger values of bytes and variable-length fields\nunread, before memory is "
-            "taken for them (default: what\nthe manifest says, or 64 MiB where it says nothing)",
+            "do not read larger values of bytes and variable-length\n"
+            "fields; checked before memory is allocated (default:\n"
+            "what the manifest says, or 64 MiB if it says nothing)",
             [&limit](const std::string& text) {
               limit = ParseBytes(text);
               if (limit == 0) throw UsageError("0 bytes would refuse every value");

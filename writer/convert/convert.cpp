@@ -47,7 +47,7 @@ ConvertSource WithPaths(const ConvertSource& source, const std::filesystem::path
   whole.paths = PathsOfPlan(AsText(plan));
   if (!whole.paths.empty()) return whole;
   throw Error(ErrorCode::kNotFound, "the list of paths",
-              "is empty, and no earlier run has left one in " + dataset.string());
+              "is empty, and no earlier run left one in " + dataset.string());
 }
 
 std::string FieldNames(const Schema& schema) {
@@ -64,19 +64,19 @@ void RequireSame(const Schema& schema, const Schema& wanted) {
     throw Error(ErrorCode::kInvalidArgument, sentence);
   };
   if (FieldNames(schema) != FieldNames(wanted)) {
-    refuse("the source makes samples of the fields " + FieldNames(schema) +
-           ", and the dataset's have " + FieldNames(wanted));
+    refuse("the source has the fields " + FieldNames(schema) + ", but the dataset has " +
+           FieldNames(wanted));
   }
   for (std::size_t f = 0; f < schema.fields.size(); ++f) {
     Field same = schema.fields[f];
     same.classes = wanted.fields[f].classes;
     if (same != wanted.fields[f]) {
-      refuse("the source makes another kind of field \"" + same.name + "\" than the dataset has");
+      refuse("the source has another kind of field \"" + same.name + "\" than the dataset has");
     }
   }
   refuse(
-      "the source has other classes than the dataset; convert it apart, and `sluice merge` "
-      "reconciles them");
+      "the source has classes that the dataset does not have; convert it to its own dataset, and "
+      "use `sluice merge`");
 }
 
 // The report of a dry run: what is planned, and what the probed samples let one expect.

@@ -55,8 +55,8 @@ DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
     SyncFolder(path_);
   } else if (HoldsForeignFiles(path_)) {
     throw Error(ErrorCode::kExists, path_.string(),
-                "holds files that no conversion has left there; name a folder that does not exist "
-                "yet, or empty this one");
+                "holds files that are not from a conversion; empty it, or choose a folder that "
+                "does not exist yet");
   }
 }
 
@@ -68,7 +68,7 @@ FileHandle LockFolder(const std::filesystem::path& folder) {
   }
   if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error(ErrorCode::kState, folder.string(),
-                "another command is writing into this folder; wait for its end");
+                "another command is writing into this folder; wait until it ends");
   }
   return lock;
 }
@@ -111,7 +111,7 @@ void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path&
   if (!to.has_filename()) to = to.parent_path();
   if (LiesIn(to, from)) {
     throw Error(ErrorCode::kInvalidArgument, dataset.string(),
-                "the dataset would lie inside of the source folder and become part of it; choose a "
+                "the dataset would be inside the source folder and become part of it; choose a "
                 "folder elsewhere");
   }
 }

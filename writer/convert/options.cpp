@@ -25,7 +25,7 @@ void Require(bool holds, const std::string& sentence) {
 void CheckGeometry(const ConvertOptions& options) {
   const int set =
       options.max_side.has_value() + options.short_side.has_value() + options.size.has_value();
-  Require(set <= 1, "max_side, short_side and size exclude each other; set one of them, or none");
+  Require(set <= 1, "only one of max_side, short_side and size may be set");
   const std::uint32_t limit = options.image == ImageCodec::kRaw ? kMaxImageSide : kMaxJpegSide;
   const auto in_range = [limit](std::uint32_t side) { return side >= 1 && side <= limit; };
   const std::string range = " must lie between 1 and " + std::to_string(limit);
@@ -45,9 +45,9 @@ void CheckOptions(const ConvertOptions& options) {
   CheckGeometry(options);
   Require(options.quality >= 1 && options.quality <= 100, "quality must lie between 1 and 100");
   Require(!options.keep || options.image != ImageCodec::kRaw,
-          "keep is about JPEG files and cannot be had with raw pixels");
-  Require(options.restart_rows <= 65'535, "restart_rows is at most 65535");
-  Require(options.channels == 1 || options.channels == 3, "channels is 1 (grey) or 3 (RGB)");
+          "quality keep is for JPEG files, and raw pixels have none");
+  Require(options.restart_rows <= 65'535, "restart_rows must be at most 65535");
+  Require(options.channels == 1 || options.channels == 3, "channels must be 1 (grey) or 3 (RGB)");
   if (options.icc == IccProfiles::kConvert && !CanConvertProfiles()) {
     throw Error(
         ErrorCode::kUnsupported,
@@ -56,8 +56,8 @@ void CheckOptions(const ConvertOptions& options) {
   }
   Require(options.shard_bytes >= kMinShardBytes && options.shard_bytes <= kMaxShardBytes,
           "shard_bytes must lie between 1000000 and 128000000");
-  Require(options.block_samples <= kMaxBlockSamples, "block_samples is at most 65536");
-  Require(options.threads <= kMaxThreads, "threads is at most 1024");
+  Require(options.block_samples <= kMaxBlockSamples, "block_samples must be at most 65536");
+  Require(options.threads <= kMaxThreads, "threads must be at most 1024");
   Require(options.max_pixels >= 1 && options.max_pixels <= kMaxImagePixels,
           "max_pixels must lie between 1 and " + std::to_string(kMaxImagePixels));
 }

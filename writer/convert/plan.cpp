@@ -132,7 +132,7 @@ std::string FirstDifference(const json& then, const json& now) {
   }
   throw Error(ErrorCode::kExists, file,
               "the dataset's folder holds a conversion with " + what +
-                  "; repeat it as it was, or choose another folder");
+                  "; repeat that command, or choose another folder");
 }
 
 }  // namespace
@@ -195,10 +195,9 @@ std::vector<std::string> PathsOfPlan(std::string_view text) {
 }
 
 void ResumePlan(std::string_view text, const std::string& file, Plan& plan) {
-  const Error broken(
-      ErrorCode::kCorrupt, file,
-      "is no plan of a conversion that this version of Sluice can go on with; choose "
-      "another folder, or remove this one");
+  const Error broken(ErrorCode::kCorrupt, file,
+                     "is not the plan of a conversion that this version of Sluice can go on with; "
+                     "choose another folder, or remove this one");
   if (NestsDeeperThan(text, kMaxJsonDepth)) throw broken;
   const json then = json::parse(text, nullptr, false);
   if (!then.is_object()) throw broken;

@@ -130,7 +130,7 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
   const std::string_view text = AsText(value.bytes);
   if (schema_.fields[field].role == Role::kJson) {
     if (NestsDeeperThan(text, kMaxJsonDepth) || !nlohmann::json::accept(text)) {
-      throw Error(ErrorCode::kCorrupt, "its ." + schema_.fields[field].name + " is no JSON");
+      throw Error(ErrorCode::kCorrupt, "its ." + schema_.fields[field].name + " is not JSON");
     }
     return;
   }

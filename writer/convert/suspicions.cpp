@@ -24,11 +24,11 @@ void AddEmptyClasses(ConvertSummary& summary) {
   }
   if (empty.size() > kMostNamed) {
     summary.warnings.push_back(std::to_string(empty.size()) + " classes have no sample, such as " +
-                               ClassText(summary, empty[0]) + "; they keep their numbers");
+                               ClassText(summary, empty[0]) + "; their numbers stay");
     return;
   }
   for (const std::size_t c : empty)
-    summary.warnings.push_back(ClassText(summary, c) + " has no sample; it keeps its number");
+    summary.warnings.push_back(ClassText(summary, c) + " has no sample; its number stays");
 }
 
 void AddClasses(ConvertSummary& summary) {
@@ -74,7 +74,7 @@ void AddTruncated(const ConvertOptions& options, ConvertSummary& summary) {
                              std::string(" taken as far as ") +
                              (count == 1 ? "it goes" : "they go") + ", such as " +
                              ToUtf8(first.path) + " (" + first.reason + "); " +
-                             (options.dry_run ? "more may follow" : "skipped.tsv lists each"));
+                             (options.dry_run ? "more may follow" : "see skipped.tsv"));
 }
 
 void AddDuplicates(ConvertSummary& summary) {
@@ -86,8 +86,7 @@ void AddDuplicates(ConvertSummary& summary) {
         });
       });
   if (across == 0) return;
-  summary.warnings.push_back(std::to_string(across) +
-                             (across == 1 ? " image lies" : " images lie") +
+  summary.warnings.push_back(std::to_string(across) + (across == 1 ? " image is" : " images are") +
                              " in more than one class with the same bytes");
 }
 

@@ -65,8 +65,8 @@ ConvertSummary ConvertAddition(const Schema& schema, const ConvertSource& source
     if (error.code() != ErrorCode::kExists) throw;
     throw Error(ErrorCode::kExists, error.file(),
                 error.sentence() + "; " + staging.string() +
-                    " is an addition that was begun and not finished: repeat that one, or remove "
-                    "this folder to give it up");
+                    " is an append that was not finished: repeat that command, or remove this "
+                    "folder to give it up");
   }
 }
 

@@ -34,7 +34,7 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
   lock_ = LockFolder(folder);
   if (!std::filesystem::is_empty(folder)) {
     throw Error(ErrorCode::kExists, folder.string(),
-                "is not empty; name a folder that does not exist yet, or empty this one");
+                "is not empty; empty it, or choose a folder that does not exist yet");
   }
 }
 
@@ -50,7 +50,7 @@ DatasetBuild::~DatasetBuild() {
 
 std::string DatasetBuild::NextName() {
   if (names_ == kMaxShards) {
-    throw Error(ErrorCode::kLimit, folder_.string(), "a dataset has at most 1000000 shards");
+    throw Error(ErrorCode::kLimit, folder_.string(), "a dataset can have at most 1000000 shards");
   }
   return ShardFileName(names_++);
 }
@@ -58,8 +58,9 @@ std::string DatasetBuild::NextName() {
 void DatasetBuild::Count(std::uint64_t samples) {
   done_ += samples;
   if (hooks_.stop.stop_requested()) {
-    throw Error(ErrorCode::kState, folder_.string(),
-                "was stopped before it was whole, and is removed; the same command begins again");
+    throw Error(
+        ErrorCode::kState, folder_.string(),
+        "was stopped before it was finished, and is removed; run the same command to begin again");
   }
   if (hooks_.on_progress) hooks_.on_progress(done_, total_);
 }
@@ -146,7 +147,8 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
     }
     // Not the new file's fault, and it must not have zeros there.
     if (file.Lost(taken) || file.BytesLeft() < file.bytes().size()) {
-      throw Error(ErrorCode::kIo, from.string(), "cannot be read, or was cut short meanwhile");
+      throw Error(ErrorCode::kIo, from.string(),
+                  "cannot be read, or was cut short while being read");
     }
     copy.Write(part);
   }

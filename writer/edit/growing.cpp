@@ -66,7 +66,7 @@ std::filesystem::path NewManifest::OldManifest() const {
 std::string NewManifest::FreeName() {
   for (;;) {
     if (next_ >= kMaxShards) {
-      throw Error(ErrorCode::kLimit, folder_.string(), "a dataset has at most 1000000 shards");
+      throw Error(ErrorCode::kLimit, folder_.string(), "a dataset can have at most 1000000 shards");
     }
     std::string name = ShardFileName(next_++);
     if (used_.insert(name).second) return name;

@@ -68,9 +68,9 @@ void MapElements(const FieldMap& map, std::span<std::byte> elements) {
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged) {
   const auto refuse = [&name](const std::string& what) {
     throw Error(ErrorCode::kInvalidArgument, name,
-                "cannot be merged with the datasets before it: " + what);
+                "cannot be merged with the earlier datasets: " + what);
   };
-  if (other.fields.size() != merged.fields.size()) refuse("it has another number of fields");
+  if (other.fields.size() != merged.fields.size()) refuse("its number of fields differs");
   LabelMaps maps(other.fields.size());
   for (std::size_t f = 0; f < other.fields.size(); ++f) {
     const Field& theirs = other.fields[f];

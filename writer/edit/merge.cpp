@@ -81,8 +81,8 @@ class Merging {
     summary.same_keys = shared_.same_keys;
     if (shared_.same_keys > 0) {
       summary.made.warnings.push_back(std::to_string(shared_.same_keys) +
-                                      " samples have the key of a sample of a dataset before, and "
-                                      "another content; all are taken");
+                                      " samples have the same key as a sample of an earlier "
+                                      "dataset, but different content; all are taken");
     }
     return summary;
   }
@@ -91,8 +91,7 @@ class Merging {
   [[noreturn]] void Refuse() const {
     throw Error(ErrorCode::kInvalidArgument, datasets_[shared_.dataset].folder.string(),
                 "holds \"" + shared_.key +
-                    "\", which a dataset before it holds as well, and so it "
-                    "is with " +
+                    "\", which an earlier dataset has as well; this is so for " +
                     std::to_string(shared_.count) +
                     " samples in all; merge with "
                     "`--duplicates drop` to leave them out, or `keep` to take them twice");
@@ -163,7 +162,8 @@ class Merging {
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options,
                            const EditHooks& hooks) {
-  if (inputs.empty()) throw Error(ErrorCode::kInvalidArgument, "no dataset was named to be merged");
+  if (inputs.empty())
+    throw Error(ErrorCode::kInvalidArgument, "give at least one dataset to merge");
   return Merging(inputs, options, hooks).Into(out);
 }
 

@@ -51,7 +51,7 @@ bool HoldsOldManifest(const std::filesystem::path& folder) {
 
 Damaged LookAt(const std::filesystem::path& folder) {
   if (!std::filesystem::is_directory(folder)) {
-    throw Error(ErrorCode::kNotFound, folder.string(), "there is no such folder");
+    throw Error(ErrorCode::kNotFound, folder.string(), "this folder does not exist");
   }
   Damaged damaged;
   try {
@@ -66,8 +66,8 @@ Damaged LookAt(const std::filesystem::path& folder) {
     if (error.code() == ErrorCode::kUnfinished) {
       throw Error(ErrorCode::kUnfinished, folder.string(),
                   "its conversion was not finished, or its manifest.json is lost; run the same "
-                  "`sluice convert` command again, which makes it whole either way, or remove "
-                  "plan.json to go on with the shards there are");
+                  "`sluice convert` command again, which completes it either way, or remove "
+                  "plan.json to repair from the shards there are");
     }
     if (error.code() == ErrorCode::kUnsupported || !SaysDataIsLost(error)) throw;
   }
@@ -130,9 +130,9 @@ class Repair {
     report_.manifest_rebuilt = !damaged_.manifest;
     if (damaged_.manifest || !HoldsOldManifest(folder)) return;
     report_.made.warnings.emplace_back(
-        "the dataset was added to or repacked (manifest-ID.json lies beside it), and all of its "
-        "shards were taken: those that `sluice append --repack` had replaced hold the same samples "
-        "again");
+        "the dataset was appended to or repacked (manifest-ID.json lies beside it), and all shards "
+        "in its folder were taken: if `sluice append --repack` had replaced some, their samples "
+        "come twice");
   }
 
   RepairReport Into(const std::filesystem::path& out) {
@@ -153,14 +153,14 @@ class Repair {
   RepairReport InPlace() {
     if (damaged_.manifest) {
       throw Error(ErrorCode::kInvalidArgument, folder_.string(),
-                  "has its manifest; name a folder that the mended dataset goes into");
+                  "has its manifest; give NEW, a folder for the repaired dataset");
     }
     Manifest manifest = BeginManifest(folder_.filename().string(), damaged_.schema);
     for (const std::string& file : damaged_.files) {
       const ShardFile shard(folder_ / file, damaged_.schema);
       if (!IsWhole(shard)) {
         throw Error(ErrorCode::kCorrupt, (folder_ / file).string(),
-                    "is damaged; name a folder that the mended dataset goes into");
+                    "is damaged; give NEW, a folder for the repaired dataset");
       }
       AddShard(SurveyShard(shard, file), manifest);
     }
@@ -193,8 +193,7 @@ class Repair {
     }
     if (const std::optional<std::size_t> other = OtherIn(s)) {
       if (IdOf(*other) == IdOf(s)) {
-        return LoseShard(s, "its samples: what lies there is a copy of " + damaged_.files[*other],
-                         build);
+        return LoseShard(s, "its samples: this file is a copy of " + damaged_.files[*other], build);
       }
       planned = damaged_.manifest->shards[*other].samples;  // they changed places: it is saved here
     }

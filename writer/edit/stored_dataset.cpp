@@ -23,7 +23,7 @@ void RequireShards(const StoredDataset& dataset, const std::stop_token& stop) {
                 std::to_string(look.faulty.size()) + " shards are missing or damaged";
   }
   throw Error(first.code(), first.file(), first.place(),
-              sentence + "; `sluice repair` saves what there is");
+              sentence + "; `sluice repair` saves what is left");
 }
 
 Defect CopyRow(const Schema& schema, const RowLayout& layout, const BlockView& block,

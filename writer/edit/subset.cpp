@@ -50,14 +50,14 @@ class Candidates {
     numbers_.erase(std::unique(numbers_.begin(), numbers_.end()), numbers_.end());
     const std::uint64_t size = dataset.manifest.samples;
     if (!numbers_.empty() && numbers_.back() >= size) {
-      Refuse("has " + std::to_string(size) + " samples; there is no number " +
+      Refuse("has " + std::to_string(size) + " samples, so there is no sample " +
              std::to_string(numbers_.back()));
     }
     const Schema& schema = dataset.manifest.schema;
     by_class_ = !selection.classes.empty() || selection.per_class;
     if (!by_class_) return;
     field_ = schema.ClassField();
-    if (field_ == Schema::kNone) Refuse("has no classes to select by");
+    if (field_ == Schema::kNone) Refuse("has no classes to choose by");
     const std::vector<std::size_t> columns = ColumnFields(schema);
     column_ = static_cast<std::size_t>(std::find(columns.begin(), columns.end(), field_) -
                                        columns.begin());

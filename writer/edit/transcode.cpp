@@ -56,9 +56,9 @@ class Transcoder {
 
   Picture Pixels(const FieldValue& value) {
     if (std::uint64_t{value.width} * value.height > options_.max_pixels) {
-      throw Error(ErrorCode::kLimit,
-                  "the image has more pixels than max_pixels allows "
-                  "(TranscodeOptions, --max-pixels)");
+      throw Error(
+          ErrorCode::kLimit,
+          "the image has more pixels than TranscodeOptions::max_pixels (--max-pixels) allows");
     }
     Picture picture{value.width, value.height, value.channels, {}};
     picture.pixels.resize(std::size_t{value.width} * value.height * value.channels *
@@ -241,10 +241,11 @@ TranscodeSummary TranscodeDataset(const std::filesystem::path& dataset,
                                   const std::filesystem::path& out, const TranscodeOptions& options,
                                   const EditHooks& hooks) {
   if (options.quality < 1 || options.quality > 100) {
-    throw Error(ErrorCode::kInvalidArgument, "quality must lie between 1 and 100");
+    throw Error(ErrorCode::kInvalidArgument, "quality must be between 1 and 100");
   }
   if (options.restart_rows > 65'535 || options.threads > 1024) {
-    throw Error(ErrorCode::kInvalidArgument, "restart_rows is at most 65535, threads at most 1024");
+    throw Error(ErrorCode::kInvalidArgument,
+                "restart_rows must be at most 65535, threads at most 1024");
   }
   const StoredDataset stored(dataset);
   RequireShards(stored, hooks.stop);

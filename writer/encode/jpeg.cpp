@@ -41,8 +41,8 @@ std::vector<std::byte> EncodeJpeg(const Picture& picture, const ConvertOptions& 
   if (std::max(picture.width, picture.height) > kMaxJpegSide) {
     throw Error(ErrorCode::kLimit, "has " + std::to_string(picture.width) + "x" +
                                        std::to_string(picture.height) +
-                                       " pixels, but a side of a JPEG has at most 65500; make it "
-                                       "smaller, or store raw pixels");
+                                       " pixels, but a side of a JPEG can have at most 65500; make "
+                                       "it smaller, or store raw pixels");
   }
   JpegWriting jpeg;
   Encode(jpeg, picture, options);

@@ -56,8 +56,8 @@ class PartedKeys {
 };
 
 constexpr const char* kLiesApart =
-    "; members of its name lie elsewhere in the archive, and only those that follow each other "
-    "make a sample";
+    "; other members with its name lie elsewhere in the archive, but only members that follow each "
+    "other make a sample";
 
 std::optional<Part> PartOf(std::string ending) {
   std::transform(ending.begin(), ending.end(), ending.begin(),
@@ -124,7 +124,7 @@ class ArchiveScan {
   void Take(const TarMember& member) {
     if (!member.linked.empty()) return TakeLink(member);
     if (!member.regular) {
-      if (!member.name.ends_with('/')) PassOver(member, "no regular file");
+      if (!member.name.ends_with('/')) PassOver(member, "not a regular file");
       return;
     }
     TakeFile(member);
@@ -137,7 +137,7 @@ class ArchiveScan {
       return;
     }
     const TarMember& target = targets_[member.linked];
-    if (!target.regular) return PassOver(member, "links to a file that the archive does not hold");
+    if (!target.regular) return PassOver(member, "links to a file that is not in the archive");
     TakeFile({member.name, true, target.offset, target.bytes});
   }
 
@@ -149,10 +149,10 @@ class ArchiveScan {
     const std::size_t base = slash == std::string_view::npos ? 0 : slash + 1;
     if (name.substr(base).starts_with('.')) return PassOver(member, "hidden");
     const std::size_t dot = name.find('.', base);
-    if (dot == std::string_view::npos) return PassOver(member, "its name has no ending");
+    if (dot == std::string_view::npos) return PassOver(member, "its name has no extension");
     const std::string ending(name.substr(dot + 1));
     const std::optional<Part> part = PartOf(ending);
-    if (!part) return PassOver(member, "no field takes ." + ending);
+    if (!part) return PassOver(member, "no field is for ." + ending);
     const std::string_view key = name.substr(0, dot);
     if (scanned_.samples.empty() || scanned_.samples.back().key != key) {
       scanned_.samples.push_back({std::string(key), {}, {}, {}});
@@ -219,11 +219,11 @@ std::string TroubleOf(const Grouped& sample, bool labelled, ClassNames& names,
                       std::int32_t& label) {
   if (!sample.parts[kImagePart]) return "has no image";
   if (!labelled) return {};
-  if (!sample.parts[kClassPart]) return "has no .cls, where others have one";
+  if (!sample.parts[kClassPart]) return "has no .cls, but others have one";
   if (sample.class_name.empty()) return "its .cls is empty";
   const std::optional<std::int32_t> number = names.Add(sample.class_name);
   if (!number) {
-    return "its class \"" + ToUtf8(sample.class_name) + "\" is none of those that were named";
+    return "its class \"" + ToUtf8(sample.class_name) + "\" is not one of the given classes";
   }
   label = *number;
   return {};
@@ -249,7 +249,7 @@ void AddSamples(const std::vector<Scanned>& archives, const ConvertSource& sourc
       look.sniffed = sample.sniffed;
       look.bytes = taken.bytes = sample.parts[kImagePart]->bytes;
       if (look.sniffed.kind == ImageKind::kNone) {
-        list.broken.push_back({place + sample.key, "its image is none"});
+        list.broken.push_back({place + sample.key, "its image file is not an image"});
         continue;
       }
       if (!TakeOrLeave(look, place + sample.key, list)) continue;
@@ -282,11 +282,11 @@ void AddEndWarnings(const std::vector<Scanned>& archives, const ConvertSource& s
                                        : std::to_string(count) + several + ", such as " + name);
   };
   warn([](const Scanned& archive) { return archive.end.unread; },
-       ": what lies behind the archive's end is no archive and was not read",
-       " archives have something behind their end that is no archive and was not read");
+       ": bytes after the archive's end are not an archive and were not read",
+       " archives have bytes after their end that are not an archive and were not read");
   warn([](const Scanned& archive) { return !archive.end.marked; },
-       ": ends without the mark of an archive's end; the rest may be missing",
-       " archives end without the mark of an archive's end, the rest may be missing");
+       ": ends without an end-of-archive mark; the rest may be missing",
+       " archives end without an end-of-archive mark; the rest may be missing");
 }
 
 }  // namespace

@@ -22,11 +22,11 @@ Look LookInto(const std::filesystem::path& path) {
     const FileHandle file = OpenForReading(path);
     struct stat info {};
     if (fstat(file.get(), &info) != 0) {
-      look.trouble = "cannot be looked at: " + SystemErrorText(errno);
+      look.trouble = "cannot be examined: " + SystemErrorText(errno);
       return look;
     }
     if (!S_ISREG(info.st_mode)) {
-      look.trouble = "is no regular file";
+      look.trouble = "is not a regular file";
       return look;
     }
     look.bytes = static_cast<std::uint64_t>(info.st_size);
@@ -63,13 +63,13 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
 
 void RequireImages(const std::filesystem::path& place, const SourceList& list) {
   if (!list.sources.empty()) return;
-  std::string sentence = "holds no image that could be converted (" + ConvertedKinds() + ")";
+  std::string sentence = "has no image that can be converted (" + ConvertedKinds() + ")";
   if (!list.broken.empty()) {
     sentence += "; " + std::to_string(list.broken.size()) + " other files were left out, such as " +
                 ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";
   } else if (!list.passed_over.empty()) {
     sentence +=
-        "; " + std::to_string(list.passed_over.size()) + " files that are no images were found";
+        "; " + std::to_string(list.passed_over.size()) + " files were found that are not images";
   }
   throw Error(ErrorCode::kNotFound, place.string(), sentence);
 }
@@ -92,8 +92,8 @@ void WarnOfRepeats(SourceList& list) {
       list.sources.begin(), list.sources.end(),
       [repeated](const Source& source) { return Hash64(AsBytes(source.key)) == repeated; });
   list.warnings.push_back((images == 1 ? "an image is" : std::to_string(images) + " images are") +
-                          std::string(" named more than once, such as ") + ToUtf8(first->key) +
-                          "; each time makes a sample of its own");
+                          std::string(" listed more than once, such as ") + ToUtf8(first->key) +
+                          "; each occurrence becomes a sample");
 }
 
 }  // namespace sluice

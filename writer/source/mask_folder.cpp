@@ -20,7 +20,7 @@ std::string MaskPathOf(const std::string& key) {
 void AddMaskFolder(const std::filesystem::path& folder, unsigned threads,
                    const std::stop_token& stop, SourceList& list) {
   if (!std::filesystem::is_directory(folder)) {
-    throw Error(ErrorCode::kNotFound, folder.string(), "there is no such folder of masks");
+    throw Error(ErrorCode::kNotFound, folder.string(), "the folder of masks does not exist");
   }
   std::vector<Look> looks(list.sources.size());
   ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {

@@ -40,25 +40,25 @@ void CheckSource(const ConvertSource& source) {
   const auto require = [](bool holds, const std::string& sentence) {
     if (!holds) throw Error(ErrorCode::kInvalidArgument, sentence);
   };
-  require(source.kind != Kind::kArchives || !source.archives.empty(), "no archive was named");
+  require(source.kind != Kind::kArchives || !source.archives.empty(), "give at least one archive");
   require(source.kind != Kind::kArchives || source.mask_folder.empty(),
-          "masks of archives lie in the archives, as KEY.mask.png; mask_folder is for files");
+          "mask_folder is for image files; an archive has its masks inside, as KEY.mask.png");
   require(source.kind == Kind::kTable || (source.columns.empty() && source.path_column.empty()),
-          "columns are those of a table, and no table was named");
+          "columns need a table, and none was given");
   require(source.split_begin >= 0 && source.split_begin < source.split_end && source.split_end <= 1,
-          "a part of a split lies between 0 and 1 and is not empty");
+          "a part of a split must lie between 0 and 1 and not be empty");
   require(source.labels || source.classes.empty(),
-          "classes are named, and no labels are to be stored");
+          "classes are given, but labels are not to be stored");
   for (const Column& column : source.columns) {
     const bool label = column.type == ColumnType::kClass || column.type == ColumnType::kClasses ||
                        column.type == ColumnType::kBoxClasses;
     require(source.labels || !label, "the column \"" + ToUtf8(column.column) +
-                                         "\" holds classes, and no labels are to be stored");
+                                         "\" holds classes, but labels are not to be stored");
   }
   std::set<std::string> names;
   for (const std::string& name : source.classes) {
-    require(ToUtf8(name) == name, "the class " + ToUtf8(name) + " is no UTF-8");
-    require(names.insert(name).second, "the class " + name + " was named twice");
+    require(ToUtf8(name) == name, "the class " + ToUtf8(name) + " is not UTF-8");
+    require(names.insert(name).second, "the class " + name + " was given twice");
   }
 }
 

@@ -75,8 +75,7 @@ std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_pr
 #endif
     default: break;
   }
-  throw Error(ErrorCode::kUnsupported,
-              "was an image to be converted when the source was read and is none now");
+  throw Error(ErrorCode::kUnsupported, "was an image when the source was read, but is not one now");
 }
 
 namespace {

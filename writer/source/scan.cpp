@@ -46,7 +46,7 @@ class FolderWalk {
     }
     if (!S_ISDIR(info.st_mode)) {
       throw Error(ErrorCode::kInvalidArgument, root_.string(),
-                  "is no folder; name the folder that holds the images");
+                  "is not a folder; give the folder that holds the images");
     }
     ancestors_.push_back({info.st_dev, info.st_ino});
     for (const std::string& name : Names(root_)) {
@@ -79,21 +79,21 @@ class FolderWalk {
     }
     struct stat info {};
     if (stat((root_ / key).c_str(), &info) != 0) {
-      found_.list.broken.push_back({key, "cannot be looked at: " + SystemErrorText(errno)});
+      found_.list.broken.push_back({key, "cannot be examined: " + SystemErrorText(errno)});
     } else if (S_ISDIR(info.st_mode)) {
       Enter(key, {info.st_dev, info.st_ino}, label);
     } else if (S_ISREG(info.st_mode)) {
       found_.files.push_back({key, static_cast<std::uint64_t>(info.st_size), label});
     } else {
-      found_.list.passed_over.push_back({key, "no regular file"});
+      found_.list.passed_over.push_back({key, "not a regular file"});
     }
   }
 
   void Enter(const std::string& key, FolderId id, std::int32_t label) {
     if (std::find(ancestors_.begin(), ancestors_.end(), id) != ancestors_.end()) {
-      found_.list.passed_over.push_back({key, "a link to a folder that it lies in"});
+      found_.list.passed_over.push_back({key, "a link to a folder that contains it"});
       found_.list.warnings.push_back(ToUtf8(key) +
-                                     ": links to a folder that it lies in and was not followed");
+                                     ": links to a folder that contains it, and was not followed");
       return;
     }
     if (label == kTopFolder) {
@@ -155,9 +155,9 @@ void NumberClasses(const std::filesystem::path& root, const std::vector<std::str
   for (const std::string& name : list.classes) {
     const auto number = numbers.find(name);
     if (number == numbers.end()) {
-      throw Error(ErrorCode::kInvalidArgument, (root / name).string(),
-                  "the sub-folder is none of the " + std::to_string(wanted.size()) +
-                      " classes that were named");
+      throw Error(
+          ErrorCode::kInvalidArgument, (root / name).string(),
+          "the sub-folder is not one of the " + std::to_string(wanted.size()) + " given classes");
     }
     number_of.push_back(number->second);
   }
@@ -215,11 +215,12 @@ SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
   list.root = source.root;
   const FirstImages first = Sort(found.files, looks, list);
   if (source.labels && first.direct && first.in_class) {
-    throw Error(ErrorCode::kInvalidArgument, source.root.string(),
-                "holds images both directly (" + ToUtf8(*first.direct) + ") and in sub-folders (" +
-                    ToUtf8(*first.in_class) +
-                    "), so it is neither a folder of classes nor a flat one; move one of the two "
-                    "elsewhere, name a sub-folder, or take all without labels (--no-labels)");
+    throw Error(
+        ErrorCode::kInvalidArgument, source.root.string(),
+        "holds images both directly (" + ToUtf8(*first.direct) + ") and in sub-folders (" +
+            ToUtf8(*first.in_class) +
+            "), so its classes are unclear; move one of the two elsewhere, give a sub-folder "
+            "as the source, or take all without labels (--no-labels)");
   }
   RequireImages(source.root, list);
   list.labelled = source.labels && !first.direct;
@@ -235,9 +236,9 @@ SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
       file.label = 0;
     for (const std::string& name : found.top_folders) {
       if (!source.labels) break;
-      list.warnings.push_back(ToUtf8(name) +
-                              ": the sub-folder holds no image and makes no class, "
-                              "since the images lie beside it");
+      list.warnings.push_back(
+          ToUtf8(name) +
+          ": the sub-folder has no image and is not a class, because the images lie beside it");
     }
   }
   SortBy(list.broken, &LeftOut::path);

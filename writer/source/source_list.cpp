@@ -45,7 +45,8 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
     if (got < 0) {
       throw Error(ErrorCode::kIo, path.string(), "cannot be read: " + SystemErrorText(errno));
     }
-    if (got == 0) throw Error(ErrorCode::kIo, "the archive became shorter since it was looked at");
+    if (got == 0)
+      throw Error(ErrorCode::kIo, "the archive became shorter since the conversion began");
     done += static_cast<std::uint64_t>(got);
   }
 }
@@ -197,9 +198,7 @@ bool IsShortage(const Error& error) {
 }
 
 void ThrowStopped() {
-  throw Error(ErrorCode::kState,
-              "the conversion was stopped; run the same command again and it goes on from what was "
-              "finished");
+  throw Error(ErrorCode::kState, "the conversion was stopped; run the same command again to go on");
 }
 
 }  // namespace sluice

@@ -43,7 +43,7 @@ void TakeSplit(const ConvertSource& source, SourceList& list) {
   std::sort(taken.begin(), taken.end());
   if (taken.empty()) {
     throw Error(ErrorCode::kNotFound, list.root.string(),
-                "holds too few images for a part of this split to get one");
+                "has too few images: a part of this split would get none");
   }
   std::vector<Source> sources;
   SourceValues values;

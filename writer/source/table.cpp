@@ -43,8 +43,8 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
     if (Has(headings, usual)) return usual;
   }
   Refuse(source,
-         "has no column named path, file, filename, file_name, image or key; say which of "
-         "its columns holds the paths: " +
+         "has no column named path, file, filename, file_name, image or key; set the path column "
+         "to one of its columns: " +
              Listed(headings));
 }
 
@@ -80,7 +80,7 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
     }
   }
   if (!others.empty()) {
-    list.warnings.push_back("columns that were not taken: " + Listed(others));
+    list.warnings.push_back("columns not used: " + Listed(others));
   }
   return columns;
 }
@@ -183,7 +183,7 @@ class TableScan {
       return std::count_if(list_.fields.begin(), list_.fields.end(),
                            [feed](const SourceField& field) { return field.feed == feed; });
     };
-    if (count(Feed::kBoxes) > 1) Refuse(source_, "at most one column of boxes can be taken");
+    if (count(Feed::kBoxes) > 1) Refuse(source_, "only one column of boxes can be used");
     if (count(Feed::kBoxClasses) > 0 && count(Feed::kBoxes) == 0) {
       Refuse(source_, "a column of box classes needs one of boxes");
     }
@@ -196,7 +196,7 @@ class TableScan {
       const Cell path = reader_.Get(path_column_);
       std::string key = path.is_string() ? path.get<std::string>() : "";
       try {
-        if (key.empty()) throw Error(ErrorCode::kCorrupt, "there is no path");
+        if (key.empty()) throw Error(ErrorCode::kCorrupt, "the path is empty");
         const std::optional<std::string> below = root.KeyOf(key);
         if (!below) {
           throw Error(ErrorCode::kCorrupt, "the path does not lie below " + list_.root.string());
@@ -267,8 +267,7 @@ class TableScan {
   static std::int32_t ClassOf(Taking& taking, const std::string& name) {
     const std::optional<std::int32_t> number = taking.names.Add(name);
     if (number) return *number;
-    throw Error(ErrorCode::kCorrupt,
-                "\"" + ToUtf8(name) + "\" is none of the classes that were named");
+    throw Error(ErrorCode::kCorrupt, "\"" + ToUtf8(name) + "\" is not one of the given classes");
   }
 
   std::vector<std::byte> ValueOf(Taking& taking, const Cell& cell) {
@@ -318,7 +317,7 @@ class TableScan {
     if (numbers.size() != expected) {
       throw Error(ErrorCode::kCorrupt, "there are " + std::to_string(numbers.size()) +
                                            " numbers, and not " + std::to_string(expected) +
-                                           (shape.empty() ? "" : " as in the rows before"));
+                                           (shape.empty() ? "" : " as in the earlier rows"));
     }
     std::vector<float> narrow;
     for (const double number : numbers)
@@ -375,7 +374,7 @@ class TableScan {
     const std::string place =
         source_.table.filename().string() + ", line " + std::to_string(lines_[i]) + ": ";
     if (look.trouble.empty() && look.sniffed.kind == ImageKind::kNone) {
-      list_.broken.push_back({sources_[i].key, place + "is no image"});
+      list_.broken.push_back({sources_[i].key, place + "is not an image"});
       return;
     }
     if (!TakeOrLeave(look, sources_[i].key, list_)) {

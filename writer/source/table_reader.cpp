@@ -41,7 +41,7 @@ TableReader::TableReader(std::string name, std::string_view ending, std::vector<
     separator_ = '\t';
   } else if (ending != ".jsonl") {
     throw Error(ErrorCode::kInvalidArgument, name_,
-                "is no table that can be read; its name must end in .csv, .tsv or .jsonl");
+                "is not a table that can be read; its name must end in .csv, .tsv or .jsonl");
   }
   if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
   ReadHeadings();
@@ -64,7 +64,7 @@ void TableReader::ReadMembers() {
       if (seen.insert(name).second) headings_.push_back(name);
     }
   }
-  if (headings_.empty()) Fail("the table has no row");
+  if (headings_.empty()) Fail("the table has no rows");
   rest_ = begin;
   line_ = 1;
 }
@@ -74,7 +74,7 @@ void TableReader::ReadHeadings() {
   if (!NextCells(headings_)) Fail("the table is empty; its first line must hold the headings");
   for (std::size_t i = 0; i < headings_.size(); ++i) {
     if (!columns_.emplace(headings_[i], i).second) {
-      Fail("the heading \"" + ToUtf8(headings_[i]) + "\" stands there twice");
+      Fail("the heading \"" + ToUtf8(headings_[i]) + "\" comes twice");
     }
   }
 }
@@ -123,7 +123,7 @@ bool TableReader::NextCells(std::vector<std::string>& cells) {
       cells.push_back(QuotedCell());
       if (!rest_.empty() && rest_[0] != separator_ && rest_[0] != '\n' &&
           !rest_.starts_with("\r\n")) {
-        Fail("something stands behind a closing quotation mark");
+        Fail("there is text after a closing quotation mark");
       }
       if (rest_.starts_with('\r')) rest_.remove_prefix(1);
     } else {
@@ -160,7 +160,7 @@ bool TableReader::NextObject() {
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
     if (NestsDeeperThan(text, kMaxJsonDepth)) Fail("nests too deeply");
     object_ = nlohmann::json::parse(text, nullptr, false);
-    if (!object_.is_object()) Fail("is no JSON object");
+    if (!object_.is_object()) Fail("is not a JSON object");
     return true;
   }
 }

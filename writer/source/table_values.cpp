@@ -53,12 +53,12 @@ void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
       double number = 0;
       const auto [end, error] = std::from_chars(piece.data(), piece.data() + piece.size(), number);
       if (error != std::errc() || end != piece.data() + piece.size()) {
-        Fail(Shown(std::string(piece)) + " is no number");
+        Fail(Shown(std::string(piece)) + " is not a number");
       }
       numbers.push_back(number);
     }
   } else {
-    Fail(Shown(cell.dump()) + " holds no numbers");
+    Fail(Shown(cell.dump()) + " has no numbers");
   }
 }
 
@@ -66,7 +66,7 @@ void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
 
 std::string TextOf(const Cell& cell) {
   if (cell.is_string()) return cell.get<std::string>();
-  if (cell.is_structured()) Fail(Shown(cell.dump()) + " is no text");
+  if (cell.is_structured()) Fail(Shown(cell.dump()) + " is not text");
   return cell.dump();
 }
 
@@ -98,14 +98,14 @@ std::int64_t IntegerOf(const Cell& cell) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size()) {
-    Fail(Shown(text) + " is no whole number of 64 bits");
+    Fail(Shown(text) + " is not a whole number of 64 bits");
   }
   return number;
 }
 
 float NarrowNumber(double number) {
   if (std::isfinite(number) && std::abs(number) > std::numeric_limits<float>::max()) {
-    Fail(Cell(number).dump() + " is beyond the numbers of 32 bits");
+    Fail(Cell(number).dump() + " does not fit 32 bits");
   }
   return static_cast<float>(number);
 }
@@ -119,7 +119,7 @@ std::vector<double> NumbersOf(const Cell& cell) {
 std::vector<double> CornersOf(const Cell& cell, BoxFormat format) {
   std::vector<double> boxes = NumbersOf(cell);
   if (boxes.size() % 4 != 0) {
-    Fail("boxes take four numbers each, and there are " + std::to_string(boxes.size()));
+    Fail("a box has four numbers, but there are " + std::to_string(boxes.size()));
   }
   for (std::size_t i = 0; i < boxes.size(); i += 4) {
     double* const box = &boxes[i];
@@ -143,7 +143,7 @@ std::string JsonOf(const Cell& cell, bool is_text) {
   const std::string text = TextOf(cell);
   if (NestsDeeperThan(text, kMaxJsonDepth)) Fail(Shown(text) + " nests too deeply");
   const Cell value = Cell::parse(text, nullptr, false);
-  if (value.is_discarded()) Fail(Shown(text) + " is no JSON");
+  if (value.is_discarded()) Fail(Shown(text) + " is not JSON");
   return value.dump(-1, ' ', false, Cell::error_handler_t::replace);
 }
 

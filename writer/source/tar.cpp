@@ -132,9 +132,9 @@ class TarWalk {
       }
     }
     if (got == 0 && at_ != 0) return false;
-    if (got != kTarBlock) Fail("is no tar archive, or was cut short");
+    if (got != kTarBlock) Fail("is not a tar archive, or was cut short");
     if (IsZero(header_)) return NextArchive();
-    if (!HasGoodChecksum(header_)) Fail("is no tar archive, or is damaged here");
+    if (!HasGoodChecksum(header_)) Fail("is not a tar archive, or is damaged here");
     return true;
   }
 

@@ -89,7 +89,7 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   const auto width = static_cast<std::uint32_t>(frame.it.width);
   const auto height = static_cast<std::uint32_t>(frame.it.height);
   if (left > width_ || width > width_ - left || top > height_ || height > height_ - top) {
-    ThrowBrokenWebp("its first frame lies beside its canvas");
+    ThrowBrokenWebp("its first frame lies outside its canvas");
   }
   const bool opaque = frame.it.has_alpha == 0 && width == width_ && height == height_;
   const std::uint32_t values = opaque ? 3 : 4;
@@ -97,7 +97,8 @@ Picture WebpSource::Decode(const ColorRules& rules) {
   std::vector<std::uint8_t> canvas(row_bytes * height_);  // transparent outside the frame
   WebPDecoderConfig config;
   if (WebPInitDecoderConfig(&config) == 0) {
-    throw Error(ErrorCode::kUnsupported, "libwebp is of another version than Sluice was built for");
+    throw Error(ErrorCode::kUnsupported,
+                "libwebp has another version than the one Sluice was built for");
   }
   config.output.colorspace = opaque ? MODE_RGB : MODE_RGBA;
   config.output.is_external_memory = 1;
