@@ -17,7 +17,7 @@ namespace sluice {
 
 namespace {
 
-constexpr std::size_t kSurveyedSamples = 1024;  // at most, before a block's samples are settled
+constexpr std::size_t kSurveyedSamples = 1024;  // at most, to choose the samples of a block
 
 void CheckOptions(const DatasetWriterOptions& options) {
   if (options.shard_bytes < kMinShardBytes || options.shard_bytes > kMaxShardBytes) {
@@ -61,7 +61,7 @@ struct DatasetWriter::State {
   void CloseShard();
 
   std::filesystem::path folder;
-  FileHandle lock;  // against another process that writes there
+  FileHandle lock;  // keeps other processes from writing there
   std::shared_ptr<const Schema> schema;
   RowLayout layout;
   std::uint64_t header_bytes;
@@ -175,7 +175,7 @@ void DatasetWriter::Add(const SampleBuilder& sample) {
                 "this writer is finished, or was stopped by an error; nothing can be added");
   }
   state_->Check(*sample.state_);
-  state_->over = true;  // unless all goes well
+  state_->over = true;  // stays so if something below throws
   state_->Append(sample.state_->sample);
   state_->over = false;
   ++state_->samples;

@@ -38,7 +38,7 @@ void AddShard(const FinishedShard& finished, Manifest& manifest) {
   for (std::size_t i = 0; i < manifest.images.size(); ++i) {
     manifest.images[i].Add(finished.images[i]);
   }
-  // None where an older manifest grows that has none.
+  // None if the manifest is an older one without values.
   for (std::size_t i = 0; i < manifest.values.size(); ++i)
     manifest.values[i].Add(finished.values[i]);
   for (std::size_t i = 0; i < manifest.class_counts.size(); ++i) {

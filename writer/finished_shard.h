@@ -1,5 +1,4 @@
-// What is known of a shard once it is written: its line of the manifest, and what it adds to the
-// totals.
+// A shard's facts once it is written: its line of the manifest, and its share of the totals.
 #pragma once
 
 #include <filesystem>
@@ -19,11 +18,11 @@ struct FinishedShard {
   std::vector<std::uint64_t> class_counts;  // of Schema::ClassField()
 };
 
-// Totals of nothing, with the right number of entries.
+// Totals of zero, with the right number of entries.
 FinishedShard EmptyTotals(const Schema& schema);
 
-// Counts a sample by its value of Schema::ClassField(). One whose number is that of no class, which
-// only a damaged or forged dataset has, is counted in none.
+// Counts a sample by its value of Schema::ClassField(). If its number is that of no class (in a
+// damaged or forged dataset), it is not counted.
 void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept;
 
 // Adds a shard's line and totals. `manifest` was begun by BeginManifest().
@@ -32,7 +31,7 @@ void AddShard(const FinishedShard& finished, Manifest& manifest);
 // A manifest with a schema and without shards.
 Manifest BeginManifest(const std::string& name, const Schema& schema);
 
-// Gathers the same from a shard on disk, whose tables are verified on the way. Throws Error.
+// Gathers the same from a shard on disk, and verifies its tables on the way. Throws Error.
 FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name);
 
 }  // namespace sluice

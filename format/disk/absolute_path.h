@@ -1,4 +1,4 @@
-// Paths that lead to the same place when the process has changed its working directory.
+// Paths that stay valid when the process changes its working directory.
 #pragma once
 
 #include <filesystem>
@@ -6,8 +6,8 @@
 
 namespace sluice {
 
-// The path from the root, nothing else about it changed; as it is, where it is empty or the working
-// directory is gone.
+// The path made absolute and otherwise unchanged; as given, if it is empty or the working directory
+// is gone.
 inline std::filesystem::path AbsolutePath(const std::filesystem::path& path) {
   std::error_code error;
   std::filesystem::path absolute = std::filesystem::absolute(path, error);

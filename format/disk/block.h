@@ -48,7 +48,7 @@ struct EncodedSample {
 std::uint64_t BlockBytesOf(const EncodedSample& sample, const Schema& schema,
                            const RowLayout& layout) noexcept;
 
-// At most this many bytes has a block whose samples add up to `sample_bytes` (by BlockBytesOf).
+// The most bytes of a block whose samples add up to `sample_bytes` (by BlockBytesOf).
 constexpr std::uint64_t BlockBytes(std::uint64_t sample_bytes) noexcept {
   return AlignUp(sizeof(BlockHeader) + kPayloadAlignment + sample_bytes, kPageBytes);
 }
@@ -58,13 +58,14 @@ std::vector<std::byte> BuildBlock(const Schema& schema, const RowLayout& layout,
                                   std::uint32_t number, std::uint64_t first_sample,
                                   std::span<const EncodedSample> samples);
 
-// Why bytes are not what they should be: a sentence, or null for none.
+// Why bytes are wrong: a sentence, or null if they are right.
 using Defect = const char*;
 
 class BlockView {
  public:
   BlockView() = default;
-  // Checks the header against its checksum and what the caller knows; nothing of the table is read.
+  // Checks the header against its checksum and against what the caller knows. Does not read the
+  // table.
   static Defect ParseHeader(Bytes block, BlockHeader& header) noexcept;
 
   // `block` begins with a header that ParseHeader has accepted and is at least header.bytes long.

@@ -1,4 +1,4 @@
-// The few notions every structure on disk is made of: little-endian words, alignment, identifiers.
+// The basics of every structure on disk: little-endian words, alignment, identifiers.
 #pragma once
 
 #include <array>

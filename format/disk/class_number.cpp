@@ -11,7 +11,7 @@ std::int64_t ClassNumber(const Field& field, Bytes element) noexcept {
     case DType::kUint8: return LoadAt<std::uint8_t>(element, 0);
     case DType::kUint16: return LoadAt<std::uint16_t>(element, 0);
     case DType::kFloat32:
-    case DType::kFloat64: break;  // no integers
+    case DType::kFloat64: break;  // not integers
   }
   return -1;
 }

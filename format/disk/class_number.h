@@ -9,7 +9,7 @@
 
 namespace sluice {
 
-// The number in an element of an integer field; it may be that of no class.
+// The number in an element of an integer field; there may be no class of that number.
 std::int64_t ClassNumber(const Field& field, Bytes element) noexcept;
 
 // Whether the field has a class of that number.

@@ -1,11 +1,11 @@
-// A block that its file may end inside of, for whoever mends one.
+// A block that the end of its file may cut short, for `sluice repair`.
 #pragma once
 
 #include "format/disk/block.h"
 
 namespace sluice {
 
-// As BlockView::ParseHeader(), but that fewer bytes may be there than the header says.
+// Like BlockView::ParseHeader(), but accepts fewer bytes than the header says.
 Defect ParseCutHeader(Bytes block, BlockHeader& header) noexcept;
 
 }  // namespace sluice

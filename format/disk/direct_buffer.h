@@ -1,5 +1,5 @@
-// Memory out of which files are written past the page cache (O_DIRECT), used again from file to
-// file. It also keeps what was found out about the file system.
+// A buffer from which files are written past the page cache (O_DIRECT), reused from file to file.
+// It also remembers whether the file system refused.
 #pragma once
 
 #include <cstddef>
@@ -11,15 +11,15 @@ namespace sluice {
 
 class DirectBuffer {
  public:
-  // Of addresses, offsets and sizes: no file system wants more than a page.
+  // The alignment of addresses, offsets and sizes: no file system needs more than a page.
   static constexpr std::size_t kAlignment = 4096;
-  // What is written at a time: as much as a disk needs for its full speed, and little enough for
-  // the threads that encode to go on meanwhile with what they may have ready.
+  // The size of a write: large enough for a disk's full speed, and small enough that the encoding
+  // threads have room to go on meanwhile.
   static constexpr std::size_t kBytes = 1 << 20;
 
   std::span<std::byte> memory() const noexcept { return {memory_.get(), kBytes}; }
 
-  // Whether a file system has refused to take an aligned write. Files are then written through its
+  // Whether a file system has refused an aligned write. Files are then written through the page
   // cache.
   bool refused() const noexcept { return refused_; }
   void Refuse() noexcept { refused_ = true; }

@@ -142,7 +142,7 @@ AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct)
   file_ = FileHandle(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file_) ThrowIo(temporary_, "cannot be created", errno);
   if (direct_ == nullptr || direct_->refused()) return;
-  // Not when it is opened: some file systems create the file first and refuse then.
+  // Not with open(): some file systems create the file first and then refuse.
   past_cache_ = fcntl(file_.get(), F_SETFL, O_DIRECT) == 0;
   if (!past_cache_) direct_->Refuse();
 }
@@ -169,14 +169,14 @@ void AtomicFile::Write(Bytes bytes) {
 void AtomicFile::Put(Bytes bytes) {
   constexpr std::size_t kAlignment = DirectBuffer::kAlignment;
   while (!bytes.empty()) {
-    // The end of a file that has no whole number of pages, and what a write has left that took only
-    // a part of its bytes, cannot go past the cache.
+    // Unaligned bytes cannot go past the cache: the end of a file that is not a whole number of
+    // pages, or the rest after a partial write.
     const bool aligned = reinterpret_cast<std::uintptr_t>(bytes.data()) % kAlignment == 0;
     if (past_cache_ && (!aligned || bytes.size() < kAlignment)) GoThroughCache();
     const std::size_t part = past_cache_ ? bytes.size() / kAlignment * kAlignment : bytes.size();
     const ssize_t put = write(file_.get(), bytes.data(), part);
     if (put < 0 && errno == EINTR) continue;
-    if (put < 0 && errno == EINVAL && past_cache_) {  // taken when it was asked for, but not really
+    if (put < 0 && errno == EINVAL && past_cache_) {  // O_DIRECT was accepted, but writes are not
       direct_->Refuse();
       GoThroughCache();
       continue;
@@ -227,8 +227,8 @@ void CreateFolder(const std::filesystem::path& path) {
   }
   std::filesystem::path full = std::filesystem::absolute(path).lexically_normal();
   if (!full.has_filename()) full = full.parent_path();  // "data/" is "data"
-  // One that is there may be of a process that was killed before it synced the folder around it;
-  // but it may also lie where this user cannot read.
+  // An existing folder may come from a process that was killed before it synced the parent folder;
+  // but the parent may also be unreadable for this user.
   if (made || access(full.parent_path().c_str(), R_OK) == 0) SyncFolder(full.parent_path());
 }
 

@@ -40,23 +40,23 @@ class FileHandle {
 // Throws Error(kNotFound) if it does not exist.
 FileHandle OpenForReading(const std::filesystem::path& path);
 
-// Reads a regular file of at most `limit` bytes (Error(kLimit) beyond) into `content`, whose memory
-// is used again. Short reads and files that change their size meanwhile are errors.
+// Reads a regular file of at most `limit` bytes (else Error(kLimit)) into `content`, whose memory
+// is reused. A short read, or a file that changes its size meanwhile, is an error.
 void ReadFile(const std::filesystem::path& path, std::uint64_t limit,
               std::vector<std::byte>& content);
 
-// Whether the kernel reads what lies around a page that is touched, or that page alone.
+// Whether the kernel, when a page is touched, reads its neighbours too or that page alone.
 enum class MapAdvice { kNormal, kPageByPage };
 
-// Which file it is, whatever the names are that lead to it.
+// Identifies a file, whichever of its names was used.
 struct FileId {
   std::uint64_t device = 0;
   std::uint64_t inode = 0;  // its number there
   friend auto operator<=>(const FileId&, const FileId&) = default;
 };
 
-// A regular file mapped read-only, whole. What may be cut short or fail to be read meanwhile is
-// read under a Guard(), and used if it is not Lost() then.
+// A regular file mapped read-only, whole. If the file may be cut short or fail meanwhile, read it
+// under a Guard(), and use the bytes only if they are not Lost() afterwards.
 class MappedFile {
  public:
   MappedFile() = default;
@@ -70,16 +70,16 @@ class MappedFile {
   ReadGuard Guard() const noexcept { return {bytes_, *lost_}; }
   bool Lost(Bytes range) const noexcept { return lost_->Any() && lost_->Touch(range); }
 
-  // Bytes that the file, by the name it was opened by, has now; those that were mapped, if another
-  // file has the name or none: what is mapped stays as it was then. Zeros come without a signal
-  // from the last page of a file that was cut.
+  // The present size of the file with the name it was opened by. If another file has that name now,
+  // or none, the mapped size: the mapping still has the old file. (Reading the last page of a file
+  // that was cut gives zeros without a signal.)
   std::uint64_t BytesLeft() const noexcept;
 
   FileId id() const noexcept { return id_; }
-  // Whether an open file is the very one that is mapped.
+  // Whether an open file is the same file as the mapped one.
   bool Maps(const FileHandle& file) const noexcept;
-  // When the file was last written to, in nanoseconds of its file system's clock; none if another
-  // file has its name by now, or none has. Asks the file system.
+  // When the file was last written to, in nanoseconds of its file system's clock; nothing if its
+  // name is gone or belongs to another file now. Asks the file system.
   std::optional<std::int64_t> WrittenAt() const noexcept;
 
  private:
@@ -91,14 +91,14 @@ class MappedFile {
   FileId id_;
 };
 
-// A new file, written from its beginning to its end under a temporary name. It takes its real name
-// in Commit(), which syncs the file, renames it over whatever had that name, and syncs the folder.
-// Without Commit() the temporary file is removed.
+// A new file, written from its beginning to its end under a temporary name. Commit() syncs the
+// file, renames it to its real name, replacing any file there, and syncs the folder. Without
+// Commit() the temporary file is removed.
 class AtomicFile {
  public:
-  // With `direct`, everything goes past the page cache, in pieces of that memory's size; it
-  // outlives the file and serves one at a time. What a file system does not take that way goes
-  // through its cache: see DirectBuffer::refused().
+  // With `direct`, writes go past the page cache, in pieces of that buffer's size. The buffer must
+  // outlive the file and serves one file at a time. Writes that the file system refuses go through
+  // the page cache: see DirectBuffer::refused().
   explicit AtomicFile(std::filesystem::path path, DirectBuffer* direct = nullptr);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
@@ -118,7 +118,7 @@ class AtomicFile {
   FileHandle file_;
   std::uint64_t size_ = 0;
   DirectBuffer* direct_;
-  std::size_t waiting_ = 0;  // bytes in its memory
+  std::size_t waiting_ = 0;  // bytes in the buffer
   bool past_cache_ = false;  // the file takes aligned writes only
 };
 
@@ -127,7 +127,7 @@ inline constexpr std::string_view kTemporarySuffix = ".tmp";
 // Writes a whole file atomically; `direct` as above.
 void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct = nullptr);
 
-// Creates a folder, and those it lies in, where they are not there, and makes that durable.
+// Creates a folder and its missing parents, durably.
 void CreateFolder(const std::filesystem::path& path);
 
 void SyncFolder(const std::filesystem::path& path);

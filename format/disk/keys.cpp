@@ -39,7 +39,7 @@ void KeysBuilder::CloseChunk() {
 
 std::uint64_t KeysBuilder::BoundBytes() const noexcept {
   const std::uint64_t pending = text_.size() + ends_.size() * sizeof(std::uint32_t);
-  // What zstd may add to bytes it cannot compress stays far below 1/128 + 1 KiB.
+  // zstd adds far less than 1/128 + 1 KiB to bytes that it cannot compress.
   return sizeof(SectionHeader) + (chunks_.size() + 1) * sizeof(ChunkEntry) + frame_bytes_ +
          pending + pending / 128 + 1024;
 }
@@ -76,7 +76,7 @@ ChunkEntry EntryOf(Bytes section, std::uint64_t chunk) noexcept {
   return LoadAt<ChunkEntry>(section, sizeof(SectionHeader) + chunk * sizeof(ChunkEntry));
 }
 
-// Moves `chunk` to that number. The first time, all frames are added up.
+// Moves `chunk` to that number. The first call adds up the sizes of all frames.
 Defect FindFrame(Bytes section, std::uint64_t chunks, std::uint64_t wanted, KeyChunk& chunk) {
   const std::uint64_t frames = sizeof(SectionHeader) + chunks * sizeof(ChunkEntry);
   if (chunk.offset == 0) {
@@ -99,7 +99,7 @@ Defect FindFrame(Bytes section, std::uint64_t chunks, std::uint64_t wanted, KeyC
 Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk,
                     std::uint64_t most) {
   if (chunk.Holds(index)) return nullptr;
-  chunk.count = 0;  // until all is well
+  chunk.count = 0;  // until the chunk is complete
   if (index >= samples || section.size() < sizeof(SectionHeader)) return "the keys are cut short";
   const auto header = LoadAt<SectionHeader>(section, 0);
   if (header.chunk_samples == 0 || header.chunk_samples > kMaxKeyChunkSamples ||

@@ -32,21 +32,21 @@ class KeysBuilder {
 // The key of sample `index` of `samples`; decompresses one chunk.
 Defect ReadKey(Bytes section, std::uint64_t samples, std::uint64_t index, std::string& key);
 
-// All keys of one chunk of a section, for whoever reads many: in the samples' order, each chunk is
-// decompressed once, and where it lies is found from where the one before lies.
+// All keys of one chunk of a section, for reading many keys: in the samples' order, each chunk is
+// decompressed once, and its place follows from the one before.
 struct KeyChunk {
   std::uint64_t first = 0;  // sample
   std::uint64_t count = 0;
   std::vector<std::byte> content;
-  std::uint64_t number = 0;  // of the chunk, and where its frame begins; 0: it was never read
+  std::uint64_t number = 0;  // the chunk's number, and its frame's offset; 0: never read
   std::uint64_t offset = 0;
 
   bool Holds(std::uint64_t index) const noexcept { return index - first < count; }
   std::string_view Key(std::uint64_t index) const noexcept;  // of one that it Holds()
 };
 
-// Makes `chunk`, which is new or was read from the same section, the one that holds sample `index`
-// of `samples`. `most`: bytes of its content that are taken at most.
+// Moves `chunk`, which is new or was read from the same section, to the one that holds sample
+// `index` of `samples`. `most`: the largest content in bytes.
 Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk,
                     std::uint64_t most = UINT64_MAX);
 

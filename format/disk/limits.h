@@ -6,8 +6,7 @@
 
 namespace sluice {
 
-inline constexpr std::uint64_t kMinShardBytes =
-    1'000'000;  // what a writer may be asked to plan for
+inline constexpr std::uint64_t kMinShardBytes = 1'000'000;    // the smallest planned size
 inline constexpr std::uint64_t kMaxShardBytes = 128'000'000;  // of a whole shard file
 inline constexpr std::uint64_t kMaxPayloadBytes = 120'000'000;
 inline constexpr std::uint64_t kMaxInflatedBytes = 1'073'741'824;  // a zstd payload's content
@@ -16,9 +15,8 @@ inline constexpr std::uint64_t kMaxShards = 1'000'000;
 inline constexpr std::uint64_t kMaxSamples = std::uint64_t{1} << 48;
 inline constexpr std::uint32_t kMaxFields = 256;
 inline constexpr std::uint32_t kMaxDimensions = 8;
-inline constexpr std::uint64_t kMaxRowBytes = 65'536;  // of one sample in a block's table
-inline constexpr std::uint64_t kMaxHeaderBytes =
-    16'777'216;  // of a shard's header, schema included
+inline constexpr std::uint64_t kMaxRowBytes = 65'536;         // of one sample in a block's table
+inline constexpr std::uint64_t kMaxHeaderBytes = 16'777'216;  // a shard's header, schema included
 inline constexpr std::uint64_t kMaxKeyBytes = 65'535;
 inline constexpr std::uint32_t kMaxKeyChunkSamples = 4'096;  // keys compressed together
 inline constexpr std::uint64_t kMaxNameBytes = 255;

@@ -41,7 +41,7 @@ json ValuesToJson(const ManifestValues& values) {
   return {{"present", values.present}, {"bytes", values.bytes}, {"max_bytes", values.max_bytes}};
 }
 
-// A member that is not what the format says. Whoever knows the file makes an Error of it.
+// Thrown for a member that breaks the format; a caller that knows the file turns it into an Error.
 struct Malformed {
   std::string what;
 };
@@ -54,7 +54,7 @@ std::uint64_t Unsigned(const json& value, std::uint64_t limit) {
   return value.get<std::uint64_t>();
 }
 
-// A member that is a list. Iterating over anything else would take an object's members for one.
+// A member that is a list. Checked because iterating over an object would give its members.
 const json& List(const json& in, const char* member) {
   const json& list = in.at(member);
   if (!list.is_array()) throw Malformed{std::string(member) + " is not a list"};
@@ -103,7 +103,7 @@ Id128 IdFromJson(const json& in) {
 ManifestShard ShardFromJson(const json& in) {
   ManifestShard shard;
   shard.file = in.at("file").get<std::string>();
-  // A plain name: a manifest must not lead a reader to files outside of the dataset's folder.
+  // Only a plain name: a manifest must not lead a reader to files outside the dataset's folder.
   if (shard.file.empty() || shard.file.size() > kMaxNameBytes || shard.file[0] == '.' ||
       shard.file.find('/') != std::string::npos || shard.file.find('\0') != std::string::npos) {
     throw Malformed{"a shard's file name is not a plain name"};
@@ -199,7 +199,7 @@ void ManifestValues::Add(const ManifestValues& other) noexcept {
 }
 
 std::string ManifestToJson(const Manifest& manifest, Id128& id) {
-  // Members are put together by hand so that `id` comes first and each shard has a line of its own.
+  // Written by hand so that `id` comes first and each shard has its own line.
   json images = json::array();
   for (const ManifestImages& field : manifest.images)
     images.push_back(ImagesToJson(field));
@@ -236,7 +236,7 @@ Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128&
   }
   try {
     const Id128 digest = Hash128(AsBytes(text.substr(kOpening.size() + kIdDigits)));
-    // The version is looked at first: another one may have another rule for the digest.
+    // The version is checked first: another version may compute the digest differently.
     const json parsed = json::parse(text, nullptr, digest == id);
     if (parsed.is_object()) CheckFormat(parsed, file);
     if (digest != id) {
@@ -260,7 +260,7 @@ Manifest ReadManifest(const std::filesystem::path& folder, Id128& id) {
   const std::filesystem::path path = folder / kManifestName;
   std::error_code error;
   if (!std::filesystem::exists(path, error)) {
-    if (error) {  // it may well be there
+    if (error) {  // it may still exist
       throw SystemError(ErrorCode::kIo, path.string(), "cannot be examined: " + error.message(),
                         error.value());
     }

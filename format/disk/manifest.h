@@ -25,14 +25,14 @@ struct ManifestShard {
   friend bool operator==(const ManifestShard&, const ManifestShard&) = default;
 };
 
-// What all values of an image field have in common.
+// A summary of all values of an image field.
 struct ManifestImages {
   std::uint64_t present = 0;  // samples with a value
   std::uint64_t payload_bytes = 0;
   std::uint64_t max_payload_bytes = 0;
   std::uint32_t min_width = 0, max_width = 0, min_height = 0, max_height = 0;
   std::uint32_t min_channels = 0, max_channels = 0;
-  std::uint32_t pixel_type = 0;  // the largest that occurs
+  std::uint32_t pixel_type = 0;  // the largest in the field
 
   void Add(std::uint32_t width, std::uint32_t height, std::uint32_t channels, std::uint32_t type,
            std::uint64_t bytes) noexcept;
@@ -40,18 +40,17 @@ struct ManifestImages {
   friend bool operator==(const ManifestImages&, const ManifestImages&) = default;
 };
 
-// What all values of a bytes or variable-length field have in common. Bytes as they are read, that
-// is, decompressed.
+// A summary of all values of a bytes or variable-length field. Sizes are decompressed ones.
 struct ManifestValues {
   std::uint64_t present = 0;    // samples with a value
-  std::uint64_t bytes = 0;      // of all of them together
-  std::uint64_t max_bytes = 0;  // of the largest
+  std::uint64_t bytes = 0;      // all of them together
+  std::uint64_t max_bytes = 0;  // the largest
 
   void Add(const ManifestValues& other) noexcept;
   friend bool operator==(const ManifestValues&, const ManifestValues&) = default;
 };
 
-// Whether the manifest has ManifestValues of a field.
+// Whether the manifest has ManifestValues for a field.
 constexpr bool HasValues(const Field& field) noexcept {
   return field.kind == FieldKind::kBytes || field.kind == FieldKind::kVariable;
 }
@@ -61,7 +60,7 @@ struct Manifest {
   Schema schema;
   std::uint64_t samples = 0;
   std::vector<ManifestImages> images;  // one for each image field, in the schema's order
-  // One for each field that HasValues(); empty where the writer did not know.
+  // One for each field that HasValues(); empty in older manifests.
   std::vector<ManifestValues> values;
   std::vector<std::uint64_t> class_counts;  // of the first label field with classes
   std::string made = "{}";                  // how it was made: a JSON object, for people
@@ -74,8 +73,8 @@ std::string ManifestToJson(const Manifest& manifest, Id128& id);
 // Parses and checks: digest, version, limits, sums. Errors: kCorrupt, kUnsupported, kLimit.
 Manifest ManifestFromJson(std::string_view text, const std::string& file, Id128& id);
 
-// Reads <folder>/manifest.json. Errors as above, kNotFound, and kUnfinished where a conversion into
-// the folder was begun.
+// Reads <folder>/manifest.json. Errors as above, kNotFound, and kUnfinished if a conversion into
+// the folder was begun but not finished.
 Manifest ReadManifest(const std::filesystem::path& folder, Id128& id);
 
 }  // namespace sluice

@@ -13,7 +13,7 @@ namespace sluice {
 
 namespace {
 
-// Whether so many values of at most `most` bytes can have so many together.
+// Whether `values` values of at most `most` bytes can have `bytes` bytes together.
 bool Fit(std::uint64_t bytes, std::uint64_t values, std::uint64_t most) noexcept {
   return bytes == 0 || (values > 0 && (bytes - 1) / values < most);
 }
@@ -47,8 +47,8 @@ class ManifestCheck {
           shard.blocks != (shard.samples - 1) / shard.block_samples + 1) {
         Refuse("says of " + shard.file + " numbers that contradict each other");
       }
-      // A page for the header and one for each block, and a row for each sample. What is claimed
-      // beyond would cost its readers memory and time.
+      // There is a page for the header and for each block, and a row for each sample. Larger claims
+      // would cost readers memory and time.
       if (shard.bytes / kPageBytes <= shard.blocks || shard.samples > shard.bytes / row_bytes) {
         Refuse("says of " + shard.file +
                " that it has more samples or blocks than its bytes can hold");

@@ -1,5 +1,5 @@
-// Whether the numbers of a manifest fit each other, its schema and the format's limits: looked at
-// once, where it is parsed. Everything after that may index by them.
+// Checks that the numbers of a manifest agree with each other, with its schema and with the
+// format's limits. Done once, when it is parsed; later code may index by them unchecked.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// `file`: the manifest's path, for messages. Throws Error(kCorrupt) that says what does not fit.
+// `file`: the manifest's path, for messages. Throws Error(kCorrupt) that says what does not agree.
 void CheckManifest(const Manifest& manifest, const std::string& file);
 
 }  // namespace sluice

@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-// In bytes from the block's beginning, for so many samples: behind the table of them.
+// The offset in bytes from the block's beginning: after the table of `samples` rows.
 constexpr std::uint64_t PayloadStart(std::uint64_t samples, std::uint64_t row_bytes) noexcept {
   return AlignUp(sizeof(BlockHeader) + samples * row_bytes, kPayloadAlignment);
 }

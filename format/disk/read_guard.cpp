@@ -27,7 +27,8 @@ void HandOn(int signal, siginfo_t* info, void* context) noexcept {
   } else if (previous_handler.sa_handler != SIG_DFL && previous_handler.sa_handler != SIG_IGN) {
     previous_handler.sa_handler(signal);
   } else {
-    // A fault is taken again when this returns, and a signal that was sent is sent again.
+    // Restores the default action. A fault happens again when this returns; a signal that another
+    // process sent is sent again.
     struct sigaction standard {};
     standard.sa_handler = SIG_DFL;
     sigaction(signal, &standard, nullptr);
@@ -46,10 +47,10 @@ struct GuardedFault {
       const auto begin = reinterpret_cast<std::uintptr_t>(guard->mapping_.data());
       if (address < begin || address - begin >= guard->mapping_.size()) continue;
       const std::uintptr_t page = address & ~(page_bytes - 1);
-      // Remembered first: whoever reads the zeros, on any thread, finds it noted.
+      // Noted before the zeros appear, so that any thread that reads them finds the page listed.
       guard->lost_.Add(page);
-      // The system call itself: what lies between (a sanitizer's mmap, which takes this for a write
-      // to what other threads read) has no business in a signal handler.
+      // The raw system call: a wrapper does not belong in a signal handler. (A sanitizer's mmap
+      // would also report a race with the threads that read the page.)
       const long zeros = syscall(SYS_mmap, page, page_bytes, PROT_READ,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
       errno = saved_errno;
@@ -76,8 +77,9 @@ void InstallHandler() noexcept {
   });
 }
 
-// A thread that blocks it, as those of programs with a thread for signals do, would be killed by it
-// instead. Nobody else waits for one that comes of a fault.
+// If a thread blocks SIGBUS, as in programs with a thread for signals, a fault kills the process
+// instead. Unblocking it takes no signal from another thread: a fault's signal goes to its own
+// thread.
 void LetFaultsThrough() noexcept {
   thread_local bool done = false;
   if (done) return;
@@ -91,14 +93,14 @@ void LetFaultsThrough() noexcept {
 }  // namespace
 
 bool LostPages::Touch(Bytes range) const noexcept {
-  // The bytes were read before this is asked.
+  // The caller's reads come before the look at the list.
   std::atomic_thread_fence(std::memory_order_seq_cst);
   const std::uint32_t count = count_.load(std::memory_order_acquire);
   if (count == 0 || range.empty()) return false;
   if (count > kCapacity) return true;
   const auto begin = reinterpret_cast<std::uintptr_t>(range.data()) & ~(page_bytes - 1);
   const auto end = reinterpret_cast<std::uintptr_t>(range.data() + range.size());
-  // A place that is counted and still empty belongs to a page that has not been replaced yet.
+  // A counted but still empty entry belongs to a page that is not replaced yet.
   return std::any_of(pages_.begin(), pages_.begin() + count, [&](const auto& lost) {
     const std::uintptr_t page = lost.load(std::memory_order_acquire);
     return page >= begin && page < end;
@@ -110,7 +112,7 @@ void LostPages::Add(std::uintptr_t page) noexcept {
   if (place < kCapacity) pages_[place].store(page, std::memory_order_seq_cst);
 }
 
-// The compiler must not move a read of the mapping out of the lines between the two.
+// Keeps the compiler from moving a read of the mapping out of the guard's lifetime.
 ReadGuard::ReadGuard(Bytes mapping, LostPages& lost) noexcept
     : mapping_(mapping), lost_(lost), outer_(innermost) {
   InstallHandler();

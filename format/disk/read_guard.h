@@ -1,14 +1,14 @@
-// Reading mapped files whose bytes may turn out not to be there.
+// Reads mapped files that may lose bytes while they are mapped.
 //
-// Touching a page of a mapping that the file no longer has, or that the disk cannot give, raises
-// SIGBUS and kills the process. Between the lines of a ReadGuard it does not: the page is replaced,
-// for good, by one of zeros, and the file's LostPages remembers it. Whoever has read asks
-// LostPages afterwards whether any of it was lost, on whatever thread that happened; what was read
-// is used only if not. (Copying every payload by pread instead was measured at 7 us for 3 kB and 23
-// us for 54 kB more than reading it in place; arming a guard takes some nanoseconds.)
+// If a mapped file no longer has a page, or the disk cannot read it, touching that page raises
+// SIGBUS and kills the process. While a ReadGuard lives, it does not: the page is replaced for good
+// by one of zeros, and noted in the file's LostPages. After reading, ask LostPages whether any of
+// the bytes were lost, on any thread, and use them only if not. (Copying every payload by pread
+// instead took 7 us longer for 3 kB and 23 us for 54 kB than reading in place; arming a guard takes
+// a few nanoseconds.)
 //
-// The signal handler is installed when the first guard is made, and hands every other SIGBUS on to
-// whatever handler there was before.
+// The signal handler is installed with the first guard, and passes every other SIGBUS on to the
+// handler there was before.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 namespace sluice {
 
 // The pages of one mapping that were replaced by zeros. Written by the signal handler, read by any
-// thread. Where there are too many to remember, the whole mapping counts as lost.
+// thread. If there are too many to remember, the whole mapping counts as lost.
 class LostPages {
  public:
   bool Any() const noexcept { return count_.load(std::memory_order_acquire) != 0; }
@@ -36,7 +36,7 @@ class LostPages {
   std::array<std::atomic<std::uintptr_t>, kCapacity> pages_{};
 };
 
-// Arms the calling thread for reading `mapping` for as long as it lives. Guards of one thread nest.
+// While it lives, the calling thread can read `mapping` safely. Guards of one thread nest.
 class ReadGuard {
  public:
   ReadGuard(Bytes mapping, LostPages& lost) noexcept;

@@ -34,7 +34,7 @@ class RowLayout {
   std::uint64_t row_bytes() const noexcept { return row_bytes_; }
   std::size_t fields() const noexcept { return offsets_.size(); }
   std::uint64_t offset(std::size_t field) const noexcept { return offsets_[field]; }
-  // Bytes of the entry, without the padding behind it.
+  // Bytes of the entry, without the padding after it.
   std::uint64_t entry_bytes(std::size_t field) const noexcept { return entry_bytes_[field]; }
 
  private:

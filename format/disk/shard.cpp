@@ -65,8 +65,8 @@ std::string_view ParseHeader(Bytes file, const std::string& name, ShardHeader& h
   return AsText(schema);
 }
 
-// The time of a file's last change, or 0 where that is so near that another change may have the
-// same: file systems count in steps of some milliseconds, and their clock may not be ours.
+// The time of a file's last change, or 0 if it is so recent that a later change could have the same
+// time: file systems count in steps of milliseconds, and their clock may differ from ours.
 std::int64_t Settled(std::int64_t written) {
   constexpr std::chrono::seconds kNear{2};
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -220,7 +220,7 @@ bool ShardFile::StillTheSame() const {
   const std::int64_t settled = Settled(*written);
   const ReadGuard guard = Guard();
   const Id128 digest = DigestNow();
-  // What cannot be read is no longer the same, either; but who reads it will say that.
+  // Unreadable bytes are not the same either, but the code that reads them will report that.
   if (Lost(file_.bytes()) || CutBefore(file_.bytes())) return true;
   if (digest != digest_) {
     overwritten_.store(true, std::memory_order_relaxed);
@@ -294,7 +294,7 @@ void ShardFile::ReadDirectory() {
   }
   if (directory_bytes_.size() < sizeof(DirectoryHeader)) Corrupt("directory", "is cut short");
   directory_ = LoadAt<DirectoryHeader>(directory_bytes_, 0);
-  // Counts are bounded by the bytes that hold them, so that the arithmetic below cannot overflow.
+  // Counts are bounded by the directory's bytes, so that the arithmetic below cannot overflow.
   if (!HasMagic(directory_) || directory_.shard_id != header_.shard_id ||
       directory_.header_checksum != header_.header_checksum ||
       directory_.bytes != directory_bytes_.size() || directory_.samples > kMaxShardBytes ||
@@ -390,8 +390,8 @@ BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const
   }
   const BlockEntry& entry = block_entry(block);
   if (checked) {
-    // The header was good when first read; what is used of it comes from the checked directory, so
-    // that a file changed under the mapping cannot lead outside of the block.
+    // The header was right when first read. Its numbers are taken from the checked directory, so
+    // that a file that changes under the mapping cannot lead outside the block.
     BlockHeader header;
     header.bytes = entry.bytes;
     header.count = entry.count;

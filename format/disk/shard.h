@@ -1,7 +1,6 @@
 // A shard file's frame: header, sections, directory and tail (format/FORMAT.md, "Shards").
 //
-// ShardFile opens one for reading; what a writer needs are the Build functions. Blocks are in
-// block.h.
+// ShardFile opens one for reading; the Build functions are for writers. Blocks are in block.h.
 #pragma once
 
 #include <atomic>
@@ -41,7 +40,7 @@ struct DirectoryHeader {
   std::uint32_t zero = 0;
   Id128 shard_id;
   std::uint64_t bytes = 0;            // of the whole directory
-  std::uint64_t header_checksum = 0;  // the shard header's own: the digest covers it, too
+  std::uint64_t header_checksum = 0;  // a copy of the shard header's: the digest covers it, too
 };
 static_assert(sizeof(DirectoryHeader) == 64);
 
@@ -50,7 +49,7 @@ struct BlockEntry {
   std::uint64_t bytes = 0;
   std::uint32_t count = 0;
   std::uint32_t zero = 0;
-  std::uint64_t header_checksum = 0;  // the block header's own
+  std::uint64_t header_checksum = 0;  // a copy of the block header's
 };
 static_assert(sizeof(BlockEntry) == 32);
 
@@ -66,7 +65,7 @@ inline constexpr std::uint32_t kSectionRequired = 1;
 
 enum SectionNumber : std::uint32_t {
   kSectionKeys = 1,    // the samples' keys (keys.h)
-  kSectionOrigin = 2,  // how a conversion made this shard, as JSON; nothing that reading needs
+  kSectionOrigin = 2,  // how a conversion made this shard, as JSON; not needed for reading
 };
 
 struct ShardTail {
@@ -91,7 +90,7 @@ std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
 std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
                              std::uint64_t samples) noexcept;
 
-// The directory, the padding behind it and the tail, for a directory at `offset` (64-byte aligned)
+// The directory, the padding after it and the tail, for a directory at `offset` (64-byte aligned)
 // of the shard. `columns` holds the samples' values of each ColumnFields() field. `digest` gets the
 // shard's digest.
 std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& header,
@@ -100,7 +99,7 @@ std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& he
                                      std::span<const std::vector<std::byte>> columns,
                                      Id128& digest);
 
-// What all shards of a dataset have in common, kept once for all of them: class names may be many.
+// Shared by all shards of a dataset and kept once, because there may be many class names.
 struct ShardSchema {
   explicit ShardSchema(const Schema& of);
 
@@ -113,7 +112,7 @@ struct ShardSchema {
 struct KeyChunk;
 struct ManifestShard;
 
-// What whoever opens a shard knows of it already, from the manifest; unset members are not
+// What the manifest says about a shard, to compare when it is opened; unset members are not
 // compared.
 struct ShardExpectation {
   std::optional<Id128> id;
@@ -126,14 +125,15 @@ struct ShardExpectation {
   static ShardExpectation Of(const ManifestShard& entry);
 };
 
-// A shard mapped for reading. Opening it checks header, tail and directory; a block's header and
-// table are checked when the block is first asked for, payloads by whoever reads them. Thread-safe.
+// A shard mapped for reading. Opening it checks header, tail and directory. A block's header and
+// table are checked when the block is first asked for; payloads, by the code that reads them.
+// Thread-safe.
 //
-// What becomes unreadable while it is open is an Error(kIo) from these functions; whoever reads
-// rows and payloads holds a Guard() meanwhile and asks Lost() afterwards.
+// If bytes become unreadable while it is open, these functions throw Error(kIo). To read rows and
+// payloads, hold a Guard() meanwhile and ask Lost() afterwards.
 class ShardFile {
  public:
-  // `schema`: of the dataset; a shard with another one is refused. Errors: kNotFound, kIo,
+  // `schema`: the dataset's; a shard with another schema is refused. Errors: kNotFound, kIo,
   // kCorrupt, kUnsupported.
   ShardFile(const std::filesystem::path& path, const Schema& schema,
             const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal)
@@ -152,18 +152,19 @@ class ShardFile {
   Bytes bytes() const noexcept { return file_.bytes(); }
   ReadGuard Guard() const noexcept { return file_.Guard(); }
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
-  // Whether a byte of the range lies behind the file's end as it is now. Asks the file system.
+  // Whether a byte of the range lies after the file's present end. Asks the file system.
   bool CutBefore(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
-  // Whether an open file is the very one that is mapped.
+  // Whether an open file is the same file as the mapped one.
   bool Maps(const FileHandle& file) const noexcept { return file_.Maps(file); }
-  // Whether the file still has the name that it was opened by.
+  // Whether the file still has the name it was opened by.
   bool HasItsName() const noexcept { return file_.WrittenAt().has_value(); }
-  // False once another program has written another shard over this one: its blocks are Error(kIo)
-  // from then on. Asks the file system when the file was written to, and compares the directory
-  // only where that has changed, so that a `touch`, or a copy of the same bytes, does no harm.
+  // False once another program has written another shard over this one; from then on, its blocks
+  // are Error(kIo). Asks the file system when the file was last written to, and compares the
+  // directory only if that has changed, so that a `touch`, or a copy of the same bytes, does no
+  // harm.
   bool StillTheSame() const;
-  // Why something of the shard is Lost(), behind its end, or not what it was.
+  // The Error for bytes that are Lost(), after the file's end, or overwritten.
   Error Unreadable(const std::string& place) const;
 
   std::uint64_t first_block_offset() const noexcept { return header_.header_bytes; }
@@ -173,29 +174,30 @@ class ShardFile {
 
   const BlockEntry& block_entry(std::uint32_t block) const noexcept { return blocks_[block]; }
   const std::vector<SectionEntry>& sections() const noexcept { return sections_; }
-  // A section's bytes, its checksum compared on first use; empty if there is none of that number.
+  // A section's bytes, with the checksum compared on first use; empty if there is no such section.
   Bytes Section(std::uint32_t number) const;
   // A directory column: the values of all samples of the `column`th of ColumnFields().
   Bytes Column(std::size_t column) const noexcept;
 
   // A block, its header and table verified on first use. Throws Error(kCorrupt).
   BlockView Block(std::uint32_t block) const;
-  // The same of a block's bytes that lie elsewhere; `checked`: an earlier call has verified them.
+  // The same for a copy of the block's bytes; `checked`: an earlier call has verified them.
   BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;
-  // The same for whoever reads many; `chunk` and `most` as of ReadKeyChunk().
+  // The same for reading many keys; `chunk` and `most` as for ReadKeyChunk().
   std::string Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t most = UINT64_MAX) const;
 
   // "block 5, row 2"
   std::string Place(std::uint64_t sample) const;
 
-  // Padding outside of blocks is zero, and blocks and sections follow each other without gaps.
+  // Checks that padding outside blocks is zero, and that blocks and sections follow each other
+  // without gaps.
   Defect VerifyPlacement() const noexcept;
 
  private:
-  // Corrupt, or unreadable or overwritten where that is why.
+  // Throws Error(kCorrupt), or that the shard is unreadable or overwritten if that is the reason.
   [[noreturn]] void Corrupt(const std::string& place, const std::string& what) const;
   Error Overwritten(const std::string& place) const;
   Id128 DigestNow() const;
@@ -211,12 +213,11 @@ class ShardFile {
   ShardTail tail_;
   DirectoryHeader directory_;
   Bytes directory_bytes_;
-  // Copies, checked once: whatever happens to the file under the mapping, no offset leads outside
-  // of it.
+  // Copies, checked once: even if the file changes under the mapping, no offset leads outside it.
   std::vector<BlockEntry> blocks_;
   std::vector<SectionEntry> sections_;
   Id128 digest_;
-  // One bit a block: its header and table have been verified.
+  // One bit a block: whether its header and table have been verified.
   mutable std::vector<std::atomic<std::uint64_t>> verified_;
   mutable std::atomic<std::uint64_t> verified_sections_{0};  // the same for the first 64 sections
   mutable std::atomic<std::int64_t> written_at_{0};          // when the directory was last compared

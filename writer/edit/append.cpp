@@ -37,8 +37,8 @@ std::string FormText(const ConvertOptions& options) {
   return text;
 }
 
-// The options that the dataset was converted with; what does not change the result from `given`,
-// and everything where nothing tells, which becomes a warning.
+// The options that the dataset was converted with. Those that do not change the result are taken
+// from `given`; if the manifest does not say, all are, with a warning.
 ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
                          std::vector<std::string>& warnings) {
   const nlohmann::json made = OptionsOfMade(manifest.made);
@@ -55,7 +55,7 @@ ConvertOptions OptionsOf(const Manifest& manifest, const ConvertOptions& given,
   return options;
 }
 
-// As ConvertTo(), with what to do about an addition that an earlier call began.
+// Like ConvertTo(), but the Error for an unfinished append of an earlier call says what to do.
 ConvertSummary ConvertAddition(const Schema& schema, const ConvertSource& source,
                                const std::filesystem::path& staging, const ConvertOptions& options,
                                const ConvertHooks& hooks) {
@@ -80,8 +80,8 @@ ShardIds IdsOf(const Manifest& manifest) {
   return ids;
 }
 
-// The manifest whose samples the given one's were before they were put in a new order; nothing
-// where they never were, or it is not there any more.
+// The manifest from before the given one's repack; nothing if it was not repacked, or if that
+// manifest is gone.
 std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
                                      const Manifest& manifest) {
   if (NestsDeeperThan(manifest.made, kMaxJsonDepth)) return std::nullopt;
@@ -105,13 +105,13 @@ std::optional<Manifest> BeforeRepack(const std::filesystem::path& folder,
   }
 }
 
-// Whether all of the added shards' samples are the dataset's already: in these very shards, or in
-// those it had before it was put in a new order.
+// Whether the dataset already has all samples of the added shards: in the same shards, or in those
+// from before a repack.
 bool HasAll(const std::filesystem::path& folder, const Manifest& manifest, const Manifest& added) {
-  constexpr int kMostRepacks = 1000;  // of a manifest that leads back to itself there is no end
+  constexpr int kMostRepacks = 1000;  // ends the search if manifests form a circle
   std::optional<Manifest> now = manifest;
   for (int repacks = 0; now && repacks < kMostRepacks; ++repacks) {
-    // A shard's id says what was planned, which is names and sizes; its digest says what was read.
+    // A shard's id depends on the plan, which has names and sizes; its digest, on the bytes read.
     std::set<std::pair<Bytes16, Bytes16>> there;
     for (const ManifestShard& shard : now->shards)
       there.emplace(shard.id.bytes, shard.digest.bytes);
@@ -141,9 +141,9 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
                               const ConvertOptions& options, const ConvertHooks& hooks) {
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  StoredDataset before(folder);  // or there is none, which is said first
+  StoredDataset before(folder);                               // throws first if there is no dataset
   const FileHandle lock = LockFolder(folder);
-  before = StoredDataset(folder);  // nobody else changes it from here on
+  before = StoredDataset(folder);  // again, now that nobody else can change it
   RemoveLeftovers(folder);
   std::filesystem::path staging = folder;
   staging += ".append";
@@ -161,9 +161,9 @@ AppendSummary AppendToDataset(const std::filesystem::path& dataset, const Conver
   if (summary.converted.direct_refused) warnings.push_back(DirectRefusal(folder));
   {
     const StoredDataset added(staging);
-    if (HasAll(folder, before.manifest, added.manifest)) {  // true of no shard at all
+    if (HasAll(folder, before.manifest, added.manifest)) {  // true also for no shards
       RemoveConversion(staging);
-      // With the folder still there, it is this addition that was killed at its very end.
+      // If the folder still exists, this append was killed at its very end.
       summary.already_there = !goes_on && !added.manifest.shards.empty();
       summary.made = Summarize(before.manifest);
       summary.made.warnings = std::move(warnings);

@@ -145,7 +145,7 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
       const ReadGuard guard = file.Guard();
       part.assign(taken.begin(), taken.end());
     }
-    // Not the new file's fault, and it must not have zeros there.
+    // The old file's fault; the new one must not get zeros there.
     if (file.Lost(taken) || file.BytesLeft() < file.bytes().size()) {
       throw Error(ErrorCode::kIo, from.string(),
                   "cannot be read, or was cut short while being read");

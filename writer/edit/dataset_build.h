@@ -1,4 +1,4 @@
-// A new dataset in the making: shards linked from elsewhere, and shards written sample by sample.
+// Builds a new dataset from shards linked from other datasets and shards written sample by sample.
 #pragma once
 
 #include <array>
@@ -15,28 +15,28 @@
 
 namespace sluice {
 
-// What shards of samples taken from elsewhere are filled to.
+// The size to which new shards are filled.
 inline constexpr std::uint64_t kShardBytes = 64'000'000;
 
 class DatasetBuild {
  public:
-  // `folder` is created, and locked until the build goes; Error(kExists) where it holds anything,
-  // kState where another process writes into it. `total`: samples to come, for the hooks.
-  // Everything given outlives the build.
+  // Creates `folder`, and locks it while the build lives. Error(kExists) if it is not empty, kState
+  // if another process writes into it. `total`: samples to come, for the hooks. All arguments must
+  // outlive the build.
   DatasetBuild(const std::filesystem::path& folder, const std::string& name, const Schema& schema,
                std::uint64_t total, const EditHooks& hooks);
-  // Without Finish() removes what was written, and the folder unless it was there before.
+  // Without Finish(), removes what was written, and the folder unless it existed before.
   ~DatasetBuild();
 
-  // Takes over a shard as it is, under the next name. `survey`: its line and totals.
+  // Takes over a shard unchanged, under the next name. `survey`: its line and totals.
   void Link(const std::filesystem::path& shard, FinishedShard survey);
 
-  // Samples that follow go into a shard of their own, of that id and as many samples a block.
+  // The samples that follow go into a new shard with that id and that many samples a block.
   void BeginShard(Id128 id, std::uint32_t block_samples);
   void Add(EncodedSample sample);
   void EndShard();
 
-  // Tells the hooks of samples that were passed over.
+  // Reports samples that were skipped to the hooks.
   void Skip(std::uint64_t samples) { Count(samples); }
 
   // `made`: how it was made, as JSON.
@@ -56,8 +56,8 @@ class DatasetBuild {
   FileHandle lock_;
   Manifest manifest_;
   Schema schema_;
-  std::optional<DirectBuffer> direct_;  // where shards go past the page cache
-  Id128 id_;                            // of the planned shard in hand
+  std::optional<DirectBuffer> direct_;  // if shards are written past the page cache
+  Id128 id_;                            // of the present planned shard
   std::uint32_t block_samples_ = 0;
   std::uint32_t part_ = 0;
   std::uint32_t names_ = 0;                                    // given to shards, finished or not
@@ -68,13 +68,12 @@ class DatasetBuild {
   std::uint64_t linked_ = 0;
 };
 
-// Gives a file a second name, or where that cannot be a copy that is on disk when this returns;
-// `direct` as of AtomicFile.
+// Gives a file a second name; if that is impossible, copies it durably. `direct` as for AtomicFile.
 void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
                 DirectBuffer* direct);
 
-// How a dataset was made: "merge" and the like, with the ids of those it was made from and, unless
-// they are null, the options of a conversion that would make such samples, which additions go by.
+// How a dataset was made: "merge" and the like, with the ids of its inputs and, unless null, the
+// options of a conversion that would make such samples, for later appends.
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,
                        const nlohmann::json& options);
 

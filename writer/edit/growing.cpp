@@ -13,8 +13,8 @@ bool IsManifestName(const std::string& name) {
   return name == kManifestName || (name.starts_with("manifest-") && name.ends_with(".json"));
 }
 
-// Of all manifests of the folder, the old ones included. One that cannot be read names nothing that
-// could still be opened by it.
+// The shard names in all manifests of the folder, old ones included. An unreadable manifest counts
+// as empty: nobody can open a dataset by it.
 std::set<std::string> NamesInUse(const std::filesystem::path& folder) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
@@ -55,7 +55,7 @@ NewManifest::~NewManifest() {
     for (const std::string& name : taken_)
       if (!named.contains(name)) std::filesystem::remove(folder_ / name);
   } catch (const std::exception&) {
-    // They stay, and the next addition takes their names.
+    // They stay; the next append reuses their names.
   }
 }
 
@@ -75,7 +75,7 @@ std::string NewManifest::FreeName() {
 
 void NewManifest::Take(const std::filesystem::path& from, FinishedShard survey) {
   survey.shard.file = FreeName();
-  // A call that was killed may have left a file of that name that no manifest knows.
+  // A call that was killed may have left a file of that name that is in no manifest.
   const std::filesystem::path to = folder_ / survey.shard.file;
   std::filesystem::remove(to);
   taken_.push_back(survey.shard.file);

@@ -1,6 +1,6 @@
-// A dataset whose manifest is replaced by one that names other shards of the same folder.
+// Replaces a dataset's manifest by one with other shards in the same folder.
 //
-// Whoever has opened the old manifest goes on undisturbed: it stays under its id, and so does every
+// Programs that have opened the old manifest are not disturbed: it is kept under its id, with every
 // shard that it names.
 #pragma once
 
@@ -16,16 +16,16 @@ namespace sluice {
 
 class NewManifest {
  public:
-  // Begins with the shards of `folder`'s manifest, or with none of them. `direct`: shards that
-  // cannot be linked are copied past the page cache.
+  // Begins with the shards of `folder`'s manifest, or with none. `direct`: copies shards that
+  // cannot be linked past the page cache.
   NewManifest(const std::filesystem::path& folder, bool with_shards, bool direct);
-  // Without Finish() removes the shards that were taken over and that no manifest came to name.
+  // Without Finish(), removes the shards that were taken over but are in no manifest.
   ~NewManifest();
 
   const Manifest& manifest() const noexcept { return manifest_; }
   void SetMade(std::string made) { manifest_.made = std::move(made); }
 
-  // Takes a shard that lies elsewhere over, under a name that no manifest of the folder uses.
+  // Takes over a shard from another folder, under a name that no manifest of this folder uses.
   // `survey`: its line and totals.
   void Take(const std::filesystem::path& from, FinishedShard survey);
 
@@ -39,7 +39,7 @@ class NewManifest {
   std::filesystem::path folder_;
   Id128 old_id_;
   Manifest manifest_;
-  std::set<std::string> used_;  // names of shards that a manifest of the folder knows
+  std::set<std::string> used_;  // shard names in all manifests of the folder
   std::uint32_t next_ = 0;
   std::vector<std::string> taken_;
   bool old_is_kept_ = false;  // a copy of the old manifest was made here

@@ -16,8 +16,8 @@ namespace sluice {
 
 namespace {
 
-// Of a shard that is written anew: with other classes, without some samples, or a second time. The
-// merged datasets count, so that what an earlier merge wrote anew has another id.
+// The id of a shard that is rewritten: with other classes, without some samples, or a second time.
+// It depends on the merged datasets, so that a shard rewritten by an earlier merge gets another id.
 Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>& left_out,
                std::uint32_t times_before, const std::vector<Id128>& inputs) {
   const std::string text = SchemaToJson(schema);
@@ -26,7 +26,7 @@ Id128 MergedId(Id128 id, const Schema& schema, const std::vector<std::uint64_t>&
                   std::as_bytes(std::span(left_out)), again, std::as_bytes(std::span(inputs))});
 }
 
-// The first one's options, where the images of all were made alike; else null.
+// The first dataset's options if all datasets' images were made alike; else null.
 nlohmann::json CommonOptions(const std::vector<StoredDataset>& datasets) {
   const auto of_images = [](const StoredDataset& dataset) {
     nlohmann::json options = OptionsOfMade(dataset.manifest.made);
@@ -58,7 +58,7 @@ class Merging {
     for (const StoredDataset& dataset : datasets_)
       RequireShards(dataset, hooks.stop);
     shared_ = FindSharedSamples(datasets_, maps_, schema_, hooks.stop);
-    // After a stop not all is known of what is shared; Into() says that it was stopped.
+    // After a stop, the list of shared samples is incomplete; Into() reports the stop.
     if (shared_.count > 0 && options.duplicates == Duplicates::kRefuse &&
         !hooks.stop.stop_requested()) {
       Refuse();
@@ -67,7 +67,7 @@ class Merging {
 
   MergeSummary Into(const std::filesystem::path& out) {
     DatasetBuild build(out, datasets_[0].manifest.name, schema_, total_, hooks_);
-    build.Skip(0);  // it may have been stopped meanwhile
+    build.Skip(0);  // throws if stopped meanwhile
     for (std::size_t d = 0; d < datasets_.size(); ++d) {
       std::uint64_t first = 0;  // of the shard, in its dataset
       for (std::size_t s = 0; s < datasets_[d].manifest.shards.size(); ++s) {
@@ -110,7 +110,7 @@ class Merging {
     const bool same = dataset.manifest.schema == schema_ && IsIdentity(maps_[d]);
     KeyChunk keys;
     if (same && left_out.empty() && times == 0) {
-      // What another dataset's copy is left out for has to be whole.
+      // If another dataset's copy is left out, the one that is kept must be whole.
       for (const std::uint64_t sample : kept)
         CopySample(shard, sample, keys);
       const std::string& file = dataset.manifest.shards[s].file;
@@ -135,7 +135,7 @@ class Merging {
     build.EndShard();
   }
 
-  // Of sorted numbers those from `first` on, counted from there.
+  // The sorted numbers from `first` on, minus `first`.
   static std::vector<std::uint64_t> Within(const std::vector<std::uint64_t>& numbers,
                                            std::uint64_t first, std::uint64_t count) {
     std::vector<std::uint64_t> within;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::size_t kMostMapped = 4096;  // shards at a time; a process may have 65,530 mappings
 
-// Samples by their number, out of shards that are opened as they are needed.
+// Reads samples by their number; opens shards when they are needed.
 class SampleReader {
  public:
   explicit SampleReader(const StoredDataset& dataset)
@@ -58,8 +58,8 @@ class SampleReader {
   std::deque<std::size_t> open_;
 };
 
-// Fisher and Yates, from the end. The stream of its own keeps it from being the conversion's order
-// again.
+// Fisher-Yates, from the end. It has its own random stream, else it could repeat the conversion's
+// order.
 std::vector<std::uint64_t> Permutation(std::uint64_t size, std::uint64_t seed) {
   std::vector<std::uint64_t> order(size);
   std::iota(order.begin(), order.end(), std::uint64_t{0});
@@ -69,7 +69,7 @@ std::vector<std::uint64_t> Permutation(std::uint64_t size, std::uint64_t seed) {
   return order;
 }
 
-// How the dataset was made, which later additions go by, and that it was permuted since.
+// How the dataset was made, for later appends, and that it was permuted since.
 std::string MadeByRepack(const std::string& before, const Id128& from, std::uint64_t seed) {
   nlohmann::json made = nlohmann::json::parse(before, nullptr, false);
   if (!made.is_object()) made = nlohmann::json::object();
@@ -104,9 +104,9 @@ EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t se
                           const EditHooks& hooks) {
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
-  StoredDataset stored(folder);  // or there is none, which is said first
+  StoredDataset stored(folder);                               // throws first if there is no dataset
   const FileHandle lock = LockFolder(folder);
-  stored = StoredDataset(folder);  // nobody else changes it from here on
+  stored = StoredDataset(folder);  // again, now that nobody else can change it
   RequireShards(stored, hooks.stop);
   RemoveLeftovers(folder);
   std::filesystem::path staging = folder;

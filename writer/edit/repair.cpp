@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kShardEnding = ".sluice";
 
-// The shards there are to mend: those of the manifest, or where it is lost all that lie there.
+// The shards to repair: those of the manifest or, if it is lost, all in the folder.
 struct Damaged {
   std::optional<Manifest> manifest;
   std::vector<Id128> ids;  // of the manifest
@@ -86,7 +86,7 @@ Damaged LookAt(const std::filesystem::path& folder) {
               "the manifest is lost and no shard says what the fields are: " + trouble);
 }
 
-// Whether the directory's columns repeat the scalars of a block's rows, as they must.
+// Whether the directory's columns equal the scalars of a block's rows, as they must.
 bool ColumnsAgree(const ShardFile& shard, std::uint32_t number, const BlockView& block) {
   const std::vector<std::size_t> fields = ColumnFields(shard.schema());
   const std::uint64_t first = std::uint64_t{number} * shard.block_samples();
@@ -176,7 +176,7 @@ class Repair {
   }
 
  private:
-  // Only what reading a shard says may be called lost; whatever writing throws ends the repair.
+  // Samples are lost only if reading their shard fails; an error of writing ends the repair.
   void Mend(std::size_t s, DatasetBuild& build) {
     const std::filesystem::path path = folder_ / damaged_.files[s];
     if (std::optional<FinishedShard> whole = SurveyIfWhole(s)) {
@@ -195,7 +195,7 @@ class Repair {
       if (IdOf(*other) == IdOf(s)) {
         return LoseShard(s, "its samples: this file is a copy of " + damaged_.files[*other], build);
       }
-      planned = damaged_.manifest->shards[*other].samples;  // they changed places: it is saved here
+      planned = damaged_.manifest->shards[*other].samples;  // files were swapped: saves it here
     }
     bool begun = false;
     const std::size_t before = report_.lost.size();
@@ -216,7 +216,7 @@ class Repair {
     ++report_.shards_mended;
   }
 
-  // Nothing where a sample, a key or the frame of the shard is not whole.
+  // Nothing if a sample, a key or the frame of the shard is damaged.
   std::optional<FinishedShard> SurveyIfWhole(std::size_t s) {
     ShardExpectation expect;
     if (damaged_.manifest) {
@@ -239,7 +239,7 @@ class Repair {
     build.Skip(samples);
   }
 
-  // The number of the shard that really lies in shard `s`'s place, if it is another one.
+  // If shard `s`'s file holds another shard of the dataset, that shard's number.
   std::optional<std::size_t> OtherIn(std::size_t s) const {
     if (!damaged_.manifest) return std::nullopt;
     const std::vector<ManifestShard>& shards = damaged_.manifest->shards;
@@ -251,7 +251,7 @@ class Repair {
     return static_cast<std::size_t>(other - shards.begin());
   }
 
-  // What a shard says its id is, where that can be read.
+  // The id in a shard's own header, if it can be read.
   std::optional<Id128> IdOf(std::size_t s) const {
     try {
       return ShardFile(folder_ / damaged_.files[s], damaged_.schema).id();
@@ -261,12 +261,13 @@ class Repair {
     }
   }
 
-  // Of the conversion, as far as the manifest is there.
+  // The conversion's options, if there is a manifest.
   nlohmann::json Options() const {
     return damaged_.manifest ? OptionsOfMade(damaged_.manifest->made) : nlohmann::json();
   }
 
-  // What can be read of damaged keys is kept, but it need not be right: they have one checksum.
+  // Damaged keys are kept as far as they can be read, but they may be wrong: one checksum covers
+  // them all.
   void NoteDamagedKeys(const ShardFile& shard, const std::string& file) {
     try {
       shard.Section(kSectionKeys);

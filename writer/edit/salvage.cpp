@@ -14,13 +14,14 @@ namespace {
 struct FoundBlock {
   std::uint64_t offset = 0;
   BlockHeader header;
-  Bytes bytes;  // less than the header says where the file ends before
+  Bytes bytes;  // less than the header says if the file ends earlier
   bool whole_table = false;
 };
 
-// Whether a block that says so of itself can be one of this dataset's, behind `last` in its shard.
+// Whether bytes that look like a block's header can belong to this dataset, after `last` in its
+// shard.
 bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBlock* last) {
-  // No block is empty, and none has more samples than there may be.
+  // No block is empty, and none has more than kMaxBlockSamples.
   const std::uint64_t most = std::uint64_t{header.number} * kMaxBlockSamples;
   if (header.row_bytes != layout.row_bytes() || header.first_sample < header.number ||
       header.first_sample > most) {
@@ -31,7 +32,7 @@ bool CanFollow(const BlockHeader& header, const RowLayout& layout, const FoundBl
           header.first_sample >= last->header.first_sample + last->header.count);
 }
 
-// The blocks of the shard that the first one belongs to, in their order; the file may end inside of
+// Finds the blocks of the shard that the first one belongs to, in order; the file may end inside
 // the last one.
 std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
   std::vector<FoundBlock> blocks;
@@ -50,7 +51,8 @@ std::vector<FoundBlock> FindBlocks(Bytes file, const RowLayout& layout) {
     found.whole_table = Inside(sizeof(BlockHeader), table, found.bytes.size()) &&
                         BlockView(found.bytes, found.header).VerifyTable() == nullptr;
     blocks.push_back(found);
-    // A block may hold what looks like one; one whose table is damaged is still as long as it says.
+    // Skips the block: its payloads may contain bytes that look like a block. Its header gives its
+    // length even if its table is damaged.
     at += AlignUp(bytes, kPageBytes) - kPageBytes;
   }
   return blocks;
@@ -66,10 +68,10 @@ std::uint32_t BlockSamplesOf(const std::vector<FoundBlock>& blocks) {
   return blocks.empty() ? 1 : blocks[0].header.count;
 }
 
-// The section of keys, which begins where the last block ends and says how long it is; empty if
-// what lies there is none.
+// The section of keys, which begins at the end of the last block and has its own length; empty if
+// there is none.
 Bytes KeysAt(Bytes file, std::uint64_t offset) {
-  constexpr std::uint64_t kFrame = 8;  // bytes that say a frame's and its content's size
+  constexpr std::uint64_t kFrame = 8;  // bytes for the sizes of a frame and its content
   if (offset + kFrame > file.size()) return {};
   const Bytes rest = file.subspan(offset);
   const std::uint64_t chunks = LoadAt<std::uint32_t>(rest, 4);

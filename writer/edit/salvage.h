@@ -1,4 +1,4 @@
-// What can be had of a damaged shard: every sample all of whose values are whole.
+// Saves from a damaged shard every sample whose values are all whole.
 #pragma once
 
 #include <functional>
@@ -17,10 +17,10 @@ struct Salvage {
 };
 
 // Looks for blocks at each page of `file`, with or without header, directory and tail
-// (format/FORMAT.md, "Rebuilding what was lost"), and hands on their whole samples in order. Keys
-// that cannot be read become NAME#NUMBER. What was lost goes to `lost`; `planned` is how many
-// samples the shard should have, where that is known. Work and memory are in proportion to the
-// file, whatever it says of itself.
+// (format/FORMAT.md, "Rebuilding what was lost"), and passes on their whole samples in order. Keys
+// that cannot be read become NAME#NUMBER. Lost samples are added to `lost`; `planned` is the number
+// of samples the shard should have, if known. Work and memory are in proportion to the file's size,
+// whatever its content claims.
 Salvage SalvageShard(const MappedFile& file, const std::string& name, const Schema& schema,
                      std::optional<std::uint64_t> planned,
                      const std::function<void(const Salvage&, EncodedSample&&)>& take,

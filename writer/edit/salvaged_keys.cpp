@@ -12,7 +12,7 @@ SalvagedKeys::SalvagedKeys(Bytes section, std::uint64_t samples) noexcept
   const std::uint64_t each = LoadAt<std::uint32_t>(section, 0);
   const std::uint64_t chunks = LoadAt<std::uint32_t>(section, sizeof(std::uint32_t));
   if (each == 0 || each > kMaxKeyChunkSamples) return;
-  // Otherwise no chunk can be read, and there may be far more of them than the file has bytes.
+  // Otherwise no chunk is read: the section may claim far more chunks than the file has bytes.
   if (chunks == samples / each + (samples % each != 0 ? 1 : 0)) chunk_samples_ = each;
 }
 

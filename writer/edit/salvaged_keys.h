@@ -12,12 +12,12 @@ namespace sluice {
 
 class SalvagedKeys {
  public:
-  // `section` may be damaged, or none at all; it outlives the object.
+  // `section` may be damaged or empty; it must outlive the object.
   SalvagedKeys(Bytes section, std::uint64_t samples) noexcept;
 
-  // Empty where it cannot be read. Valid until the next call.
+  // Empty if it cannot be read. Valid until the next call.
   std::string_view Of(std::uint64_t sample);
-  // The first sample behind this one, whose key could not be read, that may have one.
+  // After `sample`, whose key cannot be read: the next sample that may have a readable one.
   std::uint64_t NextAfter(std::uint64_t sample) const noexcept;
 
  private:
@@ -28,16 +28,16 @@ class SalvagedKeys {
   std::uint64_t unreadable_until_ = 0;
 };
 
-// Adds to a list of what was lost, one shard's in their order. Samples are named one by one as long
-// as that takes no more memory than the shard itself; the others, and those without a key, become
-// one entry for each run of them.
+// Adds a shard's lost samples, in order, to a list. Samples are listed one by one as long as that
+// takes no more memory than the shard itself; the others, and those without a key, become one entry
+// for each run.
 class LossList {
  public:
   LossList(std::string shard, std::uint64_t file_bytes, SalvagedKeys& keys,
            std::vector<LostSample>& lost) noexcept
       : shard_(std::move(shard)), room_(file_bytes), keys_(keys), lost_(lost) {}
 
-  // Samples `first` to `end`, without the last.
+  // Samples `first` to `end` - 1.
   void Add(std::uint64_t first, std::uint64_t end, const char* why);
 
  private:

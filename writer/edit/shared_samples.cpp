@@ -71,7 +71,7 @@ class Search {
           entries.push_back({Hash128(AsBytes(KeyOf(shard, i, keys))), entries.size()});
       }
     }
-    if (stopped()) return {};  // what was seen is not all
+    if (stopped()) return {};  // the list is incomplete
     std::sort(entries.begin(), entries.end(), [](const Entry& a, const Entry& b) {
       return std::tie(a.key.bytes, a.at) < std::tie(b.key.bytes, b.at);
     });
@@ -88,7 +88,7 @@ class Search {
     return candidates;
   }
 
-  // Of candidates in the datasets' order.
+  // Candidates are in the datasets' order.
   void FillContents(std::vector<Candidate>& candidates) const {
     auto next = candidates.begin();
     std::uint64_t first = 0;  // of the shard, in all datasets
@@ -134,8 +134,8 @@ class Search {
     return Hash128(content);
   }
 
-  // `value` gets a field's elements, or what the table says of its payload; of labels that have to
-  // be mapped, the payload itself.
+  // Sets `value` to a field's elements, or to its payload's entry in the table; for labels that
+  // must be mapped, to the payload itself.
   Defect DescribeField(const BlockView& block, std::uint32_t row, std::size_t f,
                        FieldValue& value) const {
     value.codec = Codec::kRaw;
@@ -215,7 +215,7 @@ class Search {
   RowLayout layout_;
   const std::stop_token& stop_;
   std::vector<std::uint64_t> ends_;  // of the datasets
-  std::vector<bool> mapped_;         // fields whose classes are others than a dataset's own
+  std::vector<bool> mapped_;         // fields whose class numbers change in some dataset
 };
 
 }  // namespace

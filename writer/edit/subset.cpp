@@ -14,8 +14,8 @@ namespace sluice {
 
 namespace {
 
-// Of `size` things `count` at random, as numbers in order; all where there are no more. Fisher and
-// Yates, of which only the places that were changed are kept.
+// Draws `count` of the numbers below `size`, sorted; all of them if there are no more. Fisher-Yates
+// that stores only the places it has changed.
 std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::uint64_t seed,
                                   std::uint64_t stream) {
   std::vector<std::uint64_t> drawn;
@@ -34,14 +34,14 @@ std::vector<std::uint64_t> DrawOf(std::uint64_t size, std::uint64_t count, std::
     const std::uint64_t other = i + random.Below(size - i);
     drawn.push_back(at(other));
     moved[other] = at(i);
-    moved.erase(i);  // which nobody asks for again
+    moved.erase(i);  // never needed again
   }
   std::sort(drawn.begin(), drawn.end());
   return drawn;
 }
 
-// The samples that the selection's numbers and classes let through. What is kept in memory is what
-// is selected, not what there is to select from.
+// The samples that match the selection's numbers and classes. Memory is in proportion to the
+// samples selected, not to the dataset.
 class Candidates {
  public:
   Candidates(const StoredDataset& dataset, const Selection& selection)
@@ -73,7 +73,7 @@ class Candidates {
   std::size_t classes() const noexcept { return wanted_.size(); }
   bool by_class() const noexcept { return by_class_; }
 
-  // How many there are, where classes need not be looked at.
+  // Their number, if the selection does not depend on classes.
   std::uint64_t size() const noexcept {
     return numbers_.empty() ? dataset_.manifest.samples : numbers_.size();
   }
@@ -81,8 +81,8 @@ class Candidates {
     return numbers_.empty() ? i : numbers_[i];
   }
 
-  // Calls visit(sample, class) for each of wanted classes, in order; reads the directories'
-  // columns.
+  // Calls visit(sample, class) for each sample of the wanted classes, in order; reads the
+  // directories' columns.
   template <class Visit>
   void ForEachOfClasses(Visit&& visit) const {
     std::uint64_t first = 0;  // of the shard, in the dataset
@@ -126,7 +126,7 @@ class Candidates {
   std::vector<bool> wanted_;  // by class
 };
 
-// Those of the wanted classes; of each class at most `per_class`, at random.
+// The samples of the wanted classes; at most `per_class` of each class, at random.
 std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Selection& selection) {
   std::vector<std::uint64_t> samples;
   if (!selection.per_class && !selection.count) {
@@ -134,7 +134,7 @@ std::vector<std::uint64_t> SelectByClass(const Candidates& candidates, const Sel
         [&](std::uint64_t sample, std::size_t) { samples.push_back(sample); });
     return samples;
   }
-  // Drawn are places among those of a class, or, without `per_class`, among all of them.
+  // Draws places among the samples of a class or, without `per_class`, among all of them.
   std::vector<std::uint64_t> sizes(selection.per_class ? candidates.classes() : 1);
   const auto group = [&sizes](std::size_t number) { return sizes.size() == 1 ? 0 : number; };
   candidates.ForEachOfClasses([&](std::uint64_t, std::size_t number) { ++sizes[group(number)]; });

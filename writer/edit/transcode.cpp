@@ -19,13 +19,13 @@ namespace sluice {
 
 namespace {
 
-constexpr std::uint64_t kProbes = 64;  // samples that are looked at to choose the size of blocks
+constexpr std::uint64_t kProbes = 64;  // samples examined to choose the size of blocks
 
 bool IsPixels(Codec codec) noexcept {
   return codec == Codec::kRaw || codec == Codec::kZstd;
 }
 
-// Brings single images into the form that was asked for. Each worker thread owns one.
+// Converts single images to the wanted form. Each worker thread has one.
 class Transcoder {
  public:
   explicit Transcoder(const TranscodeOptions& options) : options_(options) {
@@ -34,8 +34,8 @@ class Transcoder {
     jpeg_.subsampling = options.subsampling;
   }
 
-  // False, with the value as it was, where the form has no place for it. Throws Error for a broken
-  // payload.
+  // Returns false and leaves the value unchanged if it cannot have the form. Throws Error for a
+  // broken payload.
   bool Change(FieldValue& value) {
     switch (options_.image) {
       case ImageCodec::kRaw: return ToPixels(value);
@@ -147,7 +147,7 @@ class Transcoding {
         RunInOrder(static_cast<unsigned>(transcoders_.size()), shard.samples(), hooks_.stop, change,
                    add);
       } catch (const Error& error) {
-        if (error.code() == ErrorCode::kState) build.Skip(0);  // says what to do after a stop
+        if (error.code() == ErrorCode::kState) build.Skip(0);  // its Error says what to do
         throw;
       }
     }
@@ -159,7 +159,7 @@ class Transcoding {
   }
 
  private:
-  // The conversion's, with the new form.
+  // The conversion's options, with the new form.
   nlohmann::json Options() const {
     const nlohmann::json made = OptionsOfMade(stored_.manifest.made);
     if (made.is_null()) return made;
