@@ -20,18 +20,15 @@ namespace sluice {
 namespace {
 
 constexpr const char* kAppendDescription =
-    "Adds samples to a dataset.\n"
-    "\n"
-    "SOURCE is converted with the dataset's own options; its shards are added after the others. "
-    "The\n"
-    "old manifest is kept under its id, so programs that have the dataset open are not disturbed.\n"
-    "SOURCE may only have classes of the dataset (for others, convert and merge). Run an "
-    "interrupted\n"
-    "command again to go on; a command that was finished adds nothing a second time.\n"
-    "\n"
-    "With --repack, all samples, old and new, are then put in a new random order, in new shards. "
-    "The\n"
-    "old shards stay for programs that read them. Without a SOURCE, only this is done.\n";
+    "Adds samples to a dataset.\n\n"
+    "SOURCE is converted with the dataset's own options; its shards are added after the\n"
+    "others. The old manifest is kept under its id, so programs that have the dataset open\n"
+    "are not disturbed. SOURCE may only have classes of the dataset (for others, convert and\n"
+    "merge). Run an interrupted command again to go on; a command that was finished adds\n"
+    "nothing a second time.\n\n"
+    "With --repack, all samples, old and new, are then put in a new random order, in new\n"
+    "shards. The old shards stay for programs that read them. Without a SOURCE, only this is\n"
+    "done.\n";
 
 constexpr const char* kAppendExamples =
     "\nExamples:\n"

@@ -30,25 +30,19 @@ using cli::AddOption;
 using cli::UsageError;
 
 constexpr const char* kConvertDescription =
-    "Compiles images into a dataset.\n"
-    "\n"
-    "SOURCE is a folder with one folder per class (numbered in the order of their names; images "
-    "in\n"
-    "nested folders belong to the top one), or a folder of images without labels. Or it is one or\n"
-    "more tar files with WebDataset's names: KEY.jpg with KEY.cls, KEY.txt, KEY.json and\n"
-    "KEY.mask.png; - is a tar file from a pipe, which is stored beside DATASET meanwhile. Or "
-    "--table\n"
-    "or --paths name the images. --no-labels takes images wherever they lie.\n"
-    "\n"
-    "JPEG, PNG and BMP are recognised by content, and so are WebP, GIF and TIFF if the build "
-    "found\n"
-    "their libraries. Of several frames or pages, the first is taken. Hidden files, and files "
-    "that\n"
-    "are not images, are skipped and counted; broken images are left out and listed in\n"
-    "DATASET/skipped.tsv.\n"
-    "\n"
-    "DATASET is created. To go on after an interruption, run the same command again. The result\n"
-    "depends only on the sources and the options, never on --threads.\n";
+    "Compiles images into a dataset.\n\n"
+    "SOURCE is a folder with one folder per class (numbered in the order of their names;\n"
+    "images in nested folders belong to the top one), or a folder of images without labels.\n"
+    "Or it is one or more tar files with WebDataset's names: KEY.jpg with KEY.cls, KEY.txt,\n"
+    "KEY.json and KEY.mask.png; - is a tar file from a pipe, which is stored beside DATASET\n"
+    "meanwhile. Or --table or --paths name the images. --no-labels takes images wherever they\n"
+    "lie.\n\n"
+    "JPEG, PNG and BMP are recognised by content, and so are WebP, GIF and TIFF if the build\n"
+    "found their libraries. Of several frames or pages, the first is taken. Hidden files, and\n"
+    "files that are not images, are skipped and counted; broken images are left out and\n"
+    "listed in DATASET/skipped.tsv.\n\n"
+    "DATASET is created. To go on after an interruption, run the same command again. The\n"
+    "result depends only on the sources and the options, never on --threads.\n";
 
 constexpr const char* kConvertExamples =
     "\n"

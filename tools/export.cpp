@@ -29,17 +29,15 @@ namespace sluice {
 namespace {
 
 constexpr const char* kExportDescription =
-    "Takes a dataset's samples out again, as files.\n"
-    "\n"
-    "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with their stored "
-    "bytes,\n"
-    "packed images as the JPEGs they were made from, raw pixels as PNG. Masks and further images "
-    "go\n"
-    "to folders with their fields' names, and so do bytes that are neither text nor JSON. If two\n"
-    "keys would give the same file name, a number is added (x-1.jpg). FOLDER/labels.csv has a row\n"
-    "for each sample: the file's path, its key, and every other field, with classes by name.\n"
-    "FOLDER/classes.txt has the classes in the order of their numbers. `sluice convert --table\n"
-    "labels.csv --classes classes.txt` reads both. Damaged samples are left out and named.\n";
+    "Takes a dataset's samples out again, as files.\n\n"
+    "FOLDER is created. Images go to FOLDER/images under their keys: JPEGs with their stored\n"
+    "bytes, packed images as the JPEGs they were made from, raw pixels as PNG. Masks and\n"
+    "further images go to folders with their fields' names, and so do bytes that are neither\n"
+    "text nor JSON. If two keys would give the same file name, a number is added (x-1.jpg).\n"
+    "FOLDER/labels.csv has a row for each sample: the file's path, its key, and every other\n"
+    "field, with classes by name. FOLDER/classes.txt has the classes in the order of their\n"
+    "numbers. `sluice convert --table labels.csv --classes classes.txt` reads both. Damaged\n"
+    "samples are left out and named.\n";
 
 constexpr const char* kExportExamples =
     "\nExamples:\n"

@@ -14,10 +14,9 @@ namespace sluice {
 namespace {
 
 constexpr const char* kInspectDescription =
-    "Shows what a dataset holds.\n"
-    "\n"
-    "Prints the content of the manifest: schema, counts, classes, sizes, and how the dataset was\n"
-    "made. Reads a shard only if --sample or --key asks for one of its samples.\n";
+    "Shows what a dataset holds.\n\n"
+    "Prints the content of the manifest: schema, counts, classes, sizes, and how the dataset\n"
+    "was made. Reads a shard only if --sample or --key asks for one of its samples.\n";
 
 constexpr const char* kInspectExamples =
     "\n"

@@ -11,17 +11,14 @@ namespace sluice {
 namespace {
 
 constexpr const char* kMergeDescription =
-    "Makes one dataset of several.\n"
-    "\n"
-    "The datasets must have the same fields. Classes are matched by name: those of the first "
-    "dataset\n"
-    "keep their numbers, and new ones are added after them. Shards whose class numbers do not "
-    "change\n"
-    "are hard-linked (or copied, on another file system). Nothing is decoded.\n"
-    "\n"
-    "If two datasets have the same sample (key and content), merge refuses, unless --duplicates "
-    "says\n"
-    "what to do. Samples with the same key but different content are all taken, with a warning.\n";
+    "Makes one dataset of several.\n\n"
+    "The datasets must have the same fields. Classes are matched by name: those of the first\n"
+    "dataset keep their numbers, and new ones are added after them. Shards whose class\n"
+    "numbers do not change are hard-linked (or copied, on another file system). Nothing is\n"
+    "decoded.\n\n"
+    "If two datasets have the same sample (key and content), merge refuses, unless\n"
+    "--duplicates says what to do. Samples with the same key but different content are all\n"
+    "taken, with a warning.\n";
 
 constexpr const char* kMergeExamples =
     "\nExamples:\n"

@@ -22,13 +22,12 @@ namespace sluice {
 namespace {
 
 constexpr const char* kPreviewDescription =
-    "Shows a dataset at a glance.\n"
-    "\n"
-    "OUT.html is a page in one file: pictures with their labels, the number of samples in each\n"
-    "class, and the images' sizes and shapes. OUT.png is a sheet of the pictures alone, row by "
-    "row.\n"
-    "Pictures are spread evenly over the dataset, equally many of each class, in the order of the\n"
-    "classes. At most 4096 samples are looked at, however large the dataset is.\n";
+    "Shows a dataset at a glance.\n\n"
+    "OUT.html is a page in one file: pictures with their labels, the number of samples in\n"
+    "each class, and the images' sizes and shapes. OUT.png is a sheet of the pictures alone,\n"
+    "row by row. Pictures are spread evenly over the dataset, equally many of each class, in\n"
+    "the order of the classes. At most 4096 samples are looked at, however large the dataset\n"
+    "is.\n";
 
 constexpr const char* kPreviewExamples =
     "\nExamples:\n"

@@ -11,14 +11,11 @@ namespace sluice {
 namespace {
 
 constexpr const char* kRepairDescription =
-    "Makes a whole dataset of a damaged one.\n"
-    "\n"
-    "Shards without faults are hard-linked (or copied). From damaged shards, every sample whose\n"
-    "values are all whole is written to new ones, even if header, directory or tail are lost; "
-    "lost\n"
-    "samples are listed. A lost manifest is rebuilt from the shards. The damaged dataset is not\n"
-    "changed.\n"
-    "\n"
+    "Makes a whole dataset of a damaged one.\n\n"
+    "Shards without faults are hard-linked (or copied). From damaged shards, every sample\n"
+    "whose values are all whole is written to new ones, even if header, directory or tail are\n"
+    "lost; lost samples are listed. A lost manifest is rebuilt from the shards. The damaged\n"
+    "dataset is not changed.\n\n"
     "Without NEW, only a lost manifest is rebuilt, in DATASET itself.\n";
 
 constexpr const char* kRepairExamples =

@@ -23,11 +23,9 @@ namespace sluice {
 namespace {
 
 constexpr const char* kStatsDescription =
-    "Computes what a training needs to know.\n"
-    "\n"
-    "Mean and standard deviation of each channel (over all pixels of all images, decoded whole; 0 "
-    "to\n"
-    "1), the distribution of sizes, and the number of samples of each class.\n";
+    "Computes what a training needs to know.\n\n"
+    "Mean and standard deviation of each channel (over all pixels of all images, decoded\n"
+    "whole; 0 to 1), the distribution of sizes, and the number of samples of each class.\n";
 
 constexpr const char* kStatsExamples =
     "\nExamples:\n"

@@ -13,10 +13,9 @@ namespace sluice {
 namespace {
 
 constexpr const char* kSubsetDescription =
-    "Makes a dataset of some of another's samples.\n"
-    "\n"
-    "Takes the samples that meet all conditions. They stay in their order, and classes keep their\n"
-    "numbers. Nothing is decoded.\n";
+    "Makes a dataset of some of another's samples.\n\n"
+    "Takes the samples that meet all conditions. They stay in their order, and classes keep\n"
+    "their numbers. Nothing is decoded.\n";
 
 constexpr const char* kSubsetExamples =
     "\nExamples:\n"

@@ -14,12 +14,10 @@ namespace sluice {
 namespace {
 
 constexpr const char* kTranscodeDescription =
-    "Makes a dataset of another's samples with the images in another form.\n"
-    "\n"
-    "jpeg to packed and back gives the same JPEG bytes. raw stores the pixels that a reader would\n"
-    "decode. JPEGs are made from raw pixels with --quality. Images that cannot have the form stay "
-    "as\n"
-    "they are and are counted. Masks and other fields are copied.\n";
+    "Makes a dataset of another's samples with the images in another form.\n\n"
+    "jpeg to packed and back gives the same JPEG bytes. raw stores the pixels that a reader\n"
+    "would decode. JPEGs are made from raw pixels with --quality. Images that cannot have the\n"
+    "form stay as they are and are counted. Masks and other fields are copied.\n";
 
 constexpr const char* kTranscodeExamples =
     "\nExamples:\n"

@@ -16,14 +16,11 @@ namespace sluice {
 namespace {
 
 constexpr const char* kVerifyDescription =
-    "Checks every byte of a dataset.\n"
-    "\n"
-    "Compares every byte of the dataset with its checksums: manifest, headers, tables, "
-    "directories,\n"
-    "payloads, and the padding between them. Names each fault's shard, sample and key. With "
-    "--decode,\n"
-    "also decodes every image: that finds images that were already broken when they were "
-    "written.\n";
+    "Checks every byte of a dataset.\n\n"
+    "Compares every byte of the dataset with its checksums: manifest, headers, tables,\n"
+    "directories, payloads, and the padding between them. Names each fault's shard, sample\n"
+    "and key. With --decode, also decodes every image: that finds images that were already\n"
+    "broken when they were written.\n";
 
 constexpr const char* kVerifyExamples =
     "\n"

@@ -32,29 +32,20 @@ using cli::AddOption;
 using cli::ParseInteger;
 
 constexpr const char* kAdviseDescription =
-    "Says which form to train from on this machine, and what it costs.\n"
-    "\n"
-    "SOURCE is a folder of pictures, or a dataset. A sample of it is converted to every form (in "
-    "a\n"
-    "temporary folder, removed at the end) and played from memory through the loader. The "
-    "source's\n"
-    "files are read for a second to measure the disk (and, if they are small, a file of 64 MiB in "
-    "the\n"
-    "scratch folder, because a dataset's files are large). From these measurements come the size "
-    "of\n"
-    "the whole dataset, its epochs, the threads and machines that feed the trainer, and whether "
-    "it\n"
-    "fits memory. A third of the sample is held out: the column \"error\" is how far the "
-    "prediction\n"
-    "from the rest was from that third's own measurement. PSNR compares pictures shrunk to a "
-    "square\n"
-    "of the crop's size with those of the source.\n"
-    "\n"
-    "If you say what the trainer needs (--step-ms, --profile), it chooses the smallest form from\n"
-    "which one machine feeds the trainer, at the largest size that allows it. Otherwise it "
-    "chooses,\n"
-    "at the usual size, the smallest form that is at least three quarters as fast as the "
-    "fastest.\n";
+    "Says which form to train from on this machine, and what it costs.\n\n"
+    "SOURCE is a folder of pictures, or a dataset. A sample of it is converted to every form\n"
+    "(in a temporary folder, removed at the end) and played from memory through the loader.\n"
+    "The source's files are read for a second to measure the disk (and, if they are small, a\n"
+    "file of 64 MiB in the scratch folder, because a dataset's files are large). From these\n"
+    "measurements come the size of the whole dataset, its epochs, the threads and machines\n"
+    "that feed the trainer, and whether it fits memory. A third of the sample is held out:\n"
+    "the column \"error\" is how far the prediction from the rest was from that third's own\n"
+    "measurement. PSNR compares pictures shrunk to a square of the crop's size with those of\n"
+    "the source.\n\n"
+    "If you say what the trainer needs (--step-ms, --profile), it chooses the smallest form\n"
+    "from which one machine feeds the trainer, at the largest size that allows it. Otherwise\n"
+    "it chooses, at the usual size, the smallest form that is at least three quarters as fast\n"
+    "as the fastest.\n";
 
 constexpr const char* kAdviseExamples =
     "\n"

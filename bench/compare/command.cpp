@@ -18,16 +18,15 @@ using cli::AddOption;
 
 constexpr const char* kCompareDescription =
     "Plays the same pictures through this loader and others.\n\n"
-    "SOURCE is a folder of pictures, or a dataset. A folder is converted (with the defaults of\n"
-    "sluice convert); the dataset's JPEGs are written out, so that every loader starts from the\n"
-    "same bytes, and each packs them into its own format. Then they take turns, each in a process\n"
-    "of its own, over several rounds: random-resized-crop and flip, whole epochs, after one that "
-    "is\n"
-    "not counted. Beside them stands a plain threaded loader of files (samples/plain_loader.h).\n"
-    "A dataset of raw images of one size is compared with loaders of those instead: FFCV's raw\n"
-    "form, and a bare loop that copies and does nothing else; the middle of each is shown.\n"
-    "What other loaders need is installed by bench/peers/setup.sh; one that is missing, or that\n"
-    "fails, is a line in the table.\n";
+    "SOURCE is a folder of pictures, or a dataset. A folder is converted (with the defaults\n"
+    "of sluice convert); the dataset's JPEGs are written out, so that every loader starts\n"
+    "from the same bytes, and each packs them into its own format. Then they take turns, each\n"
+    "in a process of its own, over several rounds: random-resized-crop and flip, whole\n"
+    "epochs, after one that is not counted. Beside them stands a plain threaded loader of\n"
+    "files (samples/plain_loader.h). A dataset of raw images of one size is compared with\n"
+    "loaders of those instead: FFCV's raw form, and a bare loop that copies and does nothing\n"
+    "else; the middle of each is shown. What other loaders need is installed by\n"
+    "bench/peers/setup.sh; one that is missing, or that fails, is a line in the table.\n";
 
 constexpr const char* kCompareExamples =
     "\n"

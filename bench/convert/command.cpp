@@ -18,14 +18,12 @@ using cli::ParseInteger;
 
 constexpr const char* kConvertDescription =
     "Converts a folder of pictures and says where the time goes.\n\n"
-    "Beside it FFCV's DatasetWriter writes the same pictures with as many workers, at the same "
-    "size\n"
-    "and quality, where bench/peers/setup.sh has installed it; one that is missing is a line. "
-    "They\n"
-    "take turns, in an order that changes with the round. Programs' start is not counted. The "
-    "shares\n"
-    "of the stages are taken on one thread behind that: CPU time of reading, of decoding and\n"
-    "resizing, and of encoding; what a conversion takes beyond them is writing and the rest.\n";
+    "Beside it FFCV's DatasetWriter writes the same pictures with as many workers, at the\n"
+    "same size and quality, where bench/peers/setup.sh has installed it; one that is missing\n"
+    "is a line. They take turns, in an order that changes with the round. Programs' start is\n"
+    "not counted. The shares of the stages are taken on one thread behind that: CPU time of\n"
+    "reading, of decoding and resizing, and of encoding; what a conversion takes beyond them\n"
+    "is writing and the rest.\n";
 
 constexpr const char* kConvertExamples =
     "\n"

@@ -27,18 +27,14 @@ using cli::AddNumber;
 using cli::AddOption;
 
 constexpr const char* kDecodeDescription =
-    "Decodes crops in several ways, side by side, on one thread.\n"
-    "\n"
-    "Reads every k-th JPEG of the dataset into memory (for packed images, the JPEGs they were "
-    "made\n"
-    "from; JPEGs are packed as well), draws one region for each, and decodes all of them in each "
-    "way\n"
-    "in turn, round after round. Prints each way's median time for a picture, its ratio to the "
-    "first\n"
-    "way (the median of the ratios within a round), and the quality: mean PSNR against the "
-    "accurate\n"
-    "inverse DCT and the transform's filter in double precision. (FFCV's way always has the area\n"
-    "filter: compare its quality with --transform rrc:224:area.)\n";
+    "Decodes crops in several ways, side by side, on one thread.\n\n"
+    "Reads every k-th JPEG of the dataset into memory (for packed images, the JPEGs they were\n"
+    "made from; JPEGs are packed as well), draws one region for each, and decodes all of them\n"
+    "in each way in turn, round after round. Prints each way's median time for a picture, its\n"
+    "ratio to the first way (the median of the ratios within a round), and the quality: mean\n"
+    "PSNR against the accurate inverse DCT and the transform's filter in double precision.\n"
+    "(FFCV's way always has the area filter: compare its quality with --transform\n"
+    "rrc:224:area.)\n";
 
 constexpr const char* kDecodeExamples =
     "\n"

@@ -24,15 +24,12 @@ using cli::AddOption;
 using cli::Format;
 
 constexpr const char* kUploadDescription =
-    "Measures how fast batches come to a GPU.\n"
-    "\n"
-    "Each round only copies batches out of page-locked memory, which is the limit. Then it "
-    "delivers\n"
-    "as many as a loader does, with conversion, events and a stream that waits for each. The "
-    "pixels\n"
-    "are made up, and nothing is decoded (`sluice-bench epoch` measures that). The JSON ends with "
-    "a\n"
-    "timeline of some batches: when each was copied and converted, in seconds.\n";
+    "Measures how fast batches come to a GPU.\n\n"
+    "Each round only copies batches out of page-locked memory, which is the limit. Then it\n"
+    "delivers as many as a loader does, with conversion, events and a stream that waits for\n"
+    "each. The pixels are made up, and nothing is decoded (`sluice-bench epoch` measures\n"
+    "that). The JSON ends with a timeline of some batches: when each was copied and\n"
+    "converted, in seconds.\n";
 
 constexpr const char* kUploadExamples =
     "\n"

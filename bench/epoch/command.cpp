@@ -31,21 +31,17 @@ using cli::AddOption;
 using cli::ParseInteger;
 
 constexpr const char* kEpochDescription =
-    "Plays epochs and shows what they cost, and why.\n"
-    "\n"
-    "Plays epochs of the dataset and prints for each: seconds; images per second; megabytes of\n"
-    "payload read per second; the share of the time that the consumer waited for a batch; CPU\n"
-    "seconds of the whole process per 1000 images; and the process's peak memory, mapped files\n"
-    "included. The time to the first batch counts from the process's start. The medians follow, "
-    "then\n"
-    "the time of each stage, and what holds the epoch back.\n"
-    "\n"
-    "With a pretend training (--step-ms, --profile), it also prints the share of the time that "
-    "the\n"
-    "accelerator computed, and compares training alone, loading alone and both together: an ideal\n"
-    "pipeline takes the larger of the two. Several counts of --threads give a curve, and the "
-    "share\n"
-    "of the work that does not run in parallel. --find-accelerators finds how many can be fed.\n";
+    "Plays epochs and shows what they cost, and why.\n\n"
+    "Plays epochs of the dataset and prints for each: seconds; images per second; megabytes\n"
+    "of payload read per second; the share of the time that the consumer waited for a batch;\n"
+    "CPU seconds of the whole process per 1000 images; and the process's peak memory, mapped\n"
+    "files included. The time to the first batch counts from the process's start. The medians\n"
+    "follow, then the time of each stage, and what holds the epoch back.\n\n"
+    "With a pretend training (--step-ms, --profile), it also prints the share of the time\n"
+    "that the accelerator computed, and compares training alone, loading alone and both\n"
+    "together: an ideal pipeline takes the larger of the two. Several counts of --threads\n"
+    "give a curve, and the share of the work that does not run in parallel.\n"
+    "--find-accelerators finds how many can be fed.\n";
 
 constexpr const char* kEpochExamples =
     "\n"

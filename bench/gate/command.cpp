@@ -16,17 +16,13 @@ using cli::AddOption;
 using cli::Format;
 
 constexpr const char* kGateDescription =
-    "Compares two results and fails if the new one is worse.\n"
-    "\n"
-    "BASELINE and NEW are files that --json-file wrote. A measurement is worse if its median is "
-    "worse\n"
-    "by more than a tolerance and values so far apart would hardly come by chance (one-sided\n"
-    "Mann-Whitney test over the values of both). Three epochs on each side are just enough for "
-    "that;\n"
-    "more show smaller changes. Results of another machine or with other settings are refused.\n"
-    "Measure on a quiet machine; ratios taken in one run (sluice-bench compare) tolerate more "
-    "noise\n"
-    "than times do.\n";
+    "Compares two results and fails if the new one is worse.\n\n"
+    "BASELINE and NEW are files that --json-file wrote. A measurement is worse if its median\n"
+    "is worse by more than a tolerance and values so far apart would hardly come by chance\n"
+    "(one-sided Mann-Whitney test over the values of both). Three epochs on each side are\n"
+    "just enough for that; more show smaller changes. Results of another machine or with\n"
+    "other settings are refused. Measure on a quiet machine; ratios taken in one run\n"
+    "(sluice-bench compare) tolerate more noise than times do.\n";
 
 constexpr const char* kGateExamples =
     "\n"

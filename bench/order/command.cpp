@@ -26,17 +26,14 @@ using cli::Format;
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kOrderDescription =
-    "Draws epochs' orders and shows what they cost and how well they shuffle.\n"
-    "\n"
-    "For the dataset, and for made-up ones of other sizes with blocks like its own: the time to "
-    "set\n"
-    "up an epoch's order, nanoseconds to draw a sample, and the order's memory at the end of the\n"
-    "epoch; the number of different classes in a batch; and the rank correlation of all samples'\n"
-    "positions in consecutive epochs (none: 0). After the loader's own orders comes a shuffled "
-    "list\n"
-    "of all samples: what plain random order gives, and costs. Made-up datasets have 1000 "
-    "classes,\n"
-    "once permuted (as sluice convert stores samples) and once sorted by class.\n";
+    "Draws epochs' orders and shows what they cost and how well they shuffle.\n\n"
+    "For the dataset, and for made-up ones of other sizes with blocks like its own: the time\n"
+    "to set up an epoch's order, nanoseconds to draw a sample, and the order's memory at the\n"
+    "end of the epoch; the number of different classes in a batch; and the rank correlation\n"
+    "of all samples' positions in consecutive epochs (none: 0). After the loader's own orders\n"
+    "comes a shuffled list of all samples: what plain random order gives, and costs. Made-up\n"
+    "datasets have 1000 classes, once permuted (as sluice convert stores samples) and once\n"
+    "sorted by class.\n";
 
 constexpr const char* kOrderExamples =
     "\n"

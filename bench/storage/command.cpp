@@ -18,13 +18,11 @@ using cli::AddNumber;
 using cli::Format;
 
 constexpr const char* kIoDescription =
-    "Reads a dataset without decoding it, beside the disk's own rate.\n"
-    "\n"
-    "Each round reads all shards four times: first file after file in large pieces past the page\n"
-    "cache (the disk's own rate); then the blocks in random order, as a shuffled epoch does: past\n"
-    "the page cache (as with the loader's storage = Direct), from an emptied page cache, and "
-    "again\n"
-    "from memory. An epoch cannot be faster than that.\n";
+    "Reads a dataset without decoding it, beside the disk's own rate.\n\n"
+    "Each round reads all shards four times: first file after file in large pieces past the\n"
+    "page cache (the disk's own rate); then the blocks in random order, as a shuffled epoch\n"
+    "does: past the page cache (as with the loader's storage = Direct), from an emptied page\n"
+    "cache, and again from memory. An epoch cannot be faster than that.\n";
 
 constexpr const char* kIoExamples =
     "\n"

@@ -19,15 +19,13 @@ using cli::AddNumber;
 using cli::Format;
 
 constexpr const char* kDescription =
-    "Measures what each step of a transform costs.\n"
-    "\n"
-    "Figures are nanoseconds of CPU time a pixel, on one thread. Each step runs on raw pixels and\n"
-    "writes a row of a batch, so every figure includes one copy of the row (the step \"none\") and "
-    "no\n"
-    "decoding; no dataset is needed. Steps are measured in turns, and random numbers are drawn "
-    "anew\n"
-    "each time, as in an epoch; mixup and cutmix mix 16 rows. A crop or resize that is fused with\n"
-    "decoding a JPEG costs less than the same step on raw pixels does here.\n";
+    "Measures what each step of a transform costs.\n\n"
+    "Figures are nanoseconds of CPU time a pixel, on one thread. Each step runs on raw pixels\n"
+    "and writes a row of a batch, so every figure includes one copy of the row (the step\n"
+    "\"none\") and no decoding; no dataset is needed. Steps are measured in turns, and random\n"
+    "numbers are drawn anew each time, as in an epoch; mixup and cutmix mix 16 rows. A crop\n"
+    "or resize that is fused with decoding a JPEG costs less than the same step on raw pixels\n"
+    "does here.\n";
 
 constexpr const char* kExamples =
     "\n"
