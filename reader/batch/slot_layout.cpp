@@ -249,7 +249,7 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
   }
 }
 
-// LoaderOptions::mask_fill.
+// LoaderOptions::output.mask_fill.
 void SetMaskFills(const DatasetState& dataset, const LoaderOptions& options, SlotLayout& layout) {
   const auto set = [&](const std::string& name, std::uint32_t value, PixelType pixels,
                        std::uint16_t& fill) {

@@ -41,7 +41,7 @@ void Describe(const std::string& title, const Pipeline& steps, const PixelProgra
   }
 }
 
-// LoaderOptions::mask_fill.
+// LoaderOptions::output.mask_fill.
 std::string FillText(std::uint16_t fill) {
   return fill == 0 ? "" : "; " + std::to_string(fill) + " in a border of one colour";
 }
