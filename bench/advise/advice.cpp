@@ -54,10 +54,8 @@ std::string FeedSentence(const Advice& advice, const Forecast& forecast) {
     return "One machine gives " + rate + " images/s; --step-ms says whether that is enough.";
   const std::string wanted = RateText(need);
   if (forecast.machines == 1) {
-    return Format(
-        "One machine is enough: %s images/s of the %s needed, with %u decoding %s (threads = %u).",
-        rate.c_str(), wanted.c_str(), forecast.threads,
-        forecast.threads == 1 ? "thread" : "threads", forecast.threads);
+    return Format("One machine is enough, with threads = %u: %s images/s of the %s needed.",
+                  forecast.threads, rate.c_str(), wanted.c_str());
   }
   return Format(
       "One machine gives %s of the %s images/s needed. %llu machines like it feed the trainer "

@@ -101,7 +101,7 @@ TEST_CASE("option --classes numbers the classes") {
   const Outcome refused =
       Sluice({"convert", folders.source, (folders.folder / "x").string(), "--classes", names});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("/cat: the sub-folder is not one of the 2 classes"));
+  CHECK_THAT(refused.err, ContainsSubstring("/cat: the sub-folder is not one of the 2 given classes"));
 }
 
 TEST_CASE("tar files are converted, several into one dataset") {
@@ -129,7 +129,7 @@ TEST_CASE("sources that contradict each other are wrong usage") {
       {{"--table", table, "--field", "a"}, "COLUMN=TYPE"},
       {{"--table", table, "--field", "label=word"}, "class, classes"},
       {{"--table", table, "--field", "label=boxes:yxyx"}, "xyxy, xywh"},
-      {{"--table", table, "--field", "label=text:x"}, "no form of text"},
+      {{"--table", table, "--field", "label=text:x"}, "not a form of text"},
       {{"--table", table, "--field", "label=text,name="}, "no name"},
       {{"--table", table, folders.source}, "one folder"},
   }));

@@ -350,7 +350,8 @@ TEST_CASE("append refuses samples of other fields before it converts them, and s
   WriteJpeg(folders.folder / "flat/x.jpg", MakePicture(60, 30));
   const Outcome flat = Sluice({"append", folders.At("flat"), a});
   CHECK(flat.exit_code == 2);
-  CHECK_THAT(flat.err, ContainsSubstring("of the fields image, but the dataset has image, label"));
+  CHECK_THAT(flat.err, ContainsSubstring(
+                           "the source has the fields image, but the dataset has image, label"));
   WriteBytes(folders.folder / "flat/t.csv", "path,label,text\nx.jpg,cat,hello\n");
   const Outcome table = Sluice({"append", "--table", folders.At("flat/t.csv"), a});
   CHECK(table.exit_code == 2);

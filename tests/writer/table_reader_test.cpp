@@ -94,7 +94,7 @@ TEST_CASE("the line of a row counts the lines inside of cells") {
 TEST_CASE("a damaged table is an error with its line") {
   CHECK(FaultOf("a,b\n1,2\n3\n") == "line 3: the row has 1 cell, but there are 2 headings");
   CHECK(FaultOf("a,b\n1,\"2\n").starts_with("line 2: a quotation mark is opened"));
-  CHECK(FaultOf("a\n\"1\"2\n").starts_with("line 2: something stands behind"));
+  CHECK(FaultOf("a\n\"1\"2\n").starts_with("line 2: there is text after"));
   CHECK(FaultOf("a,a\n").starts_with("line 1: the heading \"a\" comes twice"));
   CHECK(FaultOf("").starts_with("line 1: the table is empty"));
   CHECK(FaultOf("{\"a\":1}\n[1]\n", ".jsonl") == "line 2: is not a JSON object");
