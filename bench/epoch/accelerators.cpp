@@ -14,7 +14,7 @@ EpochOptions TrialOptions(const EpochOptions& options, std::uint64_t accelerator
   trial.batches_per_step = accelerators;
   trial.most_batches = steps * accelerators;
   trial.loader.ranks.last_batch = LastBatch::kDrop;
-  // What is decoded during a step are the batches of the next one.
+  // During a step, the loader decodes the batches of the next one.
   trial.loader.ring.prefetch =
       std::max<std::size_t>(options.loader.ring.prefetch.value_or(0), accelerators + 1);
   const std::uint64_t wanted = trial.most_batches * options.loader.batch_size;
@@ -51,7 +51,7 @@ AcceleratorSearch SearchAccelerators(
   constexpr std::size_t kMostTrials = 40;
   AcceleratorSearch search;
   search.wanted = wanted;
-  std::uint64_t failed = 0;  // the least that did; 0: none yet
+  std::uint64_t failed = 0;  // the smallest number that failed; 0: none yet
   std::uint64_t stride = 1;  // doubles until both sides are known
   for (std::uint64_t n = std::max<std::uint64_t>(estimate, 1);
        search.trials.size() < kMostTrials;) {

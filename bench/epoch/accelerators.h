@@ -1,4 +1,4 @@
-// How many accelerators of a kind the loader can feed on this machine.
+// Finds how many accelerators of a kind the loader can feed on this machine.
 //
 // As in MLPerf Storage: a pretend accelerator sleeps for as long as the real one computes on a
 // batch, and is fed well enough if it computes for a given share of the time. Several work in step,
@@ -17,7 +17,7 @@ struct Profile {
   std::string name;
   std::size_t batch_size = 0;
   double step_ms = 0;
-  double utilisation = 0;  // required
+  double utilisation = 0;  // the required share of the time
 };
 const std::vector<Profile>& Profiles();
 // Throws cli::UsageError if there is no profile of that name.

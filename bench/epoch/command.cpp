@@ -163,7 +163,7 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
              {"never", Verify::kNever}});
 }
 
-// `set_by_search`: what --find-accelerators chooses itself, or does not measure.
+// `set_by_search`: the options that --find-accelerators chooses itself, or does not measure.
 void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
                         std::vector<CLI::Option*>& set_by_search) {
   EpochOptions& options = arguments.options;
@@ -190,7 +190,7 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
     search->excludes(option);
 }
 
-// How long epochs are and how many of them there are.
+// The options for the length and number of epochs.
 std::vector<CLI::Option*> AddLengthOptions(CLI::App& app, EpochOptions& options) {
   CLI::Option* const epochs = AddNumber(app, "--epochs", "N", "epochs to measure (default 3)",
                                         options.epochs, 1, 1'000'000);
@@ -239,7 +239,7 @@ void AddMeasuringOptions(CLI::App& app, EpochArguments& arguments) {
   AddResultOptions(app, arguments.output);
 }
 
-// What depends on other options or on the dataset.
+// Sets defaults that depend on other options or on the dataset.
 void Complete(EpochArguments& arguments) {
   EpochOptions& options = arguments.options;
   options.dataset = arguments.dataset;
@@ -266,7 +266,7 @@ void Complete(EpochArguments& arguments) {
         "--find-accelerators, --trace, --floor, --also-cold and --stops take one count of "
         "--threads");
   }
-  // What is decoded during a step are the batches of the next one.
+  // During a step, the loader decodes the batches of the next one.
   std::optional<std::size_t>& prefetch = options.loader.ring.prefetch;
   if (prefetch || options.batches_per_step > 1) {
     prefetch = std::max<std::size_t>(prefetch.value_or(0), options.batches_per_step);

@@ -19,13 +19,13 @@ Floor::Floor(const EpochOptions& options, unsigned threads)
                                                          : PixelOrder::kPlanar;
   Gather(options.loader);
   ring_.rows = options.loader.batch_size;
-  // All together about as many as the loader has: what it decodes ahead, and one in the consumer's
-  // hand.
+  // All threads together have about as many slots as the loader: those decoded ahead, and one that
+  // the consumer holds.
   ring_.slots = (options.loader.ring.prefetch.value_or(0) + 1 + threads - 1) / threads;
   ring_.bytes.resize(threads * ring_.slots * ring_.rows * ring_.row_bytes);
 }
 
-// The samples of one epoch. A loader plays it, so that the order is its own.
+// Gathers the samples of one epoch. A loader plays it, so that the order is the loader's.
 void Floor::Gather(const LoaderOptions& options) {
   items_.reserve(dataset_.size());
   const Geometry geometry(options.transform);

@@ -1,4 +1,4 @@
-// The options of `sluice-bench epoch` that say how shards are read and what is kept of them.
+// The options of `sluice-bench epoch` for reading shards and for keeping them or their pictures.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 
 namespace sluice::bench {
 
-// As typed; budgets that were left open are 0.
+// As typed; a budget that was not given is 0.
 struct StorageArguments {
   std::optional<Behind> behind;
   std::optional<std::uint64_t> read_ahead_bytes;
@@ -24,16 +24,16 @@ struct StorageArguments {
 // --behind, --read-ahead, --direct, --cache and --stage. `arguments` must outlive the program.
 void AddStorageOptions(CLI::App& app, StorageArguments& arguments);
 
-// Sets the loader's options, and the budgets that were left open: half of the memory that is left
-// for decoded pictures, the whole dataset for a stage. Throws cli::UsageError for options that
-// contradict each other.
+// Sets the loader's options, and the budgets that were not given: half of the free memory for
+// decoded pictures, the size of the whole dataset for a stage. Throws cli::UsageError for options
+// that contradict each other.
 void ApplyStorage(const StorageArguments& arguments, const Dataset& dataset, LoaderOptions& loader);
 
-// A line such as "shards read past the page cache; 640 pictures kept decoded, 310 MB"; empty where
-// all is as usual.
+// A line such as "shards read past the page cache; 640 pictures kept decoded, 310 MB"; empty if all
+// options have their defaults.
 std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats);
 
-// Members for what is not as usual.
+// Adds members for options that do not have their defaults.
 void AddStorage(nlohmann::ordered_json& json, const LoaderOptions& loader);
 
 }  // namespace sluice::bench

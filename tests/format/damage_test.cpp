@@ -30,7 +30,7 @@ bool BlockIsSound(const ShardFile& shard, std::uint32_t number) {
   return true;
 }
 
-// What FORMAT.md, "Checking", lists for a shard by itself, without its manifest.
+// The checks that FORMAT.md, "Checking", lists for a shard alone, without its manifest.
 bool IsSound(const std::filesystem::path& path, const Schema& schema) {
   try {
     const ShardFile shard(path, schema);

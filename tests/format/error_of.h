@@ -1,4 +1,4 @@
-// What a call throws, as a value to look at.
+// Returns the Error that a call throws, as a value to examine.
 #pragma once
 
 #include <optional>

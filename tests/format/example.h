@@ -21,7 +21,7 @@ ExampleDataset WorkedExample();
 // Several shards, blocks, kinds of fields, absent and empty values.
 ExampleDataset VariedExample();
 
-// What tests/format/read_from_spec.py must print for the dataset.
+// The text that tests/format/read_from_spec.py must print for the dataset.
 std::string ExpectedText(const ExampleDataset& dataset);
 
 }  // namespace sluice::test

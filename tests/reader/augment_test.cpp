@@ -90,7 +90,7 @@ TEST_CASE("Augmenting operations give torchvision's pixels to the byte") {
 }
 
 TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly") {
-  // What each operation, magnitude and sign makes of a picture; several may make the same.
+  // The picture that each operation, magnitude and sign gives; several may give the same.
   const std::vector<std::uint8_t> before = FormulaPicture(0, 3);
   constexpr unsigned kBins = 4;
   std::map<std::vector<std::uint8_t>, double> chance;

@@ -1,4 +1,5 @@
-// What lies beyond a picture's edge: what masks hold there, and what the user's functions are told.
+// Pixels beyond a picture's edge: the values that masks have there, and the border that the user's
+// functions see.
 #include <algorithm>
 #include <cstring>
 #include <optional>

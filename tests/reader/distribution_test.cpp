@@ -163,7 +163,7 @@ TEST_CASE("Erased rectangles have uniform areas and logarithms of ratios, tops a
   std::vector<double> areas, ratios, tops, lefts;
   std::vector<double> noise;
   constexpr std::uint32_t kSide = 96;
-  // What is erased is told from the picture by a second one, erased alike.
+  // Comparing with a second picture, erased at the same place, shows which pixels are erased.
   const std::vector<std::uint8_t> black(kSide * kSide, 0), white(kSide * kSide, 255);
   for (std::uint64_t p = 0; p < 1500; ++p) {
     const auto on_black = Changed(erasing, black, kSide, kSide, 1, p);

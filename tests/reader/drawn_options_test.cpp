@@ -148,7 +148,7 @@ class DrawnPlaying {
     }
   }
 
-  // What the batches depend on.
+  // Options that batches depend on.
   void DrawOrder() {
     of_ = Below(data_.size());
     const Dataset dataset = Dataset::Open(data_[of_].good);
@@ -194,7 +194,7 @@ class DrawnPlaying {
            std::to_string(global_);
   }
 
-  // What they do not depend on.
+  // Options that batches do not depend on.
   LoaderOptions AnyWay() {
     LoaderOptions options = order_;
     if (const auto threads = static_cast<unsigned>(Below(6)); threads > 0)

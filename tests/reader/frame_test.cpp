@@ -43,7 +43,7 @@ Frame FrameOf(const Pipeline& steps, const Grid& picture, std::uint64_t position
   return Geometry(steps).FrameFor(picture.width, picture.height, DrawSeed(1, 2), position);
 }
 
-// What a batch holds of the picture.
+// The part of the picture that a batch holds.
 Grid Seen(const Frame& frame, const Grid& picture, PixelOrder order = PixelOrder::kInterleaved) {
   Grid seen{frame.region.width(), frame.region.height(), picture.channels, {}};
   seen.values.resize(std::size_t{seen.width} * seen.height * seen.channels, 99);
@@ -397,7 +397,7 @@ TEST_CASE("Sizes that grow by epoch are those of FFCV's recipe") {
   CHECK((geometry.stages() == 2 && geometry.StageOf(11) == 0 && geometry.StageOf(99) == 1));
   const Frame late = geometry.FrameFor(300, 200, 1, 2, 1);
   CHECK((late.region.width() == 192 && geometry.FixedExtent(0)->width == 160));
-  // What is cut does not depend on the size.
+  // The part that is cut does not depend on the size.
   CHECK(late.region.x.start == geometry.FrameFor(300, 200, 1, 2, 0).region.x.start);
 }
 

@@ -16,7 +16,7 @@ inline constexpr bool kForks = false;  // it ends a process that forks after thr
 inline constexpr bool kForks = true;
 #endif
 
-// What a child process that runs the action exits with: 0 where it returned true.
+// The exit code of a child process that runs the action: 0 if it returned true.
 inline int InChild(const std::function<bool()>& action) {
   const pid_t child = fork();
   REQUIRE(child >= 0);

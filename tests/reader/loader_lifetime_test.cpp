@@ -15,7 +15,7 @@ using namespace sluice::test;
 
 namespace {
 
-// What `action` does on a thread of its own: the code of the Error that it ends with, if it does.
+// Runs `action` on a new thread, and returns the code of the Error that it throws, if any.
 std::optional<ErrorCode> OnAnotherThread(const std::function<void()>& action) {
   std::optional<ErrorCode> code;
   std::thread([&] {

@@ -342,7 +342,7 @@ TEST_CASE(
     Loader loader(dataset, options);
     for (const std::uint64_t epoch : {5, 6, 7})
       MessageOf([&] { Play(loader, epoch); }, ErrorCode::kCorrupt);
-    // What has matched once is not looked at again.
+    // A checksum that has matched once is not compared again.
     put('\x28');
     CHECK(Play(loader, 8).samples.size() == 64);
     put('\x7f');

@@ -77,7 +77,7 @@ TEST_CASE("Shards that nobody uses any more are unmapped beyond the bound") {
   CHECK(MappedShards(path) == kMostMapped);
   CHECK(dataset.OpenShard(shards - 1) != nullptr);
   CHECK(dataset.OpenShard(0) == nullptr);
-  // What is used stays, beyond the bound if need be.
+  // Shards in use stay mapped, beyond the bound if necessary.
   std::vector<ShardUse> uses;
   for (std::uint32_t s = 0; s < shards; ++s)
     uses.push_back(dataset.Shard(s));

@@ -16,7 +16,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Whoever asks for more at once gets nothing.
+// A single request for more than this fails.
 std::atomic<std::size_t> most_memory{std::numeric_limits<std::size_t>::max()};
 
 }  // namespace

@@ -55,7 +55,7 @@ inline LoaderOptions OptionsFor(std::size_t batch_size, std::optional<unsigned> 
   return options;
 }
 
-// What the Error says that the action must throw.
+// The text of the Error that the action must throw.
 inline std::string ErrorText(const std::function<void()>& action, ErrorCode code) {
   try {
     action();

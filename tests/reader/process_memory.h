@@ -1,4 +1,4 @@
-// What the kernel says of this process's memory.
+// This process's memory, as the kernel reports it.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace sluice::test {
 
-// What /proc/self/smaps says under `name`, in bytes, over the mappings whose line has `of` in it:
-// "7f00-7f01 r--s 0000 fd:00 123   /path". The kernel counts these pages one by one; the sums in
+// The sum in bytes of `name` in /proc/self/smaps, over the mappings whose line contains `of`:
+// "7f00-7f01 r--s 0000 fd:00 123 /path". The kernel counts these pages one by one; the sums in
 // /proc/self/status lag behind on machines of many CPUs.
 inline std::uint64_t SumOfMappings(const std::string& name, const std::string& of) {
   std::ifstream file("/proc/self/smaps");

@@ -15,7 +15,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// What `world_size` ranks get of an epoch.
+// The shares of an epoch that `world_size` ranks get.
 std::vector<std::vector<PlayedBatch>> PlayRanks(const Dataset& dataset, LoaderOptions options,
                                                 unsigned world_size, std::uint64_t epoch) {
   std::vector<std::vector<PlayedBatch>> ranks;

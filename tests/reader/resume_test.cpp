@@ -137,7 +137,7 @@ TEST_CASE("A state that does not fit dataset or options is refused, with what to
   }
   refused(
       Dataset::Open(WriteRawDataset(other_folder, 501)), [](LoaderOptions&) {}, "dataset");
-  // What does not change the order may change.
+  // Options that do not change the order may change.
   options.batch_size = 7;
   options.ranks.last_batch = LastBatch::kDrop;
   Loader smaller(dataset, options);

@@ -1,4 +1,4 @@
-// What the loader decides by itself: threads, the ring's length, reading ahead.
+// The loader's own decisions: threads, the ring's length, reading ahead.
 #include "reader/loader/self_tuning.h"
 
 #include <random>

@@ -23,7 +23,7 @@ class MountedDisk {
                               path().string() + "' " + how;
     REQUIRE(std::system(start.c_str()) == 0);
   }
-  // At once, whoever may still have something of it open; it ends with the last of them.
+  // Unmounts at once, even if files are still open; the file system ends when the last is closed.
   ~MountedDisk() {
     const int unmounted = std::system(("fusermount3 -u -z '" + path().string() + "'").c_str());
     static_cast<void>(unmounted);

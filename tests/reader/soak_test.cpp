@@ -214,7 +214,7 @@ void SoakFor(std::uint64_t rounds, std::chrono::seconds time) {
   // A thread that was joined is in the list for a moment more.
   while (Entries("/proc/self/task") > threads)
     std::this_thread::yield();
-  // What the allocator holds on to varies by some megabytes with the order of the rounds.
+  // The memory that the allocator keeps varies by some megabytes with the order of the rounds.
   if (!kSanitized) CHECK(AnonymousBytes() < memory + (48 << 20));
   if (time.count() > 0) {
     WARN(played << " rounds; anonymous memory " << memory << " bytes at first, " << AnonymousBytes()

@@ -348,7 +348,7 @@ TEST_CASE("A stage without room takes nothing away that is not a stage's") {
     std::filesystem::create_directories((folder / "stage" / other).parent_path());
     std::ofstream(folder / "stage" / other) << std::string(1000, 'x');
   }
-  // What it may take away, and does.
+  // The copies that it may delete, and does.
   const std::filesystem::path old = folder / "stage" / std::string(32, 'd');
   std::filesystem::create_directories(old);
   std::ofstream(old / "lock") << "";

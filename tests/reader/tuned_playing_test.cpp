@@ -1,4 +1,4 @@
-// What the loader decides by itself, from what it measures of real trainers and stores.
+// The loader's own decisions, from measurements of real trainers and storage.
 //
 // Nothing here depends on how fast the machine is, or on how busy: trainers and stores are slow by
 // construction, changes that must come are waited for, and what must not come cannot.

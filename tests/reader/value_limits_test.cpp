@@ -1,5 +1,5 @@
-// What a value may take: what the manifest says, what ReadLimits allows, and that memory is not
-// taken before either was asked.
+// Limits on the size of a value: the manifest's and ReadLimits'; and that memory is not taken
+// before either was asked.
 #include <sluice/loader.h>
 #include <sluice/verify.h>
 

@@ -170,7 +170,7 @@ TEST_CASE("Batches grow with the epoch in a loader that is made once") {
   CHECK(loader.memory_bytes() >= 4 * 8 * (24 * 20 * 3 + 12 * 12 * 3));
   std::size_t epochs = 0;
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch, ++epochs) {
-    // What a loader gives that makes this size alone.
+    // The batches of a loader that makes only this size.
     LoaderOptions own = options;
     own.sizes = {{0, epoch < 2 ? 16U : 24U, epoch < 2 ? 16U : 20U}};
     own.views[0].sizes = {{0, epoch < 1 ? 8U : 12U, epoch < 1 ? 8U : 12U}};
@@ -246,7 +246,7 @@ TEST_CASE("A loader says how each step runs") {
         "  RandomAffine(-10, 10, 1)  a second pass, bilinear\n"
         "A picture is decoded once for all views if that is cheaper than once for each.\n");
   options.views.clear();
-  // What tells a step from others of its kind.
+  // Parameters that tell a step from others of its kind are listed.
   RandomResizedCrop crop(24, 16);
   crop.min_scale = 0.25;
   RandomAffine affine(5);

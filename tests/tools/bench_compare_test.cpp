@@ -27,7 +27,7 @@ Outcome Compare(const TemporaryFolder& folder, const Words& options) {
   return Bench(words);
 }
 
-// What stands in for the Python of the peers' environment: a script that says what a loader would.
+// A script that replaces the Python of the peers' environment and prints what a loader would.
 void WritePeer(const std::filesystem::path& environment, const std::string& script) {
   const std::filesystem::path python = environment / "bin/python";
   std::filesystem::create_directories(python.parent_path());

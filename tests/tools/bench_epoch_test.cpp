@@ -165,7 +165,7 @@ TEST_CASE("a result has the schema, the machine, and each measurement with all i
   CHECK(answer["stages"].size() == 3);
   const nlohmann::json& decode = answer["stages"][1];
   CHECK(decode["images"] == 4 * 30);
-  // What the parts are measured to take, and the rest.
+  // The measured times of the parts, and the rest.
   CHECK(decode["parts"].back()["name"] == "other");
   double shares = 0;
   for (const auto& part : decode["parts"])

@@ -19,7 +19,7 @@ bool Emulated() {
   return !std::string_view(SLUICE_EMULATOR).empty();
 }
 
-// What bash offers for the last of `words`, which follow the program; sorted.
+// The sorted completions that bash offers for the last of `words`, which follow the program.
 Words Offered(const TemporaryFolder& folder, const std::string& program, const std::string& words) {
   const std::string script = "source '" + (folder / "script").string() +
                              "'\ncompopt() { :; }\nCOMP_WORDS=('" + program + "' " + words +

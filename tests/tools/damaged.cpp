@@ -88,7 +88,7 @@ void SealManifest(const fs::path& folder, std::string text) {
   WriteText(folder / kManifest, text);
 }
 
-// What the manifest says of a shard to know it by: FORMAT.md, "digest".
+// The facts in the manifest that identify a shard: FORMAT.md, "digest".
 std::string DigestOf(Bytes file) {
   const std::size_t tail_at = file.size() - sizeof(ShardTail);
   const auto tail = LoadAt<ShardTail>(file, tail_at);

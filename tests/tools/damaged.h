@@ -18,7 +18,7 @@ struct Damage {
   std::function<void(const std::filesystem::path& folder)> apply;  // to a fresh specimen
 };
 
-// What befalls files: cut short, bits turned, taken away, swapped, something else in their place.
+// Kinds of damage to files: cut short, bits flipped, deleted, swapped, replaced by something else.
 std::vector<Damage> Accidents(const std::filesystem::path& specimen);
 
 // Shards that lie: each of the words that say something, set to values of a forger's choice, all

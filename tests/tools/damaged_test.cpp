@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What only a library says of itself.
+// Texts that only come from a library.
 const std::regex& Foreign() {
   static const std::regex pattern(
       "std::|_M_|basic_string|\\bsto(i|l|ul|ull|f|d)\\b|bad_alloc|bad_\\w+_?|filesystem error|"
@@ -38,7 +38,7 @@ std::string Shown(const Words& words) {
   return text;
 }
 
-// What is wrong with how a command ended; empty: nothing.
+// The fault in how a command ended; empty if there is none.
 std::string Complaint(const Outcome& outcome, const fs::path& folder, bool in_time, bool json) {
   const std::string said = outcome.out + outcome.err;
   if (!in_time) return "did not end";

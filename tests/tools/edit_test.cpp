@@ -266,7 +266,7 @@ TEST_CASE("append adds shards converted like the others and keeps the old manife
   // 500 pixels at most, as the first conversion had it.
   CHECK(Dataset::Open(a).images()[0].max_width == 500);
   CHECK(std::filesystem::exists(a + "/manifest-" + id + ".json"));
-  CHECK(open.size() == 6);  // whoever had it open goes on
+  CHECK(open.size() == 6);  // a dataset opened before goes on
   CHECK(open[5].Payload().bytes.size() > 0);
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
   // The same samples are not added again, and a class of its own is refused.
@@ -446,7 +446,7 @@ TEST_CASE("append --repack puts old and new samples in one random order and chan
   expected.merge(SamplesOf(folders.At("more")));
   const auto samples = SamplesOf(data);
   CHECK(samples == expected);
-  // What was added no longer lies at the end: of 30 among 90 at random, 18 or more in the last
+  // The added samples no longer lie at the end: of 30 among 90 at random, 18 or more in the last
   // third come by chance once in a thousand times, and the seed is fixed.
   const Dataset now = Dataset::Open(data);
   int added = 0;

@@ -18,7 +18,8 @@ const std::string kHidden =
     "31m\x1b[31m\x07\xe2\x80\xae\xe2\x81\xa6\xe2\x80\x8f\xd8\x9c\xe2\x80\x8b\xef\xbb\xbf"
     "\xe2\x80\xa8\xe2\x80\xa9\xf3\xa0\x81\x81\x7f";
 
-// What of the above stands in a text as it is; empty: nothing, and the text is UTF-8.
+// The first of the above that a text contains unescaped; empty if there is none and the text is
+// UTF-8.
 std::string WhatActs(const std::string& text) {
   for (const char* bytes : {"\xc2\x9b", "\x1b", "\x07", "\xe2\x80\xae", "\xe2\x81\xa6",
                             "\xe2\x80\x8f", "\xd8\x9c", "\xe2\x80\x8b", "\xef\xbb\xbf",

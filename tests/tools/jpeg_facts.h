@@ -1,4 +1,4 @@
-// What a JPEG file says of itself, by libjpeg alone.
+// Facts about a JPEG file, by libjpeg alone.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct JpegFacts {
 JpegFacts ReadJpeg(std::span<const std::byte> file);
 JpegFacts ReadJpeg(std::string_view file);
 
-// What libjpeg's scale of qualities makes of the first luminance step, 16 at quality 50 (ITU-T
-// T.81, table K.1, and the IJG's formula).
+// libjpeg's value for the first luminance step at a quality; 16 at quality 50 (ITU-T T.81, table
+// K.1, and the IJG's formula).
 constexpr int LumaStepAt(int quality) {
   const int scale = quality < 50 ? 5000 / quality : 200 - 2 * quality;
   const int step = (16 * scale + 50) / 100;

@@ -1,4 +1,4 @@
-// What a command printed with --json.
+// The output of a command with --json.
 #pragma once
 
 #include <nlohmann/json.hpp>

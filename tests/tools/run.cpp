@@ -34,7 +34,7 @@ namespace {
   _exit(127);
 }
 
-// What can be read now goes behind `text`. False at the end.
+// Appends to `text` what can be read now. Returns false at the end.
 bool ReadSome(int fd, std::string& text) {
   char buffer[65536];
   const ssize_t size = read(fd, buffer, sizeof buffer);

@@ -1,4 +1,4 @@
-// What both programs do with wrong or no options.
+// Both programs with wrong or no options.
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/tools/run.h"

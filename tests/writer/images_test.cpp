@@ -1,5 +1,5 @@
-// What comes of each kind of image, pixel by pixel. Raw storage without resizing makes the expected
-// values exact: those of libjpeg's own decoding, or those that went into the PNG.
+// The result for each kind of image, pixel by pixel. Raw storage without resizing makes the
+// expected values exact: those of libjpeg's own decoding, or those that went into the PNG.
 #include <cmath>
 
 #include "tests/catch.h"

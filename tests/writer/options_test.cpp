@@ -27,7 +27,7 @@ StoredField ConvertImage(const Picture& picture, const ConvertOptions& options) 
   return ConvertFile(MakeJpeg(picture), options).samples.at(0).fields.at(0);
 }
 
-// What a JPEG's header says.
+// Facts from a JPEG's header.
 struct Header {
   std::uint16_t luma_step = 0;  // of the first quantisation step
   int luma_width = 0, luma_height = 0, components = 0;

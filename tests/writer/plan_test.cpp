@@ -232,7 +232,7 @@ TEST_CASE("another plan is refused, naming what differs") {
   names("shard_bytes", [](ConvertOptions& o) { o.shard_bytes = 1'000'000; });
   names("block_samples", [](ConvertOptions& o) { o.block_samples = 3; });
   names("max_pixels", [](ConvertOptions& o) { o.max_pixels = 100'000; });
-  // What does not change the bytes is no other plan.
+  // Options that do not change the bytes do not make another plan.
   ConvertOptions same;
   same.threads = 2;
   same.on_error = OnError::kFail;

@@ -14,7 +14,7 @@ namespace sluice::test {
 
 namespace {
 
-// What a fit may differ from the long way by, as PSNR. Photos are at 52 dB in the mean, and the
+// How much a fit may differ from the long way, as PSNR. Photos are at 52 dB in the mean, and the
 // worst of 39, over factors from 1.3 to 16, at 41.
 constexpr double kLeastPsnr = 42;
 

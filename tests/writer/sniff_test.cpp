@@ -18,7 +18,7 @@ TEST_CASE("JPEG and PNG are known by their first bytes") {
   CHECK(Of("\xff\xd8\xff\xe0\0\x10JFIF"sv).kind == ImageKind::kJpeg);
   CHECK(Of("\xff\xd8\xff\xdb"sv).kind == ImageKind::kJpeg);
   CHECK(Of("\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
-  // What a text-mode transfer makes of one is a broken PNG, not a file that is no image.
+  // A PNG after a text-mode transfer is a broken PNG, not "no image".
   CHECK(Of("\x89PNG\n\x1a\n\0\0\0\x0dIHDR"sv).kind == ImageKind::kPng);
 }
 

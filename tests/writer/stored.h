@@ -1,4 +1,4 @@
-// What a dataset's folder holds, read back through format/ with everything verified on the way.
+// The content of a dataset's folder, read back through format/ and fully verified.
 #pragma once
 
 #include <filesystem>

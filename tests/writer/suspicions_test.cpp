@@ -1,4 +1,4 @@
-// What a conversion says about sources that are probably not what was meant.
+// Warnings of a conversion about sources that are probably not what was meant.
 #include <sluice/convert.h>
 
 #include "tests/catch.h"
@@ -109,7 +109,7 @@ TEST_CASE("images smaller than the size that was asked for are counted and warne
   const auto smaller = [&](const char* data, const ConvertOptions& options, const char* text) {
     const ConvertSummary summary = Convert(folder / "source", folder / data, options);
     CHECK(Warns(summary, text) == (summary.smaller > 0));
-    // What an earlier run found is counted as well.
+    // Findings of an earlier run are counted as well.
     CHECK(Convert(folder / "source", folder / data, options).smaller == summary.smaller);
     return summary.smaller;
   };

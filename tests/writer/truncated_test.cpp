@@ -248,7 +248,7 @@ TEST_CASE("PNGs that end early, by zeros as well, are refused or taken as far as
   CHECK(ConvertOne(With(file, Zeros(100))).reason == "");
   // All pixels are there; what ends them is not.
   CHECK(Difference(ConvertOne(Truncated(file, file.size() - 12), accept).picture, picture) == 0);
-  // What is missing of a transparent one shows the background.
+  // Missing parts of a transparent image show the background.
   PngOptions clear;
   clear.color_type = 6;
   std::vector<std::uint8_t> rows;
