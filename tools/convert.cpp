@@ -259,7 +259,7 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
   app.add_flag("--quiet", arguments.quiet, "print errors only");
 }
 
-// What cannot be seen while the options are parsed one by one.
+// Applies rules about several options, which cannot be checked while they are parsed one by one.
 void Complete(const CLI::App& app, ConvertArguments& arguments) {
   ConvertOptions& options = arguments.options;
   if (options.short_side || options.size || arguments.no_resize) options.max_side.reset();

@@ -17,8 +17,8 @@ struct ConvertPart {
 // "train=0.9,val=0.1": names and fractions, which add up to at most 1. Throws UsageError.
 std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text);
 
-// What is to be converted into what. `split`: as ParseSplit() takes it, or empty; `seed`: of the
-// split. Several folders get the classes of all of them, so that numbers agree.
+// Lists the sources to convert and the dataset for each. `split`: as for ParseSplit(), or empty;
+// `seed`: the split's. Several folders get the classes of all of them, so that numbers agree.
 std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
                                    std::uint64_t seed, unsigned threads,
                                    const std::stop_token& stop);

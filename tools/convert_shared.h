@@ -1,4 +1,4 @@
-// What the parts of one conversion have in common: pictures that are trained and tested on.
+// Pictures that several parts of one conversion share, so that a test would use training images.
 #pragma once
 
 #include <stop_token>

@@ -1,5 +1,4 @@
-// What the commands that make datasets from datasets have in common: progress, signals, the
-// account.
+// Shared by the commands that make datasets from datasets: progress, signals, the account.
 #pragma once
 
 #include <functional>

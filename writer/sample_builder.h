@@ -1,4 +1,4 @@
-// What a SampleBuilder holds: the sample as it will be stored, and which fields have been set.
+// The state of a SampleBuilder: the sample as it will be stored, and which fields have been set.
 #pragma once
 
 #include <memory>

@@ -28,7 +28,7 @@ Id128 ShardId(Bytes identity, std::uint32_t number, std::uint32_t part = 0);
 void CheckLimits(const EncodedSample& sample, const Schema& schema, const RowLayout& layout,
                  std::uint64_t header_bytes, std::uint64_t reserve_bytes = 0);
 
-// What a user is told where a DirectBuffer was refused.
+// The warning for a user if a DirectBuffer was refused.
 std::string DirectRefusal(const std::filesystem::path& folder);
 
 class ShardWriter {

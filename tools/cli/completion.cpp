@@ -76,7 +76,7 @@ std::string OptionsOf(const CLI::App& app) {
   return lines;
 }
 
-// What may be the value of an option or a positional; empty where that is anybody's guess.
+// The possible values of an option or a positional; empty if there is no list of them.
 std::string ValuesOf(CLI::Option& option) {
   try {
     std::string words = option.get_validator(kChoices)->get_description();
@@ -89,7 +89,7 @@ std::string ValuesOf(CLI::Option& option) {
   return value == "FILE" || option.get_positional() ? ":files\n" : "";
 }
 
-// What may stand in the place of the last of the words behind the program's name.
+// The candidates for the last of the words after the program's name.
 std::string Candidates(CLI::App& program, const std::vector<std::string>& words) {
   std::string lines;
   if (words.size() < 2) {

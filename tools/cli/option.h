@@ -34,7 +34,7 @@ CLI::Option* AddOption(CLI::App& app, const std::string& name, const std::string
   return app.add_option_function<std::string>(name, parse, description)->type_name(value);
 }
 
-// What an option may leave unset counts by its value.
+// The type of an option's value; for an optional, the type inside.
 template <class Target>
 struct ValueOf {
   using type = Target;
@@ -65,7 +65,7 @@ CLI::Option* AddArgument(CLI::App& app, const std::string& name, Target& target,
   return app.add_option(name, target, description)->required()->type_name("");
 }
 
-// What an option accepts: names, each with its value.
+// The names that an option accepts, each with its value.
 template <class Value>
 using ChoiceList = std::vector<std::pair<const char*, Value>>;
 

@@ -51,7 +51,7 @@ DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
     ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
     plan_ = AsText(content);
     // The run that left the plan may have been killed between naming a file and syncing the folder.
-    // What this run builds on the file must not be more durable than the file.
+    // Files that this run adds must not become durable before this one.
     SyncFolder(path_);
   } else if (HoldsForeignFiles(path_)) {
     throw Error(ErrorCode::kExists, path_.string(),

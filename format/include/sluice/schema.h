@@ -1,4 +1,4 @@
-// What a sample of a dataset is made of: a key and any number of named, typed fields.
+// The schema of a dataset's samples: a key and any number of named, typed fields.
 //
 // The schema is chosen once, when a dataset is written, and travels in the manifest and in the
 // header of every shard. See format/FORMAT.md, "Schema", for its text form and its limits.
@@ -62,7 +62,7 @@ enum class FieldKind : std::uint8_t {
 
 std::string_view NameOf(FieldKind kind) noexcept;  // "image", "bytes", "array", "variable"
 
-// What a field means. It never changes how the field is stored.
+// The meaning of a field. It never changes how the field is stored.
 enum class Role : std::uint8_t {
   kNone,
   kImage,

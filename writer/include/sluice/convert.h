@@ -31,7 +31,7 @@ enum class Fit {
   kPad,      // scale until it fits inside, fill the rest with black
 };
 enum class Subsampling { k420, k444 };
-// What is done about a colour profile that is embedded in an image.
+// How to treat a colour profile that is embedded in an image.
 enum class IccProfiles {
   kDrop,     // values are taken as they are
   kConvert,  // colours are brought to sRGB; needs a build with lcms2
@@ -41,8 +41,7 @@ enum class OnError {
   kFail,  // throw at the first source (in the dataset's order) that cannot be converted
 };
 
-// What is done about an image whose data end before its picture does, as broken downloads leave
-// them.
+// How to treat an image whose data end early, as after a broken download.
 enum class Truncated {
   kRefuse,  // it is broken
   kWarn,    // it is taken as far as it goes, with a warning and a line in skipped.tsv

@@ -1,4 +1,4 @@
-// What a conversion reads: a folder, a table, a list of paths, or tar archives.
+// The source of a conversion: a folder, a table, a list of paths, or tar archives.
 //
 //   sluice::ConvertSource source = sluice::ConvertSource::Table("labels.csv");
 //   source.columns = {{"bbox", sluice::ColumnType::kBoxes}, {"caption",
@@ -12,8 +12,9 @@
 
 namespace sluice {
 
-// What a table's column becomes. Where a row has no value (an empty cell, null, no such member), a
-// variable, text, JSON or mask field of the sample is absent; for the others the row is left out.
+// The kind of field that a table's column becomes. If a row has no value (an empty cell, null, no
+// such member), a variable, text, JSON or mask field of the sample is absent; for other kinds, the
+// row is left out.
 enum class ColumnType {
   kClass,  // one class: int32 of role label. Names are numbered in the order of their bytes; whole
            // numbers, where all rows have them, stay what they are
@@ -62,7 +63,7 @@ struct ConvertSource {
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
 
   Kind kind;
-  // What paths and keys are relative to. Of a table: its own folder if empty.
+  // The folder that paths and keys are relative to. Empty, for a table: the table's own folder.
   std::filesystem::path root;
 
   std::filesystem::path table = {};
@@ -86,7 +87,7 @@ struct ConvertSource {
   // A part of a split: of each class (of all sources, where there are none), put in an order that
   // depends on `split_seed` and the keys alone, those from split_begin on and before split_end, as
   // fractions. Parts that share nothing and leave nothing out are had from [0, a), [a, b), [b, 1).
-  // What is left out for its own faults is listed by the part that begins at 0.
+  // Sources that are left out as faulty are listed by the part that begins at 0.
   double split_begin = 0;
   double split_end = 1;
   std::uint64_t split_seed = 0;

@@ -39,8 +39,8 @@ struct EditSummary {
   std::vector<std::string> warnings;
 };
 
-// What becomes of samples that an input shares with one before it: the same key and the same
-// content (stored bytes; labels by the names of their classes).
+// How to treat samples that an input shares with an earlier one: the same key and the same content
+// (stored bytes; labels by the names of their classes).
 enum class Duplicates {
   kRefuse,  // Error(kInvalidArgument) that says how many there are, before anything is written
   kKeep,    // they are taken again
