@@ -2,6 +2,7 @@
 // held. For other compilers the annotations are nothing, and the rest is std::mutex.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -62,6 +63,12 @@ class Condition {
   void Wait(Mutex& mutex) REQUIRES(mutex) {
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);
     condition_.wait(lock);
+    lock.release();
+  }
+  // The same, and returns after that time at the latest.
+  void WaitFor(Mutex& mutex, std::chrono::milliseconds most) REQUIRES(mutex) {
+    std::unique_lock lock(mutex.mutex_, std::adopt_lock);
+    condition_.wait_for(lock, most);
     lock.release();
   }
   void NotifyOne() noexcept { condition_.notify_one(); }

@@ -27,7 +27,7 @@ void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {
   driver_.Wait(stream, ready());
   const Named named{stream, std::this_thread::get_id()};
   const bool of_thread = driver_.ForOtherThreads(stream) != stream;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = std::find_if(streams_.begin(), streams_.end(), [&](const Named& other) {
     return other.stream == stream && (!of_thread || other.by == named.by);
   });
@@ -51,7 +51,7 @@ void DeviceSlot::Synchronize() {
 }
 
 void DeviceSlot::Release() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const Named& named : streams_) {
     DeviceDriver::Stream const stream = HandleOf(named);
     try {
@@ -87,7 +87,7 @@ bool DeviceSlot::RecordLate(const std::atomic<bool>& give_up, const OnCapture& o
 
 std::optional<double> DeviceSlot::Reclaim(const std::atomic<bool>& give_up,
                                           const OnCapture& on_capture) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (failure_) {
     const Error failure = *std::exchange(failure_, std::nullopt);
     throw failure;
@@ -100,14 +100,14 @@ std::optional<double> DeviceSlot::Reclaim(const std::atomic<bool>& give_up,
 }
 
 void DeviceSlot::WaitForTrainer(DeviceDriver::Stream stream) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (std::size_t i = 0; i < recorded_; ++i)
     driver_.Wait(stream, events_[i].get());
   recorded_ = 0;
 }
 
 void DeviceSlot::Finish() noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     const std::atomic<bool> at_once = true;
     RecordLate(at_once, {});  // what is captured even now has the driver wait when memory is freed

@@ -7,7 +7,6 @@
 
 #include <atomic>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -15,6 +14,7 @@
 #include <sluice/batch.h>
 #include <sluice/error.h>
 
+#include "format/mutex.h"
 #include "reader/device/device_driver.h"
 
 namespace sluice {
@@ -63,7 +63,7 @@ class DeviceSlot {
 
  private:
   DeviceDriver::Event ready() const noexcept { return converts_ ? converted.get() : copied.get(); }
-  bool RecordLate(const std::atomic<bool>& give_up, const OnCapture& on_capture);
+  bool RecordLate(const std::atomic<bool>& give_up, const OnCapture& on_capture) REQUIRES(mutex_);
   // What the calling thread names that stream by.
   DeviceDriver::Stream HandleOf(const Named& named) const noexcept;
 
@@ -71,12 +71,13 @@ class DeviceSlot {
   DeviceDriver& driver_;
   const bool converts_;
 
-  std::mutex mutex_;               // of what follows
-  std::vector<Named> streams_;     // that wait for the batch, each once
-  std::vector<OwnEvent> events_;   // at least as many
-  std::size_t recorded_ = 0;       // of them, by Release()
-  std::vector<Named> unrecorded_;  // that were being captured when the batch was dropped
-  std::optional<Error> failure_;   // of Release()
+  Mutex mutex_;
+  std::vector<Named> streams_ GUARDED_BY(mutex_);    // that wait for the batch, each once
+  std::vector<OwnEvent> events_ GUARDED_BY(mutex_);  // at least as many
+  std::size_t recorded_ GUARDED_BY(mutex_) = 0;      // of them, by Release()
+  std::vector<Named> unrecorded_
+      GUARDED_BY(mutex_);  // that were being captured when the batch was dropped
+  std::optional<Error> failure_ GUARDED_BY(mutex_);  // of Release()
 };
 
 }  // namespace sluice

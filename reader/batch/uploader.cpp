@@ -104,7 +104,7 @@ std::optional<Error> Uploader::Upload(Slot& slot) {
     place.images[i].width = image.width;
   }
   try {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     Start(slot, place);
   } catch (const Error& error) {
     // There may be work of which no event tells; the memory it is on is to be used again.
@@ -191,7 +191,7 @@ std::size_t Uploader::device_bytes() const noexcept {
 }
 
 std::uint64_t Uploader::uploaded_bytes() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return uploaded_bytes_;
 }
 

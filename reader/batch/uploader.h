@@ -3,11 +3,11 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
 
+#include "format/mutex.h"
 #include "reader/batch/device_slot.h"
 #include "reader/batch/slot_layout.h"
 #include "reader/device/host_buffer.h"
@@ -59,8 +59,8 @@ class Uploader {
   void AddPicture(const ImageBatch& shipped, std::size_t from, const SlotLayout::DeviceOps& ops,
                   const PixelProgram* program, Layout layout);
   void CopyTables(std::span<const PixelProgram* const> programs);
-  void Start(const Slot& slot, DeviceSlot& place);
-  void StartConversions(DeviceSlot& place, Staging& staging);
+  void Start(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
+  void StartConversions(DeviceSlot& place, Staging& staging) REQUIRES(mutex_);
   Conversion ConversionOf(const Picture& picture, const ImageBatch& image, const DeviceSlot& place,
                           const Staging& staging) const;
 
@@ -80,8 +80,8 @@ class Uploader {
   std::size_t turn_ = 0;
   OwnStream copy_stream_, convert_stream_;
 
-  mutable std::mutex mutex_;  // of the order on the streams
-  std::uint64_t uploaded_bytes_ = 0;
+  mutable Mutex mutex_;  // of the order on the streams
+  std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 // What the device makes of an image that is shipped like that.

@@ -120,16 +120,7 @@ std::filesystem::path DatasetState::PlaceOf(std::uint32_t shard) const {
 
 ShardUse DatasetState::Shard(std::uint32_t shard) {
   if (ShardUse open = OpenShard(shard)) return open;
-  // A new exception: copies share their text, and this one may go to another thread.
-  if (const auto fault = KnownFault(shard)) {
-    throw Error(fault->code(), fault->file(), fault->place(), fault->sentence());
-  }
-  try {
-    return OpenNow(shard);
-  } catch (const Error& error) {
-    Remember(shard, error);
-    throw;
-  }
+  return OpenNow(shard);
 }
 
 ShardUse DatasetState::Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault) {
@@ -146,20 +137,16 @@ ShardUse DatasetState::Shard(std::uint32_t shard, std::shared_ptr<const Error>& 
 
 ShardUse DatasetState::OpenNow(std::uint32_t shard) {
   if (keeps_all()) {
-    const std::lock_guard lock(open_mutex_);
+    const MutexLock lock(open_mutex_);
     if (ShardUse open = OpenShard(shard)) return open;
     const ShardFile& original = KeepOriginal(shard);
     open_[shard].store(&original, std::memory_order_release);
     return Uncounted(&original);
   }
-  const auto copy_of = [&] {  // mutex held; empty: the shard has no copy
-    const auto copy = copied_to_.find(shard);
-    return copy == copied_to_.end() ? std::filesystem::path() : copy->second;
-  };
   std::filesystem::path copy;
   {
-    const std::lock_guard lock(open_mutex_);
-    copy = copy_of();
+    const MutexLock lock(open_mutex_);
+    copy = CopyOf(shard);
   }
   // Outside of any lock: threads open shards side by side, and one may be opened twice.
   ShardUse opened;
@@ -167,16 +154,21 @@ ShardUse DatasetState::OpenNow(std::uint32_t shard) {
     try {
       opened = Open(shard, copy);
     } catch (const Error&) {  // the copy is gone or damaged: read the shard itself
-      const std::lock_guard lock(open_mutex_);
-      if (copy_of() == copy) copied_to_.erase(shard);
+      const MutexLock lock(open_mutex_);
+      if (CopyOf(shard) == copy) copied_to_.erase(shard);
       copy.clear();
     }
   }
   if (opened == nullptr) opened = Open(shard, PlaceOf(shard));
-  const std::lock_guard lock(open_mutex_);
-  if (copy_of() == copy)
+  const MutexLock lock(open_mutex_);
+  if (CopyOf(shard) == copy)
     recent_->Keep(shard, opened);  // else a copy was added or given up meanwhile
   return opened;
+}
+
+std::filesystem::path DatasetState::CopyOf(std::uint32_t shard) const {
+  const auto copy = copied_to_.find(shard);
+  return copy == copied_to_.end() ? std::filesystem::path() : copy->second;
 }
 
 const ShardFile& DatasetState::KeepOriginal(std::uint32_t shard) {
@@ -187,7 +179,7 @@ const ShardFile& DatasetState::KeepOriginal(std::uint32_t shard) {
 
 std::shared_ptr<const Error> DatasetState::KnownFault(std::uint32_t shard) {
   if (!any_fault_.load(std::memory_order_acquire)) return nullptr;
-  const std::lock_guard lock(fault_mutex_);
+  const MutexLock lock(fault_mutex_);
   const auto found = faults_.find(shard);
   return found == faults_.end() ? nullptr : found->second;
 }
@@ -201,7 +193,7 @@ std::shared_ptr<const Error> DatasetState::Remember(std::uint32_t shard, const E
     for (const int shortage : {EMFILE, ENFILE, ENOMEM, EAGAIN, EINTR})
       if (of_system->number() == shortage) return fault;
   }
-  const std::lock_guard lock(fault_mutex_);
+  const MutexLock lock(fault_mutex_);
   faults_.insert_or_assign(shard, fault);
   any_fault_.store(true, std::memory_order_release);
   return fault;
@@ -209,20 +201,20 @@ std::shared_ptr<const Error> DatasetState::Remember(std::uint32_t shard, const E
 
 void DatasetState::ForgetFaults() {
   if (!any_fault_.load(std::memory_order_acquire)) return;
-  const std::lock_guard lock(fault_mutex_);
+  const MutexLock lock(fault_mutex_);
   faults_.clear();
   any_fault_.store(false, std::memory_order_release);
 }
 
 ShardUse DatasetState::Original(std::uint32_t shard) {
   if (!keeps_all()) return Open(shard, PlaceOf(shard));
-  const std::lock_guard lock(open_mutex_);
+  const MutexLock lock(open_mutex_);
   return Uncounted(&KeepOriginal(shard));
 }
 
 void DatasetState::ReadFrom(std::uint32_t shard, const std::filesystem::path& copy) {
   std::unique_ptr<ShardFile> opened = Open(shard, copy);
-  const std::lock_guard lock(open_mutex_);
+  const MutexLock lock(open_mutex_);
   if (keeps_all()) {
     copies_.push_back(std::move(opened));
     open_[shard].store(copies_.back().get(), std::memory_order_release);
@@ -237,7 +229,7 @@ bool DatasetState::IsCopy(std::uint32_t shard, const ShardFile& file) const {
 }
 
 bool DatasetState::LeaveCopy(std::uint32_t shard, const ShardFile& copy) {
-  const std::lock_guard lock(open_mutex_);
+  const MutexLock lock(open_mutex_);
   if (keeps_all()) {
     if (open_[shard].load(std::memory_order_acquire) != &copy) return false;
     open_[shard].store(&KeepOriginal(shard), std::memory_order_release);

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <filesystem>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -18,6 +17,7 @@
 
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
+#include "format/mutex.h"
 #include "reader/dataset/key_cache.h"
 #include "reader/dataset/recent_shards.h"
 #include "reader/dataset/value_limits.h"
@@ -39,7 +39,8 @@ struct DatasetState {
   std::size_t most_mapped() const noexcept { return most_mapped_; }
   // Returns the shard, and maps it if needed. Throws Error. Thread-safe.
   ShardUse Shard(std::uint32_t shard);
-  // The same, but returns null and sets `fault` if the shard cannot be opened.
+  // The same, but returns null and sets `fault` if the shard cannot be opened, and remembers that: a
+  // loader opens it once, not for each of its samples.
   ShardUse Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault);
   // The shard if it is mapped already, else null.
   ShardUse OpenShard(std::uint32_t shard) const {
@@ -47,7 +48,7 @@ struct DatasetState {
     // Pairs with the release in Keep(): a thread that sees the pointer sees the whole shard.
     return Uncounted(open_[shard].load(std::memory_order_acquire));
   }
-  // From now on, shards that could not be opened are tried again.
+  // From now on, shards whose fault is remembered are tried again.
   void ForgetFaults();
   // From now on, reads the shard from that copy. The copy is checked as the shard itself would be;
   // if it fails, throws Error and changes nothing. Earlier mappings stay. Thread-safe.
@@ -89,7 +90,9 @@ struct DatasetState {
   std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
   std::filesystem::path PlaceOf(std::uint32_t shard) const;
   ShardUse OpenNow(std::uint32_t shard);
-  const ShardFile& KeepOriginal(std::uint32_t shard);  // mutex held
+  // Empty: the shard has no copy.
+  std::filesystem::path CopyOf(std::uint32_t shard) const REQUIRES(open_mutex_);
+  const ShardFile& KeepOriginal(std::uint32_t shard) REQUIRES(open_mutex_);
   std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
   std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
 
@@ -99,16 +102,18 @@ struct DatasetState {
   const std::shared_ptr<const ShardSchema> schema_;
   // Null if all shards stay mapped.
   const std::unique_ptr<RecentShards> recent_;
-  std::mutex open_mutex_;  // if all stay mapped: held while a shard is being mapped
-  std::vector<std::unique_ptr<ShardFile>> originals_;  // if all stay mapped
-  std::vector<std::unique_ptr<ShardFile>>
-      copies_;  // the same: all there ever were, threads may read there
-  std::vector<std::atomic<const ShardFile*>> open_;                     // the same
-  std::unordered_map<std::uint32_t, std::filesystem::path> copied_to_;  // not all kept
+  Mutex open_mutex_;  // if all stay mapped: held while a shard is being mapped
+  std::vector<std::unique_ptr<ShardFile>> originals_ GUARDED_BY(open_mutex_);  // if all stay mapped
+  std::vector<std::unique_ptr<ShardFile>> copies_
+      GUARDED_BY(open_mutex_);  // the same: all there ever were, threads may read there
+  std::vector<std::atomic<const ShardFile*>> open_;  // the same
+  std::unordered_map<std::uint32_t, std::filesystem::path> copied_to_
+      GUARDED_BY(open_mutex_);  // not all kept
 
   std::atomic<bool> any_fault_{false};
-  std::mutex fault_mutex_;
-  std::unordered_map<std::uint32_t, std::shared_ptr<const Error>> faults_;  // by shard
+  Mutex fault_mutex_;
+  std::unordered_map<std::uint32_t, std::shared_ptr<const Error>> faults_
+      GUARDED_BY(fault_mutex_);  // by shard
 };
 
 }  // namespace sluice

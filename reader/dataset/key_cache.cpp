@@ -11,7 +11,7 @@ constexpr std::size_t kMostBytes = std::size_t{4} << 20;
 }  // namespace
 
 std::string KeyCache::Key(const ShardFile& shard, std::uint64_t sample, std::uint64_t most) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   try {
     std::string key = shard.Key(sample, EntryOf(shard).chunk, most);
     DropOld();

@@ -3,11 +3,11 @@
 
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <string>
 
 #include "format/disk/keys.h"
 #include "format/disk/shard.h"
+#include "format/mutex.h"
 
 namespace sluice {
 
@@ -26,11 +26,11 @@ class KeyCache {
     KeyChunk chunk;
   };
   // The shard's entry, made the newest; without its chunk if there was none.
-  Entry& EntryOf(const ShardFile& shard);
-  void DropOld();
+  Entry& EntryOf(const ShardFile& shard) REQUIRES(mutex_);
+  void DropOld() REQUIRES(mutex_);
 
-  std::mutex mutex_;          // held while decompressing: other threads need the same chunk
-  std::list<Entry> entries_;  // the newest first
+  Mutex mutex_;  // held while decompressing: other threads need the same chunk
+  std::list<Entry> entries_ GUARDED_BY(mutex_);  // the newest first
 };
 
 }  // namespace sluice

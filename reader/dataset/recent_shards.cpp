@@ -9,7 +9,7 @@
 namespace sluice {
 
 ShardUse RecentShards::Find(std::uint32_t shard) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = at_.find(shard);
   if (found == at_.end()) return {};
   by_use_.splice(by_use_.begin(), by_use_, found->second);
@@ -18,7 +18,7 @@ ShardUse RecentShards::Find(std::uint32_t shard) {
 
 void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
   Shards gone;  // unmapped after the mutex is released
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = at_.find(shard);
   if (found != at_.end()) {
     gone.splice(gone.begin(), by_use_, found->second);
@@ -34,7 +34,7 @@ void RecentShards::Keep(std::uint32_t shard, ShardUse file) {
 
 void RecentShards::Drop(std::uint32_t shard) {
   Shards gone;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = at_.find(shard);
   if (found == at_.end()) return;
   gone.splice(gone.begin(), by_use_, found->second);
@@ -43,7 +43,7 @@ void RecentShards::Drop(std::uint32_t shard) {
 
 void RecentShards::DropHalf() {
   Shards gone;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   TakeOver(by_use_.size() / 2, by_use_.size(), gone);
 }
 

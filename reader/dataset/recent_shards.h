@@ -4,11 +4,11 @@
 
 #include <list>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 #include <vector>
 
 #include "format/disk/shard.h"
+#include "format/mutex.h"
 
 namespace sluice {
 
@@ -31,13 +31,13 @@ class RecentShards {
 
  private:
   using Shards = std::list<std::pair<std::uint32_t, ShardUse>>;
-  // Moves unused shards beyond `most` to `gone`. Mutex held.
-  void TakeOver(std::size_t most, std::size_t tries, Shards& gone);
+  // Moves unused shards beyond `most` to `gone`.
+  void TakeOver(std::size_t most, std::size_t tries, Shards& gone) REQUIRES(mutex_);
 
   const std::size_t most_;
-  std::mutex mutex_;
-  Shards by_use_;  // used last: first
-  std::unordered_map<std::uint32_t, Shards::iterator> at_;
+  Mutex mutex_;
+  Shards by_use_ GUARDED_BY(mutex_);  // used last: first
+  std::unordered_map<std::uint32_t, Shards::iterator> at_ GUARDED_BY(mutex_);
 };
 
 // How many shards of a dataset stay mapped: 16,384, or a quarter of the mappings the system allows

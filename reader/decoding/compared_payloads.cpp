@@ -13,7 +13,7 @@ std::uint64_t NumberInShard(const SampleRef& ref, const ShardFile& file) noexcep
 ComparedPayloads::OfFile& ComparedPayloads::Of(std::uint32_t shard, const ShardFile& file) {
   OfFile* const newest = newest_[shard].load(std::memory_order_acquire);
   if (newest != nullptr && newest->file == file.file()) return *newest;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   OfFile* found = chains_[shard].get();
   while (found != nullptr && found->file != file.file())
     found = found->older.get();

@@ -10,10 +10,10 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
 #include "format/disk/shard.h"
+#include "format/mutex.h"
 #include "reader/order/shape.h"
 
 namespace sluice {
@@ -40,8 +40,8 @@ class ComparedPayloads {
   OfFile& Of(std::uint32_t shard, const ShardFile& file);
 
   std::vector<std::atomic<OfFile*>> newest_;  // by shard: the one used last
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<OfFile>> chains_;  // by shard
+  Mutex mutex_;
+  std::vector<std::unique_ptr<OfFile>> chains_ GUARDED_BY(mutex_);  // by shard
 };
 
 }  // namespace sluice

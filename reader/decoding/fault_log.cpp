@@ -27,20 +27,20 @@ void Note(std::map<Number, SampleFault>& faults, Number number, SampleFault faul
 }  // namespace
 
 void FaultLog::Add(SampleFault fault) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++count_;
   const std::uint64_t sample = fault.sample;
   Note(by_sample_, sample, std::move(fault), kMostKept - by_shard_.size());
 }
 
 void FaultLog::AddShard(std::uint32_t shard, SampleFault fault) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   ++count_;
   Note(by_shard_, shard, std::move(fault), kMostKept - by_sample_.size());
 }
 
 bool FaultLog::MetAgain(std::uint32_t shard, std::uint64_t epoch) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto known = by_shard_.find(shard);
   if (known == by_shard_.end()) return false;
   ++count_;
@@ -49,12 +49,12 @@ bool FaultLog::MetAgain(std::uint32_t shard, std::uint64_t epoch) {
 }
 
 std::uint64_t FaultLog::count() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return count_;
 }
 
 std::vector<SampleFault> FaultLog::List() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<SampleFault> list;
   list.reserve(by_sample_.size() + by_shard_.size());
   for (const auto& [sample, fault] : by_sample_)

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include <sluice/sample_fault.h>
+
+#include "format/mutex.h"
 
 namespace sluice {
 
@@ -23,10 +24,10 @@ class FaultLog {
 
  private:
   static constexpr std::size_t kMostKept = 10'000;  // of both together
-  mutable std::mutex mutex_;
-  std::uint64_t count_ = 0;
-  std::map<std::uint64_t, SampleFault> by_sample_;
-  std::map<std::uint32_t, SampleFault> by_shard_;
+  mutable Mutex mutex_;
+  std::uint64_t count_ GUARDED_BY(mutex_) = 0;
+  std::map<std::uint64_t, SampleFault> by_sample_ GUARDED_BY(mutex_);
+  std::map<std::uint32_t, SampleFault> by_shard_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

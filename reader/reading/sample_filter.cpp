@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <mutex>
 #include <optional>
 #include <system_error>
 #include <thread>
@@ -10,6 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/cpu.h"
+#include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/sample_list_state.h"
 #include "reader/reading/mapped_blocks.h"
@@ -50,7 +50,7 @@ class Filtering {
   // Until no shard is left to ask about. Throws nothing.
   void Work();
   // When every thread has done its work.
-  std::vector<std::uint64_t> Result() const;
+  std::vector<std::uint64_t> Result();
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
@@ -77,9 +77,9 @@ class Filtering {
   // The first shard with an error: those before it are still asked about, so that it is the same
   // one whichever thread was fastest.
   std::atomic<std::uint32_t> failed_{kNone};
-  std::mutex mutex_;  // guards the rest
-  std::exception_ptr error_;
-  std::uint64_t asked_ = 0;
+  Mutex mutex_;
+  std::exception_ptr error_ GUARDED_BY(mutex_);
+  std::uint64_t asked_ GUARDED_BY(mutex_) = 0;
 };
 
 void Filtering::Work() {
@@ -89,7 +89,7 @@ void Filtering::Work() {
     try {
       AskAbout(shard);
     } catch (...) {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       if (shard > failed_.load(std::memory_order_relaxed)) return;
       failed_.store(shard, std::memory_order_relaxed);
       error_ = std::current_exception();
@@ -160,12 +160,13 @@ Error Filtering::Named(const ShardFile& file, const Sample& sample, ErrorCode co
 
 void Filtering::Count(std::uint64_t samples) {
   if (!options_.on_progress) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   asked_ += samples;
   options_.on_progress(asked_, dataset_.size());
 }
 
-std::vector<std::uint64_t> Filtering::Result() const {
+std::vector<std::uint64_t> Filtering::Result() {
+  const MutexLock lock(mutex_);
   if (error_ != nullptr) std::rethrow_exception(error_);
   if (options_.stop.stop_requested()) {
     throw Error(ErrorCode::kState, state_.folder.string(),

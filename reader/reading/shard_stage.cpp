@@ -159,10 +159,10 @@ ShardStage::ShardStage(DatasetState& dataset, const fs::path& folder, std::uint6
 void ShardStage::Close() {
   if (!thread_.joinable()) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_.store(true);
   }
-  changed_.notify_all();
+  changed_.NotifyAll();
   thread_.join();
   in_use_ = FileHandle();
 }
@@ -187,10 +187,10 @@ void ShardStage::Want(std::uint32_t shard) {
   wanted_[shard] = true;
   if (entered_.load() && Adopt(shard)) return;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     queue_.push_back({shard, {}, true});
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 void ShardStage::Reject(std::uint32_t shard, const ShardUse& copy) {
@@ -201,12 +201,12 @@ void ShardStage::Reject(std::uint32_t shard, const ShardUse& copy) {
   }
   staged_.fetch_sub(1, std::memory_order_relaxed);
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // A disk that has spoiled two copies is left alone.
     queue_.push_back({shard, copy, !rejected_[shard]});
     rejected_[shard] = true;
   }
-  changed_.notify_one();
+  changed_.NotifyOne();
 }
 
 bool ShardStage::Adopt(std::uint32_t shard) {
@@ -279,43 +279,39 @@ ShardStage::Outcome ShardStage::Do(const Task& task) {
 }
 
 // Once the dataset's lock can be had. False where that will not be.
-bool ShardStage::EnterSoon(std::unique_lock<std::mutex>& lock) {
+bool ShardStage::EnterSoon() {
   while (!stopping_ && !entered_.load()) {
-    lock.unlock();
-    bool failed = false;
     try {
+      const MutexUnlock unlocked(mutex_);
       Enter();
     } catch (const std::exception&) {
-      failed = true;  // the folder is gone
+      return false;  // the folder is gone
     }
-    lock.lock();
-    if (failed) return false;
-    if (!entered_.load() && !stopping_) changed_.wait_for(lock, kOthersLock);
+    if (!entered_.load() && !stopping_) changed_.WaitFor(mutex_, kOthersLock);
   }
   return !stopping_;
 }
 
 void ShardStage::Run() {
-  std::unique_lock lock(mutex_);
-  if (!EnterSoon(lock)) return;
+  const MutexLock lock(mutex_);
+  if (!EnterSoon()) return;
   while (!stopping_) {
     if (queue_.empty()) {
-      changed_.wait(lock);
+      changed_.Wait(mutex_);
       continue;
     }
     const Task task = std::move(queue_.front());
     queue_.pop_front();
-    lock.unlock();
     Outcome outcome = Outcome::kFailed;
     try {
+      const MutexUnlock unlocked(mutex_);
       outcome = Do(task);
     } catch (const std::exception&) {
       outcome = Outcome::kFailed;
     }
-    lock.lock();
     if (outcome == Outcome::kBusy) {
       queue_.push_back(task);
-      if (!stopping_) changed_.wait_for(lock, kOthersLock);
+      if (!stopping_) changed_.WaitFor(mutex_, kOthersLock);
     }
   }
 }

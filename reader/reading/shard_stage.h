@@ -18,14 +18,13 @@
 // What goes wrong here is never an error: the shard is read where it lies.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <filesystem>
-#include <mutex>
 #include <thread>
 #include <vector>
 
 #include "format/disk/file.h"
+#include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 
 namespace sluice {
@@ -57,7 +56,7 @@ class ShardStage {
   };
   void Run();
   bool Enter();
-  bool EnterSoon(std::unique_lock<std::mutex>& lock);
+  bool EnterSoon() REQUIRES(mutex_);
   bool Adopt(std::uint32_t shard);
   Outcome Do(const Task& task);
   Outcome Begin(const Task& task, FileHandle& copy);
@@ -74,10 +73,10 @@ class ShardStage {
   std::atomic<std::uint64_t> staged_{0};
   std::atomic<bool> stopping_{false};
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Task> queue_;
-  std::vector<bool> rejected_;  // shards of which a copy was
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<Task> queue_ GUARDED_BY(mutex_);
+  std::vector<bool> rejected_ GUARDED_BY(mutex_);  // shards of which a copy was
   std::thread thread_;
 };
 

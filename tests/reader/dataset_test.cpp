@@ -164,6 +164,18 @@ TEST_CASE("A shard that is missing or cut short is an error with its name when i
   CHECK(CodeOf([&] { missing[0].Integer("label"); }) == ErrorCode::kNotFound);
 }
 
+TEST_CASE("A shard that is put back is read by the next access to one of its samples") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 20);
+  const Dataset dataset = Dataset::Open(path);
+  const std::filesystem::path shard = path / dataset.shards()[0].file;
+  std::filesystem::rename(shard, folder / "away");
+  const auto label = [&] { return dataset[3].Integer("label"); };
+  CHECK(CodeOf(label) == ErrorCode::kNotFound);
+  std::filesystem::rename(folder / "away", shard);
+  CHECK_NOTHROW(label());
+}
+
 TEST_CASE("Opening reads the manifest and no shard, for one shard and for ten thousand") {
   const TemporaryFolder folder;
   for (const std::uint64_t shards : {1, 10'000}) {

@@ -32,7 +32,7 @@ BlockMemory::Piece BlockMemory::Take(std::uint64_t bytes) {
   const std::uint64_t wanted = Rounded(bytes);
   HostBuffer buffer;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     // The smallest that is large enough, and not so large that half of it would lie idle.
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it) {
@@ -58,7 +58,7 @@ BlockMemory::Piece BlockMemory::Take(std::uint64_t bytes) {
 }
 
 void BlockMemory::GiveBack(HostBuffer buffer) noexcept {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   --pieces_;
   used_bytes_ -= buffer.size();
   if (used_bytes_ + free_bytes_ + buffer.size() > budget_) return;  // to the system
@@ -67,17 +67,17 @@ void BlockMemory::GiveBack(HostBuffer buffer) noexcept {
 }
 
 bool BlockMemory::HasRoom(std::uint64_t bytes) const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_bytes_ + Rounded(bytes) <= budget_;
 }
 
 std::uint64_t BlockMemory::in_use() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_bytes_;
 }
 
 std::uint64_t BlockMemory::allocated() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return used_bytes_ + free_bytes_;
 }
 

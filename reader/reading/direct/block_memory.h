@@ -7,9 +7,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <vector>
 
+#include "format/mutex.h"
 #include "reader/device/host_buffer.h"
 
 namespace sluice {
@@ -47,11 +47,11 @@ class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
   void GiveBack(HostBuffer buffer) noexcept;
 
   const std::uint64_t budget_;
-  mutable std::mutex mutex_;
-  std::vector<HostBuffer> free_;
-  std::size_t pieces_ = 0;  // in use
-  std::uint64_t free_bytes_ = 0;
-  std::uint64_t used_bytes_ = 0;
+  mutable Mutex mutex_;
+  std::vector<HostBuffer> free_ GUARDED_BY(mutex_);
+  std::size_t pieces_ GUARDED_BY(mutex_) = 0;  // in use
+  std::uint64_t free_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t used_bytes_ GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace sluice

@@ -44,7 +44,7 @@ DirectFiles::DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse)
 
 std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
                                                            const ShardUse& shard) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = open_.find(number);
   if (found != open_.end()) {
     found->second.used = ++uses_;
@@ -60,7 +60,7 @@ std::shared_ptr<const DirectFiles::File> DirectFiles::Open(std::uint32_t number,
 
 std::shared_ptr<const DirectFiles::File> DirectFiles::Refuse(std::uint32_t number,
                                                              const ShardUse& shard) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   unreadable_.insert(shard->file());
   const auto found = open_.find(number);
   if (found != open_.end() && found->second.file->shard == shard) {
@@ -149,7 +149,7 @@ void DirectFiles::LetGo(const File& file, std::uint64_t offset, std::uint64_t by
 }
 
 std::uint64_t DirectFiles::refused() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return refused_.size();
 }
 

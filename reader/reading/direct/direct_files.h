@@ -8,13 +8,13 @@
 
 #include <cstdint>
 #include <memory>
-#include <mutex>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "format/disk/file.h"
 #include "format/disk/shard.h"
+#include "format/mutex.h"
 #include "reader/reading/direct/held_block.h"
 
 namespace sluice {
@@ -54,7 +54,7 @@ class DirectFiles {
 
  private:
   std::shared_ptr<const File> Keep(std::uint32_t number, FileHandle handle, bool direct,
-                                   const ShardUse& shard);  // mutex held
+                                   const ShardUse& shard) REQUIRES(mutex_);
 
   const std::shared_ptr<BlockMemory> memory_;
   const bool refuse_;
@@ -63,11 +63,11 @@ class DirectFiles {
     std::shared_ptr<const File> file;
     std::uint64_t used = 0;
   };
-  mutable std::mutex mutex_;
-  std::unordered_map<std::uint32_t, Entry> open_;
-  std::uint64_t uses_ = 0;
-  std::unordered_set<std::uint32_t> refused_;
-  std::set<FileId> unreadable_;  // with O_DIRECT
+  mutable Mutex mutex_;
+  std::unordered_map<std::uint32_t, Entry> open_ GUARDED_BY(mutex_);
+  std::uint64_t uses_ GUARDED_BY(mutex_) = 0;
+  std::unordered_set<std::uint32_t> refused_ GUARDED_BY(mutex_);
+  std::set<FileId> unreadable_ GUARDED_BY(mutex_);  // with O_DIRECT
 };
 
 }  // namespace sluice

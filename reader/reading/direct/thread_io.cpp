@@ -1,7 +1,5 @@
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -40,19 +38,21 @@ class ThreadIo : public BlockIo {
   void Submit(BlockRead& read) override {
     if (threads_.empty()) {
       ReadNow(read);
+      const MutexLock lock(mutex_);
       finished_.push_back(&read);
       return;
     }
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       waiting_.push_back(&read);
     }
-    work_.notify_one();
+    work_.NotifyOne();
   }
 
   BlockRead& Wait() override {
-    std::unique_lock lock(mutex_);
-    finished_one_.wait(lock, [this] { return !finished_.empty(); });
+    const MutexLock lock(mutex_);
+    while (finished_.empty())
+      finished_one_.Wait(mutex_);
     BlockRead& read = *finished_.front();
     finished_.pop_front();
     return read;
@@ -60,36 +60,38 @@ class ThreadIo : public BlockIo {
 
  private:
   void Run() {
-    std::unique_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     for (;;) {
-      work_.wait(lock, [this] { return stopping_ || !waiting_.empty(); });
+      while (!stopping_ && waiting_.empty())
+        work_.Wait(mutex_);
       if (waiting_.empty()) return;
       BlockRead& read = *waiting_.front();
       waiting_.pop_front();
-      lock.unlock();
-      ReadNow(read);
-      lock.lock();
+      {
+        const MutexUnlock unlocked(mutex_);
+        ReadNow(read);
+      }
       finished_.push_back(&read);
-      finished_one_.notify_one();
+      finished_one_.NotifyOne();
     }
   }
 
   void Stop() {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       stopping_ = true;
     }
-    work_.notify_all();
+    work_.NotifyAll();
     for (std::thread& thread : threads_)
       thread.join();
   }
 
-  std::mutex mutex_;
-  std::condition_variable work_;
-  std::condition_variable finished_one_;
-  std::deque<BlockRead*> waiting_;
-  std::deque<BlockRead*> finished_;
-  bool stopping_ = false;
+  Mutex mutex_;
+  Condition work_;
+  Condition finished_one_;
+  std::deque<BlockRead*> waiting_ GUARDED_BY(mutex_);
+  std::deque<BlockRead*> finished_ GUARDED_BY(mutex_);
+  bool stopping_ GUARDED_BY(mutex_) = false;
   std::vector<std::thread> threads_;
 };
 
