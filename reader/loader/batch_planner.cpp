@@ -18,7 +18,7 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (epoch_ && epoch == epoch_->epoch && batch == next_batch_) return;
   dataset_.ForgetFaults();
-  // An order that was left in the middle has announced blocks that may be gone by now.
+  // Blocks that an unfinished order announced may be gone by now.
   epoch_.reset();
   source_.CloseAll();
   epoch_.emplace(dataset_.shape, options_, deal_, epoch, &give_up_);
@@ -29,7 +29,7 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
 
 void BatchPlanner::Cancel() {
   source_.Cancel();
-  epoch_.reset();  // it has announced blocks that will not come
+  epoch_.reset();  // its announced blocks will not come
 }
 
 std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot) {
@@ -66,9 +66,9 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   return source_.opened();
 }
 
-// Lanes with blocks of one size come to the ends of their windows together, and so the order opens
-// blocks in bursts, of half a window and more: the ring may be too short for them. Blocks of the
-// windows behind are therefore suggested as fast as blocks are played.
+// If all blocks have one size, lanes reach the ends of their windows together, and the order opens
+// blocks in bursts of half a window or more. The ring may be too short to hide such a burst, so
+// this suggests blocks of the next windows as fast as blocks are played.
 void BatchPlanner::SuggestFollowing(std::size_t rows) {
   played_ += rows;
   while (played_ >= dataset_.shape.max_block_samples()) {
@@ -86,7 +86,7 @@ void BatchPlanner::SuggestFollowing(std::size_t rows) {
 void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
   const bool holds = source_.holds_blocks();
   if (holds) slot.blocks.resize(options_.batch_size);
-  // A batch that nobody wants any more is not planned to its end: windows may be of many blocks.
+  // Stops if nobody wants the batch any more: a window may have many blocks to open.
   for (std::size_t row = 0; row < slot.rows && !give_up_.load(std::memory_order_relaxed); ++row) {
     const Deal::Row dealt = deal_.RowOf(epoch_->size, batch, row);
     slot.valid += dealt.fills_up ? 0 : 1;

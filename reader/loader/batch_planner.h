@@ -1,4 +1,4 @@
-// Which samples make up a batch: fills slots with the work to be done. Used by one thread.
+// Decides which samples make up a batch, and fills a slot with them. Used by one thread.
 #pragma once
 
 #include <atomic>
@@ -19,13 +19,13 @@ namespace sluice {
 
 class BatchPlanner {
  public:
-  // All references must outlive the planner; `stage`, which may be null, is told of every shard
-  // before it is read from. Planning ends early where `give_up` is set meanwhile.
+  // All references must outlive the planner. `stage` may be null; it is told of every shard before
+  // the planner reads from it. Planning ends early if `give_up` is set meanwhile.
   BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source, ShardStage* stage,
                const std::atomic<bool>& give_up);
 
-  // Fills the slot for a batch and begins to read its blocks. They are there when
-  // BlockSource::Await() has returned for as many blocks as this returns.
+  // Fills the slot for a batch and begins to read its blocks. Returns the count for which
+  // BlockSource::Await() must return before the blocks are there.
   std::uint64_t Plan(std::uint64_t epoch, std::uint64_t batch, Slot& slot);
   // Forgets the batches whose blocks are not there yet.
   void Cancel();
@@ -41,8 +41,8 @@ class BatchPlanner {
   BlockSource& source_;
   ShardStage* const stage_;
   const Deal& deal_;
-  std::optional<RankEpoch> epoch_;  // the one planned last
-  std::uint64_t next_batch_ = 0;    // of epoch_, if batches are asked for in order
+  std::optional<RankEpoch> epoch_;  // of the batch planned last
+  std::uint64_t next_batch_ = 0;    // in epoch_, if the caller asks for batches in order
   std::uint64_t played_ = 0;        // rows of epoch_ for which nothing has been suggested yet
   ShardWatch watch_;
   const std::atomic<bool>& give_up_;

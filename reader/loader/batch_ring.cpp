@@ -5,7 +5,7 @@
 
 namespace sluice {
 
-// Gives a slot back when the last Batch of it is gone, and keeps its memory alive until then.
+// Releases a slot when its last Batch is gone, and keeps its memory alive until then.
 class BatchRing::Handle {
  public:
   Handle(BatchRing& ring, std::shared_ptr<void> owner) : owner_(std::move(owner)), ring_(ring) {}
@@ -17,7 +17,7 @@ class BatchRing::Handle {
   void Take(Slot& slot) noexcept { slot_ = &slot; }
 
  private:
-  const std::shared_ptr<void> owner_;  // of the ring
+  const std::shared_ptr<void> owner_;  // keeps the ring alive
   BatchRing& ring_;
   Slot* slot_ = nullptr;
 };
@@ -26,7 +26,8 @@ namespace {
 
 StreamCursor::Options CursorOptionsOf(const LoaderSetup& setup) {
   const LoaderOptions& options = setup.recipe.options;
-  // Only whole shards are dealt anew each epoch; everything else is the same in all of them.
+  // Epochs differ in their number of batches only if whole shards are dealt, which is done anew for
+  // each.
   return {setup.global_batch(), options.ranks.by_shards, setup.start, options.resume_from};
 }
 
@@ -61,7 +62,7 @@ std::unique_ptr<Slot> BatchRing::NewSlot() const {
 }
 
 bool BatchRing::Stop() {
-  std::shared_ptr<const Slot> repeated;  // let go of without the mutex
+  std::shared_ptr<const Slot> repeated;  // released after the mutex
   {
     const MutexLock lock(mutex_);
     if (stopping_) return false;
@@ -99,7 +100,7 @@ void BatchRing::Tune(const LoaderStats& interval) {
 
 void BatchRing::NotifyTuned() {
   to_rest_.NotifyAll();
-  to_work_.NotifyAll();  // some may have to rest
+  to_work_.NotifyAll();  // some threads may have to rest
   to_plan_.NotifyOne();
 }
 
@@ -115,7 +116,7 @@ std::uint64_t BatchRing::BeginRange(std::uint64_t epoch, const EpochSize& size) 
   if (cursor_.BeginRange(epoch, size)) Abandon();
   measures_.Start(Clock::now());
   to_plan_.NotifyOne();
-  ready_.NotifyAll();  // who waits for a batch of an earlier range
+  ready_.NotifyAll();  // a thread may be waiting for a batch of an earlier range
   consumer_.EndWalk();
   return cursor_.range();
 }
@@ -124,7 +125,7 @@ void BatchRing::Abandon() {
   give_up_.store(true, std::memory_order_relaxed);
   for (Slot* const slot : planned_) {
     slot->abandoned.store(true, std::memory_order_relaxed);
-    if (std::exchange(slot->to_upload, 0) > 0) --slot->in_hand;  // nobody will take it there
+    if (std::exchange(slot->to_upload, 0) > 0) --slot->in_hand;  // nobody will upload it
     if (slot->in_hand == 0) free_.push_back(slot);
   }
   planned_.clear();
@@ -133,7 +134,7 @@ void BatchRing::Abandon() {
 
 std::shared_ptr<const Slot> BatchRing::Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                             std::shared_ptr<void> owner) {
-  // Made before anything changes, and let go of without the mutex.
+  // Made first, so that a lack of memory changes nothing; released after the mutex.
   const auto handle = std::make_shared<Handle>(*this, std::move(owner));
   const MutexLock lock(mutex_);
   if (range != cursor_.range()) return nullptr;
@@ -155,7 +156,7 @@ std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>
   if (repeated_ != nullptr && !stopping_) return Repeat();
   const std::uint64_t range = cursor_.range();
   WaitForFront();
-  if (range != cursor_.range()) return nullptr;  // another epoch was asked for meanwhile
+  if (range != cursor_.range()) return nullptr;  // another epoch has begun meanwhile
   if (stopping_) {
     throw Error(ErrorCode::kState, "the Loader this epoch belongs to is gone; keep it alive");
   }
@@ -168,13 +169,13 @@ std::shared_ptr<const Slot> BatchRing::NextOfRange(const std::shared_ptr<Handle>
 }
 
 bool BatchRing::WaitsForItself() const {
-  // Whoever brought a stream is taken for whoever captures it. (Another thread's capture ends
-  // without this one.)
+  // Assumes that the thread which passed a stream is the one that captures it. (If another thread
+  // captures it, that capture can end without this thread.)
   return planned_.empty() && captured_ && captured_->by == std::this_thread::get_id();
 }
 
-// Until the front is done, or there is none to wait for: stopped, all held, or another epoch asked
-// for.
+// Waits until the front is done, or will not be: the ring is stopped, the consumer holds all slots,
+// or another epoch has begun.
 void BatchRing::WaitForFront() {
   const std::uint64_t range = cursor_.range();
   for (;;) {
@@ -188,9 +189,9 @@ void BatchRing::WaitForFront() {
     }
     if (stopping_ || range != cursor_.range() || !WaitsForItself()) return;
     const DeviceSlot::Named stream = *captured_;
-    captured_.reset();  // the planner says it again, while that lasts
+    captured_.reset();  // the planner sets it again while the capture lasts
     const MutexUnlock unlocked(mutex_);
-    // By the name that other threads have for it, too, which the planner asks.
+    // Also asks by the handle that other threads use for the stream, as the planner does.
     if (driver_->IsCapturing(stream.stream) ||
         driver_->IsCapturing(driver_->ForOtherThreads(stream.stream))) {
       throw Error(ErrorCode::kState,
@@ -204,7 +205,7 @@ void BatchRing::WaitForFront() {
 std::shared_ptr<const Slot> BatchRing::Deliver(const std::shared_ptr<Handle>& handle) {
   Slot& slot = *planned_.front();
   planned_.pop_front();
-  --handing_out_;  // the front had been handed out whole
+  --handing_out_;  // the front's rows had all been handed out
   cursor_.Advance();
   if (slot.error) Fail(slot, *std::exchange(slot.error, std::nullopt));
   if (EndsEmptyEpoch(slot)) {

@@ -1,13 +1,12 @@
 // The ring of slots that the planner, the decoder threads and the consumer share.
 //
-// A slot goes free -> planned (the planner fills in which samples it holds and makes them resident)
-// -> decoded (workers take runs of rows, across slots, so that nobody waits at a batch's end) ->
-// uploaded, if there is a device -> delivered in order -> free again, when the last Batch of it is
-// dropped.
+// A slot goes free -> planned (the planner chooses its samples and has them read) -> decoded
+// (workers take runs of rows, across slots, so that none waits at a batch's end) -> uploaded, if
+// there is a device -> delivered in order -> free again, when its last Batch is dropped.
 //
-// One mutex guards everything but pixels; it is taken twice for a run of rows. Slot memory is
-// handed from thread to thread by it: the planner writes a slot before it is published, a worker
-// writes its rows before it finishes them, the consumer reads once all are.
+// One mutex guards everything but pixels; a worker takes it twice for each run of rows. It also
+// orders access to slot memory: the planner writes a slot before it publishes it, a worker writes
+// its rows before it reports them finished, and the consumer reads once all rows are finished.
 #pragma once
 
 #include <atomic>
@@ -32,40 +31,42 @@ namespace sluice {
 
 class BatchRing {
  public:
-  // How many slots it begins with.
+  // The number of slots at the start.
   static std::size_t FirstSlots(const LoaderSetup& setup) noexcept {
     return 1 + setup.tuning.now().prefetch + setup.recipe.options.ring.hold;
   }
-  // Takes the slots' memory, page-locked if there is a driver. All must outlive it; `driver` and
-  // `uploader` may be null.
+  // Allocates the slots' memory, page-locked if there is a driver. All must outlive the ring;
+  // `driver` and `uploader` may be null.
   BatchRing(const LoaderSetup& setup, std::shared_ptr<DeviceDriver> driver, Uploader* uploader);
   ~BatchRing();
   BatchRing(const BatchRing&) = delete;
   BatchRing& operator=(const BatchRing&) = delete;
 
-  // Wakes every thread, and lets none wait again: TakeRows() gives none, NextTurn() says kStop, and
-  // Next() throws. Any thread. False: it was stopped already.
+  // Wakes every thread and makes further waits return at once: TakeRows() gives no rows, NextTurn()
+  // says kStop, and Next() throws. Any thread. False: the ring was stopped already.
   bool Stop();
-  // What has been planned, or is being planned, is wanted no more. Read without the mutex.
+  // Set when nobody wants the planned batches any more, nor the one being planned. Read without the
+  // mutex.
   const std::atomic<bool>& give_up() const noexcept { return give_up_; }
 
-  // --- The consumer's side; throws Error as Loader says.
+  // --- The consumer's side. Throws Error as Loader documents.
 
   // Returns the range's number.
   std::uint64_t BeginRange(std::uint64_t epoch, const EpochSize& size);
-  // The range's next batch, or null at its end. `owner` is kept for as long as the batch is.
+  // The range's next batch, or null at its end. The batch keeps `owner` alive.
   std::shared_ptr<const Slot> Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                    std::shared_ptr<void> owner);
   ResumePoint Resume();
-  // Threads', the ring's and the range's. Any thread.
+  // Figures of the threads, the ring and the range. Any thread.
   LoaderStats Stats();
   void Tune(const LoaderStats& interval);
-  // How much had been decoded when Stop() came: what is more by now was in hand.
+  // The payload bytes decoded when Stop() was called. Workers then still finished the samples they
+  // had begun.
   std::uint64_t payload_bytes_at_stop();
 
   // --- The planner's side.
 
-  // A batch that the planner has planned, and whose blocks are being read.
+  // A batch in the planner's hand: planned, its blocks being read, not published yet.
   struct Planned {
     Slot* slot = nullptr;
     BatchNumber number;
@@ -74,29 +75,29 @@ class BatchRing {
   struct Turn {
     enum class Task {
       kStop,      // end
-      kLengthen,  // call Lengthen()
-      kForget,    // another stream was begun: GiveBack() the batches in hand
-      kPlan,      // `planned`; `ends_epoch`: it is the last batch of its epoch
-      kAwait,     // the first batch in hand, and Publish() it
+      kLengthen,  // call Lengthen() for one more slot
+      kForget,    // another stream has begun: GiveBack() the batches in hand
+      kPlan,      // plan `planned`; `ends_epoch`: it is the last batch of its epoch
+      kAwait,     // wait for the blocks of the first batch in hand, then Publish() it
     };
     Task task = Task::kStop;
     Planned planned;
     bool ends_epoch = false;
-    std::uint64_t read_ahead_bytes = 0;  // that may be in flight
+    std::uint64_t read_ahead_bytes = 0;  // the most that may be in flight
   };
-  // What to do next. `in_hand`: the batches planned and not published, oldest first; `has_room`:
-  // another may be planned before they are read. Waits if there is nothing to do.
+  // Says what to do next; waits while there is nothing. `in_hand`: the batches planned and not
+  // published, oldest first. `has_room`: the planner may plan another before those are read.
   Turn NextTurn(const std::deque<Planned>& in_hand, bool has_room);
   void GiveBack(const std::deque<Planned>& in_hand);
-  // Waits until the slot's host memory may be written, and counts how long that took: its last
-  // batch is on its way to a device. False: give_up() came first. Throws Error of the device.
+  // Waits until the slot's host memory may be written, and counts the time: its last batch may
+  // still be on its way to a device. False: give_up() was set first. Throws the device's Error.
   bool Reclaim(Slot& slot);
-  // The batch is planned and its blocks are there, or its slot has an error. False: it is wanted no
-  // more, and is still in hand.
+  // Hands the batch to the decoder threads: its blocks are there, or its slot has an error. False:
+  // nobody wants the batch any more, and it is still in hand.
   bool Publish(const Planned& planned);
   void Lengthen();
   void NoteBatches(std::uint64_t epoch, std::uint64_t batches);
-  void CountReadAhead(std::uint64_t bytes);  // since the beginning
+  void CountReadAhead(std::uint64_t bytes);  // since the loader began
 
   // --- The decoder threads' side.
 
@@ -105,17 +106,17 @@ class BatchRing {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
-  // Waits for rows to decode; `thread` counts from 0. Empty: stopped.
+  // Waits for rows to decode. `thread` counts from 0. Empty: the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
-  // They are done, with that outcome; `spent` are the counters that grow. True: they were the last
-  // of the batch, which the thread is to close; then it calls Closed().
+  // Reports rows as done. `spent`: to be added to the counters. True: these were the batch's last
+  // rows, and the thread must close the batch and then call Closed().
   bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent);
   void Closed(const Rows& rows, std::optional<Error> error);
 
  private:
   class Handle;
   std::unique_ptr<Slot> NewSlot() const;
-  void Release(Slot& slot);  // its last Batch is gone; any thread
+  void Release(Slot& slot);  // the slot's last Batch is gone; any thread
 
   void Abandon() REQUIRES(mutex_);
   bool MayPlan(bool some_in_hand) REQUIRES(mutex_);
@@ -123,7 +124,7 @@ class BatchRing {
   bool FrontIsDone() const REQUIRES(mutex_) {
     return !planned_.empty() && planned_.front()->done == planned_.front()->rows;
   }
-  // The front can never be done: its slot waits for the end of a capture by the calling thread.
+  // The front will never be done: its slot waits until the calling thread ends its own capture.
   bool WaitsForItself() const REQUIRES(mutex_);
   void WaitForFront() REQUIRES(mutex_);
   std::shared_ptr<const Slot> NextOfRange(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
@@ -133,8 +134,9 @@ class BatchRing {
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
   void Complete(Slot& slot, std::size_t rows) REQUIRES(mutex_);
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
-  // Takes batches whose rows are done to the device, in the order of their delivery: what comes
-  // first must not wait for a place of what comes later. One thread at a time does it for all.
+  // Uploads batches whose rows are done, in the order of delivery, so that no batch waits on the
+  // copy stream behind a later one whose device memory is still in use. One thread at a time does
+  // it for all.
   void UploadInOrder() REQUIRES(mutex_);
   Slot* NextToUpload() const REQUIRES(mutex_);
   void NotifyTuned();
@@ -146,10 +148,10 @@ class BatchRing {
   std::atomic<bool> give_up_{false};
 
   Mutex mutex_;
-  Condition to_plan_;  // planner: a slot is free, or the stream has changed
-  Condition to_work_;  // decoder threads: rows are waiting
-  Condition to_rest_;  // decoder threads: some that rested are to work again
-  Condition ready_;    // consumer: the front is done
+  Condition to_plan_;  // wakes the planner: a slot is free, or the stream has changed
+  Condition to_work_;  // wakes decoder threads: rows are waiting
+  Condition to_rest_;  // wakes resting decoder threads: more threads shall work
+  Condition ready_;    // wakes the consumer: the front is done
   bool stopping_ GUARDED_BY(mutex_) = false;
   StreamCursor cursor_ GUARDED_BY(mutex_);
   LoaderMeasures measures_ GUARDED_BY(mutex_);
@@ -157,15 +159,15 @@ class BatchRing {
   std::vector<std::unique_ptr<Slot>> slots_ GUARDED_BY(mutex_);
   std::vector<Slot*> free_ GUARDED_BY(mutex_);
   std::deque<Slot*> planned_ GUARDED_BY(mutex_);    // published, in order of delivery
-  std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // in planned_: the first with rows to take
+  std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
   bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has
-  bool may_grow_ GUARDED_BY(mutex_) = true;         // memory was there when it grew last
-  // The stream being captured that the planner waits for before all else.
+  bool may_grow_ GUARDED_BY(mutex_) = true;         // there was memory for the last slot added
+  // The stream whose capture the planner is waiting for.
   std::optional<DeviceSlot::Named> captured_ GUARDED_BY(mutex_);
-  // LoaderOptions::diagnostics.repeat_first_batch: the first.
+  // The first batch, for LoaderOptions::diagnostics.repeat_first_batch.
   std::shared_ptr<const Slot> repeated_ GUARDED_BY(mutex_);
-  std::uint64_t empty_batches_ GUARDED_BY(mutex_) = 0;  // in a row, of one epoch
+  std::uint64_t empty_batches_ GUARDED_BY(mutex_) = 0;  // in a row, in one epoch
   std::uint64_t payload_bytes_at_stop_ GUARDED_BY(mutex_) = 0;
 };
 

@@ -87,14 +87,14 @@ void BatchRing::CountDone(Slot& slot, std::size_t rows) {
 
 Slot* BatchRing::NextToUpload() const {
   for (Slot* const slot : planned_) {
-    if (slot->done == slot->rows) continue;  // it is there
+    if (slot->done == slot->rows) continue;  // it is on the device already
     return slot->to_upload > 0 ? slot : nullptr;
   }
   return nullptr;
 }
 
 void BatchRing::UploadInOrder() {
-  if (uploading_) return;  // that thread finds it
+  if (uploading_) return;  // the thread that uploads will find the slot
   uploading_ = true;
   while (Slot* const slot = NextToUpload()) {
     const std::size_t rows = std::exchange(slot->to_upload, 0);

@@ -36,7 +36,8 @@ BatchRing::Turn BatchRing::NextTurn(const std::deque<Planned>& in_hand, bool has
     turn.task = Task::kForget;
   } else if (MayPlan(!in_hand.empty()) && (in_hand.empty() || has_room)) {
     turn.task = Task::kPlan;
-    // The one that the processor's caches know best; or, on a device, that has been left longest.
+    // On the host, the slot used last: it may still be in the CPU's caches. For a device, the slot
+    // unused for longest: its last copy is the most likely to have ended.
     const auto next = uploader_ != nullptr ? free_.begin() : std::prev(free_.end());
     turn.planned = {*next, cursor_.TakeToPlan(), cursor_.stream()};
     turn.ends_epoch = cursor_.EndsEpoch(turn.planned.number);
@@ -69,7 +70,7 @@ void BatchRing::Lengthen() {
   try {
     slot = NewSlot();
   } catch (const std::exception&) {
-    slot.reset();  // no more memory: it stays as long as it is
+    slot.reset();  // no more memory: the ring keeps its length
   }
   const MutexLock lock(mutex_);
   may_grow_ = slot != nullptr;
@@ -99,7 +100,7 @@ bool BatchRing::Publish(const Planned& planned) {
   captured_.reset();
   if (planned.stream != cursor_.stream()) return false;
   Slot& slot = *planned.slot;
-  if (slot.error) {  // nothing to decode: it goes through as it is
+  if (slot.error) {  // nothing to decode: deliver the error
     slot.error_row = 0;
     slot.rows = slot.handed_out = slot.done = 0;
     if (handing_out_ == planned_.size()) ++handing_out_;
@@ -108,7 +109,7 @@ bool BatchRing::Publish(const Planned& planned) {
   if (slot.rows > setup_.rows_at_once) {
     to_work_.NotifyAll();
   } else {
-    to_work_.NotifyOne();  // one of them takes it whole
+    to_work_.NotifyOne();  // one thread takes the whole batch
   }
   if (planned_.front() == &slot && slot.done == slot.rows) ready_.NotifyOne();
   return true;

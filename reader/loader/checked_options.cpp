@@ -15,8 +15,9 @@ namespace {
 constexpr unsigned kMaxThreads = 1024;
 constexpr std::size_t kMaxSlots = 1024;
 constexpr std::size_t kUsualPrefetch = 2;
-constexpr std::size_t kMostPrefetch = 8;  // where it is left to the loader
-// And batches lie in page-locked memory: taken while a training runs, it would have its GPU wait.
+constexpr std::size_t kMostPrefetch = 8;  // if the loader chooses
+// If the loader chooses and batches are page-locked. Fixed: allocating such memory during training
+// would make the GPU wait.
 constexpr std::size_t kPinnedPrefetch = 4;
 constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
 constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;

@@ -1,5 +1,4 @@
-// LoaderOptions as the loader uses them: ranges checked, and what was left to the surroundings
-// filled in.
+// LoaderOptions as the loader uses them: ranges are checked, and options left open are filled in.
 #pragma once
 
 #include <sluice/loader_options.h>
@@ -10,17 +9,17 @@
 
 namespace sluice {
 
-// Sets what was left open in what it returns: `threads` and `ring.prefetch`, to the most that there
-// can be, and `ranks.rank` and `ranks.world_size`. Throws
-// Error(kInvalidArgument).
+// Returns the options with those left open filled in: `threads` and `ring.prefetch` get the largest
+// value that tuning may choose, `ranks.rank` and `ranks.world_size` those of the environment.
+// Throws Error(kInvalidArgument).
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options);
 
-// Throws Error(kInvalidArgument) for an epoch of no batches, which nobody wants: says why it has
-// none, and what to change. `options` are checked.
+// Throws Error(kInvalidArgument) if the epoch has no batches, and says why and what to change.
+// `options` are checked ones.
 void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::uint64_t epoch,
                 const EpochSize& size);
 
-// What the loader chooses of these by itself, for options as the user gave them.
+// The values that the loader may choose by itself, for options as the user gave them.
 SelfTuning TuningFor(const LoaderOptions& options);
 
 }  // namespace sluice

@@ -22,7 +22,7 @@ RowWorker::Outcome DecoderThread::Decode(const BatchRing::Rows& rows, LoaderStat
   RowWorker::Outcome outcome;
   try {
     outcome = worker_.Work(*rows.slot, rows.begin, rows.end);
-  } catch (const std::bad_alloc&) {  // of what the fault of a row needs
+  } catch (const std::bad_alloc&) {  // while a row's fault was noted
     outcome.failed_row = rows.begin;
     outcome.error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
   }

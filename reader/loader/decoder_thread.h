@@ -16,7 +16,7 @@ class DecoderThread {
         trace_(setup.recipe.options.diagnostics.trace.get()),
         ring_(ring),
         worker_(setup.recipe, aids, faults) {}
-  // Until the ring is stopped.
+  // Returns once the ring is stopped.
   void Run();
 
  private:

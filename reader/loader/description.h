@@ -1,4 +1,4 @@
-// What Loader::Describe() says: how each step of the transform will run.
+// The text of Loader::Describe(): how each step of the transform will run.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sluice {
 
-// A line for each view, each step and each field that moves with an image, with a newline at its
-// end.
+// One line for each view, each step and each field that moves with an image. Each ends with a
+// newline.
 std::string DescriptionOf(const BatchRecipe& recipe);
 
 }  // namespace sluice

@@ -10,7 +10,7 @@ namespace sluice {
 
 namespace {
 
-// What the system has no more of is an Error, too, that says what to ask less of.
+// Turns out-of-memory and out-of-threads into an Error that names the options to lower.
 std::shared_ptr<LoaderState> MakeState(const Dataset& dataset, LoaderOptions options) {
   const std::string folder = dataset.path().string();
   try {
@@ -87,7 +87,7 @@ EpochIterator::EpochIterator(std::shared_ptr<LoaderState> loader, std::uint64_t 
 }
 
 EpochIterator& EpochIterator::operator++() {
-  batch_ = Batch();  // given back first, so that it can be filled while this waits
+  batch_ = Batch();  // dropped first, so that the loader can fill its slot while this waits
   batch_ = loader_->Next(range_, mark_);
   done_ = batch_.slot_ == nullptr;
   return *this;

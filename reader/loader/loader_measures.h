@@ -1,4 +1,4 @@
-// What a loader measures of itself, and what it tunes by that.
+// A loader's measurements of itself, and the tuning based on them.
 //
 // A value without threads; BatchRing guards it.
 #pragma once
@@ -14,19 +14,19 @@ class LoaderMeasures {
  public:
   explicit LoaderMeasures(const SelfTuning& tuning) : tuning_(tuning) {}
 
-  // The first epoch was asked for.
+  // Called when the first epoch begins; later calls do nothing.
   void Start(Clock::time_point now) noexcept;
-  // A batch was handed over, and so many lay ready, itself included.
+  // The consumer got a batch. `ready`: the batches that were ready, this one included.
   void CountBatch(std::size_t samples, std::uint64_t ready) noexcept;
 
   LoaderStats Now() const;
   const Tuning& tuning() const noexcept { return tuning_.now(); }
-  // Learns from an interval. Whether anything is to change.
+  // Learns from an interval. Returns whether the tuning changed.
   bool Tune(const LoaderStats& interval) { return tuning_.Learn(interval); }
-  // The same of what came since it last learned, once that is long enough.
+  // Learns from the time since it last did so, if that is long enough.
   bool TuneNowAndThen();
 
-  LoaderStats counters;  // those that threads add to; the rest is completed by Now()
+  LoaderStats counters;  // only those that threads add to; Now() fills in the others
   WaitClock planner_waits;
   WaitClock worker_waits;
   WaitClock consumer_waits;
@@ -36,10 +36,10 @@ class LoaderMeasures {
   bool started_ = false;
   Clock::time_point start_;
   std::uint64_t ready_batches_ = 0;  // summed over batches
-  LoaderStats learned_;              // where the last interval for tuning_ ended
+  LoaderStats learned_;              // the figures when tuning_ last learned
 };
 
-// Ends a wait when it goes out of scope, if it has begun.
+// Ends a wait, if one has begun, when it goes out of scope.
 class WaitTimer {
  public:
   explicit WaitTimer(WaitClock& clock) noexcept : clock_(clock) {}

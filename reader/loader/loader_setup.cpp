@@ -14,8 +14,8 @@ namespace sluice {
 
 namespace {
 
-// Small samples are taken many at a time, so that the threads do not spend their time on the mutex:
-// about 64 KiB of payload to decode, or 1 MiB to copy; each takes some hundred microseconds.
+// A worker takes many small samples at a time, so that it does not spend its time on the mutex:
+// about 64 KiB of payload to decode, or 1 MiB to copy. Either takes a few hundred microseconds.
 std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   constexpr std::uint64_t kDecodedBytes = 65536;
   constexpr std::uint64_t kCopiedBytes = std::uint64_t{1} << 20;

@@ -1,5 +1,5 @@
-// What a loader is made of before any of its threads runs: the options checked, the recipe of its
-// batches, the deal of samples to ranks. Made once; then only read, by all threads.
+// The part of a loader that never changes: the checked options, the recipe of its batches, the deal
+// of samples to ranks. Made before any thread runs; then all threads only read it.
 #pragma once
 
 #include <string>
@@ -27,16 +27,16 @@ class LoaderSetup {
     return {recipe.options.ranks.rank, recipe.options.ranks.world_size, rank_variables};
   }
   std::string Describe() const;
-  // But for what lies on a device.
+  // Without the memory on a device.
   LoaderMemory Memory() const;
 
   const Dataset dataset;    // with shards of its own if this loader stages or reads them directly
-  const SelfTuning tuning;  // as it begins
-  const std::string_view rank_variables;  // of Rank
+  const SelfTuning tuning;  // at the start
+  const std::string_view rank_variables;  // Rank::variables
   const BatchRecipe recipe;
   const Deal deal;
   const ResumePoint start;         // the order, at the beginning of epoch 0
-  const std::size_t rows_at_once;  // that a worker takes
+  const std::size_t rows_at_once;  // the most rows that a worker takes
 
  private:
   static Dataset OwnShards(const Dataset& shared, const LoaderOptions& options);

@@ -13,7 +13,8 @@ namespace sluice {
 
 namespace {
 
-// Masks are not resampled, and 16-bit images are stored raw.
+// Neither masks nor 16-bit images are kept: masks are not resampled, and 16-bit images are stored
+// raw.
 std::unique_ptr<DecodedStore> MakeStore(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
   if (!recipe.options.keep || layout.image_field == Schema::kNone || layout.image_nearest ||
@@ -66,7 +67,7 @@ std::unique_ptr<BlockSource> MakeSource(const BatchRecipe& recipe, const Decoded
 LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
     : setup_(dataset, std::move(options)), compared_(setup_.recipe.dataset.shards.size()) {
   const BatchRecipe& recipe = setup_.recipe;
-  recipe.dataset.ForgetFaults();  // they may have been put right since
+  recipe.dataset.ForgetFaults();  // the user may have repaired them since
   if (LocksInMemory(recipe.options)) {
     LockInMemory(recipe.dataset, recipe.options.integrity.on_fault != OnFault::kError);
   }
@@ -86,8 +87,8 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
   }
 }
 
-// What a thread works with is made here, so that a lack of memory for it is still an error of the
-// constructor.
+// Makes each thread's objects before the thread starts, so that the constructor reports a lack of
+// memory.
 void LoaderState::StartThreads() {
   auto planner = std::make_unique<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
   threads_.emplace_back([planner = std::move(planner)] { planner->Run(); });
@@ -107,7 +108,7 @@ void LoaderState::Stop() {
 
 std::uint64_t LoaderState::StartEpoch(std::uint64_t epoch) {
   const EpochSize size = SizeOf(epoch);
-  // Shards are dealt anew in each.
+  // Each epoch deals shards anew, so one may have no batches.
   CheckEpoch(setup_.recipe.dataset, setup_.recipe.options, epoch, size);
   return ring_->BeginRange(epoch, size);
 }

@@ -1,4 +1,4 @@
-// A running loader: its setup, what it reads by, its ring of slots and its threads.
+// A running loader: its setup, its sources of blocks, its ring of slots and its threads.
 #pragma once
 
 #include <memory>
@@ -24,17 +24,18 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   LoaderState(const Dataset& dataset, LoaderOptions options);
   ~LoaderState() { Stop(); }
 
-  // The consumer's. StartEpoch() returns the number of a range; Next() its next batch, or one
-  // without a slot at its end; `walk` is the iterator's mark, if an iterator asks. Throw Error.
+  // For the consumer. StartEpoch() returns the number of a range; Next() returns the range's next
+  // batch, or a Batch without a slot at its end. `walk`: the iterator's mark, if an iterator calls.
+  // Both throw Error.
   std::uint64_t StartEpoch(std::uint64_t epoch);
   Batch Next(std::uint64_t range, const OneConsumer::Walk& walk = nullptr);
 
-  // Ends the threads after the samples in hand; every later Next() throws. Any thread.
+  // Ends the threads once each has finished its sample; every later Next() throws. Any thread.
   void Stop();
   std::uint64_t payload_bytes_at_stop() { return ring_->payload_bytes_at_stop(); }
 
   LoaderStats Stats();
-  // Has the loader learn from an interval, as it does by itself now and then.
+  // Makes the loader learn from an interval, as it does by itself from time to time.
   void Tune(const LoaderStats& interval) { ring_->Tune(interval); }
   std::vector<SampleFault> Faults() const { return faults_.List(); }
   ResumePoint State() { return ring_->Resume(); }
@@ -54,10 +55,10 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<ShardStage> stage_;      // LoaderOptions::stage
   std::unique_ptr<DirectFiles> direct_;    // LoaderOptions::storage = Direct
   ComparedPayloads compared_;
-  std::shared_ptr<DeviceDriver> driver_;  // of slots in page-locked memory; null: they are not
-  std::unique_ptr<Uploader> uploader_;    // LoaderOptions::device; null: the host
+  std::shared_ptr<DeviceDriver> driver_;  // of page-locked slots; null: slots are not
+  std::unique_ptr<Uploader> uploader_;    // LoaderOptions::device; null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
-  std::unique_ptr<BlockSource> source_;  // the planner's
+  std::unique_ptr<BlockSource> source_;  // used by the planner only
   std::vector<std::thread> threads_;     // planner first
 };
 

@@ -8,13 +8,14 @@ namespace sluice {
 
 namespace {
 
-// A trainer that waits for less than this share of its time has nothing to gain from the loader.
+// A trainer that waits for less than this share of its time gains nothing from a faster loader.
 constexpr double kWaitWorthMentioning = 0.05;
-// Decoding threads that wait longer than this are not what holds the others up.
+// Decoding threads that wait for more than this share of their time are not the bottleneck.
 constexpr double kIdleThreads = 0.2;
-// Below this share of its time on a processor, a decoding thread that met major faults was reading.
+// A decoding thread that met major faults and was on a CPU for less than this share of its time was
+// waiting for the disk.
 constexpr double kReadingThreads = 0.7;
-// Copies that are under way for more than this share of the time are what a device waits for.
+// If copies are under way for more than this share of the time, they are the bottleneck.
 constexpr double kBusyUpload = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
 
@@ -22,9 +23,9 @@ double Share(double part, double rest) noexcept {
   return part + rest > 0 ? part / (part + rest) : 0;
 }
 
-// The trainer's thread runs ahead of its device, and waits for batches whoever is slow. Places that
-// were given back are free when the device is done with them: it is, or its copies are, what all
-// others wait for, where they wait for that.
+// The trainer's thread runs ahead of its device, so it waits for batches whichever part is slow. A
+// dropped slot becomes free only when the device has finished with it. If the loader waits for
+// that, the bottleneck is the device or the copies to it.
 bool WaitsForDevice(const LoaderStats& stats) noexcept {
   return stats.upload_wait_seconds > kIdleThreads * stats.seconds;
 }

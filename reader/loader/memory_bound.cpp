@@ -20,16 +20,17 @@ namespace sluice {
 namespace {
 
 constexpr std::uint64_t kThreadBytes = std::uint64_t{2} << 20;
-// Components by our decoder and by libjpeg (3 + 3), a progressive file's coefficients (6), rows of
-// other colours (3), a zstd payload inflated and converted (up to 8), of a thread that meets all.
+// For a thread that meets every kind of payload: components by our decoder and by libjpeg (3 + 3),
+// a progressive file's coefficients (6), rows in other colours (3), a zstd payload inflated and
+// converted (up to 8).
 constexpr std::uint64_t kPixelBytes = 24;
 constexpr std::uint64_t kMargin = 32;  // whole MCUs on either side
 constexpr std::uint64_t kFaults = 10'000 * 512;
-// Keys that were decompressed to name them: what is kept, and a chunk of as much.
+// Keys decompressed to name samples: those kept, and one chunk of the same size.
 constexpr std::uint64_t kKeys = std::uint64_t{8} << 20;
 
-// Steps work beside the batch: a picture, one that is not turned yet, one not warped yet, one
-// before an operation, one smoothed, two of 16 bits.
+// Steps work in buffers of their own: the picture, the picture before turning, before warping and
+// before an operation, a smoothed one, and two of 16 bits.
 std::uint64_t StepsOf(const Pipeline& steps, const ImageBatch& image) {
   const bool plain = std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
     return IsGeometric(step) && !std::holds_alternative<RandomAffine>(step) &&
@@ -38,7 +39,7 @@ std::uint64_t StepsOf(const Pipeline& steps, const ImageBatch& image) {
   return plain ? 0 : 10 * image.height * image.width * image.channels;
 }
 
-// A sample set aside while a batch is mixed.
+// One sample, which mixing a batch sets aside.
 std::uint64_t MixOf(const LoaderOptions& options, const SlotLayout& layout) {
   const bool mixes =
       std::any_of(options.transform.begin(), options.transform.end(), [](const Transform& step) {
@@ -47,7 +48,7 @@ std::uint64_t MixOf(const LoaderOptions& options, const SlotLayout& layout) {
   return mixes ? layout.image.sample_bytes() : 0;
 }
 
-// A mask, decoded whole, and what is made of it before it is turned or warped.
+// A mask decoded whole, and its crop before turning or warping.
 std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
   std::uint64_t most = 0;
   for (const SlotLayout::ImageField& field : layout.further_images) {
@@ -77,7 +78,7 @@ std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& 
          MixOf(options, layout) + MasksOf(dataset, layout);
 }
 
-// Of what is open for shuffling at once on this rank.
+// The blocks and samples that are open for shuffling at once on this rank.
 struct Window {
   std::uint64_t blocks = 0;
   std::uint64_t samples = 0;
@@ -99,8 +100,8 @@ Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
   return window;
 }
 
-// Blocks of an epoch's tail, which stay open to its end where several ranks share it: none knows
-// how many of a block's samples are its own.
+// The blocks of an epoch's tail. If several ranks share it, they stay open to its end, because no
+// rank knows how many of a block's samples are its own.
 std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options) {
   if (options.order.shuffle != Shuffle::kQuasiRandom || options.ranks.world_size == 1 ||
       options.ranks.by_shards) {
@@ -121,12 +122,12 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
     for (const std::string& name : field.classes)
       schema += 64 + name.size();
   }
-  // What every shard costs; and what those that are mapped do, with their directories.
+  // Every shard costs something, and a mapped one more, with its directory.
   const std::uint64_t all = std::max<std::uint64_t>(shape.shards().size(), 1);
   const std::uint64_t mapped = std::min<std::uint64_t>(all, dataset.most_mapped());
   const std::uint64_t shards =
       schema + 512 * all + 4096 * mapped + CeilDiv(40 * shape.blocks(), all) * mapped;
-  // Of what a function may ask about each image of a row: see SlotLayout::keeps_shown.
+  // Kept for each image of a row if the user's functions may ask: see SlotLayout::keeps_shown.
   const std::uint64_t shown =
       layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
   const std::uint64_t rows = (80 + shown) * options.batch_size * slots;
@@ -136,12 +137,12 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
       once ? ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
                                            options.stage.has_value())
            : 0;
-  // A thread that has to find substitutes has an order of its own.
+  // Each thread that has to find substitutes makes an order of its own.
   return (1 + *options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults +
          kKeys;
 }
 
-// What cannot be read is no value that a batch could hold.
+// Passes over shards that cannot be read: no batch will hold their values.
 std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
   const Schema& schema = dataset.manifest.schema;
   std::vector<ManifestValues> values = NoValues(schema);
@@ -158,14 +159,14 @@ std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
   return values;
 }
 
-// Where the manifest's values have those of a field.
+// The index of a field's entry in Manifest::values.
 std::size_t ValuesBefore(const std::vector<Field>& fields, std::size_t field) {
   return static_cast<std::size_t>(std::count_if(
       fields.begin(), fields.begin() + static_cast<std::ptrdiff_t>(field), HasValues));
 }
 
-// What so many batches' bytes and variable-length values take if they are as large as the manifest
-// says they are on average; 0 where it does not say.
+// The bytes that so many batches' bytes fields and variable-length fields take if each value has
+// the average size in the manifest; 0 if the manifest does not say.
 std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& layout,
                                  std::size_t slots) {
   const Manifest& manifest = dataset.manifest;
@@ -175,7 +176,7 @@ std::uint64_t UsualVariableBytes(const DatasetState& dataset, const SlotLayout& 
     if (field.field == Schema::kNone) continue;
     const ManifestValues& values =
         manifest.values[ValuesBefore(manifest.schema.fields, field.field)];
-    // What is larger than ReadLimits allows is not read.
+    // The loader does not read a value larger than ReadLimits allows.
     bytes += 2 * std::min(values.bytes / manifest.samples, dataset.limits.bytes(field.field));
   }
   return bytes * slots * layout.batch_size;
@@ -199,7 +200,7 @@ void RequireRoom(const BatchRecipe& recipe, std::size_t slots) {
                     " MB of memory left; lower LoaderOptions::batch_size, ring.prefetch or "
                     "ring.hold, or leave large fields out of LoaderOptions::output.fields");
   }
-  // An order takes more than some MB only of a list, and where blocks are of several sizes.
+  // An order takes more than a few MB only with a list, or if blocks have several sizes.
   if (options.order.shuffle != Shuffle::kQuasiRandom && options.order.samples.all()) return;
   const std::uint64_t order = OrderBound(dataset.shape, options, 0);
   available = AvailableMemory();
@@ -218,7 +219,7 @@ std::uint64_t VariableBound(const BatchRecipe& recipe) {
   DatasetState& dataset = recipe.dataset;
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
-  constexpr std::uint64_t kRowBytes = 128;  // what keeps track of it, and the allocator's share
+  constexpr std::uint64_t kRowBytes = 128;  // the row's bookkeeping and the allocator's overhead
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   const auto of_dataset = [](const SlotLayout::VariableField& field) {
     return field.field != Schema::kNone;
@@ -261,7 +262,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
       BehindOf(options) != Behind::kKeep && options.order.shuffle != Shuffle::kRandom;
   const bool direct = ReadsDirectly(options);
   if (let_go || direct) {
-    // What was closed by the batches in the ring and the one that is being planned still waits.
+    // Blocks closed by the batches in the ring, or by the one being planned, are not released yet.
     const std::uint64_t rows = (slots + 1) * options.batch_size;
     const std::uint64_t windows = 1 + CeilDiv(rows, std::max<std::uint64_t>(window.samples, 1)) +
                                   (options.order.shuffle == Shuffle::kSequential ? 1 : 0);
@@ -271,7 +272,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
       memory.mapped = std::min(shape.bytes(), memory.mapped + tail);
     }
     if (direct) {
-      // Rows of a list may each be in a block of their own.
+      // With a list, each row may be in a different block.
       if (!options.order.samples.all()) {
         memory.mapped = std::min(shape.bytes(), memory.mapped + rows * block_bytes);
       }
@@ -285,11 +286,11 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
 
 std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
                          std::uint64_t window_samples) {
-  constexpr std::uint64_t kTableLimit = 65536;  // of Permutation
+  constexpr std::uint64_t kTableLimit = 65536;  // the largest table that Permutation makes
   const std::uint64_t listed = options.order.samples.all() ? 0 : options.order.samples.size();
   const std::uint64_t listed_blocks = std::min(listed, shape.blocks());
-  // Blocks that the order keeps a note of: all of a list's, and where they are of several sizes;
-  // else the last of each shard.
+  // Blocks that the order keeps an entry for: all blocks of a list; all blocks if their sizes
+  // differ; otherwise the last of each shard.
   std::uint64_t noted = shape.even() ? shape.shards().size() : shape.blocks();
   if (listed > 0) noted = listed_blocks;
   return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.order.lanes +

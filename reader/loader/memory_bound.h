@@ -8,18 +8,20 @@
 
 namespace sluice {
 
-// All of it but LoaderMemory::variable and what is on a device.
+// Everything but LoaderMemory::variable and LoaderMemory::device.
 LoaderMemory MemoryBound(const BatchRecipe& recipe);
 
-// LoaderMemory::variable. Reads every table where the manifest does not know the values' sizes.
+// LoaderMemory::variable. Reads every block's table if the manifest lacks the values' sizes.
 std::uint64_t VariableBound(const BatchRecipe& recipe);
 
-// Of an epoch's order, with so many samples open for shuffling. `options` are checked ones.
+// The bytes of one epoch's order, with `window_samples` open for shuffling. `options` are checked
+// ones.
 std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
                          std::uint64_t window_samples);
 
 // Throws Error(kLimit) unless the machine has memory left for so many slots and for an epoch's
-// order. Before it is taken: what a system promises more of than it has ends programs later on.
+// order. Checked before allocating, because a system that overcommits grants the memory and kills
+// the program later.
 void RequireRoom(const BatchRecipe& recipe, std::size_t slots);
 
 }  // namespace sluice

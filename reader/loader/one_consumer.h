@@ -1,4 +1,4 @@
-// Sees to it that one thread consumes a range at a time: see EpochIterator.
+// Makes sure that only one thread at a time consumes a range: see EpochIterator.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace sluice {
 
 class OneConsumer {
  public:
-  // An iterator's walk through a range, if an iterator steps.
+  // Identifies an iterator's walk through a range; null if the caller is not an iterator.
   using Walk = std::shared_ptr<const char>;
 
   // Throws Error(kState) unless the calling thread may take a step of that range.
@@ -38,7 +38,7 @@ class OneConsumer {
   }
 
  private:
-  std::uint64_t stepping_ = 0;  // the range that a thread takes a step of now; 0: none
+  std::uint64_t stepping_ = 0;  // the range in which a thread is taking a step now; 0: none
   std::weak_ptr<const char> walk_;
   std::thread::id walker_;
 };

@@ -43,7 +43,7 @@ void PlannerThread::Plan(const BatchRing::Turn& turn) {
   try {
     if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, setup_.deal.SizeOf(epoch + 1).batches);
     reading.blocks = planner_.Plan(epoch, batch, slot);
-  } catch (const std::exception&) {  // bad_alloc, or more than a vector may ever hold
+  } catch (const std::exception&) {  // bad_alloc, or a vector's length_error
     slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
   }
   in_hand_.push_back(turn.planned);
@@ -56,7 +56,7 @@ void PlannerThread::AwaitFirst() {
   try {
     source_.Await(readings_.front().blocks);
     if (!ring_.Reclaim(slot)) return;  // nobody wants it any more
-  } catch (const Error& error) {       // of the device
+  } catch (const Error& error) {       // from the device
     slot.error = error;
   } catch (const std::bad_alloc&) {
     slot.error = Error(ErrorCode::kState, "there is not enough memory to read a batch");

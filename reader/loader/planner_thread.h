@@ -1,4 +1,4 @@
-// The thread that plans batches, has their blocks read ahead, and publishes them for decoding.
+// The thread that plans batches, starts reading their blocks, and publishes them for decoding.
 #pragma once
 
 #include <deque>
@@ -12,12 +12,12 @@ class PlannerThread {
  public:
   // All must outlive it; `stage` may be null.
   PlannerThread(const LoaderSetup& setup, BlockSource& source, ShardStage* stage, BatchRing& ring);
-  // Until the ring is stopped.
+  // Returns once the ring is stopped.
   void Run();
 
  private:
   struct Reading {
-    std::uint64_t blocks = 0;  // that BlockSource::Await() is told
+    std::uint64_t blocks = 0;  // for BlockSource::Await()
     Clock::time_point since;
   };
   void Plan(const BatchRing::Turn& turn);
@@ -28,7 +28,8 @@ class PlannerThread {
   BlockSource& source_;
   BatchRing& ring_;
   BatchPlanner planner_;
-  // Planned and not published, oldest first, all of one stream; and how far each is read.
+  // The batches planned and not published, oldest first, all of one stream; and the reading of
+  // each.
   std::deque<BatchRing::Planned> in_hand_;
   std::deque<Reading> readings_;
 };

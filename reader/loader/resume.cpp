@@ -83,7 +83,7 @@ std::string ResumePoint::Text() const {
 }
 
 ResumePoint ResumePoint::Parse(std::string_view text) {
-  // A line that was written to a file may come back with its end.
+  // A line read back from a file may still have its line end.
   while (!text.empty() && (text.back() == '\n' || text.back() == '\r'))
     text.remove_suffix(1);
   if (Words(text)[0] != kFirstWord)

@@ -6,7 +6,8 @@ namespace sluice {
 
 namespace {
 
-// Threads that would be busier than this with one less of them are all needed.
+// A thread is taken away only if the others would then be busy for at most this share of their
+// time.
 constexpr double kBusy = 0.7;
 
 }  // namespace

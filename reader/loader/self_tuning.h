@@ -1,12 +1,12 @@
-// How many threads, how long a ring and how much reading ahead: what LoaderOptions leaves to the
-// loader, decided by what it measures.
+// Chooses the number of threads, the length of the ring and the depth of reading ahead, where
+// LoaderOptions leaves them to the loader, from what the loader measures.
 //
-// Fed with what happened in one interval after the other, each of at least 8 batches. Two intervals
-// in a row that are bound by the same thing give more of what would help: by decoding, a thread; by
-// the ring, a batch; by storage, twice the bytes in flight. A long time bound by the trainer, with
-// threads that the others could stand in for, takes a thread away. The ring and the depth never
-// shrink, and threads not below a number that was once found too small, so that there is an end to
-// changes whatever comes: it cannot oscillate.
+// It learns from one interval after the other, each of at least 8 batches. After two intervals in a
+// row with the same bottleneck it adds what helps: for decoding, a thread; for the ring, a batch;
+// for storage, twice the bytes in flight. After a long time bound by the trainer it takes away a
+// thread, if the others can do its work. The ring and the depth never shrink, and threads never go
+// back to a number that was once too small. So changes come to an end, whatever happens: it cannot
+// oscillate.
 #pragma once
 
 #include <cstddef>
@@ -26,9 +26,9 @@ struct Tuning {
 class SelfTuning {
  public:
   static constexpr unsigned kGrowAfter = 2;     // intervals in a row
-  static constexpr unsigned kShrinkAfter = 40;  // the same: ten seconds or more
+  static constexpr unsigned kShrinkAfter = 40;  // intervals in a row: ten seconds or more
 
-  // Each between its least and its most; where these are equal, it is left alone.
+  // Each value stays between its least and its most; if these are equal, it never changes.
   SelfTuning(const Tuning& least, const Tuning& most, const Tuning& start)
       : least_(least), most_(most), now_(start) {}
 
@@ -37,7 +37,7 @@ class SelfTuning {
   bool fixed() const noexcept { return least_ == most_; }
   std::uint64_t changes() const noexcept { return changes_; }
 
-  // Takes what happened since the last call. Whether anything is to change.
+  // Learns from the time since the last call. Returns whether now() changed.
   bool Learn(const LoaderStats& interval);
 
  private:
@@ -48,7 +48,7 @@ class SelfTuning {
   const Tuning most_;
   Tuning now_;
   Bound last_ = Bound::kTooEarly;
-  unsigned streak_ = 0;  // intervals bound by `last_`, since a change
+  unsigned streak_ = 0;  // intervals in a row bound by `last_`, since the last change
   std::uint64_t changes_ = 0;
 };
 

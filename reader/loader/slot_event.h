@@ -1,4 +1,4 @@
-// What LoaderOptions::diagnostics.trace is told of work on a slot.
+// The event for LoaderOptions::diagnostics.trace about work on a slot.
 #pragma once
 
 #include <sluice/loader_trace.h>
@@ -11,7 +11,7 @@ namespace sluice {
 inline TraceEvent SlotEvent(TraceEvent::Kind kind, unsigned thread, const Slot& slot,
                             std::size_t begin_row, std::size_t end_row, Clock::time_point begin,
                             Clock::time_point end) {
-  // What the consumer finds in Batch::image().
+  // The image that the consumer finds in Batch::image().
   const ImageBatch& image = slot.device != nullptr ? slot.device->images[0] : slot.image;
   return {kind,
           thread,

@@ -23,7 +23,7 @@ bool StreamCursor::BeginRange(std::uint64_t epoch, const EpochSize& size) {
   }
   range_epoch_ = epoch;
   size_ = size;
-  // What was left may be less than a batch, with short ones dropped.
+  // The rest may be less than a batch, and short batches dropped.
   if (begin.batch > 0 && begin.batch >= BatchesOf(epoch)) begin = {epoch + 1, 0};
   const bool flows_on = begun() && next_ == begin;
   if (!flows_on) {
@@ -67,7 +67,7 @@ std::uint64_t StreamCursor::BatchesOf(std::uint64_t epoch) {
 }
 
 void StreamCursor::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {
-  // The consumer's epoch, and those that a long ring reaches into.
+  // Enough for the consumer's epoch and those that a long ring reaches into.
   constexpr std::size_t kMostSized = 8;
   sized_.push_back({epoch, batches});
   if (sized_.size() > kMostSized) sized_.pop_front();

@@ -24,20 +24,20 @@ class StreamCursor {
  public:
   struct Options {
     std::uint64_t global_batch = 1;          // samples, over all ranks
-    bool epochs_differ = false;              // in how many batches they have
+    bool epochs_differ = false;              // in their number of batches
     ResumePoint start;                       // the order, at the beginning of epoch 0
     std::optional<ResumePoint> resume_from;  // checked
   };
   // `deal` must outlive it.
   StreamCursor(const Deal& deal, Options options);
 
-  // The consumer asks for an epoch, of that size; the first time for the one to resume, for what
-  // was left of it. False: it is what the stream goes on with anyway.
+  // The consumer asks for an epoch; `size`: that epoch's. The first time it asks for the epoch to
+  // resume, the range is the rest of that epoch. False: the stream reaches the epoch next anyway.
   bool BeginRange(std::uint64_t epoch, const EpochSize& size);
 
   bool begun() const noexcept { return range_ > 0; }
-  std::uint64_t range() const noexcept { return range_; }         // how many have begun
-  std::uint64_t stream() const noexcept { return stream_; }       // the same of streams
+  std::uint64_t range() const noexcept { return range_; }         // the ranges begun so far
+  std::uint64_t stream() const noexcept { return stream_; }       // the streams begun so far
   const EpochSize& range_size() const noexcept { return size_; }  // of the range's epoch
 
   // The planner's side. HasMore(): the next epoch to plan has batches.
@@ -47,12 +47,12 @@ class StreamCursor {
 
   // The consumer's side. RangeIsOver(): the next batch to deliver belongs to another epoch.
   bool RangeIsOver() const noexcept { return next_.epoch != range_epoch_; }
-  void Advance();                              // the next batch was taken,
-  void HandOver() noexcept { done_ = next_; }  // and handed over: resuming goes on behind it
+  void Advance();                              // the consumer took the next batch
+  void HandOver() noexcept { done_ = next_; }  // and has it: resuming begins after it
   ResumePoint Resume() const;
 
-  // Dealing whole shards takes time if there are many. Who comes to an epoch first does that before
-  // it takes the mutex, and notes the result.
+  // Dealing whole shards takes time if there are many. So the thread that reaches an epoch first
+  // deals it before it takes the mutex, and notes the result here.
   void NoteBatches(std::uint64_t epoch, std::uint64_t batches);
   std::uint64_t BatchesOf(std::uint64_t epoch);
 
@@ -61,14 +61,14 @@ class StreamCursor {
 
   const Deal& deal_;
   Options options_;
-  bool resume_due_;  // the epoch to resume has not been asked for yet
+  bool resume_due_;  // the consumer has not asked for the epoch to resume yet
   std::uint64_t range_ = 0;
   std::uint64_t range_epoch_ = 0;
   std::uint64_t stream_ = 0;
   EpochSize size_;
   BatchNumber to_plan_;
   BatchNumber next_;  // to deliver
-  BatchNumber done_;  // behind the last batch handed over
+  BatchNumber done_;  // after the last batch handed over
   struct SizedEpoch {
     std::uint64_t epoch = 0;
     std::uint64_t batches = 0;

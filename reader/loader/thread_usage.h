@@ -1,5 +1,5 @@
-// What the calling thread has used of the machine, looked at now and then: asking costs more than
-// decoding a small sample.
+// The CPU time and page faults of the calling thread. Asked for only now and then, because asking
+// costs more than decoding a small sample.
 #pragma once
 
 #include <ctime>
@@ -14,7 +14,7 @@ namespace sluice {
 
 class ThreadUsage {
  public:
-  // Asks again if that was a while ago.
+  // Asks again if the last time was at least `kEvery` ago.
   void Sample(Clock::time_point now) noexcept {
     constexpr std::chrono::milliseconds kEvery{50};
     if (now - asked_ < kEvery) return;
@@ -24,7 +24,7 @@ class ThreadUsage {
     cpu_seconds_ = Seconds(usage.ru_utime) + Seconds(usage.ru_stime);
     major_faults_ = static_cast<std::uint64_t>(usage.ru_majflt);
   }
-  // Adds what has come since the last time.
+  // Adds the use since the last call.
   void MoveTo(LoaderStats& stats) noexcept {
     stats.decode_cpu_seconds += cpu_seconds_ - moved_cpu_seconds_;
     stats.decode_major_faults += major_faults_ - moved_major_faults_;
