@@ -14,7 +14,7 @@ namespace {
                         "LoaderOptions::output.fields leaves it out");
 }
 
-// Of the field among the layout's fields of one kind; Schema::kNone where it is not there.
+// The index of the field with that name; Schema::kNone if there is none.
 template <class FieldOfLayout>
 std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name) noexcept {
   for (std::size_t f = 0; f < fields.size(); ++f)
@@ -28,7 +28,7 @@ VariableValues<std::byte> ValuesOf(const Slot& slot, std::size_t variable) {
   return {rows.values, std::span(rows.offsets).first(slot.size + 1), field.entry};
 }
 
-// What to do instead, for whoever read values as another type.
+// Advice for a caller who read values as another type.
 const char* HowToRead(ElementType type) noexcept {
   switch (type) {
     case ElementType::kUint8:

@@ -17,8 +17,8 @@ struct Slot;
 
 class BatchProgram {
  public:
-  // Throws Error(kInvalidArgument) for parameters out of range, steps in an order that cannot be,
-  // and labels that the dataset lacks.
+  // Throws Error(kInvalidArgument) for parameters out of range, steps in an impossible order, and a
+  // dataset without the labels that a step needs.
   BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
                const FieldChoice& choice);
 
@@ -26,11 +26,12 @@ class BatchProgram {
   const std::optional<Field>& target() const noexcept { return target_; }
   bool mixes() const noexcept { return !mixes_.empty(); }
 
-  // Finds its fields in the layout that batches have. Before the following two are called.
+  // Finds its fields in the layout of batches. Call it before the two below.
   void Bind(const SlotLayout& layout);
-  // Fills a row's numbers, whose label has been read. False where it is no class.
+  // Fills the target of a row from its label, which has been read. False if the label is not a
+  // class.
   bool SetTarget(Slot& slot, std::size_t row) const;
-  // Mixes a batch whose rows are all there. `saved` is worked in.
+  // Mixes a batch whose rows are all done. `saved`: scratch.
   void Mix(Slot& slot, std::vector<std::uint8_t>& saved) const;
 
  private:
@@ -41,7 +42,7 @@ class BatchProgram {
   std::string label_;
   SlotLayout::ArrayField label_place_, target_place_;
   std::size_t classes_ = 0;
-  float own_ = 1, other_ = 0;  // numbers of the label's class and of the others
+  float own_ = 1, other_ = 0;  // the target's numbers at the label's class and at the others
   std::vector<MixStep> mixes_;
 };
 

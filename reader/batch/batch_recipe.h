@@ -1,5 +1,5 @@
-// How samples become batches: the loader's options, checked, and what follows from them and the
-// dataset. Made once; then only read, by all threads.
+// How samples become batches: the loader's checked options, and what follows from them and the
+// dataset. Made once; then all threads only read it.
 #pragma once
 
 #include <vector>
@@ -16,8 +16,8 @@
 namespace sluice {
 
 struct BatchRecipe {
-  // The dataset must outlive it; `checked_options` as CheckedOptions() made them. Throws
-  // Error(kInvalidArgument) for a transform that cannot be, and for options that do not fit the
+  // The dataset must outlive it. `checked_options`: from CheckedOptions(). Throws
+  // Error(kInvalidArgument) for an impossible transform, and for options that do not fit the
   // dataset.
   BatchRecipe(DatasetState& of, LoaderOptions checked_options);
   BatchRecipe(const BatchRecipe&) = delete;
@@ -30,7 +30,7 @@ struct BatchRecipe {
   BatchProgram program;
   SlotLayout layout;
   Followers followers;
-  // Whether something is left to do over every batch once its rows are done.
+  // Whether every batch needs work once its rows are done.
   bool closes_batches;
 };
 

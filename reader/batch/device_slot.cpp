@@ -35,7 +35,7 @@ void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {
     *known = named;
     return;
   }
-  // All that Release() needs is made here, where it may fail.
+  // Makes all that Release() needs, because Release() must not fail.
   if (events_.size() == streams_.size()) events_.emplace_back(driver_);
   unrecorded_.reserve(streams_.size() + 1);
   streams_.push_back(named);
@@ -110,10 +110,10 @@ void DeviceSlot::Finish() noexcept {
   const MutexLock lock(mutex_);
   try {
     const std::atomic<bool> at_once = true;
-    RecordLate(at_once, {});  // what is captured even now has the driver wait when memory is freed
+    RecordLate(at_once, {});  // if a capture still runs, the driver waits when the memory is freed
     for (std::size_t i = 0; i < recorded_; ++i)
       driver_.Synchronize(events_[i].get());
-  } catch (const Error&) {  // the device works no more, on this memory or any other
+  } catch (const Error&) {  // the device has failed: it uses no memory any more
   }
 }
 

@@ -1,8 +1,8 @@
-// A batch's place on a device: its memory there, and the events that say who may touch it.
+// A slot's memory on a device, and the events that say who may touch it.
 //
-// The copy waits for what the trainer's streams were given before they let go of the batch that was
-// there before; the trainer's streams wait for the copy; and the planning thread waits until the
-// copy has read the slot's host memory, before that is written again. Nobody else waits.
+// The copy waits for the work that the trainer's streams had before the trainer dropped the
+// previous batch. The trainer's streams wait for the copy. The planner thread waits until the copy
+// has read the slot's host memory before that is written again. Nothing else waits.
 #pragma once
 
 #include <atomic>
@@ -21,50 +21,51 @@ namespace sluice {
 
 class DeviceSlot {
  public:
-  // A stream of the trainer's, and the thread that gave it to WaitOn(). The handle of CUDA's stream
-  // of each thread means another stream on another thread.
+  // A stream of the trainer's, and the thread that passed it to WaitOn(): the handle of CUDA's
+  // per-thread default stream means a different stream on each thread.
   struct Named {
     DeviceDriver::Stream stream = nullptr;
     std::thread::id by;
   };
   using OnCapture = std::function<void(const Named&)>;
 
-  // `converts`: what is copied is not yet the batch.
+  // `converts`: the copied pixels still have to be converted to the batch.
   DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t bytes, bool converts);
 
   const Device& device() const noexcept { return device_; }
-  // Where what lies in a slot's host memory at that offset, behind its images, is here.
+  // The place here of the bytes at that offset of a slot's host memory, which must be after its
+  // images.
   const std::byte* At(std::size_t offset) const noexcept {
     return memory.data() + (offset - shift);
   }
 
-  // The consumer's: see Batch. Release(): the last handle is gone.
+  // For the consumer: see Batch. Release(): its last handle is gone.
   void WaitOn(DeviceDriver::Stream stream);
   void Synchronize();
   void Release() noexcept;
 
-  // The planner's: waits until the host memory may be written. Returns how long the copy that was
-  // the last to read it took, in seconds; nothing where `give_up` was set meanwhile. `on_capture`
-  // is called, again and again, while a stream's capture must end first.
+  // For the planner: waits until the host memory may be written. Returns how long the last copy
+  // from it took, in seconds; nothing if `give_up` was set meanwhile. Calls `on_capture` again and
+  // again while a stream's capture must end first.
   std::optional<double> Reclaim(const std::atomic<bool>& give_up, const OnCapture& on_capture = {});
 
-  // Waits until nobody works on the memory: before it is freed, when all streams of the loader's
-  // are gone.
+  // Waits until no stream uses the memory. Call it before the memory is freed, when the loader's
+  // own streams are gone.
   void Finish() noexcept;
 
   DeviceBuffer memory;
-  std::size_t shift = 0;           // of At()
-  std::vector<ImageBatch> images;  // the first, then the slot's further ones
+  std::size_t shift = 0;           // for At()
+  std::vector<ImageBatch> images;  // Slot::image, then Slot::further_images
 
-  // The uploader's. Makes the stream wait for those who had the memory before.
+  // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
   void WaitForTrainer(DeviceDriver::Stream stream);
   OwnEvent copy_begins, copied, converted;
-  bool under_way = false;  // a copy has been given to a stream since the last Reclaim()
+  bool under_way = false;  // a copy has been enqueued since the last Reclaim()
 
  private:
   DeviceDriver::Event ready() const noexcept { return converts_ ? converted.get() : copied.get(); }
   bool RecordLate(const std::atomic<bool>& give_up, const OnCapture& on_capture) REQUIRES(mutex_);
-  // What the calling thread names that stream by.
+  // The handle by which the calling thread names that stream.
   DeviceDriver::Stream HandleOf(const Named& named) const noexcept;
 
   const Device device_;

@@ -11,7 +11,7 @@ class Finder {
   Finder(const DatasetState& dataset, const FieldChoice& choice, const SlotLayout& layout)
       : dataset_(dataset), choice_(choice), layout_(layout) {}
 
-  // `why`: what becomes of the image, and what to do instead.
+  // `why`: what happens to the image, and what to do instead.
   void RefuseFollowers(const std::string& why) const {
     const auto check = [this, &why](std::size_t field) {
       if (field == Schema::kNone || field == choice_.image) return;
@@ -53,7 +53,7 @@ class Finder {
   }
 
   void Add(std::size_t field, bool variable, std::size_t index) {
-    if (field == Schema::kNone) return;  // the user's functions know best
+    if (field == Schema::kNone) return;  // the user's functions make this field
     const Field& of = FieldAt(field);
     if (of.role != Role::kBoxes && of.role != Role::kKeypoints) return;
     if (of.kind == FieldKind::kBytes) Refuse(of, "is stored as bytes");
@@ -76,7 +76,7 @@ class Finder {
     }
     if (values != 2 && values != 3) Refuse(of, "does not hold two or three numbers to a point");
     Followers::Points points{numbers, {1, values, {}}};
-    // The extent before the last counts the points of an object.
+    // The last extent but one is the number of points of an object.
     if (of.shape.size() >= 2) points.shape.points = of.shape[of.shape.size() - 2];
     if (const auto pairs = of.attributes.find("flip_pairs"); pairs != of.attributes.end()) {
       auto parsed = ParsePairs(pairs->second, points.shape.points);
@@ -86,7 +86,7 @@ class Finder {
     followers_.points.push_back(std::move(points));
   }
 
-  // What says something of each box goes with the first boxes of its image.
+  // Fields with an entry for each box go with the first boxes field of their image.
   void AddCompanions(std::size_t b) {
     Followers::Boxes& boxes = followers_.boxes[b];
     if (!boxes.variable) return;
@@ -101,7 +101,7 @@ class Finder {
           choice_.leaders[layout_.variables[v].field] != boxes.leader) {
         continue;
       }
-      // Points that are entries of their own belong to no box.
+      // If each entry is a single point, points belong to no box.
       if (field.role == Role::kKeypoints && field.shape.size() < 2) continue;
       boxes.companions.push_back(v);
     }

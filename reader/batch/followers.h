@@ -1,5 +1,5 @@
-// Which fields of a batch are boxes and key points that move with an image, and what goes with
-// them: worked out once from the schema.
+// The fields of a batch that are boxes and key points and move with an image, and the fields with
+// an entry for each box: worked out once from the schema.
 #pragma once
 
 #include <vector>
@@ -20,7 +20,7 @@ struct Followers {
     Coordinates coordinates;
   };
   struct Boxes : Numbers {
-    std::vector<std::size_t> companions;  // of the layout's variables: an entry for each box
+    std::vector<std::size_t> companions;  // indices of layout variables with an entry for each box
   };
   struct Points : Numbers {
     PointShape shape;
@@ -30,10 +30,9 @@ struct Followers {
 
   bool empty() const noexcept { return boxes.empty() && points.empty(); }
 
-  // Throws Error(kInvalidArgument) for fields that cannot be moved: of integers, or with
-  // coordinates this build does not know; or masks, too, behind steps that move pixels and nothing
-  // else, and where samples of a batch are mixed. Empty where the geometric steps of `view` do
-  // nothing.
+  // Throws Error(kInvalidArgument) for fields that cannot be moved: integers, or coordinates
+  // unknown to this build. Also for boxes, key points and masks if a step moves pixels and nothing
+  // else, or if samples of a batch are mixed. Empty if the geometric steps of `view` do nothing.
   static Followers Of(const DatasetState& dataset, const FieldChoice& choice,
                       const SlotLayout& layout, const ViewProgram& view, bool mixes);
 };

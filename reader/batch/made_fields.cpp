@@ -32,8 +32,7 @@ void CheckShape(const DatasetState& dataset, const Field& field) {
 
 void CheckMadeFields(const DatasetState& dataset, const std::vector<Field>& made,
                      const std::optional<Field>& target) {
-  // Names and what fields refer to are checked as those on disk are; shapes have limits of their
-  // own.
+  // Names and references are checked like those on disk; shapes have other limits.
   Schema schema;
   for (const Field& field : made) {
     CheckShape(dataset, field);

@@ -11,7 +11,7 @@
 namespace sluice {
 
 // Throws Error(kInvalidArgument or kLimit) for fields that batches cannot have beside the
-// dataset's. They are not on disk: an array may be as large as an image.
+// dataset's. An array may be as large as an image, because it is not on disk.
 void CheckMadeFields(const DatasetState& dataset, const std::vector<Field>& made,
                      const std::optional<Field>& target);
 

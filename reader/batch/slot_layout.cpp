@@ -20,7 +20,7 @@ std::string RangeText(std::uint32_t low, std::uint32_t high) {
   return low == high ? std::to_string(low) : std::to_string(low) + " to " + std::to_string(high);
 }
 
-// Where even the smallest image is too large, nothing could be played.
+// Refuses the dataset if even its smallest image is over the limit: nothing could be played.
 void CheckPixels(const DatasetState& dataset, const ImageSummary& images) {
   const std::uint64_t least = std::uint64_t{images.min_width} * images.min_height;
   const std::uint64_t most = dataset.limits.pixels(dataset.FieldIndex(images.field));
@@ -36,7 +36,7 @@ ElementType ElementOf(PixelType type) {
   return type == PixelType::kUint8 ? ElementType::kUint8 : ElementType::kUint16;
 }
 
-// `as_stored`: of a mask, or 16 bits, whose channels are not converted.
+// `as_stored`: masks and 16-bit images, whose channels are not converted.
 std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options,
                        const ImageSummary& images, bool as_stored) {
   if (options.output.channels != 0 && options.output.channels != 1 &&
@@ -108,7 +108,7 @@ std::vector<Geometry::Extent> ExtentsOf(const DatasetState& dataset, const Image
   return extents;
 }
 
-// Room for the largest.
+// Gives the image the size of its largest extent.
 void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
   const auto area = [](const Geometry::Extent& e) { return std::uint64_t{e.width} * e.height; };
   const Geometry::Extent& largest =
@@ -131,7 +131,7 @@ void SetOutput(const DatasetState& dataset, const PixelProgram& program, const s
   if (const auto output = program.output()) {
     image.type = ElementTypeOf(*output);
   } else if (program.goes_on()) {
-    image.layout = Layout::kNHWC;  // as they are decoded; the device does the rest
+    image.layout = Layout::kNHWC;  // as decoded; the device converts to the delivered layout
   }
 }
 
@@ -205,7 +205,7 @@ void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
   }
 }
 
-// An image that leads others is laid out before those.
+// Lays out an image that leads others before those others.
 void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& options,
                          const FieldChoice& choice, const Geometry& geometry, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
@@ -234,7 +234,7 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       field.image.layout = options.output.layout;
       field.extents = extents[field.leader];
       SetExtents(field.extents, field.image);
-      // Where no sample has one, there are zeros to look at.
+      // If no sample has an image of the field, batches hold zeros.
       field.image.channels = std::max<std::size_t>(images.max_channels, 1);
       if (images.min_channels != images.max_channels) {
         Refuse(dataset, "the images of field \"" + field.name +

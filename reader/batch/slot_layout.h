@@ -1,5 +1,5 @@
-// What a batch looks like in the host's memory, worked out once from the dataset and the options:
-// images first, then arrays, then what a device is told.
+// The layout of a batch in host memory, worked out once from the dataset and the options: images,
+// then arrays, then operations for a device.
 #pragma once
 
 #include <optional>
@@ -20,33 +20,34 @@ struct SlotLayout {
     std::string name;
     DType dtype = DType::kUint8;
     std::size_t sample_bytes = 0;
-    std::size_t offset = 0;  // of the batch's first value, from the slot's start
+    std::size_t offset = 0;  // of the first row's value, from the slot's start
     std::vector<std::uint32_t> shape;
   };
 
-  // What a device is to do to the rows of an image: so many operations each, behind all else.
+  // Operations that a device runs on the rows of an image: `each` for each row, at the end of the
+  // slot.
   struct DeviceOps {
     std::size_t each = 0;  // 0: there are none
     std::size_t offset = 0;
     std::size_t row_bytes() const noexcept { return each * sizeof(PixelOp); }
   };
 
-  // Another image than the first, or a further view of that.
+  // An image field other than the first, or a further view of the first.
   struct ImageField {
     std::size_t field = 0;
-    std::size_t view = 0;  // of the loader's views; 0: what the first one's steps make
+    std::size_t view = 0;  // number of the loader's view; 0: the first, by LoaderOptions::transform
     std::string name;
-    std::size_t leader = Schema::kNone;  // the field whose region it shows; itself where it leads
+    std::size_t leader = Schema::kNone;  // the field whose region it shows; its own if it leads
     bool nearest = false;                // a mask: its pixels are never mixed
-    std::uint16_t fill = 0;              // a mask's, where there is a border of one colour
-    bool moves = false;  // an augment moves its pixels, and nobody knows where its picture ends
+    std::uint16_t fill = 0;              // a mask's value in a border of one colour
+    bool moves = false;  // an augment moves its pixels, so the border of its picture is unknown
     PixelType pixels = PixelType::kUint8;   // as stored
     ImageBatch image;                       // as below
     std::vector<Geometry::Extent> extents;  // as below
     std::size_t offset = 0;
     DeviceOps ops;
   };
-  // A variable or bytes field; a byte counts as an entry.
+  // A variable field, or a bytes field, where each byte is an entry.
   struct VariableField {
     std::size_t field = 0;  // as above
     std::string name;
@@ -63,19 +64,19 @@ struct SlotLayout {
   std::uint16_t image_fill = 0;                // as above
   bool image_moves = false;                    // as above
   PixelType image_pixels = PixelType::kUint8;  // as stored
-  ImageBatch image;  // of a full batch; its data is unset and lies at the slot's start
+  ImageBatch image;  // of a full batch; `data` is not set: the image is at the slot's start
   // By stage (Geometry::stages()); `image` has the largest.
   std::vector<Geometry::Extent> extents;
   DeviceOps ops;
-  std::vector<ImageField> further_images;  // views, then those that lead others, then the others
+  std::vector<ImageField> further_images;  // views, then fields that lead others, then the rest
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
-  bool keeps_shown = false;  // the user's functions may ask what images show
+  bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // of a slot
 };
 
-// `target`: a field more, that the loader makes. Throws Error(kInvalidArgument) for options that do
-// not fit the dataset.
+// `target`: one more field, which the loader makes. Throws Error(kInvalidArgument) for options that
+// do not fit the dataset.
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
                           const std::optional<Field>& target);

@@ -17,7 +17,7 @@ std::size_t ImageBytes(const ImageBatch& image) {
   return AlignUp(image.sample_bytes() * image.samples, kPageBytes);
 }
 
-// As Uploader's pictures are counted.
+// `picture`: an index into Uploader's pictures.
 const ImageBatch& ShippedImage(const Slot& slot, std::size_t picture) {
   return picture == 0 ? slot.image : slot.further_images[picture - 1].image;
 }
@@ -87,7 +87,7 @@ void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
 
 std::unique_ptr<DeviceSlot> Uploader::NewSlot() {
   auto slot = std::make_unique<DeviceSlot>(device_, *driver_, slot_bytes(), staging_bytes_ > 0);
-  slot->shift = rest_ - rest_there_;  // modulo 2^64: images may grow
+  slot->shift = rest_ - rest_there_;  // modulo 2^64, because converted images may be larger
   for (const Picture& picture : pictures_) {
     ImageBatch& image = slot->images.emplace_back(picture.delivered);
     image.data = reinterpret_cast<const std::uint8_t*>(slot->memory.data() + picture.to);
@@ -107,7 +107,8 @@ std::optional<Error> Uploader::Upload(Slot& slot) {
     const MutexLock lock(mutex_);
     Start(slot, place);
   } catch (const Error& error) {
-    // There may be work of which no event tells; the memory it is on is to be used again.
+    // Some work may have been enqueued without an event to wait for, and its memory will be used
+    // again.
     driver_->Drain(copy_stream_.get());
     if (staging_bytes_ > 0) driver_->Drain(convert_stream_.get());
     return Error(error.code(), "",
@@ -124,7 +125,7 @@ void Uploader::Start(const Slot& slot, DeviceSlot& place) {
   place.WaitForTrainer(stream);
   if (converts) {
     driver_->Wait(stream, staging.read.get());
-    driver_->Wait(stream, place.converted.get());  // which reads what it is told from the place
+    driver_->Wait(stream, place.converted.get());  // the conversion reads its operations from there
   }
   driver_->Record(place.copy_begins.get(), stream);
   std::uint64_t bytes = 0;

@@ -21,7 +21,7 @@ std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name
   RefuseField(name, std::string("is no ") + kind + " of this batch");
 }
 
-// -1: the bytes of a bytes field.
+// `type` -1: a bytes field.
 std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int type) {
   const std::size_t v = Find(layout.variables, name, "variable-length or bytes field");
   const SlotLayout::VariableField& field = layout.variables[v];
@@ -132,7 +132,7 @@ void MutableSample::SetVariableBytes(std::string_view name, int type,
   std::vector<std::byte>& row = slot_.variables[v].rows[first_];
   const auto after = [&row](const std::byte* at) { return std::less_equal<>()(row.data(), at); };
   if (!bytes.empty() && after(bytes.data()) &&
-      std::less<>()(bytes.data(), row.data() + row.size())) {  // a part of the value itself
+      std::less<>()(bytes.data(), row.data() + row.size())) {  // a part of the old value
     std::memmove(row.data(), bytes.data(), bytes.size());
     row.resize(bytes.size());
   } else {

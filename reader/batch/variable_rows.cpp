@@ -5,7 +5,7 @@
 namespace sluice {
 
 namespace {
-// Of one row: beyond it, memory is given back.
+// Bytes: a row with more capacity is freed after the batch.
 constexpr std::size_t kMostKept = 16384;
 }  // namespace
 
@@ -15,7 +15,7 @@ void VariableRows::Join(std::size_t count, std::size_t entry_bytes) {
       [](std::size_t sum, const std::vector<std::byte>& row) { return sum + row.size(); });
   values.clear();
   if (bytes > values.capacity()) {
-    values = {};  // first, so that there are never two of them
+    values = {};  // freed first, so that the old and the new buffer never exist together
     values.reserve(bytes);
   }
   offsets[0] = 0;

@@ -1,5 +1,5 @@
-// A field whose values differ in length, in a batch: each row on its own while rows are being
-// filled, in any order and by any thread, and joined when all of them are done.
+// A batch's values of a field of variable length. Workers fill rows in any order, each in its own
+// memory; once all are done, they are joined.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@ struct VariableRows {
     rows[to].swap(rows[from]);
     present[to] = present[from];
   }
-  // Makes `values` and `offsets` of the first `count` rows. Memory is kept for the next batch, but
-  // for that of unusually long rows.
+  // Fills `values` and `offsets` from the first `count` rows. Keeps memory for the next batch,
+  // except that of unusually long rows.
   void Join(std::size_t count, std::size_t entry_bytes);
 
   std::vector<std::vector<std::byte>> rows;
