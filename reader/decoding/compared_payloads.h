@@ -1,10 +1,10 @@
-// Which samples' payloads have been compared with their checksums already, for those that need be
-// once.
+// Remembers which samples' payloads have been compared with their checksums, for the modes that
+// compare each payload once.
 //
-// Kept by file: a copy of a shard (LoaderOptions::stage) is another file, which may be damaged
-// where the shard is not. A sample whose payload does not match is never noted, so that it is found
-// again whenever it is played: what an epoch gives does not depend on the epochs before it.
-// Thread-safe, and lock-free but for the first sample of a file.
+// Kept by file: a copy of a shard (LoaderOptions::stage) is another file, and may be damaged while
+// the shard is not. A sample whose payload does not match is never noted, so that the damage is
+// found again whenever the sample is played: an epoch's batches do not depend on earlier epochs.
+// Thread-safe; takes a lock only for the first sample of a file.
 #pragma once
 
 #include <atomic>
@@ -22,11 +22,11 @@ class ComparedPayloads {
  public:
   explicit ComparedPayloads(std::size_t shards) : newest_(shards), chains_(shards) {}
 
-  // The sample, of a file that is its shard or a copy of it. The first throw std::bad_alloc.
+  // `file`: the sample's shard or a copy of it. The first call for a file may throw std::bad_alloc.
   bool Has(const SampleRef& ref, const ShardFile& file);
   void Add(const SampleRef& ref, const ShardFile& file);
 
-  // Of memory, for so many samples, each in a file or two.
+  // Bytes of memory for so many samples; `copied`: shards may have a copy, too.
   static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t shards, bool copied) {
     return (copied ? 2 : 1) * (samples / 8 + 128 * shards);
   }
@@ -34,7 +34,7 @@ class ComparedPayloads {
  private:
   struct OfFile {
     FileId file;
-    std::vector<std::atomic<std::uint64_t>> words;  // a bit a sample
+    std::vector<std::atomic<std::uint64_t>> words;  // one bit for each sample
     std::unique_ptr<OfFile> older;                  // of the same shard
   };
   OfFile& Of(std::uint32_t shard, const ShardFile& file);

@@ -11,7 +11,7 @@ void Again(SampleFault& known, std::uint64_t epoch) {
   known.epoch = std::min(known.epoch, epoch);
 }
 
-// Counts it, as a new one where there is room.
+// Counts the fault; a new one gets an entry if there is room.
 template <class Number>
 void Note(std::map<Number, SampleFault>& faults, Number number, SampleFault fault,
           std::size_t most) {

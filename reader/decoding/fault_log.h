@@ -13,11 +13,11 @@ namespace sluice {
 
 class FaultLog {
  public:
-  // `fault.times` is counted here.
+  // Sets `fault.times` itself.
   void Add(SampleFault fault);
-  // One of a shard's samples was met, of which none can be had.
+  // Notes that a sample was asked for whose whole shard cannot be opened.
   void AddShard(std::uint32_t shard, SampleFault fault);
-  // The same, where it is known: false if it is not.
+  // The same for a shard that is in the log already. False if it is not.
   bool MetAgain(std::uint32_t shard, std::uint64_t epoch);
   std::uint64_t count() const;
   std::vector<SampleFault> List() const;

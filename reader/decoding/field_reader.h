@@ -1,4 +1,4 @@
-// A sample's fields other than its first image, into its row of a slot.
+// Reads a sample's fields other than its first image into its row of a slot.
 #pragma once
 
 #include <string>
@@ -18,15 +18,15 @@ class FieldReader {
   // `recipe` must outlive it.
   explicit FieldReader(const BatchRecipe& recipe);
 
-  // The frame that the sample's image of that field was decoded through.
+  // Sets the frame through which the sample's image of that field was decoded.
   void SetPicture(std::size_t field, const ImagePayload& payload, const Frame& frame);
 
-  // Null, or what is wrong: a sentence that lives until the next call. Pictures are set. `verify`:
-  // payloads are compared with their checksums.
+  // Returns null, or a sentence that says what is wrong and lives until the next call. Call
+  // SetPicture() before. `verify`: compare payloads with their checksums.
   Defect Read(const BlockView& block, Slot& slot, std::size_t row, PayloadDecoder& decoder,
               bool verify);
 
-  // Decodes a mask: no pixel is mixed with another. A border of one colour gets values of `fill`.
+  // Decodes a mask, without mixing pixels. A border of one colour gets the value `fill`.
   Defect DecodeMask(const ImagePayload& payload, const Frame& frame, std::uint16_t fill,
                     PixelOrder order, std::uint8_t* target, PayloadDecoder& decoder);
 
@@ -34,9 +34,9 @@ class FieldReader {
     payloads_.clear();
     code_ = ErrorCode::kCorrupt;
   }
-  // Of what Read() found wrong.
+  // The code of the fault that Read() found.
   ErrorCode code() const noexcept { return code_; }
-  // What Read() took its values from, since Clear().
+  // The payloads that Read() has used since Clear().
   const std::vector<Bytes>& payloads() const noexcept { return payloads_; }
   bool empty() const noexcept {
     return layout_.variables.empty() && layout_.further_images.empty() && followers_.empty();

@@ -18,10 +18,10 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
     if (slot.abandoned.load(std::memory_order_relaxed)) return outcome;
     if (row + 1 < end) decoder_.Prefetch(slot, row + 1);
     if (!Fill(slot, row) && !Settle(slot, row, outcome)) return outcome;
-    if (!slot.blocks.empty()) slot.blocks[row].reset();  // makes room for the next one
+    if (!slot.blocks.empty()) slot.blocks[row].reset();  // frees memory for the next block
   }
-  // After the fact, so that a file that was cut in the middle of a page, which reads as zeros, is
-  // noticed where no checksum does it.
+  // Checked afterwards: a file cut off in the middle of a page reads as zeros there, and if no
+  // checksum was compared, only this finds it.
   decoder_.LookAtFilesAnew();
   for (std::size_t row = begin; row < end; ++row) {
     if (slot.flags[row] == kLeftOut || StillThere(slot, row)) continue;
@@ -29,7 +29,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
   }
   if (!dataset_.keeps_all()) {
     for (std::size_t row = begin; row < end; ++row)
-      slot.files[row].reset();  // the batch is made: its shards may be unmapped
+      slot.files[row].reset();  // the rows are done: their shards may be unmapped
   }
   return outcome;
 }

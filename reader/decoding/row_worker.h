@@ -1,5 +1,5 @@
-// Runs of rows of a slot, decoded, with what LoaderOptions::integrity.on_fault says about those
-// that cannot be: what a worker thread does. Each has one of these.
+// Decodes runs of rows of a slot, and treats rows that cannot be decoded as
+// LoaderOptions::integrity.on_fault says. Each decoder thread has one.
 #pragma once
 
 #include "reader/batch/batch_recipe.h"
@@ -22,25 +22,27 @@ class RowWorker {
 
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
-    std::size_t failed_row = SIZE_MAX;  // the first that makes the batch fail;
-    std::optional<Error> error;         // why
+    std::size_t failed_row = SIZE_MAX;  // the first row that makes the batch fail,
+    std::optional<Error> error;         // and why
   };
-  // Fills rows begin .. end - 1, or stops early where the slot has been abandoned or a row fails.
+  // Fills rows begin .. end - 1. Stops early if the slot is abandoned or a row fails.
   Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
 
-  // Finishes a batch whose rows are done: closes it, mixes it, and has the user's function change
-  // it. Returns why the batch fails, if it does.
+  // Finishes a batch whose rows are done: closes it, mixes it, and calls the user's batch_function.
+  // Returns why the batch fails, if it does.
   std::optional<Error> Close(Slot& slot);
 
   std::uint64_t payload_bytes() const noexcept { return decoder_.payload_bytes(); }  // so far
 
  private:
-  // Whether the row can be used after all, or left out. `outcome` gets why not.
+  // Treats a row that failed. Returns whether it has a substitute or is left out; if not, `outcome`
+  // says why.
   bool Settle(Slot& slot, std::size_t row, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
-  // Decodes the row and has the user's function change it.
+  // Decodes the row and calls the user's sample_function.
   bool Fill(Slot& slot, std::size_t row);
-  // Whether what it was decoded from is still there, or it could be decoded once more.
+  // Whether the row's file still held its bytes when it was decoded, or the row could be decoded
+  // again.
   bool StillThere(Slot& slot, std::size_t row);
 
   DatasetState& dataset_;

@@ -10,24 +10,24 @@ namespace sluice {
 
 namespace {
 
-// Of the keys that are decompressed to name a sample that cannot be read; counted in the loader's
-// bound. Usual chunks of them take a tenth of that.
+// The most bytes of keys to decompress for naming a sample that cannot be read; the loader's memory
+// bound includes them. Usual chunks take a tenth of that.
 constexpr std::uint64_t kMostKeyBytes = std::uint64_t{4} << 20;
 
-// Of the sample's block.
+// The bytes of the sample's block.
 Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
   const BlockEntry& block = shard.block_entry(ref.block);
   return shard.bytes().subspan(block.offset, block.bytes);
 }
 
-// What a processor fetches at a time; as much of an image as is worth fetching before it is read
-// (behind that, the processor has seen for itself what is going on); and the images for which that
-// is a share worth having.
+// The bytes that a CPU fetches at a time; the bytes of an image that are worth prefetching (after
+// them, the CPU prefetches by itself); and the largest image for which that is worth it.
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kFetchedBytes = 1024;
 constexpr std::size_t kFetchedImages = 16384;
 
-// Images of batches that take more than this are in no core's own cache when a batch is done.
+// If a batch's images take more than this, they have left every core's own cache when the batch is
+// done.
 constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
 
 PixelOrder OrderOf(const ImageBatch& image) {
@@ -60,7 +60,8 @@ void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   const std::byte* const block = shard->bytes().data() + entry.offset;
   const std::size_t row_bytes = dataset_.layout.row_bytes();
   __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
-  // The first payload field's, most often: if it is not, this fetches for nothing.
+  // Assumes that the image is the first payload field, as it mostly is; otherwise this fetches in
+  // vain.
   const std::byte* const payload = block + PayloadStart(entry.count, row_bytes) +
                                    ref.row * AlignUp(raw_bytes_, kPayloadAlignment);
   for (std::size_t at = 0; at < std::min(raw_bytes_, kFetchedBytes); at += kLineBytes)
@@ -79,7 +80,8 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
     } else {
       file = dataset_.Shard(ref.shard, shard_fault_);
       if (file == nullptr) return false;
-      // A substitute, or one whose shard could not be opened before.
+      // The block was not read ahead: the row is a substitute, or the shard could not be opened
+      // then.
       if (direct_ != nullptr) held = direct_->Read(ref.shard, file, ref.block);
     }
     if (DecodeFrom(file, held.get(), slot, row)) return true;
@@ -170,7 +172,7 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
     for (const Bytes payload : fields_.payloads())
       payload_bytes_ += payload.size();
   }
-  // Zeros in the place of bytes that could not be read look like anything, even like a good image.
+  // Bytes that could not be read are zeros, which may even decode to a good image.
   const bool lost = held != nullptr
                         ? Lost(*held, block, ref.row)
                         : Lost(shard, block, ref.row) ||
@@ -199,7 +201,7 @@ bool SampleDecoder::Lost(const Source& source, const BlockView& block, std::uint
 }
 
 bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
-  if (direct_ != nullptr) return true;  // what was read stays as it was
+  if (direct_ != nullptr) return true;  // bytes in memory cannot change
   if (!unverified_ && layout_.image_field != Schema::kNone) return true;
   const SampleRef& ref = slot.refs[row];
   const ShardFile& shard = *slot.files[row];
@@ -209,7 +211,7 @@ bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
     return true;
   }
   if (!shard.CutBefore(BytesOf(shard, ref))) return true;
-  shard_fault_.reset();  // of another row
+  shard_fault_.reset();  // it is about another row
   error_ = shard.Unreadable(PlaceOf(ref));
   return false;
 }
@@ -235,8 +237,8 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   for (std::size_t v = 0; v < views_.size(); ++v) {
     frames_.push_back(views_[v].geometry.FrameFor(payload.width, payload.height, slot.view_seeds[v],
                                                   slot.positions[row], slot.stages[v]));
-    // The manifest promised what the layout was made from; a shard that breaks it must not write
-    // beyond.
+    // The layout relies on the sizes in the manifest. If a shard differs, its rows must not be
+    // written beyond their place.
     const ImageBatch& image = *RowOf(slot, v, row).image;
     if (frames_[v].region.width() != image.width || frames_[v].region.height() != image.height) {
       return "the image's size is not the one in the manifest";
@@ -252,7 +254,8 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
     return "its kept picture cannot be read";
   }
   const bool verify = !kept && (Verifies(ref, payload.codec == Codec::kRaw) || pictures_.pending());
-  unverified_ = unverified_ || !verify;  // of a kept picture, too: its row's numbers are the file's
+  // A kept picture is not verified here, either: the row's other values come from the file.
+  unverified_ = unverified_ || !verify;
   if (verify && Hash64(payload.bytes) != checksum) {
     return "the image's checksum does not match: the shard is damaged. `sluice verify` lists all "
            "damage";

@@ -1,5 +1,5 @@
-// Time that the threads of a stage spend waiting, those that wait right now included. Guarded by
-// whoever has one.
+// The time that the threads of a stage have waited, including those that wait right now. The owner
+// guards it.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ inline double SecondsBetween(Clock::time_point begin, Clock::time_point end) noe
 
 class WaitClock {
  public:
-  // What was waited before that moment is forgotten, and `waiting` threads wait from then on.
+  // Forgets all waiting before `now`. Threads that wait now count from `now` on.
   void Start(Clock::time_point now) noexcept {
     origin_ = now;
     ended_ = begun_ = 0;
@@ -33,13 +33,13 @@ class WaitClock {
   }
 
  private:
-  // Seconds since the origin; what lies before it counts as then.
+  // Seconds since the origin; 0 for moments before it.
   double At(Clock::time_point moment) const noexcept {
     return moment < origin_ ? 0 : SecondsBetween(origin_, moment);
   }
   Clock::time_point origin_;
   unsigned waiting_ = 0;
-  double begun_ = 0;  // the sum of when those that wait have begun
+  double begun_ = 0;  // the sum of the times at which the waiting threads began
   double ended_ = 0;
 };
 

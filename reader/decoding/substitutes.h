@@ -1,8 +1,9 @@
-// Which sample takes the place of one that cannot be read.
+// Chooses the sample that takes the place of one that cannot be read.
 //
-// A function of the position alone, so that every rank, thread and resumed process agrees. For the
-// quasi-random order it stays in the position's lane, whose blocks are at hand; later tries lie
-// further and further away, so that one broken block or shard does not exhaust them. One thread.
+// The choice depends on the position alone, so that every rank, thread and resumed process agrees.
+// In the quasi-random order it stays in the position's lane, whose blocks are being read anyway;
+// later tries lie further and further away, so that one broken block or shard does not use up all
+// tries. Used by one thread.
 #pragma once
 
 #include <optional>
@@ -20,7 +21,7 @@ class Substitutes {
   Substitutes(const DatasetState& dataset, const LoaderOptions& options)
       : dataset_(dataset), options_(options), deal_(dataset.shape, DealOptionsOf(options)) {}
 
-  // The sample to try as number `attempt`, from 1, for the row of that position for draws.
+  // The sample to try for the row with that position for draws. `attempt` counts from 1.
   SampleRef At(std::uint64_t epoch, std::uint64_t draw_position, unsigned attempt);
 
  private:
