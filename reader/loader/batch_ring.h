@@ -76,7 +76,7 @@ class BatchRing {
     enum class Task {
       kStop,      // end
       kLengthen,  // call Lengthen() for one more slot
-      kForget,    // another stream has begun: GiveBack() the batches in hand
+      kForget,    // another stream has begun: GiveBack() the slots in hand
       kPlan,      // plan `planned`; `ends_epoch`: it is the last batch of its epoch
       kAwait,     // wait for the blocks of the first batch in hand, then Publish() it
     };
@@ -85,10 +85,11 @@ class BatchRing {
     bool ends_epoch = false;
     std::uint64_t read_ahead_bytes = 0;  // the most that may be in flight
   };
-  // Says what to do next; waits while there is nothing. `in_hand`: the batches planned and not
-  // published, oldest first. `has_room`: the planner may plan another before those are read.
-  Turn NextTurn(const std::deque<Planned>& in_hand, bool has_room);
-  void GiveBack(const std::deque<Planned>& in_hand);
+  // What to do next; waits if there is nothing. `in_hand`: the stream of the batches that are
+  // planned and not published, if there are any. `has_room`: another may be planned before they are
+  // read.
+  Turn NextTurn(std::optional<std::uint64_t> in_hand, bool has_room);
+  void GiveBack(Slot& slot);
   // Waits until the slot's host memory may be written, and counts the time: its last batch may
   // still be on its way to a device. False: give_up() was set first. Throws the device's Error.
   bool Reclaim(Slot& slot);

@@ -16,10 +16,10 @@ bool BatchRing::IsShort() const {
   return may_grow_ && slots_.size() < 1 + measures_.tuning().prefetch + options_.ring.hold;
 }
 
-BatchRing::Turn BatchRing::NextTurn(const std::deque<Planned>& in_hand, bool has_room) {
+BatchRing::Turn BatchRing::NextTurn(std::optional<std::uint64_t> in_hand, bool has_room) {
   using Task = Turn::Task;
   const MutexLock lock(mutex_);
-  if (in_hand.empty()) {
+  if (!in_hand) {
     WaitTimer timer(measures_.planner_waits);
     while (!stopping_ && !MayPlan(false) && !IsShort()) {
       timer.Begin();
@@ -32,9 +32,9 @@ BatchRing::Turn BatchRing::NextTurn(const std::deque<Planned>& in_hand, bool has
     turn.task = Task::kStop;
   } else if (IsShort()) {
     turn.task = Task::kLengthen;
-  } else if (!in_hand.empty() && in_hand.front().stream != cursor_.stream()) {
+  } else if (in_hand && *in_hand != cursor_.stream()) {
     turn.task = Task::kForget;
-  } else if (MayPlan(!in_hand.empty()) && (in_hand.empty() || has_room)) {
+  } else if (MayPlan(in_hand.has_value()) && (!in_hand || has_room)) {
     turn.task = Task::kPlan;
     // On the host, the slot used last: it may still be in the CPU's caches. For a device, the slot
     // unused for longest: its last copy is the most likely to have ended.
@@ -49,10 +49,9 @@ BatchRing::Turn BatchRing::NextTurn(const std::deque<Planned>& in_hand, bool has
   return turn;
 }
 
-void BatchRing::GiveBack(const std::deque<Planned>& in_hand) {
+void BatchRing::GiveBack(Slot& slot) {
   const MutexLock lock(mutex_);
-  for (const Planned& planned : in_hand)
-    free_.push_back(planned.slot);
+  free_.push_back(&slot);
 }
 
 void BatchRing::NoteBatches(std::uint64_t epoch, std::uint64_t batches) {

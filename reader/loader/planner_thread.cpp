@@ -14,7 +14,9 @@ PlannerThread::PlannerThread(const LoaderSetup& setup, BlockSource& source, Shar
 void PlannerThread::Run() {
   using Task = BatchRing::Turn::Task;
   for (;;) {
-    const BatchRing::Turn turn = ring_.NextTurn(in_hand_, source_.HasRoom());
+    std::optional<std::uint64_t> stream;
+    if (!in_hand_.empty()) stream = in_hand_.front().planned.stream;
+    const BatchRing::Turn turn = ring_.NextTurn(stream, source_.HasRoom());
     source_.SetDepth(turn.read_ahead_bytes);
     switch (turn.task) {
       case Task::kStop: return Forget();
@@ -29,32 +31,31 @@ void PlannerThread::Run() {
 void PlannerThread::Forget() {
   planner_.Cancel();
   ring_.CountReadAhead(source_.bytes_read());
-  ring_.GiveBack(in_hand_);
+  for (const InHand& batch : in_hand_)
+    ring_.GiveBack(*batch.planned.slot);
   in_hand_.clear();
-  readings_.clear();
 }
 
 void PlannerThread::Plan(const BatchRing::Turn& turn) {
-  const auto [epoch, batch] = turn.planned.number;
+  const auto [epoch, number] = turn.planned.number;
   Slot& slot = *turn.planned.slot;
   ResetProgress(slot);
-  Reading reading;
-  if (setup_.recipe.options.diagnostics.trace) reading.since = Clock::now();
+  InHand& batch = in_hand_.emplace_back();
+  batch.planned = turn.planned;
+  if (setup_.recipe.options.diagnostics.trace) batch.since = Clock::now();
   try {
     if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, setup_.deal.SizeOf(epoch + 1).batches);
-    reading.blocks = planner_.Plan(epoch, batch, slot);
+    batch.blocks = planner_.Plan(epoch, number, slot);
   } catch (const std::exception&) {  // bad_alloc, or a vector's length_error
     slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
   }
-  in_hand_.push_back(turn.planned);
-  readings_.push_back(reading);
 }
 
 void PlannerThread::AwaitFirst() {
-  const BatchRing::Planned planned = in_hand_.front();
-  Slot& slot = *planned.slot;
+  const InHand& batch = in_hand_.front();
+  Slot& slot = *batch.planned.slot;
   try {
-    source_.Await(readings_.front().blocks);
+    source_.Await(batch.blocks);
     if (!ring_.Reclaim(slot)) return;  // nobody wants it any more
   } catch (const Error& error) {       // from the device
     slot.error = error;
@@ -62,15 +63,15 @@ void PlannerThread::AwaitFirst() {
     slot.error = Error(ErrorCode::kState, "there is not enough memory to read a batch");
   }
   ring_.CountReadAhead(source_.bytes_read());
-  const std::shared_ptr<LoaderTrace>& trace = setup_.recipe.options.diagnostics.trace;
   std::optional<TraceEvent> event;
-  if (trace)
-    event = SlotEvent(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, readings_.front().since,
-                      Clock::now());
-  if (!ring_.Publish(planned)) return;
+  const std::shared_ptr<LoaderTrace>& trace = setup_.recipe.options.diagnostics.trace;
+  if (trace != nullptr) {
+    event =
+        SlotEvent(TraceEvent::Kind::kReadAhead, 0, slot, 0, slot.rows, batch.since, Clock::now());
+  }
+  if (!ring_.Publish(batch.planned)) return;
   if (event) trace->Add(*event);
   in_hand_.pop_front();
-  readings_.pop_front();
 }
 
 }  // namespace sluice

@@ -16,8 +16,9 @@ class PlannerThread {
   void Run();
 
  private:
-  struct Reading {
-    std::uint64_t blocks = 0;  // for BlockSource::Await()
+  struct InHand {
+    BatchRing::Planned planned;
+    std::uint64_t blocks = 0;  // that BlockSource::Await() is told
     Clock::time_point since;
   };
   void Plan(const BatchRing::Turn& turn);
@@ -29,9 +30,7 @@ class PlannerThread {
   BatchRing& ring_;
   BatchPlanner planner_;
   // The batches planned and not published, oldest first, all of one stream; and the reading of
-  // each.
-  std::deque<BatchRing::Planned> in_hand_;
-  std::deque<Reading> readings_;
+  std::deque<InHand> in_hand_;  // planned and not published, oldest first, all of one stream
 };
 
 }  // namespace sluice
