@@ -11,7 +11,8 @@ namespace {
 
 constexpr std::uint64_t kNoLimit = std::numeric_limits<std::uint64_t>::max();
 
-// The number behind a word in a file of such lines; `missing` where there is none.
+// The number after a word in a file with one word and number on each line; `missing` if there is
+// none.
 std::uint64_t NumberBehind(const std::string& path, const std::string& word,
                            std::uint64_t missing) {
   std::ifstream file(path);
@@ -29,7 +30,7 @@ std::uint64_t Machine() {
   return kilobytes * 1024;
 }
 
-// What one group leaves: its limit less the memory in it that cannot be given up.
+// The memory that one group leaves: its limit, less its memory that cannot be given up.
 std::uint64_t LeftBy(const std::string& folder, const char* limit_file, const char* used_word) {
   std::ifstream file(folder + "/" + limit_file);
   std::uint64_t limit = 0;

@@ -15,8 +15,8 @@ namespace sluice {
 
 namespace {
 
-// Has a shard mapped in pages that come and go one by one. A huge one goes as a whole, with what is
-// needed in it, and comes back as a whole when that is touched.
+// Makes the kernel map a shard in small pages, which come and go one by one. A huge page goes as a
+// whole, needed parts too, and comes back as a whole when one of them is touched.
 void MapInSmallPages(const ShardFile& shard) {
   madvise(const_cast<std::byte*>(shard.bytes().data()), shard.bytes().size(), MADV_NOHUGEPAGE);
 }
@@ -41,7 +41,7 @@ void DropFromPageCache(const ShardFile& shard, std::uint64_t begin, std::uint64_
   const Bytes pages = WholePagesOf(shard, begin, end);
   if (pages.empty()) return;
   const FileHandle file(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file) return;  // it is gone already
+  if (!file) return;  // the file is gone already
   posix_fadvise(file.get(), pages.data() - shard.bytes().data(), static_cast<off_t>(pages.size()),
                 POSIX_FADV_DONTNEED);
 }
@@ -66,7 +66,7 @@ void BlocksBehind::PrepareShard(std::uint32_t shard, const ShardFile& file) {
 }
 
 void BlocksBehind::Open(std::uint64_t block, std::uint64_t rows) {
-  if (one_at_a_time_) {  // a rank gets some of its samples only
+  if (one_at_a_time_) {  // a rank gets only some of a block's samples, so `rows` may be too many
     CloseAll();
     rows = 0;
   }
@@ -103,7 +103,7 @@ void BlocksBehind::EndBatch() {
   waiting_.pop_front();
   for (const std::uint64_t block : over) {
     const auto found = waits_.find(block);
-    if (--found->second > 0) continue;  // it was opened and closed once more since
+    if (--found->second > 0) continue;  // the block was opened and closed again since
     waits_.erase(found);
     if (open_.count(block) == 0) LetGo(block);
   }
@@ -114,13 +114,13 @@ bool BlocksBehind::Needed(std::uint64_t block) const {
 }
 
 BlocksBehind::Around BlocksBehind::AroundOf(std::uint64_t block, bool up_to_expected) const {
-  // Linux maps all of the page cache's folio that a page lies in, which has up to 2 MiB (before
+  // For a page fault, Linux maps the whole folio of the page cache, which has up to 2 MiB (before
   // 6.18: 64 KiB around the page).
   constexpr std::uint64_t kMostMappedAlong = std::uint64_t{2} << 20;
   const SampleRef first = dataset_.shape.Row(block, 0);
   const ShardUse shard = dataset_.OpenShard(first.shard);
   if (shard == nullptr) return {};
-  const std::uint64_t shard_block = block - first.block;  // the shard's first
+  const std::uint64_t shard_block = block - first.block;  // number of the shard's first block
   const auto ends_at = [&](std::uint32_t other) {
     const std::uint64_t number = shard_block + other;
     return Needed(number) || (up_to_expected && expected_.count(number) > 0);
@@ -156,11 +156,11 @@ void BlocksBehind::LetGo(std::uint64_t block) const {
   if (around.shard == nullptr) return;
   Unmap(*around.shard, around.begin, around.end);
   if (behind_ != Behind::kDrop || expected_.count(block) > 0) return;
-  // What has been read for the next windows stays. And other processes may need what lies further
-  // around.
+  // Keeps blocks read for the next windows. It goes no further than this around the block, because
+  // other processes may need what is there.
   constexpr std::uint64_t kEdge = 65536;
   const Around edges = AroundOf(block, true);
-  if (edges.shard == nullptr) return;  // its copy was given up meanwhile
+  if (edges.shard == nullptr) return;  // the shard's copy was given up meanwhile
   const std::uint64_t before = std::min(edges.block_begin - edges.begin, kEdge);
   DropFromPageCache(*edges.shard, edges.block_begin - before,
                     std::min(edges.block_end + kEdge, edges.end));

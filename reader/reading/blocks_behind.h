@@ -1,13 +1,12 @@
-// The blocks behind the window: which they are, and letting go of them as Mapped::behind
-// says.
+// Finds the blocks that the window has passed, and releases them as Mapped::behind says.
 //
-// A block is open from when the order announces it until as many rows of it have been planned as
-// the epoch has. Batches planned before the last one may still be decoded then; but when a batch is
-// planned, the one that lies a whole ring before it has been delivered, since it had a slot. So a
-// block is let go a ring of batches after its last row was planned. Should a thread touch it once
-// more nevertheless (a substitute), it is read again.
+// A block is open from when the order announces it until all its rows of the epoch are planned.
+// Workers may still be decoding them then. But when a batch is planned, the batch one ring before
+// it has been delivered, since its slot is free again. So a block is released one ring of batches
+// after its last row was planned. If a thread touches it later (for a substitute), the kernel reads
+// it again.
 //
-// Used by the planning thread alone.
+// Used by the planner thread only.
 #pragma once
 
 #include <deque>
@@ -24,32 +23,33 @@ namespace sluice {
 
 class BlocksBehind {
  public:
-  // Empty if blocks are kept (Behind::kKeep), and in Shuffle::kRandom, where none is ever behind.
-  // `dataset` must outlive it. `options` are checked ones.
+  // Empty for Behind::kKeep, and for Shuffle::kRandom, whose window never passes a block. `dataset`
+  // must outlive it. `options` are checked ones.
   static std::optional<BlocksBehind> For(DatasetState& dataset, const LoaderOptions& options);
 
-  // A block, by number in the dataset, has been announced; `rows` of it come in this epoch, 0 for
-  // unknown.
+  // The order has announced a block (by its number in the dataset). `rows`: the number of its rows
+  // in this epoch; 0: unknown.
   void Open(std::uint64_t block, std::uint64_t rows);
-  // A block that will be announced later on, and is being read already.
+  // A block is being read already, and the order will announce it later.
   void Expect(std::uint64_t block);
-  // A row of it has been planned.
+  // A row of the block has been planned.
   void Use(std::uint64_t block);
-  // The batch is planned: lets go of the blocks whose time has come.
+  // The batch is planned: releases the blocks that are due.
   void EndBatch();
-  // No open block is needed by a batch that is yet to be planned.
+  // Batches planned from now on need none of the open blocks.
   void CloseAll();
-  // The shard is about to be read from.
+  // Call this before reading from a shard.
   void PrepareShard(std::uint32_t shard, const ShardFile& file);
-  // The block has been read and mapped, and others along with it: those that nobody needs go again.
+  // The block has been read and mapped, and the kernel mapped its surroundings as well: releases
+  // the parts that nobody needs.
   void Trim(std::uint64_t block) const;
 
  private:
   BlocksBehind(DatasetState& dataset, const LoaderOptions& options);
   void LetGo(std::uint64_t block) const;
   bool Needed(std::uint64_t block) const;
-  // What lies around a block, of its shard, up to the nearest one that is needed or, on request,
-  // expected.
+  // A block's surroundings in its shard, up to the nearest block that is needed or, with
+  // `up_to_expected`, expected.
   struct Around {
     ShardUse shard;  // null: it is not mapped
     std::uint64_t begin = 0;
@@ -63,12 +63,12 @@ class BlocksBehind {
   const Behind behind_;
   const bool one_at_a_time_;  // Shuffle::kSequential
   const std::size_t ring_;
-  // By shard: what it is read from; for as long as that stays mapped.
+  // By shard: the file prepared last, valid while it stays mapped.
   std::vector<const ShardFile*> prepared_;
   std::unordered_map<std::uint64_t, std::uint64_t> open_;  // block -> rows still to come
-  std::unordered_set<std::uint64_t> expected_;             // in the page cache; Behind::kDrop
-  // Closed by the batch in hand, and by those before it, oldest first; and in how many of these a
-  // block is.
+  std::unordered_set<std::uint64_t> expected_;             // for Behind::kDrop: in the page cache
+  // Blocks closed by the current batch; by the batches before it, oldest first; and for each block,
+  // how many of those lists have it.
   std::vector<std::uint64_t> closed_;
   std::deque<std::vector<std::uint64_t>> waiting_;
   std::unordered_map<std::uint64_t, unsigned> waits_;

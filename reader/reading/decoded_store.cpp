@@ -62,7 +62,7 @@ bool WriteWhole(int fd, Bytes bytes, std::uint64_t at) {
 
 namespace {
 
-// Before it is taken: a dataset may be said to have any number of samples.
+// Checked before allocating, because a manifest may claim any number of samples.
 std::uint64_t WithRoom(std::uint64_t samples, std::uint64_t entry_bytes) {
   const std::uint64_t available = AvailableMemory();
   if (samples <= available / entry_bytes) return samples;

@@ -1,9 +1,9 @@
 // Decoded pictures kept from one epoch to the next, in memory or in a file on a local disk, up to a
 // budget.
 //
-// Whoever comes first stays: an epoch visits every sample once, so that evicting one for another
-// gains nothing. Thread-safe and without locks: a picture's place is taken by an atomic addition,
-// and it is there for others once its bytes are.
+// Pictures are never evicted: an epoch visits every sample once, so replacing one by another gains
+// nothing. Thread-safe without locks: a thread takes room for a picture by an atomic addition, and
+// others see the picture once its bytes are written.
 #pragma once
 
 #include <atomic>
@@ -19,36 +19,36 @@ namespace sluice {
 
 class DecodedStore {
  public:
-  // For `samples` pictures, of which `budget` bytes are kept, in memory where `folder` is empty,
-  // else in a file there without a name, whose room is taken at once. Throws Error(kIo), and
-  // Error(kLimit) where there is not as much memory.
+  // For `samples` pictures, of which `budget` bytes are kept: in memory if `folder` is empty,
+  // otherwise in an unnamed file in that folder, whose disk space is taken at once. Throws
+  // Error(kIo), and Error(kLimit) if there is not enough memory.
   DecodedStore(std::uint64_t samples, std::uint64_t budget, const std::filesystem::path& folder);
 
   bool Has(std::uint64_t sample) const noexcept {
     return entries_[sample].place.load(std::memory_order_acquire) < kTaken;
   }
-  // Of all samples of a block, by its number in the dataset.
+  // Whether it has the pictures of all samples of a block, by its number in the dataset.
   bool HasAll(const DatasetShape& shape, std::uint64_t block) const noexcept;
-  // The picture's bytes, in the store or read into `scratch`; empty where it is not kept, or can no
-  // longer be read as it was written.
+  // The picture's bytes, in the store or read into `scratch`. Empty if it is not kept, or if the
+  // file no longer gives back the bytes that were written.
   Bytes Get(std::uint64_t sample, std::vector<std::byte>& scratch) const;
   void Put(std::uint64_t sample, Bytes picture);
   bool full() const noexcept { return full_.load(std::memory_order_relaxed); }
 
   std::uint64_t kept() const noexcept { return kept_.load(std::memory_order_relaxed); }
   std::uint64_t kept_bytes() const noexcept { return kept_bytes_.load(std::memory_order_relaxed); }
-  // Of memory; a file counts for nothing.
+  // Bytes of memory; a file takes none.
   static std::uint64_t MemoryBytes(std::uint64_t samples, std::uint64_t budget, bool in_file) {
     return samples * sizeof(Entry) + (in_file ? 0 : budget);
   }
 
  private:
   static constexpr std::uint64_t kNone = ~std::uint64_t{0};
-  static constexpr std::uint64_t kTaken = kNone - 1;  // somebody is writing it
+  static constexpr std::uint64_t kTaken = kNone - 1;  // a thread is writing it
   struct Entry {
     std::atomic<std::uint64_t> place{kNone};
     std::uint64_t bytes = 0;
-    std::uint64_t checksum = 0;  // of what a disk holds
+    std::uint64_t checksum = 0;  // only for a file
   };
 
   std::uint64_t budget_;

@@ -6,7 +6,7 @@ namespace sluice {
 
 namespace {
 
-// The run that all payloads of a field lie in; empty where there is none.
+// The run with all payloads of a field; empty if there are none.
 ByteRange RunOf(const BlockView& block, const RowLayout& layout, std::size_t field) {
   std::uint64_t begin = UINT64_MAX;
   std::uint64_t end = 0;

@@ -1,4 +1,4 @@
-// Where in a block the payloads of some of its fields lie.
+// The ranges of a block that hold the payloads of chosen fields.
 #pragma once
 
 #include <vector>
@@ -14,9 +14,9 @@ struct ByteRange {
   friend bool operator==(const ByteRange&, const ByteRange&) = default;
 };
 
-// Of the chosen fields: payloads lie field by field, so that a field's are one run, and runs that
-// follow each other are one range. The table is not among them. Damaged entries are passed over;
-// who reads them will say so.
+// The ranges of the chosen fields, without the table. Payloads lie field by field, so each field
+// has one run, and adjacent runs are joined to one range. Passes over damaged entries: reading them
+// will fail later.
 std::vector<ByteRange> RangesOf(const BlockView& block, const RowLayout& layout,
                                 const Schema& schema, const FieldChoice& choice);
 

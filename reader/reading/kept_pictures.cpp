@@ -8,7 +8,7 @@ bool RowsAreFixed(const LoaderOptions& options) {
   if (!options.views.empty() || options.sizes.size() > 1) return false;
   bool turned = false;
   for (const Transform& step : options.transform) {
-    // These work on the row, after this.
+    // These steps work on the row, after this stage.
     if (!IsGeometric(step) || std::holds_alternative<RandomAffine>(step)) continue;
     if (std::holds_alternative<RandomResizedCrop>(step) ||
         std::holds_alternative<RandomCrop>(step) || std::holds_alternative<RandomTranslate>(step)) {
@@ -17,7 +17,7 @@ bool RowsAreFixed(const LoaderOptions& options) {
     const bool turns = std::holds_alternative<HorizontalFlip>(step) ||
                        std::holds_alternative<VerticalFlip>(step) ||
                        std::holds_alternative<RandomQuarterTurns>(step);
-    // A crop behind a flip may round the other way.
+    // A crop after a flip may round differently.
     if (turned && !turns) return false;
     turned = turned || turns;
   }

@@ -1,11 +1,11 @@
 // Decoding that keeps what it has decoded: LoaderOptions::keep.
 //
-// What is kept of a sample is the picture before its first random step. Where no step but a flip is
-// random, that is the row itself, not flipped yet: batches are the same to the byte as without
-// keeping. Else it is the whole picture in the batch's channels, from which each epoch takes its
-// crop; every sample then goes that way, kept or not, so that batches do not depend on what had
-// room. Those differ by rounding from what the fused way makes. Raw payloads are not kept: there is
-// nothing to decode.
+// The store keeps each sample's picture before its first random step. If only flips and turns are
+// random, that is the row itself, before them: batches are the same to the byte as without keeping.
+// Otherwise it is the whole picture in the batch's channels, from which each epoch takes its crop.
+// Every sample then goes that way, kept or not, so that batches do not depend on which pictures had
+// room; they differ by rounding from batches decoded without keeping. Raw payloads are not kept:
+// there is nothing to decode.
 //
 // Each worker thread has one; they share the store.
 #pragma once
@@ -19,8 +19,8 @@
 
 namespace sluice {
 
-// Whether the steps leave nothing to chance but flips and turns at their end, so that all epochs'
-// rows are the same but for those; and the row is all that is made of a picture.
+// Whether only flips and turns at the end of the geometric steps are random, so that a sample's
+// rows are the same in all epochs but for those; and nothing but the row is made from a picture.
 bool RowsAreFixed(const LoaderOptions& options);
 
 class KeptPictures {
@@ -29,19 +29,19 @@ class KeptPictures {
   KeptPictures(DecodedStore* store, const LoaderOptions& options)
       : store_(store), rows_(RowsAreFixed(options)) {}
 
-  // Whether that sample's picture is kept; the next Decode() takes it then, and needs no payload.
+  // Whether that sample's picture is kept. If so, the next Decode() takes it, and needs no payload.
   bool Find(std::uint64_t sample, const ImagePayload& payload, const Region& region,
             std::uint32_t channels);
-  // As PayloadDecoder::Decode, after Find() of the same.
+  // Like PayloadDecoder::Decode(). Call Find() with the same picture before.
   Defect Decode(PayloadDecoder& decoder, const ImagePayload& payload, const Region& region,
                 const PixelTarget& target);
   // Whether the next Decode() decodes the whole picture, whatever the region.
   bool whole(const ImagePayload& payload) const noexcept {
     return store_ != nullptr && payload.codec != Codec::kRaw && !rows_;
   }
-  // Whether Decode() has made something worth keeping, so that it should be right.
+  // Whether Decode() has made a picture to keep, so that its payload should be verified.
   bool pending() const noexcept { return pending_; }
-  // Keeps it. The payload was whole when it was decoded.
+  // Keeps that picture. The caller has checked that its payload was whole when it was decoded.
   void Keep(std::uint64_t sample);
 
  private:
@@ -49,7 +49,7 @@ class KeptPictures {
   bool rows_;
   std::vector<std::byte> read_;     // from a file
   std::vector<std::byte> picture_;  // on its way to the store
-  ImagePayload kept_;               // what Find() was asked for; no bytes where it is not kept
+  ImagePayload kept_;  // the picture after Find() or Decode(); no bytes if there is none
   bool pending_ = false;
 };
 

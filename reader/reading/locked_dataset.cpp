@@ -15,7 +15,7 @@ namespace sluice {
 
 namespace {
 
-// In the unit of `ulimit -l`, or a thousand times that, rounded up.
+// In KiB, the unit of `ulimit -l`, or in MiB; rounded up.
 std::string Binary(std::uint64_t bytes) {
   constexpr std::uint64_t kKiB = 1024;
   constexpr std::uint64_t kMiB = kKiB * 1024;
@@ -25,7 +25,7 @@ std::string Binary(std::uint64_t bytes) {
   return bytes < 10 * kMiB ? in(kKiB) + " KiB" : in(kMiB) + " MiB";
 }
 
-// Why not, where the shard cannot be read.
+// Returns why the shard cannot be read, if it cannot.
 std::optional<Error> Lock(DatasetState& dataset, std::uint32_t shard) {
   std::shared_ptr<const Error> fault;
   const ShardUse file = dataset.Shard(shard, fault);

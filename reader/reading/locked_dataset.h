@@ -5,10 +5,10 @@
 
 namespace sluice {
 
-// Maps every shard, reads it and keeps the kernel from taking its pages back, until the last handle
-// to the dataset is gone. Throws Error(kLimit) where it does not fit into memory or into what this
-// process may lock, before anything is read; Error(kIo) where a shard cannot be read. With
-// `pass_over` such a shard is passed over: each of its samples will say so.
+// Maps and reads every shard, and locks its pages in memory until the last handle to the dataset is
+// gone. Throws Error(kLimit), before it reads anything, if the dataset does not fit into memory or
+// into what this process may lock; Error(kIo) if a shard cannot be read. With `pass_over`, passes
+// over such a shard: each of its samples will fail later.
 void LockInMemory(DatasetState& dataset, bool pass_over);
 
 }  // namespace sluice

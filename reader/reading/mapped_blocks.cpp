@@ -19,14 +19,14 @@ namespace {
 
 // Linux 5.14; older headers do not name it.
 constexpr int kPopulateRead = 22;
-// The kernel holds a lock on the process's memory for the whole of a call: short ones let others
+// The kernel locks the process's memory map during a whole call; short calls let other threads
 // through.
 constexpr std::size_t kStepBytes = std::size_t{1} << 20;
-// One call asks for no more than the device's read-ahead, silently; this is the usual smallest.
+// One call silently asks for no more than the device's read-ahead; this is the smallest usual one.
 constexpr std::size_t kAskBytes = std::size_t{128} << 10;
 
-// Advice is taken for whole pages of the machine's, which may be larger than the format's: the page
-// that `data` lies in begins here.
+// The beginning of the machine's page that `data` lies in. madvise() needs it, and the machine's
+// pages may be larger than the format's.
 const std::byte* PageOf(const std::byte* data) noexcept {
   static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
   return data - reinterpret_cast<std::uintptr_t>(data) % page;
@@ -40,9 +40,9 @@ void InSteps(Bytes block, std::size_t step_bytes, Advise advise) {
     advise(const_cast<std::byte*>(data + done), std::min(step_bytes, bytes - done));
 }
 
-// Has the kernel begin to read exactly these bytes. Without that a page that is missed makes it
-// read what lies around, up to the device's read-ahead (8 MiB have been seen), for blocks that
-// nobody needs yet.
+// Makes the kernel begin to read exactly these bytes. Otherwise, for a missing page it reads the
+// surroundings too, up to the device's read-ahead (8 MiB have been seen): blocks that nobody needs
+// yet.
 void AskFor(Bytes block) {
   InSteps(block, kAskBytes,
           [](void* start, std::size_t bytes) { madvise(start, bytes, MADV_WILLNEED); });
@@ -58,14 +58,14 @@ void WaitFor(Bytes block) {
   });
 }
 
-// Header and table, from which the rest is found.
+// The bytes of header and table, which say where the rest is.
 std::size_t TableBytes(const DatasetState& dataset, const BlockEntry& entry) {
   return std::min<std::size_t>(entry.bytes,
                                sizeof(BlockHeader) + entry.count * dataset.layout.row_bytes());
 }
 
-// The parts of a block of that shard that are wanted; none where they cannot be read: each of its
-// samples will say so.
+// The wanted parts of a block; none if they cannot be found, and then each of its samples will
+// fail.
 std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
                             const FieldChoice& choice, std::uint32_t block) {
   const BlockEntry& entry = shard.block_entry(block);
@@ -117,7 +117,7 @@ void MappedBlocks::CloseAll() {
 }
 
 ShardUse MappedBlocks::ShardOf(const SampleRef& first) {
-  std::shared_ptr<const Error> fault;  // each of its samples will say so
+  std::shared_ptr<const Error> fault;  // each of the shard's samples will fail with it
   ShardUse shard = dataset_.Shard(first.shard, fault);
   if (shard != nullptr && behind_) behind_->PrepareShard(first.shard, *shard);
   return shard;
@@ -126,8 +126,7 @@ ShardUse MappedBlocks::ShardOf(const SampleRef& first) {
 void MappedBlocks::Begin() {
   while (!queue_.empty() && bytes_in_flight_ < depth_bytes()) {
     if (give_up_.load(std::memory_order_relaxed)) return;
-    // Noted before anything else, so that it is finished even where there is no memory for the
-    // rest.
+    // Noted first, so that the block counts as finished even if memory for the rest is lacking.
     in_flight_.push_back({queue_.front(), {}, {}});
     queue_.pop_front();
     ++begun_;
@@ -147,7 +146,7 @@ void MappedBlocks::Begin() {
 }
 
 bool MappedBlocks::MayTakeSuggestions() const noexcept {
-  // Of a block that is wanted in part, the table would have to be read first, here and now.
+  // If only parts of a block are wanted, this thread would have to wait for its table first.
   return choice_.all_payloads;
 }
 
@@ -180,7 +179,7 @@ void MappedBlocks::FinishFront() {
       bytes_read_ += bytes.size();
     }
     bytes_in_flight_ -= bytes.size();
-    // The next ones are asked for as soon as there is room.
+    // Asks for the next blocks as soon as there is room.
     Begin();
   }
   if (behind_ && !give_up_.load(std::memory_order_relaxed)) {

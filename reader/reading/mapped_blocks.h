@@ -15,11 +15,11 @@
 
 namespace sluice {
 
-// Where fields are left out, or all of a block's pictures are in the store (null for none), only
-// the others' parts of a block are read.
+// Reads only the needed parts of a block if fields are left out, or if the store (which may be
+// null) has all of the block's pictures.
 class MappedBlocks : public BlockSource {
  public:
-  // All references must outlive it. `behind` empty: blocks stay mapped once they are played.
+  // All references must outlive it. If `behind` is empty, blocks stay mapped after they are played.
   MappedBlocks(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
                const std::atomic<bool>& give_up, std::optional<BlocksBehind> behind = {});
 
@@ -35,15 +35,15 @@ class MappedBlocks : public BlockSource {
   void Suggest(std::uint64_t block) override;
 
  private:
-  // A part of a block that is wanted; `there`: in this process's page tables already, which holds
-  // for most of what an earlier epoch has read, where it fits memory.
+  // A wanted part of a block. `there`: it is in this process's page tables already, as most parts
+  // are that an earlier epoch read, if the dataset fits into memory.
   struct Part {
     Bytes bytes;
     bool there = false;
   };
   struct Reading {
     std::uint64_t block = 0;
-    ShardUse shard;  // that the parts lie in; null: it cannot be opened
+    ShardUse shard;  // holds the parts; null: it cannot be opened
     std::vector<Part> parts;
   };
   void Begin();
@@ -58,7 +58,7 @@ class MappedBlocks : public BlockSource {
   std::deque<std::uint64_t> queue_;
   std::deque<Reading> in_flight_;
   PageMap page_map_;
-  bool cold_ = false;  // the block begun last was not there
+  bool cold_ = false;  // the block begun last was not in memory
   std::optional<BlocksBehind> behind_;
 };
 

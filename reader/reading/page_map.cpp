@@ -10,23 +10,23 @@ namespace sluice {
 
 namespace {
 
-// Of /proc/PID/pagemap (Linux: Documentation/admin-guide/mm/pagemap.rst): a word a page, whose
-// highest bit says that it is in memory and mapped.
+// /proc/PID/pagemap (Linux: Documentation/admin-guide/mm/pagemap.rst) has a word for each page. Its
+// highest bit says that the page is in memory and mapped.
 constexpr std::uint64_t kPresentBit = std::uint64_t{1} << 63;
 constexpr std::size_t kEntries = 512;  // read at once
 
-// The same file's PAGEMAP_SCAN, of Linux 6.7, which looks at nothing but the page tables; older
-// headers do not name it.
+// The argument of the same file's PAGEMAP_SCAN (Linux 6.7), which looks only at the page tables;
+// older headers lack it.
 struct ScanArguments {
   std::uint64_t size = sizeof(ScanArguments);
   std::uint64_t flags = 0;
-  std::uint64_t start = 0;  // addresses, of pages
+  std::uint64_t start = 0;  // page-aligned addresses
   std::uint64_t end = 0;
   std::uint64_t walk_end = 0;  // out
-  std::uint64_t regions = 0;   // address of what is filled in
+  std::uint64_t regions = 0;   // address of the array to fill in
   std::uint64_t region_count = 0;
   std::uint64_t max_pages = 0;
-  std::uint64_t inverted = 0;  // categories
+  std::uint64_t inverted = 0;  // page categories, as the next two
   std::uint64_t all_of = 0;
   std::uint64_t any_of = 0;
   std::uint64_t returned = 0;

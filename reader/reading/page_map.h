@@ -1,5 +1,5 @@
-// Which pages of this process are in its page tables, so that nothing is asked of the kernel for
-// them.
+// Finds the pages that are in this process's page tables, so that the kernel need not be asked to
+// read them.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace sluice {
 
-// For one thread.
+// Used by one thread.
 class PageMap {
  public:
-  // Older kernels tell page by page (false), newer ones by ranges.
+  // `by_range`: ask for ranges, which newer kernels can do; false: page by page.
   explicit PageMap(bool by_range = true);
 
-  // Whether each page that these bytes lie in is mapped and there: touching them waits for nobody.
-  // No where the kernel does not tell. A page may still go at any time.
+  // Whether all pages of these bytes are in memory and mapped, so that touching them does not wait.
+  // False if the kernel does not tell. A page may still go at any time.
   bool HasAll(Bytes bytes);
 
  private:
-  // By one call, of addresses; nothing where the kernel has none such.
+  // By one call for a range of addresses; empty if the kernel does not have that call.
   std::optional<bool> Scan(std::uint64_t begin, std::uint64_t end) const;
-  bool ReadEntries(std::uint64_t begin, std::uint64_t end);  // numbers of pages
+  bool ReadEntries(std::uint64_t begin, std::uint64_t end);  // page numbers
 
   FileHandle file_;  // none: the kernel does not tell
   bool by_range_;

@@ -1,4 +1,4 @@
-// SampleList::Where(): every sample of a dataset is asked whether it is kept.
+// SampleList::Where(): calls the user's filter for every sample of a dataset.
 #include <algorithm>
 #include <atomic>
 #include <exception>
@@ -31,7 +31,7 @@ FieldChoice ChoiceOf(const DatasetState& dataset, const std::vector<std::string>
   return choice;
 }
 
-// One run over a dataset, shard by shard; threads take them from a counter.
+// One run over a dataset, shard by shard; threads take shards from a counter.
 class Filtering {
  public:
   Filtering(const Dataset& dataset, const SampleFilter& keep, const FilterOptions& options)
@@ -47,15 +47,15 @@ class Filtering {
                                   })),
         kept_(state_.shards.size()) {}
 
-  // Until no shard is left to ask about. Throws nothing.
+  // Works until no shard is left. Throws nothing.
   void Work();
-  // When every thread has done its work.
+  // Call it when every thread has returned from Work().
   std::vector<std::uint64_t> Result();
 
  private:
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
-  // Whether nobody needs the answers of that shard any more.
+  // Whether the answers for that shard are no longer needed.
   bool Ended(std::uint32_t shard) const noexcept {
     return options_.stop.stop_requested() || failed_.load(std::memory_order_relaxed) < shard;
   }
@@ -69,13 +69,13 @@ class Filtering {
   DatasetState& state_;
   const SampleFilter& keep_;
   const FilterOptions& options_;
-  const FieldChoice choice_;  // what is read ahead
+  const FieldChoice choice_;  // the fields to read ahead
   const bool reads_blocks_;
 
-  std::vector<std::vector<bool>> kept_;  // by shard: each is one thread's
+  std::vector<std::vector<bool>> kept_;  // by shard; one thread writes each
   std::atomic<std::uint32_t> next_{0};
-  // The first shard with an error: those before it are still asked about, so that it is the same
-  // one whichever thread was fastest.
+  // The first shard with an error. Threads still filter the shards before it, so that the error is
+  // the same whichever thread is fastest.
   std::atomic<std::uint32_t> failed_{kNone};
   Mutex mutex_;
   std::exception_ptr error_ GUARDED_BY(mutex_);
@@ -120,7 +120,7 @@ void Filtering::AskAbout(std::uint32_t shard) {
       kept[row] = Keeps(file, first + row);
     Count(count);
   }
-  // Pages that are not there read as zeros, which only a checksum would have noticed.
+  // Pages that could not be read are zeros, and no checksum was compared that would show it.
   if (file.Lost(file.bytes()) || file.CutBefore(file.bytes())) throw file.Unreadable({});
   kept_[shard] = std::move(kept);
 }
@@ -202,7 +202,7 @@ SampleList SampleList::Where(const Dataset& dataset, const SampleFilter& keep,
       for (std::size_t t = 1; t < std::min(wanted, dataset.shards().size()); ++t)
         threads.emplace_back([&filtering] { filtering.Work(); });
     } catch (const std::system_error&) {
-      // The system has no more of them to give; fewer do.
+      // The system has no more threads; fewer are enough.
     }
     filtering.Work();
   }

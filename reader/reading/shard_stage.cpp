@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Created if it is not there, and locked; none where somebody else holds it.
+// Opens the file, or creates it, and locks it. An empty handle if another process holds the lock.
 FileHandle OpenLocked(const fs::path& path, int how) {
   FileHandle file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
   if (!file) {
@@ -33,7 +33,7 @@ FileHandle OpenLocked(const fs::path& path, int how) {
   return result == 0 ? std::move(file) : FileHandle();
 }
 
-// Between two looks whether somebody else still holds a lock.
+// The pause between two attempts to get a lock that another process holds.
 constexpr std::chrono::milliseconds kOthersLock{100};
 
 void MakeFolder(const fs::path& path) {
@@ -55,8 +55,8 @@ fs::path TemporaryOf(fs::path copy) {
   return copy;
 }
 
-// Whether a folder beside the lock is one that a stage has made: named by an id, and with nothing
-// in it but copies and their lock. Users keep other things on fast disks, too.
+// Whether a stage made this folder: its name is an id, and it holds nothing but copies and their
+// lock. Users keep other things on fast disks, too.
 bool IsStaged(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   std::error_code error;
@@ -73,14 +73,14 @@ bool IsStaged(const fs::directory_entry& entry) {
   return locked && !error;
 }
 
-// Takes away what a stage has made, and nothing that came there since.
+// Removes files that a stage made, and nothing that was added since.
 void RemoveStaged(const fs::path& folder) {
   std::error_code ignored;
   for (const fs::directory_entry& file : fs::directory_iterator(folder, ignored)) {
     if (IsCopy(file.path())) fs::remove(file.path(), ignored);
   }
   fs::remove(folder / "lock", ignored);
-  fs::remove(folder, ignored);  // where it is empty
+  fs::remove(folder, ignored);  // only if it is empty
 }
 
 // Whether `inner` is the folder `outer` or lies in it.
@@ -90,7 +90,7 @@ bool LiesIn(const fs::path& inner, const fs::path& outer) {
   return std::mismatch(whole.begin(), whole.end(), there.begin(), there.end()).first == whole.end();
 }
 
-// Of the copies in a dataset's folder, finished or not.
+// The bytes of the copies in a dataset's folder, finished or not.
 std::uint64_t BytesIn(const fs::path& folder) {
   std::uint64_t bytes = 0;
   std::error_code ignored;
@@ -106,7 +106,7 @@ struct Staged {
   fs::file_time_type used;
 };
 
-// Longest unused first.
+// The staged datasets, the longest unused first.
 std::vector<Staged> DatasetsIn(const fs::path& root) {
   std::vector<Staged> found;
   std::error_code ignored;
@@ -197,12 +197,12 @@ void ShardStage::Reject(std::uint32_t shard, const ShardUse& copy) {
   try {
     if (!dataset_.LeaveCopy(shard, *copy)) return;
   } catch (const Error&) {
-    return;  // it cannot be read where it lies any more
+    return;  // the original cannot be read any more
   }
   staged_.fetch_sub(1, std::memory_order_relaxed);
   {
     const MutexLock lock(mutex_);
-    // A disk that has spoiled two copies is left alone.
+    // After two damaged copies of a shard, the disk is not trusted with a third.
     queue_.push_back({shard, copy, !rejected_[shard]});
     rejected_[shard] = true;
   }
@@ -218,8 +218,8 @@ bool ShardStage::Adopt(std::uint32_t shard) {
     staged_.fetch_add(1, std::memory_order_relaxed);
     return true;
   } catch (const Error& error) {
-    // It is no copy of the shard, whatever happened to it; or there is no descriptor or address
-    // left to map it by, which is no fault of the copy's.
+    // Removes a file that is not a copy of the shard. But kIo may mean that no descriptor or
+    // address space was left to map it, which is not the copy's fault.
     if (error.code() != ErrorCode::kIo) fs::remove(path, ignored);
     return false;
   }
@@ -232,7 +232,7 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
     used += BytesIn(staged.folder);
   for (const Staged& staged : datasets) {
     if (used + bytes <= budget_) return true;
-    // Whoever reads from there, this loader included, holds its lock.
+    // Every process that reads from that folder, this one included, holds its lock.
     if (!OpenLocked(staged.folder / "lock", LOCK_EX)) continue;
     used -= BytesIn(staged.folder);
     RemoveStaged(staged.folder);
@@ -240,7 +240,7 @@ bool ShardStage::MakeRoom(std::uint64_t bytes) const {
   return used + bytes <= budget_;
 }
 
-// What is to be done under the lock of the stage; `copy` gets the file to be filled.
+// The part of a task that needs the stage's lock. `copy` gets the file to fill.
 ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
   const FileHandle root = OpenLocked(root_ / "lock", LOCK_EX);
   if (!root) return Outcome::kBusy;
@@ -251,7 +251,7 @@ ShardStage::Outcome ShardStage::Begin(const Task& task, FileHandle& copy) {
   const fs::path temporary = TemporaryOf(path);
   copy = OpenLocked(temporary, LOCK_EX);
   if (!copy) return Outcome::kBusy;
-  // What a process that died has left of it counts for nothing.
+  // Empties the file first: a process that died may have left a part of a copy.
   const std::uint64_t bytes = dataset_.shards[task.shard].bytes;
   if (ftruncate(copy.get(), 0) == 0 && MakeRoom(bytes) &&
       posix_fallocate(copy.get(), 0, static_cast<off_t>(bytes)) == 0) {
@@ -278,7 +278,7 @@ ShardStage::Outcome ShardStage::Do(const Task& task) {
   return Adopt(task.shard) ? Outcome::kCopied : Outcome::kFailed;
 }
 
-// Once the dataset's lock can be had. False where that will not be.
+// Tries until the dataset's lock is held. False if that will not happen.
 bool ShardStage::EnterSoon() {
   while (!stopping_ && !entered_.load()) {
     try {

@@ -1,21 +1,21 @@
 // LoaderOptions::stage: shards copied to a fast local disk as they are first read.
 //
-// A shard that has been copied already, by this process or another, is read from there at once; any
-// other is read where it lies until a thread of its own has copied it. The folder holds one
-// subfolder for each dataset, named by its id:
+// A shard that this process or another has copied already is read from its copy at once. Any other
+// is read where it lies until the stage's thread has copied it. The folder holds one subfolder for
+// each dataset, named by its id:
 //
-//   STAGE/lock                    held for moments: who changes what is in the folder
+//   STAGE/lock                    held briefly by a process that changes the folder
 //   STAGE/ID/lock                 held, shared, for as long as a process reads from there
 //   STAGE/ID/shard-00000.sluice   a finished copy
-//   STAGE/ID/shard-00000.sluice.tmp   one that is being made, and locked by whoever makes it
+//   STAGE/ID/shard-00000.sluice.tmp   an unfinished copy, locked by the process that makes it
 //
-// Locks are flock's: the kernel lets go of them when a process dies, so that what it left is taken
-// over or cleaned away. Nobody waits for one: while it cannot be had, shards are read where they
-// lie. A copy gets its name when it has reached the disk. Where the budget has no
-// room, copies of datasets that nobody reads are removed, the longest unused dataset first; then no
-// more is copied. A folder that is not of that form, or has anything else in it, is never touched.
-// A copy that gives other samples than its original is removed and made anew, once.
-// What goes wrong here is never an error: the shard is read where it lies.
+// Locks are flock's: the kernel releases them when a process dies, so that others can take over or
+// remove what it left. No thread waits for a lock: until it is free, shards are read where they
+// lie. A copy gets its final name when it has reached the disk. If the budget has no room, the
+// stage removes copies of datasets that no process reads, the longest unused dataset first; after
+// that it copies no more. It never touches a folder of another form or with anything else in it. If
+// a copy gives other samples than its original, the stage removes it and copies again, once. No
+// failure here is an error: the shard is read where it lies.
 #pragma once
 
 #include <deque>
@@ -31,18 +31,18 @@ namespace sluice {
 
 class ShardStage {
  public:
-  // `dataset` must outlive it, and is nobody else's. Throws Error(kIo) where the folder cannot be
-  // made or written to.
+  // `dataset` must outlive it, and must not be shared with another loader. Throws Error(kIo) if the
+  // folder cannot be made or written to.
   ShardStage(DatasetState& dataset, const std::filesystem::path& folder, std::uint64_t budget);
   ~ShardStage() { Close(); }
-  // Ends its thread, and lets other processes remove the copies. Nobody calls Want() or Reject()
-  // any more. Once, by one thread.
+  // Ends the stage's thread, and lets other processes remove the copies. Call it once, from one
+  // thread, when nobody calls Want() or Reject() any more.
   void Close();
 
   // The planner is about to read from a shard. One thread.
   void Want(std::uint32_t shard);
-  // A sample could not be read from that copy, and from its original it could: the shard is read
-  // there, and the copy is removed. Any thread.
+  // A sample could not be read from that copy, but from the original: reads the shard there from
+  // now on, and removes the copy. Any thread.
   void Reject(std::uint32_t shard, const ShardUse& copy);
 
   std::uint64_t staged() const noexcept { return staged_.load(std::memory_order_relaxed); }
@@ -51,7 +51,7 @@ class ShardStage {
   enum class Outcome { kCopied, kNoRoom, kFailed, kBusy };
   struct Task {
     std::uint32_t shard = 0;
-    ShardUse rejected;  // a copy that is to be removed first
+    ShardUse rejected;  // a copy to remove first
     bool copy = true;
   };
   void Run();
@@ -68,15 +68,15 @@ class ShardStage {
   const std::filesystem::path folder_;
   const std::uint64_t budget_;
   FileHandle in_use_;                 // the dataset's lock;
-  std::atomic<bool> entered_{false};  // whether it is held: copies stay where they are
-  std::vector<bool> wanted_;          // the planner's
+  std::atomic<bool> entered_{false};  // whether that lock is held: nobody removes the copies
+  std::vector<bool> wanted_;          // used by the planner only
   std::atomic<std::uint64_t> staged_{0};
   std::atomic<bool> stopping_{false};
 
   Mutex mutex_;
   Condition changed_;
   std::deque<Task> queue_ GUARDED_BY(mutex_);
-  std::vector<bool> rejected_ GUARDED_BY(mutex_);  // shards of which a copy was
+  std::vector<bool> rejected_ GUARDED_BY(mutex_);  // shards of which a copy was rejected
   std::thread thread_;
 };
 

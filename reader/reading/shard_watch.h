@@ -1,9 +1,9 @@
 // Notices that another program overwrites a shard in place while it is played.
 //
-// What it writes has valid checksums of its own, so that only the file itself can tell: each shard
-// that batches have samples of is looked at once in so many batches, which costs a system call,
-// and when its samples first come in an epoch. From then on it is a fault.
-// Used by the planning thread alone.
+// The new content has valid checksums of its own, so only the file's own attributes can tell. The
+// watch looks at each shard that batches use once in kBatches batches, at the cost of a system
+// call, and when an epoch first uses it. A changed shard is a fault from then on. Used by the
+// planner thread only.
 #pragma once
 
 #include <vector>
@@ -32,7 +32,7 @@ class ShardWatch {
  private:
   DatasetState& dataset_;
   std::uint64_t batch_ = kBatches;
-  std::vector<std::uint64_t> looked_at_;  // by shard: in which batch
+  std::vector<std::uint64_t> looked_at_;  // by shard: the batch of the last look
 };
 
 }  // namespace sluice

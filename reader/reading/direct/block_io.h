@@ -1,4 +1,4 @@
-// Reads in flight: begun by one thread, carried out by the kernel or by threads for it.
+// Asynchronous reads: one thread submits them, the kernel or helper threads do them.
 //
 // Used by one thread.
 #pragma once
@@ -13,27 +13,27 @@ struct BlockRead {
   std::byte* to = nullptr;
   std::size_t bytes = 0;
   std::uint64_t offset = 0;
-  std::size_t done = 0;  // less than `bytes` at the file's end, or where there was an error
+  std::size_t done = 0;  // less than `bytes` at the file's end, or after an error
   int error = 0;         // errno
   void* owner = nullptr;
 };
 
 class BlockIo {
  public:
-  virtual ~BlockIo() = default;  // nothing is in flight
-  // The read stays where it is until Wait() has returned it, and its file open.
+  virtual ~BlockIo() = default;  // no read may be in flight
+  // `read` must not move, and its file must stay open, until Wait() has returned it.
   virtual void Submit(BlockRead& read) = 0;
-  // One that is finished; at least one is in flight.
+  // Waits for a read to finish and returns it. At least one must be in flight.
   virtual BlockRead& Wait() = 0;
 };
 
-// By io_uring; null where this build or the kernel does not have it, or does not let this process
-// use it.
+// Reads by io_uring; null if this build or the kernel lacks it, or the system forbids it to this
+// process.
 std::unique_ptr<BlockIo> MakeUringIo();
-// By so many threads that call pread.
+// Reads by that many threads that call pread.
 std::unique_ptr<BlockIo> MakeThreadIo(unsigned threads);
 
-// Carries out a read in the calling thread.
+// Does a read in the calling thread.
 void ReadNow(BlockRead& read) noexcept;
 
 }  // namespace sluice

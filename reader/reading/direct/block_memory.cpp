@@ -9,8 +9,8 @@ namespace sluice {
 
 namespace {
 
-// Blocks differ by some per cent: rounded up by at most an eighth, most of them fit where another
-// one was.
+// Blocks differ in size by a few per cent. Rounded up by at most an eighth, most fit into the
+// memory of another.
 std::uint64_t Rounded(std::uint64_t bytes) {
   const std::uint64_t step = std::max<std::uint64_t>(kPageBytes, std::bit_floor(bytes) / 8);
   return std::max<std::uint64_t>(1, (bytes + step - 1) / step) * step;
@@ -33,7 +33,7 @@ BlockMemory::Piece BlockMemory::Take(std::uint64_t bytes) {
   HostBuffer buffer;
   {
     const MutexLock lock(mutex_);
-    // The smallest that is large enough, and not so large that half of it would lie idle.
+    // Takes the smallest piece that is large enough, unless more than half of it would be unused.
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it) {
       if (it->size() < wanted || it->size() / 2 > wanted) continue;
@@ -50,7 +50,7 @@ BlockMemory::Piece BlockMemory::Take(std::uint64_t bytes) {
       }
     }
     if (buffer.size() == 0) buffer = HostBuffer(wanted);
-    // Room for it when it comes back, where nothing may throw.
+    // Room for the piece in free_, because giving it back must not throw.
     free_.reserve(free_.size() + static_cast<std::size_t>(++pieces_));
     used_bytes_ += buffer.size();
   }
@@ -61,7 +61,7 @@ void BlockMemory::GiveBack(HostBuffer buffer) noexcept {
   const MutexLock lock(mutex_);
   --pieces_;
   used_bytes_ -= buffer.size();
-  if (used_bytes_ + free_bytes_ + buffer.size() > budget_) return;  // to the system
+  if (used_bytes_ + free_bytes_ + buffer.size() > budget_) return;  // freed
   free_bytes_ += buffer.size();
   free_.push_back(std::move(buffer));
 }

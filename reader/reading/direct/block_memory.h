@@ -1,8 +1,7 @@
-// Page-aligned memory for blocks that are read past the page cache: taken, given back and used
-// again.
+// Page-aligned memory for blocks that are read past the page cache, reused from block to block.
 //
-// Thread-safe. Memory that was given back is kept for the next block, and returned to the system
-// only where the budget would be passed otherwise.
+// Thread-safe. Memory given back is kept for the next block, unless that would exceed the budget;
+// then it is returned to the system.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
  public:
   explicit BlockMemory(std::uint64_t budget) : budget_(budget) {}
 
-  // A piece of memory; goes back to where it came from. Keeps that alive.
+  // A piece of memory. Its destructor gives it back to its BlockMemory, which it keeps alive.
   class Piece {
    public:
     Piece() = default;
@@ -35,13 +34,14 @@ class BlockMemory : public std::enable_shared_from_this<BlockMemory> {
     HostBuffer buffer_;
   };
 
-  // Of at least so many bytes. Beyond the budget, too: who asks keeps to it. Throws std::bad_alloc.
+  // A piece of at least that many bytes, even beyond the budget: the caller keeps to it. Throws
+  // std::bad_alloc.
   Piece Take(std::uint64_t bytes);
 
-  // Whether a piece of so many bytes can be had within the budget.
+  // Whether the budget has room for a piece of that many bytes.
   bool HasRoom(std::uint64_t bytes) const;
   std::uint64_t in_use() const;     // bytes
-  std::uint64_t allocated() const;  // bytes, those that wait to be used again included
+  std::uint64_t allocated() const;  // bytes, including those kept for reuse
 
  private:
   void GiveBack(HostBuffer buffer) noexcept;

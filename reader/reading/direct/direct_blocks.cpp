@@ -14,7 +14,7 @@ namespace sluice {
 namespace {
 
 constexpr unsigned kDirectThreads = 8;
-// Fewer than a ring of io_uring's has places.
+// Fewer than an io_uring has places.
 constexpr std::size_t kMostReads = 96;
 
 std::unique_ptr<BlockIo> MakeIo() {
@@ -47,7 +47,7 @@ DirectBlocks::~DirectBlocks() {
 }
 
 void DirectBlocks::Open(std::uint64_t block, std::uint64_t rows) {
-  if (one_at_a_time_) {  // a rank gets some of its samples only
+  if (one_at_a_time_) {  // a rank gets only some of a block's samples, so `rows` may be too many
     CloseAll();
     rows = 0;
   }
@@ -72,7 +72,7 @@ std::shared_ptr<const HeldBlock> DirectBlocks::Use(std::uint64_t block) {
 }
 
 std::shared_ptr<HeldBlock> DirectBlocks::AskFor(std::uint64_t block) {
-  auto held = std::make_shared<HeldBlock>();  // first: an entry without a block is never read
+  auto held = std::make_shared<HeldBlock>();  // first: an entry without it would never be read
   Pending& pending = pending_.emplace_back();
   pending.number = block;
   pending.held = std::move(held);
@@ -141,7 +141,7 @@ void DirectBlocks::StartRange(Pending& pending, ByteRange range) {
   ++reads_in_flight_;
 }
 
-// The table has come.
+// Call it when the table has been read.
 void DirectBlocks::StartParts(Pending& pending) {
   pending.table_first = false;
   try {
@@ -156,8 +156,8 @@ void DirectBlocks::StartParts(Pending& pending) {
   }
 }
 
-// Where the file system has opened the shard with O_DIRECT and does not read it so: the read is
-// begun anew, through the page cache, and so are all others of the shard.
+// The file system may open a shard with O_DIRECT and then refuse to read it. If so, begins this
+// read again through the page cache, as for all others of the shard.
 bool DirectBlocks::ReadsAgain(Pending& pending, BlockRead& read) {
   if (read.error != EINVAL) return false;
   try {
@@ -200,7 +200,7 @@ void DirectBlocks::GoOn(Pending& pending) {
   const bool go_on = pending.table_first && !pending.failed;
   if (go_on && !give_up_.load(std::memory_order_relaxed)) StartParts(pending);
   pending.done = pending.reads.empty();
-  // What has been read of it is not all; whoever needs the block reads it once more.
+  // The block is not whole. A thread that needs it will read it again.
   if (pending.done && pending.failed) pending.held->Forget();
 }
 
@@ -232,7 +232,7 @@ void DirectBlocks::MakeRoom(std::uint64_t bytes) {
   while (!files_.memory().HasRoom(bytes)) {
     auto oldest = open_.end();
     for (auto it = open_.begin(); it != open_.end(); ++it) {
-      // Nobody else has it: neither a row that is to be decoded nor a read in flight.
+      // Skips blocks that a row to be decoded or a read in flight still has.
       if (it->second.held.use_count() > 1) continue;
       if (oldest == open_.end() || it->second.used < oldest->second.used) oldest = it;
     }

@@ -1,12 +1,11 @@
-// Blocks read past the page cache, whole or the wanted parts of them, into memory of the loader's
-// own (LoaderOptions::storage = Direct).
+// Reads blocks, or the wanted parts of them, past the page cache into the loader's own memory
+// (LoaderOptions::storage = Direct).
 //
-// A block is held from when the order announces it until as many rows of it have been planned as
-// the epoch has; the rows keep it until they are decoded. Where the memory it was made for does not
-// suffice, which steady playing does not bring about, the block that was used least recently is
-// dropped, and read again if a row needs it.
+// A block is held from when the order announces it until all its rows of the epoch are planned; the
+// rows keep it until they are decoded. If the budget is used up, which steady playing does not
+// cause, the least recently used block is dropped, and read again if a row needs it.
 //
-// Used by the planning thread alone.
+// Used by the planner thread only.
 #pragma once
 
 #include <atomic>
@@ -27,7 +26,7 @@ namespace sluice {
 class DirectBlocks : public BlockSource {
  public:
   // All references must outlive it; `store` may be null. `one_at_a_time`: rows come in the order of
-  // blocks (Shuffle::kSequential). `io` null: io_uring where that can be had, else threads.
+  // blocks (Shuffle::kSequential). `io` null: io_uring if it is available, otherwise threads.
   DirectBlocks(DatasetState& dataset, const FieldChoice& choice, const DecodedStore* store,
                DirectFiles& files, bool one_at_a_time, const std::atomic<bool>& give_up,
                std::unique_ptr<BlockIo> io = nullptr);
@@ -47,18 +46,18 @@ class DirectBlocks : public BlockSource {
     std::uint64_t rows = 0;  // still to come
     std::uint64_t used = 0;
   };
-  // One that has been asked for.
+  // A block that has been asked for.
   struct Pending {
     std::uint64_t number = 0;
     std::shared_ptr<HeldBlock> held;
     ShardUse shard;
-    std::uint32_t block = 0;  // of the shard
+    std::uint32_t block = 0;  // its number in the shard
     std::shared_ptr<const DirectFiles::File> file;
-    std::shared_ptr<const DirectFiles::File> refused;  // what `file` was, still being read from
-    const FieldChoice* choice = nullptr;               // what is wanted of it
-    bool table_first = false;                          // ... is not known yet
-    std::list<BlockRead> reads;                        // in flight
-    bool failed = false;                               // there was no memory to read all of it
+    std::shared_ptr<const DirectFiles::File> refused;  // the former `file`, still being read from
+    const FieldChoice* choice = nullptr;               // the wanted fields
+    bool table_first = false;                          // the table must be read to find them
+    std::list<BlockRead> reads;                        // reads in flight
+    bool failed = false;                               // memory was lacking to read all of it
     bool done = false;
   };
 
@@ -67,7 +66,7 @@ class DirectBlocks : public BlockSource {
   void Start(Pending& pending);
   void StartRange(Pending& pending, ByteRange range);
   void StartParts(Pending& pending);
-  void GoOn(Pending& pending);  // something of it has come
+  void GoOn(Pending& pending);  // continues once no read of it is in flight
   void FinishRead();
   bool ReadsAgain(Pending& pending, BlockRead& read);
   void MakeRoom(std::uint64_t bytes);
@@ -83,8 +82,8 @@ class DirectBlocks : public BlockSource {
   std::unique_ptr<BlockIo> io_;
   std::unordered_map<std::uint64_t, OpenBlock> open_;
   std::uint64_t uses_ = 0;
-  std::list<Pending> pending_;  // in the order they were asked for, but for those that are done
-  std::list<Pending>::iterator next_ = pending_.end();  // the first that has not been begun
+  std::list<Pending> pending_;  // in the order asked for; Pop() takes done ones from the front
+  std::list<Pending>::iterator next_ = pending_.end();  // the first not begun
   std::size_t reads_in_flight_ = 0;
 };
 

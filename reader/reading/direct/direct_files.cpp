@@ -15,7 +15,7 @@ namespace sluice {
 
 namespace {
 
-// A quarter of what this process may have open, and no more than make sense.
+// A quarter of the files that this process may open, up to a sensible number.
 std::size_t MostOpen() noexcept {
   constexpr std::size_t kMost = 1024;
   rlimit limit{};
@@ -23,11 +23,12 @@ std::size_t MostOpen() noexcept {
   return std::clamp<std::size_t>(limit.rlim_cur / 4, 4, kMost);
 }
 
-// By its name, through the page cache; none where that is not the file that is mapped.
+// Opens the shard by its name, for reading through the page cache. Empty if that is not the mapped
+// file.
 FileHandle OpenPlain(const ShardFile& shard) noexcept {
   FileHandle plain(open(shard.name().c_str(), O_RDONLY | O_CLOEXEC));
   if (!plain || !shard.Maps(plain)) return {};
-  // Nobody reads on from where a block ends.
+  // No read-ahead: the next read is rarely at the end of this block.
   posix_fadvise(plain.get(), 0, 0, POSIX_FADV_RANDOM);
   return plain;
 }

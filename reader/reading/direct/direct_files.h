@@ -1,9 +1,9 @@
 // Shards opened for reading past the page cache (O_DIRECT).
 //
-// A file system that refuses that is read through the page cache, by the same reads, and what they
-// left there is let go of again. Few descriptors are open at a time; a shard that has lost its own
-// is opened by its name again. Where that name leads to another file by now, or to none, it is the
-// shard's mapping that is read: it stays what it was. Thread-safe.
+// If a file system refuses that, the same reads go through the page cache, and what they leave
+// there is dropped again. Only some descriptors are open at a time; a shard that has lost its own
+// is opened by its name again. If that name leads to another file by now, or to none, the shard's
+// mapping is read instead, because a mapping stays the same. Thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +21,36 @@ namespace sluice {
 
 class DirectFiles {
  public:
-  // `refuse`: as if every file system did, for tests.
+  // `refuse`: acts as if every file system refused O_DIRECT, for tests.
   explicit DirectFiles(std::shared_ptr<BlockMemory> memory, bool refuse = false);
 
   struct File {
-    FileHandle handle;  // none: to be read by ReadMapped()
+    FileHandle handle;  // empty: read with ReadMapped()
     bool direct = false;
     ShardUse shard;
   };
   std::shared_ptr<const File> Open(std::uint32_t number, const ShardUse& shard);
-  // For a shard that could be opened with O_DIRECT, and not be read so (EINVAL): from here on it is
-  // one of a file system that refuses.
+  // For a shard that was opened with O_DIRECT and could not be read so (EINVAL): treats its file
+  // system as one that refuses from now on.
   std::shared_ptr<const File> Refuse(std::uint32_t number, const ShardUse& shard);
 
-  // A block, read by the calling thread. What cannot be read of it is Lost().
+  // Reads a block in the calling thread. Parts that cannot be read are Lost().
   std::shared_ptr<const HeldBlock> Read(std::uint32_t number, const ShardUse& shard,
                                         std::uint32_t block);
 
-  // Copies a range of a block out of its shard's mapping.
+  // Copies a range of a block from its shard's mapping.
   static void ReadMapped(const ShardFile& shard, std::uint64_t block_offset, ByteRange range,
                          HeldBlock& held);
-  // Reads a range of a block once more, page by page and through the page cache, so that a bad page
-  // costs no more than itself.
+  // Reads a range of a block again, page by page and through the page cache, so that a bad page
+  // costs only itself.
   static void Salvage(const File& file, std::uint64_t block_offset, ByteRange range,
                       HeldBlock& held);
-  // To be called when a range has been read: see above.
+  // Drops a range from the page cache if it was read through it. Call it when the range has been
+  // read.
   static void LetGo(const File& file, std::uint64_t offset, std::uint64_t bytes) noexcept;
 
   BlockMemory& memory() noexcept { return *memory_; }
-  // How many shards lie on a file system that refuses.
+  // The number of shards on a file system that refuses.
   std::uint64_t refused() const;
 
  private:
@@ -67,7 +68,7 @@ class DirectFiles {
   std::unordered_map<std::uint32_t, Entry> open_ GUARDED_BY(mutex_);
   std::uint64_t uses_ GUARDED_BY(mutex_) = 0;
   std::unordered_set<std::uint32_t> refused_ GUARDED_BY(mutex_);
-  std::set<FileId> unreadable_ GUARDED_BY(mutex_);  // with O_DIRECT
+  std::set<FileId> unreadable_ GUARDED_BY(mutex_);  // files that failed with O_DIRECT
 };
 
 }  // namespace sluice

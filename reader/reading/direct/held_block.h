@@ -1,7 +1,7 @@
-// A block in memory of its own: what a shard's mapping is where LoaderOptions::storage = Direct
-// reads past the page cache.
+// A block in memory of its own. LoaderOptions::storage = Direct reads blocks into it, past the page
+// cache, instead of using the shard's mapping.
 //
-// Written by one thread; then read by any.
+// One thread writes it; then any thread may read it.
 #pragma once
 
 #include <atomic>
@@ -25,23 +25,23 @@ class HeldBlock {
     bytes_ = bytes;
     shard_ = std::move(shard);
   }
-  // As if its shard could not be opened. Nothing is being read into it.
+  // Makes the block one that was not read. No read into it may be in flight.
   void Forget() noexcept {
     memory_ = {};
     bytes_ = 0;
   }
   std::byte* data() noexcept { return memory_.data(); }
   Bytes bytes() const noexcept { return {memory_.data(), bytes_}; }
-  // False where its shard could not be opened, or there was no memory to read it.
+  // False if its shard could not be opened, or memory for it was lacking.
   bool read() const noexcept { return bytes_ > 0; }
-  // What it was read from, if it was.
+  // The shard it was read from, if it was read.
   const ShardUse& shard() const noexcept { return shard_; }
 
-  // Its samples' first images are not read: they are kept decoded.
+  // Its samples' first images are not read, because the store has them decoded.
   void LeaveOutImage() noexcept { lacks_image_ = true; }
   bool lacks_image() const noexcept { return lacks_image_; }
 
-  // What could not be read, from the block's beginning.
+  // Notes a range that could not be read, relative to the block's beginning.
   void Lose(ByteRange range) { lost_.push_back(range); }
   bool Lost(Bytes range) const noexcept {
     if (lost_.empty() || range.empty()) return false;
@@ -52,7 +52,7 @@ class HeldBlock {
     return false;
   }
 
-  // Header and table are verified when they are first asked for. Throws Error.
+  // Verifies header and table at the first call. Throws Error.
   BlockView View(const ShardFile& shard, std::uint32_t block) const {
     const bool checked = checked_.load(std::memory_order_relaxed);
     if (!checked && Lost(bytes().first(TableBytes(shard, block)))) {
@@ -63,7 +63,7 @@ class HeldBlock {
     return view;
   }
 
-  // Header and table, from which the rest is found.
+  // The bytes of header and table, which say where the rest is.
   static std::size_t TableBytes(const ShardFile& shard, std::uint32_t block) noexcept {
     const BlockEntry& entry = shard.block_entry(block);
     return static_cast<std::size_t>(std::min<std::uint64_t>(

@@ -30,7 +30,7 @@ class ThreadIo : public BlockIo {
       for (unsigned t = 0; t < threads; ++t)
         threads_.emplace_back([this] { Run(); });
     } catch (const std::system_error&) {
-      return;  // fewer do; with none, whoever submits a read carries it out
+      return;  // fewer are enough; with none, Submit() does the read itself
     }
   }
   ~ThreadIo() override { Stop(); }

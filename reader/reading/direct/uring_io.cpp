@@ -13,8 +13,8 @@ constexpr unsigned kRingEntries = 128;
 
 class UringIo : public BlockIo {
  public:
-  // False: the kernel does not have it, a rule of the system forbids it (some forbid making rings,
-  // others using them), or it is too old for reads without a vector (before 5.6).
+  // False: the kernel lacks io_uring, or is too old for reads without a vector (before 5.6), or a
+  // rule of the system forbids it (some forbid making rings, others using them).
   bool SetUp() noexcept {
     if (io_uring_queue_init(kRingEntries, &ring_, 0) != 0) return false;
     made_ = true;
@@ -30,7 +30,7 @@ class UringIo : public BlockIo {
 
   void Submit(BlockRead& read) override {
     io_uring_sqe* const entry = io_uring_get_sqe(&ring_);
-    if (entry == nullptr) {  // more in flight than the ring has places
+    if (entry == nullptr) {  // the ring has no place left
       ReadNow(read);
       read_now_.push_back(&read);
       return;
@@ -56,7 +56,7 @@ class UringIo : public BlockIo {
       if (result > 0) read.done += static_cast<std::size_t>(result);
       const bool again = result == -EINTR || result == -EAGAIN;
       if (again || (result > 0 && read.done < read.bytes)) {
-        Submit(read);  // the rest of it
+        Submit(read);  // reads the rest
         continue;
       }
       if (result < 0) read.error = -result;
@@ -65,7 +65,7 @@ class UringIo : public BlockIo {
   }
 
  private:
-  // Whether what is submitted comes back.
+  // Whether the ring returns what is submitted.
   bool TryOut() noexcept {
     io_uring_prep_nop(io_uring_get_sqe(&ring_));
     int result = 0;
@@ -82,7 +82,7 @@ class UringIo : public BlockIo {
     return true;
   }
 
-  // The kernel may be short of memory or its queue of results full for a moment.
+  // Tries again while the kernel is short of memory or its queue of results is full.
   void Push() noexcept {
     while (io_uring_sq_ready(&ring_) > 0) {
       const int submitted = io_uring_submit(&ring_);
