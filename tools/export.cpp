@@ -1,9 +1,12 @@
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
-#include <fstream>
+#include <exception>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
 #include <nlohmann/json.hpp>
@@ -14,6 +17,7 @@
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
 #include "tools/cli/output.h"
 #include "tools/cli/progress.h"
 #include "tools/cli/quantity.h"
@@ -22,6 +26,7 @@
 #include "tools/edit_command.h"
 #include "tools/export_files.h"
 #include "tools/export_names.h"
+#include "tools/export_table.h"
 #include "tools/inspect_sample.h"
 #include "tools/readable_samples.h"
 
@@ -47,6 +52,7 @@ struct ExportArguments {
   std::string dataset;
   std::string folder;
   bool no_formulas = false;
+  unsigned threads = 0;
   EditOutput output;
   ReadLimits limits;
 };
@@ -126,55 +132,48 @@ class Export {
         folders_(ExportFolders(dataset.schema(), first_image_)),
         names_(NamesOf(dataset, readable, stop)) {
     std::filesystem::create_directories(folder_);
-    table_.open(folder_ / "labels.csv", std::ios::binary);
-    WriteHeadings();
     WriteClasses();
   }
 
-  // The i-th that can be read.
-  void Add(std::uint64_t i) {
-    position_ = i;
-    const Sample sample = dataset_[readable_[i]];
-    const std::string key = sample.key();
-    std::string row;
-    std::string cells;
-    const auto& fields = dataset_.schema().fields;
-    for (std::size_t f = 0; f < fields.size(); ++f) {
-      const std::string cell = Cell(sample, key, f);
-      (f == first_image_ ? row : cells) += (f == first_image_ ? "" : ",") + TableCell(cell);
-    }
-    table_ << row << ',' << TableCell(key) << cells << '\n';
-    CheckTable();
-    ++samples_;
-  }
-
-  [[noreturn]] void ThrowStopped(std::uint64_t samples) const {
-    throw Error(ErrorCode::kState, folder_.string(),
-                "holds " + std::to_string(samples) + " of the samples");
-  }
-
-  void Finish() {
-    table_.close();
-    CheckTable();
-  }
-
-  std::uint64_t samples() const { return samples_; }
-  std::uint64_t bytes() const { return bytes_; }
-
- private:
-  std::string TableCell(const std::string& text) const {
-    return CsvCell(no_formulas_ ? NoFormula(text) : text);
-  }
-
   // The path is that of the first image.
-  void WriteHeadings() {
+  std::string Headings() const {
     const std::vector<std::string> headings = ExportHeadings(dataset_.schema());
     std::string row = "path,key";
     for (std::size_t f = 0; f < headings.size(); ++f) {
       if (f != first_image_) row += "," + TableCell(headings[f]);
     }
-    table_ << row << '\n';
-    CheckTable();
+    return row;
+  }
+
+  // Writes the files of the i-th that can be read, and makes its row. Several threads may.
+  ExportedSample Add(std::uint64_t i) const {
+    ExportedSample made;
+    try {
+      const Sample sample = dataset_[readable_[i]];
+      const std::string key = sample.key();
+      std::string cells;
+      const auto& fields = dataset_.schema().fields;
+      for (std::size_t f = 0; f < fields.size(); ++f) {
+        const std::string cell = Cell({sample, key, i}, f, made.bytes);
+        (f == first_image_ ? made.row : cells) += (f == first_image_ ? "" : ",") + TableCell(cell);
+      }
+      made.row += ',' + TableCell(key) + cells;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kIo) throw;
+      made.trouble = error.what();
+    }
+    return made;
+  }
+
+ private:
+  struct Exporting {
+    const Sample& sample;
+    const std::string& key;
+    std::uint64_t position;  // among those that can be read
+  };
+
+  std::string TableCell(const std::string& text) const {
+    return CsvCell(no_formulas_ ? NoFormula(text) : text);
   }
 
   // Of the first field that has any, as `sluice convert --classes` takes them: one a line or, where
@@ -192,22 +191,19 @@ class Export {
     }
   }
 
-  void CheckTable() {
-    if (!table_)
-      throw Error(ErrorCode::kIo, (folder_ / "labels.csv").string(), "cannot be written");
-  }
-
-  std::string Cell(const Sample& sample, const std::string& key, std::size_t f) {
+  // Adds the size of the files written to `bytes`.
+  std::string Cell(const Exporting& of, std::size_t f, std::uint64_t& bytes) const {
     const Field& field = dataset_.schema().fields[f];
+    const Sample& sample = of.sample;
     if (!sample.Has(field.name)) return {};
-    if (field.kind == FieldKind::kImage) return WriteImage(sample, key, f);
+    if (field.kind == FieldKind::kImage) return WriteImage(of, f, bytes);
     if (field.kind == FieldKind::kBytes) {
       if (field.role == Role::kText || field.role == Role::kJson) {
         return std::string(sample.Text(field.name));
       }
-      const auto bytes = sample.Bytes(field.name);
-      return Write(f, names_.NameFor(position_, key, ".bin"),
-                   reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      const auto content = sample.Bytes(field.name);
+      return Write(of, f, ".bin", reinterpret_cast<const char*>(content.data()), content.size(),
+                   bytes);
     }
     const nlohmann::ordered_json values = ValuesJson(sample, field);
     if (field.classes.empty()) {
@@ -239,24 +235,25 @@ class Export {
     return rows;
   }
 
-  std::string WriteImage(const Sample& sample, const std::string& key, std::size_t f) {
+  std::string WriteImage(const Exporting& of, std::size_t f, std::uint64_t& bytes) const {
     const Field& field = dataset_.schema().fields[f];
-    const ImagePayload payload = sample.Payload(field.name);
+    const ImagePayload payload = of.sample.Payload(field.name);
     const std::string ending = EndingOf(payload.codec);
-    const std::string name = names_.NameFor(position_, key, ending);
     if (ending == ".jpg") {
       const std::vector<std::byte> jpeg = JpegFileOf(payload);
-      return Write(f, name, reinterpret_cast<const char*>(jpeg.data()), jpeg.size());
+      return Write(of, f, ending, reinterpret_cast<const char*>(jpeg.data()), jpeg.size(), bytes);
     }
-    const std::vector<char> file = EncodePng(sample.Decode(field.name));
-    return Write(f, name, file.data(), file.size());
+    const std::vector<char> file = EncodePng(of.sample.Decode(field.name));
+    return Write(of, f, ending, file.data(), file.size(), bytes);
   }
 
   // Returns the path for the table.
-  std::string Write(std::size_t f, const std::string& name, const char* bytes, std::size_t size) {
-    const std::filesystem::path relative = std::filesystem::path(folders_[f]) / name;
-    WriteNew(folder_ / relative, bytes, size);
-    bytes_ += size;
+  std::string Write(const Exporting& of, std::size_t f, const std::string& ending,
+                    const char* content, std::size_t size, std::uint64_t& bytes) const {
+    const std::filesystem::path relative =
+        std::filesystem::path(folders_[f]) / names_.NameFor(of.position, of.key, ending);
+    WriteNew(folder_ / relative, content, size);
+    bytes += size;
     return relative.native();
   }
 
@@ -267,10 +264,6 @@ class Export {
   std::optional<std::size_t> first_image_;
   std::vector<std::string> folders_;  // of each field's files
   ExportNames names_;
-  std::ofstream table_;
-  std::uint64_t position_ = 0;  // of the sample in hand, among those that can be read
-  std::uint64_t samples_ = 0;
-  std::uint64_t bytes_ = 0;
 };
 
 void RequireEmpty(const std::filesystem::path& folder) {
@@ -282,47 +275,88 @@ void RequireEmpty(const std::filesystem::path& folder) {
   }
 }
 
-void ExportAll(ReadableSamples& samples, Export& out, const EditHooks& hooks) {
-  for (std::uint64_t i = 0; i < samples.size(); ++i) {
-    if (hooks.stop.stop_requested()) out.ThrowStopped(i);
+struct ExportTotals {
+  std::uint64_t samples = 0;
+  std::uint64_t bytes = 0;
+};
+
+// Files are written as threads come to them, the table in the samples' order: all of it is the same
+// for any number of threads.
+ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
+                       const ExportArguments& arguments, const EditHooks& hooks) {
+  ExportTotals totals;
+  std::uint64_t done = 0;
+  ExportTable table(std::filesystem::path(arguments.folder) / "labels.csv", out.Headings(),
+                    [&](std::uint64_t i, const ExportedSample& made) {
+                      totals.bytes += made.bytes;
+                      totals.samples += made.trouble.empty() ? 1 : 0;
+                      if (!made.trouble.empty()) samples.LeaveOut(samples[i], made.trouble);
+                      done = i + 1;
+                      hooks.on_progress(done, samples.size());
+                    });
+  std::atomic<std::uint64_t> next{0};
+  std::atomic<bool> failed{false};
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&] {
     try {
-      out.Add(i);
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kIo) throw;
-      samples.LeaveOut(samples[i], error.what());
+      while (!failed && !hooks.stop.stop_requested()) {
+        const std::uint64_t i = next++;
+        if (i >= samples.size()) return;
+        table.Put(i, out.Add(i));
+      }
+    } catch (...) {
+      failed = true;
+      {
+        const std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+      }
+      table.End();
     }
-    hooks.on_progress(i + 1, samples.size());
+  };
+  {
+    const unsigned cpus = std::max(1U, std::thread::hardware_concurrency());
+    const std::uint64_t threads =
+        std::min<std::uint64_t>(arguments.threads != 0 ? arguments.threads : cpus, samples.size());
+    std::vector<std::jthread> workers;
+    for (std::uint64_t t = 1; t < threads; ++t)
+      workers.emplace_back(work);
+    work();
   }
-  out.Finish();
+  if (error) std::rethrow_exception(error);
+  if (done < samples.size()) {  // it was stopped
+    throw Error(ErrorCode::kState, arguments.folder,
+                "holds " + std::to_string(totals.samples) + " of the samples");
+  }
+  table.Close();
+  return totals;
 }
 
 int RunExport(ExportArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   RequireEmpty(arguments.folder);
   std::optional<ReadableSamples> readable;
-  std::uint64_t samples = 0;
-  std::uint64_t bytes = 0;
+  ExportTotals totals;
   const bool done =
       RunEdit(arguments.output, "exporting", "exporting " + cli::Printable(arguments.dataset),
               [&](const EditHooks& hooks) {
                 readable.emplace(dataset, hooks.stop);
-                Export out(dataset, *readable, arguments, hooks.stop);
-                ExportAll(*readable, out, hooks);
-                samples = out.samples();
-                bytes = out.bytes();
+                const Export out(dataset, *readable, arguments, hooks.stop);
+                totals = ExportAll(*readable, out, arguments, hooks);
               });
   if (!done) return cli::kInterrupted;
   if (arguments.output.json) {
     cli::PrintJson({{"folder", arguments.folder},
-                    {"samples", samples},
-                    {"bytes", bytes},
+                    {"samples", totals.samples},
+                    {"bytes", totals.bytes},
                     {"left_out", readable->left_out()},
                     {"damaged", readable->reasons()}});
   } else {
     std::string text = readable->Text("left out");
     if (!arguments.output.quiet) {
       text += cli::Printable(arguments.folder) + ": " +
-              cli::CountText(samples, "sample", "samples") + ", " + cli::BytesText(bytes) +
+              cli::CountText(totals.samples, "sample", "samples") + ", " +
+              cli::BytesText(totals.bytes) +
               (readable->left_out() == 0
                    ? "\n"
                    : "; " + cli::CountText(readable->left_out(), "is", "are") + " left out\n");
@@ -344,6 +378,8 @@ cli::Command AddExportCommand(CLI::App& program) {
                 "begins with = + - @, a tab or a line's end: put a '\n"
                 "before such cells of labels.csv, except numbers;\n"
                 "`sluice convert` then reads the ' as a part of them");
+  cli::AddNumber(*app, "--threads", "N", "threads to use (default: one for each CPU)",
+                 arguments->threads, 1, 1024);
   cli::AddMaxPixels(*app, arguments->limits.max_pixels);
   cli::AddMaxValueBytes(*app, arguments->limits.max_value_bytes);
   AddOutputOptions(*app, arguments->output);

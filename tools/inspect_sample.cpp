@@ -1,5 +1,7 @@
 #include "tools/inspect_sample.h"
 
+#include <charconv>
+
 #include <nlohmann/json.hpp>
 
 namespace sluice {
@@ -11,6 +13,21 @@ template <class T>
 Json Values(const Sample& sample, const Field& field) {
   const std::span<const T> values = sample.Array<T>(field.name);
   return Json(std::vector<T>(values.begin(), values.end()));
+}
+
+// JSON's numbers are of 64 bits, and the exact value of a float has more digits than tell it apart:
+// 0.8244330286979675. These are the numbers that print as the shortest ones: 0.824433.
+template <>
+Json Values<float>(const Sample& sample, const Field& field) {
+  std::vector<double> shortest;
+  for (const float value : sample.Array<float>(field.name)) {
+    char text[32];
+    const auto [end, error] = std::to_chars(std::begin(text), std::end(text), value);
+    double number = value;
+    if (error == std::errc()) std::from_chars(text, end, number);
+    shortest.push_back(number);
+  }
+  return Json(shortest);
 }
 
 }  // namespace

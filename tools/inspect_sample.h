@@ -11,7 +11,8 @@ namespace sluice {
 // a value has "absent": true.
 nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index);
 
-// The elements of an array or variable field, in row-major order.
+// The elements of an array or variable field, in row-major order; float32 as the shortest number
+// that is read as the same one.
 nlohmann::ordered_json ValuesJson(const Sample& sample, const Field& field);
 
 }  // namespace sluice

@@ -253,9 +253,29 @@ TEST_CASE("headings of labels.csv are no two alike") {
 TEST_CASE("keys come back as they were, whatever the files are called") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };
-  const std::vector<std::string> keys = {
-      "a.jpg", "./a.jpg", "../../up", "/abs/x.png", "x.jpeg",  "x.JPG", "two\nlines", "a,\"b\"",
-      "=1+1",  " blank ", "\xff\xfe", "no ending",  "a.jpg/b", "CON",   "key"};
+  const std::vector<std::string> keys = {"a.jpg",
+                                         "./a.jpg",
+                                         "../../up",
+                                         "/abs/x.png",
+                                         "x.jpeg",
+                                         "x.JPG",
+                                         "two\nlines",
+                                         "a,\"b\"",
+                                         "=1+1",
+                                         " blank ",
+                                         "\xff\xfe",
+                                         "no ending",
+                                         "a.jpg/b",
+                                         "CON",
+                                         "key",
+                                         "cr\r",
+                                         "a\r\nb",
+                                         "'quote'",
+                                         "null",
+                                         "\t",
+                                         "\"",
+                                         "a/",
+                                         std::string("n\0l", 3)};
   DatasetWriter writer(at("data"), Schema{{Field::Image(), Field::Label("label", {"cat", "dog"})}});
   for (std::size_t i = 0; i < keys.size(); ++i) {
     SampleBuilder sample = writer.NewSample(keys[i]);
@@ -276,6 +296,78 @@ TEST_CASE("keys come back as they were, whatever the files are called") {
     CHECK(again[i].key() == keys[i]);
     CHECK(again[i].Decode().pixels == data[i].Decode().pixels);
     CHECK(again[i].Integer("label") == data[i].Integer("label"));
+  }
+}
+
+TEST_CASE("export writes the same for any number of threads, damaged samples left out in order") {
+  const TemporaryFolder folder;
+  const auto at = [&](const std::string& name) { return (folder / name).string(); };
+  DatasetWriter writer(at("data"), Schema{{Field::Image(), Field::Bytes("note", Role::kText)}});
+  for (std::uint32_t i = 0; i < 60; ++i) {
+    SampleBuilder sample = writer.NewSample("k" + std::to_string(i % 50));
+    const std::uint32_t side = i % 7 == 0 ? 400 : 10;  // some take longer than others
+    const Picture picture = MakePicture(side, side, 3, i);
+    sample.SetPixels("image", side, side, 3, PixelType::kUint8,
+                     std::as_bytes(std::span(picture.pixels)));
+    sample.SetText("note", "note " + std::to_string(i));
+    writer.Add(sample);
+  }
+  writer.Finish();
+  std::string shard = ContentOf(folder / "data/shard-00000.sluice");
+  for (const char* damaged : {"note 17", "note 41", "note 5"})
+    shard[shard.find(damaged)] = 'N';
+  WriteBytes(folder / "data/shard-00000.sluice", shard);
+  const auto exported = [&](const std::string& threads) {
+    const Outcome outcome =
+        Sluice({"export", at("data"), at("out" + threads), "--threads", threads, "--json"});
+    CHECK(outcome.exit_code == 3);
+    nlohmann::json answer = JsonOf(outcome);
+    answer.erase("folder");
+    return answer;
+  };
+  const nlohmann::json one = exported("1");
+  CHECK(one["samples"] == 60 - one["left_out"].get<int>());
+  CHECK(one["left_out"].get<int>() >= 3);
+  for (const std::string threads : {"2", "9"}) {
+    CHECK(exported(threads) == one);
+    std::size_t files = 0;
+    for (const auto& file : std::filesystem::recursive_directory_iterator(at("out1"))) {
+      if (!file.is_regular_file()) continue;
+      ++files;
+      const auto name = std::filesystem::relative(file.path(), at("out1"));
+      REQUIRE(ContentOf(folder / ("out" + threads) / name) == ContentOf(file.path()));
+    }
+    CHECK(files >= 50);
+  }
+}
+
+TEST_CASE("numbers of 32 bits are printed as short as they can be, and come back the same") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  const std::vector<float> numbers = {0.824433F, 0.1F, 1e-40F, 3.4028235e38F, 16777216.0F, -0.3F};
+  DatasetWriter writer(at("data"), Schema{{Field::Image(), Field::Array("x", DType::kFloat32, {}),
+                                           Field::Array("xs", DType::kFloat32, {2})}});
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    SampleBuilder sample = writer.NewSample(std::to_string(i));
+    SetGrey(sample, "image");
+    sample.Set<float>("x", numbers[i]);
+    sample.SetArray<float>("xs", std::vector<float>{numbers[i], 1});
+    writer.Add(sample);
+  }
+  writer.Finish();
+  REQUIRE(Sluice({"export", at("data"), at("out")}).exit_code == 0);
+  const std::string table = ContentOf(folder / "out/labels.csv");
+  CHECK_THAT(table, ContainsSubstring("0,0.824433,\"[0.824433,1.0]\"\n"));
+  CHECK_THAT(table, ContainsSubstring("1,0.1,\"[0.1,1.0]\"\n"));
+  CHECK_THAT(table, ContainsSubstring("2,1e-40,"));
+  CHECK_THAT(Sluice({"inspect", at("data"), "--sample", "0"}).out, ContainsSubstring("0.824433"));
+  REQUIRE(Sluice({"convert", "--table", at("out/labels.csv"), at("again"), "--keep-order",
+                  "--field", "x=float", "--field", "xs=floats"})
+              .exit_code == 0);
+  const Dataset again = Dataset::Open(at("again"));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    CHECK(again[i].Array<float>("x")[0] == numbers[i]);
+    CHECK(again[i].Array<float>("xs")[0] == numbers[i]);
   }
 }
 
