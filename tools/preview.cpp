@@ -26,8 +26,8 @@ constexpr const char* kPreviewDescription =
     "OUT.html is a page in one file: pictures with their labels, the number of samples in\n"
     "each class, and the images' sizes and shapes. OUT.png is a sheet of the pictures alone,\n"
     "row by row. Pictures are spread evenly over the dataset, equally many of each class, in\n"
-    "the order of the classes. At most 4096 samples are looked at, however large the dataset\n"
-    "is.\n";
+    "the order of the classes, with their masks, boxes and key points. At most 4096 samples\n"
+    "are looked at, however large the dataset is.\n";
 
 constexpr const char* kPreviewExamples =
     "\nExamples:\n"

@@ -23,7 +23,7 @@ constexpr const char* kStyle =
     "h1{font-size:1.5em;margin:0}h2{font-size:1.1em;margin:2em 0 .5em}p{margin:.2em 0;color:#555}"
     ".pictures{display:flex;flex-wrap:wrap;gap:10px;align-items:flex-end}"
     "figure{margin:0}figure img{display:block;margin:0 auto;image-rendering:auto}"
-    "figcaption{font-size:11px;color:#555;max-width:10em;overflow:hidden;text-overflow:ellipsis;"
+    "figcaption{font-size:11px;color:#555;max-width:12em;overflow:hidden;text-overflow:ellipsis;"
     "white-space:nowrap}"
     "figcaption b{color:#222;font-weight:600}"
     ".bad{background:#eee;color:#a00;font-size:11px;overflow:hidden;padding:.5em;width:9em;height:"
@@ -37,6 +37,19 @@ std::string Escaped(const std::string& text) {
   return cli::HtmlEscaped(cli::Printable(text));
 }
 
+// The end of a long path, which tells more than its beginning.
+std::string PathEnd(const std::string& path) {
+  constexpr std::size_t kMostShown = 22;  // characters: about a caption's width
+  const std::string text = cli::Printable(path);
+  std::size_t shown = 0;
+  for (std::size_t at = text.size(); at > 0;) {
+    --at;
+    if ((static_cast<unsigned char>(text[at]) & 0xC0) == 0x80) continue;  // within a character
+    if (++shown == kMostShown && at > 0) return cli::HtmlEscaped("\xE2\x80\xA6" + text.substr(at));
+  }
+  return cli::HtmlEscaped(text);
+}
+
 struct BarRow {
   std::string label;
   std::uint64_t count = 0;
@@ -48,9 +61,12 @@ std::string Bars(const std::vector<BarRow>& rows) {
     most = std::max(most, row.count);
   std::string html = "<table>\n";
   for (const BarRow& row : rows) {
-    html += "<tr><td>" + Escaped(row.label) + "</td><td class=n>" + std::to_string(row.count) +
-            Format("</td><td><i style=\"width:%.1fem\"></i></td></tr>\n",
-                   18.0 * static_cast<double>(row.count) / static_cast<double>(most));
+    html += "<tr><td>" + Escaped(row.label) + "</td><td class=n>" + std::to_string(row.count);
+    if (row.count > 0) {
+      html += Format("</td><td><i style=\"width:%.1fem\"></i>",
+                     18.0 * static_cast<double>(row.count) / static_cast<double>(most));
+    }
+    html += "</td></tr>\n";
   }
   return html + "</table>\n";
 }
@@ -68,7 +84,7 @@ std::string PictureHtml(const PreviewPicture& picture) {
   }
   html += "<figcaption>";
   if (!picture.label_text.empty()) html += "<b>" + Escaped(picture.label_text) + "</b><br>";
-  html += Escaped(picture.key);
+  html += PathEnd(picture.key);
   if (picture.width > 0) html += Format("<br>%ux%u", picture.width, picture.height);
   return html + "</figcaption></figure>\n";
 }

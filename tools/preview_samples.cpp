@@ -6,6 +6,8 @@
 
 #include <sluice/error.h>
 
+#include "tools/preview_annotations.h"
+#include "tools/sample_values.h"
 #include "tools/thumbnail.h"
 
 namespace sluice {
@@ -20,23 +22,6 @@ bool IsDamage(const Error& error) noexcept {
          error.code() == ErrorCode::kLimit;
 }
 
-std::int64_t ElementAt(const Sample& sample, const Field& field, std::size_t i,
-                       std::size_t& count) {
-  const auto at = [&](auto values) {
-    count = values.size();
-    return i < count ? static_cast<std::int64_t>(values[i]) : std::int64_t{0};
-  };
-  switch (field.dtype) {
-    case DType::kInt8: return at(sample.Array<std::int8_t>(field.name));
-    case DType::kInt16: return at(sample.Array<std::int16_t>(field.name));
-    case DType::kInt32: return at(sample.Array<std::int32_t>(field.name));
-    case DType::kInt64: return at(sample.Array<std::int64_t>(field.name));
-    case DType::kUint8: return at(sample.Array<std::uint8_t>(field.name));
-    case DType::kUint16: return at(sample.Array<std::uint16_t>(field.name));
-    default: count = 0; return 0;
-  }
-}
-
 std::string ClassText(const Field& field, std::int64_t number) {
   const bool named = number >= 0 && static_cast<std::uint64_t>(number) < field.classes.size();
   return named ? field.classes[static_cast<std::size_t>(number)] : std::to_string(number);
@@ -45,13 +30,11 @@ std::string ClassText(const Field& field, std::int64_t number) {
 void ReadLabel(const Sample& sample, const Field& field, PreviewPicture& picture) {
   constexpr std::size_t kMostLabels = 8;
   if (!sample.Has(field.name)) return;
-  std::size_t count = 1;
-  for (std::size_t i = 0; i < std::min(count, kMostLabels); ++i) {
-    const std::int64_t number = ElementAt(sample, field, i, count);
-    if (i >= count) break;
-    picture.label_text += (i == 0 ? "" : ", ") + ClassText(field, number);
-    if (count == 1) picture.label = number;
-  }
+  const std::vector<std::int64_t> numbers = IntegersOf(sample, field);
+  const std::size_t count = numbers.size();
+  for (std::size_t i = 0; i < std::min(count, kMostLabels); ++i)
+    picture.label_text += (i == 0 ? "" : ", ") + ClassText(field, numbers[i]);
+  if (count == 1) picture.label = numbers[0];
   if (count > kMostLabels) picture.label_text += ", ...";
 }
 
@@ -71,7 +54,7 @@ PreviewPicture LookAt(const Dataset& dataset, std::uint64_t index) {
         picture.caption = sample.Text(schema.fields[text].name).substr(0, kCaptionBytes);
       }
     }
-    const std::string& field = dataset.images().at(0).field;
+    const std::string& field = ShownImage(schema).name;
     if (!sample.Has(field)) {
       picture.trouble = kNoImage;
       return picture;
@@ -138,7 +121,11 @@ Preview TakePreview(const Dataset& dataset, const PreviewOptions& options,
     on_progress(i, preview.pictures.size());
     if (!picture.trouble.empty()) continue;
     try {
-      picture.thumbnail = Thumbnail(dataset[picture.index].Decode(), options.side);
+      const Field& field = ShownImage(dataset.schema());
+      const Sample sample = dataset[picture.index];
+      picture.thumbnail = Thumbnail(sample.Decode(field.name), options.side);
+      DrawAnnotations(sample, dataset.schema(), field, picture.width, picture.height,
+                      picture.thumbnail);
     } catch (const Error& error) {
       if (!IsDamage(error)) throw;
       picture.trouble = error.what();

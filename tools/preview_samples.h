@@ -20,8 +20,8 @@ struct PreviewPicture {
   std::string label_text;             // its class's name, or the numbers
   std::string caption;                // of the first text field, cut off
   std::uint32_t width = 0, height = 0;
-  Image thumbnail;      // empty where the picture is damaged or not there
-  std::string trouble;  // why it is
+  Image thumbnail;      // with its annotations; empty where the picture is damaged or not there
+  std::string trouble;  // why it is, or why annotations are missing
 };
 
 struct Preview {

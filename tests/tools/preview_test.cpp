@@ -92,6 +92,95 @@ TEST_CASE("preview makes a sheet of pictures, in the order of their classes") {
   CHECK(at(46, 28) == Rgb{24, 24, 24});  // no sixth one
 }
 
+TEST_CASE("preview draws masks, boxes and key points on the picture that they belong to") {
+  const TemporaryFolder folder;
+  Schema schema{{Field::Mask("first", "image"), Field::Image(), Field::Image("other"),
+                 Field::Variable("corners", DType::kFloat32, {4}),
+                 Field::Variable("kinds", DType::kInt32, {}),
+                 Field::Variable("centres", DType::kFloat64, {4}),
+                 Field::Array("points", DType::kFloat32, {2, 3}),
+                 Field::Variable("elsewhere", DType::kFloat32, {4})}};
+  for (const std::size_t f : {3, 5, 7})
+    schema.fields[f].role = Role::kBoxes;
+  schema.fields[3].follows = schema.fields[4].follows = "image";
+  schema.fields[4].role = Role::kLabel;
+  schema.fields[5].coordinates = "cxcywh-relative";  // and names no image
+  schema.fields[6].role = Role::kKeypoints;
+  schema.fields[7].follows = "other";
+  DatasetWriter writer(folder / "data", schema);
+  SampleBuilder sample = writer.NewSample("k");
+  const std::vector<std::byte> black(40 * 40 * 3);
+  std::vector<std::byte> mask(40 * 40);
+  for (std::size_t p = 0; p < 40 * 4; ++p)
+    mask[p] = std::byte{1};  // its four upper rows
+  sample.SetPixels("first", 40, 40, 1, PixelType::kUint8, mask, true);
+  for (const char* name : {"image", "other"})
+    sample.SetPixels(name, 40, 40, 3, PixelType::kUint8, black);
+  sample.SetArray<float>("corners", std::vector<float>{4, 8, 20, 16, -1e30F, 36, 1e30F, 38});
+  sample.SetArray<std::int32_t>("kinds", std::vector<std::int32_t>{1, 0});
+  sample.SetArray<double>("centres", std::vector<double>{0.75, 0.5, 0.25, 0.25});
+  sample.SetArray<float>("points", std::vector<float>{10, 28, 2, 30, 28, 0});
+  sample.SetArray<float>("elsewhere", std::vector<float>{0, 0, 40, 40});
+  writer.Add(sample);
+  writer.Finish();
+  std::filesystem::create_directory(folder / "sheets");
+  REQUIRE(Sluice({"preview", (folder / "data").string(), (folder / "sheets/sheet.png").string(),
+                  "--side", "20"})
+              .exit_code == 0);
+  REQUIRE(Sluice({"convert", (folder / "sheets").string(), (folder / "seen").string(), "--image",
+                  "raw", "--no-resize"})
+              .exit_code == 0);
+  const Image image = Dataset::Open(folder / "seen")[0].Decode();
+  REQUIRE(image.width == 24);
+  // Half as large, and 2 from the sheet's edges.
+  const auto at = [&image](std::uint32_t x, std::uint32_t y) {
+    const auto* pixel = &image.pixels[(std::size_t{y + 2} * image.width + x + 2) * 3];
+    return Rgb{pixel[0], pixel[1], pixel[2]};
+  };
+  const Rgb kNone = {0, 0, 0};
+  CHECK(at(0, 0) != kNone);
+  CHECK(at(19, 1) == at(0, 0));
+  CHECK(at(0, 2) == kNone);
+  // The box from 4,8 to 20,16: a line of one pixel inside.
+  const Rgb line = at(2, 4);
+  CHECK(line != kNone);
+  for (const auto& [x, y] : {std::pair{9U, 4U}, {2U, 7U}, {9U, 7U}, {5U, 4U}, {2U, 5U}})
+    CHECK(at(x, y) == line);
+  for (const auto& [x, y] : {std::pair{1U, 4U}, {10U, 4U}, {3U, 5U}, {2U, 3U}, {2U, 8U}})
+    CHECK(at(x, y) == kNone);
+  // The other one lies beyond the picture on both sides, and has another class.
+  CHECK(at(10, 18) != kNone);
+  CHECK(at(10, 18) != line);
+  CHECK(at(0, 17) == kNone);
+  // A centre of 15,10 with sides of 5.
+  CHECK(at(12, 7) != kNone);
+  CHECK(at(16, 11) != kNone);
+  CHECK(at(14, 9) == kNone);
+  // A point that is seen, and one that is not.
+  CHECK(at(5, 14) != kNone);
+  CHECK(at(6, 15) == at(5, 14));
+  CHECK(at(7, 14) == kNone);
+  CHECK(at(15, 14) == kNone);
+}
+
+TEST_CASE("a preview keeps the end of a long path, and has no bar for a class without samples") {
+  const TemporaryFolder folder;
+  DatasetWriter writer(folder / "data",
+                       {{Field::Image(), Field::Label("label", {"some", "none"})}});
+  const std::string end = "der/the-very-file.jpeg";
+  SampleBuilder sample = writer.NewSample("a/long/way/down/from/the/fol" + end);
+  sample.SetPixels("image", 1, 1, 1, PixelType::kUint8, std::vector<std::byte>(1));
+  sample.Set<std::int32_t>("label", 0);
+  writer.Add(sample);
+  writer.Finish();
+  const std::string file = (folder / "page.html").string();
+  REQUIRE(Sluice({"preview", (folder / "data").string(), file}).exit_code == 0);
+  const std::string page = ContentOf(file);
+  CHECK(CountOf(page, "<br>\xE2\x80\xA6" + end + "<br>") == 1);
+  CHECK(CountOf(page, "<td>some</td><td class=n>1</td><td><i") == 1);
+  CHECK(CountOf(page, "<td>none</td><td class=n>0</td></tr>") == 1);
+}
+
 TEST_CASE("preview makes one page with pictures, labels and counts that needs nothing else") {
   const TemporaryFolder folder;
   const std::string data = (folder / "data").string();

@@ -1,0 +1,233 @@
+#include "tools/preview_annotations.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "tools/sample_values.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMostDrawn = 1000;
+
+using Colour = std::array<std::uint8_t, 3>;
+
+// Told apart from each other and from most photos.
+Colour ColourOf(std::uint64_t number) {
+  constexpr std::array<Colour, 10> kColours = {{{230, 25, 75},
+                                                {60, 220, 75},
+                                                {255, 225, 25},
+                                                {0, 130, 240},
+                                                {245, 130, 48},
+                                                {190, 60, 240},
+                                                {70, 240, 240},
+                                                {240, 50, 230},
+                                                {188, 246, 12},
+                                                {250, 190, 190}}};
+  return kColours[number % kColours.size()];
+}
+
+void Dot(Image& picture, std::int64_t x, std::int64_t y, const Colour& colour) {
+  if (x < 0 || y < 0 || x >= picture.width || y >= picture.height) return;
+  const std::size_t at = (static_cast<std::size_t>(y) * picture.width + std::size_t(x)) * 3;
+  std::copy(colour.begin(), colour.end(), picture.pixels.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+// A place on the thumbnail; whatever lies beyond it, just beyond.
+std::int64_t Placed(double place, double scale, std::uint32_t side) {
+  const double at = std::floor(place * scale);
+  if (std::isnan(at)) return -1;
+  return static_cast<std::int64_t>(std::clamp(at, -1.0, static_cast<double>(side)));
+}
+
+// Whether the numbers are shares of the image's sides; the rest of the text goes to `form`.
+// nullopt: no coordinates that are known.
+std::optional<bool> Relative(std::string_view text, std::string_view& form) {
+  for (const std::string_view unit : {"relative", "pixels"}) {
+    if (!text.ends_with(unit)) continue;
+    form = text.substr(0, text.size() - unit.size());
+    if (form.ends_with('-')) form.remove_suffix(1);
+    return unit == "relative";
+  }
+  form = "";
+  return text.empty() ? std::optional(false) : std::nullopt;
+}
+
+class Drawing {
+ public:
+  Drawing(const Sample& sample, const Schema& schema, const Field& image, std::uint32_t width,
+          std::uint32_t height, Image& thumbnail)
+      : sample_(sample),
+        schema_(schema),
+        image_(image),
+        width_(width),
+        height_(height),
+        thumbnail_(thumbnail) {}
+
+  void Run() {
+    for (const Role role : {Role::kMask, Role::kBoxes, Role::kKeypoints}) {
+      for (const Field& field : schema_.fields) {
+        if (field.role != role || &field == &image_ || !Follows(field)) continue;
+        if (!sample_.Has(field.name)) continue;
+        if (role == Role::kMask) DrawMask(field);
+        if (role == Role::kBoxes) DrawBoxes(field);
+        if (role == Role::kKeypoints) DrawPoints(field);
+      }
+    }
+  }
+
+ private:
+  bool Follows(const Field& field) const {
+    if (!field.follows.empty()) return field.follows == image_.name;
+    return field.kind != FieldKind::kImage;  // a mask that names no image belongs to none
+  }
+
+  static bool HoldsNumbers(const Field& field) {
+    return (field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable) &&
+           (field.dtype == DType::kFloat32 || field.dtype == DType::kFloat64) &&
+           !field.shape.empty();
+  }
+
+  void DrawMask(const Field& field) {
+    if (field.kind != FieldKind::kImage) return;
+    const Image mask = sample_.Decode(field.name);
+    const std::size_t bytes = mask.pixel_type == PixelType::kUint16 ? 2 : 1;
+    for (std::uint32_t y = 0; y < thumbnail_.height; ++y) {
+      const std::size_t v = (std::uint64_t{y} * 2 + 1) * mask.height / (thumbnail_.height * 2ULL);
+      for (std::uint32_t x = 0; x < thumbnail_.width; ++x) {
+        const std::size_t u = (std::uint64_t{x} * 2 + 1) * mask.width / (thumbnail_.width * 2ULL);
+        const auto* const pixel = &mask.pixels[(v * mask.width + u) * mask.channels * bytes];
+        const unsigned number = static_cast<unsigned>(pixel[0]) |
+                                (bytes == 2 ? static_cast<unsigned>(pixel[1]) << 8 : 0);
+        if (number == 0) continue;
+        const Colour colour = ColourOf(number - 1);
+        auto* const out = &thumbnail_.pixels[(std::size_t{y} * thumbnail_.width + x) * 3];
+        for (std::size_t c = 0; c < 3; ++c)
+          out[c] = static_cast<std::uint8_t>((unsigned{out[c]} + colour[c]) / 2);
+      }
+    }
+  }
+
+  // Of each box, by the label field that has as many entries; else its place in the list.
+  std::vector<std::uint64_t> ClassesOfBoxes(std::size_t count) const {
+    std::vector<std::uint64_t> classes(count);
+    for (std::size_t i = 0; i < count; ++i)
+      classes[i] = i;
+    for (const Field& field : schema_.fields) {
+      if (field.role != Role::kLabel || field.kind != FieldKind::kVariable ||
+          field.follows != image_.name || !field.shape.empty() || !sample_.Has(field.name)) {
+        continue;
+      }
+      const std::vector<std::int64_t> numbers = IntegersOf(sample_, field);
+      if (numbers.size() != count) continue;
+      for (std::size_t i = 0; i < count; ++i)
+        classes[i] = static_cast<std::uint64_t>(numbers[i]);
+      break;
+    }
+    return classes;
+  }
+
+  void DrawBoxes(const Field& field) {
+    std::string_view form;
+    const std::optional<bool> relative = Relative(field.coordinates, form);
+    const bool corners = form.empty() ? field.coordinates.empty() : form == "xyxy";
+    if (!relative || (!corners && form != "xywh" && form != "cxcywh")) return;
+    if (!HoldsNumbers(field) || field.shape.back() != 4) return;
+    const std::vector<double> numbers = NumbersOf(sample_, field);
+    const std::size_t count = numbers.size() / 4;
+    const std::vector<std::uint64_t> classes = ClassesOfBoxes(count);
+    for (std::size_t b = 0; b < std::min(count, kMostDrawn); ++b) {
+      std::array<double, 4> box = {numbers[b * 4], numbers[b * 4 + 1], numbers[b * 4 + 2],
+                                   numbers[b * 4 + 3]};
+      if (!std::all_of(box.begin(), box.end(), [](double n) { return std::isfinite(n); })) continue;
+      if (form == "cxcywh") {
+        box[0] -= box[2] / 2;
+        box[1] -= box[3] / 2;
+      }
+      if (!corners) {
+        box[2] += box[0];
+        box[3] += box[1];
+      }
+      DrawBox(box, *relative, ColourOf(classes[b]));
+    }
+  }
+
+  std::int64_t X(double x, bool relative) const {
+    return Placed(x, thumbnail_.width / (relative ? 1.0 : width_), thumbnail_.width);
+  }
+  std::int64_t Y(double y, bool relative) const {
+    return Placed(y, thumbnail_.height / (relative ? 1.0 : height_), thumbnail_.height);
+  }
+
+  void DrawBox(const std::array<double, 4>& box, bool relative, const Colour& colour) {
+    const std::int64_t left = X(box[0], relative);
+    const std::int64_t top = Y(box[1], relative);
+    // The last pixels inside: a box that reaches the image's edge keeps its line.
+    const std::int64_t right = std::max(left, X(box[2], relative) - 1);
+    const std::int64_t bottom = std::max(top, Y(box[3], relative) - 1);
+    for (std::int64_t x = left; x <= right; ++x) {
+      Dot(thumbnail_, x, top, colour);
+      Dot(thumbnail_, x, bottom, colour);
+    }
+    for (std::int64_t y = top; y <= bottom; ++y) {
+      Dot(thumbnail_, left, y, colour);
+      Dot(thumbnail_, right, y, colour);
+    }
+  }
+
+  // Two numbers, or three with a visibility; of that the point is not there where it is 0.
+  void DrawPoints(const Field& field) {
+    std::string_view form;
+    const std::optional<bool> relative = Relative(field.coordinates, form);
+    if (!relative || (!form.empty() && form != "xy" && form != "xyv")) return;
+    if (!HoldsNumbers(field)) return;
+    const std::size_t values = field.shape.back();
+    if (values != 2 && values != 3) return;
+    const std::size_t points = field.shape.size() >= 2 ? field.shape[field.shape.size() - 2] : 1;
+    const std::vector<double> numbers = NumbersOf(sample_, field);
+    for (std::size_t p = 0; p < std::min(numbers.size() / values, kMostDrawn); ++p) {
+      const double* const point = &numbers[p * values];
+      if (!std::isfinite(point[0]) || !std::isfinite(point[1])) continue;
+      if (values == 3 && !(point[2] > 0)) continue;
+      DrawPoint(X(point[0], *relative), Y(point[1], *relative), ColourOf(p % points));
+    }
+  }
+
+  void DrawPoint(std::int64_t x, std::int64_t y, const Colour& colour) {
+    if (x < 0 || y < 0 || x >= thumbnail_.width || y >= thumbnail_.height) return;
+    for (std::int64_t v = y - 1; v <= y + 1; ++v) {
+      for (std::int64_t u = x - 1; u <= x + 1; ++u)
+        Dot(thumbnail_, u, v, colour);
+    }
+  }
+
+  const Sample& sample_;
+  const Schema& schema_;
+  const Field& image_;
+  std::uint32_t width_, height_;
+  Image& thumbnail_;
+};
+
+}  // namespace
+
+const Field& ShownImage(const Schema& schema) {
+  const Field* shown = nullptr;
+  for (const Field& field : schema.fields) {
+    if (field.kind != FieldKind::kImage) continue;
+    if (field.follows.empty()) return field;
+    if (shown == nullptr) shown = &field;
+  }
+  return *shown;
+}
+
+void DrawAnnotations(const Sample& sample, const Schema& schema, const Field& image,
+                     std::uint32_t width, std::uint32_t height, Image& thumbnail) {
+  Drawing(sample, schema, image, width, height, thumbnail).Run();
+}
+
+}  // namespace sluice
