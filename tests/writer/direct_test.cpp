@@ -96,7 +96,6 @@ TEST_CASE("shards written directly are not in the page cache") {
   WriteRawSources(folder / "source");
   const ConvertSummary summary = Convert(folder / "source", folder / "direct", RawShards(true));
   CHECK_FALSE(summary.direct_refused);
-  CHECK(summary.warnings.empty());
   CHECK(CachedPagesOfShards(folder / "direct") == 0);
   // As they are without the option, unless memory was scarce.
   Convert(folder / "source", folder / "plain", RawShards(false));

@@ -117,6 +117,22 @@ TEST_CASE("without labels images may lie anywhere, and no folder is a class") {
   CHECK(ErrorOf([&] { Convert(named, folders.data); })->code() == ErrorCode::kInvalidArgument);
 }
 
+TEST_CASE("a dataset is named after what it holds") {
+  const ClassFolders folders;
+  const auto name = [&] {
+    std::filesystem::remove_all(folders.data);
+    folders.Run();
+    return ReadDataset(folders.data).manifest.name;
+  };
+  folders.Add("ant/1.jpg");
+  CHECK(name() == "images of ant");
+  folders.Add("bee/1.jpg");
+  folders.Add("cow/1.jpg");
+  CHECK(name() == "images of ant, bee and cow");
+  folders.Add("dog/1.jpg");
+  CHECK(name() == "images of ant, bee and 2 more classes");
+}
+
 TEST_CASE("a flat folder makes samples without labels") {
   const ClassFolders folders;
   folders.Add("2.jpg");
@@ -126,6 +142,7 @@ TEST_CASE("a flat folder makes samples without labels") {
   const StoredDataset data = ReadDataset(folders.data);
   CHECK(data.manifest.schema.fields.size() == 1);
   CHECK(data.Keys() == Strings{"1.jpg", "2.jpg"});
+  CHECK(data.manifest.name == "images");
 }
 
 TEST_CASE("a folder with images both directly and in sub-folders is refused by name") {

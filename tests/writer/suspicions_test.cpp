@@ -5,6 +5,7 @@
 #include "tests/temporary_folder.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
+#include "writer/convert/suspicions.h"
 
 namespace sluice::test {
 
@@ -38,6 +39,30 @@ void WriteClass(const std::filesystem::path& folder, int count, std::uint64_t se
 }
 
 }  // namespace
+
+TEST_CASE("a dataset that is larger than its sources is warned of, with what is smaller") {
+  ConvertSummary summary;
+  summary.bytes_in = 2'000'000;
+  summary.bytes_out = 3'000'000;
+  AddGrowth({}, summary);  // a million bytes are pages and directories
+  CHECK(summary.warnings.empty());
+  summary.bytes_out = 5'000'000;
+  AddGrowth({}, summary);
+  ConvertOptions other;
+  other.image = ImageCodec::kPacked;
+  AddGrowth(other, summary);
+  other.image = ImageCodec::kRaw;
+  AddGrowth(other, summary);
+  CHECK(summary.warnings ==
+        std::vector<std::string>{
+            "the dataset takes 250% of the bytes of its sources; smaller would be: a --quality "
+            "below 90, --quality keep where sources are JPEGs of the right size, or fewer pixels "
+            "(--max-side, --short-side)",
+            "the dataset takes 250% of the bytes of its sources; smaller would be: --image jpeg, "
+            "which takes 0.7 of packed, or fewer pixels (--max-side, --short-side)",
+            "the dataset takes 250% of the bytes of its sources; smaller would be: --image jpeg or "
+            "packed, or fewer pixels (--max-side, --short-side)"});
+}
 
 TEST_CASE("find_duplicates lists sources that hold the same bytes and leaves none out") {
   const TemporaryFolder folder;

@@ -10,6 +10,7 @@
 #include "writer/convert/ordered_pipeline.h"
 #include "writer/convert/skipped.h"
 #include "writer/convert/suspicions.h"
+#include "writer/dataset_name.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -146,7 +147,7 @@ void Conversion::Report(bool now) {
 }
 
 void Conversion::Finish(ConvertSummary& summary) {
-  Manifest manifest = BeginManifest(DatasetName(plan_), schema_);
+  Manifest manifest = BeginManifest(DescribedName(schema_), schema_);
   manifest.made = MadeJson(plan_);
   for (const std::optional<MadeShard>& made : made_) {
     for (const FinishedShard& part : made->parts)

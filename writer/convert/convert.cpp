@@ -176,6 +176,7 @@ ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
   const ConvertSource whole = WithPaths(source, dataset);
   Stages stages(wanted, whole, options, hooks);
   ConvertSummary summary = options.dry_run ? stages.DryRun() : stages.Run(dataset);
+  AddGrowth(options, summary);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
 }

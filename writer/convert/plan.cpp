@@ -223,10 +223,6 @@ std::string MadeJson(const Plan& plan) {
       .dump();
 }
 
-std::string DatasetName(const Plan& plan) {
-  return "convert-" + ToHex(plan.digest).substr(0, 12);
-}
-
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options) {
   std::vector<std::uint32_t> order(samples);
   std::iota(order.begin(), order.end(), 0U);

@@ -55,9 +55,6 @@ void ResumePlan(std::string_view text, const std::string& file, Plan& plan);
 // How the dataset was made, for its manifest.
 std::string MadeJson(const Plan& plan);
 
-// The dataset's name. It is the same wherever sources and dataset are.
-std::string DatasetName(const Plan& plan);
-
 // Position in the dataset -> index of the source: permuted by the seed, or in key order.
 std::vector<std::uint32_t> ConvertOrder(std::uint64_t samples, const ConvertOptions& options);
 

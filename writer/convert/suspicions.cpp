@@ -92,6 +92,27 @@ void AddDuplicates(ConvertSummary& summary) {
 
 }  // namespace
 
+void AddGrowth(const ConvertOptions& options, ConvertSummary& summary) {
+  // Pages and directories make small datasets larger than their sources; nobody minds.
+  constexpr std::uint64_t kOverhead = 1'000'000;
+  if (summary.bytes_out <= summary.bytes_in + kOverhead) return;
+  std::string advice;
+  switch (options.image) {
+    case ImageCodec::kRaw: advice = "--image jpeg or packed"; break;
+    case ImageCodec::kPacked: advice = "--image jpeg, which takes 0.7 of packed"; break;
+    case ImageCodec::kJpeg:
+      advice = "a --quality below " + std::to_string(options.quality);
+      if (!options.keep) advice += ", --quality keep where sources are JPEGs of the right size";
+      break;
+  }
+  const auto per_cent =
+      static_cast<std::uint64_t>(100.0 * static_cast<double>(summary.bytes_out) /
+                                 static_cast<double>(std::max<std::uint64_t>(summary.bytes_in, 1)));
+  summary.warnings.push_back("the dataset takes " + std::to_string(per_cent) +
+                             "% of the bytes of its sources; smaller would be: " + advice +
+                             ", or fewer pixels (--max-side, --short-side)");
+}
+
 void AddSuspicions(const ConvertOptions& options, ConvertSummary& summary) {
   AddClasses(summary);
   AddSmaller(options, summary);

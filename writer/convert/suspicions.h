@@ -5,6 +5,10 @@
 
 namespace sluice {
 
+// Warns of a dataset that is larger than its sources, with what would make it smaller. Call it once
+// both sizes are known.
+void AddGrowth(const ConvertOptions& options, ConvertSummary& summary);
+
 // Adds warnings to `summary.warnings` about its class counts, small images and duplicates.
 void AddSuspicions(const ConvertOptions& options, ConvertSummary& summary);
 

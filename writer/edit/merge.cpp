@@ -8,6 +8,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/schema_json.h"
 #include "writer/convert/options.h"
+#include "writer/dataset_name.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/label_maps.h"
 #include "writer/edit/shared_samples.h"
@@ -66,7 +67,10 @@ class Merging {
   }
 
   MergeSummary Into(const std::filesystem::path& out) {
-    DatasetBuild build(out, datasets_[0].manifest.name, schema_, total_, hooks_);
+    const Manifest& front = datasets_[0].manifest;
+    const bool described = front.name == DescribedName(front.schema);  // now of more classes
+    DatasetBuild build(out, described ? DescribedName(schema_) : front.name, schema_, total_,
+                       hooks_);
     build.Skip(0);  // throws if stopped meanwhile
     for (std::size_t d = 0; d < datasets_.size(); ++d) {
       std::uint64_t first = 0;  // of the shard, in its dataset

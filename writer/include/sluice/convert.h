@@ -153,8 +153,8 @@ struct ConvertHooks {
 // deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without
 // labels; images in both places are an error. A sample's key is its path relative to the source's
 // root, as bytes; a class name that is no UTF-8 has the other bytes written out as "\xNN". The
-// dataset is named "convert-" and the first digits of the plan's digest, since nothing else stays
-// the same when folders move.
+// dataset's name says what it holds ("images of cat, dog and 8 more classes"), since nothing else
+// stays the same when folders move.
 //
 // Boxes are moved, turned and scaled with their image and cut off at its edges; those of which
 // nothing is left are dropped, with their classes. Rows and members that lack what their field
