@@ -34,14 +34,47 @@ function(build_samples prefix folder)
   run(${CMAKE_COMMAND} --build ${folder})
 endfunction()
 
-# Compiles the tutorial with nothing but what pkg-config says.
-function(compile_sample prefix program)
+# Compiles the tutorial with nothing but what pkg-config says of that module.
+function(compile_sample prefix module program)
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${PC_DIR})
-  execute_process(COMMAND pkg-config --cflags --libs sluice OUTPUT_VARIABLE flags
+  execute_process(COMMAND pkg-config --cflags --libs ${module} OUTPUT_VARIABLE flags
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  if(module STREQUAL "sluice-reader" AND flags MATCHES "sluice_writer|spng|exif|turbojpeg|tiff|webp|gif|lcms")
+    message(FATAL_ERROR "the reader pulls in what only the writer needs: ${flags}")
+  endif()
   separate_arguments(flags UNIX_COMMAND "${flags}")
   run(${COMPILER} -std=c++20 ${SOURCE}/samples/train_softmax.cpp -o ${program}
     ${flags})
+endfunction()
+
+# Configures a project of one trainer in FOLDER, which gets Sluice by the lines CODE. RESULT and
+# OUTPUT get how that ended and what it said.
+function(configure_trainer folder code)
+  file(REMOVE_RECURSE ${folder})
+  file(WRITE ${folder}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)
+project(trainer LANGUAGES CXX)
+${code}
+add_executable(trainer ${SOURCE}/samples/train_softmax.cpp)
+target_link_libraries(trainer PRIVATE sluice::reader)
+")
+  execute_process(COMMAND ${CMAKE_COMMAND} -S ${folder} -B ${folder}/build -G Ninja --no-warn-unused-cli
+    -D CMAKE_CXX_COMPILER=${COMPILER} ${ARGN}
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")  # as CMake wraps its messages
+  set(RESULT "${result}" PARENT_SCOPE)
+  set(OUTPUT "${output}" PARENT_SCOPE)
+endfunction()
+
+# What configure_trainer() did went well, or failed and said a sentence that matches.
+function(expect_success)
+  if(NOT RESULT EQUAL 0)
+    message(FATAL_ERROR "failed (${RESULT}): ${OUTPUT}")
+  endif()
+endfunction()
+function(expect_failure sentence)
+  if(RESULT EQUAL 0 OR NOT OUTPUT MATCHES "${sentence}")
+    message(FATAL_ERROR "ended with ${RESULT} and did not say '${sentence}': ${OUTPUT}")
+  endif()
 endfunction()
 
 # A folder of pictures, through the programs that were just built.
@@ -63,7 +96,64 @@ elseif(STEP STREQUAL "find_package")
   build_samples(${WORK}/prefix ${WORK}/samples)
   try_out(${WORK}/prefix ${WORK}/samples ${WORK}/samples/train_softmax)
 elseif(STEP STREQUAL "pkg_config")
-  compile_sample(${WORK}/prefix ${WORK}/train_softmax)
+  compile_sample(${WORK}/prefix sluice ${WORK}/train_softmax)
+  compile_sample(${WORK}/prefix sluice-reader ${WORK}/train_softmax)
+elseif(STEP STREQUAL "components")
+  configure_trainer(${WORK}/components "find_package(sluice REQUIRED COMPONENTS reader)
+if(TARGET sluice::writer)
+  message(FATAL_ERROR \"the writer was not asked for\")
+endif()" -D CMAKE_PREFIX_PATH=${WORK}/prefix)
+  expect_success()
+  configure_trainer(${WORK}/components "find_package(sluice REQUIRED COMPONENTS reader trainer)"
+    -D CMAKE_PREFIX_PATH=${WORK}/prefix)
+  expect_failure("Sluice has no component 'trainer'; it has format, reader and writer")
+  configure_trainer(${WORK}/components "find_package(sluice REQUIRED COMPONENTS reader OPTIONAL_COMPONENTS trainer)
+if(sluice_trainer_FOUND OR NOT sluice_reader_FOUND)
+  message(FATAL_ERROR \"sluice_trainer_FOUND is '\${sluice_trainer_FOUND}'\")
+endif()" -D CMAKE_PREFIX_PATH=${WORK}/prefix)
+  expect_success()
+elseif(STEP STREQUAL "part")
+  # As after `ninja sluice_reader`: its libraries are there, and nothing else.
+  file(REMOVE_RECURSE ${WORK}/part)
+  run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/part -G Ninja -D CMAKE_CXX_COMPILER=${COMPILER}
+    -D BUILD_SHARED_LIBS=OFF -D SLUICE_BUILD_TESTS=OFF -D SLUICE_BUILD_SAMPLES=OFF)
+  foreach(layer format reader)
+    file(COPY ${BUILD}/${layer}/libsluice_${layer}.a DESTINATION ${WORK}/part/${layer})
+  endforeach()
+  install_moved(${WORK}/part ${WORK}/part-prefix)
+  configure_trainer(${WORK}/part-trainer "find_package(sluice REQUIRED COMPONENTS reader)"
+    -D CMAKE_PREFIX_PATH=${WORK}/part-prefix)
+  expect_success()
+  configure_trainer(${WORK}/part-trainer "find_package(sluice REQUIRED)"
+    -D CMAKE_PREFIX_PATH=${WORK}/part-prefix)
+  expect_success()
+  configure_trainer(${WORK}/part-trainer "find_package(sluice REQUIRED COMPONENTS reader writer)"
+    -D CMAKE_PREFIX_PATH=${WORK}/part-prefix)
+  expect_failure("Sluice's writer is not installed in .*part-prefix, since it had not been built")
+  compile_sample(${WORK}/part-prefix sluice-reader ${WORK}/part-train_softmax)
+elseif(STEP STREQUAL "subproject")
+  foreach(way "add_subdirectory(${SOURCE} sluice)"
+      "include(FetchContent)\nFetchContent_Declare(sluice SOURCE_DIR ${SOURCE})\nFetchContent_MakeAvailable(sluice)")
+    configure_trainer(${WORK}/subproject "${way}")
+    expect_success()
+    file(STRINGS ${WORK}/subproject/build/CMakeCache.txt kind REGEX "^CMAKE_BUILD_TYPE:")
+    if(NOT kind STREQUAL "CMAKE_BUILD_TYPE:STRING=")
+      message(FATAL_ERROR "Sluice set the build type of the project around it: ${kind}")
+    endif()
+    if(NOT OUTPUT MATCHES "CMAKE_BUILD_TYPE is empty, so nothing is optimised")
+      message(FATAL_ERROR "Sluice does not say that it is not optimised: ${OUTPUT}")
+    endif()
+    run(${CMAKE_COMMAND} --install ${WORK}/subproject/build --prefix ${WORK}/subproject/prefix)
+    if(EXISTS ${WORK}/subproject/prefix)
+      message(FATAL_ERROR "Sluice installs itself with the project around it")
+    endif()
+  endforeach()
+  if(BUILD_IT)
+    run(${CMAKE_COMMAND} ${WORK}/subproject/build -D CMAKE_BUILD_TYPE=${BUILD_TYPE} -D CMAKE_UNITY_BUILD=ON)
+    run(${CMAKE_COMMAND} --build ${WORK}/subproject/build)
+    build_samples(${WORK}/prefix ${WORK}/subproject-samples)
+    try_out(${WORK}/prefix ${WORK}/subproject-samples ${WORK}/subproject/build/trainer)
+  endif()
 elseif(STEP STREQUAL "other_kind")
   run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/other -G Ninja
     -D CMAKE_CXX_COMPILER=${COMPILER} -D CMAKE_BUILD_TYPE=${BUILD_TYPE}
@@ -72,7 +162,7 @@ elseif(STEP STREQUAL "other_kind")
   run(${CMAKE_COMMAND} --build ${WORK}/other)
   install_moved(${WORK}/other ${WORK}/other-prefix)
   build_samples(${WORK}/other-prefix ${WORK}/other-samples)
-  compile_sample(${WORK}/other-prefix ${WORK}/other-train_softmax)
+  compile_sample(${WORK}/other-prefix sluice-reader ${WORK}/other-train_softmax)
   try_out(${WORK}/other-prefix ${WORK}/other-samples ${WORK}/other-train_softmax)
 else()
   message(FATAL_ERROR "no step '${STEP}'")

@@ -1,0 +1,98 @@
+# The installed package: find_package(sluice) and pkg-config. Each library has files of its own for both, so
+# that who links the reader needs nothing of the writer.
+include(CMakePackageConfigHelpers)
+
+set(SLUICE_PACKAGE_DIR ${CMAKE_INSTALL_LIBDIR}/cmake/sluice)
+set(SLUICE_PC_DIR ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+get_target_property(SLUICE_LIBRARY_TYPE sluice_format TYPE)
+
+# What whoever links a static library must find: a package of CMake's (NAME), or modules of pkg-config
+# (PREFIX:module...) for a target PkgConfig::PREFIX. SLUICE_PC_LIBS_*: what pkg-config has no module for.
+foreach(layer format reader writer)
+  set(SLUICE_NEEDS_${layer} "")
+  set(SLUICE_PC_LIBS_${layer} "")
+endforeach()
+if(NOT SLUICE_LIBRARY_TYPE STREQUAL "SHARED_LIBRARY")
+  set(SLUICE_NEEDS_format JPEG ZSTD:libzstd XXHASH:libxxhash)
+  set(SLUICE_NEEDS_reader Threads)
+  set(SLUICE_NEEDS_writer Threads JPEG SPNG:spng EXIF:libexif TURBOJPEG:libturbojpeg)
+  set(SLUICE_PC_LIBS_reader " -pthread")
+  set(SLUICE_PC_LIBS_writer " -pthread")
+  if(SLUICE_HAS_URING)
+    list(APPEND SLUICE_NEEDS_reader URING:liburing)
+  endif()
+  foreach(library WEBP:libwebp:libwebpdemux TIFF:libtiff-4 LCMS:lcms2)
+    string(REGEX MATCH "^[A-Z]+" name ${library})
+    if(SLUICE_HAS_${name})
+      list(APPEND SLUICE_NEEDS_writer ${library})
+    endif()
+  endforeach()
+  if(SLUICE_HAS_GIF)
+    list(APPEND SLUICE_NEEDS_writer GIF)
+    string(APPEND SLUICE_PC_LIBS_writer " -lgif")
+  endif()
+  # reader/ looks for CUDA; its runtime is linked statically, too.
+  get_directory_property(cuda DIRECTORY reader DEFINITION SLUICE_NVCC)
+  if(cuda)
+    list(APPEND SLUICE_NEEDS_reader CUDAToolkit)
+    get_directory_property(cuda_libraries DIRECTORY reader DEFINITION CUDAToolkit_LIBRARY_DIR)
+    string(APPEND SLUICE_PC_LIBS_reader " -L${cuda_libraries} -lcudart_static -ldl -lrt")
+  endif()
+endif()
+
+# Paths in the files for pkg-config are relative to them, so that the prefix can be chosen at install time
+# and moved afterwards; one given as an absolute path stays as it is.
+if(IS_ABSOLUTE ${CMAKE_INSTALL_LIBDIR})
+  set(SLUICE_PC_PREFIX ${CMAKE_INSTALL_PREFIX})
+else()
+  file(RELATIVE_PATH SLUICE_PC_PREFIX /prefix/${SLUICE_PC_DIR} /prefix)
+  string(REGEX REPLACE "/$" "" SLUICE_PC_PREFIX "\${pcfiledir}/${SLUICE_PC_PREFIX}")
+endif()
+foreach(directory LIBDIR INCLUDEDIR)
+  if(IS_ABSOLUTE ${CMAKE_INSTALL_${directory}})
+    set(SLUICE_PC_${directory} ${CMAKE_INSTALL_${directory}})
+  else()
+    set(SLUICE_PC_${directory} "\${prefix}/${CMAKE_INSTALL_${directory}}")
+  endif()
+endforeach()
+
+foreach(layer format reader writer)
+  # Not Requires.private: with nothing but static libraries installed, every link needs these.
+  set(modules ${SLUICE_NEEDS_${layer}})
+  list(TRANSFORM modules REPLACE "^JPEG$" ":libjpeg")
+  list(FILTER modules INCLUDE REGEX ":")
+  list(TRANSFORM modules REPLACE "^[A-Z]*:" "")
+  if(NOT layer STREQUAL "format")
+    list(PREPEND modules "sluice-format = ${PROJECT_VERSION}")
+  endif()
+  string(REGEX REPLACE "[;:]" " " SLUICE_PC_REQUIRES "${modules}")
+  set(SLUICE_PC_NAME "Sluice's ${layer}")
+  set(SLUICE_PC_LIBS "-L\${libdir} -lsluice_${layer}${SLUICE_PC_LIBS_${layer}}")
+  configure_file(tools/packaging/sluice.pc.in sluice-${layer}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/sluice-${layer}.pc DESTINATION ${SLUICE_PC_DIR})
+  install(EXPORT sluice-${layer} FILE sluice-${layer}-targets.cmake NAMESPACE sluice::
+    DESTINATION ${SLUICE_PACKAGE_DIR})
+  # A library that was not built is not installed, and then nothing says that it is there.
+  cmake_path(ABSOLUTE_PATH SLUICE_PACKAGE_DIR BASE_DIRECTORY "\${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE package)
+  cmake_path(ABSOLUTE_PATH SLUICE_PC_DIR BASE_DIRECTORY "\${CMAKE_INSTALL_PREFIX}" OUTPUT_VARIABLE pc)
+  install(CODE "if(NOT EXISTS \"$<TARGET_FILE:sluice_${layer}>\")
+      file(REMOVE \"\$ENV{DESTDIR}${package}/sluice-${layer}-targets.cmake\"
+        \"\$ENV{DESTDIR}${pc}/sluice-${layer}.pc\")
+    endif()")
+endforeach()
+set(SLUICE_PC_NAME "Sluice")
+set(SLUICE_PC_REQUIRES "sluice-reader = ${PROJECT_VERSION} sluice-writer = ${PROJECT_VERSION}")
+set(SLUICE_PC_LIBS "")
+configure_file(tools/packaging/sluice.pc.in sluice.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/sluice.pc DESTINATION ${SLUICE_PC_DIR})
+
+configure_package_config_file(tools/packaging/sluice-config.cmake.in
+  ${PROJECT_BINARY_DIR}/sluice-config.cmake
+  INSTALL_DESTINATION ${SLUICE_PACKAGE_DIR}
+  NO_SET_AND_CHECK_MACRO)
+# Before 1.0 a minor version may change the public headers.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/sluice-config-version.cmake
+  COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/sluice-config.cmake
+  ${PROJECT_BINARY_DIR}/sluice-config-version.cmake
+  DESTINATION ${SLUICE_PACKAGE_DIR})
