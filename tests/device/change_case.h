@@ -1,5 +1,5 @@
-// Pixels, operations on them and the numbers that they become, and what must come out: by the
-// host's own steps, which tests/pixels and tests/reader hold against others.
+// Pixels, operations on them and conversion to numbers, with the expected results: from the host's
+// own steps, which tests/pixels and tests/reader compare with other programs.
 #pragma once
 
 #include <algorithm>
@@ -36,7 +36,7 @@ inline PixelOp Rectangle(std::uint16_t left, std::uint16_t top, std::uint16_t wi
 
 using Ops = std::vector<PixelOp>;
 
-// Some in a row, with means that depend on what came before.
+// Several operations in a row, with means that depend on the earlier ones.
 inline Ops ManyOps() {
   using enum PixelOpKind;
   return {Op(kHue, 0.1F), Op(kContrast, 1.4F), Op(kSaturation, 0.6F), Op(kBrightness, 0.7F),
@@ -47,7 +47,7 @@ struct Shape {
   std::uint32_t width, height, channels;
 };
 
-// What a step comes to, words included, where it is taken for a picture of that shape.
+// The operations of a step, words included, for a picture of that shape, if the step is taken.
 inline Ops Drawn(const Transform& step, const Shape& shape) {
   RandomStream draws(5, Purpose::kPixelTransform, 3);
   PixelOps ops;
@@ -70,8 +70,8 @@ inline Ops InARow(std::initializer_list<Ops> rows) {
   return all;
 }
 
-// Rows of operations that need the whole picture: each behind others that it must find done, and
-// before others that it must be done for.
+// Sequences of operations that need the whole picture: each after others that must be done before
+// it, and before others that must wait for it.
 inline std::vector<Ops> WholeRows(const Shape& shape) {
   using enum PixelOpKind;
   const Ops dark = {Op(kBrightness, 0.4F)}, turned = {Op(kHue, 0.2F)}, more = {Op(kContrast, 1.7F)};
@@ -103,7 +103,7 @@ inline std::vector<Ops> WholeRows(const Shape& shape) {
   };
 }
 
-// As PixelProgram has it of steps.
+// Like PixelProgram's, for operations.
 inline DeviceNeed NeedOfOps(const Ops& ops) {
   DeviceNeed need;
   for (const PixelOp& op : ops) {
@@ -117,13 +117,14 @@ inline DeviceNeed NeedOfOps(const Ops& ops) {
   return need;
 }
 
-// A batch of made-up pixels with the same operations on each sample; the last has one less.
+// A batch of made-up pixels with the same operations on each sample; the last sample has one
+// operation less.
 template <class Number>
 class ChangeCase {
  public:
   ChangeCase(const Ops& ops, const Shape& shape, bool planar, std::size_t samples = 3)
       : shape_(shape),
-        each_(ops.empty() ? 0 : ops.size() + 2),  // room for two more, which is not looked at
+        each_(ops.empty() ? 0 : ops.size() + 2),  // room for two more, which nobody may read
         from_(Aligned(samples * SampleValues())),
         spare_(Aligned(samples * SampleValues() * NeedOfOps(ops).spare_bytes)),
         to_(Aligned(samples * SampleValues() * sizeof(Number))),
@@ -135,7 +136,7 @@ class ChangeCase {
     const auto* const pixels = reinterpret_cast<const std::uint8_t*>(from_.get());
     before_.assign(pixels, pixels + samples * SampleValues());
     std::memset(to_.get(), 0xDB, samples * SampleValues() * sizeof(Number));
-    // Numbers that tell values and channels apart.
+    // Numbers that differ for each value and channel.
     auto* const table = reinterpret_cast<Number*>(table_.get());
     for (std::size_t i = 0; i < TableBytes() / sizeof(Number); ++i)
       table[i] = static_cast<Number>(sizeof(Number) == 1 ? i + 3 * (i / 256) : 7 * i + 1);
@@ -167,7 +168,7 @@ class ChangeCase {
 
   const Number* table() const { return static_cast<const Number*>(job.table); }
 
-  // That the job has made of it what the host does.
+  // Checks that the job's result is the host's.
   void Check() const {
     const auto* const out = reinterpret_cast<const Number*>(to_.get());
     for (std::size_t s = 0; s < job.samples; ++s) {
@@ -188,7 +189,8 @@ class ChangeCase {
   Conversion job;
 
  private:
-  // Aligned as a device's memory is; exactly as much as is needed, for the sanitizer to see more.
+  // Aligned like a device's memory, and of exactly the needed size, so that the sanitizer sees an
+  // overrun.
   using Memory = std::unique_ptr<std::byte[], void (*)(std::byte*)>;
   static Memory Aligned(std::size_t bytes) {
     return {static_cast<std::byte*>(::operator new (bytes, std::align_val_t{256})),
@@ -211,7 +213,7 @@ class ChangeCase {
   const std::size_t each_;
   const Memory from_, spare_, to_, table_;
   Ops records_;
-  std::vector<std::uint8_t> before_;  // the pixels, as they were
+  std::vector<std::uint8_t> before_;  // the pixels before the operations
 };
 
 }  // namespace sluice::test

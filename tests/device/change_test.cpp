@@ -1,5 +1,5 @@
-// Operations on a device against the host's own steps, which tests/pixels and tests/reader hold
-// against others.
+// Compares operations on a device with the host's own steps, which tests/pixels and tests/reader
+// compare with other programs.
 #include "tests/device/change_case.h"
 
 using namespace sluice;
@@ -7,7 +7,7 @@ using namespace sluice::test;
 
 namespace {
 
-// One operation each, and some in a row.
+// Single operations, and several in a row.
 std::vector<Ops> SomeOps() {
   using enum PixelOpKind;
   std::vector<Ops> some = {{Op(kGrey)},
@@ -35,7 +35,7 @@ std::vector<Ops> SomeOps() {
   return some;
 }
 
-// Those that go by the shape of the picture, which is larger than 2 pixels either way.
+// Operations that depend on the picture's shape, for pictures of more than 2 pixels on each side.
 std::vector<Ops> SomeOpsFor(const Shape& shape) {
   std::vector<Ops> some = {Noise(shape), Drawn(GaussianBlur{3, 0.1, 0.1}, shape),
                            Drawn(GaussianBlur{5, 900, 900}, shape)};
@@ -122,12 +122,12 @@ TEST_CASE("A device filters pictures of a single pixel, line or column as the ho
 TEST_CASE("A device blurs by as many weights as there can be") {
   const Shape shape = {131, 129, 1};
   const Ops blur = Drawn(GaussianBlur{255, 30, 30}, shape);
-  REQUIRE(blur.size() == 1 + 43);  // the half of them and the middle one, three a record
+  REQUIRE(blur.size() == 1 + 43);  // half of the weights and the middle one, three in a record
   CheckChange<std::uint8_t>(blur, shape, false, 64, 1);
 }
 
 TEST_CASE("A device turns every hue as the host does") {
-  // All pixels of five values a channel, and some between.
+  // All pixels with five values for each channel, and some in between.
   std::vector<std::uint8_t> pixels;
   for (int r = 0; r < 256; r += 15)
     for (int g = 0; g < 256; g += 17)

@@ -10,7 +10,7 @@ using namespace sluice;
 
 namespace {
 
-// The number at a place, by the definition of the two layouts.
+// The number at a position, by the definition of the two layouts.
 template <class Number>
 Number Expected(const Conversion& job, std::uint64_t sample, std::uint64_t pixel, std::uint32_t c) {
   const std::uint8_t value = job.from[(sample * job.pixels + pixel) * job.channels + c];
@@ -20,7 +20,8 @@ Number Expected(const Conversion& job, std::uint64_t sample, std::uint64_t pixel
 template <class Number>
 void CheckConversion(Conversion job, std::uint64_t threads) {
   const std::uint64_t values = job.samples * job.pixels * job.channels;
-  // Aligned as a device's memory is; exactly as much as is needed, for the sanitizer to see more.
+  // Aligned like a device's memory, and of exactly the needed size, so that the sanitizer sees an
+  // overrun.
   const auto aligned = [](std::size_t bytes) {
     return std::unique_ptr<std::byte[], void (*)(std::byte*)>(
         static_cast<std::byte*>(::operator new (bytes, std::align_val_t{256})),

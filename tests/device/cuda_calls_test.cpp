@@ -1,5 +1,5 @@
-// CUDA behind the seam (reader/device/cuda_driver.cpp), with a runtime that is none: several GPUs,
-// calls that fail, contexts, captures. What a card does is in cuda_test.cpp, which runs here, too.
+// The CUDA driver (reader/device/cuda_driver.cpp) on the simulated runtime: several GPUs, calls
+// that fail, contexts, captures. cuda_test.cpp has the tests for a real GPU, and runs here, too.
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -28,7 +28,8 @@ LoaderOptions OptionsOn(int device, std::size_t batch_size = 10) {
   return options;
 }
 
-// Plays an epoch by CUDA's default stream. Whether it is `expected`, as far as it comes.
+// Plays an epoch on CUDA's default stream. Returns whether the batches are `expected`, as far as it
+// got.
 bool Plays(Loader& loader, std::uint64_t epoch, const std::vector<PlayedBatch>& expected) {
   bool same = true;
   for (const Batch& batch : loader.Epoch(epoch)) {
@@ -114,14 +115,14 @@ TEST_CASE("Page-locked batches on the host need a card, and take nothing of it b
   {
     Loader loader(dataset, options);
     CHECK(PlayBatches(loader, 0) == expected);
-    CHECK(cuda_double::Alive() == 4);  // places of the ring
+    CHECK(cuda_double::Alive() == 4);  // slots of the ring
   }
   CHECK(cuda_double::Alive() == 0);
 }
 
 namespace {
 
-// Has each `step`th of the calls fail that a loader makes from its beginning to its end.
+// Makes every `step`th call of a loader's life fail, one in each run.
 void FailCalls(long step) {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
@@ -213,7 +214,7 @@ TEST_CASE("The default stream is not waited on while a stream that it waits for 
   REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
   CHECK_THAT(ErrorText([&] { it->WaitOn(OnStream(nullptr)); }, ErrorCode::kState),
              Catch::Matchers::ContainsSubstring("captured"));
-  ++it;  // drops the first batch, whose place comes back behind the capture
+  ++it;  // drops the first batch, whose slot is released after the capture
   ++it;
   CHECK(cudaPeekAtLastError() == cudaSuccess);
   cudaGraph_t graph = nullptr;
@@ -231,7 +232,7 @@ namespace {
 Gate* kernel_gate = nullptr;
 std::array<std::uint8_t, 1920> kernel_found;
 
-// A kernel of the trainer's, which takes its time before it reads a batch.
+// A slow kernel of the trainer's, which then reads a batch.
 void LateKernel(Conversion job) {
   kernel_gate->Pass();
   std::memcpy(kernel_found.data(), job.table, kernel_found.size());
@@ -272,9 +273,9 @@ TEST_CASE("A batch that a thread's own stream uses may be dropped by another thr
       CHECK(cudaStreamSynchronize(cudaStreamPerThread) == cudaSuccess);
     });
     started.get_future().wait();
-    for (int i = 0; i < 3; ++i)  // batches that lie where the first one lay, too
+    for (int i = 0; i < 3; ++i)  // enough batches to use the first one's memory again
       ++it;
-    // Time for one to be copied there too early, which nothing would hold up.
+    // Gives a copy that does not wait the time to come too early.
     for (int i = 0; i < 50 && copies <= 4; ++i)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
     CHECK(copies <= 4);  // pixels and labels of the first two
@@ -318,11 +319,11 @@ TEST_CASE("A thread's own stream is not waited for while another stream is captu
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsOn(0));
   EpochIterator it = loader.Epoch(0).begin();
   it->WaitOn(OnStream(cudaStreamPerThread));
-  cudaStream_t stream = nullptr;  // one that the default stream waits for
+  cudaStream_t stream = nullptr;  // the default stream waits for it
   REQUIRE(cudaStreamCreateWithFlags(&stream, cudaStreamDefault) == cudaSuccess);
   REQUIRE(cudaStreamBeginCapture(cudaStreamPerThread, cudaStreamCaptureModeThreadLocal) ==
           cudaSuccess);
-  ++it;  // the first batch is dropped, and its place given back later
+  ++it;  // the first batch is dropped, and its slot released later
   REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal) == cudaSuccess);
   cudaGraph_t graph = nullptr;
   CHECK(cudaStreamEndCapture(cudaStreamPerThread, &graph) == cudaSuccess);
@@ -367,7 +368,7 @@ TEST_CASE("A stream of another GPU, or of a context of its own, is refused when 
     CHECK(cudaStreamDestroy(own) == cudaSuccess);
   }
   for (int i = 0; i < 6; ++i) {
-    const cuda_double::OwnContext context(1);  // of a GPU that has nothing to do with it
+    const cuda_double::OwnContext context(1);  // on a GPU that the loader does not use
     it->WaitOn(OnStream(nullptr));
     ++it;
   }
@@ -388,7 +389,7 @@ TEST_CASE("A loader is not made for a context of the thread's own") {
 }
 
 TEST_CASE("Captures refuse what a loader would do without its care") {
-  // Of the double, which would prove nothing else.
+  // Checks the simulation itself: otherwise the test would prove nothing.
   cuda_double::Reset();
   cudaStream_t stream = nullptr;
   cudaGraph_t graph = nullptr;

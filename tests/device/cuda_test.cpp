@@ -1,5 +1,5 @@
-// On a card: what tests/device/device_*_test.cpp say of a device made of threads. Skipped without
-// one; the test says so. Run on cuda_double/, too, where there is always one.
+// On a GPU: what tests/device/device_*_test.cpp check on a device made of threads. Skipped without
+// a GPU, and the test says so. Also runs on cuda_double/, which always has one.
 #include <cstdio>
 
 #include <cuda_runtime_api.h>
@@ -14,7 +14,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Few and small ones where a processor does a card's work.
+// Few and small samples if the CPU does a GPU's work.
 #if defined(SLUICE_CUDA_DOUBLE)
 constexpr int kPictures = 5;
 constexpr std::size_t kBatch = 3;
@@ -41,8 +41,8 @@ struct Stream {
   cudaStream_t handle = nullptr;
 };
 
-// Plays an epoch on the card. Each batch is copied back behind it, by the trainer's stream, into
-// memory of its own, and dropped at once.
+// Plays an epoch on the GPU. The trainer's stream copies each batch back into memory of its own,
+// and the batch is dropped at once.
 std::vector<PlayedBatch> PlayOnCard(const Dataset& dataset, LoaderOptions options,
                                     std::uint64_t epoch) {
   options.device = Device::Cuda(0);

@@ -1,4 +1,4 @@
-// What comes to a device: the host's batches, to the bit.
+// Batches on a device are the host's batches, to the bit.
 #include <map>
 
 #include "tests/device/trainer.h"
@@ -171,7 +171,7 @@ TEST_CASE("A ring of page-locked memory is as long as it will be when the loader
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 10);
-  options.ring.prefetch.reset();  // elsewhere it would grow, where batches come too late
+  options.ring.prefetch.reset();  // on the host, the ring would grow if batches came too late
   options.ring.hold = 0;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), options);
   const std::size_t taken = trainer.device->Alive();
@@ -182,7 +182,7 @@ TEST_CASE("A ring of page-locked memory is as long as it will be when the loader
   }
   CHECK(loader.Stats().prefetch == 4);
   trainer.Finish();
-  CHECK(trainer.device->Alive() <= taken + 5);  // an event for each place that a stream has used
+  CHECK(trainer.device->Alive() <= taken + 5);  // an event for each slot that a stream has used
 }
 
 TEST_CASE("A trace names places of the ring by what batches on a device have") {
@@ -211,13 +211,13 @@ TEST_CASE("A loader whose places are waited for is bound by copies, or by the tr
   stats.consumer_seconds = 4;
   stats.upload_wait_seconds = 8;
   stats.upload_bytes = 450'000'000'000;
-  stats.upload_seconds = 9;  // copies all the time
+  stats.upload_seconds = 9;  // copies run all the time
   CHECK(stats.bound() == Bound::kUpload);
   CHECK_THAT(stats.Verdict(), Catch::Matchers::ContainsSubstring("90% of the time, at 50.0 GB/s"));
-  stats.upload_seconds = 2;  // they waited for kernels
+  stats.upload_seconds = 2;  // copies waited for kernels
   CHECK(stats.bound() == Bound::kTrainer);
   CHECK_THAT(stats.Verdict(), Catch::Matchers::ContainsSubstring("trainer's device"));
-  stats.upload_wait_seconds = 0.1;  // places were free: it is the loader
+  stats.upload_wait_seconds = 0.1;  // slots were free: the loader is the bottleneck
   stats.decode_seconds = 20;
   CHECK(stats.bound() == Bound::kDecoding);
 }

@@ -1,4 +1,4 @@
-// Who waits for whom: copies, kernels and the places of the ring.
+// Who waits for whom: copies, kernels and the slots of the ring.
 #include <chrono>
 #include <random>
 #include <thread>
@@ -10,7 +10,7 @@ using namespace sluice::test;
 
 namespace {
 
-// Each piece of work takes up to 100 microseconds, now and then.
+// From time to time, a piece of work takes up to 100 microseconds.
 SimulatedDevice::Before Unsteady(unsigned seed) {
   auto random = std::make_shared<std::mt19937>(seed);
   auto mutex = std::make_shared<std::mutex>();
@@ -55,7 +55,7 @@ TEST_CASE("A batch is handed over while it is still to be copied, and nobody wai
   std::size_t batches = 0;
   for (const Batch& batch : loader.Epoch(0)) {
     trainer.Read(batch);
-    if (++batches == 4) break;  // the ring: all of them come, though no copy has run
+    if (++batches == 4) break;  // the whole ring: it is delivered, though no copy has run
   }
   for (const Trainer::Seen& seen : trainer.seen())
     CHECK(seen.samples.size() == 10);
@@ -70,12 +70,12 @@ TEST_CASE("A place is written again when its batch's kernels are done, and its b
   const GateOpener opener{gate};
   LoaderOptions options = DeviceOptions(trainer);
   options.ring.prefetch = 1;
-  options.ring.hold = 1;  // three places
+  options.ring.hold = 1;  // three slots
   Loader loader(Dataset::Open(WriteRawDataset(folder, 200)), options);
   std::size_t batches = 0;
   for (const Batch& batch : loader.Epoch(0)) {
-    // The first kernel is slow. Its batch is dropped at once, and the place used again: the copy
-    // into it waits for the kernel, and this thread does not.
+    // The first kernel is slow. Its batch is dropped at once, and the slot used again: the copy
+    // into it waits for the kernel, but this thread does not.
     trainer.Read(batch, batches == 0 ? [&gate] { gate.Pass(); } : std::function<void()>());
     if (++batches == 6) break;
   }
@@ -154,7 +154,7 @@ TEST_CASE("An epoch left in the middle gives its places back, with copies under 
     std::uint64_t seen = 0;
     for (const Batch& batch : loader.Epoch(round * 7 % 5)) {
       REQUIRE(batch.index() == seen);
-      if (round % 3 != 0) trainer.Read(batch);  // else dropped unread
+      if (round % 3 != 0) trainer.Read(batch);  // otherwise dropped unread
       if (++seen > round % 7) break;
     }
   }
@@ -185,7 +185,7 @@ TEST_CASE("A stream that is captured is not waited on, and may drop its batches 
   trainer.device->SetCapturing(trainer.stream, true);
   CHECK_THAT(ErrorText([&] { it->WaitOn({trainer.stream}); }, ErrorCode::kState),
              Catch::Matchers::ContainsSubstring("captured"));
-  // Two more are had meanwhile; the first one's place is taken back when the capture has ended.
+  // Two more batches come meanwhile; the first one's slot is reclaimed when the capture has ended.
   ++it;
   ++it;
   trainer.device->SetCapturing(trainer.stream, false);
@@ -201,7 +201,7 @@ TEST_CASE("A stream that is captured is not waited on, and may drop its batches 
     trainer.device->SetCapturing(trainer.stream, true);
     ++of_dropped;
   }
-  dropped = Loader(dataset, options);  // while it is captured
+  dropped = Loader(dataset, options);  // during the capture
   trainer.device->SetCapturing(trainer.stream, false);
 }
 
@@ -217,7 +217,7 @@ TEST_CASE(
   std::uint64_t next = 0;
   const auto ask = [&] {
     ++it;
-    REQUIRE(it->index() == ++next);  // the error costs no batch
+    REQUIRE(it->index() == ++next);  // no batch is lost with the error
   };
   for (int round = 0; round < 2; ++round) {
     it->WaitOn({trainer.stream});

@@ -1,4 +1,4 @@
-// Ends of all kinds: everything is given back, and nothing that a stream works on is freed.
+// All ways to end: everything is given back, and no memory is freed while a stream uses it.
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -55,7 +55,7 @@ TEST_CASE("A batch on a device outlives its loader, and its place lasts until ke
   trainer.Read(*kept, [&gate] { gate.Pass(); });
   CHECK(trainer.device->Alive() > 1);
   std::thread later([&gate] { gate.Open(); });
-  kept.reset();  // waits for the kernel, since memory is freed now
+  kept.reset();  // waits for the kernel, because the memory is freed now
   later.join();
   CHECK(trainer.device->Alive() == 1);
   trainer.Finish();

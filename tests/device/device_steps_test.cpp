@@ -1,4 +1,4 @@
-// Steps that change pixels, done on a device: the host's batches, to the bit.
+// Steps that change pixels, run on a device, give the host's batches, to the bit.
 #include <stdexcept>
 
 #include "tests/device/trainer.h"
@@ -12,7 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr std::uint64_t kStepsEpoch = 2;
 
-// The steps behind a crop; a line of Describe() for each of them must say where it is done.
+// The steps after a crop; Describe() must have a line for each that says where it runs.
 void CheckSteps(const Dataset& dataset, LoaderOptions options, const Pipeline& steps,
                 std::size_t on_device) {
   options.transform = {RandomResizedCrop(17, 12), HorizontalFlip()};
@@ -31,7 +31,7 @@ void CheckSteps(const Dataset& dataset, LoaderOptions options, const Pipeline& s
   const std::vector<PlayedBatch> expected = PlayBatches(host_loader, kStepsEpoch);
   std::size_t batches = 0;
   for (const Batch& batch : loader.Epoch(kStepsEpoch)) {
-    batch.Synchronize();  // a simulated device's memory is as good as any
+    batch.Synchronize();  // the host can read a simulated device's memory
     REQUIRE(Keep(batch) == expected.at(batches++));
   }
   REQUIRE(batches == expected.size());
@@ -49,7 +49,7 @@ Pipeline Everything() {
           erasing};
 }
 
-// Each of them looks at the whole picture, as those before have left it.
+// Each of them reads the whole picture, as the steps before have left it.
 Pipeline WholePictures() {
   RandomErasing noise{0.7};
   noise.noise = true;
@@ -168,11 +168,11 @@ TEST_CASE("A device takes the last steps, as many as there is room for and nothi
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 6);
-  // Cut and mixed from pixels that are as they will be; OneHot is for labels alone.
+  // Cut and mixed from final pixels; OneHot concerns only labels.
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}}, 2);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, CutMix{}}, 1);
   CheckSteps(dataset, options, {Invert{0.5}, Normalize{{0.5F}, {0.25F}}, OneHot{}, MixUp{}}, 0);
-  // More than a device takes: the last 64 of them are done there.
+  // More steps than a device takes: the last 64 of them run there.
   CheckSteps(dataset, options, Pipeline(70, ColorJitter{0.05, 0.05, 0, 0, 0.5}), 64);
   CheckSteps(dataset, options, Pipeline(4, RandAugment{16}), 3);
 }
@@ -216,10 +216,10 @@ TEST_CASE("What a device changes is the same after a resume, and where samples a
   Loader resumed(dataset, options);
   play(resumed, 2, expected.size(), expected);
 
-  // Rows move together, and with them what the device is to do to each.
+  // Rows move together, and their operations for the device with them.
   options.resume_from.reset();
   host.transform.push_back(
-      OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2: some are none of its classes
+      OneHot{2, 0, {}, "target"});  // labels are 0, 1 and 2, but there are two classes
   options.transform.push_back(OneHot{2, 0, {}, "target"});
   host.integrity.on_fault = options.integrity.on_fault = OnFault::kSkip;
   Loader host_skipping(dataset, host), skipping(dataset, options);

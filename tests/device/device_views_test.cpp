@@ -70,7 +70,7 @@ TEST_CASE("Views come to a device each as what it is, with numbers, steps and la
                      {"numbers", {Resize(9, 7), Normalize{kViewMean, kViewDeviation}}, {}},
                      {"blurred", {Resize(8), Invert{0.5}, GaussianBlur{3}}, {}}};
     CheckImages(dataset, options, {"image", "as-they-are", "steps", "numbers", "blurred"}, {0, 1});
-    // Where the first view needs nothing of the device, and where none of them does.
+    // The first view needs nothing from the device; then no view does.
     options.transform = {RandomResizedCrop(16)};
     CheckImages(dataset, options, {"image", "steps", "numbers"}, {0});
     options.views = {{"second", {RandomResizedCrop(16)}, {}}};

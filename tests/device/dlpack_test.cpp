@@ -8,7 +8,7 @@
 using namespace sluice;
 using namespace sluice::test;
 
-// Where DLPack's own header is at hand, what it says holds for ours, member by member.
+// If DLPack's own header is installed, compares ours with it, member by member.
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
 #endif
@@ -44,7 +44,7 @@ std::vector<std::int64_t> Extents(const dlpack::ManagedTensor& managed, const st
 }  // namespace
 
 TEST_CASE("The structures of DLPack lie in memory as its version 1 says, on 64-bit machines") {
-  // By hand, from the document: version, context, deleter, flags, tensor.
+  // By hand, from DLPack's documentation: version, context, deleter, flags, tensor.
   CHECK(offsetof(dlpack::ManagedTensor, context) == 8);
   CHECK(offsetof(dlpack::ManagedTensor, deleter) == 16);
   CHECK(offsetof(dlpack::ManagedTensor, flags) == 24);
@@ -86,7 +86,7 @@ TEST_CASE("A tensor of DLPack shows the batch's own memory, and keeps it until i
   CHECK((target->tensor.code == dlpack::kFloat && target->tensor.bits == 32));
   CHECK(Extents(*label, label->tensor.shape) == std::vector<std::int64_t>{10});
   CHECK((label->tensor.code == dlpack::kInt && label->tensor.bits == 32));
-  // The batch is there still.
+  // The batch is still there.
   CHECK(static_cast<const std::int32_t*>(label->tensor.data)[0] ==
         static_cast<std::int32_t>(first % 10));
   CHECK(static_cast<const float*>(target->tensor.data)[first % 10] == 1);

@@ -1,5 +1,5 @@
-// The kernels of reader/device/convert.cu as they stand, on the processor: which block and thread
-// does what, and what they share.
+// The kernels of reader/device/convert.cu, unchanged, on the CPU: which block and thread does what,
+// and what they share.
 #include "reader/device/convert_kernel.h"
 #include "tests/device/change_case.h"
 #include "tests/device/cuda_double/cuda_double.h"
@@ -30,7 +30,8 @@ void CheckKernels(const Ops& ops, const Shape& shape) {
 
 TEST_CASE("Kernels convert each number once, whatever the shape and the layout") {
   cuda_double::Reset();
-  // Less than a block has threads, a few more, and rows that do not come out even; in fours or not.
+  // Fewer pixels than a block has threads, a few more, and rows that are not a multiple; in fours
+  // or not.
   for (const Shape& shape : {Shape{1, 1, 3},
                              {2, 2, 3},
                              {7, 5, 3},

@@ -1,4 +1,4 @@
-// The adapter to LibTorch, where that is installed.
+// The adapter to LibTorch, if that is installed.
 #include <sluice/torch.h>
 
 #include "tests/device/trainer.h"
@@ -49,10 +49,10 @@ TEST_CASE("A tensor keeps its batch, and gives the place back when it goes") {
   std::uint64_t sample = 0;
   std::size_t batches = 0;
   for (const Batch& batch : loader->Epoch(0)) {
-    const at::Tensor image = ImageTensor(batch);  // gone before the next one is asked for
+    const at::Tensor image = ImageTensor(batch);  // gone before the next batch is asked for
     REQUIRE(image[9][0][0][0].item<int>() == static_cast<int>(batch.samples()[9] % 251));
     if (batch.index() == 4) {
-      kept = image.slice(0, 3, 5);  // a part is enough
+      kept = image.slice(0, 3, 5);  // a part of it keeps the whole batch
       sample = batch.samples()[3];
     }
     ++batches;

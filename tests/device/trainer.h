@@ -1,4 +1,4 @@
-// A trainer on the simulated device: a stream, and kernels that note down what they find.
+// A trainer on the simulated device: a stream, and kernels that note what they read.
 #pragma once
 
 #include <condition_variable>
@@ -13,7 +13,7 @@
 
 namespace sluice::test {
 
-// Closed until it is opened; those who come wait.
+// A gate, closed until it is opened; threads wait at it.
 class Gate {
  public:
   void Open() {
@@ -50,15 +50,15 @@ class Trainer {
 
   Device where() const { return DeviceAccess::DeviceOf(device); }
 
-  // What a kernel found of a batch's image and labels.
+  // The image and labels of a batch as a kernel read them.
   struct Seen {
     std::vector<std::uint64_t> samples;
     std::vector<std::uint8_t> pixels;
     std::vector<std::int32_t> labels;
   };
 
-  // Starts a kernel that reads the batch when its turn comes; first it does what `before` says. The
-  // batch may be dropped at once.
+  // Starts a kernel that calls `before` and then reads the batch when its turn comes. The caller
+  // may drop the batch at once.
   const Seen& Read(const Batch& batch, std::function<void()> before = {}) {
     Seen& seen = seen_.emplace_back();
     seen.samples.assign(batch.samples().begin(), batch.samples().end());
@@ -83,7 +83,7 @@ class Trainer {
   std::deque<Seen> seen_;
 };
 
-// Of WriteRawDataset(): each pixel and label tells the sample.
+// Of WriteRawDataset(): each pixel and label says which sample it is from.
 inline void RequireWhole(const Trainer::Seen& seen) {
   REQUIRE(seen.pixels.size() == seen.samples.size() * 192);
   REQUIRE(seen.labels.size() == seen.samples.size());
@@ -94,7 +94,7 @@ inline void RequireWhole(const Trainer::Seen& seen) {
   }
 }
 
-// Waits for its kernels; all that they read was whole.
+// Waits for its kernels, and checks that all they read was whole.
 inline void FinishWhole(Trainer& trainer) {
   trainer.Finish();
   for (const Trainer::Seen& seen : trainer.seen())

@@ -10,7 +10,7 @@
 
 #include "tests/fuzz/targets.h"
 
-// Of the address sanitizer; null without it.
+// From the address sanitizer; null without it.
 extern "C" __attribute__((weak)) int __sanitizer_install_malloc_and_free_hooks(
     void (*malloc_hook)(const volatile void*, std::size_t),
     void (*free_hook)(const volatile void*));
@@ -20,7 +20,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-std::atomic<std::size_t> most_bytes{0};  // 0: any number
+std::atomic<std::size_t> most_bytes{0};  // 0: no limit
 
 void AfterMalloc(const volatile void*, std::size_t size) {
   constexpr std::size_t kWorthALook = 1 << 16;

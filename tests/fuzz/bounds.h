@@ -1,4 +1,4 @@
-// What one input may take of time and memory at the most; beyond that the process ends with a
+// Limits on the time and memory that one input may take; beyond them the process ends with a
 // message.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace sluice::fuzz {
 
-// While it lives, the process may use so many seconds of its CPUs, all threads together.
+// While it lives, the process may use that many CPU seconds, all threads together.
 class TimeBound {
  public:
   explicit TimeBound(unsigned seconds);
@@ -15,8 +15,9 @@ class TimeBound {
   TimeBound& operator=(const TimeBound&) = delete;
 };
 
-// While it lives, so many bytes may be allocated more than before. In builds with the address
-// sanitizer alone; looked at when 64 KiB or more are allocated at once. The innermost one counts.
+// While it lives, the process may allocate that many bytes more than before. Works only in builds
+// with the address sanitizer, and checks when 64 KiB or more are allocated at once. The innermost
+// object counts.
 class MemoryBound {
  public:
   explicit MemoryBound(std::size_t bytes);

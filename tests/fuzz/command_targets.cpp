@@ -1,4 +1,4 @@
-// Commands of `sluice` in this process, with what they print going nowhere.
+// Commands of `sluice` in this process, with their output discarded.
 #include <CLI/CLI.hpp>
 #include <fcntl.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-// Standard output goes nowhere while it lives.
+// Discards standard output while it lives.
 class Silence {
  public:
   Silence() : before_(dup(STDOUT_FILENO)) {
@@ -31,7 +31,7 @@ class Silence {
 void RunCommand(cli::Command (*add)(CLI::App&), std::vector<std::string> words) {
   CLI::App program;
   const cli::Command command = add(program);
-  std::reverse(words.begin(), words.end());  // as the parser takes them
+  std::reverse(words.begin(), words.end());  // the parser takes them in reverse
   program.parse(std::move(words));
   const Silence silence;
   try {

@@ -1,17 +1,17 @@
-// A change of a forged dataset, and what is left alone after it: see forged_dataset.h.
+// A change of a forged dataset, and the disagreements left after it: see forged_dataset.h.
 #pragma once
 
 #include "format/disk/bytes.h"
 
 namespace sluice::fuzz {
 
-// What is not made to agree after the changes.
+// Parts that are left in disagreement after the changes.
 enum Disagreement : std::uint8_t {
   kShardLines = 1,     // the manifest's lines of the shards: counts and ids (sizes and digests are)
   kTotals = 2,         // the manifest's sums over images and values
   kCounts = 4,         // the directory's counts and sizes with the blocks' headers
   kIds = 8,            // the shard's id in its other structures
-  kSums = 16,          // the manifest's numbers of samples and blocks among themselves
+  kSums = 16,          // the manifest's numbers of samples and blocks, among each other
   kShardSchemas = 32,  // the shards' schemas with the manifest's
   kNoValues = 64,      // a manifest without `values`
   kUnsealed = 128,     // checksums
@@ -50,10 +50,10 @@ struct Change {
 };
 static_assert(sizeof(Change) == 12);
 
-// A number in the place of `old`: near to it, telling, or the change's own.
+// A number to replace `old`: near to it, a special value, or the change's own.
 std::uint64_t NumberFor(const Change& change, std::uint64_t old);
 
-// Puts such a number into one of the words.
+// Writes such a number into one of the words.
 void ChangeWord(std::span<std::byte> bytes, const Change& change);
 
 }  // namespace sluice::fuzz

@@ -71,7 +71,7 @@ void ChangeJson(json& document, const Change& change) {
   }
 }
 
-// Numbers of samples and blocks that the manifest's reader holds against each other.
+// Numbers of samples and blocks that the manifest's reader compares with each other.
 void MakeSumsAgree(json& manifest) {
   std::uint64_t samples = 0;
   if (!manifest.contains("shards") || !manifest["shards"].is_array()) return;
@@ -253,7 +253,7 @@ std::vector<Input> ForgedSeeds() {
     const Change change{place, place, place, 2, static_cast<std::uint16_t>(place * 7), place, 77};
     add({static_cast<std::uint8_t>(place % kForms), 0, place}, &change);
   }
-  // Values of 2^22 zeros in every sample, which the manifest knows nothing of.
+  // Every sample has values of 2^22 zeros, which the manifest does not mention.
   for (const std::uint8_t left : {std::uint8_t{kTotals}, std::uint8_t{kTotals | kNoValues}}) {
     for (const auto& [place, number] : {std::pair{kZeros, 22U}, {kZeroImage, 11U + 11U * 16}}) {
       const Change change{

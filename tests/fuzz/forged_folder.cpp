@@ -17,12 +17,12 @@ namespace sluice::fuzz {
 namespace {
 
 constexpr unsigned kSeconds = 60;
-// A value may have 1 GiB by the format, where the manifest says so.
+// The format allows a value of 1 GiB if the manifest says so.
 constexpr std::size_t kBytes = std::size_t{1280} << 20;
 
 std::size_t times_taken = 0;
 
-// Where syncing a file costs nothing.
+// A folder in which syncing a file costs nothing.
 std::filesystem::path MemoryFolder() {
   return access("/dev/shm", W_OK) == 0 ? std::filesystem::path("/dev/shm")
                                        : std::filesystem::temp_directory_path();

@@ -1,4 +1,4 @@
-// A forged dataset in a folder, and what is held of whatever uses it.
+// A forged dataset in a folder, and the checks on every use of it.
 #pragma once
 
 #include <filesystem>
@@ -11,16 +11,16 @@ namespace sluice::fuzz {
 
 struct ForgedFolder {
   std::filesystem::path dataset;
-  std::filesystem::path sound;   // another one, without a fault
+  std::filesystem::path sound;   // another dataset, without a fault
   std::filesystem::path source;  // two pictures in folders of classes
-  std::filesystem::path out;     // nothing is there
-  std::uint16_t use;             // a number of the input's own
+  std::filesystem::path out;     // does not exist
+  std::uint16_t use;             // the input's number for the user
 };
 
-// Runs `use` over the dataset that the input stands for, within bounds. Errors are as it should be.
+// Runs `use` over the input's dataset, within bounds. `use` may throw Error.
 void OnForged(Bytes input, void (*use)(const ForgedFolder&));
 
-// How often a use has ended without an error.
+// The number of uses that ended without an error.
 std::size_t TimesTaken();
 
 template <void (*use)(const ForgedFolder&)>
@@ -28,7 +28,7 @@ constexpr Target OverForged(const char* name) {
   return {name, [](Bytes input) { OnForged(input, use); }, ForgedSeeds, 4, MutateForgery};
 }
 
-// Holds that a message is one of ours.
+// Checks that a message is one of ours.
 void PromiseSentence(std::string_view message);
 
 }  // namespace sluice::fuzz

@@ -64,7 +64,7 @@ EncodedSample SampleOf(std::uint8_t form, std::uint32_t i) {
   return sample;
 }
 
-// Not larger than a test may be slow.
+// Bounded so that a test is not too slow.
 const File& ZerosFrame(std::uint64_t bytes) {
   static std::map<std::uint64_t, File> frames;
   File& frame = frames[bytes];
@@ -95,7 +95,7 @@ void ChangeEntry(FieldValue& value, const Change& change) {
 Schema SchemaOf(std::uint8_t form) {
   const std::vector<std::string> classes = {"cat", "dog", "owl"};
   Schema schema{{Field::Image(), Field::Label("label", classes)}};
-  if (form == 0) return schema;  // what a folder is converted to, which can be added to
+  if (form == 0) return schema;  // as converted from a folder, so that `append` works
   Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
   boxes.role = Role::kBoxes;
   boxes.follows = "image";

@@ -8,8 +8,8 @@
 
 namespace sluice::fuzz {
 
-// What pictures are: 0 JPEG, without other fields than the label; then with all: 1 JPEG, 2 packed,
-// 3 raw, 4 raw of 16 bits, 5 zstd.
+// The form of pictures. 0: JPEG, with no other field than the label. The others have all fields: 1
+// JPEG, 2 packed, 3 raw, 4 raw of 16 bits, 5 zstd.
 inline constexpr std::uint8_t kForms = 6;
 
 Schema SchemaOf(std::uint8_t form);

@@ -17,7 +17,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint64_t kSamplesRead = 24;  // of each dataset, which has 10 as it is made
+constexpr std::uint64_t kSamplesRead = 24;  // of each dataset, which has 10 before changes
 
 template <class Ask>
 void AskFor(Ask ask) {
@@ -57,7 +57,7 @@ void ReadField(const Sample& sample, const Field& field) {
 void UseDataset(const ForgedFolder& folder) {
   const Dataset dataset = Dataset::Open(folder.dataset);
   for (std::uint64_t i = 0; i < std::min(dataset.size(), kSamplesRead); ++i) {
-    // The first ones, and among the last.
+    // The first samples, and some of the last.
     const std::uint64_t index = i % 2 == 0 ? i / 2 : dataset.size() - 1 - i / 2;
     AskFor([&] {
       const Sample sample = dataset[index];
@@ -94,7 +94,7 @@ LoaderOptions OptionsFor(std::uint16_t use) {
   return options;
 }
 
-// Every byte of it is there, and says what can be.
+// Every byte of it can be read, and its values are possible.
 void LookAt(const Batch& batch, const Dataset& dataset) {
   Promise(batch.size() <= 4 && batch.valid() <= batch.size(), "a batch is as large as asked for");
   for (const std::uint64_t sample : batch.samples())
@@ -138,7 +138,7 @@ void UseLoader(const ForgedFolder& folder) {
   const Dataset dataset = Dataset::Open(folder.dataset);
   Loader loader(dataset, OptionsFor(folder.use));
   (void)loader.Describe();
-  // Beside its own, what the pages of the test take and what is freed only later.
+  // Its own memory, the test's pages, and memory that is freed only later.
   const MemoryBound memory(loader.Memory().own() + (std::size_t{16} << 20));
   for (const std::uint64_t epoch : {0, 1})
     PlayEpoch(loader, dataset, epoch);

@@ -1,8 +1,8 @@
-// What reads whole datasets, over forged ones: see forged_dataset.h.
+// Targets that read whole datasets, given forged ones: see forged_dataset.h.
 //
-// What is promised: nothing but sluice::Error comes out, without a word of the standard library's;
-// an input takes no more memory and time than Bound says; what is read is in range; and what
-// `repair` makes is without a fault.
+// Promises: they throw nothing but sluice::Error, never with a message of the standard library; an
+// input takes no more memory and time than Bound says; all values read are in range; and a dataset
+// made by `repair` has no fault.
 #pragma once
 
 #include "tests/fuzz/targets.h"
@@ -12,7 +12,7 @@ namespace sluice::fuzz {
 // dataset, loader, verify, repair, subset, merge, transcode, append, repack.
 std::span<const Target> ForgedTargets();
 
-// The commands that read, as their options are parsed: inspect, stats, preview, export.
+// The commands that read, with their options parsed: inspect, stats, preview, export.
 std::span<const Target> CommandTargets();
 
 }  // namespace sluice::fuzz

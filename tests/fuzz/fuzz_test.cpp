@@ -57,7 +57,7 @@ void RunAll(const Target& target) {
 
 }  // namespace
 
-// One case for each, so that a failure's name says which reader it was.
+// One test case for each target, so that a failure names the reader.
 TEST_CASE("manifests of any content are read or refused") {
   RunAll(TargetNamed("manifest"));
 }
@@ -135,7 +135,7 @@ TEST_CASE("forged datasets are exported or refused") {
   RunAll(TargetNamed("export"));
 }
 
-// Without this a reader of datasets that refused everything would pass.
+// Without this check, a reader of datasets that refused everything would pass.
 TEST_CASE("Sound datasets are taken by each target of forged ones, and some mutations are") {
   for (const std::span<const Target> targets : {ForgedTargets(), CommandTargets()}) {
     for (const Target& target : targets) {
@@ -160,7 +160,7 @@ TEST_CASE("Sound datasets are taken by each target of forged ones, and some muta
   }
 }
 
-// Without this a decoder that refused everything would pass.
+// Without this check, a decoder that refused everything would pass.
 TEST_CASE(
     "The seeds of the packed target are all held against their JPEGs, and some mutations are") {
   const std::vector<Input> seeds = PackedSeeds();

@@ -11,10 +11,10 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::uint32_t kMaxSize = 96;  // of pictures that are made here; larger ones are slower
+constexpr std::uint32_t kMaxSize = 96;  // of pictures made here; larger ones are slower
 constexpr std::int16_t kMaxCoefficient = 1023;
 
-// Leaves by a jump on errors: nothing with a destructor here.
+// Leaves by a jump on errors, so nothing here may have a destructor.
 void CopyCoefficients(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
                       JpegContent& content) {
   for (int c = 0; c < object.num_components; ++c) {
@@ -31,8 +31,8 @@ void CopyCoefficients(jpeg_decompress_struct& object, jvirt_barray_ptr* arrays,
   }
 }
 
-// A code for every symbol, of lengths that are anything: some shapes that no encoder chooses, most
-// of them with codes of 16 bits.
+// A code for every symbol, of any lengths: among them shapes that no encoder chooses, most with
+// codes of 16 bits.
 void MakeAnyTable(const std::vector<std::uint8_t>& all, RandomStream& random, JHUFF_TBL& table) {
   std::vector<std::uint8_t> symbols = all;
   for (std::size_t i = symbols.size(); i > 1; --i)
@@ -178,7 +178,7 @@ bool ReadContent(Bytes file, JpegContent& content) {
 Input WriteContent(const JpegContent& content, const JpegCoding& coding) {
   jpeg_compress_struct object{};
   jpeg_error_mgr errors{};
-  object.err = jpeg_std_error(&errors);  // an error would be a mistake of this file's, and exits
+  object.err = jpeg_std_error(&errors);  // an error would be a bug in this file, and exits
   jpeg_create_compress(&object);
   unsigned char* memory = nullptr;
   unsigned long size = 0;

@@ -1,5 +1,5 @@
-// Baseline JPEG files taken apart into coefficients and put together from them, through libjpeg:
-// what a target's seeds and mutations are made of, and what differences are judged by.
+// Takes baseline JPEG files apart into coefficients and makes files from coefficients, through
+// libjpeg, for the seeds and mutations of targets, and to judge differences.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ inline constexpr std::size_t kBlockSize = 64;
 struct JpegContent {
   struct Component {
     int h = 1, v = 1;                        // sampling factors
-    std::uint32_t across = 0, down = 0;      // blocks, with those that fill the last MCUs
+    std::uint32_t across = 0, down = 0;      // blocks, including those that fill the last MCUs
     std::vector<std::int16_t> coefficients;  // block by block, natural order
     std::uint16_t quant[kBlockSize] = {};    // natural order
     std::int16_t* Block(std::uint32_t x, std::uint32_t y) {
@@ -26,7 +26,7 @@ struct JpegContent {
   std::uint32_t width = 0, height = 0;
   std::vector<Component> components;
 
-  // Gives every component as many blocks as the picture's size asks for, all zero.
+  // Gives every component the number of blocks for the picture's size, all zero.
   void LayOut();
 };
 
@@ -38,20 +38,20 @@ struct JpegCoding {
   std::uint64_t seed = 0;  // of the tables of kind kAny
 };
 
-// False where libjpeg refuses the file or would make something up, or it has other components.
+// False if libjpeg refuses the file or would make pixels up, or if the file has other components.
 bool ReadContent(Bytes file, JpegContent& content);
 
-// Coefficients are cut to +-1023, which 8-bit coding always has a code for.
+// Coefficients are cut to +-1023, for which 8-bit coding always has a code.
 Input WriteContent(const JpegContent& content, const JpegCoding& coding);
 
-// A small picture of random coefficients: sampling, size, quantisation, how many coefficients there
-// are and how large they are all follow from the stream.
+// A small picture of random coefficients. The stream determines sampling, size, quantisation, and
+// the number and size of coefficients.
 JpegContent AnyContent(RandomStream& random);
 
 // Changes some coefficients, a quantisation table, or the picture's size.
 void ChangeContent(JpegContent& content, RandomStream& random);
 
-// Any way of coding.
+// Chooses any way of coding.
 JpegCoding AnyCoding(RandomStream& random);
 
 }  // namespace sluice::fuzz

@@ -115,7 +115,7 @@ void ChangeIntervals(Parts& parts, RandomStream& random) {
   }
 }
 
-// One table of the segment: where its counts begin. The count of its symbols goes to `symbols`.
+// One table of the segment: the offset of its counts. `symbols` gets the number of its symbols.
 std::size_t AnyHuffman(const Input& body, RandomStream& random, std::size_t& symbols) {
   std::vector<std::pair<std::size_t, std::size_t>> tables;
   for (std::size_t at = 1; at + 16 <= body.size();) {
@@ -155,7 +155,7 @@ void ChangeHuffman(Parts& parts, RandomStream& random) {
       add(at + random.Below(16), 1);
       return;
     }
-    case 4:  // a code less
+    case 4:  // one code less
       for (std::size_t i = at + random.Below(16); i < first; ++i) {
         if (ByteAt(body, i) == 0) continue;
         add(i, -1);
@@ -163,7 +163,7 @@ void ChangeHuffman(Parts& parts, RandomStream& random) {
         return;
       }
       return;
-    default:  // a code more
+    default:  // one code more
       if (symbols >= 255) return;
       add(at + random.Below(16), 1);
       body.insert(position, static_cast<std::byte>(random.Below(256)));
@@ -197,7 +197,7 @@ void ChangeRestarts(Parts& parts, RandomStream& random) {
   segment->body[0] = static_cast<std::byte>(random.Below(8) == 0 ? random.Below(256) : 0);
 }
 
-// The frame's numbers (sizes likely) or the scan's (its tables).
+// The numbers of the frame (mostly sizes) or of the scan (its tables).
 void ChangeFrame(Parts& parts, RandomStream& random) {
   if (random.Below(3) == 0) {
     Input& body = parts.segments.back().body;
@@ -224,7 +224,7 @@ void ChangeFrame(Parts& parts, RandomStream& random) {
   }
 }
 
-// Whole segments: doubled, left out, moved, or others put in.
+// Whole segments: doubled, removed, moved, or inserted.
 void ChangeSegments(Parts& parts, const Input& other, RandomStream& random) {
   std::vector<Parts::Segment>& all = parts.segments;
   const std::size_t at = random.Below(all.size());

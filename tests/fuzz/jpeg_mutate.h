@@ -1,5 +1,5 @@
-// Mutations that know a JPEG file's structure, and the comparison that tells how many of them come
-// through.
+// Mutations that know the structure of a JPEG file, and the comparison that says how many of their
+// results can be decoded.
 #pragma once
 
 #include "format/random.h"
@@ -9,14 +9,15 @@ namespace sluice::fuzz {
 
 // Changes a JPEG file in one to three places: bits of its coded data, its Huffman and quantisation
 // tables, its restart interval and markers, its frame and scan; or its coefficients and the tables
-// they are coded with, after which it is sound again. Segments keep a true length and coded data
-// its stuffing. Bytes that are no such file are changed as Mutate() does.
+// they are coded with, after which the file is valid again. Segments keep a right length, and coded
+// data its stuffing. Changes other bytes as Mutate() does.
 void MutateJpeg(Input& input, const Input& other, RandomStream& random);
 
-// The payload target's: MutateJpeg() of what stands behind the request, most of the time.
+// For the payload target: mostly MutateJpeg() of the bytes after the request.
 void MutatePayload(Input& input, const Input& other, RandomStream& random);
 
-// Runs the JPEG target. Whether the decoder took the whole picture, so that it was compared.
+// Runs the JPEG target. Returns whether the decoder took the whole picture, so that it was
+// compared.
 bool CompareJpeg(Bytes input);
 
 }  // namespace sluice::fuzz

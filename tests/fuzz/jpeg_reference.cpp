@@ -10,7 +10,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-// Leaves by a jump on errors: the vectors it fills belong to the caller.
+// Leaves by a jump on errors, so the vectors that it fills belong to the caller.
 void ReadRows(jpeg_decompress_struct& object, Reference& reference, std::vector<JSAMPROW>* rows) {
   JSAMPARRAY pointers[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
   const auto lines = static_cast<JDIMENSION>(object.max_v_samp_factor * DCTSIZE);
@@ -27,12 +27,13 @@ void ReadRows(jpeg_decompress_struct& object, Reference& reference, std::vector<
 }
 
 enum class Arithmetic {
-  kVectorX86,    // what the comment of SamplesAreDefined says of vector code
-  kOtherVector,  // saturates samples as that does
+  kVectorX86,    // the vector code in the comment of SamplesAreDefined
+  kOtherVector,  // saturates samples like that
   kPlain,
 };
 
-// One block of nothing but 5000 where 1016 is white: vector code gives white, plain code wraps.
+// One block with all values 5000, of which 1016 is white already: vector code gives white, plain
+// code wraps.
 Arithmetic FindArithmetic() {
   JpegContent content;
   content.width = content.height = 8;
@@ -94,12 +95,12 @@ bool SamplesAreDefined(const std::int16_t* coefficients, const std::uint16_t* qu
     }
     for (std::size_t i = 0; i < 8; ++i) {
       const auto value = static_cast<std::int16_t>(coefficients[i] * quant[i]);
-      if (value > 8191 || value < -8192) return false;  // four times it is beyond 16 bits
+      if (value > 8191 || value < -8192) return false;  // 4 * value needs more than 16 bits
     }
     return true;
   }
-  // No sum inside the transform is more than eight times the square root of 2 times this one; where
-  // samples wrap at 512 on either side of the middle, a quarter of it comes out at the most.
+  // No sum inside the transform is more than 8 * sqrt(2) times this one. Samples wrap at 512 on
+  // either side of the middle, and are at most a quarter of this one.
   std::int64_t sum = 0;
   for (std::size_t i = 0; i < kBlockSize; ++i)
     sum += std::abs(coefficients[i] * quant[i]);

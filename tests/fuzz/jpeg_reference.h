@@ -1,4 +1,4 @@
-// What libjpeg makes of a JPEG file, for comparison: its components before any upsampling.
+// Decodes a JPEG file with libjpeg, for comparison: its components before any upsampling.
 #pragma once
 
 #include <cstdint>
@@ -16,19 +16,19 @@ struct ReferencePlane {
 };
 
 struct Reference {
-  bool taken = false;  // without a warning that it makes pixels up
-  std::string why;     // it was not
+  bool taken = false;  // decoded without a warning that it makes pixels up
+  std::string why;     // why not, if it was not
   bool ycc_or_grey = false;
   std::vector<ReferencePlane> planes;
 };
 
-// By the accurate integer transform, whole, at full size.
+// Uses the accurate integer transform; the whole picture, at full size.
 Reference DecodeByLibjpeg(Bytes file);
 
-// Whether a block's samples are the same in all that is compared. Within the range that a picture's
-// coefficients have they always are. Beyond it libjpeg's vector code multiplies, adds and, in
-// blocks whose rows but the first are zero, doubles modulo 2^16, where its plain code wraps samples
-// modulo 1024 and other sets saturate; so the answer depends on which of them this libjpeg runs.
+// Whether a block's samples must be the same in all decoders compared. For coefficients in a
+// picture's range they always are. Beyond it, libjpeg's vector code multiplies, adds and, in blocks
+// with only the first row not zero, doubles modulo 2^16, while its plain code wraps samples modulo
+// 1024 and other vector code saturates. So the answer depends on the code that this libjpeg runs.
 // `coefficients` and `quant` are in natural order.
 bool SamplesAreDefined(const std::int16_t* coefficients, const std::uint16_t* quant);
 

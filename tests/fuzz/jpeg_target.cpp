@@ -34,7 +34,7 @@ struct Plane {
   }
 };
 
-// A decoding: no planes where the file was refused.
+// The result of a decoding: no planes if the file was refused.
 using Planes = std::vector<Plane>;
 
 struct Picture {
@@ -61,7 +61,7 @@ Planes DecodeBy(baseline::Decoder& decoder, const Picture& picture, const Region
   return planes;
 }
 
-// By every set of kernels, which must agree.
+// Decodes with every set of kernels, which must agree.
 Planes Decode(const Picture& picture, const Region& region) {
   static thread_local std::vector<baseline::Decoder> used = [] {
     const kernels::KernelList list = kernels::Available();
@@ -79,7 +79,7 @@ Planes Decode(const Picture& picture, const Region& region) {
   return planes;
 }
 
-// Where the marker behind the first scan begins, or the file's end if there is none.
+// The offset of the marker after the first scan, or of the file's end if there is none.
 std::size_t ScanEnd(Bytes file) {
   baseline::Header header;
   Promise(baseline::ParseHeader(file, header), "a header that was read can be read again");
@@ -91,8 +91,8 @@ std::size_t ScanEnd(Bytes file) {
   return file.size();
 }
 
-// The file with nothing behind its first scan: what samples come of, and libjpeg's coefficients too
-// then.
+// The file without anything after its first scan. Samples come from this part; so then do libjpeg's
+// coefficients.
 Input UpToScanEnd(Bytes file) {
   const Bytes kept = file.first(ScanEnd(file));
   Input cut(kept.begin(), kept.end());
@@ -100,8 +100,8 @@ Input UpToScanEnd(Bytes file) {
   return cut;
 }
 
-// What libjpeg makes of the file. It reads ahead, and finds a file cut short that ends right behind
-// its last block; to the decoder nothing is missing there.
+// Decodes with libjpeg. It reads ahead, so it takes a file that ends right after its last block for
+// cut short; our decoder misses nothing there.
 Reference DecodeReference(Bytes file) {
   return DecodeByLibjpeg(ScanEnd(file) == file.size() ? Bytes(UpToScanEnd(file)) : file);
 }
@@ -110,7 +110,7 @@ Reference DecodeReference(Bytes file) {
 class Judge {
  public:
   explicit Judge(Bytes file) : file_(file) {}
-  // Whether a block is one whose samples are not defined, so that it may differ.
+  // Whether a block may differ, because its samples are not defined.
   bool MayDiffer(std::size_t component, std::uint32_t x, std::uint32_t y) {
     if (content_.components.empty()) {
       Promise(ReadContent(UpToScanEnd(file_), content_), "libjpeg reads what it has decoded");
@@ -215,7 +215,7 @@ void CompareParts(const Picture& picture, const Planes& whole) {
 }  // namespace
 
 bool CompareJpeg(Bytes input) {
-  const std::vector<std::byte> own(input.begin(), input.end());  // for ASan's sake
+  const std::vector<std::byte> own(input.begin(), input.end());  // exact size, for ASan
   baseline::Header header;
   if (!baseline::ParseHeader(own, header) ||
       std::uint64_t{header.width} * header.height > kMaxJpegPixels) {

@@ -36,7 +36,7 @@ void ReadManifestText(std::string_view text) {
 
 }  // namespace
 
-// The input is what follows the id, which is put right; and the whole text, as it is.
+// Reads the input as the text after the id, with a right id; and as the whole text.
 void RunManifest(Bytes input) {
   ReadManifestText(AsText(input));
   std::string text(kOpening);

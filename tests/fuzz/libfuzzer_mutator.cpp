@@ -1,4 +1,4 @@
-// libFuzzer's entry for the mutations of a target that has its own, beside libFuzzer's.
+// libFuzzer's entry for targets with mutations of their own, which it uses together with its own.
 #include "tests/fuzz/targets.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);

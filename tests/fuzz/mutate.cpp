@@ -14,7 +14,7 @@ void SetWord(Input& input, std::size_t at, RandomStream& random) {
       0x7FFFFFFF, 0xFFFFFFFF, 4095, 4096, 64,   UINT64_MAX, UINT64_MAX - 4095};
   const std::size_t size = std::min(std::size_t{1} << random.Below(4), input.size() - at);
   std::uint64_t value = kTelling[random.Below(std::size(kTelling))];
-  if (random.Below(4) == 0) {  // near to what is there
+  if (random.Below(4) == 0) {  // near to the old value
     value = 0;
     std::memcpy(&value, input.data() + at, size);
     value += random.Below(9) - 4;

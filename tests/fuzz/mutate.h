@@ -6,8 +6,8 @@
 
 namespace sluice::fuzz {
 
-// Changes `input` in one to four places: bits, bytes and words set to telling values, runs taken
-// out, doubled, or brought over from `other`.
+// Changes `input` in one to four places: flips bits, sets bytes and words to special values, and
+// removes runs, doubles them, or copies them from `other`.
 void Mutate(Input& input, const Input& other, RandomStream& random);
 
 }  // namespace sluice::fuzz

@@ -37,13 +37,13 @@ Samples SamplesOf(const ColumnPlane* planes, std::uint32_t components) {
   return samples;
 }
 
-// No samples: refused.
+// The result of a decoding: no samples if the payload was refused.
 Samples DecodeBy(packed::Decoder& decoder, const ImagePayload& payload, const Region& region) {
   if (decoder.Decode(payload, 3, region) != nullptr) return {};
   return SamplesOf(decoder.planes(), decoder.components());
 }
 
-// By every set of kernels, which must agree.
+// Decodes with every set of kernels, which must agree.
 Samples Decode(const ImagePayload& payload, const Region& region) {
   static thread_local std::vector<packed::Decoder> used = [] {
     const kernels::KernelList list = kernels::Available();
@@ -101,7 +101,7 @@ void CompareWithJpeg(const packed::Coefficients& coefficients, const ImagePayloa
 }  // namespace
 
 bool ComparePacked(Bytes input) {
-  const std::vector<std::byte> own(input.begin(), input.end());  // for ASan's sake
+  const std::vector<std::byte> own(input.begin(), input.end());  // exact size, for ASan
   packed::Header header;
   if (packed::ParseHeader(own, header) != nullptr ||
       std::uint64_t{header.width} * header.height > kMaxPackedPixels) {

@@ -18,13 +18,13 @@ namespace {
 constexpr std::uint32_t kMaxTarget = 300;
 constexpr std::uint64_t kMaxPayloadPixels = 1 << 22;  // larger ones are only slower
 
-// What an input says beside the payload.
+// The part of an input before the payload.
 struct Request {
   std::uint16_t codec;
   std::uint8_t pixel_type, channels;
   std::uint16_t width, height;
   std::uint8_t target_channels, planar, flip, region;
-  std::uint16_t numbers[12];  // of the region, if it is made of numbers
+  std::uint16_t numbers[12];  // for the region, if numbers define it
 };
 static_assert(sizeof(Request) == 36);
 
@@ -40,7 +40,7 @@ Span SpanFrom(const std::uint16_t* numbers, std::uint32_t size) {
   return span;
 }
 
-// Numbers that may contradict each other: only the target's extent is kept small.
+// The numbers may contradict each other; only the target's size is bounded.
 Span AnySpan(const std::uint16_t* numbers) {
   static constexpr double kOdd[] = {0, -1, 1e300, -1e300, INFINITY, NAN, 1e-300, 65535.5};
   Span span;
@@ -85,7 +85,7 @@ bool Decode(PayloadDecoder& decoder, const ImagePayload& payload, const Region& 
 void RunPayload(Bytes input) {
   InputReader reader(input);
   auto request = reader.Take<Request>();
-  const std::vector<std::byte> own(reader.rest().begin(), reader.rest().end());  // for ASan's sake
+  const std::vector<std::byte> own(reader.rest().begin(), reader.rest().end());  // for ASan
   ImagePayload payload;
   payload.bytes = own;
   payload.codec = static_cast<Codec>(request.codec);
@@ -112,8 +112,8 @@ void RunPayload(Bytes input) {
                                                        : payload.channels;
   target.order = request.planar % 2 != 0 ? PixelOrder::kPlanar : PixelOrder::kInterleaved;
 
-  // Twice, over other bytes and with a decoder that has seen something: the result is the same, so
-  // every byte was written and nothing else was read.
+  // Decodes twice: the second time over other bytes and with a used decoder. If the result is the
+  // same, every byte was written, and no old byte was read.
   static thread_local PayloadDecoder used;
   PayloadDecoder fresh;
   std::vector<std::uint8_t> first, second;
@@ -123,7 +123,7 @@ void RunPayload(Bytes input) {
   Promise(!ok || first == second, "decoding a payload again gives the same pixels");
 }
 
-// Numbers of the request, or the payload; a JPEG in a way that knows its structure.
+// Changes numbers of the request, or the payload; a JPEG with knowledge of its structure.
 void MutatePayload(Input& input, const Input& other, RandomStream& random) {
   if (input.size() <= sizeof(Request) || random.Below(4) == 0) {
     Mutate(input, other, random);

@@ -14,7 +14,7 @@ namespace sluice::fuzz {
 
 namespace {
 
-// The checksum of the first 56 bytes of a structure into its last 8.
+// Writes the checksum of a structure's first 56 bytes into its last 8.
 void ResealHead(std::span<std::byte> head) {
   StoreAt<std::uint64_t>(head, 56, Hash64(Bytes(head).first(56)));
 }
@@ -28,7 +28,7 @@ void ResealHeader(std::span<std::byte> file) {
   ResealHead(file.first(sizeof(header)));
 }
 
-// Where rows have their payloads' entries; no layout where the shard's schema cannot be read.
+// The layout of entries in rows; none if the shard's schema cannot be read.
 struct Rows {
   std::optional<RowLayout> layout;
   std::vector<std::size_t> payload_fields;

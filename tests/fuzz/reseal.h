@@ -1,13 +1,14 @@
-// Checksums stop damaged bytes at the door. To test what lies behind it, they are put right.
+// Checksums reject damaged bytes before any other check. To test the other checks, this corrects
+// the checksums.
 #pragma once
 
 #include "format/disk/bytes.h"
 
 namespace sluice::fuzz {
 
-// Recomputes every checksum of a shard that can be found, whatever its other bytes say: of header
-// and schema, of blocks, their tables and payloads where the directory has them, of sections,
-// directory and tail.
+// Recomputes every checksum of a shard that can be found, whatever the other bytes are: of header
+// and schema; of blocks with their tables and payloads, at the offsets in the directory; of
+// sections, directory and tail.
 void ResealShard(std::span<std::byte> file);
 
 }  // namespace sluice::fuzz

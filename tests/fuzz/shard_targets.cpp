@@ -28,7 +28,7 @@ const std::vector<std::vector<std::byte>>& BaseShards() {
   return shards;
 }
 
-// Offsets of the bytes that are not zero, and of those right behind: where the structures are.
+// Offsets of the bytes that are not zero, and of those right after them: the structures.
 std::vector<std::uint32_t> InhabitedOffsets(Bytes file) {
   std::vector<std::uint32_t> offsets;
   std::uint32_t quiet = 64;
@@ -39,8 +39,8 @@ std::vector<std::uint32_t> InhabitedOffsets(Bytes file) {
   return offsets;
 }
 
-// The input is a shard's number, pages to add or take away, and patches: a place among the
-// inhabited bytes (16 bits), a length, and that many bytes.
+// The input has a shard's number, pages to add or remove, and patches: an index into those offsets
+// (16 bits), a length, and that many bytes.
 std::vector<std::byte> PatchedShard(Bytes input) {
   InputReader reader(input);
   std::vector<std::byte> file = BaseShards()[reader.Take<std::uint8_t>() % BaseShards().size()];
@@ -61,7 +61,7 @@ std::vector<std::byte> PatchedShard(Bytes input) {
       file[at + i] = reader.Take<std::byte>();
     }
   }
-  // Pages go in or out before the tail, so that there still is one.
+  // Adds or removes pages before the tail, so that there still is a tail.
   if (pages > 0 && pages <= 4) {
     file.insert(file.end() - 64, static_cast<std::size_t>(pages) * 4096, std::byte{0});
   } else if (pages < 0 && file.size() > static_cast<std::size_t>(-pages) * 4096 + 64) {
@@ -143,7 +143,7 @@ void OpenAndRead(Bytes content) {
 
 }  // namespace
 
-// Once as damage leaves it, once with its checksums put right.
+// Reads it once damaged, and once with its checksums corrected.
 void RunShard(Bytes input) {
   std::vector<std::byte> file = PatchedShard(input);
   OpenAndRead(file);

@@ -22,7 +22,7 @@ void WriteBytesTo(const std::filesystem::path& path, Bytes content) {
              static_cast<std::streamsize>(content.size()));
 }
 
-// The folder that tables lie in, with a picture and a mask for their rows to name.
+// The folder for tables, with a picture and a mask that rows can name.
 const std::filesystem::path& TableFolder() {
   static const test::TemporaryFolder folder;
   static const bool filled = [] {
@@ -41,7 +41,7 @@ const std::filesystem::path& TableFolder() {
   return folder.path();
 }
 
-// `choice` says which columns, and how boxes are written.
+// `choice` selects columns, and the form of boxes.
 std::vector<Column> ColumnsOf(std::uint8_t choice) {
   const std::vector<Column> all = {
       {"label", ColumnType::kClass},   {"tags", ColumnType::kClasses},
@@ -96,7 +96,7 @@ void CheckList(const SourceList& list) {
 
 }  // namespace
 
-// The input is a byte for the kind of table, one for the columns, and the table.
+// The input has a byte for the kind of table, one for the columns, and the table.
 void RunTable(Bytes input) {
   InputReader reader(input);
   const char* const endings[] = {".csv", ".tsv", ".jsonl"};

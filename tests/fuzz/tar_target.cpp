@@ -16,7 +16,7 @@ namespace {
 constexpr std::size_t kChecksumAt = 148;
 constexpr std::size_t kChecksumBytes = 8;
 
-// Puts the checksum of a header right.
+// Corrects the checksum of a header.
 void Reseal(std::span<std::byte> header) {
   unsigned sum = ' ' * kChecksumBytes;
   for (std::size_t i = 0; i < header.size(); ++i) {
@@ -37,7 +37,7 @@ std::size_t ReadAt(std::span<const std::byte> archive, std::uint64_t offset,
   return size;
 }
 
-// Walks the archive. `reseal`: headers get their checksum on the way, unless they are zero.
+// Walks through the archive. `reseal`: corrects the checksums of headers that are not all zero.
 void Walk(std::span<std::byte> archive, bool reseal) {
   const TarRead read = [&](std::uint64_t offset, std::span<std::byte> to) {
     const bool header = to.size() == kTarBlock && offset % kTarBlock == 0 &&
@@ -79,7 +79,7 @@ void ReadAll(const SourceList& list, std::size_t source, std::size_t archive_byt
     try {
       if (list.fields[f].feed == Feed::kText) ReadText(list, source, f, content);
       if (list.fields[f].feed == Feed::kMask) ReadMaskFile(list, source, f, content);
-    } catch (const Error&) {  // a text that is none
+    } catch (const Error&) {  // the text is not valid
       continue;
     }
   }
@@ -120,7 +120,7 @@ void AddMember(Input& archive, const std::string& name, Bytes content, char type
 
 }  // namespace
 
-// The input is an archive; as it is, and with the checksums of its headers put right.
+// The input is an archive; it is read as it is, and with the checksums of its headers corrected.
 void RunTar(Bytes input) {
   Input archive(input.begin(), input.end());
   Walk(archive, false);

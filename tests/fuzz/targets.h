@@ -1,6 +1,6 @@
-// Fuzz targets: each takes any bytes as what one reader of foreign data gets. Errors that the
-// reader reports are as it should be; what must not happen is a crash, a sanitizer's finding,
-// another exception, or a broken promise, which ends the process with a message.
+// Fuzz targets: each gives any bytes to one reader of foreign data. The reader may report errors. A
+// crash, a sanitizer's finding, another exception, or a broken promise is a failure; a broken
+// promise ends the process with a message.
 //
 // They run in two ways: under libFuzzer (CMake option SLUICE_FUZZ), and as ordinary tests, over
 // their seeds, the kept cases and a fixed number of mutations.
@@ -24,12 +24,13 @@ struct Target {
   void (*run)(Bytes input);
   std::vector<Input> (*seeds)();
   int mutations;  // of each seed in the ordinary tests
-  // Mutations that keep to the input's structure, with another seed to take from; null: Mutate().
+  // A mutator that knows the input's structure; its last argument is another seed to take from.
+  // Null: Mutate().
   void (*mutate)(Input& input, const Input& other, RandomStream& random) = nullptr;
 };
 
 std::vector<Target> Targets();
-// Ends the process if there is none of that name.
+// Ends the process if no target has that name.
 const Target& TargetNamed(const char* name);
 
 void RunManifest(Bytes input);
@@ -58,7 +59,7 @@ std::vector<Input> SourceSeeds();
 std::vector<Input> TableSeeds();
 std::vector<Input> TarSeeds();
 
-// Whether the input was a packed image without a fault, and was held against its JPEG.
+// Whether the input was a packed image without a fault, so that it was compared with its JPEG.
 bool ComparePacked(Bytes input);
 
 // Ends the process, naming the promise, unless it holds.
@@ -69,7 +70,7 @@ inline Input ToInput(std::string_view text) {
   return {bytes.begin(), bytes.end()};
 }
 
-// Takes an input apart, front to back. Beyond its end come zeros.
+// Takes an input apart, front to back. After its end it gives zeros.
 class InputReader {
  public:
   explicit InputReader(Bytes input) : input_(input) {}

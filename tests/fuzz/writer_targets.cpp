@@ -1,4 +1,4 @@
-// What the converter reads: sources, and what an earlier run left.
+// The inputs of the converter: sources, and files that an earlier run left.
 #include <sluice/error.h>
 
 #include "format/disk/keys.h"
@@ -56,7 +56,7 @@ bool IsCutShort(const Outcome& outcome) {
   return outcome.reason.find("cut short") != std::string::npos;
 }
 
-// A file ends early in every form that it is stored in, or in none.
+// Whether a file ends early must not depend on the form in which it is stored.
 void PromiseOneJudgement(const SourceList& sources, ConvertOptions options, const Schema& schema) {
   options.truncated = Truncated::kRefuse;
   options.icc = IccProfiles::kDrop;
@@ -77,7 +77,7 @@ void PromiseOneJudgement(const SourceList& sources, ConvertOptions options, cons
 
 }  // namespace
 
-// The input is two bytes of options and a source file.
+// The input has two bytes of options and a source file.
 void RunSource(Bytes input) {
   InputReader reader(input);
   const auto choice = reader.Take<std::uint8_t>();
@@ -110,7 +110,7 @@ void RunSource(Bytes input) {
   PromiseOneJudgement(sources, options, schema);
   if (!outcome.reason.empty()) return;
 
-  // Whatever was accepted must be readable.
+  // Everything accepted must be readable.
   const FieldValue& value = outcome.sample.fields[0];
   ImagePayload payload{value.codec, value.pixel_type, value.channels,
                        value.width, value.height,     value.bytes};
@@ -148,7 +148,7 @@ std::vector<Input> OtherKinds() {
              'P', '8', ' ', 22,  0,    0,    0,    0x30, 1,    0,   0x9D, 1,   0x2A,
              1,   0,   1,   0,   0x0E, 0xC0, 0xFE, 0x25, 0xA4, 0,   3,    0x70},
             4),
-      // Width, height, bits, compression, photometric, where the strip is, samples, rows, bytes.
+      // Width, height, bits, compression, photometric, offset of the strip, samples, rows, bytes.
       input({'I', 'I', 42, 0, 8,  0, 0,  0, 9, 0, 0, 1, 3,   0,  1,  0,  0,  0,  4,  0, 0, 0,
              1,   1,   3,  0, 1,  0, 0,  0, 2, 0, 0, 0, 2,   1,  3,  0,  1,  0,  0,  0, 8, 0,
              0,   0,   3,  1, 3,  0, 1,  0, 0, 0, 1, 0, 0,   0,  6,  1,  3,  0,  1,  0, 0, 0,

@@ -1,5 +1,5 @@
-// What tests do with the CUDA that is none (cuda_runtime_api.h): how many GPUs it has, what fails,
-// and what is left of all that it gave.
+// How tests control the simulated CUDA (cuda_runtime_api.h): the number of its GPUs, the calls that
+// fail, and what the program has not given back.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 
 namespace cuda_double {
 
-// As a process finds it that has not used CUDA yet, with so many GPUs, whose streams call `before`
-// as SimulatedDevice says. Nothing may be left of what was had before.
+// Resets it to the state for a process that has not used CUDA yet, with that many GPUs, whose
+// streams call `before` as SimulatedDevice says. Everything taken before must have been given back.
 void Reset(int devices = 1, sluice::SimulatedDevice::Before before = {});
 
-// Memory, streams, events, graphs and contexts that were had and not given back.
+// The number of buffers, streams, events, graphs and contexts that were taken and not given back.
 std::size_t Alive();
-// For as long as it lives, the thread works in a context of its own on that GPU, as the driver's
-// cuCtxCreate() makes one.
+// While it lives, the thread works in a context of its own on that GPU, like one made by the
+// driver's cuCtxCreate().
 class OwnContext {
  public:
   explicit OwnContext(int device);
@@ -26,14 +26,14 @@ class OwnContext {
   ~OwnContext();
 };
 
-// GPUs on which this process has taken room for itself, by using them at all.
+// GPUs that this process has used, and on which it therefore has a context.
 std::set<int> Contexts();
 
-// The call after so many more fails, on whatever thread, and does nothing; or all from it on do,
-// with that error, as when a kernel has gone wrong. What frees, or waits, does so all the same.
+// After that many more calls, the next one fails, on any thread, and does nothing; or it and all
+// later ones fail with that error, as after a faulty kernel. Calls that free or wait still do so.
 void FailAfter(long calls, cudaError_t error, bool from_there_on = false);
 void FailNoMore();
-// How many there have been since Reset() or FailAfter().
+// The number of calls since Reset() or FailAfter().
 long Calls();
 
 }  // namespace cuda_double

@@ -1,6 +1,6 @@
-// Stands for CUDA's header of this name where its code runs without a card and without a toolkit:
-// as much of the runtime's interface as reader/device and the tests use, with CUDA's names and
-// meanings (its Runtime API reference), and of the language that kernels are written in.
+// Replaces CUDA's header of this name, so that its code runs without a GPU and without a toolkit.
+// It has the part of the runtime's interface, and of the kernels' language, that reader/device and
+// the tests use, with CUDA's names and meanings (its Runtime API reference).
 #pragma once
 
 #include <cstddef>

@@ -30,13 +30,13 @@ void Fail(const char* what) {
   std::abort();
 }
 
-// A thread of a kernel, or what starts them.
+// A thread of a kernel, or the thread that starts the kernel.
 struct Fiber {
   ucontext_t context = {};
   void* stack = nullptr;  // null: the calling thread's own
   Place place;
   std::atomic<bool> ended = false;
-  // The sanitizers': where its stack lies, what lies beside it, and who it is.
+  // For the sanitizers: its stack, its fake stack, and its id.
   const void* bottom = nullptr;
   std::size_t bytes = 0;
   void* fake_stack = nullptr;
@@ -54,12 +54,12 @@ struct Fiber {
   }
 };
 
-// What the running kernel and its threads share. The atomics order them: what the starter did
-// before a turn is seen by all threads in it, and what they did in it by the starter, and by nobody
-// else.
+// The state that the running kernel and its threads share. The atomics order them: all threads of a
+// turn see what the starter did before the turn, and the starter sees what they did in it. No other
+// order holds.
 struct Grid {
   std::mutex one_at_a_time;
-  std::deque<Fiber> fibers;  // kept: making them takes longer than most kernels
+  std::deque<Fiber> fibers;  // kept, because making them takes longer than most kernels
   Fiber starter;
   Fiber* running = nullptr;
   const std::function<void()>* kernel = nullptr;
@@ -71,8 +71,8 @@ SLUICE_UNSEEN Fiber* Running() noexcept {
   return grid.running;
 }
 
-// Behind a switch to it. Where threads came from is the stack of whoever has started them this
-// time.
+// Call it after a switch to the fiber. Threads learn the stack they came from, which belongs to the
+// thread that started the kernel this time.
 SLUICE_UNSEEN void Arrive([[maybe_unused]] Fiber& fiber) noexcept {
 #if defined(__SANITIZE_ADDRESS__)
   const bool starts = &fiber == &grid.starter;
@@ -81,7 +81,7 @@ SLUICE_UNSEEN void Arrive([[maybe_unused]] Fiber& fiber) noexcept {
 #endif
 }
 
-// `from` stops here until somebody switches to it.
+// `from` stops here until another fiber switches to it.
 SLUICE_UNSEEN void Switch(Fiber& from, Fiber& to) noexcept {
   grid.running = &to;
 #if defined(__SANITIZE_ADDRESS__)
@@ -94,7 +94,7 @@ SLUICE_UNSEEN void Switch(Fiber& from, Fiber& to) noexcept {
   Arrive(from);
 }
 
-// Threads of one block after another, for good.
+// A fiber's loop, which never ends: it is a thread of one block after another.
 void RunFiber() {
   Fiber& self = *Running();
   Arrive(self);
@@ -120,7 +120,7 @@ void MakeFibers(unsigned threads) {
     fiber.context.uc_stack.ss_size = kStackBytes;
     fiber.context.uc_link = nullptr;
     makecontext(&fiber.context, RunFiber, 0);
-    fiber.context.uc_stack.ss_size = 0;  // else the address sanitizer wipes it at each switch
+    fiber.context.uc_stack.ss_size = 0;  // otherwise the address sanitizer wipes it at each switch
 #if defined(__SANITIZE_THREAD__)
     fiber.id = __tsan_create_fiber(0);
 #endif
@@ -135,7 +135,7 @@ void RunBlock(const Place& place, unsigned threads) {
     fiber.ended = false;
   }
   unsigned ended = 0;
-  for (bool backwards = false; ended == 0; backwards = !backwards) {  // in no order to rely on
+  for (bool backwards = false; ended == 0; backwards = !backwards) {  // no order to rely on
     grid.turn.fetch_add(1, std::memory_order_release);
     for (unsigned i = 0; i < threads; ++i) {
       Fiber& fiber = grid.fibers[backwards ? threads - 1 - i : i];

@@ -1,9 +1,9 @@
-// Runs a kernel on the processor as a card would: block after block, each with as many threads as
-// it was started with, which go on together from one __syncthreads() to the next.
+// Runs a kernel on the CPU as a GPU would: block after block, each with the number of threads of
+// its launch, which go on together from one __syncthreads() to the next.
 //
 // The threads are fibers of the calling thread. Under the thread sanitizer each is a thread of its
-// own, ordered against the others by the start, the end and the barriers alone: two that touch the
-// same memory without a barrier in between are a race there, as they are on a card.
+// own, ordered against the others only by the start, the end and the barriers. So two threads that
+// touch the same memory without a barrier in between are a race, as they are on a GPU.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@ namespace cuda_double {
 struct Extent {
   unsigned x = 0, y = 0, z = 0;
 };
-// Of one thread of a kernel.
+// The place of one thread of a kernel.
 struct Place {
   Extent thread, block, threads, blocks;
 };
 
-// One kernel at a time; others wait. Aborts where threads of a block disagree about a barrier.
+// Runs one kernel at a time; others wait. Aborts if threads of a block disagree about a barrier.
 void RunGrid(unsigned blocks, unsigned threads, const std::function<void()>& kernel);
 
-// Of the thread that asks; within kernels alone.
+// The calling thread's place; only within kernels.
 const Place& Here() noexcept;
 void Barrier() noexcept;
 
@@ -30,7 +30,7 @@ void Barrier() noexcept;
 #define __global__
 #define __device__
 #define __launch_bounds__(threads)
-#define __shared__ static  // there is one block at a time
+#define __shared__ static  // only one block runs at a time
 #define threadIdx (::cuda_double::Here().thread)
 #define blockIdx (::cuda_double::Here().block)
 #define blockDim (::cuda_double::Here().threads)

@@ -1,5 +1,5 @@
-// The calls: simulated devices (reader/device/simulated_device.h) do the work; what CUDA's rules
-// say of threads, contexts, captures and errors is here and in world.cpp.
+// The calls. Simulated devices (reader/device/simulated_device.h) do the work; CUDA's rules for
+// threads, contexts, captures and errors are here and in world.cpp.
 #include <algorithm>
 #include <cstring>
 #include <string>
@@ -12,7 +12,7 @@ using sluice::SimulatedDevice;
 
 namespace {
 
-// Work for a stream: done by it, or noted down for a graph (of which nobody asks what is in it).
+// Gives work to a stream, or notes it for a graph (whose content no test asks for).
 template <class Action>
 cudaError_t Give(cudaStream_t stream, Action action) {
   return Call(Kind::kUses, [&] {
@@ -25,7 +25,7 @@ cudaError_t Give(cudaStream_t stream, Action action) {
   });
 }
 
-// Of the driver: 0 when it is done.
+// A result of the driver: 0 for success.
 int Retain(CUctx_st** context, int device) {
   const std::lock_guard lock(world.mutex);
   if (device < 0 || static_cast<std::size_t>(device) >= world.devices.size()) return 1;
@@ -169,14 +169,14 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
     return cudaSuccess;
   });
 }
-// Unlike a card's, at once, though streams may be working on it.
+// Unlike on a GPU, memory is freed at once, even if streams use it.
 cudaError_t cudaFree(void* memory) {
   return Call(Kind::kFrees, [&] {
     DeviceOf(Disown(world.memory, memory)).FreeDevice(static_cast<std::byte*>(memory));
     return cudaSuccess;
   });
 }
-// Unlike a card's, what is copied to a GPU must come out of page-locked memory.
+// Unlike on a GPU, copies to it must come from page-locked memory.
 cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
                             cudaStream_t stream) {
   return Give(stream, [&](const Target& target) {
@@ -229,7 +229,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     const Owned owned = OwnedOf(world.events, event);
     if (target.capturing != owned.captured) {
       if (target.capturing) return Invalidate(target, cudaErrorStreamCaptureIsolation);
-      return cudaErrorCapturedEvent;  // on a card the stream would join the capture
+      return cudaErrorCapturedEvent;  // on a GPU the stream would join the capture
     }
     if (target.captures_beside_it) return Invalidate(target, cudaErrorStreamCaptureImplicit);
     if (target.capturing) return cudaSuccess;
@@ -342,7 +342,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
     return cudaSuccess;
   });
 }
-// Of kernels that take what reader/device/convert.cu's do.
+// For kernels with the arguments of those in reader/device/convert.cu.
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                              std::size_t, cudaStream_t stream) {
   return Give(stream, [&](const Target& target) {

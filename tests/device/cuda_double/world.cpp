@@ -22,7 +22,8 @@ const CUctx_st* CurrentContext() {
 
 namespace {
 
-// Some capture forbids this thread what it could not take in; that is the end of the capture, too.
+// Whether a capture forbids this thread a call that the capture cannot contain. Such a call also
+// ends the capture.
 bool ForbiddenByCapture() {
   const cudaStreamCaptureMode mode = Mine().mode;
   if (mode == cudaStreamCaptureModeRelaxed) return false;
@@ -139,7 +140,7 @@ int Disown(Handles& all, const void* handle) {
 }
 
 void Reset(int devices, sluice::SimulatedDevice::Before before) {
-  std::vector<std::shared_ptr<sluice::SimulatedDevice>> old;  // end outside of the mutex
+  std::vector<std::shared_ptr<sluice::SimulatedDevice>> old;  // destroyed after the lock
   const std::lock_guard lock(world.mutex);
   old.swap(world.devices);
   world.contexts.clear();

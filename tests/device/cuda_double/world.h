@@ -1,5 +1,6 @@
-// What the runtime that is none keeps: GPUs, who has what of them, captures, and what is to fail.
-// World::mutex is of all of it; functions take it themselves.
+// The state of the simulated runtime: GPUs, who owns which parts of them, captures, and the calls
+// that shall fail. World::mutex guards all of it; functions take it themselves unless they say
+// otherwise.
 #pragma once
 
 #include <map>
@@ -21,13 +22,13 @@ struct CUgraph_st {};
 
 namespace cuda_double {
 
-// What a call is, for those that may refuse it.
+// The kinds of calls, which decide why a call may be refused.
 enum class Kind {
   kPlain,
-  kUses,    // takes a context of the thread's device
+  kUses,    // needs a context of the thread's device
   kWaits,   // and waits for streams
-  kFrees,   // or gives something back
-  kUnsafe,  // or does what no capture could take in
+  kFrees,   // or frees something
+  kUnsafe,  // or does something that a capture cannot contain
 };
 
 struct Capture {
@@ -39,7 +40,7 @@ struct Capture {
 struct Owned {
   const CUctx_st* context = nullptr;
   unsigned flags = 0;
-  bool captured = false;  // of an event: recorded by a capture
+  bool captured = false;  // for an event: a capture recorded it
 };
 using Handles = std::map<const void*, Owned>;
 
@@ -47,9 +48,9 @@ struct World {
   std::mutex mutex;
   std::vector<std::shared_ptr<sluice::SimulatedDevice>> devices = {
       std::make_shared<sluice::SimulatedDevice>()};
-  std::vector<CUctx_st> contexts = {{0}};  // primary ones
+  std::vector<CUctx_st> contexts = {{0}};  // the primary ones
   std::map<const CUctx_st*, void*> default_streams;
-  std::map<std::pair<const CUctx_st*, std::thread::id>, void*> thread_streams;  // and in `streams`
+  std::map<std::pair<const CUctx_st*, std::thread::id>, void*> thread_streams;  // in `streams`, too
   std::set<int> used;
   Handles streams, events, memory;
   std::map<const void*, Capture> captures;  // by stream
@@ -60,19 +61,19 @@ struct World {
 };
 extern World world;
 
-// Of each thread.
+// The state of each thread.
 struct ThreadState {
   cudaError_t last_error = cudaSuccess;
   cudaStreamCaptureMode mode = cudaStreamCaptureModeGlobal;
   int device = 0;
-  bool bound = false;  // that GPU's primary context is the thread's, if none is pushed
+  bool bound = false;  // the thread uses that GPU's primary context unless one is pushed
   std::vector<const CUctx_st*> pushed;
 };
 ThreadState& Mine() noexcept;
 int CurrentDevice();
-const CUctx_st* CurrentContext();  // that a call works in; the mutex held
+const CUctx_st* CurrentContext();  // the context that a call works in; mutex held
 
-// Counts the call, and says why it is refused, if it is.
+// Counts the call, and returns why it is refused, if it is.
 cudaError_t Refusal(Kind kind);
 
 template <class Action>
@@ -82,7 +83,7 @@ cudaError_t Call(Kind kind, Action action) {
     try {
       const cudaError_t done = action();
       if (result == cudaSuccess) result = done;
-    } catch (const sluice::Error&) {  // of the device: wrong memory
+    } catch (const sluice::Error&) {  // from the device: wrong memory
       result = cudaErrorInvalidValue;
     }
   }
@@ -92,21 +93,21 @@ cudaError_t Call(Kind kind, Action action) {
 
 sluice::SimulatedDevice& DeviceOf(int ordinal);
 
-// What a stream's handle stands for.
+// The stream that a handle stands for.
 struct Target {
   void* handle = nullptr;  // of the simulated stream
   Owned owned;
   bool capturing = false, invalid = false;
   bool is_default = false;          // null or cudaStreamLegacy
-  bool captures_beside_it = false;  // of streams that it waits for
+  bool captures_beside_it = false;  // a stream that it waits for is being captured
   sluice::SimulatedDevice& device() const { return DeviceOf(owned.context->device); }
 };
 Target TargetOf(cudaStream_t stream);
-// Captures of the stream, or of those that the default stream waits for; returns why.
+// Invalidates captures of the stream, or of those that the default stream waits for. Returns `why`.
 cudaError_t Invalidate(const Target& target, cudaError_t why);
 
-// What the default stream is given meanwhile waits for what the others of its context had been
-// given but for the non-blocking ones, and what they are given from then on waits for it.
+// While it lives, work for the default stream waits for the earlier work of its context's other
+// streams, except non-blocking ones, and their later work waits for it.
 class InOrder {
  public:
   explicit InOrder(const Target& target);
@@ -122,6 +123,6 @@ class InOrder {
 
 void Own(Handles& all, const void* handle, unsigned flags);
 Owned OwnedOf(const Handles& all, const void* handle);
-int Disown(Handles& all, const void* handle);  // returns which device it was of
+int Disown(Handles& all, const void* handle);  // returns the device it belonged to
 
 }  // namespace cuda_double
