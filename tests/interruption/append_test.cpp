@@ -1,6 +1,6 @@
-// Additions to a dataset that are killed, or lose power, at any moment: the dataset is always
-// whole, with the samples it had or with all, and the same command goes on to what an uninterrupted
-// one makes.
+// Additions to a dataset that are killed, or lose power, at any moment. The dataset is always
+// whole, with the old samples or with all, and the same command run again gives the result of an
+// uninterrupted run.
 #include <chrono>
 #include <csignal>
 #include <set>
@@ -22,7 +22,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// A dataset of one shard, and pictures that make `shards` more.
+// A dataset of one shard, and pictures for `shards` more.
 class Addition {
  public:
   // `direct`: shards are added past the page cache, but not those of after().
@@ -47,7 +47,8 @@ class Addition {
   bool direct() const { return direct_; }
   std::filesystem::path source() const { return folder_ / "second"; }
 
-  // The dataset as it was, in a folder of its own, where what is made beside it lies as well.
+  // The dataset before the addition, alone in a folder, which also gets the files made beside the
+  // dataset.
   std::filesystem::path Fresh() const {
     const auto work = folder_ / "work";
     std::filesystem::remove_all(work);
@@ -70,7 +71,7 @@ class Addition {
     return Sluice(Command(data), Conversion::WithSeam(data.parent_path(), action, record));
   }
 
-  // Whole, with the samples it had or with all.
+  // Checks that the dataset is whole, with the old samples or with all.
   void CheckWhole(const std::filesystem::path& data) const {
     const Dataset dataset = Dataset::Open(data);
     const bool whole = dataset.size() == 6 || dataset.size() == all_;
@@ -144,7 +145,7 @@ void LayOutFolder(const DiskState& state, const std::filesystem::path& folder) {
     WriteBytes(folder / name, content);
 }
 
-// The states of both folders, the dataset's and the one beside it, after each call of a recorded
+// The states of two folders, the dataset's and the one beside it, after each call of a recorded
 // addition.
 class AppendReplay {
  public:
@@ -220,7 +221,7 @@ TEST_CASE("an addition killed when all is done, before its exit, is done when it
   const auto data = addition.Fresh();
   CHECK(addition.Run(data, "kill:" + std::to_string(calls.size() - 1)).signal == SIGKILL);
   addition.CheckGoesOn(data);
-  // And now there is nothing left that says what became of it.
+  // Now no file says whether the addition was finished.
   const Outcome again = addition.Run(data);
   CHECK(again.exit_code == 0);
   CHECK(again.out.find("all there already: nothing was added") != std::string::npos);

@@ -40,7 +40,7 @@ RunOptions Conversion::WithSeam(const std::filesystem::path& data, const std::st
   options.environment = {
       std::string("LD_PRELOAD=") + SLUICE_FILE_SEAM, "SLUICE_SEAM_FOLDER=" + data.string(),
       "SLUICE_SEAM_DO=" + action,
-      // The seam comes before the sanitizer, which is no matter: it makes system calls only.
+      // The seam comes before the sanitizer. That is harmless, because it only makes system calls.
       std::string("ASAN_OPTIONS=verify_asan_link_order=0:") +
           (sanitizer == nullptr ? "" : sanitizer)};
   if (!record.empty()) options.environment.push_back("SLUICE_SEAM_RECORD=" + record.string());
@@ -65,7 +65,7 @@ void Conversion::CheckReaders(const std::filesystem::path& data) const {
       continue;
     }
     CHECK(outcome.exit_code == 1);
-    // What to do next, or that there is nothing.
+    // The message says what to do next, or that there is no dataset.
     const bool clear = outcome.err.find("`sluice convert") != std::string::npos ||
                        outcome.err.find("there is no dataset here") != std::string::npos;
     CHECK(clear);

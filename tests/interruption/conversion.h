@@ -1,4 +1,4 @@
-// A small conversion to interrupt: sources, the command, and what it makes when nobody interrupts.
+// A small conversion to interrupt: sources, the command, and the result without interruption.
 #pragma once
 
 #include <map>
@@ -18,7 +18,7 @@ class Conversion {
 
   const TemporaryFolder& folder() const noexcept { return folder_; }
   std::filesystem::path source() const { return folder_ / "source"; }
-  // What an uninterrupted run leaves in its folder.
+  // The folder's content after an uninterrupted run.
   const Contents& expected() const noexcept { return expected_; }
   bool direct() const noexcept { return direct_; }
 
@@ -26,13 +26,13 @@ class Conversion {
   // Runs the command. `action`: for the seam (file_record.h), empty for none; `record`: likewise.
   Outcome Run(const std::filesystem::path& data, const std::string& action = {},
               const std::filesystem::path& record = {}) const;
-  // What a program gets to run with the seam.
+  // The options that run a program with the seam.
   static RunOptions WithSeam(const std::filesystem::path& data, const std::string& action,
                              const std::filesystem::path& record = {});
 
-  // Every reading command gives a good answer of a whole dataset, or a clear error.
+  // Checks that every reading command gives a good answer for a whole dataset, or a clear error.
   void CheckReaders(const std::filesystem::path& data) const;
-  // The command, run again, ends with the bytes of an uninterrupted run.
+  // Runs the command again, and checks that it ends with the bytes of an uninterrupted run.
   void CheckResumes(const std::filesystem::path& data) const;
 
  private:
@@ -41,7 +41,7 @@ class Conversion {
   Contents expected_;
 };
 
-// As ContentsOf() of tests/writer/stored.h; nothing for a folder that is not there.
+// Like ContentsOf() of tests/writer/stored.h; empty if the folder does not exist.
 Contents ContentsIfAny(const std::filesystem::path& folder);
 
 }  // namespace sluice::test

@@ -1,4 +1,4 @@
-// Writing past the page cache on file systems that do not have it: the seam plays them.
+// Writing past the page cache on file systems without it, which the seam simulates.
 #include <cerrno>
 
 #include "tests/catch.h"
@@ -50,7 +50,7 @@ TEST_CASE("direct writes that are refused half way are done through the cache") 
     const auto data = conversion.folder() / "data";
     const Outcome outcome =
         conversion.Run(data, "fail:" + std::to_string(number) + ":" + std::to_string(EINVAL));
-    // Where this file system refuses itself, it has refused before, and the call just fails.
+    // If this file system itself refuses, it has done so before, and the call just fails.
     if (outcome.exit_code == 3) {
       CHECK(CountOf(outcome.err, kRefusal) == 1);
       CHECK(ContentsIfAny(data) == conversion.expected());

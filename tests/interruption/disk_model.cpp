@@ -55,7 +55,7 @@ void DiskModel::Apply(const RecordedCall& call) {
       } else if (call.path.starts_with(folder_ + "/")) {
         Now(call.path).sure = Now(call.path).written;
       } else {
-        made_surely_ = made_;  // the folder it lies in
+        made_surely_ = made_;  // a sync of the folder that it lies in
       }
       break;
     case FileCall::kRename: {
@@ -86,7 +86,7 @@ std::vector<std::string> DiskModel::ContentsOf(const File& file) {
   std::vector<std::string> contents = {file.sure, file.written,
                                        file.written.substr(0, file.written.size() / 2),
                                        std::string(file.written.size(), '\0')};
-  std::string holes = file.written;  // every other page never came to the disk
+  std::string holes = file.written;  // every other page did not reach the disk
   for (std::size_t at = 0; at < holes.size(); at += 8192)
     std::fill_n(holes.begin() + static_cast<std::ptrdiff_t>(at),
                 std::min<std::size_t>(4096, holes.size() - at), '\0');
@@ -97,7 +97,7 @@ std::vector<std::string> DiskModel::ContentsOf(const File& file) {
 void DiskModel::ForEachState(const std::function<void(const DiskState&)>& visit) const {
   if (!made_surely_ || removed_) visit(std::nullopt);
   if (!made_) return;
-  // For each name the contents it may have; nullopt: it is not there.
+  // For each name, its possible contents; nullopt: it does not exist.
   std::vector<std::pair<std::string, std::vector<std::optional<std::string>>>> choices;
   for (const auto& [name, meanings] : names_) {
     const std::set<std::optional<std::size_t>> distinct(meanings.begin(), meanings.end());

@@ -1,9 +1,10 @@
-// Which states a disk may be in after a power loss, by what POSIX promises and nothing more.
+// The possible states of a disk after a power loss, if only the promises of POSIX hold.
 //
-// What was written to a file is sure to be there once the file was synced; until then any part of
-// it may be. What a name stands for is sure once its folder was synced; until then each name may
-// stand, independently of all others, for anything it has stood for since. (File systems keep more
-// order than that; a program that relies on none of it is right on all of them.)
+// Data written to a file is sure to be on the disk once the file was synced; until then any part of
+// it may be. The file that a name stands for is sure once the folder was synced; until then each
+// name may, independently of all others, stand for any file it has stood for since the last sync.
+// (File systems promise more order than that; a program that does not rely on it is right on all of
+// them.)
 #pragma once
 
 #include <functional>
@@ -17,23 +18,23 @@
 
 namespace sluice::test {
 
-// File name -> content; nullopt where the folder itself is not there.
+// File name -> content; nullopt if the folder does not exist.
 using DiskState = std::optional<std::map<std::string, std::string>>;
 
 class DiskModel {
  public:
-  // Of one folder without sub-folders, which is not there yet.
+  // Models one folder without sub-folders, which does not exist yet.
   explicit DiskModel(std::string folder) : folder_(std::move(folder)) {}
 
-  // The folder was there, with these files, long before.
+  // The folder existed long before, with these files.
   void Begin(const std::map<std::string, std::string>& content);
 
-  // Follows a call that has been done, on this folder or its parent. A link comes from another
-  // folder; its `data` is what the file holds, which is on the disk already.
+  // Applies a finished call on this folder or its parent. A link comes from another folder; its
+  // `data` is the file's content, which is on the disk already.
   void Apply(const RecordedCall& call);
 
-  // Calls `visit` for each state that the disk may be in if the power fails now. Of the parts of a
-  // file that may be there a few are taken: none, all, a beginning, all but holes, and the right
+  // Calls `visit` for each state that the disk may be in if the power fails now. For a file with
+  // unsynced data it tries a few contents: none, all, a beginning, all but holes, and the right
   // size full of zeros.
   void ForEachState(const std::function<void(const DiskState&)>& visit) const;
 
@@ -43,8 +44,8 @@ class DiskModel {
     std::string written;  // content a reader sees now
     bool synced() const { return sure == written; }
   };
-  // What a name may stand for: the first is the one at the last sync of the folder, the last the
-  // one a reader sees now. Indices of files, or none.
+  // The files that a name may stand for: the first is the one at the last sync of the folder, the
+  // last the one a reader sees now. Indices of files, or none.
   using Meanings = std::vector<std::optional<std::size_t>>;
 
   static std::vector<std::string> ContentsOf(const File& file);
@@ -53,7 +54,7 @@ class DiskModel {
   File& Now(const std::string& path);
 
   std::string folder_;
-  bool made_ = false;  // the folder
+  bool made_ = false;  // the folder exists
   bool made_surely_ = false;
   bool removed_ = false;
   std::vector<File> files_;

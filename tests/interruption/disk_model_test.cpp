@@ -1,4 +1,4 @@
-// The model of what a power loss may leave, against states worked out by hand.
+// Compares the model of a power loss with states worked out by hand.
 #include "tests/interruption/disk_model.h"
 
 #include "tests/catch.h"

@@ -1,5 +1,6 @@
-// Commands that make datasets of datasets, on a disk that becomes full, and of one that cannot be
-// read: what an edit could not write, or was not let read, is never called lost.
+// Commands that make datasets from datasets, on a disk that becomes full, and from a dataset that
+// cannot be read. Samples that an edit could not write, or was not allowed to read, are never
+// called lost.
 #include <cerrno>
 #include <cstring>
 
@@ -35,7 +36,7 @@ class Edits {
       }
       REQUIRE(Sluice({"convert", source.string(), At(name), "--image", "raw"}).exit_code == 0);
     }
-    // Another one of the same samples, with a damaged value.
+    // Another dataset of the same samples, with a damaged value.
     std::filesystem::copy(At("first"), At("damaged"));
     const std::string shard = At("damaged") + "/shard-00000.sluice";
     std::string bytes = ContentOf(shard);
@@ -65,7 +66,7 @@ class Edits {
     return Sluice(words, Conversion::WithSeam(At("made"), action, record));
   }
 
-  // With enough room; returns the bytes of each write.
+  // Runs with enough room; returns the bytes of each write.
   std::vector<std::size_t> WritesOf(const Edit& edit) const {
     std::filesystem::remove_all(At("made"));
     const auto record = folder_ / "record";
@@ -89,7 +90,8 @@ class Edits {
     CHECK_THAT(outcome.err, ContainsSubstring(At("made")));
   }
 
-  // Not a word of anything lost, and nothing is left that would stand in the way.
+  // The message does not say that anything is lost, and no file is left that would block the next
+  // run.
   void CheckStopped(const Outcome& outcome, int error) const {
     INFO("stdout: " << outcome.out << "\nstderr: " << outcome.err);
     CHECK(outcome.exit_code == 1);

@@ -1,7 +1,7 @@
 // Stands between a program and the C library's file calls (LD_PRELOAD); see file_record.h.
 //
-// The real work is done by system calls, so that it does not matter who else stands in between (a
-// sanitizer does). Only plain C in the calls themselves: they may come before any constructor ran.
+// It does the real work by system calls, so that other interceptors, such as a sanitizer's, do not
+// matter. The calls themselves use only plain C, because they may come before any constructor ran.
 #include <cerrno>
 #include <csignal>
 #include <cstdarg>
@@ -35,11 +35,11 @@ struct Seam {
   char folder[kMaxPath] = {};
   int record = -1;
   char action[16] = {};
-  long long number = -1;  // of the call, or the bytes
+  long long number = -1;  // number of the call, or of bytes
   int error = 0;
   long long calls = 0;
   long long written = 0;
-  long long opened = 0;  // shards, for reading
+  long long opened = 0;  // shards opened for reading
   OpenFile files[kMaxFiles];
 };
 constinit Seam seam;
@@ -69,7 +69,7 @@ bool Is(const char* action) {
   return std::strcmp(seam.action, action) == 0;
 }
 
-// Whether the path is the folder, or lies in it.
+// Whether the path is the folder or lies in it.
 bool Watched(const char* path) {
   const std::size_t size = std::strlen(seam.folder);
   return size > 0 && std::strncmp(path, seam.folder, size) == 0 &&
@@ -109,7 +109,7 @@ void Record(std::uint64_t kind, const char* path, const char* to, std::uint64_t 
   PutText(static_cast<const char*>(data), size);
 }
 
-// Counts a call and does what is to happen before it. Returns the error that it fails with, or 0.
+// Counts a call and does what the action says. Returns the error for the call to fail with, or 0.
 int Before(bool may_fail) {
   const long long number = seam.calls++;
   if (number == seam.number && Is("kill")) kill(getpid(), SIGKILL);
@@ -168,7 +168,7 @@ bool GoesPastTheCache(int fd) {
   return (syscall(SYS_fcntl, fd, F_GETFL, 0) & O_DIRECT) != 0;
 }
 
-// What a write takes that does not take all of it.
+// The number of bytes that a partial write takes.
 std::size_t PartOf(std::size_t size, bool past_the_cache) {
   return past_the_cache ? size / 4096 * 4096 : size;
 }

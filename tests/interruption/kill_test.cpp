@@ -1,4 +1,4 @@
-// Conversions ended by SIGKILL, at any call and at any time.
+// Conversions killed by SIGKILL, at any call and at any time.
 #include <algorithm>
 #include <chrono>
 #include <csignal>
@@ -31,8 +31,8 @@ std::size_t CallsOf(const Conversion& conversion) {
   return ReadRecord(record).size();
 }
 
-// Conversions are killed after a random time and begun again, each until it ends by itself, until
-// there have been `kills` kills.
+// Kills conversions after random times and runs them again, each until it ends by itself, until
+// there were `kills` kills.
 void KillAtRandom(int kills, bool direct) {
   const Conversion conversion(4, direct);
   const Clock::time_point start = Clock::now();
@@ -42,7 +42,8 @@ void KillAtRandom(int kills, bool direct) {
   int done = 0;
   for (int attempt = 0; done < kills; ++attempt) {
     const auto data = conversion.folder() / ("data" + std::to_string(attempt));
-    // Longer after each kill: where this machine has become slower, it still comes to its end.
+    // Waits longer after each kill, so that a conversion ends even if the machine has become
+    // slower.
     double most = whole;
     for (bool ended = false; !ended; most *= 1.5) {
       const std::chrono::duration<double> wait(most * static_cast<double>(random.Below(1000)) /
@@ -55,7 +56,8 @@ void KillAtRandom(int kills, bool direct) {
       ended = outcome.signal != SIGKILL;
       if (ended) {
         CHECK(outcome.exit_code == 3);
-        // Where it has become faster, or the timed one was held up, kills would come too late.
+        // If the machine has become faster, or the timed run was held up, kills would come too
+        // late.
         const std::chrono::duration<double> taken = Clock::now() - begin;
         if (most == whole) whole = std::min(whole, taken.count());
       } else {

@@ -1,4 +1,4 @@
-// Two conversions into one folder.
+// Two conversions into the same folder.
 #include <csignal>
 
 #include <unistd.h>
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 TEST_CASE("a second conversion into a folder is refused until the first is dead") {
   const Conversion conversion(2);
   const auto data = conversion.folder() / "data";
-  // Stopped in the middle: it lives and does nothing.
+  // Stopped in the middle: the process lives and does nothing.
   Running first(SLUICE_COMMAND, conversion.Command(data), Conversion::WithSeam(data, "stop:12"));
   bool refused = false;
   const Outcome ended = first.Wait([&](const Outcome&) {

@@ -1,5 +1,5 @@
-// Power losses: each state that a disk may be in at any moment of a conversion is laid out, read by
-// every reader and gone on from.
+// Power losses. The tests make each state that a disk may have at any moment of a conversion, read
+// it with every reader, and continue the conversion from it.
 #include <set>
 
 #include <sluice/convert.h>
@@ -17,7 +17,8 @@ namespace sluice::test {
 
 namespace {
 
-// The same conversion as Conversion::Command() makes, without a process: there are many states.
+// The same conversion as Conversion::Command(), but without a new process, because there are many
+// states.
 void Resume(const Conversion& conversion, const std::filesystem::path& data) {
   ConvertOptions options;
   options.max_side.reset();
@@ -50,8 +51,8 @@ class Replay {
   Replay(const Conversion& conversion, std::size_t every)
       : conversion_(conversion), every_(every), data_(conversion.folder() / "replayed") {}
 
-  // Every `every`th state at each moment of a record. At its end the dataset must be there for
-  // sure if the run said that it had done its work.
+  // Tests every `every`th state at each moment of a record. At the record's end the dataset must
+  // exist in all states if the run said that it was done.
   void Run(const std::vector<RecordedCall>& calls, const std::filesystem::path& recorded,
            bool finished) {
     DiskModel model(recorded.string());
@@ -81,7 +82,7 @@ class Replay {
     CHECK(ContentsIfAny(data_) == conversion_.expected());
   }
 
-  // What has a manifest is a whole dataset.
+  // A folder with a manifest is a whole dataset.
   void Read(bool may_be_opened) const {
     if (std::filesystem::exists(data_ / "manifest.json")) {
       const Dataset dataset = Dataset::Open(data_);
@@ -103,7 +104,7 @@ class Replay {
   std::set<std::string> seen_;
 };
 
-// An uninterrupted run, and one that was killed before call `kill` and gone on with.
+// An uninterrupted run, and one that was killed before call `kill` and continued.
 void ReplayConversions(int shards, bool direct, std::size_t every, const std::vector<int>& kills) {
   const Conversion conversion(shards, direct);
   Replay replay(conversion, every);

@@ -1,4 +1,4 @@
-// Conversions whose file system refuses: any call once, all calls from one on, no more space.
+// Conversions whose file system fails: any single call, all calls from one on, or no more space.
 #include <cerrno>
 #include <cstring>
 
@@ -54,7 +54,7 @@ void FailCalls(const Conversion& conversion, const char* action, std::size_t fir
   REQUIRE(calls.size() > 25);
   for (std::size_t number = first; number < calls.size(); number += step) {
     for (const int error : ErrorsOf(calls[number].call)) {
-      // A file that cannot be closed while everything fails is told apart by nothing.
+      // If everything fails, a file that cannot be closed shows no difference.
       if (calls[number].call == FileCall::kClose && action == std::string("fail-all")) continue;
       INFO(action << " " << number << " with " << std::strerror(error));
       const auto data = conversion.folder() / "data";
@@ -65,7 +65,7 @@ void FailCalls(const Conversion& conversion, const char* action, std::size_t fir
   }
 }
 
-// The disk is full after so many bytes.
+// The disk is full after that many bytes.
 void RunOutOfSpace(const Conversion& conversion, std::uint64_t bytes) {
   INFO("space for " << bytes << " bytes");
   const auto data = conversion.folder() / "data";
@@ -118,7 +118,7 @@ TEST_CASE("a write that takes only a part of its bytes is gone on with") {
   const bool direct = GENERATE(false, true);
   const Conversion conversion(2, direct);
   const std::vector<RecordedCall> calls = RecordOf(conversion);
-  const std::size_t every = direct ? 1 : 3;  // there are fewer, and larger ones
+  const std::size_t every = direct ? 1 : 3;  // there are fewer and larger writes
   int shortened = 0;
   for (std::size_t number = 0; number < calls.size(); ++number) {
     if (calls[number].call != FileCall::kWrite || number % every != 0) continue;
