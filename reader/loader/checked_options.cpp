@@ -3,10 +3,10 @@
 #include <sluice/error.h>
 #include <sluice/rank.h>
 
-#include "format/cpu.h"
 #include "format/disk/limits.h"
 #include "reader/dataset/sample_list_state.h"
 #include "reader/dataset/storage_choice.h"
+#include "reader/loader/self_tuning.h"
 
 namespace sluice {
 
@@ -14,13 +14,6 @@ namespace {
 
 constexpr unsigned kMaxThreads = 1024;
 constexpr std::size_t kMaxSlots = 1024;
-constexpr std::size_t kUsualPrefetch = 2;
-constexpr std::size_t kMostPrefetch = 8;  // if the loader chooses
-// If the loader chooses and batches are page-locked. Fixed: allocating such memory during training
-// would make the GPU wait.
-constexpr std::size_t kPinnedPrefetch = 4;
-constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
-constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 constexpr unsigned kMaxRanks = 65536;
 
 [[noreturn]] void Refuse(const std::string& what) {
@@ -149,21 +142,6 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   CheckStorage(options);
   CheckBoxes(options.output.boxes);
   return options;
-}
-
-SelfTuning TuningFor(const LoaderOptions& options) {
-  const bool pinned = options.ring.pinned || !options.device.is_host();
-  const std::optional<std::uint64_t> ahead = ReadAheadBytesOf(options);
-  Tuning start;
-  start.threads = options.threads ? *options.threads : AvailableCpus();
-  start.prefetch = options.ring.prefetch.value_or(pinned ? kPinnedPrefetch : kUsualPrefetch);
-  start.read_ahead_bytes = ahead.value_or(kUsualDepth);
-  Tuning least = start;
-  Tuning most = start;
-  if (!options.threads) least.threads = 1;
-  if (!options.ring.prefetch && !pinned) most.prefetch = kMostPrefetch;
-  if (!ahead) most.read_ahead_bytes = kMostDepth;
-  return {least, most, start};
 }
 
 }  // namespace sluice

@@ -4,7 +4,6 @@
 #include <sluice/loader_options.h>
 
 #include "reader/dataset/dataset_state.h"
-#include "reader/loader/self_tuning.h"
 #include "reader/order/deal.h"
 
 namespace sluice {
@@ -18,8 +17,5 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
 // `options` are checked ones.
 void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::uint64_t epoch,
                 const EpochSize& size);
-
-// The values that the loader may choose by itself, for options as the user gave them.
-SelfTuning TuningFor(const LoaderOptions& options);
 
 }  // namespace sluice

@@ -5,9 +5,8 @@
 #include "reader/loader/decoder_thread.h"
 #include "reader/loader/memory_bound.h"
 #include "reader/loader/planner_thread.h"
-#include "reader/reading/direct/direct_blocks.h"
 #include "reader/reading/locked_dataset.h"
-#include "reader/reading/mapped_blocks.h"
+#include "reader/reading/make_block_source.h"
 
 namespace sluice {
 
@@ -51,17 +50,6 @@ std::unique_ptr<Uploader> MakeUploader(const BatchRecipe& recipe,
                                     recipe.options.output.layout);
 }
 
-std::unique_ptr<BlockSource> MakeSource(const BatchRecipe& recipe, const DecodedStore* decoded,
-                                        DirectFiles* direct, const std::atomic<bool>& give_up) {
-  if (direct == nullptr) {
-    return std::make_unique<MappedBlocks>(recipe.dataset, recipe.choice, decoded, give_up,
-                                          BlocksBehind::For(recipe.dataset, recipe.options));
-  }
-  const bool one_at_a_time = recipe.options.order.shuffle == Shuffle::kSequential;
-  return std::make_unique<DirectBlocks>(recipe.dataset, recipe.choice, decoded, *direct,
-                                        one_at_a_time, give_up);
-}
-
 }  // namespace
 
 LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
@@ -78,7 +66,8 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
   driver_ = OpenDriver(recipe.options);
   uploader_ = MakeUploader(recipe, driver_);
   ring_ = std::make_unique<BatchRing>(setup_, driver_, uploader_.get());
-  source_ = MakeSource(recipe, decoded_.get(), direct_.get(), ring_->give_up());
+  source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, decoded_.get(),
+                            direct_.get(), ring_->give_up());
   try {
     StartThreads();
   } catch (...) {

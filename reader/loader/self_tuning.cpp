@@ -2,9 +2,20 @@
 
 #include <algorithm>
 
+#include "format/cpu.h"
+#include "reader/dataset/storage_choice.h"
+
 namespace sluice {
 
 namespace {
+
+constexpr std::size_t kUsualPrefetch = 2;
+constexpr std::size_t kMostPrefetch = 8;  // if the loader chooses
+// If the loader chooses and batches are page-locked. Fixed: allocating such memory during training
+// would make the GPU wait.
+constexpr std::size_t kPinnedPrefetch = 4;
+constexpr std::uint64_t kUsualDepth = std::uint64_t{16} << 20;
+constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 
 // A thread is taken away only if the others would then be busy for at most this share of their
 // time.
@@ -54,6 +65,21 @@ bool SelfTuning::Shrink(const LoaderStats& interval) {
   if (busy * now_.threads > kBusy * (now_.threads - 1)) return false;
   --now_.threads;
   return true;
+}
+
+SelfTuning TuningFor(const LoaderOptions& options) {
+  const bool pinned = options.ring.pinned || !options.device.is_host();
+  const std::optional<std::uint64_t> ahead = ReadAheadBytesOf(options);
+  Tuning start;
+  start.threads = options.threads ? *options.threads : AvailableCpus();
+  start.prefetch = options.ring.prefetch.value_or(pinned ? kPinnedPrefetch : kUsualPrefetch);
+  start.read_ahead_bytes = ahead.value_or(kUsualDepth);
+  Tuning least = start;
+  Tuning most = start;
+  if (!options.threads) least.threads = 1;
+  if (!options.ring.prefetch && !pinned) most.prefetch = kMostPrefetch;
+  if (!ahead) most.read_ahead_bytes = kMostDepth;
+  return {least, most, start};
 }
 
 }  // namespace sluice

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
 
 namespace sluice {
@@ -51,5 +52,9 @@ class SelfTuning {
   unsigned streak_ = 0;  // intervals in a row bound by `last_`, since the last change
   std::uint64_t changes_ = 0;
 };
+
+// How many threads, which ring and which depth a loader begins with, and between which bounds it
+// tunes them, for options as the user gave them.
+SelfTuning TuningFor(const LoaderOptions& options);
 
 }  // namespace sluice
