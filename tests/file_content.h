@@ -6,7 +6,7 @@
 
 namespace sluice::test {
 
-// Empty where there is no such file.
+// Empty if there is no such file.
 std::string ContentOf(const std::filesystem::path& file);
 
 }  // namespace sluice::test

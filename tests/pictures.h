@@ -30,7 +30,7 @@ struct JpegOptions {
   bool subsample = true;  // 4:2:0
   int restart_rows = 0;
   unsigned restart_interval = 0;  // MCUs; another way of saying it
-  int luma_h = 0, luma_v = 0;     // sampling factors, where `subsample` does not say enough
+  int luma_h = 0, luma_v = 0;     // sampling factors, if `subsample` does not say enough
   bool optimise = false;          // Huffman tables of its own
   J_COLOR_SPACE in = JCS_RGB;     // of a three-channel picture
   J_COLOR_SPACE stored = JCS_YCbCr;

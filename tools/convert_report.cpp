@@ -66,7 +66,7 @@ nlohmann::ordered_json LeftOutJson(const std::vector<LeftOut>& left_out) {
 
 namespace {
 
-// What was made: samples, sizes, time.
+// The result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
   const bool dry_run = account.options.dry_run;

@@ -1,4 +1,4 @@
-// What `sluice convert` says at its end.
+// The text that `sluice convert` prints at its end.
 #pragma once
 
 #include <string>

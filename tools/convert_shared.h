@@ -20,7 +20,7 @@ using SharedImages = std::vector<std::vector<SharedImage>>;
 SharedImages LookForSharedImages(const std::vector<ConvertPart>& parts, const std::string& folder,
                                  const ConvertOptions& options, const std::stop_token& stop);
 
-// A sentence that names two of them; empty where there are none.
+// A sentence that names two of them; empty if there are none.
 std::string SharedWarning(const SharedImages& shared);
 
 // For people: the warning to standard error, a line to standard output.

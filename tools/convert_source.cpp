@@ -35,7 +35,7 @@ std::string ReadAll(const std::string& file, const std::stop_token& stop) {
   return text;
 }
 
-// A text's lines, or where it has zero bytes (find -print0) what lies between these.
+// A text's lines; or, if it has zero bytes (find -print0), the texts between those.
 std::vector<std::string> LinesOf(const std::string& text) {
   const char end = text.find('\0') == std::string::npos ? '\n' : '\0';
   std::vector<std::string> lines = cli::Split(text, end);

@@ -1,4 +1,4 @@
-// What `sluice convert` is to read: its arguments, as a ConvertSource.
+// The arguments of `sluice convert` as a ConvertSource.
 #pragma once
 
 #include <stop_token>
@@ -30,8 +30,9 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments);
 // "COLUMN=TYPE[:FORM][,name=FIELD]". Throws UsageError.
 Column ParseColumn(const std::string& text);
 
-// Reads what is named (lists of paths and classes) and says what is to be converted. Throws
-// UsageError and Error, kState where a stop was requested while a list came from standard input.
+// Reads the lists of paths and classes that the arguments name, and returns the source to convert.
+// Throws UsageError and Error; kState if a stop was requested while a list came from standard
+// input.
 ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop);
 
 // The source in words, for messages.

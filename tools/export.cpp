@@ -93,7 +93,7 @@ ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
   return ExportNames(samples);
 }
 
-// Never over another: where a file system takes two names for one, this says so.
+// Never overwrites a file: throws if the file system takes two names for one.
 void WriteNew(const std::filesystem::path& path, const char* bytes, std::size_t size) {
   std::error_code error;
   std::filesystem::create_directories(path.parent_path(), error);
@@ -176,8 +176,8 @@ class Export {
     return CsvCell(no_formulas_ ? NoFormula(text) : text);
   }
 
-  // Of the first field that has any, as `sluice convert --classes` takes them: one a line or, where
-  // a name has lines itself, between zero bytes.
+  // Writes the classes of the first field that has any, as `sluice convert --classes` takes them:
+  // one a line or, if a name has several lines itself, separated by zero bytes.
   void WriteClasses() {
     for (const Field& field : dataset_.schema().fields) {
       if (field.role != Role::kLabel || field.classes.empty()) continue;

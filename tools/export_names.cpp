@@ -58,8 +58,8 @@ std::string Numbered(const std::string& name, std::uint32_t number) {
   return number == 0 ? name : name + "-" + std::to_string(number);
 }
 
-// Finds who needs a number. Names are kept as hashes, so that millions have room; where two names
-// share one, a file gets a number in vain.
+// Finds the files that need a number. Names are kept as hashes, to save memory; if two names share
+// a hash, a file gets a number without need.
 class Settling {
  public:
   explicit Settling(const ExportSamples& samples) : samples_(samples) {}

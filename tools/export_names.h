@@ -1,6 +1,6 @@
-// Names for the files of an export: safe to write to, and each another one. They are settled for
-// all samples before the first file is written, so that which sample gets which name does not
-// depend on what came before it.
+// Names for the files of an export: safe to write to, and all different. They are chosen for all
+// samples before the first file is written, so that a sample's name does not depend on the order of
+// writing.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@
 
 namespace sluice {
 
-// What names are made for. Samples whose key cannot be read (nullopt) get none.
+// The samples to name. Samples whose key cannot be read (nullopt) get no name.
 struct ExportSamples {
   std::uint64_t count = 0;
   std::function<std::optional<std::string>(std::uint64_t)> key;
-  // Of the sample's first file, with its dot; asked for only where several want one name.
+  // The ending of the sample's first file, with its dot; called only if several samples want one
+  // name.
   std::function<std::string(std::uint64_t)> ending;
 };
 

@@ -12,7 +12,7 @@
 
 namespace sluice {
 
-// What became of one sample.
+// The result of one sample.
 struct ExportedSample {
   std::string row;          // without its line's end
   std::string trouble;      // why it is left out; then there is no row
@@ -24,15 +24,14 @@ struct ExportedSample {
 class ExportTable {
  public:
   // `on_written`: called for each sample, in order and one at a time, once its row is written.
-  // Throws Error(kIo) where the file cannot be written, and so does everything below.
+  // Throws Error(kIo) if the file cannot be written, and so does everything below.
   ExportTable(const std::filesystem::path& file, const std::string& headings,
               std::function<void(std::uint64_t index, const ExportedSample& sample)> on_written);
 
-  // What became of sample `index`, counted from 0. Waits for room; returns without a trace after
-  // End().
+  // Adds the result of sample `index`, counted from 0. Waits for room; does nothing after End().
   void Put(std::uint64_t index, ExportedSample sample);
 
-  // Nobody waits any longer.
+  // Wakes all threads that wait, and lets none wait again.
   void End();
 
   // After the last row.

@@ -1,4 +1,4 @@
-// What `sluice inspect` says, to standard output.
+// The text of `sluice inspect`, for standard output.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// An archive that comes through a pipe, as a file: samples are read in another order than they
-// come, and more than once, so it is put aside first.
+// Stores an archive from a pipe in a file, because samples are read in another order, and more than
+// once.
 #pragma once
 
 #include <filesystem>
@@ -13,8 +13,8 @@
 
 namespace sluice {
 
-// Lies in `dataset` + ".spool" and goes with the object. What a process that was killed has left is
-// overwritten by the next.
+// The file is in `dataset` + ".spool" and is removed with the object. The next process overwrites a
+// file that a killed one has left.
 class PipedArchive {
  public:
   // Reads standard input to its end. Throws Error: kIo, kState (stopped, or another process puts
@@ -35,12 +35,12 @@ class PipedArchive {
   int file_ = -1;
 };
 
-// The error as one of standard input, where it is about the file that this was put aside in, which
-// is of no use to anybody.
+// If the error is about the spool file, whose name says nothing to a user, returns it as one of
+// standard input.
 Error NamedAsInput(const Error& error, const std::optional<PipedArchive>& piped);
 
-// Where the source is "-", puts it aside in `piped` and names that as the source. False if it was
-// interrupted meanwhile, which has been said then. Throws Error and UsageError.
+// If the source is "-", stores it in `piped` and makes that the source. False if it was interrupted
+// meanwhile; the user has been told then. Throws Error and UsageError.
 bool PutPipeAside(SourceArguments& source, const cli::Interrupt& interrupt,
                   std::optional<PipedArchive>& piped);
 

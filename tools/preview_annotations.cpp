@@ -180,7 +180,7 @@ class Drawing {
     }
   }
 
-  // Two numbers, or three with a visibility; of that the point is not there where it is 0.
+  // Two numbers, or three with a visibility; if that is 0, there is no point.
   void DrawPoints(const Field& field) {
     std::string_view form;
     const std::optional<bool> relative = Relative(field.coordinates, form);

@@ -1,4 +1,4 @@
-// What belongs to a picture, drawn on its thumbnail: masks, boxes and key points.
+// Draws a picture's masks, boxes and key points on its thumbnail.
 #pragma once
 
 #include <sluice/dataset.h>
@@ -10,12 +10,12 @@ namespace sluice {
 const Field& ShownImage(const Schema& schema);
 
 // Draws the sample's masks, boxes and key points that follow `image` (or name no image) as a loader
-// takes them: float32 or float64 numbers, in the coordinates that FORMAT.md registers; what is
-// stored otherwise is left out. Of a mask class 0 stays clear, the others are tinted; a box has the
-// colour of its class where a label field follows the same image and has as many entries. Of each
-// field at most 1000 boxes or points are drawn.
+// takes them: float32 or float64 numbers, in the coordinates that FORMAT.md registers; others are
+// left out. Class 0 of a mask stays clear, the others are tinted. A box has the colour of its class
+// if a label field follows the same image and has as many entries. At most 1000 boxes or points of
+// each field are drawn.
 //
-// `width`, `height`: of the image in pixels; `thumbnail`: in RGB. Throws Error where a value is
+// `width`, `height`: of the image in pixels; `thumbnail`: in RGB. Throws Error if a value is
 // damaged.
 void DrawAnnotations(const Sample& sample, const Schema& schema, const Field& image,
                      std::uint32_t width, std::uint32_t height, Image& thumbnail);

@@ -1,4 +1,4 @@
-// Which samples of a dataset an overview shows, and what it counts.
+// The samples of a dataset that an overview shows, and its counts.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ struct PreviewPicture {
   std::string label_text;             // its class's name, or the numbers
   std::string caption;                // of the first text field, cut off
   std::uint32_t width = 0, height = 0;
-  Image thumbnail;      // with its annotations; empty where the picture is damaged or not there
+  Image thumbnail;      // with its annotations; empty if the picture is damaged or absent
   std::string trouble;  // why it is, or why annotations are missing
 };
 

@@ -1,4 +1,4 @@
-// What `sluice verify` says at its end, to standard output.
+// The text that `sluice verify` prints at its end, to standard output.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a dataset is called unless somebody names it.
+// A dataset's name, unless the user gives one.
 #pragma once
 
 #include <string>

@@ -27,7 +27,7 @@ struct Resources {
   double disk_bytes_per_second = 0;
 };
 
-// What the trainer needs. 0 images a second: as many as possible.
+// The rate that the trainer needs. 0 images a second: as many as possible.
 struct Need {
   double step_seconds = 0;
   std::uint64_t batch_size = 256;

@@ -33,8 +33,8 @@ struct Trial {
   double held_bytes_per_image = 0;    // measured on the last third
   double held_images_per_second = 0;  // the same, on all threads
   std::optional<double> decibels;     // PSNR of the picture shrunk to a square of `side`, against
-                                      // the source; 99: the same. Nothing where sizes tell nothing
-  std::string failed;                 // why there is nothing of the above; empty: there is
+                                      // the source; 99: the same. Empty if sizes cannot show it
+  std::string failed;                 // why the above is missing; empty: it is there
 };
 
 struct Trials {

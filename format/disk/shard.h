@@ -112,7 +112,7 @@ struct ShardSchema {
 struct KeyChunk;
 struct ManifestShard;
 
-// What the manifest says about a shard, to compare when it is opened; unset members are not
+// The manifest's description of a shard, to compare when it is opened; unset members are not
 // compared.
 struct ShardExpectation {
   std::optional<Id128> id;

@@ -19,7 +19,7 @@ Error Unlike(const std::string& name, const std::string& what) {
   return Error(ErrorCode::kCorrupt, name, what + ": restore it or convert again");
 }
 
-// False where the file ends before.
+// False if the file ends before.
 bool ReadStart(const FileHandle& file, const std::string& name, ShardHeader& header) {
   ssize_t got = 0;
   do {
@@ -48,7 +48,7 @@ void Compare(const std::filesystem::path& path, const ManifestShard& shard) {
       std::memcmp(header.magic, ShardHeader{}.magic, sizeof(header.magic)) != 0) {
     throw Unlike(name, "is not a Sluice shard");
   }
-  if (header.version != kFormatVersion) return;  // whoever opens it says what to do
+  if (header.version != kFormatVersion) return;  // opening the shard will say what to do
   const Bytes hashed = {reinterpret_cast<const std::byte*>(&header),
                         offsetof(ShardHeader, header_checksum)};
   if (header.header_checksum != Hash64(hashed)) {

@@ -14,8 +14,8 @@ std::vector<ManifestValues> NoValues(const Schema& schema);
 // Adds one payload. Of a zstd frame that nobody could read, nothing but that it is there.
 void AddValue(Codec codec, Bytes payload, ManifestValues& values) noexcept;
 
-// Adds those of a block that can be found. Null, or what is wrong with the first other; whoever
-// calls holds a guard.
+// Adds the values of a block that can be found. Returns null, or what is wrong with the first of
+// the others. The caller holds a guard.
 Defect AddValues(const BlockView& block, const RowLayout& layout, const Schema& schema,
                  std::vector<ManifestValues>& values) noexcept;
 

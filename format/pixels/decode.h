@@ -35,8 +35,8 @@ struct Region {
   bool flip = false;       // mirrors left to right
   bool flip_y = false;     // and top to bottom;
   bool transpose = false;  // then rows become columns
-  // What the border outside the spans shows: the picture mirrored at its outermost pixels, or a
-  // colour (by channel).
+  // The border outside the spans: the picture mirrored at its outermost pixels, or a colour (by
+  // channel).
   bool reflect = false;
   std::array<std::uint8_t, 3> fill = {0, 0, 0};
   Filter filter = Filter::kTriangle;

@@ -85,9 +85,9 @@ class BatchRing {
     bool ends_epoch = false;
     std::uint64_t read_ahead_bytes = 0;  // the most that may be in flight
   };
-  // What to do next; waits if there is nothing. `in_hand`: the stream of the batches that are
-  // planned and not published, if there are any. `has_room`: another may be planned before they are
-  // read.
+  // Says what to do next; waits while there is nothing. `in_hand`: the stream of the batches
+  // planned and not published, if there are any. `has_room`: the planner may plan another before
+  // those are read.
   Turn NextTurn(std::optional<std::uint64_t> in_hand, bool has_room);
   void GiveBack(Slot& slot);
   // Waits until the slot's host memory may be written, and counts the time: its last batch may

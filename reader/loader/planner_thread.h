@@ -18,7 +18,7 @@ class PlannerThread {
  private:
   struct InHand {
     BatchRing::Planned planned;
-    std::uint64_t blocks = 0;  // that BlockSource::Await() is told
+    std::uint64_t blocks = 0;  // for BlockSource::Await()
     Clock::time_point since;
   };
   void Plan(const BatchRing::Turn& turn);

@@ -14,7 +14,7 @@
 
 namespace sluice {
 
-// What operations may need on a device besides each pixel's own values: the whole picture, and this
+// The needs of operations on a device, besides each pixel's own values: the whole picture, and this
 // many bytes of extra memory for each value.
 struct DeviceNeed {
   bool whole = false;

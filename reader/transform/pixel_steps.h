@@ -23,7 +23,7 @@ std::uint8_t DrawKind(const Transform& step) noexcept;
 void CheckStepFits(const Transform& step, std::uint32_t width, std::uint32_t height);
 // The most operations that the step adds, words included.
 std::size_t MostOps(const Transform& step) noexcept;
-// What these operations may need on a device.
+// The needs of the step's operations on a device.
 DeviceNeed NeedOf(const Transform& step) noexcept;
 // Draws whether the step runs, and its operations for a picture of that shape (the pixels are not
 // read).

@@ -1,4 +1,4 @@
-// What `sluice-bench advise` finds out before it measures anything.
+// The facts that `sluice-bench advise` finds before it measures.
 #include <filesystem>
 #include <fstream>
 

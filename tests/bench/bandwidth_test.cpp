@@ -1,4 +1,4 @@
-// What `sluice-bench decode --bandwidth` measures.
+// The measurements of `sluice-bench decode --bandwidth`.
 #include "bench/decode/bandwidth.h"
 
 #include <sluice/error.h>

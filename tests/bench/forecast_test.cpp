@@ -1,4 +1,4 @@
-// What is made of the constants that `sluice-bench advise` measures.
+// The forecast made from the constants that `sluice-bench advise` measures.
 #include "bench/advise/forecast.h"
 
 #include "tests/catch.h"

@@ -1,4 +1,4 @@
-// What `sluice-bench order` measures with.
+// The arithmetic of `sluice-bench order`.
 #include <algorithm>
 #include <cmath>
 
@@ -49,7 +49,7 @@ TEST_CASE(
     CHECK(figures[shuffled].classes[0] == Approx(chance).epsilon(0.02));
     CHECK(std::abs(*figures[shuffled].rank_correlation) < 0.03);  // six deviations
   }
-  // 1024 consecutive samples, sorted: of 26 classes, or 27 where the batch begins inside one.
+  // 1024 consecutive samples, sorted: of 26 classes, or 27 if the batch begins inside one.
   CHECK(figures[2].mode == "sequential");
   CHECK(figures[2].classes[0] >= 26);
   CHECK(figures[2].classes[0] <= 27);

@@ -39,7 +39,8 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
   CHECK(steps.uploads.size() == 1);
   shape.steps = {RandAugment{}, GaussianBlur{3}};
   CHECK(MeasureUpload(DeviceAccess::DeviceOf(driver), driver, shape, 2, 1, {}).uploads.size() == 1);
-  // What moves pixels behind decoding; a blur wider than the pictures; more than a device takes.
+  // A step that moves pixels after decoding; a blur wider than the pictures; more steps than a
+  // device takes.
   for (const Pipeline& refused :
        {Pipeline{HorizontalFlip()}, Pipeline{GaussianBlur{21}}, Pipeline(70, ColorJitter{.1})}) {
     shape.steps = refused;

@@ -1,5 +1,5 @@
-// What the snippets of the pages may use without saying so: the headers, a training program's own
-// functions, and names that stand for what the text around them has made.
+// Declarations that the pages' snippets may use without showing them: the headers, functions of a
+// training program, and objects that the text around a snippet has made.
 #pragma once
 
 #include <cstddef>

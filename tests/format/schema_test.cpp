@@ -103,7 +103,7 @@ TEST_CASE("the field whose classes are counted is the first label of one integer
   const Schema all{{of_boxes, several, fraction, no_label, unnamed, named}};
   CHECK(all.ClassField() == 5);
   CHECK(all.LabelField() == 5);
-  // Where none has names, the first of one integer is meant, and nothing is counted.
+  // If no label has names, the first with one integer is used, and nothing is counted.
   const Schema numbers{{of_boxes, several, fraction, no_label, unnamed}};
   CHECK(numbers.ClassField() == Schema::kNone);
   CHECK(numbers.LabelField() == 4);

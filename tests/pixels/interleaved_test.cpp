@@ -74,7 +74,7 @@ std::vector<std::uint8_t> Decode(const Picture& picture, const Region& region, P
   return out;
 }
 
-// Where the target holds the region's output pixel (x, y).
+// The offset of the region's output pixel (x, y) in the target.
 std::size_t PlaceOf(const Region& region, std::uint32_t x, std::uint32_t y) {
   const std::uint32_t across = region.x.at + x;
   return std::size_t{region.y.at + y} * region.x.target +

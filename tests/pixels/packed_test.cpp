@@ -103,7 +103,7 @@ std::vector<std::byte> Example() {
   std::vector<int> bytes = {1, 1, 0x11, 1, 16, 0, 8, 0, 0, 0, 0, 0,
                             1, 0, 1,    0, 1,  1, 0, 0, 0, 0, 0, 0};
   bytes.insert(bytes.end(), 64, 0x10);
-  for (const int byte : {0x72, 0,    0,    0,     // where the only row ends
+  for (const int byte : {0x72, 0,    0,    0,     // end of the only row
                          1,    0,    0,    0,     // a large coefficient
                          3,    5,                 // rows
                          0x1A, 0,    0xFB, 0xFF,  // DC

@@ -81,8 +81,8 @@ LoaderOptions BorderOptions(const BorderCase& of) {
   return options;
 }
 
-// Holds a map against a white picture with a black border. Where a warp has mixed the two, what
-// lies in the picture has more than half of its white beside an edge, and a quarter at least at a
+// Compares a map with a white picture with a black border. If a warp has mixed the two, a pixel
+// inside the picture is more than half white beside an edge, and at least a quarter white at a
 // corner.
 void CheckBorder(const std::uint8_t* map, const std::uint8_t* picture, bool warps) {
   for (std::size_t p = 0; p < kPixels; ++p) {

@@ -63,7 +63,8 @@ TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode 
         Loader plain(dataset, options);
         REQUIRE(PlayBatches(keeping, 0) == PlayBatches(plain, 0));
         REQUIRE(PlayBatches(keeping, 1) == PlayBatches(plain, 1));
-        // Where epochs meet, two threads may have decoded the same picture; by now all are kept.
+        // At the border of two epochs, two threads may have decoded the same picture; by now all
+        // are kept.
         const std::uint64_t decoded = keeping.Stats().payload_bytes;
         for (std::uint64_t epoch = 2; epoch < 5; ++epoch)
           REQUIRE(PlayBatches(keeping, epoch) == PlayBatches(plain, epoch));

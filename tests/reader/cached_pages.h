@@ -33,7 +33,7 @@ inline std::uint64_t CachedBytes(const Dataset& dataset) {
   return cached;
 }
 
-// False where the file system keeps its pages whatever it is told.
+// False if the file system does not drop its pages.
 inline bool DropFromCache(const Dataset& dataset) {
   for (const ShardSummary& shard : dataset.shards()) {
     const int fd = open((dataset.path() / shard.file).c_str(), O_RDONLY | O_CLOEXEC);

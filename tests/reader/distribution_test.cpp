@@ -1,6 +1,6 @@
-// That random steps draw what they say, where the tests of the steps themselves do not: each from
-// what it makes of pictures chosen for it. Numbers are counted in bins, within five deviations of
-// what their distribution gives.
+// Checks the distributions of random steps, unless the tests of the steps do so: each from its
+// result on pictures chosen for it. Numbers are counted in bins, and must be within five deviations
+// of their distribution.
 #include <algorithm>
 #include <cmath>
 #include <map>

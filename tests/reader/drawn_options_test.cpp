@@ -255,7 +255,7 @@ class DrawnPlaying {
     return rows;
   }
 
-  // Where kKeep shares out a last batch that does not go round, a row more may come.
+  // With kKeep, a last batch that cannot be shared evenly may give one row more.
   void RequireShare(DrawnRows played, const DrawnRows& expected) const {
     if (order_.ranks.last_batch == LastBatch::kKeep && played.size() == expected.size() + 1) {
       REQUIRE(played.back().flag == SampleFlag::kFillsUp);
@@ -331,7 +331,7 @@ class DrawnPlaying {
     options.integrity.verify = Verify::kAlways;
     const OnFault policies[] = {OnFault::kError, OnFault::kSkip, OnFault::kSubstitute};
     options.integrity.on_fault = policies[Below(3)];
-    // Where all that an epoch has is damaged, that is an error.
+    // If all samples of an epoch are damaged, that is an error.
     if (order_.order.samples.size() < 20 && (!order_.order.samples.all() || dataset.size() < 20))
       return;
     const std::vector<DrawnRows> substituted = options.integrity.on_fault == OnFault::kSubstitute

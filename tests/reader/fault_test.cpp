@@ -139,7 +139,7 @@ TEST_CASE("Faults are listed with shard, sample, key and reason, and counted") {
     CHECK(faults[i].shard == dataset.shards()[0].file);
     CHECK_THAT(faults[i].reason, ContainsSubstring("checksum"));
     CHECK(faults[i].epoch == 0);
-    CHECK(faults[i].times >= 2);  // 3 where the next epoch was begun ahead
+    CHECK(faults[i].times >= 2);  // 3 if the next epoch was begun ahead
   }
   CHECK(loader.Stats().faults >= 2 * kDamaged.size());
   CHECK(loader.Stats().faults <= 3 * kDamaged.size());

@@ -30,7 +30,7 @@ struct Grid {
   friend bool operator==(const Grid&, const Grid&) = default;
 };
 
-// All pixels differ where there are at most 256 of them.
+// All pixels differ if there are at most 256 of them.
 Grid Numbered(std::uint32_t width, std::uint32_t height, std::uint32_t channels = 1) {
   Grid picture{width, height, channels, {}};
   for (std::uint32_t i = 0; i < width * height; ++i)

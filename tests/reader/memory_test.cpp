@@ -75,7 +75,7 @@ TEST_CASE("A rank of two has half of the window") {
   options.ranks.world_size = 2;
   const LoaderMemory shared = Loader(dataset, options).Memory();
   CHECK(shared.window == alone / 2);
-  // Two windows, or more where the ring holds more samples; and in the tail a block of each lane.
+  // Two windows, or more if the ring holds more samples; and in the tail a block of each lane.
   const std::uint64_t block = alone / 8;
   CHECK(shared.mapped == 3 * shared.window + 4 * block);
 }
@@ -251,7 +251,7 @@ TEST_CASE("Memory for values of very different size stays under the bound") {
 
 namespace {
 
-// A memory cgroup of one's own, where this process may make one.
+// A memory cgroup of its own, if this process may make one.
 class MemoryGroup {
  public:
   explicit MemoryGroup(std::uint64_t limit) {

@@ -21,7 +21,7 @@ std::atomic<std::size_t> most_memory{std::numeric_limits<std::size_t>::max()};
 
 }  // namespace
 
-// Not inline, where a compiler would see memory of one kind given back as another.
+// Not inline: otherwise a compiler would see memory of one kind freed as another.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* const memory = bytes <= most_memory.load() ? std::malloc(bytes > 0 ? bytes : 1) : nullptr;
   if (memory == nullptr) throw std::bad_alloc();
@@ -61,7 +61,7 @@ TEST_CASE("Where there is no memory to find a substitute with, the batch is an E
   most_memory = std::numeric_limits<std::size_t>::max();
   CHECK(batches == 50);
   CHECK_THAT(message, Catch::Matchers::ContainsSubstring("not enough memory"));
-  // It is found where there is memory again.
+  // The sample can be read once there is memory again.
   REQUIRE_FALSE(PlayBatches(loader, 0, 60).empty());
   CHECK(loader.Faults().size() == 1);
 }

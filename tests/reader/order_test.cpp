@@ -348,7 +348,7 @@ TEST_CASE(
       for (const std::uint32_t shard : std::get<ShardPart>(parts[s]).shards)
         count += shapes[s].shards()[shard].samples;
     }
-    // Where there are fewer blocks than lanes, all is tail.
+    // If there are fewer blocks than lanes, the whole epoch is tail.
     const std::uint64_t last = shapes[s].blocks() < 12 ? 1 : count / 2;
     for (std::uint64_t begin = 0; begin < last; begin += 1 + count / 23) {
       EpochOrder order(shapes[s], options, 1, parts[s]);

@@ -1,5 +1,5 @@
-// play_bounded DATASET keep|drop EPOCHS: plays whole epochs, with a small ring and window, and says
-// how many samples came. For being started where memory is limited.
+// play_bounded DATASET keep|drop EPOCHS: plays whole epochs, with a small ring and window, and
+// prints the number of samples. A test starts it with limited memory.
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>

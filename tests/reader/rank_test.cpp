@@ -165,8 +165,8 @@ TEST_CASE("Ranks that would all get no batch are refused with what to change") {
 
 TEST_CASE("An epoch whose deal of whole shards leaves a rank no batch is refused when it comes") {
   const TemporaryFolder folder;
-  // Shards of about 10, 10 and 30 samples. Two ranks get at least 20 each, or 10 where the large
-  // shard is dealt last.
+  // Shards of about 10, 10 and 30 samples. Two ranks get at least 20 each, or 10 if the large shard
+  // is dealt last.
   DatasetWriter writer(folder / "d", {{Field::Label(), Field::Bytes("blob")}}, {"d", 1'000'000, 1});
   for (int i = 0; i < 50; ++i) {
     SampleBuilder sample = writer.NewSample(std::to_string(i));

@@ -1,4 +1,4 @@
-// SampleList::Where: a function of the user's that says which samples are played.
+// SampleList::Where: a user's function that selects the samples to play.
 #include <algorithm>
 #include <atomic>
 #include <fstream>

@@ -235,7 +235,7 @@ TEST_CASE("Lists that make no sense, or belong to another dataset, are refused")
                                     std::numeric_limits<std::uint64_t>::max()}) {
     refused(SampleList::Weighted(std::vector(100, 1.0), count, true), "2^40");
   }
-  // Ten classes, and numbers whose tenfold is 4 and 0 where 64 bits are all there is.
+  // Ten classes, and numbers that, times ten, overflow 64 bits to 4 and 0.
   for (const std::uint64_t count :
        {std::uint64_t{1} << 40, UINT64_MAX / 10 + 1, UINT64_MAX / 2 + 1})
     refused(SampleList::ClassBalanced(dataset, count), "2^40");

@@ -149,7 +149,7 @@ TEST_CASE("A sample that its copy has damaged comes from the original, and the c
     REQUIRE(PlayBatches(loader, 4) == expected);
   } while (ContentOf(copy) != right);
   REQUIRE(PlayUntilStaged(loader, dataset.shards().size()) == expected);
-  // Where that happens once more, there is no third copy.
+  // After a second damaged copy, there is no third.
   DamageIn(copy, damaged + 1000);
   do {
     REQUIRE(PlayBatches(loader, 4) == expected);

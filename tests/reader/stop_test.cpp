@@ -1,4 +1,4 @@
-// Ending a loader: at once, from any state; and making one where others have been.
+// Ending a loader: at once, from any state; and making another after it.
 #include <atomic>
 #include <fstream>
 #include <thread>
@@ -130,7 +130,7 @@ TEST_CASE("A control group's quota of CPUs counts, too") {
     return out.good();
   };
   const bool limited = put("cpu.cfs_period_us", 100'000) && put("cpu.cfs_quota_us", 70'000);
-  // Also good where this process may make a group, but put none into it.
+  // Also passes if this process may make a group, but not put a process into it.
   const int result = InChild([&] {
     return !put("cgroup.procs", getpid()) || Loader(dataset, OptionsFor(10, {})).threads() == 1;
   });

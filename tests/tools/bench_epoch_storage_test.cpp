@@ -1,4 +1,4 @@
-// sluice-bench epoch: where samples are read from, and what is kept of them.
+// sluice-bench epoch: where samples are read from, and how they are kept.
 #include <fstream>
 
 #include <sluice/dataset.h>
@@ -41,8 +41,8 @@ TEST_CASE("option --cold drops the dataset from the page cache before each epoch
     CHECK(epoch["images"] == 30);
     dropped = dropped && epoch["left_in_cache_bytes"] == 0;
   }
-  // Where the temporary folder's file system cannot drop pages, or somebody else held one of them
-  // for a moment, it is said.
+  // If the temporary folder's file system cannot drop pages, or another process held one of them
+  // for a moment, the command says so.
   CHECK(dropped == (outcome.err.find("stayed in the page cache") == std::string::npos));
 }
 

@@ -361,7 +361,7 @@ TEST_CASE("a second interrupt ends a conversion at once") {
   for (int i = 1; i < 6; ++i)
     std::filesystem::create_hard_link(folders / "0.jpg", folders / (std::to_string(i) + ".jpg"));
   Outcome outcome;
-  // Again where this process was held up between two signals for longer than a picture takes.
+  // Tries again if this process was held up between two signals for longer than a picture takes.
   for (int attempt = 0; attempt < 30 && outcome.signal == 0; ++attempt) {
     const std::string data = folders.data + std::to_string(attempt);
     Running running(SLUICE_COMMAND, {"convert", folders.source, data, "--threads", "1", "--image",

@@ -111,8 +111,8 @@ void SealShard(const fs::path& folder, std::string shard) {
   SealManifest(folder, manifest);
 }
 
-// Where the shard says something: its header and schema, headers and tables of blocks, directory
-// and tail. In steps of four bytes, since most numbers are of four or eight.
+// Offsets in the shard's header and schema, headers and tables of blocks, directory and tail. In
+// steps of four bytes, because most numbers have four or eight.
 std::vector<std::size_t> TellingOffsets(const std::string& shard) {
   const Bytes file = AsBytes(shard);
   std::vector<std::size_t> offsets;

@@ -174,7 +174,7 @@ TEST_CASE("an append that is repeated adds nothing, says so, and is done") {
   CHECK(again.exit_code == 0);
   CHECK_THAT(again.out, ContainsSubstring("2 samples, all there already: nothing was added"));
   CHECK(Dataset::Open(a).size() == 8);
-  // Nor where they were put in another order since, and others were added.
+  // Nor if they were put in another order since, and others were added.
   REQUIRE(Sluice({"append", "--repack", a}).exit_code == 0);
   folders.Make("others", {"dog"}, 1, 950);
   REQUIRE(Sluice({"append", folders.At("others.src"), a}).exit_code == 0);
@@ -310,7 +310,7 @@ TEST_CASE(
   const Dataset packed = append(folders.At("packed"));
   CHECK(packed[4].Payload().codec == Codec::kPacked);
   CHECK(packed[4].Payload().height == 16);
-  // Where datasets were made differently nothing tells.
+  // If datasets were made differently, the merged one has no options to take over.
   REQUIRE(Sluice({"merge", raw, folders.At("a"), folders.At("mixed")}).exit_code == 0);
   const Outcome mixed = Sluice({"append", folders.At("more.src"), folders.At("mixed")});
   CHECK(mixed.exit_code == 0);

@@ -42,7 +42,7 @@ bool ReadSome(int fd, std::string& text) {
   return size > 0 || (size < 0 && (errno == EINTR || errno == EAGAIN));
 }
 
-// The words that a program is run with where it is of another kind of machine.
+// The words that start an emulator, if programs are built for another kind of machine.
 Words Emulator() {
   Words words;
   std::istringstream list(SLUICE_EMULATOR);

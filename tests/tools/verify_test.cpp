@@ -156,8 +156,8 @@ TEST_CASE("verify --quiet prints faults and nothing else") {
 namespace {
 
 // A dataset that takes long to decode (ten seconds on one thread) and no time to make: one large
-// picture without detail, many times. A test that interrupts the work should not find it done
-// because a busy machine held the test itself up; where it does, it tries again.
+// picture without detail, many times. A test that interrupts the work may find it done, because a
+// busy machine held up the test itself; then it tries again.
 constexpr int kManyImages = 200;
 constexpr int kAttempts = 10;
 

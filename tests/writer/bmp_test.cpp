@@ -74,7 +74,7 @@ TEST_CASE("BMPs of 1, 2, 4 and 8 bits give the colours of their palette") {
 }
 
 TEST_CASE("BMPs of 16 and 32 bits are taken apart by their masks") {
-  // Five bits for each colour, where nothing else is said: 31 is all of it.
+  // Five bits for each colour, unless the file says otherwise: 31 is the full value.
   CHECK(PixelsOf({2, 1, 16, 0, 40, {}, {}, BytesOf({0x00, 0x7C, 0x10, 0x00})}) ==
         Values{255, 0, 0, 0, 0, 132});
   const std::vector<std::uint32_t> rgb565 = {0xF800, 0x07E0, 0x001F};

@@ -1,5 +1,5 @@
-// A collection of odd, broken and hostile files, where one is present: SLUICE_TEST_DATA names a
-// folder with a folder "odd" of them in it.
+// A collection of odd, broken and hostile files, if there is one: SLUICE_TEST_DATA names a folder
+// that has them in its folder "odd".
 #include <cstdlib>
 #include <iostream>
 

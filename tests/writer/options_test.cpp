@@ -308,7 +308,7 @@ TEST_CASE("on_error fail throws at the first broken source in the dataset's orde
   // Skipping them is another way to run, not another plan.
   options.on_error = OnError::kSkip;
   CHECK(Convert(folder / "source", folder / "data", options).samples == 37);
-  // Even where everything was made already.
+  // Even if everything was made already.
   options.on_error = OnError::kFail;
   const auto error = ErrorOf([&] { Convert(folder / "source", folder / "data", options); });
   REQUIRE(error);

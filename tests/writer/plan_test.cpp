@@ -376,7 +376,7 @@ TEST_CASE("a planned shard is split the same way for any threads and after an in
   options.threads = 3;
   Convert(folder / "source", folder / "three", options);
   CHECK(ContentsOf(folder / "three") == ContentsOf(folder / "one"));
-  // And goes on where only a part was finished.
+  // And a run goes on if only a part was finished.
   std::filesystem::remove(folder / "three" / "shard-00000.2.sluice");
   std::filesystem::remove(folder / "three" / "manifest.json");
   Convert(folder / "source", folder / "three", options);

@@ -23,7 +23,7 @@ struct Tap {
   double weight;
 };
 
-// Of output `i`, where [start, start + length) of `size` pixels becomes `out`.
+// Of output `i`, if [start, start + length) of `size` pixels becomes `out`.
 std::vector<Tap> Triangle(double start, double length, std::uint32_t size, std::uint32_t out,
                           std::uint32_t i) {
   const double scale = length / out;

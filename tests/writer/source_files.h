@@ -43,7 +43,7 @@ FileBytes MakePng(const Picture& picture);
 // The `count` first bytes.
 FileBytes Truncated(const FileBytes& file, std::size_t count);
 
-// Mean of the absolute differences; a large number where the shapes differ.
+// Mean of the absolute differences; a large number if the shapes differ.
 double Difference(const Picture& a, const Picture& b);
 
 // `per_class` JPEGs, all different, in each of "ant", "bee" and "cow"; about 100x80.

@@ -128,15 +128,15 @@ TEST_CASE("a JPEG whose picture is whole is taken in every form, whatever stands
       }
     }
   }
-  // A scan that is none, where a single one is all.
+  // An invalid scan, though a single scan has the whole picture.
   const FileBytes scan = bytes({0xFF, 0xDA, 0, 4, 1, 2});
   CHECK(Reason(With(WithoutEnd(baseline), scan)) == "");
 }
 
 TEST_CASE("a JPEG whose last coded byte is zero needs no end marker") {
-  // The last blocks of a picture without colour are eight zero bits, the codes 00 of a difference
-  // of zero and of a block's end (T.81, tables K.4 and K.6), twice; they make a byte where they
-  // begin one.
+  // The last blocks of a picture without colour are eight zero bits: twice the codes 00 of a
+  // difference of zero and of a block's end (T.81, tables K.4 and K.6). If they begin at a byte,
+  // they are a whole byte.
   FileBytes whole;
   for (std::uint64_t seed = 0; seed < 200 && whole.empty(); ++seed) {
     Picture picture{40, 24, 3, {}};

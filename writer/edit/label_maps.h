@@ -14,7 +14,7 @@ using LabelMaps = std::vector<std::vector<std::int64_t>>;
 
 // Adds to `merged` the classes of `other`'s labels that it lacks, and returns the new numbers of
 // `other`'s classes. If the schemas differ in anything else, throws Error(kInvalidArgument) that
-// says where; `name` is the other dataset's.
+// names the difference; `name` is the other dataset's.
 LabelMaps ReconcileClasses(const Schema& other, const std::string& name, Schema& merged);
 
 // Numbers of no class are not changed; one that would thereby become a merged class is

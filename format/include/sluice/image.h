@@ -26,8 +26,8 @@ constexpr std::size_t SizeOf(PixelType type) noexcept {
   return type == PixelType::kUint8 ? 1 : 2;
 }
 
-// How pixels are made from others where an image is resized. Both are anti-aliased: a pixel takes
-// from all that it covers.
+// How pixels are computed from others when an image is resized. Both are anti-aliased: a pixel
+// takes from all that it covers.
 enum class Filter : std::uint8_t {
   // Weights that fall linearly with the distance, to none at max(1, scale) source pixels: Pillow's
   // BILINEAR, torchvision's and PyTorch's antialias=True.

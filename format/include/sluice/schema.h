@@ -113,8 +113,8 @@ struct Schema {
   // Index of the field whose classes a dataset counts (Dataset::class_counts()): the first that
   // numbers_classes(), or kNone.
   std::size_t ClassField() const noexcept;
-  // Index of the label that is meant where none is named: ClassField(), else the first integer
-  // scalar of role label, or kNone.
+  // Index of the label to use if none is named: ClassField(), else the first integer scalar of role
+  // label, or kNone.
   std::size_t LabelField() const noexcept;
   // Throws Error(kInvalidArgument or kLimit) if names repeat, a reference is dangling, or a limit
   // of FORMAT.md is exceeded.

@@ -29,7 +29,7 @@ AffineMap operator*(const AffineMap& a, const AffineMap& b) noexcept;
 // farther away than 2^30 pixels.
 
 // The bilinear mean of the four pixels around the place; in the half pixel at the edge, the edge
-// pixel itself. As Pillow's Image.transform(AFFINE, BILINEAR), which truncates fractions where this
+// pixel itself. As Pillow's Image.transform(AFFINE, BILINEAR), which truncates fractions while this
 // rounds.
 void WarpBilinear(const Pixels& in, const AffineMap& to_source,
                   const std::array<std::uint8_t, 3>& fill, const Pixels& out) noexcept;

@@ -41,7 +41,7 @@ void CountValues(const std::uint8_t* data, std::size_t pixels, Histogram (&histo
   }
 }
 
-// A table for each channel, made from its histogram; none where nothing changes.
+// A table for each channel, made from its histogram; none if nothing changes.
 template <std::uint32_t kChannels, class MakeTable>
 void LookUp(const Pixels& pixels, const MakeTable& make_table) noexcept {
   const std::size_t count = std::size_t{pixels.width} * pixels.height;

@@ -2,8 +2,8 @@
 //
 // The definitions are those of Pillow (ImageEnhance, ImageOps), on which torchvision's transforms
 // of pictures stand: blending is (1 - factor) * a + factor * b, truncated and clamped to 0 .. 255.
-// Values are the same to the byte, except for hue, where Pillow and torchvision differ from each
-// other by rounding. IEEE 754 arithmetic in a fixed order: the same on every machine.
+// Values are the same to the byte, except for hue, for which Pillow and torchvision differ by
+// rounding. IEEE 754 arithmetic in a fixed order: the same on every machine.
 #pragma once
 
 #include <cstddef>

@@ -8,7 +8,7 @@
 
 namespace sluice {
 
-// What limits the speed of a training, as far as the loader can see.
+// The bottleneck of a training, as far as the loader can see.
 enum class Bound {
   kTooEarly,  // fewer than 8 batches: too few to tell
   kTrainer,   // batches were ready before they were asked for

@@ -16,8 +16,8 @@ namespace sluice {
 // such member), a variable, text, JSON or mask field of the sample is absent; for other kinds, the
 // row is left out.
 enum class ColumnType {
-  kClass,  // one class: int32 of role label. Names are numbered in the order of their bytes; whole
-           // numbers, where all rows have them, stay what they are
+  kClass,  // one class: int32 of role label. Names are numbered in the order of their bytes; if all
+           // rows have whole numbers, these are the classes' numbers
   kClasses,  // any number of classes, separated by comma, semicolon or bar: int32 [n], role label
   kInteger,  // a whole number: int64
   kNumber,   // a number: float32
@@ -84,16 +84,15 @@ struct ConvertSource {
   // its file stores it.
   bool upright = false;
 
-  // A part of a split: of each class (of all sources, where there are none), put in an order that
-  // depends on `split_seed` and the keys alone, those from split_begin on and before split_end, as
-  // fractions. Parts that share nothing and leave nothing out are had from [0, a), [a, b), [b, 1).
-  // Sources that are left out as faulty are listed by the part that begins at 0.
+  // A part of a split. The sources of each class (or all sources, if there are no classes) are put
+  // in an order that depends only on `split_seed` and the keys; the part has those from the
+  // fraction split_begin to before split_end. The parts [0, a), [a, b), [b, 1) share nothing and
+  // leave nothing out. Sources that are left out as faulty are listed by the part that begins at 0.
   double split_begin = 0;
   double split_end = 1;
   std::uint64_t split_seed = 0;
 
-  // The names of classes 0, 1, ..., where they are to be these, in this order; else those that
-  // occur.
+  // The names of classes 0, 1, ..., in this order. Empty: the names that occur.
   std::vector<std::string> classes = {};
 
   // False: no label is stored, and nothing is read as a class: folders' names (images may then lie

@@ -60,7 +60,7 @@ struct MergeSummary {
 // All samples of `inputs` (at least one), in that order. Fields must agree in everything but the
 // classes of labels: those are reconciled by name, the first dataset's keep their numbers and new
 // ones are added behind. Shards whose labels stay the same and that lose no sample are hard-linked
-// where that is possible.
+// if possible.
 MergeSummary MergeDatasets(const std::vector<std::filesystem::path>& inputs,
                            const std::filesystem::path& out, const MergeOptions& options = {},
                            const EditHooks& hooks = {});
@@ -112,7 +112,7 @@ struct LostSample {
   std::string shard;          // file name
   std::int64_t sample = -1;   // number within the shard, of the first; -1: something of all of it
   std::uint64_t samples = 1;  // how many; 0: that is not known, or none
-  std::string key;            // of a single one; empty where it cannot be read
+  std::string key;            // of a single one; empty if it cannot be read
   std::string reason;
 };
 
@@ -140,19 +140,19 @@ struct AppendSummary {
 
 // Converts `source` with the options that the dataset was converted with (or the datasets it was
 // made from), and adds its shards: the manifest is replaced by one that names all of them, the old
-// one stays as manifest-ID.json, and whoever has the dataset open goes on undisturbed. Classes must
-// be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
-// converted. The conversion is made in `dataset` + ".append", which goes at the end; an interrupted
-// call goes on from there, and one that is repeated when it is done adds nothing. `threads`,
-// `on_error` and `direct` are taken from `options`, and where nothing tells how the dataset was
-// converted everything, with a warning.
+// one stays as manifest-ID.json, and programs that have the dataset open are not disturbed. Classes
+// must be among the dataset's, and fields the same: Error(kInvalidArgument) before anything is
+// converted. The conversion is made in `dataset` + ".append", which is removed at the end. An
+// interrupted call, repeated, goes on from there; a finished one, repeated, adds nothing.
+// `threads`, `on_error` and `direct` are taken from `options`; if the dataset does not say how it
+// was converted, all options are, with a warning.
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
 
 // Puts all samples of a dataset, those that were added included, in a new random order (which
 // depends on the dataset and the seed alone): into new shards, which a new manifest names. The old
-// manifest stays as manifest-ID.json and so do its shards; whoever has the dataset open goes on
-// undisturbed. Nothing is decoded. The shards are made in `dataset` + ".repack"; an interrupted
+// manifest stays as manifest-ID.json and so do its shards; programs that have the dataset open are
+// not disturbed. Nothing is decoded. The shards are made in `dataset` + ".repack"; an interrupted
 // call leaves the dataset as it was.
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed = 0,
                           const EditHooks& hooks = {});

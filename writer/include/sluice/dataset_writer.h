@@ -53,7 +53,7 @@ class SampleBuilder {
   // A complete JPEG file: its header is read for size and channels, its pixels are not.
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // The same JPEG as a packed image: the same pixels, faster to decode, larger (FORMAT.md,
-  // "Packed"). False where it has no packed form (other colours than grey and Y Cb Cr, unusual
+  // "Packed"). False if it has no packed form (other colours than grey and Y Cb Cr, unusual
   // sampling) and is stored as SetJpeg() would. Reads the whole file; a broken one is
   // Error(kInvalidArgument).
   bool SetPacked(std::string_view field, std::span<const std::byte> jpeg_file);
@@ -99,7 +99,7 @@ class SampleBuilder {
 
 class DatasetWriter {
  public:
-  // Creates `dataset`; throws Error(kExists) where the folder holds anything.
+  // Creates `dataset`; throws Error(kExists) if the folder holds anything.
   DatasetWriter(const std::filesystem::path& dataset, const Schema& schema,
                 const DatasetWriterOptions& options = {});
   ~DatasetWriter();
