@@ -28,7 +28,7 @@ TEST_CASE("a good estimate takes two trials: one that passes and one that does n
   CHECK(SearchOn(0, 0).trials.size() == 1);
 }
 
-TEST_CASE("the search ends where every number passes") {
+TEST_CASE("the search ends if every number passes") {
   CHECK(SearchOn(UINT64_MAX, 1).trials.size() <= 40);
 }
 

@@ -140,7 +140,7 @@ TEST_CASE(
   CHECK(forms[4].preference == 0);
 }
 
-TEST_CASE("forms of a dataset are as it is and what it can be transcoded into") {
+TEST_CASE("the forms of a dataset are its own and those it can be transcoded into") {
   SourceFacts facts = FactsOf(500, 375);
   facts.dataset = true;
   facts.kinds = {{"jpeg", 2}, {"packed", 300}};
@@ -150,7 +150,7 @@ TEST_CASE("forms of a dataset are as it is and what it can be transcoded into") 
   CHECK(forms[2].options == "--image raw");
 }
 
-TEST_CASE("a disk's rate is taken from all the files' bytes where there is time") {
+TEST_CASE("a disk's rate is taken from all the files' bytes if there is time") {
   const TemporaryFolder folder;
   WriteFile(folder / "a", std::string(2'500'000, 'a'));
   WriteFile(folder / "b", std::string(10'000, 'b'));
@@ -167,7 +167,7 @@ TEST_CASE("a disk's rate in a folder leaves nothing there") {
   CHECK(std::filesystem::is_empty(folder.path()));
 }
 
-TEST_CASE("names of graphics cards are read where the driver leaves them") {
+TEST_CASE("names of GPUs are read from the driver's files") {
   const TemporaryFolder folder;
   WriteFile(folder / "0000:01:00.0/information", "Model: \t\t NVIDIA H100\nIRQ: 16\n");
   WriteFile(folder / "0000:02:00.0/information", "IRQ: 17\n");

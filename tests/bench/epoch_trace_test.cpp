@@ -43,7 +43,7 @@ const TraceBar& Named(const std::vector<TraceBar>& bars, const std::string& name
 
 }  // namespace
 
-TEST_CASE("a trace shows what a place of the ring went through with a batch") {
+TEST_CASE("a trace shows the work on a slot for each batch") {
   const std::vector<TraceBar> bars = SmallTrace();
   CHECK(bars.size() == 8);
   CHECK(Named(bars, "wait").begin == Approx(0.001));

@@ -33,7 +33,7 @@ double ByCounting(const std::vector<double>& before, const std::vector<double>& 
 
 }  // namespace
 
-TEST_CASE("a median lies in the middle, between two values where their number is even") {
+TEST_CASE("a median lies in the middle, between two values if their number is even") {
   CHECK(Median({}) == 0);
   CHECK(Median({5}) == 5);
   CHECK(Median({9, 1, 4}) == 4);

@@ -39,7 +39,8 @@ std::size_t Chosen(const std::vector<FormConstants>& forms, std::uint64_t images
 
 }  // namespace
 
-TEST_CASE("a forecast of what fits memory is bound by decoding, and its first epoch by the disk") {
+TEST_CASE(
+    "a forecast for data that fits memory is bound by decoding, and its first epoch by the disk") {
   // 1000 images of 50 kB: 50 MB of 80 MB. The disk gives 200 images a second, decoding 500.
   const Forecast forecast = ForecastOf(FormOf(50'000, 500), 1000, SomeMachine(), {});
   CHECK(forecast.dataset_bytes == 50'000'000);
@@ -54,7 +55,7 @@ TEST_CASE("a forecast of what fits memory is bound by decoding, and its first ep
   CHECK(forecast.threads == 4);
 }
 
-TEST_CASE("a forecast of what memory cannot keep is bound by the slower of disk and decoding") {
+TEST_CASE("a forecast for data larger than memory is bound by the slower of disk and decoding") {
   const Forecast disk = ForecastOf(FormOf(50'000, 500), 10'000, SomeMachine(), {});
   CHECK_FALSE(disk.in_memory);
   CHECK(disk.images_per_second == Approx(200));
@@ -115,7 +116,7 @@ TEST_CASE("with a need the smallest form that meets it at the most preferred siz
   CHECK(Chosen(forms, 1000, NeedOf(50'000)) == 3);  // not even that: the fewest machines
 }
 
-TEST_CASE("a form that the disk has no room for is chosen only where no other has") {
+TEST_CASE("a form that does not fit the disk is chosen only if no other fits") {
   const std::vector<FormConstants> forms = {FormOf(2'000'000, 1000), FormOf(1000, 100)};
   CHECK(Chosen(forms, 1000, {}) == 1);
   CHECK(Chosen({forms[0]}, 1000, {}) == 0);

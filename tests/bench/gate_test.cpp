@@ -21,7 +21,7 @@ TEST_CASE("a slowdown beyond noise and tolerance is worse, and the other way rou
   CHECK(Of(Rate({80, 82, 81}), Rate({100, 101, 99})) == Judgement::kBetter);
 }
 
-TEST_CASE("what is lower when better is judged the other way") {
+TEST_CASE("a figure that is better when lower is judged the other way") {
   const Measurement before{"cpu", "s", false, {10, 11, 12}};
   const Measurement after{"cpu", "s", false, {20, 21, 22}};
   CHECK(Of(before, after) == Judgement::kWorse);
@@ -88,7 +88,7 @@ TEST_CASE("each setting of a command's results makes two of them incomparable") 
   CHECK_FALSE(differ("order", "sizes", {{{"samples", 1}}}, {{{"samples", 2}}}));
 }
 
-TEST_CASE("from nothing to something is a change, to the worse where less is better") {
+TEST_CASE("from zero to more is a change, and a worse one if less is better") {
   const Measurement none{"faults", "1", false, {0, 0, 0}}, some{"faults", "1", false, {3, 4, 5}};
   CHECK(Of(none, some) == Judgement::kWorse);
   CHECK(Of(some, none) == Judgement::kBetter);

@@ -40,7 +40,7 @@ TEST_CASE("of a link, the file that it leads to is written") {
   CHECK(TextIn(folder / "elsewhere/file") == "new");
 }
 
-TEST_CASE("what is no regular file is written into and stays what it is") {
+TEST_CASE("a result goes into a file that is not regular without replacing it") {
   const test::TemporaryFolder folder;
   const std::string pipe = (folder / "pipe").string();
   REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);

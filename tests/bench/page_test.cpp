@@ -18,7 +18,7 @@ TEST_CASE("an axis has steps of 1, 2 or 5 times a power of ten") {
   CHECK(AxisStep(0, 10) == 1);
 }
 
-TEST_CASE("what stands behind a bar ends inside the picture") {
+TEST_CASE("the text after a bar ends inside the picture") {
   const std::string plot =
       BarPlot("images/s", {{"loader", 1'630'000, 1'600'000, 1'700'000, "(sluice: 10.34x)", false},
                            {"other", 10, 10, 10, "", true}});

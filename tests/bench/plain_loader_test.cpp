@@ -51,7 +51,7 @@ TEST_CASE("the plain loader gives every file once an epoch, in another order eac
   CHECK(epochs[0] != epochs[1]);
 }
 
-TEST_CASE("the plain loader's resize keeps a gradient, and mirrors it where asked") {
+TEST_CASE("the plain loader's resize keeps a gradient, and mirrors it on request") {
   const TemporaryFolder folder;
   PlainDecoder decoder;
   decoder.Load(WriteGradient(folder, "a.jpg"));

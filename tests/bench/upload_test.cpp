@@ -54,7 +54,7 @@ TEST_CASE("Uploads are measured beside the copies alone, of the same bytes") {
       Interrupted);
 }
 
-TEST_CASE("What was converted beside copies is counted from when a conversion could begin") {
+TEST_CASE("Conversions beside copies are counted from when the first could begin") {
   // Copies of 2 seconds, one after the other; conversions of 1, and of 3, which waits for the
   // first.
   CHECK(ShareBesideCopies({{0, 2, 3}, {2, 4, 5}, {4, 6, 7}}) == Approx(2.0 / 3));

@@ -53,7 +53,7 @@ void CheckConversion(Conversion job, std::uint64_t threads) {
 
 }  // namespace
 
-TEST_CASE("What the threads of a device convert is each number once, in either layout") {
+TEST_CASE("The threads of a device convert each number once, in either layout") {
   for (const std::uint64_t pixels : {1, 2, 3, 4, 7, 8, 15, 64, 100}) {
     for (const std::uint64_t samples : {1, 3}) {
       for (const std::uint32_t channels : {1U, 3U}) {

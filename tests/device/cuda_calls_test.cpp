@@ -388,7 +388,7 @@ TEST_CASE("A loader is not made for a context of the thread's own") {
   CHECK(cuda_double::Alive() == 0);
 }
 
-TEST_CASE("Captures refuse what a loader would do without its care") {
+TEST_CASE("Captures refuse calls that a loader avoids") {
   // Checks the simulation itself: otherwise the test would prove nothing.
   cuda_double::Reset();
   cudaStream_t stream = nullptr;

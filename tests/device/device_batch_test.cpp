@@ -149,7 +149,7 @@ TEST_CASE("Further images, made fields and short batches come to the device, too
   CHECK(rows == 23);
 }
 
-TEST_CASE("What a loader takes on a device and ships to it is what it says") {
+TEST_CASE("A loader uses the device memory and copies the bytes that it states") {
   const TemporaryFolder folder;
   Trainer trainer;
   const std::size_t before = trainer.device->DeviceBytes();
@@ -185,7 +185,7 @@ TEST_CASE("A ring of page-locked memory is as long as it will be when the loader
   CHECK(trainer.device->Alive() <= taken + 5);  // an event for each slot that a stream has used
 }
 
-TEST_CASE("A trace names places of the ring by what batches on a device have") {
+TEST_CASE("A trace names slots by the addresses of batches on a device") {
   const TemporaryFolder folder;
   Trainer trainer;
   LoaderOptions options = DeviceOptions(trainer, 10);

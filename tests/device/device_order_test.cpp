@@ -44,7 +44,7 @@ TEST_CASE("A kernel finds its batch whole, however late copies and kernels run")
   }
 }
 
-TEST_CASE("A batch is handed over while it is still to be copied, and nobody waits on the host") {
+TEST_CASE("A batch is handed over before its copy, and no thread of the host waits") {
   const TemporaryFolder folder;
   Gate gate;
   Trainer trainer([&gate](SimulatedDevice::Work work) {

@@ -141,7 +141,7 @@ TEST_CASE("Steps follow one another on a device, whatever they look at") {
   }
 }
 
-TEST_CASE("What a device takes beside a batch goes by what its steps look at") {
+TEST_CASE("The device memory beside a batch depends on what its steps read") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
@@ -177,7 +177,7 @@ TEST_CASE("A device takes the last steps, as many as there is room for and nothi
   CheckSteps(dataset, options, Pipeline(4, RandAugment{16}), 3);
 }
 
-TEST_CASE("Steps stay on the host where that is asked for") {
+TEST_CASE("Steps stay on the host on request") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
   Trainer trainer;
@@ -189,7 +189,7 @@ TEST_CASE("Steps stay on the host where that is asked for") {
   CheckSteps(dataset, options, steps, 1);
 }
 
-TEST_CASE("What a device changes is the same after a resume, and where samples are left out") {
+TEST_CASE("Steps on a device give the same after a resume, and with samples left out") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 30));
   Trainer trainer;

@@ -56,7 +56,7 @@ const std::vector<float> kViewMean = {0.5F}, kViewDeviation = {0.25F};
 
 }  // namespace
 
-TEST_CASE("Views come to a device each as what it is, with numbers, steps and layout of its own") {
+TEST_CASE("Each view on a device has numbers, steps and layout of its own") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 22));
   Trainer trainer;

@@ -85,7 +85,7 @@ TEST_CASE("payloads lie field by field behind the table, each from a multiple of
   CHECK(view.VerifyPlacement(kSchema, layout) == nullptr);
 }
 
-TEST_CASE("what was put into a block comes out") {
+TEST_CASE("a block gives back the values put into it") {
   const std::vector<std::byte> block = Build(Samples());
   const BlockView view = ViewOf(block);
   const RowLayout layout(kSchema);
@@ -183,7 +183,7 @@ TEST_CASE("a payload of a codec that is not known is handed on with its number")
   CHECK(AsText(image.bytes) == "12345");
 }
 
-TEST_CASE("payloads that do not lie where the format puts them are found") {
+TEST_CASE("payloads at other offsets than the format's are found") {
   const RowLayout layout(kSchema);
   const auto placement_after = [&](std::size_t at, std::uint64_t value, std::size_t size) {
     std::vector<std::byte> block = Build(Samples());

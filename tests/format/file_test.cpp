@@ -60,7 +60,7 @@ TEST_CASE("a file appears whole, under its own name, when it is committed") {
   CHECK(test::ContentOf(folder / "a") == "one two");
 }
 
-TEST_CASE("a file that is abandoned leaves what was there before") {
+TEST_CASE("an abandoned file leaves the old one in place") {
   const test::TemporaryFolder folder;
   WriteFile(folder / "a", AsBytes("before"));
   {
@@ -98,7 +98,7 @@ TEST_CASE("a file in a folder that does not exist cannot be made") {
   CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("none/a.tmp"));
 }
 
-TEST_CASE("what is written past the page cache is what was given, whatever its size") {
+TEST_CASE("a write past the page cache stores the given bytes, of any size") {
   const test::TemporaryFolder folder;
   DirectBuffer memory;
   for (const std::size_t size :

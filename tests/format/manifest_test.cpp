@@ -120,7 +120,7 @@ TEST_CASE("the id is the digest of everything behind it") {
   CHECK(ManifestRefusal(text.substr(0, text.size() - 1))->code() == ErrorCode::kCorrupt);
 }
 
-TEST_CASE("what is no manifest is refused") {
+TEST_CASE("a text that is not a manifest is refused") {
   for (const char* text : {"", "{}", "{\"id\":\"", "{ \"id\":\"00000000000000000000000000000000\"}",
                            "{\"id\":\"0000000000000000000000000000000G\"}"}) {
     const auto error = ManifestRefusal(text);
@@ -289,7 +289,7 @@ TEST_CASE("a manifest that names a shard's file twice is refused") {
   CHECK_THAT(refusal->sentence(), Catch::Matchers::ContainsSubstring("a.sluice twice"));
 }
 
-TEST_CASE("what is said of a manifest that cannot be read is said in our words") {
+TEST_CASE("errors about an unreadable manifest use our own words") {
   for (const char* text :
        {"\"} trailing", "\",\"format\":\"sluice-dataset\",\"version\":1}", "\",}"}) {
     const std::string what = ManifestRefusal(Seal(text))->what();
@@ -341,7 +341,7 @@ TEST_CASE("a folder without a manifest is unfinished, no dataset, or not there")
   CHECK(ReadManifest(folder.path(), id).samples == 2);
 }
 
-TEST_CASE("what image fields have in common is gathered over samples and parts") {
+TEST_CASE("summaries of image fields are gathered over samples and parts") {
   ManifestImages one, two, all;
   one.Add(10, 20, 3, 0, 100);
   one.Add(5, 30, 1, 0, 50);

@@ -22,7 +22,7 @@ TEST_CASE("a random stream hands out the words of counters 0, 1, 2, ... in turn"
   }
 }
 
-TEST_CASE("a stream goes on from where another one is") {
+TEST_CASE("a stream can continue from another one's position") {
   RandomStream stream(5, Purpose::kTransform, 7, 9);
   for (int used = 0; used < 13; ++used) {
     RandomStream other(stream.place());
@@ -64,7 +64,7 @@ TEST_CASE("Below draws every number below its bound equally often") {
   CHECK(chi_square < 22.5);  // 0.1% of the distribution with 6 degrees of freedom lies above
 }
 
-TEST_CASE("Below keeps to its bound where rejection is needed for half of all words") {
+TEST_CASE("Below keeps to its bound if half of all words must be rejected") {
   RandomStream stream(5, Purpose::kSampleOrder, 1);
   constexpr std::uint64_t kBound = (std::uint64_t{1} << 63) + 1;
   int upper_half = 0;

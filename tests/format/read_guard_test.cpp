@@ -97,7 +97,7 @@ TEST_CASE("A file with more lost pages than are remembered counts as lost from t
   REQUIRE(lost.Touch(Bytes(memory).subspan(4096)));
 }
 
-TEST_CASE("Without a guard, a SIGBUS goes where it would have gone") {
+TEST_CASE("Without a guard, a SIGBUS goes to the handler before ours") {
   const test::TemporaryFolder folder;
   const std::filesystem::path path = WritePages(folder);
   struct sigaction now {};

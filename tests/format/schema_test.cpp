@@ -68,7 +68,7 @@ TEST_CASE("a row has at most 65536 bytes") {
                        Field::Array("b", DType::kInt8, {})}) == ErrorCode::kLimit);
 }
 
-TEST_CASE("what a field follows is an image field of the schema") {
+TEST_CASE("a field follows only an image field of the schema") {
   CHECK_FALSE(SchemaRefusal({Field::Image("a"), Field::Mask("m", "a")}).has_value());
   CHECK(SchemaRefusal({Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);
   CHECK(SchemaRefusal({Field::Bytes("a"), Field::Mask("m", "a")}) == ErrorCode::kInvalidArgument);

@@ -95,7 +95,7 @@ TEST_CASE("every block of a shard is whole and where it belongs") {
   }
 }
 
-TEST_CASE("a shard is held against what the manifest says of it") {
+TEST_CASE("a shard is compared with its manifest") {
   const BuiltShard& built = Varied().shards[0];
   ShardExpectation expect;
   expect.id = built.entry.id;

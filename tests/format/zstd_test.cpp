@@ -15,7 +15,7 @@ std::vector<std::byte> BytesOf(std::initializer_list<unsigned> values) {
 
 }  // namespace
 
-TEST_CASE("what is compressed comes back, and says its size beforehand") {
+TEST_CASE("compressed bytes come back, and give their size beforehand") {
   const std::string text(100'000, 'x');
   const std::vector<std::byte> frame = ZstdCompress(AsBytes(text));
   CHECK(frame.size() < 1000);

@@ -42,7 +42,7 @@ TEST_CASE("a folder is there for sure once the one around it was synced") {
   CHECK(StatesAfter({kMake, kSyncParent}) == std::set<DiskState>{Files{}});
 }
 
-TEST_CASE("a file that was not synced may hold any part of what was written") {
+TEST_CASE("a file that was not synced may hold any part of the written bytes") {
   const auto states =
       StatesAfter({kMake, kSyncParent, Create("/d/a"), kSyncFolder, Write("/d/a", "word")});
   CHECK(states.count(Files{{"a", ""}}) == 1);

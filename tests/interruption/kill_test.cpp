@@ -96,7 +96,7 @@ TEST_CASE("a conversion killed before any of its file calls goes on to the same 
     KillBefore(conversion, call);
 }
 
-TEST_CASE("what is killed while it goes on goes on again", "[slow]") {
+TEST_CASE("a conversion killed while it continues can continue again", "[slow]") {
   const Conversion conversion(3, GENERATE(false, true));
   const std::size_t calls = CallsOf(conversion);
   for (std::size_t first = 5; first < calls; first += 5) {

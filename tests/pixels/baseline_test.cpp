@@ -166,7 +166,7 @@ TEST_CASE("A reduced size is the mean of the pixels it stands for, to within a f
   }
 }
 
-TEST_CASE("What the decoder does not take is left to libjpeg") {
+TEST_CASE("Files that the decoder does not take are left to libjpeg") {
   baseline::Decoder decoder(kernels::Chosen());
   const Picture picture = MakePicture(40, 30, 3);
   JpegOptions options;

@@ -75,7 +75,7 @@ TEST_CASE("Restart markers that are wrong, missing or doubled are noticed") {
   CHECK(Takes(filled));
 }
 
-TEST_CASE("A region is decoded without what comes after it being looked at") {
+TEST_CASE("A region is decoded without reading what comes after it") {
   auto file = RestartFile();
   const Region top = {{0, 64, 0, 64, 32, 0, 32}, {0, 16, 0, 16, 8, 0, 8}, false};
   REQUIRE(Takes(file, top));

@@ -206,7 +206,7 @@ TEST_CASE("Planes hold the same values as interleaved pixels") {
   }
 }
 
-TEST_CASE("What lies outside of the picture is zero") {
+TEST_CASE("Pixels outside of the picture are zero") {
   const Picture picture = MakePicture(20, 10, 3);
   Region region = Region::Whole(20, 10);
   region.x.at = 3;
@@ -304,8 +304,7 @@ TEST_CASE("A progressive JPEG with more scans than any real one has is refused")
                          {out.data(), 1, PixelOrder::kInterleaved}) != nullptr);
 }
 
-TEST_CASE(
-    "A JPEG's header tells size and channels, and what is no JPEG is refused with a sentence") {
+TEST_CASE("A JPEG's header tells size and channels, and other files are refused with a sentence") {
   JpegInfo info;
   std::string why;
   REQUIRE(ReadJpegInfo(MakeJpeg(MakePicture(31, 17, 3)), info, why));

@@ -181,7 +181,7 @@ TEST_CASE("Raw pixels written past the caches are the same, whole rows and parts
   }
 }
 
-TEST_CASE("A constant raw image stays what it is, at any scale and with either filter") {
+TEST_CASE("A constant raw image stays the same, at any scale and with either filter") {
   for (const int value : {0, 1, 127, 254, 255}) {
     Picture picture{50, 40, 3, {}};
     picture.pixels.assign(50 * 40 * 3, static_cast<std::uint8_t>(value));

@@ -29,7 +29,7 @@ TEST_CASE("The plain kernels are always there, and the chosen set is one of thos
   CHECK(std::find(sets.begin(), sets.end(), &kernels::Chosen()) != sets.end());
 }
 
-TEST_CASE("The last set is NEON's on 64-bit Arm, AVX2's where an x86 processor has it") {
+TEST_CASE("The last set is NEON's on 64-bit Arm, and AVX2's on an x86 CPU that has it") {
 #if defined(__aarch64__)
   const std::string expected = "neon";
 #elif defined(__x86_64__)

@@ -84,7 +84,7 @@ TEST_CASE("Resampling agrees with the triangle filter in double precision to wit
   }
 }
 
-TEST_CASE("A constant image stays exactly what it is, at any scale") {
+TEST_CASE("A constant image stays exactly the same, at any scale") {
   for (const int value : {0, 1, 127, 254, 255}) {
     Picture picture{50, 40, 3,
                     std::vector<std::uint8_t>(50 * 40 * 3, static_cast<std::uint8_t>(value))};

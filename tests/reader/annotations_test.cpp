@@ -45,7 +45,7 @@ TEST_CASE("Boxes are scaled by a resize, each axis by its own factor") {
   CheckNear(Boxes({10, 10, 60, 40}, MapOf({Resize(20, 25)}, 100, 50)).boxes, {2, 5, 12, 20});
 }
 
-TEST_CASE("Boxes are moved and cut off by a crop, and dropped where nothing is left of them") {
+TEST_CASE("Boxes are moved and cut off by a crop, and dropped if nothing is left of them") {
   // The centre 10 x 10 of 20 x 20 begins at (5, 5).
   const PointMap map = MapOf({CenterCrop(10)}, 20, 20);
   const MappedBoxes mapped = Boxes({7, 8, 9, 12, 0, 0, 10, 10, 16, 16, 19, 19}, map);
@@ -57,7 +57,7 @@ TEST_CASE("A flip mirrors boxes and keeps left before right") {
   CheckNear(Boxes({10, 5, 30, 15}, MapOf({HorizontalFlip{1}}, 100, 50)).boxes, {70, 5, 90, 15});
 }
 
-TEST_CASE("Where a crop adds a border, boxes are moved by it and end where the picture ends") {
+TEST_CASE("If a crop adds a border, boxes are moved by it and end where the picture ends") {
   // 10 x 10 in the middle of 20 x 20: moved by 5.
   const PointMap map = MapOf({CenterCrop(20)}, 10, 10);
   CheckNear(Boxes({-3, 2, 20, 8}, map).boxes, {5, 7, 15, 13});
@@ -76,7 +76,7 @@ TEST_CASE("Boxes are dropped that are too small or too little visible") {
   CHECK(half.kept == std::vector<std::uint8_t>{0, 1});
 }
 
-TEST_CASE("Boxes of numbers that are none, or with corners out of order, are dropped") {
+TEST_CASE("Boxes with NaN, or with corners out of order, are dropped") {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const PointMap map = MapOf({HorizontalFlip{1}}, 100, 100);
   const MappedBoxes mapped = Boxes({nan, 0, 50, 50, 0, 0, 50, nan, 50, 0, 0, 50}, map, {0, 0});
@@ -112,7 +112,7 @@ TEST_CASE("Key points move, lose their visibility outside, and change sides with
   CHECK(pair[1] == Approx(0.0).margin(1e-9));
 }
 
-TEST_CASE("Key points on an edge of what is shown are part of it, mirrored or not") {
+TEST_CASE("Key points on an edge of the visible part belong to it, mirrored or not") {
   for (const double mirrored : {0.0, 1.0}) {
     // The corners of 500 x 375, and points right beyond two of them.
     std::vector<double> points = {0,   0,   2, 500,    0, 2, 0, 375,   2,
@@ -143,7 +143,7 @@ TEST_CASE("Where a crop shows nothing of the picture, no point is inside") {
   CHECK(outside);
 }
 
-TEST_CASE("What a crop has cut off does not come back when the rest is rotated") {
+TEST_CASE("Parts cut off by a crop do not come back when the rest is rotated") {
   // The left half of 200 x 100 is cut off; a quarter turn about the middle of what is left then
   // takes (x, y) to (100 - y, x). The last box, all of the picture, becomes what is shown.
   const AffineMap quarter = AffineAbout(100, 100, 90, 0, 0, 1, 0, 0);

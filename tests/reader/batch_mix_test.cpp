@@ -75,7 +75,7 @@ TEST_CASE("A share for an alpha next to nothing is one end or the other") {
   CHECK(ones == Approx(200).margin(60));
 }
 
-TEST_CASE("A cut lies inside and takes its share where no edge cuts it off") {
+TEST_CASE("A cut lies inside and has its share of the area unless an edge cuts it off") {
   for (std::uint64_t i = 0; i < 2000; ++i) {
     RandomStream draws = StreamOf(i);
     const CutRectangle cut = DrawCut(0.75, 40, 20, draws);

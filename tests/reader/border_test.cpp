@@ -226,7 +226,7 @@ TEST_CASE("A batch function is told every row's border, without the rows that ar
   CHECK(SamplesOf(PlayBatches(loader, 0)).size() == 48);
 }
 
-TEST_CASE("A border that nobody can tell, or no room for it, is an error") {
+TEST_CASE("A border that cannot be known, or has no room, is an error") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteWhite(folder, 6));
   LoaderOptions options = OptionsFor(6, 1);

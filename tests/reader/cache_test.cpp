@@ -77,7 +77,7 @@ TEST_CASE("Kept rows give the same batches to the byte, and later epochs decode 
   }
 }
 
-TEST_CASE("Whole pictures are kept for random crops, which do not depend on what had room") {
+TEST_CASE("Whole pictures are kept for random crops, which do not depend on which had room") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 100));
   Loader all(dataset, Keeping(kRandom, 4'000'000));
@@ -134,7 +134,7 @@ TEST_CASE("A damaged picture is not kept, and is a fault in every epoch") {
   }
 }
 
-TEST_CASE("A store gives back what was put into it, up to its budget, from any thread") {
+TEST_CASE("A store gives back the pictures put into it, up to its budget, from any thread") {
   const TemporaryFolder folder;
   for (const std::string& where : {std::string(), folder.path().string()}) {
     DecodedStore store(1000, 64 * 500, where);
@@ -225,7 +225,7 @@ TEST_CASE("A locked dataset of which a shard is missing is refused, or played wi
   }
 }
 
-TEST_CASE("What may be locked is said as `ulimit -l` counts it") {
+TEST_CASE("The memory that may be locked is given in the unit of `ulimit -l`") {
   if (kSanitized) return;  // mlock does nothing there
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4000));

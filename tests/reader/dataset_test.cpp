@@ -119,7 +119,8 @@ TEST_CASE("Wrong names, types and numbers are refused with what there is") {
   CHECK(CodeOf([&] { dataset[0].Payload("label"); }) == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("What is no dataset, is unfinished or is damaged is refused for what it is") {
+TEST_CASE(
+    "A folder that is no dataset, an unfinished one or a damaged one: each has its own error") {
   const TemporaryFolder folder;
   CHECK(CodeOf([&] { Dataset::Open(folder / "nowhere"); }) == ErrorCode::kNotFound);
   CHECK(CodeOf([&] { Dataset::Open(folder.path()); }) == ErrorCode::kNotFound);

@@ -175,7 +175,7 @@ TEST_CASE("Where memory does not suffice for the open blocks, the least used is 
 }
 
 TEST_CASE(
-    "What there is no memory to ask for is waited for by nobody, and read where it is needed") {
+    "Blocks that there is no memory to ask for are not waited for, and are read when needed") {
   class ShortIo : public ReadyIo {  // of memory, for every third read
    public:
     void Submit(BlockRead& read) override {
@@ -212,7 +212,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("What is not in flight yet is not read when nobody wants it any more") {
+TEST_CASE("Blocks not in flight yet are not read when no batch needs them any more") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 640));
   DatasetState& state = *dataset.state();
@@ -232,7 +232,7 @@ TEST_CASE("What is not in flight yet is not read when nobody wants it any more")
   CHECK(reading.bytes_read() <= 3 * BlockBytes(dataset));
 }
 
-TEST_CASE("Reads that no thread could be had for are carried out by whoever submits them") {
+TEST_CASE("If no thread can be started, the submitting thread does the reads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 160));
   DatasetState& state = *dataset.state();

@@ -186,7 +186,7 @@ struct FolderInMemory {
 
 }  // namespace
 
-TEST_CASE("Any file system serves: what was refused is counted") {
+TEST_CASE("Any file system will do: shards that it refuses are counted") {
   if (access("/dev/shm", W_OK) != 0) {
     WARN("skipped: no file system in memory is here");
     return;
@@ -251,7 +251,7 @@ TEST_CASE("The memory of blocks is in the bound, and the loader stays under it")
   CHECK(MappedBytes(dataset.path().string()) <= 4 * 65536);
 }
 
-TEST_CASE("Of a shard that is cut while it is read past the page cache, what is left is played") {
+TEST_CASE("If a shard is cut while it is read past the page cache, the rest is played") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 3000);
   const Dataset dataset = Dataset::Open(path);
@@ -269,7 +269,7 @@ TEST_CASE("Of a shard that is cut while it is read past the page cache, what is 
   CHECK(left > 3000 - dataset.shards()[0].samples);
 }
 
-TEST_CASE("Substitutes are the same where they are read past the page cache") {
+TEST_CASE("Substitutes are the same if they are read past the page cache") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, {3, 40, 41, 42, 43, 199});
@@ -287,7 +287,7 @@ TEST_CASE("Substitutes are the same where they are read past the page cache") {
   CHECK(std::count(played.flags.begin(), played.flags.end(), SampleFlag::kSubstitute) == 6);
 }
 
-TEST_CASE("What contradicts reading past the page cache is refused") {
+TEST_CASE("Options that contradict reading past the page cache are refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
   LoaderOptions options = OptionsFor(10, 1);

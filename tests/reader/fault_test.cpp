@@ -96,7 +96,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("What is damaged stays a fault in every epoch, however often payloads are compared") {
+TEST_CASE("Damage stays a fault in every epoch, however often payloads are compared") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 200);
   Damage(path, kDamaged);

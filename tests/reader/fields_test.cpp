@@ -407,7 +407,7 @@ TEST_CASE("A mask that no sample has comes as zeros of one channel") {
   }
 }
 
-TEST_CASE("A loader says what moves with an image") {
+TEST_CASE("Describe() names the fields that move with an image") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(2, 1);
   options.transform = {Resize(8)};
@@ -422,7 +422,7 @@ TEST_CASE("A loader says what moves with an image") {
                  ContainsSubstring("points: key points, moved with their image\n"));
 }
 
-TEST_CASE("A rule for boxes that is none is refused") {
+TEST_CASE("An impossible rule for boxes is refused") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 4));
   LoaderOptions options = OptionsFor(2, 1);
@@ -453,7 +453,7 @@ TEST_CASE("Choices of fields that make no sense are refused with what to do") {
   CHECK_THAT(refusal(options), ContainsSubstring("leaves out"));
 }
 
-TEST_CASE("Samples are not mixed where masks, boxes or points would no longer fit") {
+TEST_CASE("Samples are not mixed if masks, boxes or points would no longer fit") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
   const auto refusal = [&](std::vector<std::string> fields, const Pipeline& steps) {

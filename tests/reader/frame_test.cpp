@@ -204,7 +204,7 @@ TEST_CASE("A random crop's border reflects the picture or has its colour, at eve
   }
 }
 
-TEST_CASE("Reflection goes on where the picture is smaller than its border") {
+TEST_CASE("Reflection repeats if the picture is smaller than its border") {
   const Grid picture = Numbered(2, 3);
   for (std::uint64_t p = 0; p < 50; ++p) {
     const Frame frame = FrameOf({RandomCrop(17, 4, Border::kReflect)}, picture, p);
@@ -244,7 +244,7 @@ TEST_CASE("A random translation moves by every number of pixels as often, and ke
     CHECK(count == Approx(200).margin(60));
 }
 
-TEST_CASE("A centred crop by ratio takes what FFCV takes") {
+TEST_CASE("A centred crop by ratio takes the same region as FFCV's") {
   // FFCV: c = int(ratio * min(h, w)); delta = (side - c) // 2 on both axes
   const Region region = FrameOf({CenterResizedCrop(224)}, {500, 375, 1, {}}, 0).region;
   CHECK((region.x.length == 328 && region.y.length == 328));
@@ -294,7 +294,7 @@ TEST_CASE("An affine step draws its numbers uniformly, and takes the picture abo
   CHECK(taken == Approx(0.3 * kDraws).margin(150));
 }
 
-TEST_CASE("Flips behind an affine step are of what it makes") {
+TEST_CASE("Flips after an affine step flip its result") {
   const Grid picture = Numbered(12, 12);
   for (std::uint64_t p = 0; p < 20; ++p) {
     const Grid plain = SeenAsMask(FrameOf({RandomAffine(40)}, picture, p), picture);

@@ -146,7 +146,7 @@ TEST_CASE("Adding a flip does not move the crops, and positions draw independent
   CHECK(alone != geometry.FrameFor(300, 200, DrawSeed(1, 3), 5).region);
 }
 
-TEST_CASE("The extent is known where the last step fixes it") {
+TEST_CASE("The extent is known if the last step fixes it") {
   CHECK_FALSE(Geometry({}).FixedExtent().has_value());
   CHECK_FALSE(Geometry({ResizeShortSide{9}, HorizontalFlip{}}).FixedExtent().has_value());
   CHECK(Geometry({ResizeShortSide{9}, CenterCrop(8, 6)}).FixedExtent()->height == 6);

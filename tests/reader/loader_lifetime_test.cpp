@@ -91,7 +91,7 @@ TEST_CASE("A consumer that holds every batch and asks for another gets an error,
   REQUIRE(batches == 20);
 }
 
-TEST_CASE("An iterator goes on behind what it has thrown, and has no batch until it does") {
+TEST_CASE("An iterator goes on after the batch it threw for, and has no batch until then") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(8, 2);
   options.batch_function = [](MutableBatch& batch) {

@@ -359,7 +359,7 @@ TEST_CASE("A shard that is not there is an error from the epoch that needs it") 
   MessageOf([&] { Play(loader, 0); }, ErrorCode::kNotFound);
 }
 
-TEST_CASE("Statistics count what was handed over") {
+TEST_CASE("Statistics count the batches handed over") {
   const TemporaryFolder folder;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 100)), OptionsFor(10, 2));
   Play(loader, 0);
@@ -380,7 +380,7 @@ TEST_CASE("Without a number of threads, as many are used as this process has CPU
   CHECK(loader.threads() <= 1024);
 }
 
-TEST_CASE("Page-locked batches are had, or refused with a reason") {
+TEST_CASE("Page-locked batches are delivered, or refused with a reason") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
   LoaderOptions options = OptionsFor(10, 1);

@@ -66,7 +66,7 @@ TEST_CASE("A dataset of more shards than stay mapped is played as any other") {
   }
 }
 
-TEST_CASE("Shards that nobody uses any more are unmapped beyond the bound") {
+TEST_CASE("Shards that are no longer used are unmapped beyond the bound") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   DatasetState dataset(path, kMostMapped);
@@ -85,7 +85,7 @@ TEST_CASE("Shards that nobody uses any more are unmapped beyond the bound") {
   CHECK(uses[0]->Key(0) == "key-0");
 }
 
-TEST_CASE("What a sample gave stays readable when its shard is no longer among those kept") {
+TEST_CASE("A sample's values stay readable when its shard is no longer kept open") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
   const FewMapped few;

@@ -45,7 +45,7 @@ LoaderOptions SmallWindow(Behind behind) {
 
 }  // namespace
 
-TEST_CASE("The memory bound is what the slots, the threads and the window come to") {
+TEST_CASE("The memory bound is the sum for the slots, the threads and the window") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 1600));
   LoaderOptions options = SmallWindow(Behind::kUnmap);
@@ -80,7 +80,7 @@ TEST_CASE("A rank of two has half of the window") {
   CHECK(shared.mapped == 3 * shared.window + 4 * block);
 }
 
-TEST_CASE("What is mapped of the shards stays under two windows where blocks behind are let go") {
+TEST_CASE("Mapped memory stays under two windows if passed blocks are released") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteLargerDataset(folder, 1600);
   if (GENERATE(false, true)) RewriteShards(Dataset::Open(path));

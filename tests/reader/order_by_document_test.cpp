@@ -103,7 +103,7 @@ TEST_CASE("Random epochs, and those of lists, are those of the document") {
   RequireDocumented("list", EpochOf(even, {Shuffle::kQuasiRandom, 5, 12, 200'000}, 1, list));
 }
 
-TEST_CASE("What is drawn by weight and by class, and which rank gets which shard, is documented") {
+TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are as documented") {
   WeightedDraw weighted{{}, 800, true};
   for (std::uint64_t i = 0; i < 500; ++i)
     weighted.weights.push_back((i * 37 % 11) << 20);

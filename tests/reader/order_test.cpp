@@ -230,7 +230,7 @@ TEST_CASE("An order over blocks of different size stays under its bound, note of
   CHECK(taken <= bound);
 }
 
-TEST_CASE("Ranks read near 1/W each where blocks are of several sizes, too") {
+TEST_CASE("Ranks read near 1/W each, also with blocks of several sizes") {
   // Of a merge of two datasets, and a list that has few samples of most blocks and many of some.
   const DatasetShape merged({ShardOf(15'000, 3), ShardOf(20'000, 200)});
   std::vector<DatasetShape::Shard> blocks;
@@ -328,8 +328,7 @@ TEST_CASE("Blocks are announced before they are needed, each once in the body") 
   }
 }
 
-TEST_CASE(
-    "An epoch that is gone on with announces what is left, and how many samples each block has") {
+TEST_CASE("A resumed epoch announces the rest, and the number of samples of each block") {
   std::vector<DatasetShape> shapes = Shapes();
   std::vector<OrderPart> parts(shapes.size());
   shapes.push_back(Uneven());

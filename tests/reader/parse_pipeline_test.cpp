@@ -27,7 +27,7 @@ TEST_CASE("each step of a transform is read with its numbers") {
   CHECK(ParsePipeline("none").empty());
 }
 
-TEST_CASE("a resize has a filter behind it, the triangle where none is named") {
+TEST_CASE("a resize has a filter after it, the triangle if none is named") {
   const Pipeline steps = ParsePipeline("rrc:224:area,resize:64:area,short:256:area,rrc:96");
   CHECK(std::get<RandomResizedCrop>(steps[0]).width == 224);
   CHECK(std::get<RandomResizedCrop>(steps[0]).filter == Filter::kArea);
@@ -125,7 +125,7 @@ TEST_CASE("a step's probability is read behind it, and shares and ratios of crop
   CHECK(std::get<MixUp>(steps[7]).probability == 0.25);
 }
 
-TEST_CASE("what is no transform is refused") {
+TEST_CASE("a text that is not a transform is refused") {
   for (const char* text : {"",
                            "rrc",
                            "rrc:",
@@ -183,7 +183,7 @@ TEST_CASE("what is no transform is refused") {
   }
 }
 
-TEST_CASE("a step that cannot be read is named with what it takes") {
+TEST_CASE("an unreadable step is named with the arguments it takes") {
   const auto refusal = [](const char* text) -> std::string {
     try {
       ParsePipeline(text);

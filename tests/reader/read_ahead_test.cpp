@@ -21,7 +21,7 @@ std::uint64_t BlockBytes(DatasetState& state, std::uint32_t block) {
 
 }  // namespace
 
-TEST_CASE("What was read ahead is in memory before anybody touches it") {
+TEST_CASE("Blocks read ahead are in memory before a thread touches them") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   const FieldChoice choice = FieldChoice::Of(*dataset.state(), {});
@@ -44,7 +44,7 @@ TEST_CASE("What was read ahead is in memory before anybody touches it") {
   CHECK(resident);
 }
 
-TEST_CASE("What was suggested is read where blocks had to be read, and nobody waits for it") {
+TEST_CASE("Suggested blocks are read if blocks had to be read, and nobody waits for them") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 320));
   DatasetState& state = *dataset.state();
@@ -71,7 +71,7 @@ TEST_CASE("What was suggested is read where blocks had to be read, and nobody wa
   }
 }
 
-TEST_CASE("Suggestions are taken where blocks are not there, and only of whole blocks") {
+TEST_CASE("Suggestions are taken if blocks are not in memory, and only of whole blocks") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 64));
   DatasetState& state = *dataset.state();
@@ -108,7 +108,7 @@ TEST_CASE("Suggestions are taken where blocks are not there, and only of whole b
   CHECK_FALSE(read(reading));
 }
 
-TEST_CASE("What is let go of takes nothing along that was read for the next windows") {
+TEST_CASE("Releasing blocks keeps those read for the next windows") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 256));
   if (!DropFromCache(dataset)) {

@@ -64,7 +64,7 @@ TEST_CASE("After a resume come the batches that would have come, to the byte, in
   }
 }
 
-TEST_CASE("Resuming decodes nothing of what went before") {
+TEST_CASE("Resuming decodes nothing from before the point") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 2000));
   const LoaderOptions options = OptionsFor(10, 2);

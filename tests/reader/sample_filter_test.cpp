@@ -86,7 +86,8 @@ TEST_CASE("A filter sees key, scalars, arrays, variable fields, text and an imag
 }
 
 TEST_CASE(
-    "What a filter keeps is played once an epoch in full batches, on ranks and after resuming") {
+    "The samples a filter keeps are played once an epoch in full batches, on ranks and after "
+    "resuming") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 3000));
   const auto odd = [](const Sample& sample) { return sample.Integer("label") % 2 == 1; };
@@ -172,7 +173,7 @@ TEST_CASE("Blocks in which nothing is kept are not read, and the others block by
   CHECK(loader.Stats().read_ahead_bytes <= 2 * 40 * block_bytes);
 }
 
-TEST_CASE("What a filter throws names its sample, the first one whatever the threads") {
+TEST_CASE("An error from a filter names its sample: the first one, for any number of threads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteBoxes(folder, 4000));
   const auto choosy = [](const Sample& sample) {

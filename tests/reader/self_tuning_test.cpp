@@ -74,7 +74,7 @@ TEST_CASE("With a slow trainer, threads that it leaves idle rest, and nothing el
   CHECK(training.PaceWith(tuned) == training.PaceWith(kStart));
 }
 
-TEST_CASE("With a slow store, more is read at a time, as long as storage is what is waited for") {
+TEST_CASE("With a slow store, more is read at a time, as long as storage is the bottleneck") {
   // The trainer wants 100 batches a second, the store gives 20 with 16 MiB in flight, 40 with 32.
   const Training latency{.step = 0.01, .decode = 0.02, .read = 0.05, .read_at_least = 0.005};
   CHECK(After(latency, 20).read_ahead_bytes == 64 * kMiB);
@@ -139,7 +139,7 @@ TEST_CASE("Whatever is measured, choices stay in their bounds and come to an end
   }
 }
 
-TEST_CASE("Too short an interval teaches nothing, and what is fixed is left alone") {
+TEST_CASE("Too short an interval changes nothing, and fixed options stay the same") {
   SelfTuning tuning(kLeast, kMost, kStart);
   LoaderStats few = Training{.step = 0.01, .decode = 0.02, .read = 0.05}.Second(kStart);
   few.batches = 7;
@@ -192,7 +192,7 @@ TEST_CASE("A loader whose choices change while it plays gives the same batches")
   state->Stop();
 }
 
-TEST_CASE("What is left to the loader is in the memory bound at its most") {
+TEST_CASE("The memory bound takes options left to the loader at their most") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(20, 2);

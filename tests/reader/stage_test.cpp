@@ -181,7 +181,7 @@ TEST_CASE("A copy that comes into use in a later epoch is compared, too") {
   CHECK(loader.Faults().empty());
 }
 
-TEST_CASE("A good copy that cannot be opened is left where it is") {
+TEST_CASE("A good copy that cannot be opened is not removed") {
   if (kSanitized) {
     WARN("skipped under sanitizers, which need descriptors of their own");
     return;
@@ -276,7 +276,7 @@ TEST_CASE("Nobody waits for a stage that somebody else has locked") {
   }
 }
 
-TEST_CASE("The stage keeps to its budget, and what has no room is read where it lies") {
+TEST_CASE("The stage keeps to its budget, and shards without room are read where they lie") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kStagedSamples));
   const std::uint64_t budget = dataset.shards()[0].bytes + dataset.shards()[1].bytes;

@@ -88,7 +88,7 @@ TEST_CASE("The verdict names what the training waits for, and what to change") {
   CHECK_THAT(stats.Verdict(), ContainsSubstring("too early"));
 }
 
-TEST_CASE("The difference of two snapshots is what happened between them") {
+TEST_CASE("The difference of two snapshots counts what happened between them") {
   LoaderStats earlier = Measured();
   LoaderStats later = Measured();
   later.seconds = 130;

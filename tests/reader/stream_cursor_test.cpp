@@ -99,7 +99,7 @@ TEST_CASE("Resuming goes on behind the batch that was handed over last") {
   CHECK(stream.Point() == Place{3, 0});
 }
 
-TEST_CASE("The epoch to resume plays what was left of it, once") {
+TEST_CASE("The epoch to resume plays its rest, once") {
   Stream stream(30, At(2, 60));
   CHECK(stream.Point() == Place{2, 60});
   stream.Begin(2);

@@ -31,7 +31,7 @@ extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attribute
   return real(thread, attributes, run, argument);
 }
 
-TEST_CASE("Where a thread cannot be started the loader is refused, with what to set") {
+TEST_CASE("If a thread cannot be started the loader is refused, with what to set") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 300));
   LoaderOptions options = OptionsFor(10, 3);

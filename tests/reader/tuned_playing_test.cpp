@@ -153,7 +153,7 @@ TEST_CASE("From a store that takes its time over each read, more is read at a ti
     trainer.Step();
 }
 
-TEST_CASE("With trainer and store both fast, what is chosen stays in its bounds") {
+TEST_CASE("With trainer and store both fast, the tuning stays in its bounds") {
   const TemporaryFolder folder;
   Trainer trainer(Dataset::Open(WriteLargerDataset(folder, 640)), Tuned());
   for (int step = 0; step < 8 * 100; ++step)

@@ -96,7 +96,7 @@ TEST_CASE("A sample function behind Normalize has the numbers in place") {
   }
 }
 
-TEST_CASE("What a sample function throws is the sample's fault, with its key") {
+TEST_CASE("An exception of a sample function is a fault of the sample, with its key") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 40));
   LoaderOptions options = OptionsFor(8, 3);
@@ -121,7 +121,7 @@ TEST_CASE("What a sample function throws is the sample's fault, with its key") {
              ContainsSubstring("key-1"));
 }
 
-TEST_CASE("Images are read as what they are made of, and as nothing else") {
+TEST_CASE("Images are read as their own type, and as no other") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "d", {{Field::Image(), Field::Mask("mask", "image")}});
   SampleBuilder made = writer.NewSample("a");
@@ -179,7 +179,7 @@ TEST_CASE("Images are read as what they are made of, and as nothing else") {
   CHECK(said == std::vector{yes, no, no, no, no, no, yes, no, no, yes, no, no});
 }
 
-TEST_CASE("A sample function that asks for what is not there is told so") {
+TEST_CASE("A sample function that asks for a missing field or view is told so") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 4));
   const std::pair<SampleFunction, const char*> wrong[] = {
@@ -248,7 +248,7 @@ TEST_CASE("A batch function sees whole batches, without the rows that are left o
   CHECK(std::set<std::uint8_t>(first.begin(), first.end()).size() > 1);
 }
 
-TEST_CASE("What a batch function throws fails its batch, and the next one comes") {
+TEST_CASE("An exception of a batch function fails its batch, and the next one comes") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 32));
   LoaderOptions options = OptionsFor(8, 2);
@@ -265,7 +265,7 @@ TEST_CASE("What a batch function throws fails its batch, and the next one comes"
   CHECK(it->index() == 2);
 }
 
-TEST_CASE("A value may be set to a part of itself, and what is absent is told from what is empty") {
+TEST_CASE("A value may be set to a part of itself, and absent differs from empty") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "d",
                        {{Field::Image(), Field::Mask("mask", "image"),

@@ -98,7 +98,7 @@ TEST_CASE("A value larger than the manifest says is not read") {
   CHECK(report.faults[0].key == "key-2");
 }
 
-TEST_CASE("Where a manifest says nothing of values, one has 64 MiB at most, or what it is told") {
+TEST_CASE("Without `values` in the manifest, a value has at most 64 MiB, or the given limit") {
   const TemporaryFolder folder;
   constexpr std::size_t kMost = std::size_t{64} << 20;
   CHECK(CodeOfReading(WriteBlobs(folder, {kMost}, {}), 0) == ErrorCode::kState);
@@ -114,7 +114,7 @@ TEST_CASE("Where a manifest says nothing of values, one has 64 MiB at most, or w
         ErrorCode::kState);
 }
 
-TEST_CASE("max_value_bytes holds below what the manifest says, too") {
+TEST_CASE("max_value_bytes also limits values below the manifest's maximum") {
   const TemporaryFolder folder;
   const Dataset dataset =
       WriteBlobs(folder, {1000, 2000}, {{2, 3000, 2000}}, {.max_value_bytes = 1500});

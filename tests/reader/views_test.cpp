@@ -58,7 +58,7 @@ TEST_CASE("Views are drawn each for itself, and the same for any number of threa
   CHECK(PlayViews(dataset, options, 1) == both);
 }
 
-TEST_CASE("A view that shows what the first one does is the same") {
+TEST_CASE("A view with the first one's steps is the same") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
   LoaderOptions options = OptionsFor(8, 2);
@@ -137,7 +137,7 @@ TEST_CASE("Decoded pictures that are kept serve all views") {
   CHECK(loader.Stats().kept_pictures == 24);
 }
 
-TEST_CASE("Kept rows are right where a crop follows a random flip") {
+TEST_CASE("Kept rows are right if a crop follows a random flip") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 24));
   LoaderOptions options = OptionsFor(8, 2);

@@ -132,7 +132,7 @@ TEST_CASE("a loader that is missing or fails is a line in the table, not a failu
   }
 }
 
-TEST_CASE("what a loader says of its epochs is what the comparison reports") {
+TEST_CASE("the comparison reports what a loader says of its epochs") {
   const TemporaryFolder folder;
   WritePeer(folder / "peers/main",
             "echo 'something a library prints'\n"
@@ -238,7 +238,7 @@ bool HasEnded(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("an interrupted comparison ends the loader that plays, with what it started") {
+TEST_CASE("an interrupted comparison ends the running loader and its child processes") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 8, 80, 60);
   WritePeer(folder / "peers/main", "sleep 1000 &\necho $! >'" + (folder / "child").string() +

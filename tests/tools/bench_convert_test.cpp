@@ -84,7 +84,7 @@ TEST_CASE("bench convert says why FFCV did not run, and goes on") {
   CHECK(outcome.out.find("decode and resize") != std::string::npos);
 }
 
-TEST_CASE("bench convert leaves what is in its work folder alone") {
+TEST_CASE("bench convert leaves other files in its work folder alone") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   WriteBytes(folder / "work" / "sluice" / "precious", "mine");

@@ -80,7 +80,7 @@ TEST_CASE("option --stages says what each stage of decoding adds") {
   CHECK_THAT(DecodeSmall(folder, {"--stages"}).out, ContainsSubstring("inverse DCT"));
 }
 
-TEST_CASE("option --only leaves one way, and refuses a name that is none") {
+TEST_CASE("option --only leaves one way, and refuses an unknown name") {
   const TemporaryFolder folder;
   const nlohmann::json answer = JsonOf(DecodeSmall(folder, {"--only", "planes", "--json"}));
   REQUIRE(answer["ways"].size() == 1);

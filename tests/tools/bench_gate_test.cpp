@@ -25,7 +25,7 @@ std::string WriteRates(const TemporaryFolder& folder, const std::string& name, i
 
 }  // namespace
 
-TEST_CASE("sluice-bench gate ends with 1 where the new result is worse, and with 0 where not") {
+TEST_CASE("sluice-bench gate ends with 1 if the new result is worse, otherwise with 0") {
   const TemporaryFolder folder;
   const std::string before = WriteRates(folder, "before", 2, {100, 102, 98});
   const std::string worse = WriteRates(folder, "worse", 2, {70, 72, 71});

@@ -22,7 +22,7 @@ TEST_CASE("sluice-bench upload measures a card, or says that there is none") {
   CHECK(answer["measurements"].size() == 2);
 }
 
-TEST_CASE("sluice-bench epoch takes a GPU, and says where there is none") {
+TEST_CASE("sluice-bench epoch takes a GPU, and says if there is none") {
   const Outcome wrong = Bench({"epoch", "data", "--device", "gpu"});
   CHECK(wrong.exit_code == 2);
   CHECK_THAT(wrong.err, Catch::Matchers::ContainsSubstring("cuda:N"));

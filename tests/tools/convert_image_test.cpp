@@ -63,7 +63,7 @@ TEST_CASE("option --quality keep keeps the coefficients of a JPEG that needs no 
   CHECK(kept.answer()["kept"] == 1);
 }
 
-TEST_CASE("option --quality keep encodes what has to be resized at 90, keep:Q at Q") {
+TEST_CASE("option --quality keep encodes resized images at 90, keep:Q at Q") {
   const Picture large = MakePicture(200, 100);
   const Converted resized({"--quality", "keep", "--max-side", "50"}, large, {.quality = 60});
   CHECK(resized.Facts().luma_step == LumaStepAt(90));
@@ -92,7 +92,7 @@ TEST_CASE("option --channels 1 stores grey images") {
   CHECK(Converted({"--channels", "3"}, MakePicture(64, 64, 1)).Facts().components == 3);
 }
 
-TEST_CASE("option --background is the colour under what is transparent") {
+TEST_CASE("option --background is the colour behind transparent pixels") {
   const TemporaryFolder folder;
   // A BMP of 2x1: an opaque pixel and one that cannot be seen.
   std::string bmp("BM\x82\0\0\0\0\0\0\0\x7A\0\0\0\x6C\0\0\0\2\0\0\0\1\0\0\0\1\0\x20\0\3\0\0\0", 34);

@@ -77,7 +77,7 @@ TEST_CASE("a log gets a line at the start and no carriage returns") {
   CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
 }
 
-TEST_CASE("option --quiet prints nothing where nothing is wrong") {
+TEST_CASE("option --quiet prints nothing if nothing is wrong") {
   const Folders folders;
   WriteClasses(folders.source, 2);
   const Outcome outcome = folders.Convert({"--quiet"});
@@ -149,7 +149,7 @@ TEST_CASE("option --on-error skip is the default and can be said") {
   CHECK(folders.Convert({"--on-error", "skip"}).exit_code == 3);
 }
 
-TEST_CASE("option --truncated says what becomes of an image that ends early") {
+TEST_CASE("option --truncated says how to treat an image that ends early") {
   const Folders folders;
   WriteClasses(folders.source, 3);
   WriteBytes(folders / "dog/early.jpg", TruncatedJpeg());

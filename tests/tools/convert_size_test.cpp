@@ -72,7 +72,7 @@ TEST_CASE("option --size makes every image that size and may enlarge") {
   CHECK(Resized(MakePicture(20, 30), {"--size", "64"}).SizeText() == "64x64");
 }
 
-TEST_CASE("option --fit says what becomes of another aspect ratio") {
+TEST_CASE("option --fit says how to treat another aspect ratio") {
   // 400x100 to 100x100. Cropped: the middle quarter, still half red, half blue. Stretched: the same
   // halves. Padded: the picture in the middle 25 rows, black above and below.
   const Picture wide = RedAndBlue(400, 100);

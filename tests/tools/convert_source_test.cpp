@@ -43,7 +43,7 @@ TEST_CASE("option --table takes a table, --field its columns") {
   }
 }
 
-TEST_CASE("SOURCE is what a table's paths are relative to") {
+TEST_CASE("a table's paths are relative to SOURCE") {
   const ClassFolders folders;
   const std::string table = (folders.folder / "t.jsonl").string();
   WriteBytes(table, "{\"file\":\"0.jpg\",\"label\":\"c\"}\n{\"file\":\"9.jpg\",\"label\":\"c\"}\n");
@@ -101,7 +101,8 @@ TEST_CASE("option --classes numbers the classes") {
   const Outcome refused =
       Sluice({"convert", folders.source, (folders.folder / "x").string(), "--classes", names});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("/cat: the sub-folder is not one of the 2 given classes"));
+  CHECK_THAT(refused.err,
+             ContainsSubstring("/cat: the sub-folder is not one of the 2 given classes"));
 }
 
 TEST_CASE("tar files are converted, several into one dataset") {

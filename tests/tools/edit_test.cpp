@@ -54,7 +54,7 @@ struct Datasets {
 
 }  // namespace
 
-TEST_CASE("merge reconciles classes by name and copies what is stored as it is") {
+TEST_CASE("merge matches classes by name and copies stored bytes unchanged") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   const std::string b = folders.Make("b", {"ant", "dog"}, 2, 200);
@@ -71,7 +71,7 @@ TEST_CASE("merge reconciles classes by name and copies what is stored as it is")
   CHECK(Dataset::Open(all).class_counts() == std::vector<std::uint64_t>{3, 5, 2});
 }
 
-TEST_CASE("merge links shards where all classes keep their numbers") {
+TEST_CASE("merge links shards if all classes keep their numbers") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   const std::string b = folders.Make("b", {"cat", "dog"}, 2, 200);
@@ -186,7 +186,7 @@ TEST_CASE("an append that is repeated adds nothing, says so, and is done") {
   CHECK_FALSE(std::filesystem::exists(a + ".append"));
 }
 
-TEST_CASE("append never takes other pictures of the same names and sizes for what is there") {
+TEST_CASE("append never takes other pictures of the same names and sizes for the dataset's") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
   // Bytes behind a JPEG's end are no part of it.
@@ -421,7 +421,7 @@ TEST_CASE("two commands do not write into one new folder at a time") {
   CHECK(std::filesystem::is_empty(folders.folder / "new"));
 }
 
-TEST_CASE("append passes on what the conversion of the new samples warns of") {
+TEST_CASE("append passes on the warnings of the conversion of the new samples") {
   const Datasets folders;
   const std::string a = folders.Make("a", {"cat", "dog"}, 2, 100);
   WriteJpeg(folders.folder / "x/x.jpg", MakePicture(60, 30));

@@ -155,7 +155,7 @@ std::set<std::string> FilesOf(const std::vector<std::string>& keys) {
 
 }  // namespace
 
-TEST_CASE("where keys ask for one name, each sample has a file of its own") {
+TEST_CASE("samples whose keys give the same name have different files") {
   using Files = std::set<std::string>;
   CHECK(FilesOf({"a", "./a", "/a", "a.gif"}) == Files{"a.png", "a-1.png", "a-2.png", "a-3.png"});
   // A number that another's key has already is passed over.
@@ -424,7 +424,7 @@ TEST_CASE("option --no-formulas takes cells the power to be run, and leaves numb
              ContainsSubstring("," + key + "0,@SUM(A1),=1+1"));
 }
 
-TEST_CASE("nothing that is said goes into a file where a standard stream is closed") {
+TEST_CASE("no message goes into a file if a standard stream is closed") {
   if (*SLUICE_EMULATOR != '\0') return;  // it opens files of its own, and runs no shell
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };

@@ -161,7 +161,7 @@ TEST_CASE("control characters in a key do not reach the terminal") {
   CHECK_THAT(outcome.out, ContainsSubstring("evil\\x1b[2Jkey"));
 }
 
-TEST_CASE("inspect of what is no dataset says so") {
+TEST_CASE("inspect says that a folder is no dataset") {
   const TemporaryFolder folder;
   for (const std::string& path : {folder.path().string(), (folder / "nothing").string()}) {
     const Outcome outcome = Sluice({"inspect", path});

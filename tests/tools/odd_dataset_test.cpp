@@ -132,7 +132,7 @@ TEST_CASE("merge refuses a label of no class that would become one, and names fi
   }
 }
 
-TEST_CASE("merge keeps a label of no class that is none of the merged classes, either") {
+TEST_CASE("merge keeps a label of no class that is not one of the merged classes, either") {
   const Labelled few({0, 7, -1});
   const Labelled more({3}, {"cat", "dog", "owl", "bat"});
   const std::string out = (few.folder / "out").string();

@@ -65,7 +65,7 @@ TEST_CASE("append calls a broken archive from standard input by that name, too")
   CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("sluice: standard input: byte 0: "));
 }
 
-TEST_CASE("an interrupt ends the wait for what standard input is to bring") {
+TEST_CASE("an interrupt ends the wait for standard input") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "source");
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
@@ -119,7 +119,7 @@ TEST_CASE("append takes an archive from standard input") {
   CHECK_FALSE(std::filesystem::exists(data + ".spool"));
 }
 
-TEST_CASE("what comes from standard input and is no archive leaves nothing behind") {
+TEST_CASE("standard input that is no archive leaves nothing behind") {
   const TemporaryFolder folder;
   WriteBytes(folder / "text", std::string(5000, 'x'));
   const std::string data = (folder / "data").string();

@@ -18,7 +18,7 @@ TEST_CASE("bytes are read in powers of 1000 and of 1024") {
   CHECK(ParseBytes("7B") == 7);
 }
 
-TEST_CASE("what is no number of bytes is refused") {
+TEST_CASE("a text that is not a number of bytes is refused") {
   for (const char* text : {"", "MB", "-1MB", "1TBx", "1e6", "0x10", "1..5MB", "nan", "64 parsecs",
                            "99999999999999999999"}) {
     CAPTURE(text);
@@ -79,7 +79,9 @@ TEST_CASE("control characters are made visible") {
   CHECK(PrintableLines("a\tb\n\x1b") == "a\tb\n\\x1b");
 }
 
-TEST_CASE("what turns, hides or breaks text is made visible, and what is no UTF-8") {
+TEST_CASE(
+    "characters that turn, hide or break text are made visible, and so are bytes that are not "
+    "UTF-8") {
   CHECK(Printable("a\xe2\x80\xae"
                   "gpj.exe") == "a\\u202egpj.exe");
   CHECK(Printable("\xe2\x81\xa6\xe2\x81\xa9\xd8\x9c\xe2\x80\x8f") ==
@@ -92,7 +94,7 @@ TEST_CASE("what turns, hides or breaks text is made visible, and what is no UTF-
         "\\x9b31m \\xc0\\x8a \\xed\\xa0\\x80 \\xf4\\x90\\x80\\x80 \\xe2\\x80");
 }
 
-TEST_CASE("what can be read is left as it is") {
+TEST_CASE("readable text is left as it is") {
   const std::string text =
       "k\xc3\xa4se, \xe5\x86\x99\xe7\x9c\x9f, \xd7\xaa\xd7\x9e\xd7\x95\xd7\xa0\xd7\x94, "
       "\xf0\x9f\x90\x88 \\ \xc2\xa0\xef\xbf\xbd";

@@ -27,7 +27,7 @@ TEST_CASE("a progress line fits into any terminal") {
   CHECK_THAT(ProgressLine(figures, 120), ContainsSubstring(" 99%"));
 }
 
-TEST_CASE("a progress line without a total or a rate says what it knows") {
+TEST_CASE("a progress line without a total or a rate shows the rest") {
   CHECK(ProgressLine({"verifying", 7, 0, 0, 0}, 80) == "verifying 7");
   CHECK(ProgressLine({"verifying", 0, 4, 0, 0}, 30) == "verifying [........]   0%  0/4");
 }

@@ -55,7 +55,7 @@ TEST_CASE("train_cifar learns on the processor, from Sluice and from files") {
   }
 }
 
-TEST_CASE("train_cifar says what it takes when it is given something else") {
+TEST_CASE("train_cifar says which datasets it takes when given another") {
   const Outcome outcome = Run(TRAIN_CIFAR, {"--loader", "other", "a", "b"});
   CHECK(outcome.exit_code == 1);
   CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("usage: train_cifar"));

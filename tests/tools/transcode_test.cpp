@@ -69,7 +69,7 @@ std::vector<PlayedBatch> Crops(const std::string& dataset) {
 
 }  // namespace
 
-TEST_CASE("convert --image packed stores what makes the same JPEGs and the same batches") {
+TEST_CASE("convert --image packed gives the same JPEGs and the same batches") {
   const Forms at;
   const std::string jpeg = at.Convert("jpeg");
   const std::string packed = at.Convert("packed");
@@ -108,7 +108,7 @@ TEST_CASE("convert --image packed --quality keep stores the source's coefficient
   }
 }
 
-TEST_CASE("What is appended to a dataset of packed images is packed") {
+TEST_CASE("Images appended to a dataset of packed images are packed") {
   const Forms at;
   const std::string packed = at.Convert("packed");
   WriteJpeg(at("more/odd/new.jpg"), MakePicture(70, 50));
@@ -120,7 +120,7 @@ TEST_CASE("What is appended to a dataset of packed images is packed") {
   CHECK(AllAre(Codec::kPacked, stored));
 }
 
-TEST_CASE("transcode from JPEG to packed and back gives what converting gives, byte for byte") {
+TEST_CASE("transcode from JPEG to packed and back gives the bytes of a conversion") {
   const Forms at;
   const auto jpeg = StoredIn(at.Convert("jpeg"));
   const auto packed = StoredIn(at.Convert("packed"));

@@ -250,7 +250,7 @@ TEST_CASE("long names and large sizes of tar's extensions are read") {
   CHECK(folders.Data().samples.at(0).key == key);
 }
 
-TEST_CASE("the system's tar writes what is read, in each of its formats") {
+TEST_CASE("archives of the system's tar can be read, in each of its formats") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 2);
   for (const char* format : {"v7", "ustar", "gnu", "posix"}) {

@@ -86,7 +86,7 @@ TEST_CASE("BMPs of 16 and 32 bits are taken apart by their masks") {
         Values{128, 0, 255});
 }
 
-TEST_CASE("a BMP's opacity counts where a long header has a mask for it and a pixel has some") {
+TEST_CASE("a BMP's opacity counts if a long header has a mask for it and a pixel is not clear") {
   const std::vector<std::uint32_t> masks = {0xFF0000, 0xFF00, 0xFF, 0xFF000000};
   CHECK(PixelsOf({2, 1, 32, 3, 108, masks, {}, BytesOf({200, 100, 0, 128, 1, 2, 3, 0})}) ==
         Values{Over(0, 128 / 255.0), Over(100 / 255.0, 128 / 255.0), Over(200 / 255.0, 128 / 255.0),

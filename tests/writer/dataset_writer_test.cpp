@@ -141,7 +141,7 @@ TEST_CASE("a JPEG set as packed has its pixels, one without a packed form stays 
   CHECK(data.samples[2].fields[0].codec == Codec::kAbsent);
 }
 
-TEST_CASE("fields left alone are absent, and Reset() forgets what was set") {
+TEST_CASE("fields not set are absent, and Reset() clears all fields") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", {{Field::Image(), Field::Bytes("text")}});
   SampleBuilder sample = writer.NewSample("one");
@@ -179,7 +179,7 @@ TEST_CASE("compress stores a zstd frame of the same bytes") {
   CHECK(data.manifest.values == std::vector<ManifestValues>{{1, 5000, 5000}});
 }
 
-TEST_CASE("what the manifest says of values is found again in the shards by every edit") {
+TEST_CASE("after every edit, the manifest's `values` agree with the shards") {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "data";
   ManifestValues numbers, texts;
@@ -276,7 +276,7 @@ TEST_CASE("automatic blocks hold a power of two of samples and have about 512 Ki
   CHECK(WriteBlobs(folder / "tiny", {}, 1100, 8).manifest.shards[0].block_samples == 4096);
 }
 
-TEST_CASE("what does not fit the schema is refused, and the writer goes on") {
+TEST_CASE("values that do not fit the schema are refused, and the writer goes on") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", EveryKind());
   SampleBuilder sample = writer.NewSample("one");

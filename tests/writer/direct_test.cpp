@@ -73,7 +73,7 @@ bool StaysOutOfTheCache(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("option direct changes no byte, and what was begun without it is gone on with") {
+TEST_CASE("option direct changes no byte, and a conversion begun without it can continue with it") {
   const TemporaryFolder folder;
   WriteRawSources(folder / "source");
   const ConvertSummary plain = Convert(folder / "source", folder / "plain", RawShards(false));

@@ -117,7 +117,7 @@ TEST_CASE("without labels images may lie anywhere, and no folder is a class") {
   CHECK(ErrorOf([&] { Convert(named, folders.data); })->code() == ErrorCode::kInvalidArgument);
 }
 
-TEST_CASE("a dataset is named after what it holds") {
+TEST_CASE("a dataset is named after its content") {
   const ClassFolders folders;
   const auto name = [&] {
     std::filesystem::remove_all(folders.data);
@@ -178,7 +178,7 @@ TEST_CASE("an empty class keeps its number, with a warning") {
   CHECK(ReadDataset(folders.data).Find("c/1.jpg").Label() == 2);
 }
 
-TEST_CASE("hidden files and folders and what is no image are passed over and no faults") {
+TEST_CASE("hidden files and folders and files that are no images are skipped and are no faults") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   folders.Add("a/.hidden.jpg");
@@ -238,7 +238,8 @@ TEST_CASE("a link to a folder that it lies in is not followed, with a warning") 
   CHECK(Mentions(summary.warnings, "a/x/up"));
 }
 
-TEST_CASE("names are bytes: what is no UTF-8 stays in the key and is written out in the class") {
+TEST_CASE(
+    "names are bytes: those that are not UTF-8 stay in the key and are written out in the class") {
   const ClassFolders folders;
   folders.Add("K\xff/\xfe.jpg");
   folders.Add("z/tab\there.jpg");
@@ -252,7 +253,7 @@ TEST_CASE("names are bytes: what is no UTF-8 stays in the key and is written out
         "path\treason\tkind\nz/odd\xfd\\tname\\n.txt\tno image\tpassed over\n");
 }
 
-TEST_CASE("skipped.tsv lists what was left out and what was passed over, in the order of paths") {
+TEST_CASE("skipped.tsv lists images left out and files passed over, in the order of paths") {
   const ClassFolders folders;
   folders.Add("a/2.jpg");
   WriteSource(folders.source / "a" / "1.txt", std::string("text"));
@@ -279,7 +280,7 @@ TEST_CASE("a source that is missing, a file or without images is refused, and no
   CHECK_FALSE(std::filesystem::exists(folders.data));
 }
 
-TEST_CASE("where no image can be converted that is an error with the first reason") {
+TEST_CASE("if no image can be converted, that is an error with the first reason") {
   const ClassFolders folders;
   const FileBytes whole = MakeJpeg(MakePicture(64, 64));
   WriteSource(folders.source / "half.jpg", Truncated(whole, whole.size() / 2));

@@ -78,7 +78,7 @@ TEST_CASE("size with crop takes the largest centred rectangle of the target's sh
   CHECK(tall.out_height == 100);
 }
 
-TEST_CASE("size enlarges what is smaller") {
+TEST_CASE("size enlarges smaller images") {
   CHECK(TargetOf(10, 10, ToSize(64, 64, Fit::kCrop)) == Dimensions{64, 64});
   CHECK_FALSE(FitGeometry(10, 10, ToSize(64, 64, Fit::kCrop)).unchanged);
   CHECK(FitGeometry(64, 64, ToSize(64, 64, Fit::kCrop)).unchanged);

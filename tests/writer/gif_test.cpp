@@ -95,7 +95,7 @@ TEST_CASE("a GIF's interlaced rows are put where they belong") {
   }
 }
 
-TEST_CASE("what is transparent in a GIF, or beside its first frame, shows the background") {
+TEST_CASE("transparent pixels of a GIF, and those beside its first frame, show the background") {
   const FileBytes file = WriteGif(3, 2, kPalette, {{1, 1, 2, 1, false, 2, {}, {1, 2}}});
   ConvertOptions options = AsTheyAre();
   CHECK(ConvertOne(file, options).picture.pixels ==

@@ -62,7 +62,7 @@ TEST_CASE("channels 1 makes grey of colours by their luma") {
   CHECK(Difference(ConvertOne(MakePng(rgb), AsTheyAre(1)).picture, Grey(rgb)) == 0);
 }
 
-TEST_CASE("CMYK JPEGs become RGB, inverted where the Adobe marker says so") {
+TEST_CASE("CMYK JPEGs become RGB, inverted if the Adobe marker says so") {
   Picture inks{32, 32, 4, {}};
   for (int i = 0; i < 32 * 32; ++i) {
     // Flat areas, so that compression changes little.
@@ -296,7 +296,7 @@ TEST_CASE("a header that promises absurd sizes is refused before memory is taken
   CHECK(ConvertOne(file).reason.find("64250x64250") != std::string::npos);
 }
 
-TEST_CASE("max_pixels refuses what is larger and takes what is as large") {
+TEST_CASE("max_pixels refuses larger images and takes images of that size") {
   ConvertOptions options = AsTheyAre();
   options.max_pixels = 2000;
   CHECK(ConvertOne(MakeJpeg(MakePicture(50, 40)), options).reason.empty());

@@ -98,13 +98,13 @@ TEST_CASE("metadata are dropped") {
   CHECK_FALSE(Has(kept.image.bytes, 0xE1));
 }
 
-TEST_CASE("what is resized is encoded at the quality and not counted as kept") {
+TEST_CASE("resized images are encoded at the quality and not counted as kept") {
   const Kept kept = ConvertKept(MakeJpeg(MakePicture(600, 300), {.quality = 40}));
   CHECK_FALSE(kept.kept);
   CHECK(kept.image.width == 500);
 }
 
-TEST_CASE("what cannot be kept is encoded at the quality") {
+TEST_CASE("images that cannot be kept are encoded at the quality") {
   const auto not_kept = [](const FileBytes& file, const ConvertOptions& options = Keep()) {
     Kept kept = ConvertKept(file, options);
     CHECK_FALSE(kept.kept);
@@ -123,7 +123,7 @@ TEST_CASE("what cannot be kept is encoded at the quality") {
                       [](jpeg_compress_struct& jpeg) { jpeg_set_quality(&jpeg, 3, FALSE); }));
 }
 
-TEST_CASE("grey files are kept where grey is asked for") {
+TEST_CASE("grey files are kept if grey is asked for") {
   const FileBytes file = MakeJpeg(MakePicture(45, 33, 1));
   ConvertOptions options = Keep();
   options.channels = 1;

@@ -134,7 +134,7 @@ TEST_CASE("max_side, short_side, size and none of them set the size") {
   CHECK(size(options) == std::pair(640U, 480U));
 }
 
-TEST_CASE("fit decides what becomes of another aspect ratio") {
+TEST_CASE("fit decides how another aspect ratio is treated") {
   // Left third red, middle green, right blue.
   Picture bars{300, 100, 3, {}};
   for (int i = 0; i < 300 * 100; ++i) {
@@ -326,7 +326,7 @@ TEST_CASE("on_error fail also stops at an image of an unsupported kind") {
   CHECK(error->file() == (folder / "source" / "b").string());
 }
 
-TEST_CASE("dry_run writes nothing and tells what would be") {
+TEST_CASE("dry_run writes nothing and tells what a run would do") {
   const TemporaryFolder folder;
   WriteClasses(folder / "source", 5);
   WriteSource(folder / "source" / "ant" / "x.psd", std::string("8BPS"));

@@ -75,7 +75,7 @@ TEST_CASE("a profile is dropped by default, which the summary counts") {
   CHECK(ConvertOne(plain).summary.profiles_dropped == 0);
 }
 
-TEST_CASE("a PNG's profile stays unread where it is dropped, whatever it is") {
+TEST_CASE("a PNG's profile stays unread if it is dropped, whatever it is") {
   const Picture picture = MakePicture(20, 10);
   PngOptions options;
   for (const bool interlaced : {false, true}) {

@@ -204,7 +204,7 @@ TEST_CASE("a turned JPEG is resized like the upright one, in all eight orientati
   }
 }
 
-TEST_CASE("what is taken pixel for pixel stays what libjpeg gives") {
+TEST_CASE("images taken pixel for pixel have libjpeg's pixels") {
   for (const bool subsample : {false, true}) {
     const FileBytes file = MakeJpeg(Rings(121, 87), {.subsample = subsample});
     const Picture decoded = DecodeJpeg(file);
@@ -216,7 +216,7 @@ TEST_CASE("what is taken pixel for pixel stays what libjpeg gives") {
   }
 }
 
-TEST_CASE("damage where a crop does not look is found all the same") {
+TEST_CASE("damage outside of a crop is found all the same") {
   const Picture picture = Rings(160, 640);
   const FittedGeometry middle = Resized(picture, 80, 80, Fit::kCrop);
   for (const JpegOptions& options :

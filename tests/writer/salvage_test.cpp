@@ -70,7 +70,7 @@ struct Broken {
 
 }  // namespace
 
-TEST_CASE("a block that says it begins at sample 2^48 is none, and what it claims costs nothing") {
+TEST_CASE("a block that claims to begin at sample 2^48 is refused, and its claims cost nothing") {
   std::vector<std::byte> forged = BlockOf(1);
   Forge(forged, [](BlockHeader& header) { header.first_sample = std::uint64_t{1} << 48; });
   const Broken broken({BlockOf(0), forged, BlockOf(2)});

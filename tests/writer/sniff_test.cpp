@@ -32,7 +32,7 @@ TEST_CASE("so are WebP, GIF, BMP and TIFF") {
   CHECK(Of("RIFF\x24\0\0\0WEBPVP8 "sv).kind == ImageKind::kWebp);
 }
 
-TEST_CASE("a kind that this build lacks the library of says what to install, others nothing") {
+TEST_CASE("a kind whose library this build lacks says what to install, others nothing") {
   const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
   CHECK(why("\xff\xd8\xff\xdb"sv) == "");
   CHECK(why("BM\x46\0\0\0\0\0\0\0\x36\0\0\0\x28\0\0\0\2\0\0\0\2\0\0\0"sv) == "");

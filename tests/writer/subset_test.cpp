@@ -56,7 +56,7 @@ std::vector<std::string> Drawn(std::vector<std::uint64_t> list, std::size_t coun
 
 }  // namespace
 
-TEST_CASE("what is taken at random is what a whole shuffle would put in front") {
+TEST_CASE("a random choice takes the samples that a whole shuffle would put first") {
   const Numbered numbered(22);
   std::vector<std::uint64_t> all(22);
   std::iota(all.begin(), all.end(), std::uint64_t{0});

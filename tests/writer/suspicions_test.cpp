@@ -1,11 +1,12 @@
 // Warnings of a conversion about sources that are probably not what was meant.
+#include "writer/convert/suspicions.h"
+
 #include <sluice/convert.h>
 
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
-#include "writer/convert/suspicions.h"
 
 namespace sluice::test {
 
@@ -40,7 +41,7 @@ void WriteClass(const std::filesystem::path& folder, int count, std::uint64_t se
 
 }  // namespace
 
-TEST_CASE("a dataset that is larger than its sources is warned of, with what is smaller") {
+TEST_CASE("a dataset larger than its sources gives a warning that names a smaller form") {
   ConvertSummary summary;
   summary.bytes_in = 2'000'000;
   summary.bytes_out = 3'000'000;

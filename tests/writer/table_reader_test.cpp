@@ -42,7 +42,7 @@ std::string FaultOf(const std::string& text, const char* ending = ".csv") {
 
 }  // namespace
 
-TEST_CASE("cells are what stands between separators, lines end with or without a return") {
+TEST_CASE("cells stand between separators, lines end with or without a return") {
   CHECK(RowsOf("a,b\n1,2\r\n3,4") == Rows{{"1", "2"}, {"3", "4"}});
   CHECK(RowsOf("a\tb\n1,5\t2\n", ".tsv") == Rows{{"1,5", "2"}});
   CHECK(RowsOf("a,b\n,\n\n1,\n") == Rows{{"", ""}, {"1", ""}});

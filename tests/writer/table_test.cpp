@@ -86,7 +86,7 @@ TEST_CASE("a table's rows become samples, with the usual columns when none is na
   CHECK(data.manifest.class_counts == std::vector<std::uint64_t>{1, 1});
 }
 
-TEST_CASE("what only later objects of a .jsonl file have is taken as well") {
+TEST_CASE("members that only later objects of a .jsonl file have are taken as well") {
   const TableFolder folders;
   const ConvertSummary summary =
       folders.Convert(folders.Table("t.jsonl", R"({"path":"a.jpg"})"
@@ -108,7 +108,7 @@ TEST_CASE("an image that several rows name becomes several samples, which is tol
         "an image is listed more than once, such as a.jpg; each occurrence becomes a sample");
 }
 
-TEST_CASE("classes that are whole numbers stay what they are") {
+TEST_CASE("classes that are whole numbers keep their numbers") {
   const TableFolder folders;
   const ConvertSummary summary =
       folders.Convert(folders.Table("t.tsv", "file\tclass\na.jpg\t3\nb.jpg\t1\n"));
@@ -207,7 +207,7 @@ TEST_CASE("a table without the columns that are asked for is refused, naming tho
              ContainsSubstring("y"));
 }
 
-TEST_CASE("paths are relative to the root where one is named") {
+TEST_CASE("paths are relative to the root if one is given") {
   const TableFolder folders;
   WriteSource(folders.folder / "elsewhere/t.csv", std::string("image\nc.jpg\n"));
   ConvertSource source = ConvertSource::Table(folders.folder / "elsewhere/t.csv");

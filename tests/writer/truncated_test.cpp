@@ -175,7 +175,7 @@ TEST_CASE("a JPEG may end before its last scans by an end marker of its own, not
   CHECK(Reason(With(begun, ByteWriter().Values({0xFF, 0xD9}).bytes())) == "");
 }
 
-TEST_CASE("what there is of a JPEG that ends early is taken in every form, the rest grey") {
+TEST_CASE("the pixels of a JPEG that ends early are taken in every form, the rest is grey") {
   const Picture picture = Grain(160, 120);
   const FileBytes whole = MakeJpeg(picture, {.quality = 100, .subsample = false});
   const FileBytes half = Truncated(whole, whole.size() / 2);
