@@ -10,7 +10,7 @@
 #include "bench/advise/forecast.h"
 #include "bench/advise/source_facts.h"
 #include "bench/advise/trial.h"
-#include "bench/storage/disk_rate.h"
+#include "bench/io/disk_rate.h"
 
 namespace sluice::bench {
 

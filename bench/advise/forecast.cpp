@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 
 namespace sluice::bench {
 namespace {

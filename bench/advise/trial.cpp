@@ -12,7 +12,7 @@
 #include "bench/decode/task.h"
 #include "bench/epoch/run.h"
 #include "bench/machine/scratch_folder.h"
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 #include "format/disk/bytes.h"
 #include "reader/transform/geometry.h"
 #include "writer/source/source_list.h"

@@ -11,7 +11,7 @@
 #include "bench/compare/quality.h"
 #include "bench/machine/machine.h"
 #include "bench/machine/work_folder.h"
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 #include "format/cpu.h"
 #include "tools/cli/quantity.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/compare/measure.h"
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 

@@ -9,8 +9,8 @@
 #include "bench/machine/machine.h"
 #include "bench/machine/process_usage.h"
 #include "bench/machine/scratch_folder.h"
-#include "bench/report/figures.h"
 #include "bench/report/measurement.h"
+#include "bench/report/statistics.h"
 #include "format/cpu.h"
 #include "writer/source/open.h"
 

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/convert/measure.h"
-#include "bench/report/figures.h"
 #include "bench/report/measurement.h"
+#include "bench/report/statistics.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {

@@ -14,7 +14,7 @@
 
 #include <sluice/error.h>
 
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 #include "format/pixels/kernels/kernels.h"
 #include "format/pixels/packed/decoder.h"
 #include "format/pixels/packed/layout.h"

@@ -5,7 +5,7 @@
 
 #include <sluice/error.h>
 
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 #include "format/pixels/packed/pack.h"
 #include "reader/transform/geometry.h"
 #include "tools/cli/quantity.h"

@@ -8,8 +8,8 @@
 #include "bench/epoch/report.h"
 #include "bench/epoch/storage_options.h"
 #include "bench/machine/machine.h"
-#include "bench/report/figures.h"
 #include "bench/report/measurement.h"
+#include "bench/report/statistics.h"
 #include "format/cpu.h"
 #include "reader/order/order.h"
 

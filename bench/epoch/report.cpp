@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include "bench/epoch/storage_options.h"
-#include "bench/report/figures.h"
 #include "bench/report/measurement.h"
+#include "bench/report/statistics.h"
 #include "reader/order/order.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"

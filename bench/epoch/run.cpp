@@ -12,7 +12,7 @@
 #include "bench/machine/machine.h"
 #include "bench/machine/page_cache.h"
 #include "bench/machine/process_usage.h"
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 
 namespace sluice::bench {
 namespace {

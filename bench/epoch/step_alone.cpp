@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 
 namespace sluice::bench {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bench/epoch/run.h"
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 
 namespace sluice::bench {
 

@@ -5,7 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 
 namespace sluice::bench {
 namespace {

@@ -1,8 +1,8 @@
 // Whether one result is worse than another, by more than noise.
 //
 // A measurement has become worse if its median has by more than a tolerance, and if such a
-// difference would hardly come by chance (the one-sided Mann-Whitney test, see figures.h). If only
-// the first holds, nothing can be said: too few values, or too much noise.
+// difference would hardly come by chance (the one-sided Mann-Whitney test, see statistics.h). If
+// only the first holds, nothing can be said: too few values, or too much noise.
 #pragma once
 
 #include <string>

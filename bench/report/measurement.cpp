@@ -10,7 +10,7 @@
 #include <sluice/version.h>
 
 #include "bench/machine/machine.h"
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 #include "tools/cli/output.h"
 #include "tools/cli/quantity.h"
 

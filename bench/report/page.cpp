@@ -5,9 +5,9 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bench/report/figures.h"
 #include "bench/report/measurement.h"
 #include "bench/report/plot.h"
+#include "bench/report/statistics.h"
 #include "tools/cli/html.h"
 #include "tools/cli/quantity.h"
 

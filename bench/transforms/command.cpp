@@ -4,9 +4,9 @@
 
 #include "bench/commands.h"
 #include "bench/machine/machine.h"
-#include "bench/report/figures.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
+#include "bench/report/statistics.h"
 #include "bench/transforms/cost.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"

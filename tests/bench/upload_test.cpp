@@ -1,4 +1,4 @@
-#include "bench/device/upload.h"
+#include "bench/upload/upload.h"
 
 #include <sluice/error.h>
 

@@ -1,4 +1,4 @@
-#include "bench/storage/disk_rate.h"
+#include "bench/io/disk_rate.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,9 +13,9 @@
 
 #include <sluice/error.h>
 
+#include "bench/io/direct_read.h"
 #include "bench/machine/page_cache.h"
 #include "bench/machine/scratch_folder.h"
-#include "bench/storage/direct_read.h"
 
 namespace sluice::bench {
 namespace {

@@ -6,11 +6,11 @@
 #include <sluice/parse_pipeline.h>
 
 #include "bench/commands.h"
-#include "bench/device/upload.h"
 #include "bench/machine/machine.h"
-#include "bench/report/figures.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
+#include "bench/report/statistics.h"
+#include "bench/upload/upload.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"

@@ -1,4 +1,4 @@
-#include "bench/storage/direct_read.h"
+#include "bench/io/direct_read.h"
 
 #include <cerrno>
 

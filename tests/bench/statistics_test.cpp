@@ -1,4 +1,4 @@
-#include "bench/report/figures.h"
+#include "bench/report/statistics.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "bench/storage/shard_read.h"
+#include "bench/io/shard_read.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,8 +12,8 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
+#include "bench/io/direct_read.h"
 #include "bench/machine/page_cache.h"
-#include "bench/storage/direct_read.h"
 #include "format/disk/file.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/reading/direct/direct_blocks.h"
