@@ -9,7 +9,7 @@
 #include "reader/dataset/storage_choice.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/loader/checked_options.h"
-#include "reader/order/division.h"
+#include "reader/order/ceil_div.h"
 #include "reader/reading/available_memory.h"
 #include "reader/reading/decoded_store.h"
 #include "reader/transform/step_kind.h"

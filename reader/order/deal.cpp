@@ -5,7 +5,7 @@
 #include <queue>
 
 #include "format/random.h"
-#include "reader/order/division.h"
+#include "reader/order/ceil_div.h"
 #include "reader/order/permutation.h"
 
 namespace sluice {
