@@ -5,11 +5,11 @@
 
 #include "format/disk/bytes.h"
 #include "reader/batch/slot.h"
-#include "reader/device/change.h"
+#include "reader/device/pixel_ops.h"
 
 namespace sluice {
 
-static_assert(PixelProgram::kMostDeviceOps <= ChangeScratch::kMostOps);
+static_assert(PixelProgram::kMostDeviceOps <= PixelOpScratch::kMostOps);
 
 namespace {
 

@@ -7,8 +7,8 @@
 
 #include <sluice/error.h>
 
-#include "reader/device/convert_kernel.h"
 #include "reader/device/device_driver.h"
+#include "reader/device/pixel_kernels.h"
 
 struct CUctx_st;  // of the driver: a CUcontext is a pointer to it, a CUdevice an int
 
@@ -151,7 +151,7 @@ class CudaDriver final : public DeviceDriver {
     if (ordinal < 0) return;
     RequirePrimaryContext();
     const Within within(context_);
-    Check(static_cast<cudaError_t>(LoadConvertKernels()), "load Sluice's kernels");
+    Check(static_cast<cudaError_t>(LoadPixelKernels()), "load Sluice's kernels");
   }
 
   std::byte* AllocatePinned(std::size_t bytes) override {
@@ -209,7 +209,7 @@ class CudaDriver final : public DeviceDriver {
   }
   void Convert(Stream stream, const Conversion& conversion) override {
     const Within within(context_);
-    Check(static_cast<cudaError_t>(StartConvertKernel(conversion, StreamOf(stream))),
+    Check(static_cast<cudaError_t>(StartPixelKernel(conversion, StreamOf(stream))),
           "convert a batch");
   }
   void Wait(Stream stream, Event event) override {

@@ -13,7 +13,7 @@
 
 #include <sluice/device.h>
 
-#include "reader/device/convert.h"
+#include "reader/device/pixels_to_numbers.h"
 
 namespace sluice {
 

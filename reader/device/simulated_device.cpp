@@ -11,7 +11,7 @@
 
 #include <sluice/error.h>
 
-#include "reader/device/change.h"
+#include "reader/device/pixel_ops.h"
 
 namespace sluice {
 
@@ -54,16 +54,16 @@ void PlayKernel(const Conversion& job) {
       ConvertShare(job, table, thread, kThreads);
     return;
   }
-  ChangeThread at;
+  PixelOpThread at;
   at.threads = kThreads;
   at.blocks = job.whole ? 1 : 3;
   for (at.sample = 0; at.sample < job.samples; ++at.sample) {
     for (at.block = 0; at.block < at.blocks; ++at.block) {
-      ChangeScratch scratch;
+      PixelOpScratch scratch;
       const std::uint32_t count = CountOps(job, at.sample);
       for (Phase phase; GoOn(OpsOf(job, at.sample), count, phase);)
         for (at.thread = 0; at.thread < kThreads; ++at.thread)
-          ChangePhase(job, table, count, phase, at, scratch);
+          RunPhase(job, table, count, phase, at, scratch);
     }
   }
 }

@@ -1,5 +1,5 @@
 // A step that changes pixels, once its random numbers are drawn: a few numbers. The host
-// (run_pixel_op.h) or a device (reader/device/change.h) changes the picture by them, to the same
+// (run_pixel_op.h) or a device (reader/device/pixel_ops.h) changes the picture by them, to the same
 // bytes.
 //
 // Copied to devices byte by byte. C++17: nvcc compiles this.

@@ -1,6 +1,6 @@
 // The declaration of a step that changes pixels. Its program is Draw(step, shape, draws, ops),
 // called once the step's probability has been drawn: it adds the step's operations for a picture of
-// that shape. They are run on the host (run_pixel_op.h) or on a device (reader/device/change.h).
+// that shape. They are run on the host (run_pixel_op.h) or on a device (reader/device/pixel_ops.h).
 #pragma once
 
 #include <algorithm>

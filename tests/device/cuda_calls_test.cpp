@@ -11,7 +11,7 @@
 
 #include <sluice/cuda.h>
 
-#include "reader/device/convert.h"
+#include "reader/device/pixels_to_numbers.h"
 #include "tests/device/cuda_double/cuda_double.h"
 #include "tests/device/trainer.h"
 #include "tests/reader/playing.h"

@@ -1,8 +1,8 @@
-// The kernels of reader/device/convert.cu, unchanged, on the CPU: which block and thread does what,
-// and what they share.
-#include "reader/device/convert_kernel.h"
-#include "tests/device/change_case.h"
+// The kernels of reader/device/pixel_kernels.cu, unchanged, on the CPU: which block and
+// thread does what, and what they share.
+#include "reader/device/pixel_kernels.h"
 #include "tests/device/cuda_double/cuda_double.h"
+#include "tests/device/pixel_ops_case.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -13,8 +13,8 @@ template <class Number>
 void CheckKernel(const Ops& ops, const Shape& shape, std::size_t samples = 3) {
   for (const bool planar : {false, true}) {
     CAPTURE(ops.size(), shape.width, shape.height, shape.channels, planar, sizeof(Number));
-    const ChangeCase<Number> batch(ops, shape, planar, samples);
-    REQUIRE(StartConvertKernel(batch.job, nullptr) == cudaSuccess);
+    const PixelOpsCase<Number> batch(ops, shape, planar, samples);
+    REQUIRE(StartPixelKernel(batch.job, nullptr) == cudaSuccess);
     REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
     batch.Check();
   }
@@ -76,6 +76,6 @@ TEST_CASE("Kernels go on through batches that have more pixels than a grid has t
 
 TEST_CASE("A batch without pixels starts no kernel") {
   cuda_double::Reset();
-  CHECK(StartConvertKernel(Conversion(), nullptr) == cudaSuccess);
+  CHECK(StartPixelKernel(Conversion(), nullptr) == cudaSuccess);
   CHECK(cuda_double::Calls() == 0);
 }

@@ -1,6 +1,6 @@
 // The operations that steps do on the colours of one pixel. Included inside a namespace with
 // SLUICE_INLINE defined as the functions' specifiers: once for each instruction set, whose loops
-// (steps.inc.h) the compiler vectorises, and once for devices (reader/device/change.h). IEEE 754
+// (steps.inc.h) the compiler vectorises, and once for devices (reader/device/pixel_ops.h). IEEE 754
 // arithmetic in a fixed order, without fused steps, so that all of them give the same bytes.
 
 SLUICE_INLINE std::uint8_t BlendValue(float a, float b, float factor) {

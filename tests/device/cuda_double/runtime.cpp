@@ -4,7 +4,7 @@
 #include <cstring>
 #include <string>
 
-#include "reader/device/convert.h"
+#include "reader/device/pixels_to_numbers.h"
 #include "tests/device/cuda_double/world.h"
 
 using namespace cuda_double;
@@ -342,7 +342,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
     return cudaSuccess;
   });
 }
-// For kernels with the arguments of those in reader/device/convert.cu.
+// For kernels with the arguments of those in reader/device/pixel_kernels.cu.
 cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
                              std::size_t, cudaStream_t stream) {
   return Give(stream, [&](const Target& target) {

@@ -1,6 +1,6 @@
 // Compares operations on a device with the host's own steps, which tests/pixels and tests/reader
 // compare with other programs.
-#include "tests/device/change_case.h"
+#include "tests/device/pixel_ops_case.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -56,20 +56,20 @@ std::vector<Ops> SomeOpsFor(const Shape& shape) {
 }
 
 template <class Number>
-void CheckChange(const Ops& ops, const Shape& shape, bool planar, std::uint32_t threads,
-                 std::uint32_t blocks) {
-  const ChangeCase<Number> batch(ops, shape, planar);
-  ChangeThread at;
+void CheckPixelOps(const Ops& ops, const Shape& shape, bool planar, std::uint32_t threads,
+                   std::uint32_t blocks) {
+  const PixelOpsCase<Number> batch(ops, shape, planar);
+  PixelOpThread at;
   at.threads = threads;
   at.blocks = blocks;
   for (at.sample = 0; at.sample < batch.job.samples; ++at.sample) {
     for (at.block = 0; at.block < blocks; ++at.block) {
-      ChangeScratch scratch;
+      PixelOpScratch scratch;
       std::memset(&scratch, 0xA5, sizeof scratch);
       const std::uint32_t count = CountOps(batch.job, at.sample);
       for (Phase phase; GoOn(OpsOf(batch.job, at.sample), count, phase);)
         for (at.thread = 0; at.thread < threads; ++at.thread)
-          ChangePhase(batch.job, batch.table(), count, phase, at, scratch);
+          RunPhase(batch.job, batch.table(), count, phase, at, scratch);
     }
   }
   batch.Check();
@@ -85,9 +85,9 @@ TEST_CASE("A device changes pixels to the host's bytes, whatever its threads and
       for (const std::uint32_t threads : {1U, 3U, 64U}) {
         for (const bool planar : {false, true}) {
           CAPTURE(ops.size(), int(ops[0].kind), shape.width, shape.channels, threads, planar);
-          CheckChange<std::uint8_t>(ops, shape, planar, threads, whole ? 1 : 2);
-          CheckChange<std::uint16_t>(ops, shape, planar, threads, 1);
-          CheckChange<std::uint32_t>(ops, shape, planar, threads, whole ? 1 : 3);
+          CheckPixelOps<std::uint8_t>(ops, shape, planar, threads, whole ? 1 : 2);
+          CheckPixelOps<std::uint16_t>(ops, shape, planar, threads, 1);
+          CheckPixelOps<std::uint32_t>(ops, shape, planar, threads, whole ? 1 : 3);
         }
       }
     }
@@ -101,7 +101,7 @@ TEST_CASE("A device moves and filters pixels as the host does, one behind the ot
       ++row;
       for (const std::uint32_t threads : {1U, 64U}) {
         CAPTURE(row, ops.size(), shape.width, shape.channels, threads);
-        if (!ops.empty()) CheckChange<std::uint8_t>(ops, shape, row % 2 == 0, threads, 1);
+        if (!ops.empty()) CheckPixelOps<std::uint8_t>(ops, shape, row % 2 == 0, threads, 1);
       }
     }
   }
@@ -114,7 +114,7 @@ TEST_CASE("A device filters pictures of a single pixel, line or column as the ho
           Augmented(AugmentKind::kTranslateX, 1, false, shape),
           Ops{Op(PixelOpKind::kStretch), Op(PixelOpKind::kEqualize)}}) {
       CAPTURE(int(ops[0].kind), shape.width, shape.height);
-      CheckChange<std::uint8_t>(ops, shape, false, 7, 1);
+      CheckPixelOps<std::uint8_t>(ops, shape, false, 7, 1);
     }
   }
 }
@@ -123,7 +123,7 @@ TEST_CASE("A device blurs by as many weights as there can be") {
   const Shape shape = {131, 129, 1};
   const Ops blur = Drawn(GaussianBlur{255, 30, 30}, shape);
   REQUIRE(blur.size() == 1 + 43);  // half of the weights and the middle one, three in a record
-  CheckChange<std::uint8_t>(blur, shape, false, 64, 1);
+  CheckPixelOps<std::uint8_t>(blur, shape, false, 64, 1);
 }
 
 TEST_CASE("A device turns every hue as the host does") {

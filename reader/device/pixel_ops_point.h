@@ -1,12 +1,12 @@
 // Operations on single pixels: the work of a thread on a few of them at once, with the arithmetic
-// of the host's own steps. C++17: nvcc compiles this (change.h).
+// of the host's own steps. C++17: nvcc compiles this (pixel_ops.h).
 #pragma once
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 
-#include "reader/device/convert.h"
+#include "reader/device/pixels_to_numbers.h"
 
 namespace sluice {
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "format/random.h"
-#include "reader/device/change.h"
+#include "reader/device/pixel_ops.h"
 #include "reader/transform/augment.h"
 #include "reader/transform/pixel_steps.h"
 #include "reader/transform/run_pixel_op.h"
@@ -120,9 +120,9 @@ inline DeviceNeed NeedOfOps(const Ops& ops) {
 // A batch of made-up pixels with the same operations on each sample; the last sample has one
 // operation less.
 template <class Number>
-class ChangeCase {
+class PixelOpsCase {
  public:
-  ChangeCase(const Ops& ops, const Shape& shape, bool planar, std::size_t samples = 3)
+  PixelOpsCase(const Ops& ops, const Shape& shape, bool planar, std::size_t samples = 3)
       : shape_(shape),
         each_(ops.empty() ? 0 : ops.size() + 2),  // room for two more, which nobody may read
         from_(Aligned(samples * SampleValues())),

@@ -1,8 +1,9 @@
 // The new value that kStretch and kEqualize give to each value of a channel. Any thread can compute
-// one by itself, with the arithmetic of the host's own steps. C++17: nvcc compiles this (change.h).
+// one by itself, with the arithmetic of the host's own steps. C++17: nvcc compiles this
+// (pixel_ops.h).
 #pragma once
 
-#include "reader/device/change_pixel.h"
+#include "reader/device/pixel_ops_point.h"
 
 namespace sluice {
 

@@ -1,8 +1,8 @@
 // Converts copied pixels (uint8, channels last) to a batch's numbers on a device. A table has the
 // number for each of the 256 values, so the bits are the same as on the host. With operations on
-// pixels, see change.h.
+// pixels, see pixel_ops.h.
 //
-// The work of one thread, written once for a GPU (convert.cu) and for the CPU
+// The work of one thread, written once for a GPU (pixel_kernels.cu) and for the CPU
 // (simulated_device.cpp). C++17: nvcc compiles this.
 #pragma once
 

@@ -1,4 +1,4 @@
-#include "reader/device/convert.h"
+#include "reader/device/pixels_to_numbers.h"
 
 #include <cstring>
 

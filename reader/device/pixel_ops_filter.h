@@ -1,11 +1,11 @@
 // Operations that compute a pixel from other pixels of its picture, and so write to another place:
 // the work of one thread of a block, with the arithmetic of the host's own steps. C++17: nvcc
-// compiles this (change.h).
+// compiles this (pixel_ops.h).
 #pragma once
 
 #include <cstring>
 
-#include "reader/device/change_pixel.h"
+#include "reader/device/pixel_ops_point.h"
 
 namespace sluice {
 

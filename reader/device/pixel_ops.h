@@ -1,30 +1,32 @@
 // Operations on pixels (reader/transform/pixel_op.h) on a device, fused with the conversion to
-// numbers (convert.h): pixels are read from where they were copied to, changed, and written once.
+// numbers (pixels_to_numbers.h): pixels are read from where they were copied to, changed, and
+// written once.
 //
 // A block of threads makes a sample, in phases; all threads wait for one another between phases.
-// The last phase writes. Operations that need only a pixel's own values (change_pixel.h) are done
-// whenever pixels are read. An operation that needs the whole picture has phases of its own before:
+// The last phase writes. Operations that need only a pixel's own values (pixel_ops_point.h) are
+// done whenever pixels are read. An operation that needs the whole picture has phases of its own
+// before:
 //
 //   kContrast            the picture's mean: pixels are changed anew for it, and only sums are kept
-//   kStretch, kEqualize  likewise counts of values, of which a table is made (change_table.h)
+//   kStretch, kEqualize  likewise counts of values, of which a table is made (pixel_ops_table.h)
 //   kSharpen, kBlur,     pixels are changed where they lie, and go from there to a spare place,
-//   from kWarp...             which the others read on (change_filter.h)
+//   from kWarp...        which the others read on (pixel_ops_filter.h)
 //
 // A sample without any of them has one phase, and may be shared by several blocks.
 //
-// The work of one thread, written once for a GPU (convert.cu) and for the CPU
+// The work of one thread, written once for a GPU (pixel_kernels.cu) and for the CPU
 // (simulated_device.cpp), with the arithmetic of the host's own steps. C++17: nvcc compiles this.
 #pragma once
 
-#include "reader/device/change_filter.h"
-#include "reader/device/change_pixel.h"
-#include "reader/device/change_table.h"
-#include "reader/device/convert.h"
+#include "reader/device/pixel_ops_filter.h"
+#include "reader/device/pixel_ops_point.h"
+#include "reader/device/pixel_ops_table.h"
+#include "reader/device/pixels_to_numbers.h"
 
 namespace sluice {
 
 // Shared by the threads of a block.
-struct ChangeScratch {
+struct PixelOpScratch {
   static constexpr std::uint32_t kMostThreads = 512;
   static constexpr std::uint32_t kParts = 16;
   static constexpr std::uint32_t kMostOps = 256;  // for a sample
@@ -37,7 +39,7 @@ struct ChangeScratch {
 };
 
 // A thread, its block, and the number of blocks that make a sample together.
-struct ChangeThread {
+struct PixelOpThread {
   std::uint64_t sample = 0;
   std::uint32_t block = 0, blocks = 1;
   std::uint32_t thread = 0, threads = 1;
@@ -165,8 +167,8 @@ SLUICE_ON_DEVICE inline std::uint8_t* PictureOf(const Conversion& job, std::uint
 template <std::uint32_t kCount>
 class PhaseThread {
  public:
-  SLUICE_ON_DEVICE PhaseThread(const Conversion& job, const Phase& phase, const ChangeThread& at,
-                               ChangeScratch& scratch)
+  SLUICE_ON_DEVICE PhaseThread(const Conversion& job, const Phase& phase, const PixelOpThread& at,
+                               PixelOpScratch& scratch)
       : job_(job),
         phase_(phase),
         at_(at),
@@ -234,35 +236,35 @@ class PhaseThread {
  private:
   const Conversion& job_;
   const Phase& phase_;
-  const ChangeThread& at_;
-  ChangeScratch& scratch_;
+  const PixelOpThread& at_;
+  PixelOpScratch& scratch_;
   const PixelOp* const ops_;
   std::uint8_t* const picture_;
 };
 
 // The work on sums and counts, which does not depend on how pixels are read.
-SLUICE_ON_DEVICE inline void AddParts(const ChangeThread& at, ChangeScratch& scratch) {
-  if (at.thread >= ChangeScratch::kParts) return;
+SLUICE_ON_DEVICE inline void AddParts(const PixelOpThread& at, PixelOpScratch& scratch) {
+  if (at.thread >= PixelOpScratch::kParts) return;
   std::uint64_t sum = 0;
-  for (std::uint32_t i = at.thread; i < at.threads; i += ChangeScratch::kParts)
+  for (std::uint32_t i = at.thread; i < at.threads; i += PixelOpScratch::kParts)
     sum += scratch.of_thread[i];
   scratch.of_part[at.thread] = sum;
 }
 SLUICE_ON_DEVICE inline void FindMean(const Conversion& job, const Phase& phase,
-                                      const ChangeThread& at, ChangeScratch& scratch) {
+                                      const PixelOpThread& at, PixelOpScratch& scratch) {
   if (at.thread != 0) return;
   std::uint64_t sum = 0;
-  for (std::uint32_t i = 0; i < ChangeScratch::kParts && i < at.threads; ++i)
+  for (std::uint32_t i = 0; i < PixelOpScratch::kParts && i < at.threads; ++i)
     sum += scratch.of_part[i];
   scratch.means[phase.contrasts] =
       static_cast<std::uint8_t>((2 * sum + job.pixels) / (2 * job.pixels));
 }
-SLUICE_ON_DEVICE inline void ClearCounts(const ChangeThread& at, ChangeScratch& scratch) {
+SLUICE_ON_DEVICE inline void ClearCounts(const PixelOpThread& at, PixelOpScratch& scratch) {
   for (std::uint32_t i = at.thread; i < 3 * 256; i += at.threads)
     scratch.counts[i] = 0;
 }
 SLUICE_ON_DEVICE inline void MakeTable(const Conversion& job, PixelOpKind kind,
-                                       const ChangeThread& at, ChangeScratch& scratch) {
+                                       const PixelOpThread& at, PixelOpScratch& scratch) {
   for (std::uint32_t i = at.thread; i < job.channels * 256; i += at.threads) {
     const std::uint32_t value = i % 256;
     scratch.table[i] = ValueBy(kind, scratch.counts + (i - value), job.pixels, value);
@@ -271,7 +273,7 @@ SLUICE_ON_DEVICE inline void MakeTable(const Conversion& job, PixelOpKind kind,
 
 // Operations that read from one place and write to the other.
 SLUICE_ON_DEVICE inline void FilterPhase(const Conversion& job, const Phase& phase,
-                                         const ChangeThread& at, const ChangeScratch& scratch) {
+                                         const PixelOpThread& at, const PixelOpScratch& scratch) {
   FilterShare share;
   share.width = job.width;
   share.height = static_cast<std::uint32_t>(job.pixels / job.width);
@@ -292,7 +294,7 @@ SLUICE_ON_DEVICE inline void FilterPhase(const Conversion& job, const Phase& pha
 template <class Number>
 SLUICE_ON_DEVICE inline void WritePhase(const Conversion& job, const Number* table,
                                         std::uint32_t count, const Phase& phase,
-                                        const ChangeThread& at, ChangeScratch& scratch) {
+                                        const PixelOpThread& at, PixelOpScratch& scratch) {
   if (!InFours(job)) {
     PhaseThread<1>(job, phase, at, scratch)
         .TakeRuns(count, [&](std::uint64_t first, const FourPixels& run) {
@@ -314,7 +316,7 @@ SLUICE_ON_DEVICE inline void WritePhase(const Conversion& job, const Number* tab
 // Phases that read pixels and change them on the way.
 template <std::uint32_t kCount>
 SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Phase& phase,
-                                          const ChangeThread& at, ChangeScratch& scratch) {
+                                          const PixelOpThread& at, PixelOpScratch& scratch) {
   const PhaseThread<kCount> thread(job, phase, at, scratch);
   switch (phase.kind) {
     case PhaseKind::kSum: return thread.Sum();
@@ -326,9 +328,9 @@ SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Phase& ph
 // A thread's work in one phase of a sample with `count` operations. If a sample has phases before
 // kWrite, it has one block.
 template <class Number>
-SLUICE_ON_DEVICE inline void ChangePhase(const Conversion& job, const Number* table,
-                                         std::uint32_t count, const Phase& phase,
-                                         const ChangeThread& at, ChangeScratch& scratch) {
+SLUICE_ON_DEVICE inline void RunPhase(const Conversion& job, const Number* table,
+                                      std::uint32_t count, const Phase& phase,
+                                      const PixelOpThread& at, PixelOpScratch& scratch) {
   switch (phase.kind) {
     case PhaseKind::kStart: return;
     case PhaseKind::kSum:

@@ -2,8 +2,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "reader/device/change.h"
-#include "reader/device/convert_kernel.h"
+#include "reader/device/pixel_kernels.h"
+#include "reader/device/pixel_ops.h"
 
 namespace sluice {
 
@@ -14,7 +14,7 @@ constexpr unsigned kMostBlocks =
     2048;  // several for each multiprocessor; each loops through the batch
 // With operations: the threads of a block that has a sample to itself; and if several blocks share
 // a sample, how many groups of four pixels a thread takes.
-constexpr unsigned kThreadsAlone = ChangeScratch::kMostThreads;
+constexpr unsigned kThreadsAlone = PixelOpScratch::kMostThreads;
 constexpr unsigned kFoursEach = 8;
 
 // The table is in shared memory, because all threads look up random entries.
@@ -35,11 +35,11 @@ __global__ void __launch_bounds__(kThreads) Convert(Conversion job) {
 }
 
 template <class Number>
-__global__ void __launch_bounds__(kThreadsAlone) Change(Conversion job) {
+__global__ void __launch_bounds__(kThreadsAlone) ConvertWithOps(Conversion job) {
   __shared__ Number table[3 * 256];
-  __shared__ ChangeScratch scratch;
+  __shared__ PixelOpScratch scratch;
   LoadTable(job, table);
-  ChangeThread at;
+  PixelOpThread at;
   at.blocks = gridDim.x / static_cast<unsigned>(job.samples);
   at.sample = blockIdx.x / at.blocks;
   at.block = blockIdx.x % at.blocks;
@@ -48,7 +48,7 @@ __global__ void __launch_bounds__(kThreadsAlone) Change(Conversion job) {
   const PixelOp* const ops = OpsOf(job, at.sample);
   const std::uint32_t count = CountOps(job, at.sample);
   for (Phase phase; GoOn(ops, count, phase);) {
-    ChangePhase(job, table, count, phase, at, scratch);
+    RunPhase(job, table, count, phase, at, scratch);
     __syncthreads();
   }
 }
@@ -69,10 +69,11 @@ cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
     return Start(Convert<Number>, blocks < kMostBlocks ? blocks : kMostBlocks, kThreads, job,
                  stream);
   }
-  if (job.whole) return Start(Change<Number>, job.samples, kThreadsAlone, job, stream);
+  if (job.whole) return Start(ConvertWithOps<Number>, job.samples, kThreadsAlone, job, stream);
   const std::uint64_t each = (items + kThreads * kFoursEach - 1) / (kThreads * kFoursEach);
   const std::uint64_t most = 0x7FFFFFFFU / job.samples;  // a grid's largest size
-  return Start(Change<Number>, job.samples * (each < most ? each : most), kThreads, job, stream);
+  return Start(ConvertWithOps<Number>, job.samples * (each < most ? each : most), kThreads, job,
+               stream);
 }
 
 template <class Number>
@@ -81,12 +82,12 @@ cudaError_t LoadBoth() {
   const cudaError_t result =
       cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&Convert<Number>));
   if (result != cudaSuccess) return result;
-  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&Change<Number>));
+  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&ConvertWithOps<Number>));
 }
 
 }  // namespace
 
-int LoadConvertKernels() noexcept {
+int LoadPixelKernels() noexcept {
   for (const cudaError_t result :
        {LoadBoth<std::uint8_t>(), LoadBoth<std::uint16_t>(), LoadBoth<std::uint32_t>()}) {
     if (result != cudaSuccess) return result;
@@ -94,7 +95,7 @@ int LoadConvertKernels() noexcept {
   return cudaSuccess;
 }
 
-int StartConvertKernel(const Conversion& job, CUstream_st* stream) noexcept {
+int StartPixelKernel(const Conversion& job, CUstream_st* stream) noexcept {
   if (job.samples * job.pixels == 0) return cudaSuccess;
   switch (job.number_bytes) {
     case 4: return StartWith<std::uint32_t>(job, stream);

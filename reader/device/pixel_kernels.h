@@ -1,0 +1,16 @@
+// Launches the kernels of pixel_kernels.cu on the thread's device. Functions return a cudaError_t.
+#pragma once
+
+#include "reader/device/pixels_to_numbers.h"
+
+struct CUstream_st;
+
+namespace sluice {
+
+// Loads their code onto the device. Otherwise the first launch of each would, and would wait for
+// the trainer's kernels there.
+int LoadPixelKernels() noexcept;
+
+int StartPixelKernel(const Conversion& job, CUstream_st* stream) noexcept;
+
+}  // namespace sluice
