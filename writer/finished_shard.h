@@ -25,12 +25,6 @@ FinishedShard EmptyTotals(const Schema& schema);
 // damaged or forged dataset), it is not counted.
 void CountClass(const Field& field, Bytes element, FinishedShard& finished) noexcept;
 
-// Adds a shard's line and totals. `manifest` was begun by BeginManifest().
-void AddShard(const FinishedShard& finished, Manifest& manifest);
-
-// A manifest with a schema and without shards.
-Manifest BeginManifest(const std::string& name, const Schema& schema);
-
 // Gathers the same from a shard on disk, and verifies its tables on the way. Throws Error.
 FinishedShard SurveyShard(const ShardFile& shard, const std::string& file_name);
 

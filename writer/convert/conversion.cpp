@@ -11,6 +11,7 @@
 #include "writer/convert/skipped.h"
 #include "writer/convert/suspicions.h"
 #include "writer/dataset_name.h"
+#include "writer/manifest_totals.h"
 #include "writer/text.h"
 
 namespace sluice {

@@ -9,6 +9,7 @@
 
 #include "format/disk/limits.h"
 #include "writer/convert/dataset_folder.h"
+#include "writer/manifest_totals.h"
 
 namespace sluice {
 

@@ -4,6 +4,7 @@
 
 #include "format/disk/limits.h"
 #include "writer/edit/dataset_build.h"
+#include "writer/manifest_totals.h"
 
 namespace sluice {
 

@@ -9,6 +9,7 @@
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/salvage.h"
+#include "writer/manifest_totals.h"
 
 namespace sluice {
 
