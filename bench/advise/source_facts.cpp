@@ -10,7 +10,7 @@
 
 #include "format/disk/file.h"
 #include "format/pixels/decode.h"
-#include "writer/source/pixel_source.h"
+#include "writer/source/image_kinds.h"
 #include "writer/source/sniff.h"
 #include "writer/source/source_list.h"
 

@@ -2,7 +2,7 @@
 #include "writer/source/sniff.h"
 
 #include "tests/catch.h"
-#include "writer/source/pixel_source.h"
+#include "writer/source/image_kinds.h"
 
 namespace sluice::test {
 

@@ -18,7 +18,7 @@
 #include "writer/block_size.h"
 #include "writer/convert/options.h"
 #include "writer/source/color_profile.h"
-#include "writer/source/pixel_source.h"
+#include "writer/source/image_kinds.h"
 #include "writer/text.h"
 
 #define SLUICE_TEXT_OF(token) SLUICE_TEXT(token)

@@ -17,8 +17,8 @@
 #include "writer/fit/fit_picture.h"
 #include "writer/shard_writer.h"
 #include "writer/source/cut_short.h"
+#include "writer/source/image_kinds.h"
 #include "writer/source/jpeg_source.h"
-#include "writer/source/pixel_source.h"
 #include "writer/source/sniff.h"
 #include "writer/text.h"
 

@@ -11,7 +11,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
-#include "writer/source/pixel_source.h"
+#include "writer/source/image_kinds.h"
 #include "writer/text.h"
 
 namespace sluice {

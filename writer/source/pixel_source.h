@@ -1,12 +1,8 @@
 // An image file that is decoded as a whole. For every kind but JPEG, which can be decoded at a
 // reduced size and has a class of its own.
-//
-// Each kind except PNG and BMP needs a library that a build may lack.
+// image_kinds.h opens them.
 #pragma once
 
-#include <map>
-#include <memory>
-#include <set>
 #include <string>
 
 #include "format/disk/bytes.h"
@@ -14,7 +10,6 @@
 #include "writer/source/cut_short.h"
 #include "writer/source/orientation.h"
 #include "writer/source/picture.h"
-#include "writer/source/sniff.h"
 
 namespace sluice {
 
@@ -72,18 +67,5 @@ class PixelSource {
   bool takes_cut_short_ = false;
   std::string cut_short_;
 };
-
-// Opens a file of a kind that this build decodes. Throws Error(kUnsupported) for other kinds.
-// `with_profile`: whether Profile() will be called, which can take time and memory.
-std::unique_ptr<PixelSource> OpenPixels(ImageKind kind, Bytes file, bool with_profile = false);
-
-// Why files of this kind are left out, whatever they hold; empty if they are converted.
-std::string WhyNotConverted(const Sniffed& sniffed);
-
-// For messages: "JPEG, PNG and BMP".
-std::string ConvertedKinds();
-
-// Names and versions of the libraries that decode these kinds, besides those that every build has.
-std::map<std::string, std::string> DecoderVersions(const std::set<ImageKind>& kinds);
 
 }  // namespace sluice
