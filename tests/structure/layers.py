@@ -1,7 +1,8 @@
 """Holds who may include whom: layers.py ROOT
 
 Prints every #include that goes against the layers, as FILE:LINE, and fails if there is one. The layers
-are those of README.md ("Where things are"): a folder may include itself and what its line below names.
+are those of README.md ("Where everything else stands") and, inside reader/, of reader/README.md: a folder
+may include itself and what its line below names.
 """
 
 import pathlib
