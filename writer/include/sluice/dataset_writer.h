@@ -72,28 +72,6 @@ class SampleBuilder {
   explicit SampleBuilder(std::unique_ptr<State> state);
   void SetElements(std::string_view field, DType type, std::span<const std::byte> bytes);
 
-  template <class T>
-  static constexpr DType DTypeOf() {
-    if constexpr (std::is_same_v<T, std::int8_t>)
-      return DType::kInt8;
-    else if constexpr (std::is_same_v<T, std::int16_t>)
-      return DType::kInt16;
-    else if constexpr (std::is_same_v<T, std::int32_t>)
-      return DType::kInt32;
-    else if constexpr (std::is_same_v<T, std::int64_t>)
-      return DType::kInt64;
-    else if constexpr (std::is_same_v<T, std::uint8_t>)
-      return DType::kUint8;
-    else if constexpr (std::is_same_v<T, std::uint16_t>)
-      return DType::kUint16;
-    else if constexpr (std::is_same_v<T, float>)
-      return DType::kFloat32;
-    else if constexpr (std::is_same_v<T, double>)
-      return DType::kFloat64;
-    else
-      static_assert(!sizeof(T), "no DType for this element type");
-  }
-
   std::unique_ptr<State> state_;
 };
 
