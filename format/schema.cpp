@@ -24,7 +24,17 @@ std::size_t SizeOf(DType type) noexcept {
 }
 
 bool IsInteger(DType type) noexcept {
-  return type != DType::kFloat32 && type != DType::kFloat64;
+  switch (type) {
+    case DType::kInt8:
+    case DType::kInt16:
+    case DType::kInt32:
+    case DType::kInt64:
+    case DType::kUint8:
+    case DType::kUint16: return true;
+    case DType::kFloat32:
+    case DType::kFloat64: return false;
+  }
+  return false;
 }
 
 std::string_view NameOf(DType type) noexcept {

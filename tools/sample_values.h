@@ -31,7 +31,7 @@ inline std::vector<double> NumbersOf(const Sample& sample, const Field& field) {
 // Empty for a field of other numbers.
 inline std::vector<std::int64_t> IntegersOf(const Sample& sample, const Field& field) {
   std::vector<std::int64_t> numbers;
-  if (field.dtype == DType::kFloat32 || field.dtype == DType::kFloat64) return numbers;
+  if (!IsInteger(field.dtype)) return numbers;
   WithElements(sample, field, [&](auto values) {
     for (const auto value : values)
       numbers.push_back(static_cast<std::int64_t>(value));

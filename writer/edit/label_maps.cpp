@@ -17,7 +17,7 @@ namespace {
 bool HasNumberedClasses(const Field& field) {
   return field.role == Role::kLabel && !field.classes.empty() &&
          (field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable) &&
-         field.dtype != DType::kFloat32 && field.dtype != DType::kFloat64;
+         IsInteger(field.dtype);
 }
 
 // One label field: its own classes, the merged ones, and the way from one to the other.
