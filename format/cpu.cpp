@@ -1,5 +1,3 @@
-#include "format/cpu.h"
-
 #include <algorithm>
 #include <cstdint>
 #include <fstream>
@@ -7,6 +5,8 @@
 #include <string_view>
 
 #include <sched.h>
+
+#include <sluice/cpu.h>
 
 namespace sluice {
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <sluice/cpu.h>
 #include <sluice/loader.h>
 #include <sluice/torch.h>
 
@@ -113,7 +114,7 @@ class NaiveBatches final : public Batches {
   static PlainOptions OptionsFrom(const BatchOptions& from) {
     PlainOptions options;
     options.batch_size = from.batch_size;
-    options.threads = from.threads != 0 ? from.threads : std::thread::hardware_concurrency();
+    options.threads = from.threads != 0 ? from.threads : sluice::AvailableCpus();
     options.side = 32;
     options.augment = from.training ? PlainAugment::kPaddedCrop : PlainAugment::kNone;
     return options;

@@ -12,6 +12,7 @@
 #include <nlohmann/json.hpp>
 #include <unistd.h>
 
+#include <sluice/cpu.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
@@ -315,9 +316,8 @@ ExportTotals ExportAll(ReadableSamples& samples, const Export& out,
     }
   };
   {
-    const unsigned cpus = std::max(1U, std::thread::hardware_concurrency());
-    const std::uint64_t threads =
-        std::min<std::uint64_t>(arguments.threads != 0 ? arguments.threads : cpus, samples.size());
+    const unsigned wanted = arguments.threads != 0 ? arguments.threads : AvailableCpus();
+    const std::uint64_t threads = std::min<std::uint64_t>(wanted, samples.size());
     std::vector<std::jthread> workers;
     for (std::uint64_t t = 1; t < threads; ++t)
       workers.emplace_back(work);

@@ -8,6 +8,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/cpu.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 
@@ -86,7 +87,7 @@ class Counting {
  public:
   Counting(const Dataset& dataset, unsigned threads, ReadableSamples& samples)
       : dataset_(dataset), samples_(samples) {
-    threads_ = threads != 0 ? threads : std::max(1U, std::thread::hardware_concurrency());
+    threads_ = threads != 0 ? threads : AvailableCpus();
     const ImageSummary& images = dataset.images().at(0);
     found_.channels = images.max_channels;
     found_.mixed = images.min_channels != images.max_channels;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <sys/statvfs.h>
 
+#include <sluice/cpu.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
@@ -17,7 +18,6 @@
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/transforms/transform_text.h"
-#include "format/cpu.h"
 #include "reader/reading/available_memory.h"
 #include "reader/transform/geometry.h"
 #include "tools/cli/exit_code.h"

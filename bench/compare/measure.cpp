@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include <sluice/convert.h>
+#include <sluice/cpu.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
@@ -12,7 +13,6 @@
 #include "bench/machine/machine.h"
 #include "bench/machine/work_folder.h"
 #include "bench/report/statistics.h"
-#include "format/cpu.h"
 #include "tools/cli/quantity.h"
 
 namespace sluice::bench {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include <sluice/cpu.h>
 #include <sluice/error.h>
 
 #include "bench/machine/machine.h"
@@ -11,7 +12,6 @@
 #include "bench/machine/scratch_folder.h"
 #include "bench/report/measurement.h"
 #include "bench/report/statistics.h"
-#include "format/cpu.h"
 #include "writer/source/open.h"
 
 namespace sluice::bench {

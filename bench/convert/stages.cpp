@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
+#include <sluice/cpu.h>
+
 #include "bench/machine/process_usage.h"
-#include "format/cpu.h"
 #include "writer/convert/sample_encoder.h"
 #include "writer/source/open.h"
 

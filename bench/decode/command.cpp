@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
 
@@ -14,7 +15,6 @@
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/report/statistics.h"
-#include "format/cpu.h"
 #include "reader/transform/step_kind.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"

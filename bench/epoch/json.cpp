@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/cpu.h>
 #include <sluice/version.h>
 
 #include "bench/epoch/report.h"
@@ -10,7 +11,6 @@
 #include "bench/machine/machine.h"
 #include "bench/report/measurement.h"
 #include "bench/report/statistics.h"
-#include "format/cpu.h"
 #include "reader/order/order.h"
 
 namespace sluice::bench {

@@ -1,6 +1,6 @@
 #include "bench/epoch/thread_curve.h"
 
-#include "format/cpu.h"
+#include <sluice/cpu.h>
 
 namespace sluice::bench {
 

@@ -1,12 +1,13 @@
 #include <memory>
 
+#include <sluice/cpu.h>
+
 #include "bench/commands.h"
 #include "bench/io/shard_read.h"
 #include "bench/machine/machine.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/report/statistics.h"
-#include "format/cpu.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"

@@ -7,8 +7,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include <sluice/cpu.h>
+
 #include "bench/machine/process_usage.h"
-#include "format/cpu.h"
 #include "format/pixels/kernels/kernels.h"
 
 namespace sluice::bench {

@@ -4,10 +4,10 @@
 #include <optional>
 #include <thread>
 
+#include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/verify.h>
 
-#include "format/cpu.h"
 #include "format/disk/checksum.h"
 #include "format/disk/class_number.h"
 #include "format/disk/keys.h"

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "format/cpu.h"
+#include <sluice/cpu.h>
+
 #include "reader/dataset/storage_choice.h"
 
 namespace sluice {

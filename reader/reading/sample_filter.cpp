@@ -6,9 +6,9 @@
 #include <system_error>
 #include <thread>
 
+#include <sluice/cpu.h>
 #include <sluice/error.h>
 
-#include "format/cpu.h"
 #include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/sample_list_state.h"

@@ -8,7 +8,8 @@
 
 #include <sched.h>
 
-#include "format/cpu.h"
+#include <sluice/cpu.h>
+
 #include "reader/loader/loader_state.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"

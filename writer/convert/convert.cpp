@@ -1,9 +1,9 @@
 #include <chrono>
 
 #include <sluice/convert.h>
+#include <sluice/cpu.h>
 #include <sluice/error.h>
 
-#include "format/cpu.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/conversion.h"

@@ -1,10 +1,10 @@
 #include <algorithm>
 #include <atomic>
 
+#include <sluice/cpu.h>
 #include <sluice/dataset_edit.h>
 #include <sluice/error.h>
 
-#include "format/cpu.h"
 #include "format/disk/checksum.h"
 #include "format/disk/limits.h"
 #include "format/pixels/decode.h"

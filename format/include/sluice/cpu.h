@@ -1,4 +1,4 @@
-// How many threads are worth starting.
+// How many threads are worth starting: what the loader and `sluice convert` start by themselves.
 #pragma once
 
 namespace sluice {
