@@ -121,9 +121,9 @@ cli::Command AddUploadCommand(CLI::App& program) {
             1'000'000);
   AddNumber(*app, "--rounds", "N", "rounds to measure (default 5)", arguments->rounds, 1, 10'000);
   AddOption(*app, "--transform", "STEPS",
-            "steps that change pixels on the GPU, as for\n"
-            "`sluice-bench epoch`: jitter, gray, solarize, posterize,\n"
-            "invert, erase (default none)",
+            "steps that the GPU runs, as for `sluice-bench epoch`: all\n"
+            "that change pixels, such as jitter, blur, randaug or erase;\n"
+            "none that move them, such as crops and flips (default none)",
             [arguments](const std::string& text) {
               arguments->transform = text;
               arguments->shape.steps = ParsePipeline(text);
