@@ -42,7 +42,7 @@ class SluiceBatches final : public Batches {
   std::size_t per_epoch() const override { return loader_.batches_per_epoch(); }
   void Play(std::uint64_t epoch, const Step& step) override {
     for (const sluice::Batch& batch : loader_.Epoch(epoch))
-      step(sluice::ImageTensor(batch), sluice::FieldTensor(batch, "label").to(at::kLong));
+      step(sluice::ImageTensor(batch), sluice::LabelTensor(batch));
   }
   std::string Verdict() override { return loader_.Stats().Verdict(); }
 

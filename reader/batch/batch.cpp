@@ -2,25 +2,11 @@
 #include <sluice/error.h>
 
 #include "reader/batch/slot.h"
-#include "reader/dataset/field_errors.h"
+#include "reader/batch/wrong_kind.h"
 
 namespace sluice {
 
 namespace {
-
-[[noreturn]] void RefuseAs(std::string_view name, const char* kind) {
-  RefuseField(name, std::string("is no ") + kind +
-                        " of this batch: the dataset has no such field, or "
-                        "LoaderOptions::output.fields leaves it out");
-}
-
-// The index of the field with that name; Schema::kNone if there is none.
-template <class FieldOfLayout>
-std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name) noexcept {
-  for (std::size_t f = 0; f < fields.size(); ++f)
-    if (fields[f].name == name) return f;
-  return Schema::kNone;
-}
 
 VariableValues<std::byte> ValuesOf(const Slot& slot, std::size_t variable) {
   const SlotLayout::VariableField& field = slot.layout->variables[variable];
@@ -86,15 +72,15 @@ std::span<const std::uint64_t> Batch::samples() const noexcept {
 const ImageBatch& Batch::image(std::string_view field) const {
   const SlotLayout& layout = *slot_->layout;
   if (layout.image_field != Schema::kNone && layout.image_name == field) return image();
-  const std::size_t further = Find(layout.further_images, field);
-  if (further == Schema::kNone) RefuseAs(field, "image");
+  const std::size_t further = FindIn(layout.further_images, field);
+  if (further == Schema::kNone) RefuseKind(*slot_->layout, field, "image");
   if (slot_->device != nullptr) return slot_->device->images[1 + further];
   return slot_->further_images[further].image;
 }
 
 std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) const {
-  const std::size_t index = Find(slot_->layout->arrays, name);
-  if (index == Schema::kNone) RefuseAs(name, "fixed-shape array");
+  const std::size_t index = FindIn(slot_->layout->arrays, name);
+  if (index == Schema::kNone) RefuseKind(*slot_->layout, name, "fixed-shape array");
   const SlotLayout::ArrayField& array = slot_->layout->arrays[index];
   RequireType(name, array.dtype, type);
   return {slot_->memory.data() + array.offset, slot_->size * array.sample_bytes};
@@ -103,12 +89,12 @@ std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) 
 bool Batch::HoldsImage(std::string_view field) const noexcept {
   const SlotLayout& layout = *slot_->layout;
   return (layout.image_field != Schema::kNone && layout.image_name == field) ||
-         Find(layout.further_images, field) != Schema::kNone;
+         FindIn(layout.further_images, field) != Schema::kNone;
 }
 
 ArrayBatch Batch::DeviceArray(std::string_view name) const {
-  const std::size_t index = Find(slot_->layout->arrays, name);
-  if (index == Schema::kNone) RefuseAs(name, "fixed-shape array");
+  const std::size_t index = FindIn(slot_->layout->arrays, name);
+  if (index == Schema::kNone) RefuseKind(*slot_->layout, name, "fixed-shape array");
   const SlotLayout::ArrayField& array = slot_->layout->arrays[index];
   const std::byte* const first = slot_->device != nullptr ? slot_->device->At(array.offset)
                                                           : slot_->memory.data() + array.offset;
@@ -119,6 +105,18 @@ ArrayBatch Batch::DeviceArrayOf(std::string_view name, DType type) const {
   const ArrayBatch array = DeviceArray(name);
   RequireType(name, array.type, type);
   return array;
+}
+
+VariableBatch Batch::VariableArray(std::string_view name) const {
+  const std::size_t index = FindIn(slot_->layout->variables, name);
+  if (index == Schema::kNone) RefuseKind(*slot_->layout, name, "variable-length or bytes field");
+  const SlotLayout::VariableField& field = slot_->layout->variables[index];
+  const VariableValues<std::byte> values = ValuesOf(*slot_, index);
+  return {values.values.data(), field.dtype, field.shape, values.offsets, values.values.size()};
+}
+
+bool Batch::HoldsVariable(std::string_view field) const noexcept {
+  return FindIn(slot_->layout->variables, field) != Schema::kNone;
 }
 
 const Device& Batch::device() const noexcept {
@@ -135,18 +133,18 @@ void Batch::Synchronize() const {
 }
 
 VariableValues<std::byte> Batch::VariableBytes(std::string_view name, DType type) const {
-  const std::size_t index = Find(slot_->layout->variables, name);
+  const std::size_t index = FindIn(slot_->layout->variables, name);
   if (index == Schema::kNone || slot_->layout->variables[index].bytes) {
-    RefuseAs(name, "variable-length array");
+    RefuseKind(*slot_->layout, name, "variable-length array");
   }
   RequireType(name, slot_->layout->variables[index].dtype, type);
   return ValuesOf(*slot_, index);
 }
 
 VariableValues<std::byte> Batch::Bytes(std::string_view name) const {
-  const std::size_t index = Find(slot_->layout->variables, name);
+  const std::size_t index = FindIn(slot_->layout->variables, name);
   if (index == Schema::kNone || !slot_->layout->variables[index].bytes) {
-    RefuseAs(name, "bytes field");
+    RefuseKind(*slot_->layout, name, "bytes field");
   }
   return ValuesOf(*slot_, index);
 }
@@ -167,12 +165,12 @@ bool Batch::Has(std::string_view name, std::size_t sample) const {
   }
   const SlotLayout& layout = *slot_->layout;
   if (layout.image_field != Schema::kNone && layout.image_name == name) return true;
-  if (Find(layout.arrays, name) != Schema::kNone) return true;
-  if (const std::size_t v = Find(layout.variables, name); v != Schema::kNone)
+  if (FindIn(layout.arrays, name) != Schema::kNone) return true;
+  if (const std::size_t v = FindIn(layout.variables, name); v != Schema::kNone)
     return slot_->variables[v].present[sample] != 0;
-  if (const std::size_t i = Find(layout.further_images, name); i != Schema::kNone)
+  if (const std::size_t i = FindIn(layout.further_images, name); i != Schema::kNone)
     return slot_->further_images[i].present[sample] != 0;
-  RefuseAs(name, "field");
+  RefuseKind(*slot_->layout, name, "field");
 }
 
 }  // namespace sluice

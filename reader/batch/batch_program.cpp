@@ -8,6 +8,7 @@
 
 #include "format/disk/limits.h"
 #include "reader/batch/slot.h"
+#include "reader/batch/wrong_kind.h"
 #include "reader/transform/step_check.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/steps/cut_mix.h"
@@ -71,10 +72,13 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
   if (target_) RefuseTransform("a transform can have one OneHot only");
   const std::size_t field = op.label.empty() ? schema.LabelField() : dataset.FieldIndex(op.label);
   if (field == Schema::kNone)
-    RefuseTransform("OneHot needs a label field of one integer, and the dataset has none");
+    RefuseTransform(
+        "OneHot needs a label field of one integer, and the dataset has none; if samples have "
+        "several labels, name their field in OneHot::label");
   const Field& label = schema.fields[field];
-  if (label.kind != FieldKind::kArray || !label.shape.empty() || !IsInteger(label.dtype)) {
-    RefuseTransform("OneHot needs a label of one integer, and field \"" + label.name +
+  const bool array = label.kind == FieldKind::kArray;
+  if ((!array && label.kind != FieldKind::kVariable) || !IsInteger(label.dtype)) {
+    RefuseTransform("OneHot needs a label of one integer or several, and field \"" + label.name +
                     "\" is not one");
   }
   if (!choice.chosen[field]) {
@@ -94,6 +98,8 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
                     "\" is already a field of the dataset; choose another name");
   }
   label_ = label.name;
+  label_type_ = label.dtype;
+  padded_ = array && !label.shape.empty();
   other_ = static_cast<float>(op.smoothing / double(classes_));
   own_ = static_cast<float>(1 - op.smoothing + op.smoothing / double(classes_));
   target_ = Field::Array(op.field, DType::kFloat32, {static_cast<std::uint32_t>(classes_)});
@@ -106,20 +112,29 @@ void BatchProgram::AddMix(const MixStep& step) {
 
 void BatchProgram::Bind(const SlotLayout& layout) {
   if (!target_) return;
-  label_place_ = ArrayOf(layout, label_);
+  label_variable_ = FindIn(layout.variables, label_);
+  if (label_variable_ == Schema::kNone) label_place_ = ArrayOf(layout, label_);
   target_place_ = ArrayOf(layout, target_->name);
 }
 
+std::span<const std::byte> BatchProgram::LabelOf(const Slot& slot, std::size_t row) const {
+  if (label_variable_ != Schema::kNone) return slot.variables[label_variable_].rows[row];
+  const std::size_t bytes = label_place_.sample_bytes;
+  return {slot.memory.data() + label_place_.offset + row * bytes, bytes};
+}
+
 bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
-  const SlotLayout::ArrayField& label = label_place_;
   const SlotLayout::ArrayField& target = target_place_;
-  const std::int64_t own =
-      IntegerOf(label.dtype, slot.memory.data() + label.offset + row * label.sample_bytes);
-  if (own < 0 || own >= static_cast<std::int64_t>(classes_)) return false;
   auto* const numbers =
       reinterpret_cast<float*>(slot.memory.data() + target.offset + row * target.sample_bytes);
   std::fill_n(numbers, classes_, other_);
-  numbers[own] = own_;
+  const std::span<const std::byte> label = LabelOf(slot, row);
+  for (std::size_t at = 0; at < label.size(); at += SizeOf(label_type_)) {
+    const std::int64_t own = IntegerOf(label_type_, &label[at]);
+    if (padded_ && own == -1) continue;
+    if (own < 0 || own >= static_cast<std::int64_t>(classes_)) return false;
+    numbers[own] = own_;
+  }
   return true;
 }
 

@@ -37,10 +37,15 @@ class BatchProgram {
  private:
   void Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice);
   void AddMix(const MixStep& step);
+  std::span<const std::byte> LabelOf(const Slot& slot, std::size_t row) const;
 
   std::optional<Field> target_;
   std::string label_;
+  DType label_type_ = DType::kInt32;
+  bool padded_ = false;  // -1 among the label's integers stands for none
   SlotLayout::ArrayField label_place_, target_place_;
+  std::size_t label_variable_ =
+      Schema::kNone;  // instead of label_place_: of the layout's variables
   std::size_t classes_ = 0;
   float own_ = 1, other_ = 0;  // the target's numbers at the label's class and at the others
   std::vector<MixStep> mixes_;

@@ -1,17 +1,26 @@
+#include <cstdlib>
+#include <cstring>
 #include <memory>
+#include <new>
+#include <optional>
 #include <vector>
 
 #include <sluice/dlpack.h>
 
+#include "format/disk/bytes.h"
 #include "reader/device/dlpack_abi.h"
 
 namespace sluice {
 
 namespace {
 
+struct FreeMemory {
+  void operator()(void* memory) const noexcept { std::free(memory); }
+};
+
 struct Export {
-  explicit Export(const Batch& of) : batch(of) {}
-  Batch batch;
+  std::optional<Batch> batch;                 // if the tensor lies in it;
+  std::unique_ptr<void, FreeMemory> content;  // else the tensor's own memory
   std::vector<std::int64_t> shape, strides;
   dlpack::ManagedTensor managed = {};
 };
@@ -63,33 +72,35 @@ void Describe(const ImageBatch& image, Export& into) {
   SetElement(ElementOf(image.type), into.managed.tensor);
 }
 
-void Describe(const ArrayBatch& array, Export& into) {
-  into.shape.push_back(static_cast<std::int64_t>(array.samples));
-  into.shape.insert(into.shape.end(), array.shape.begin(), array.shape.end());
-  into.managed.tensor.data = const_cast<std::byte*>(array.data);
-  SetElement(ElementOf(array.type), into.managed.tensor);
+// `count` rows of that shape.
+void Describe(const void* data, std::size_t count, std::span<const std::uint32_t> shape,
+              const Element& element, Export& into) {
+  into.shape.push_back(static_cast<std::int64_t>(count));
+  into.shape.insert(into.shape.end(), shape.begin(), shape.end());
+  into.managed.tensor.data = const_cast<void*>(data);
+  SetElement(element, into.managed.tensor);
 }
 
-}  // namespace
-
-DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field,
-                                   DeviceStream stream) {
-  auto made = std::make_unique<Export>(batch);
-  dlpack::Tensor& tensor = made->managed.tensor;
-  if (field.empty()) {
-    Describe(batch.image(), *made);
-  } else if (batch.HoldsImage(field)) {
-    Describe(batch.image(field), *made);
-  } else {
-    Describe(batch.DeviceArray(field), *made);
+// Takes few bytes in host memory over into memory of the tensor's own; else holds the batch.
+void CopyOrHold(const Batch& batch, std::size_t bytes, Export& into) {
+  if (bytes > kCopiedTensorBytes) {
+    into.batch = batch;
+    return;
   }
+  into.content.reset(std::aligned_alloc(kPayloadAlignment, AlignUp(bytes + 1, kPayloadAlignment)));
+  if (into.content == nullptr) throw std::bad_alloc();
+  if (bytes > 0) std::memcpy(into.content.get(), into.managed.tensor.data, bytes);
+  into.managed.tensor.data = into.content.get();
+}
+
+DLManagedTensorVersioned* Finish(std::unique_ptr<Export> made, const Device& device) {
+  dlpack::Tensor& tensor = made->managed.tensor;
   made->strides.resize(made->shape.size());
   std::int64_t stride = 1;
   for (std::size_t d = made->shape.size(); d-- > 0;) {
     made->strides[d] = stride;
     stride *= made->shape[d];
   }
-  const Device& device = batch.device();
   tensor.device_type = device.is_host()   ? dlpack::kCpu
                        : device.is_cuda() ? dlpack::kCuda
                                           : dlpack::kExtension;
@@ -103,8 +114,43 @@ DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field,
   made->managed.deleter = [](dlpack::ManagedTensor* self) {
     delete static_cast<Export*>(self->context);
   };
-  batch.WaitOn(stream);
   return reinterpret_cast<DLManagedTensorVersioned*>(&made.release()->managed);
+}
+
+}  // namespace
+
+DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field,
+                                   DeviceStream stream) {
+  auto made = std::make_unique<Export>();
+  if (batch.HoldsVariable(field)) {
+    const VariableBatch variable = batch.VariableArray(field);
+    Describe(variable.data, variable.offsets.back(), variable.shape, ElementOf(variable.type),
+             *made);
+    CopyOrHold(batch, variable.bytes, *made);
+    return Finish(std::move(made), Device());
+  }
+  if (field.empty() || batch.HoldsImage(field)) {
+    Describe(field.empty() ? batch.image() : batch.image(field), *made);
+    made->batch = batch;
+  } else {
+    const ArrayBatch array = batch.DeviceArray(field);
+    Describe(array.data, array.samples, array.shape, ElementOf(array.type), *made);
+    if (batch.device().is_host()) {
+      CopyOrHold(batch, array.bytes, *made);
+    } else {
+      made->batch = batch;
+    }
+  }
+  batch.WaitOn(stream);
+  return Finish(std::move(made), batch.device());
+}
+
+DLManagedTensorVersioned* OffsetsToDlpack(const Batch& batch, std::string_view field) {
+  auto made = std::make_unique<Export>();
+  const std::span<const std::uint64_t> offsets = batch.VariableArray(field).offsets;
+  Describe(offsets.data(), offsets.size(), {}, {dlpack::kInt, 64}, *made);
+  CopyOrHold(batch, offsets.size_bytes(), *made);
+  return Finish(std::move(made), Device());
 }
 
 }  // namespace sluice

@@ -292,6 +292,7 @@ void AddVariable(const Field& of, std::size_t index, SlotLayout& layout) {
     field.dtype = of.dtype;
     field.entry = of.elements();
     field.entry_bytes = field.entry * SizeOf(field.dtype);
+    field.shape = of.shape;
   }
   layout.variables.push_back(std::move(field));
 }

@@ -55,6 +55,7 @@ struct SlotLayout {
     DType dtype = DType::kUint8;
     std::size_t entry = 1;  // elements
     std::size_t entry_bytes = 1;
+    std::vector<std::uint32_t> shape;  // of an entry
   };
 
   std::size_t batch_size = 0;

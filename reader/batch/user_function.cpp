@@ -7,23 +7,24 @@
 
 #include "format/random.h"
 #include "reader/batch/slot.h"
-#include "reader/dataset/field_errors.h"
+#include "reader/batch/wrong_kind.h"
+#include "reader/dataset/dataset_state.h"
 
 namespace sluice {
 
 namespace {
 
 template <class FieldOfLayout>
-std::size_t Find(const std::vector<FieldOfLayout>& fields, std::string_view name,
-                 const char* kind) {
-  for (std::size_t f = 0; f < fields.size(); ++f)
-    if (fields[f].name == name) return f;
-  RefuseField(name, std::string("is no ") + kind + " of this batch");
+std::size_t Find(const SlotLayout& layout, const std::vector<FieldOfLayout>& fields,
+                 std::string_view name, const char* kind) {
+  const std::size_t found = FindIn(fields, name);
+  if (found == Schema::kNone) RefuseKind(layout, name, kind, "Variable<std::byte>()");
+  return found;
 }
 
 // `type` -1: a bytes field.
 std::size_t FindVariable(const SlotLayout& layout, std::string_view name, int type) {
-  const std::size_t v = Find(layout.variables, name, "variable-length or bytes field");
+  const std::size_t v = Find(layout, layout.variables, name, "variable-length or bytes field");
   const SlotLayout::VariableField& field = layout.variables[v];
   if (field.bytes != (type < 0)) {
     RefuseField(name,
@@ -60,7 +61,7 @@ const ImageBatch& MutableRows::shape(std::string_view field) const {
         "this batch has no image: the dataset has none, or LoaderOptions::output.fields leaves it "
         "out");
   }
-  return slot_.further_images[Find(layout.further_images, field, "image")].image;
+  return slot_.further_images[Find(layout, layout.further_images, field, "image")].image;
 }
 
 void MutableRows::RefuseValues(std::string_view field) const {
@@ -106,12 +107,18 @@ void MutableRows::WriteBorder(std::span<std::uint8_t> map, std::string_view fiel
 std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) {
   const SlotLayout& layout = *slot_.layout;
   const SlotLayout::ArrayField& array =
-      layout.arrays[Find(layout.arrays, name, "fixed-shape array")];
+      layout.arrays[Find(layout, layout.arrays, name, "fixed-shape array")];
   RequireType(name, array.dtype, type);
   return {slot_.memory.data() + array.offset + first_ * array.sample_bytes,
           count_ * array.sample_bytes};
 }
 
+std::string MutableSample::key() const {
+  const SampleRef& ref = slot_.refs[first_];
+  const ShardUse shard = dataset_.Shard(ref.shard);
+  return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+                      kMostKeyBytes);
+}
 std::uint64_t MutableSample::index() const noexcept {
   return slot_.refs[first_].index;
 }
@@ -156,7 +163,7 @@ bool MutableRows::HasInRow(std::string_view field, std::size_t row) const {
   if (find(layout.arrays) < layout.arrays.size()) return true;
   if (const std::size_t v = find(layout.variables); v < layout.variables.size())
     return slot_.variables[v].present[first_ + row] != 0;
-  const std::size_t i = Find(layout.further_images, field, "field");
+  const std::size_t i = Find(layout, layout.further_images, field, "field");
   return slot_.further_images[i].present[first_ + row] != 0;
 }
 

@@ -54,6 +54,10 @@ ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {
   return faults;
 }
 
+std::optional<std::uint64_t> Dataset::Find(std::string_view key) const {
+  return state_->Find(key);
+}
+
 Sample Dataset::operator[](std::uint64_t index) const {
   if (index >= size()) {
     throw Error(ErrorCode::kInvalidArgument, state_->folder.string(),

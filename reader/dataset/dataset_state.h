@@ -19,6 +19,7 @@
 #include "format/disk/shard.h"
 #include "format/mutex.h"
 #include "reader/dataset/key_cache.h"
+#include "reader/dataset/key_index.h"
 #include "reader/dataset/recent_shards.h"
 #include "reader/dataset/value_limits.h"
 #include "reader/order/shape.h"
@@ -39,8 +40,8 @@ struct DatasetState {
   std::size_t most_mapped() const noexcept { return most_mapped_; }
   // Returns the shard, and maps it if needed. Throws Error. Thread-safe.
   ShardUse Shard(std::uint32_t shard);
-  // The same, but returns null and sets `fault` if the shard cannot be opened, and remembers that: a
-  // loader opens it once, not for each of its samples.
+  // The same, but returns null and sets `fault` if the shard cannot be opened, and remembers that:
+  // a loader opens it once, not for each of its samples.
   ShardUse Shard(std::uint32_t shard, std::shared_ptr<const Error>& fault);
   // The shard if it is mapped already, else null.
   ShardUse OpenShard(std::uint32_t shard) const {
@@ -65,6 +66,9 @@ struct DatasetState {
   std::string Key(const ShardFile& file, std::uint64_t sample, std::uint64_t most = UINT64_MAX) {
     return keys_.Key(file, sample, most);
   }
+
+  // The number of the first sample of that key. Throws Error. Thread-safe.
+  std::optional<std::uint64_t> Find(std::string_view key) { return by_key_.Find(*this, key); }
 
   // "label" -> its index; throws Error(kInvalidArgument) that names the fields there are.
   std::size_t FieldIndex(std::string_view name) const;
@@ -97,6 +101,7 @@ struct DatasetState {
   std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
 
   KeyCache keys_;
+  KeyIndex by_key_;
   const MapAdvice advice_ = MapAdvice::kNormal;
   const std::size_t most_mapped_;
   const std::shared_ptr<const ShardSchema> schema_;

@@ -44,7 +44,7 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
   if (!options_.sample_function) return true;
   try {
     RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
-    MutableSample sample(slot, row, 1, Draws(stream), user_scratch_);
+    MutableSample sample(dataset_, slot, row, Draws(stream), user_scratch_);
     options_.sample_function(sample);
     return true;
   } catch (const Error& error) {

@@ -10,10 +10,6 @@ namespace sluice {
 
 namespace {
 
-// The most bytes of keys to decompress for naming a sample that cannot be read; the loader's memory
-// bound includes them. Usual chunks take a tenth of that.
-constexpr std::uint64_t kMostKeyBytes = std::uint64_t{4} << 20;
-
 // The bytes of the sample's block.
 Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
   const BlockEntry& block = shard.block_entry(ref.block);

@@ -122,3 +122,67 @@ TEST_CASE("A tensor of DLPack on a device is ready for a stream, and gives its p
   trainer.Finish();
   CHECK(found == expected);
 }
+
+namespace {
+
+// Sample i has i % 3 points of two numbers and 2000 floats of value i.
+Dataset WritePoints(const TemporaryFolder& folder) {
+  const std::filesystem::path path = folder / "points";
+  DatasetWriter writer(path,
+                       {{Field::Variable("points", DType::kFloat64, {2}),
+                         Field::Array("many", DType::kFloat32, {2000})}},
+                       {"points", 1'000'000, 16});
+  for (int i = 0; i < 40; ++i) {
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+    sample.SetArray<double>("points", std::vector<double>(i % 3 * 2, i));
+    sample.SetArray<float>("many", std::vector<float>(2000, float(i)));
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return Dataset::Open(path);
+}
+
+}  // namespace
+
+TEST_CASE("A field of any length becomes two tensors of DLPack: values, and where each begins") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(10, 2);
+  options.order.shuffle = Shuffle::kSequential;
+  Loader loader(WritePoints(folder), options);
+  const Batch batch = *loader.Epoch(0).begin();
+  dlpack::ManagedTensor& values = Opened(ToDlpack(batch, "points"));
+  dlpack::ManagedTensor& offsets = Opened(OffsetsToDlpack(batch, "points"));
+  CHECK((values.tensor.code == dlpack::kFloat && values.tensor.bits == 64));
+  CHECK(Extents(values, values.tensor.shape) == std::vector<std::int64_t>{9, 2});
+  CHECK(Extents(values, values.tensor.strides) == std::vector<std::int64_t>{2, 1});
+  CHECK((offsets.tensor.code == dlpack::kInt && offsets.tensor.bits == 64));
+  REQUIRE(Extents(offsets, offsets.tensor.shape) == std::vector<std::int64_t>{11});
+  const auto* const begins = static_cast<const std::int64_t*>(offsets.tensor.data);
+  CHECK(std::vector<std::int64_t>(begins, begins + 11) ==
+        std::vector<std::int64_t>{0, 0, 1, 3, 3, 4, 6, 6, 7, 9, 9});
+  CHECK(static_cast<const double*>(values.tensor.data)[2 * 8] == 8);  // the last of sample 8
+  values.deleter(&values);
+  offsets.deleter(&offsets);
+  ErrorText([&] { OffsetsToDlpack(batch, "many"); }, ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("A small tensor of DLPack that is kept does not keep its batch, a large one does") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(10, 2);
+  options.order.shuffle = Shuffle::kSequential;
+  options.ring.prefetch = 1;
+  options.ring.hold = 0;
+  Loader loader(WritePoints(folder), options);
+  std::vector<dlpack::ManagedTensor*> kept;
+  for (const Batch& batch : loader.Epoch(0))  // two slots, four batches
+    kept.push_back(&Opened(ToDlpack(batch, "points")));
+  REQUIRE(kept.size() == 4);
+  CHECK(static_cast<const double*>(kept[0]->tensor.data)[0] == 1);
+  CHECK(static_cast<const double*>(kept[3]->tensor.data)[0] == 31);
+  for (dlpack::ManagedTensor* const tensor : kept)
+    tensor->deleter(tensor);
+  const Batch batch = *loader.Epoch(1).begin();
+  dlpack::ManagedTensor& many = Opened(ToDlpack(batch, "many"));  // 80,000 bytes
+  CHECK(many.tensor.data == batch.Field<float>("many").data());
+  many.deleter(&many);
+}

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include <sluice/cuda.h>
-#include <sluice/error.h>
 #include <sluice/loader.h>
 
 using cudaStream_t = CUstream_st*;
@@ -24,6 +23,7 @@ void Train(...);
 void TrainPixels(const float* images, const std::uint8_t* masks, std::size_t samples);
 void TrainOnBoth(const sluice::Batch& labelled, const sluice::Batch& unlabelled);
 void TrainWith(sluice::Loader& loader);
+std::vector<std::int32_t> Guess(const sluice::ImageBatch& images);
 int RunConversionAgain(const std::string& path);
 std::uint64_t CountRight(const sluice::ImageBatch& images, std::span<const std::int32_t> labels);
 std::uint64_t SumOverRanks(std::uint64_t value);

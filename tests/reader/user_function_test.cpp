@@ -367,3 +367,25 @@ TEST_CASE("Made fields that cannot be are refused") {
   CHECK_THAT(refusal(Field::Array("x", DType::kInt8, {3, 0}), true), ContainsSubstring("of 0"));
   CHECK_THAT(refusal(Field::Array("", DType::kInt8, {3}), true), ContainsSubstring("name"));
 }
+
+TEST_CASE("A sample function is told the sample's key, also of one that stands in for another") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 60));
+  LoaderOptions options = OptionsFor(8, 4);
+  options.output.made_fields = {Field::Bytes("key")};
+  options.integrity.on_fault = OnFault::kSubstitute;
+  options.sample_function = [](MutableSample& sample) {
+    if (sample.index() == 17) throw std::runtime_error("not this one");
+    const std::string key = sample.key();
+    sample.SetVariable<std::byte>("key", std::as_bytes(std::span(key)));
+  };
+  Loader loader(dataset, options);
+  std::size_t substitutes = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      REQUIRE(batch.Text("key", row) == "key-" + std::to_string(batch.samples()[row]));
+      substitutes += batch.flags()[row] == SampleFlag::kSubstitute ? 1 : 0;
+    }
+  }
+  CHECK(substitutes == 1);
+}

@@ -29,7 +29,9 @@ PUBLIC = {
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "device", "dataset", "reading", "batch", "decoding", "loader"]
 # Public headers that only these of reader's layers may include: what stands on all of them.
-LOADER_ONLY = {"loader.h"}
+LOADER_ONLY = {"loader.h", "sluice.h"}
+# <sluice/sluice.h> includes all public headers of the reader and of what that stands on, but these.
+NOT_IN_ALL = {"sluice/sluice.h", "sluice/torch.h"}
 
 INCLUDE = re.compile(r'^\s*#\s*include\s+(?:"([^"]+)"|<(sluice/[^>]+)>)')
 SOURCES = {".h", ".cpp", ".cu"}
@@ -94,8 +96,18 @@ def check(root):
     return found, looked_at
 
 
+def missing_in_all(root):
+    """Complaints about public headers that <sluice/sluice.h> leaves out."""
+    all_of_them = root / "reader" / "include" / "sluice" / "sluice.h"
+    included = {match[2] for line in all_of_them.read_text().splitlines() if (match := INCLUDE.match(line))}
+    wanted = {header for header, top in owners(root).items() if top in PUBLIC["reader"]} - NOT_IN_ALL
+    return [f"<sluice/sluice.h> does not include <{header}>" for header in sorted(wanted - included)]
+
+
 def main():
-    found, looked_at = check(pathlib.Path(sys.argv[1]))
+    root = pathlib.Path(sys.argv[1])
+    found, looked_at = check(root)
+    found += missing_in_all(root)
     print("\n".join(found + [f"{looked_at} includes, {len(found)} against the layers"]))
     return 1 if found or looked_at == 0 else 0
 

@@ -108,12 +108,21 @@ struct VariableValues {
   }
 };
 
+// Such a field of any type, in host memory.
+struct VariableBatch {
+  const std::byte* data = nullptr;         // of all samples' entries, one after another
+  DType type = DType::kUint8;              // kUint8 for bytes fields, whose entries are bytes
+  std::span<const std::uint32_t> shape;    // of one entry; empty: one number
+  std::span<const std::uint64_t> offsets;  // in entries, as VariableValues::offsets
+  std::size_t bytes = 0;                   // of all entries together
+};
+
 struct Slot;  // private
 
 // A handle to one batch. Copies share the batch; its slot goes back to the loader when the last
 // copy is gone. A handle may outlive the epoch and the loader. Asking for a field that is not in
-// the batch, or as the wrong kind or type, throws Error(kInvalidArgument). Any thread may call any
-// function.
+// the batch, or as the wrong kind or type, throws Error(kInvalidArgument), which says how to ask
+// for it. Any thread may call any function.
 class Batch {
  public:
   std::size_t size() const noexcept;   // samples
@@ -133,6 +142,9 @@ class Batch {
   // A variable-length field. T must be its element type.
   template <class T>
   VariableValues<T> Variable(std::string_view name) const;
+  // A variable-length or bytes field of any type. Always in host memory.
+  VariableBatch VariableArray(std::string_view name) const;
+  bool HoldsVariable(std::string_view field) const noexcept;  // VariableArray() has it
   // A bytes field (text and JSON included), decompressed.
   VariableValues<std::byte> Bytes(std::string_view name) const;
   std::string_view Text(std::string_view name, std::size_t sample) const;
@@ -142,7 +154,8 @@ class Batch {
 
   // The origin of each row. Rows that OnFault::kSkip leaves out are not in the batch at all.
   std::span<const SampleFlag> flags() const noexcept;
-  // The sample numbers in the dataset, in the batch's order; a substitute's own number for its row.
+  // By row, the sample's number in the dataset; for a substitute, its own. dataset[number].key()
+  // gives its key, and Dataset::Find() the number of a key.
   std::span<const std::uint64_t> samples() const noexcept;
 
   // Where image(), DeviceArray() and DeviceField() lie. For batches on the host, WaitOn() and

@@ -14,13 +14,19 @@
 
 namespace sluice {
 
+// A label of one integer gives one 1. A label of several integers (a variable-length field, or an
+// array) gives a 1 for each of them, for losses such as binary cross-entropy: a class named twice
+// counts once, and a sample without labels gets no 1. In an array, -1 stands for no label. If the
+// field follows an image (the classes of boxes), labels of boxes that were dropped give none.
 struct OneHot {
-  std::size_t classes = 0;  // 0: as many as the label field has class names
-  // Label smoothing (Szegedy et al. 2016), 0 to 1: the label's own number is 1 - smoothing +
-  // smoothing / classes, every other number is smoothing / classes.
+  std::size_t classes = 0;  // 0: as many as the label field has class names; at most 65536
+  // Label smoothing (Szegedy et al. 2016), 0 to 1: the number of a class that the label names is
+  // 1 - smoothing + smoothing / classes, every other number is smoothing / classes. With one label
+  // the numbers add up to 1. With several, each number stands for itself, and they add up to more;
+  // without any, all are smoothing / classes.
   double smoothing = 0;
-  // A field of one integer; empty: Schema::LabelField(). A sample whose label is not below
-  // `classes` is a fault: see LoaderOptions::integrity.on_fault.
+  // A field of one integer or several; empty: Schema::LabelField(), which has one. A sample with a
+  // label that is not below `classes` is a fault: see LoaderOptions::integrity.on_fault.
   std::string label;
   std::string field = "target";  // the name of the batch's new field: Field<float>(field)
   OneHot() = default;

@@ -13,12 +13,14 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <sluice/error.h>
 #include <sluice/image.h>
 #include <sluice/schema.h>
 
@@ -125,6 +127,13 @@ class Dataset {
 
   std::uint64_t size() const noexcept;           // samples
   Sample operator[](std::uint64_t index) const;  // Error(kInvalidArgument) beyond the end
+  // The number of the sample with that key (Sample::key()), the first if several have it; empty if
+  // none has. The first call reads the keys of all samples, so it maps all shards and takes time in
+  // proportion to the dataset; the Dataset and its copies then keep 16 bytes a sample (up to 48
+  // while they read). Further calls decompress one chunk of up to 4096 keys, unless it is one of
+  // the 64 read last. Throws Error if the keys of a shard cannot be read (nothing is kept then), or
+  // Error(kLimit) if there is not that much memory.
+  std::optional<std::uint64_t> Find(std::string_view key) const;
 
   const Schema& schema() const noexcept;
   const std::string& id() const noexcept;  // 32 hexadecimal digits

@@ -1,7 +1,9 @@
-// Batches for other frameworks, without a copy, by DLPack (version 1, DLManagedTensorVersioned).
-// Needs no DLPack header; the framework that takes the tensor brings its own.
+// Batches for other frameworks, by DLPack (version 1, DLManagedTensorVersioned); images and large
+// fields without a copy. Needs no DLPack header; the framework that takes the tensor brings its
+// own.
 #pragma once
 
+#include <cstddef>
 #include <string_view>
 
 #include <sluice/batch.h>
@@ -10,15 +12,26 @@ struct DLManagedTensorVersioned;
 
 namespace sluice {
 
-// Returns the batch's image (an empty name), another image, or a fixed-shape array, as a tensor on
-// the batch's device. An image has the shape samples x height x width x channels or samples x
-// channels x height x width, by its layout; an array has samples x its shape. The tensor holds the
-// batch until its deleter is called, by any thread. On a device, work submitted to `stream` after
-// this call finds the tensor ready, and its slot is used again as Batch::WaitOn() says. (Of the
-// numbers by which DLPack names CUDA streams, 1 and 2 are valid handles here; -1, for none, is
-// not.) The receiver may write to the tensor. Throws Error(kInvalidArgument) for a field that is
-// not in the batch.
+// A field in host memory of up to this many bytes is copied into its tensor: that takes about as
+// long as making one, and a label that is kept does not keep all images of its batch.
+inline constexpr std::size_t kCopiedTensorBytes = 65536;
+
+// Returns the batch's image (an empty name), another image, or a field, as a tensor. An image has
+// the shape samples x height x width x channels or samples x channels x height x width, by its
+// layout; a fixed-shape array has samples x its shape. Both are on the batch's device. A
+// variable-length or bytes field has the entries of all samples x the shape of one, and is in host
+// memory: OffsetsToDlpack() tells the samples apart.
+//
+// A tensor that is not a copy holds the batch until its deleter is called, by any thread. On a
+// device, work submitted to `stream` after this call finds the tensor ready, and its slot is used
+// again as Batch::WaitOn() says. (Of the numbers by which DLPack names CUDA streams, 1 and 2 are
+// valid handles here; -1, for none, is not.) The receiver may write to the tensor. Throws
+// Error(kInvalidArgument) for a field that is not in the batch.
 DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field = {},
                                    DeviceStream stream = {});
+// Where each sample begins in such a tensor of a variable-length or bytes field: int64, one more
+// than the batch has samples, in host memory. Sample i has the entries offsets[i] .. offsets[i + 1]
+// - 1. Errors as above.
+DLManagedTensorVersioned* OffsetsToDlpack(const Batch& batch, std::string_view field);
 
 }  // namespace sluice

@@ -27,6 +27,7 @@
 
 #include <sluice/batch.h>
 #include <sluice/dataset.h>
+#include <sluice/error.h>
 #include <sluice/loader_memory.h>
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>

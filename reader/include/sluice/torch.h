@@ -1,15 +1,26 @@
-// Batches as LibTorch tensors (1.13 and later), without a copy. Header only: a program that
-// includes it links LibTorch itself.
+// Batches as LibTorch tensors (1.13 and later), images and large fields without a copy. Header
+// only: a program that includes it links LibTorch itself.
 //
-//   for (const sluice::Batch& batch : loader.Epoch(epoch))
-//     Train(sluice::ImageTensor(batch), sluice::FieldTensor(batch, "label"));
+//   options.transform = {sluice::RandomResizedCrop(224), sluice::Normalize{mean, deviation}};
+//   ...
+//   for (const sluice::Batch& batch : loader.Epoch(epoch)) {
+//     const at::Tensor images = sluice::ImageTensor(batch);   // float32, samples x 3 x 224 x 224
+//     const at::Tensor labels = sluice::LabelTensor(batch);   // int64, samples
+//     optimizer.zero_grad();
+//     torch::nn::functional::cross_entropy(model->forward(images), labels).backward();
+//     optimizer.step();
+//   }
 //
-// A tensor holds its batch: the batch's slot is used again when its last tensor is gone and the
-// streams it was made for are done with it. Such a batch counts as held: see
-// LoaderOptions::ring.hold.
+// A tensor without a copy holds its batch: the batch's slot is used again when its last tensor is
+// gone and the streams it was made for are done with it. Such a batch counts as held: see
+// LoaderOptions::ring.hold. Values of up to kCopiedTensorBytes are copied instead, so that a label
+// that is kept does not keep all images of its batch.
 #pragma once
 
+#include <cstdint>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <ATen/ATen.h>
@@ -19,6 +30,7 @@
 
 #include <sluice/batch.h>
 #include <sluice/cuda.h>
+#include <sluice/dlpack.h>
 #include <sluice/error.h>
 
 namespace sluice {
@@ -61,17 +73,34 @@ inline DeviceStream CurrentStream([[maybe_unused]] const Device& device) {
   return {};
 }
 
-inline at::Tensor Wrap(const Batch& batch, const void* data, const std::vector<std::int64_t>& sizes,
+inline at::Tensor Wrap(const Batch& batch, const Device& device, const void* data,
+                       const std::vector<std::int64_t>& sizes,
                        const std::vector<std::int64_t>& strides, at::ScalarType type) {
-  const Device& device = batch.device();
   const at::Device place =
       device.is_cuda() ? at::Device(at::kCUDA, static_cast<c10::DeviceIndex>(device.ordinal()))
                        : at::Device(at::kCPU);
-  batch.WaitOn(CurrentStream(device));
+  if (!device.is_host()) batch.WaitOn(CurrentStream(device));
   // The device is passed twice, else LibTorch would ask CUDA whose memory this is.
   return at::from_blob(
       const_cast<void*>(data), sizes, strides, [batch](void*) {},
       at::TensorOptions().dtype(type).device(place), place);
+}
+
+// `rows` values of that shape, one after another.
+inline at::Tensor WrapRows(const Batch& batch, const Device& device, const void* data,
+                           std::size_t rows, std::span<const std::uint32_t> shape,
+                           at::ScalarType type) {
+  std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(rows)};
+  sizes.insert(sizes.end(), shape.begin(), shape.end());
+  std::vector<std::int64_t> strides(sizes.size(), 1);
+  for (std::size_t d = sizes.size() - 1; d > 0; --d)
+    strides[d - 1] = strides[d] * sizes[d];
+  return Wrap(batch, device, data, sizes, strides, type);
+}
+
+// A copy if it is small.
+inline at::Tensor CopiedIfSmall(const at::Tensor& tensor) {
+  return tensor.nbytes() <= kCopiedTensorBytes ? tensor.clone() : tensor;
 }
 
 }  // namespace torch_detail
@@ -88,19 +117,67 @@ inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
   const std::vector<std::int64_t> strides = image.layout == Layout::kNHWC
                                                 ? std::vector{h * w * c, std::int64_t{1}, w * c, c}
                                                 : std::vector{c * h * w, h * w, w, std::int64_t{1}};
-  return torch_detail::Wrap(batch, image.data, {n, c, h, w}, strides,
+  return torch_detail::Wrap(batch, batch.device(), image.data, {n, c, h, w}, strides,
                             torch_detail::ScalarOf(image.type));
 }
 
-// A fixed-shape array field: samples x its shape.
+// A fixed-shape array field: samples x its shape, of its own type, on the batch's device as an
+// image is. Error(kUnsupported) for uint16, which LibTorch lacks.
 inline at::Tensor FieldTensor(const Batch& batch, std::string_view field) {
+  if (batch.HoldsVariable(field)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "field \"" + std::string(field) +
+                    "\" varies in length from sample to sample; use VariableTensor(), which "
+                    "gives its values and offsets");
+  }
   const ArrayBatch array = batch.DeviceArray(field);
-  std::vector<std::int64_t> sizes = {static_cast<std::int64_t>(array.samples)};
-  sizes.insert(sizes.end(), array.shape.begin(), array.shape.end());
-  std::vector<std::int64_t> strides(sizes.size(), 1);
-  for (std::size_t d = sizes.size() - 1; d > 0; --d)
-    strides[d - 1] = strides[d] * sizes[d];
-  return torch_detail::Wrap(batch, array.data, sizes, strides, torch_detail::ScalarOf(array.type));
+  return torch_detail::CopiedIfSmall(torch_detail::WrapRows(batch, batch.device(), array.data,
+                                                            array.samples, array.shape,
+                                                            torch_detail::ScalarOf(array.type)));
+}
+
+// A fixed-shape array field of integers as int64, which LibTorch's losses take: samples x its
+// shape, a copy on the batch's device. Error(kInvalidArgument) if the field holds floats.
+inline at::Tensor LabelTensor(const Batch& batch, std::string_view field = "label") {
+  const ArrayBatch array = batch.DeviceArray(field);
+  if (!IsInteger(array.type)) {
+    throw Error(ErrorCode::kInvalidArgument, "field \"" + std::string(field) + "\" holds " +
+                                                 std::string(NameOf(array.type)) +
+                                                 ", not integers; use FieldTensor()");
+  }
+  // LibTorch has no uint16: the same bits, read as int16.
+  const bool bits = array.type == DType::kUint16;
+  const at::Tensor label =
+      torch_detail::WrapRows(batch, batch.device(), array.data, array.samples, array.shape,
+                             bits ? at::kShort : torch_detail::ScalarOf(array.type))
+          .to(at::kLong, false, true);
+  return bits ? label.bitwise_and(0xFFFF) : label;
+}
+
+// A variable-length or bytes field. Sample i has the entries offsets[i] .. offsets[i + 1] - 1 of
+// `values`.
+struct VariableTensors {
+  at::Tensor values;   // entries of all samples x the shape of one, of the field's type
+  at::Tensor offsets;  // int64, samples + 1
+  // The entries of one sample: a part of `values`, without a copy.
+  at::Tensor operator[](std::int64_t sample) const {
+    const std::int64_t first = offsets[sample].item<std::int64_t>();
+    return values.slice(0, first, offsets[sample + 1].item<std::int64_t>());
+  }
+};
+
+// Those of a field, in host memory, also for batches on a device; move them there by .to(). A bytes
+// field has uint8 values. Error(kUnsupported) for uint16.
+inline VariableTensors VariableTensor(const Batch& batch, std::string_view field) {
+  const VariableBatch variable = batch.VariableArray(field);
+  const auto tensor = [&](const void* data, std::size_t rows, std::span<const std::uint32_t> shape,
+                          at::ScalarType type) {
+    return torch_detail::CopiedIfSmall(
+        torch_detail::WrapRows(batch, Device(), data, rows, shape, type));
+  };
+  return {tensor(variable.data, variable.offsets.back(), variable.shape,
+                 torch_detail::ScalarOf(variable.type)),
+          tensor(variable.offsets.data(), variable.offsets.size(), {}, at::kLong)};
 }
 
 }  // namespace sluice

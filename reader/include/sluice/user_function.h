@@ -28,8 +28,9 @@
 
 namespace sluice {
 
-class RandomStream;  // private
-class RowWorker;     // private
+struct DatasetState;  // private
+class RandomStream;   // private
+class RowWorker;      // private
 
 // Random numbers that depend only on seed, epoch and position. Meets the requirements of a uniform
 // random bit generator, for the standard library's distributions (whose results differ between
@@ -113,6 +114,12 @@ class MutableRows {
 
 class MutableSample : public MutableRows {
  public:
+  // As Sample::key(). Keys lie apart from the samples, compressed in chunks of up to 4096, and the
+  // 64 chunks read last are kept: in a shuffled epoch nearly every call reads and decompresses one,
+  // and one thread at a time does so. To look something up for each sample, use a table by index()
+  // instead; Dataset::Find() helps to make it. Throws Error if the key cannot be read, or if its
+  // chunk has more than 4 MiB.
+  std::string key() const;
   std::uint64_t index() const noexcept;     // in the dataset
   std::uint64_t position() const noexcept;  // in the epoch
 
@@ -133,9 +140,13 @@ class MutableSample : public MutableRows {
 
  private:
   friend class RowWorker;
-  using MutableRows::MutableRows;
+  MutableSample(DatasetState& dataset, Slot& slot, std::size_t row, Draws draws,
+                std::vector<std::byte>& scratch)
+      : MutableRows(slot, row, 1, draws, scratch), dataset_(dataset) {}
   std::vector<std::byte>& VariableBytes(std::string_view name, int type) const;
   void SetVariableBytes(std::string_view name, int type, std::span<const std::byte> bytes);
+
+  DatasetState& dataset_;
 };
 
 // Rows that OnFault::kSkip leaves out are already removed.
