@@ -38,11 +38,6 @@ std::int64_t IntegerOf(DType type, const std::byte* value) {
   }
 }
 
-const SlotLayout::ArrayField& ArrayOf(const SlotLayout& layout, const std::string& name) {
-  return *std::find_if(layout.arrays.begin(), layout.arrays.end(),
-                       [&name](const SlotLayout::ArrayField& array) { return array.name == name; });
-}
-
 }  // namespace
 
 BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
@@ -113,8 +108,8 @@ void BatchProgram::AddMix(const MixStep& step) {
 void BatchProgram::Bind(const SlotLayout& layout) {
   if (!target_) return;
   label_variable_ = FindIn(layout.variables, label_);
-  if (label_variable_ == Schema::kNone) label_place_ = ArrayOf(layout, label_);
-  target_place_ = ArrayOf(layout, target_->name);
+  if (label_variable_ == Schema::kNone) label_place_ = layout.arrays[FindIn(layout.arrays, label_)];
+  target_place_ = layout.arrays[FindIn(layout.arrays, target_->name)];
 }
 
 std::span<const std::byte> BatchProgram::LabelOf(const Slot& slot, std::size_t row) const {

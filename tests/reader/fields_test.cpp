@@ -10,7 +10,7 @@
 #include "reader/reading/mapped_blocks.h"
 #include "tests/file_content.h"
 #include "tests/reader/playing.h"
-#include "tests/reader/sample_data.h"
+#include "tests/reader/street_data.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -18,75 +18,6 @@ using namespace sluice::test;
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-
-Schema StreetSchema() {
-  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
-  boxes.role = Role::kBoxes;
-  boxes.follows = "image";
-  boxes.coordinates = "xyxy-pixels";
-  Field classes = Field::Variable("classes", DType::kInt32, {});
-  classes.role = Role::kLabel;
-  classes.follows = "image";
-  Field points = Field::Variable("points", DType::kFloat64, {2});
-  points.role = Role::kKeypoints;
-  points.follows = "image";
-  return {{Field::Image(), Field::Mask("mask", "image"), boxes, classes, points,
-           Field::Array("pose", DType::kFloat32, {2, 3}), Field::Label(),
-           Field::Bytes("caption", Role::kText), Field::Bytes("blob"), Field::Image("depth")}};
-}
-
-std::string CaptionOf(std::uint64_t i) {
-  return i % 5 == 0 ? "" : "caption " + std::string(i % 7, '*') + std::to_string(i);
-}
-
-// Pixel (x, y) of the picture and its mask.
-std::uint8_t PixelAt(std::uint64_t i, std::uint32_t x, std::uint32_t y) {
-  return static_cast<std::uint8_t>((x * 16 + y + i) % 256);
-}
-
-// Raw pictures of 16 x 12. Sample i has i % 4 boxes of classes 100 i + 0, 1, ..., no caption if i %
-// 3 == 0, no mask if i % 11 == 10.
-std::filesystem::path WriteStreet(const TemporaryFolder& folder, int count) {
-  const std::filesystem::path path = folder / "street";
-  DatasetWriter writer(path, StreetSchema(), {"street", 1'000'000, 8});
-  for (int n = 0; n < count; ++n) {
-    const auto i = static_cast<std::uint64_t>(n);
-    SampleBuilder sample = writer.NewSample("key-" + std::to_string(n));
-    std::vector<std::uint8_t> pixels, mask;
-    for (std::uint32_t y = 0; y < 12; ++y) {
-      for (std::uint32_t x = 0; x < 16; ++x) {
-        mask.push_back(PixelAt(i, x, y));
-        pixels.insert(pixels.end(), 3, PixelAt(i, x, y));
-      }
-    }
-    sample.SetPixels("image", 16, 12, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
-    if (i % 11 != 10) {
-      sample.SetPixels("mask", 16, 12, 1, PixelType::kUint8, std::as_bytes(std::span(mask)), true);
-    }
-    sample.SetPixels("depth", 4, 4, 1, PixelType::kUint8, std::as_bytes(std::span(mask)).first(16));
-    std::vector<float> boxes;
-    std::vector<std::int32_t> classes;
-    std::vector<double> points;
-    for (std::uint64_t b = 0; b < i % 4; ++b) {
-      const auto at = static_cast<float>(b);
-      boxes.insert(boxes.end(), {at * 4, at, at * 4 + 4, at + 6});
-      classes.push_back(static_cast<std::int32_t>(100 * i + b));
-      points.insert(points.end(), {double(b), double(b) + 1});
-    }
-    sample.SetArray<float>("boxes", boxes);
-    sample.SetArray<std::int32_t>("classes", classes);
-    sample.SetArray<double>("points", points);
-    const float pose[6] = {float(n), 1, 2, 3, 4, 5};
-    sample.SetArray<float>("pose", pose);
-    sample.Set<std::int32_t>("label", n);
-    if (i % 3 != 0) sample.SetText("caption", CaptionOf(i), i % 2 == 0);
-    const std::vector<std::byte> blob(i * 40, std::byte{static_cast<unsigned char>(i)});
-    sample.SetBytes("blob", blob);
-    writer.Add(sample);
-  }
-  writer.Finish();
-  return path;
-}
 
 template <class T>
 std::vector<T> ToVector(std::span<const T> values) {
@@ -166,62 +97,6 @@ TEST_CASE("Fields of every kind reach the batch as they were stored") {
     }
   }
   REQUIRE(seen == 50);
-}
-
-TEST_CASE("A field asked for as what it is not says how to ask for it") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
-  Loader loader(dataset, OptionsFor(4, 1));
-  const Batch batch = *loader.Epoch(0).begin();
-  const auto refusal = [](const std::function<void()>& action) {
-    return ErrorText(action, ErrorCode::kInvalidArgument);
-  };
-  CHECK_THAT(refusal([&] { batch.Field<float>("boxes"); }),
-             ContainsSubstring("use Variable<T>(), where T is float32"));
-  CHECK_THAT(refusal([&] { batch.DeviceField<float>("boxes"); }),
-             ContainsSubstring("use Variable<T>()"));
-  CHECK_THAT(refusal([&] { batch.Variable<float>("pose"); }),
-             ContainsSubstring("use Field<T>(), where T is float32"));
-  CHECK_THAT(refusal([&] { batch.Variable<float>("caption"); }),
-             ContainsSubstring("use Bytes() or Text()"));
-  CHECK_THAT(refusal([&] { batch.Bytes("boxes"); }), ContainsSubstring("use Variable<T>()"));
-  CHECK_THAT(refusal([&] { batch.Field<float>("mask"); }),
-             ContainsSubstring("use image(\"mask\")"));
-  CHECK_THAT(refusal([&] { batch.Field<float>("image"); }),
-             ContainsSubstring("use image(\"image\")"));
-  CHECK_THAT(refusal([&] { batch.image("label"); }), ContainsSubstring("use Field<T>()"));
-  CHECK_THAT(refusal([&] { batch.VariableArray("label"); }), ContainsSubstring("use Field<T>()"));
-  CHECK_THAT(refusal([&] { batch.Field<float>("depth"); }), ContainsSubstring("leaves it out"));
-}
-
-TEST_CASE("A function that asks for a field as what it is not is told how to ask for it") {
-  const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteStreet(folder, 10));
-  const auto refusal = [&](const std::string& field) {
-    LoaderOptions options = OptionsFor(4, 1);
-    options.sample_function = [field](MutableSample& sample) { sample.Field<float>(field); };
-    Loader loader(dataset, options);
-    return ErrorText([&] { loader.Epoch(0).begin(); }, ErrorCode::kInvalidArgument);
-  };
-  CHECK_THAT(refusal("boxes"), ContainsSubstring("use Variable<T>(), where T is float32"));
-  CHECK_THAT(refusal("blob"), ContainsSubstring("use Variable<std::byte>()"));
-}
-
-TEST_CASE("A field of any length can be had without knowing its type") {
-  const TemporaryFolder folder;
-  Loader loader(Dataset::Open(WriteStreet(folder, 10)), OptionsFor(10, 2));
-  const Batch batch = *loader.Epoch(0).begin();
-  const VariableBatch boxes = batch.VariableArray("boxes");
-  const VariableValues<float> values = batch.Variable<float>("boxes");
-  CHECK(boxes.type == DType::kFloat32);
-  CHECK(ToVector(boxes.shape) == std::vector<std::uint32_t>{4});
-  CHECK(ToVector(boxes.offsets) == ToVector(values.offsets));
-  CHECK(boxes.bytes == 13 * 16);  // 0, 1, 2, 3, 0, 1, 2, 3, 0, 1 boxes of four floats
-  CHECK(static_cast<const void*>(boxes.data) == values.values.data());
-  const VariableBatch caption = batch.VariableArray("caption");
-  CHECK((caption.type == DType::kUint8 && caption.shape.empty()));
-  CHECK(caption.bytes == caption.offsets.back());
-  CHECK((batch.HoldsVariable("blob") && !batch.HoldsVariable("label")));
 }
 
 TEST_CASE("Chosen fields alone are in the batch, and the others may even be damaged") {

@@ -1,0 +1,121 @@
+// sluice merge.
+#include <sluice/dataset.h>
+
+#include "tests/tools/edited_datasets.h"
+#include "tests/tools/json_answer.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("merge matches classes by name and copies stored bytes unchanged") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  const std::string b = folders.Make("b", {"ant", "dog"}, 2, 200);
+  const std::string all = folders.At("all");
+  const Outcome outcome = Sluice({"merge", a, b, all});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK_THAT(outcome.out, ContainsSubstring("10 samples of 3 classes in 2 shards"));
+  auto expected = SamplesOf(a);
+  expected.merge(SamplesOf(b));
+  CHECK(SamplesOf(all) == expected);
+  CHECK(Dataset::Open(all).schema().fields[1].classes ==
+        std::vector<std::string>{"cat", "dog", "ant"});
+  CHECK(Dataset::Open(all).class_counts() == std::vector<std::uint64_t>{3, 5, 2});
+}
+
+TEST_CASE("merge links shards if all classes keep their numbers") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  const std::string b = folders.Make("b", {"cat", "dog"}, 2, 200);
+  const nlohmann::json answer = JsonOf(Sluice({"merge", a, b, folders.At("all"), "--json"}));
+  CHECK(answer["shards_linked"] == 2);
+  CHECK(std::filesystem::hard_link_count(folders.At("all") + "/shard-00001.sluice") == 2);
+  CHECK(SamplesOf(folders.At("all")).size() == 10);
+  // Others keep theirs when the new one goes.
+  std::filesystem::remove_all(folders.At("all"));
+  CHECK(SamplesOf(b).size() == 4);
+}
+
+TEST_CASE("merge refuses what cannot be merged, and says why") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 2, 100);
+  WriteJpeg(folders.folder / "flat/1.jpg", MakePicture(30, 20));
+  REQUIRE(Sluice({"convert", folders.At("flat"), folders.At("f")}).exit_code == 0);
+  const Outcome fields = Sluice({"merge", a, folders.At("f"), folders.At("x")});
+  CHECK(fields.exit_code == 2);
+  CHECK_THAT(fields.err, ContainsSubstring("its number of fields differs"));
+  const Outcome exists = Sluice({"merge", a, folders.At("f")});
+  CHECK(exists.exit_code == 1);
+  CHECK_THAT(exists.err, ContainsSubstring("is not empty"));
+}
+
+TEST_CASE("samples that two datasets have are refused by merge, or taken once or twice") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  // Of the same pictures two, whose classes have other numbers, one other under a key of theirs,
+  // and one more.
+  const auto source = folders.folder / "b.src";
+  std::filesystem::create_directories(source / "ant");
+  std::filesystem::create_directories(source / "cat");
+  std::filesystem::copy(folders.folder / "a.src/cat/a0.jpg", source / "cat/a0.jpg");
+  std::filesystem::copy(folders.folder / "a.src/cat/a2.jpg", source / "cat/a2.jpg");
+  WriteJpeg(source / "cat/a1.jpg", MakePicture(30, 20, 3, 500));
+  WriteJpeg(source / "ant/x.jpg", MakePicture(30, 20, 3, 501));
+  const std::string b = folders.At("b");
+  REQUIRE(Sluice({"convert", source.string(), b, "--quality", "70"}).exit_code == 0);
+
+  const Outcome refused = Sluice({"merge", a, b, folders.At("none")});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, ContainsSubstring("cat/a") && ContainsSubstring("2 samples in all") &&
+                              ContainsSubstring("--duplicates drop"));
+  CHECK_FALSE(std::filesystem::exists(folders.At("none")));
+
+  const Outcome dropped =
+      Sluice({"merge", a, b, folders.At("once"), "--duplicates", "drop", "--json"});
+  const nlohmann::json once = JsonOf(dropped);
+  CHECK(once["samples"] == 8);
+  CHECK(once["duplicates"] == 2);
+  CHECK(once["same_keys"] == 1);
+  CHECK(once["warnings"].size() == 1);
+  CHECK(SamplesOf(folders.At("once")).size() == 7);  // by their keys
+  CHECK(Dataset::Open(folders.At("once")).class_counts() == std::vector<std::uint64_t>{4, 3, 1});
+
+  const Outcome kept = Sluice({"merge", a, b, folders.At("twice"), "--duplicates", "keep"});
+  CHECK(kept.exit_code == 0);
+  CHECK_THAT(kept.out, ContainsSubstring("2 samples also in an earlier dataset were taken"));
+  CHECK(Dataset::Open(folders.At("twice")).class_counts() == std::vector<std::uint64_t>{6, 3, 1});
+}
+
+TEST_CASE("a dataset merged with itself is taken once or twice, as it was asked for") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat", "dog"}, 3, 100);
+  CHECK(Sluice({"merge", a, a, folders.At("none")}).exit_code == 2);
+  REQUIRE(Sluice({"merge", a, a, folders.At("once"), "--duplicates", "drop"}).exit_code == 0);
+  CHECK(Dataset::Open(folders.At("once")).size() == 6);
+  REQUIRE(Sluice({"merge", a, a, a, folders.At("thrice"), "--duplicates", "keep"}).exit_code == 0);
+  CHECK(Dataset::Open(folders.At("thrice")).size() == 18);
+  CHECK(SamplesOf(folders.At("thrice")) == SamplesOf(a));
+}
+
+TEST_CASE("merge does not leave a sample out for a damaged one") {
+  const Datasets folders;
+  const std::string a = folders.Make("a", {"cat"}, 2, 100);
+  const std::string b = folders.At("b");
+  std::filesystem::copy(a, b);
+  const Dataset dataset = Dataset::Open(a);
+  const auto payload = dataset[1].Payload().bytes;
+  std::string bytes = ContentOf(a + "/shard-00000.sluice");
+  const std::size_t place =
+      bytes.find(std::string(reinterpret_cast<const char*>(payload.data()), payload.size()));
+  REQUIRE(place != std::string::npos);
+  bytes[place + 20] ^= 1;
+  WriteBytes(a + "/shard-00000.sluice", bytes);
+  const Outcome outcome = Sluice({"merge", a, b, folders.At("all"), "--duplicates", "drop"});
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, ContainsSubstring("checksum does not match"));
+  CHECK_FALSE(std::filesystem::exists(folders.At("all")));
+}
+
+}  // namespace sluice::test
