@@ -3,7 +3,7 @@
 //
 // Each shard is looked at before anything else. One that is missing or cut short is one fault,
 // whatever number of samples a manifest says it has: these are counted, and nobody asks for them
-// one by one. Of what is said about samples and shards, so much is kept as somebody would read.
+// one by one. At most kMostKept reasons are kept.
 #pragma once
 
 #include <cstdint>
@@ -30,10 +30,8 @@ class ReadableSamples {
   // It could not be read, either. Thread-safe.
   void LeaveOut(std::uint64_t sample, const std::string& why);
 
-  // Not for as long as threads leave out more.
-  std::uint64_t left_out() const noexcept {
-    return left_out_;
-  }  // samples, those of shards included
+  // Samples, those of missing shards included. Not while threads leave out more.
+  std::uint64_t left_out() const noexcept { return left_out_; }
   const std::vector<std::string>& reasons() const noexcept { return reasons_; }
   // A line for each reason, which begins with `what`, and one for those that are not kept.
   std::string Text(const std::string& what) const;
