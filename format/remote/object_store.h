@@ -1,0 +1,103 @@
+// Objects under one URL: the seam between those who need bytes of a remote dataset and those who
+// fetch them.
+//
+// An object is named by its path below the URL ("manifest.json"). Implementations: an S3-compatible
+// service or a plain HTTP server (only in builds with libcurl), and a local folder, for tests and
+// simulated stores. A dataset's objects never change while it is used: a shard that was replaced is
+// an Error, never a mixture of two.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <sluice/error.h>
+
+#include "format/disk/bytes.h"
+
+namespace sluice {
+
+struct ObjectInfo {
+  std::uint64_t bytes = 0;
+  std::string etag;  // identifies this content; empty if the server names none
+};
+
+// A range of an object to be read.
+struct RangeRead {
+  std::string object;
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;  // above 0; an object that ends before offset + bytes is an Error
+  // If not empty: an object of another content is Error(kIo).
+  std::string etag;
+  // Ranges with a smaller number are begun first; those with the same one in the order of Read().
+  std::uint64_t urgency = 0;
+  // Takes the next bytes of the range, in order, each exactly once, as they arrive. Called on the
+  // store's own thread, so it must not block for long; it may not throw.
+  std::function<void(Bytes)> take;
+  // Called exactly once, on the store's own thread, after the last take() or instead of it: with
+  // null when the whole range was given, else with the reason. May call Read(); may not throw.
+  std::function<void(const Error*)> done;
+};
+
+// Thread-safe. Errors name the object's URL, and never a secret. Failures that may pass (timeouts,
+// cut bodies, busy servers) are retried inside, up to the store's own deadline.
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;  // cancels what is in flight
+
+  // As the user wrote it, without user information, query or a trailing slash.
+  virtual const std::string& url() const noexcept = 0;
+
+  // A whole object of at most `limit` bytes (else Error(kLimit)). Throws Error(kNotFound) if there
+  // is none.
+  virtual std::vector<std::byte> Get(std::string_view object, std::uint64_t limit,
+                                     ObjectInfo* info = nullptr) = 0;
+  // Throws Error(kNotFound) if there is none.
+  virtual ObjectInfo Head(std::string_view object) = 0;
+
+  // Begins to read a range, and returns at once. The ticket is for Cancel().
+  virtual std::uint64_t Read(RangeRead read) = 0;
+  // Once it returns, the read's functions are not running and will not be called any more; no-op if
+  // the read is done. Must not be called from the read's own functions.
+  virtual void Cancel(std::uint64_t ticket) = 0;
+  // An upper bound for bytes worth having in flight now, from the rate and the time to the first
+  // byte as measured: bandwidth times delay, and some more. Grows and shrinks with the link.
+  virtual std::uint64_t UsefulBytesInFlight() const noexcept = 0;
+
+  // Writes an object from memory. With `only_new`, Error(kExists) if there is one of that name.
+  virtual void Put(std::string_view object, Bytes content, bool only_new = false) = 0;
+  // Writes an object of `bytes` bytes that `fill` gives piece by piece: it fills the buffer with
+  // the bytes at that offset. May be called again for the same offset (a retry), by several
+  // threads. Throws what `fill` throws.
+  using Fill = std::function<void(std::uint64_t offset, std::span<std::byte> buffer)>;
+  virtual void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) = 0;
+  // Removes an object; no-op if there is none.
+  virtual void Remove(std::string_view object) = 0;
+  // Calls `each` for every object whose name begins with `prefix`, in the order of their names'
+  // bytes. Error(kUnsupported) for a plain HTTP server.
+  virtual void List(
+      std::string_view prefix,
+      const std::function<void(std::string_view object, const ObjectInfo&)>& each) = 0;
+
+  // Since the beginning; for measures.
+  struct Counts {
+    std::uint64_t requests = 0;  // sent, with those repeated
+    std::uint64_t repeated = 0;  // of these: because an earlier one failed or was slow
+    std::uint64_t bytes = 0;     // of bodies received
+  };
+  virtual Counts counts() const noexcept = 0;
+};
+
+// Whether a dataset's or source's path is a URL of a store: s3://, gs://, http:// or https://.
+bool IsStoreUrl(std::string_view path) noexcept;
+
+// Opens the store at the URL, with credentials and settings from the environment, as other tools
+// for object storage find them. Sends nothing yet. Throws Error(kInvalidArgument) for a URL that
+// cannot be one, Error(kUnsupported) in a build without libcurl.
+std::shared_ptr<ObjectStore> OpenStore(std::string_view url);
+
+}  // namespace sluice
