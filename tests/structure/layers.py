@@ -26,6 +26,8 @@ PUBLIC = {
     "writer": {"format", "writer"},
     "reader": {"format", "reader"},
 }
+# A library of its own, which stands on the rest of format/.
+REMOTE = "format/remote/"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "device", "dataset", "reading", "batch", "decoding", "loader"]
 # Public headers that only these of reader's layers may include: what stands on all of them.
@@ -69,6 +71,8 @@ def complaint(path, quoted, public, owner):
         return None
     if other not in TOP[top]:
         return f"{top}/ may not look inside {other}/"
+    if top == "format" and quoted.startswith(REMOTE) and not path.startswith(REMOTE):
+        return f"{REMOTE} stands on the rest of format/"
     if top == "reader" and other == "reader":
         if layer(quoted) is None:
             return f"{quoted} lies in no layer of reader/"

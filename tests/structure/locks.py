@@ -1,7 +1,7 @@
 """Has clang check who touches what without its mutex: locks.py CLANG ROOT
 
-Every source of the reader that has a mutex, its own or a header's, is compiled with -Wthread-safety as an
-error. That the check sees anything is tried first, on a class that breaks the rule.
+Every source of the reader and of format/remote that has a mutex, its own or a header's, is compiled with
+-Wthread-safety as an error. That the check sees anything is tried first, on a class that breaks the rule.
 """
 import pathlib
 import re
@@ -36,7 +36,8 @@ def sees_mutex(path, seen):
     return "format/mutex.h" in names or any(sees_mutex(root / name, seen) for name in names)
 
 
-sources = [source for source in sorted((root / "reader").rglob("*.cpp"))
+folders = (root / "reader", root / "format" / "remote")
+sources = [source for folder in folders for source in sorted(folder.rglob("*.cpp"))
            if sees_mutex(source, set()) and source.name not in ("cuda_driver.cpp", "uring_io_none.cpp")]
 print(len(sources), "sources")
 unit = "".join(f'#include "{source}"\n' for source in sources)
