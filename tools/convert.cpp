@@ -7,6 +7,7 @@
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
+#include <sluice/schema.h>
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
@@ -101,7 +102,7 @@ std::array<std::uint8_t, 3> ParseColour(const std::string& text) {
 
 std::uint64_t ParseShardBytes(const std::string& text) {
   const std::uint64_t bytes = cli::ParseBytes(text);
-  if (bytes < 1'000'000 || bytes > 128'000'000) {
+  if (bytes < kMinShardBytes || bytes > kMaxShardBytes) {
     throw UsageError("\"" + text + "\" is not from 1MB to 128MB");
   }
   return bytes;

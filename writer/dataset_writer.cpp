@@ -22,9 +22,9 @@ constexpr std::size_t kSurveyedSamples = 1024;  // at most, to choose the sample
 
 void CheckOptions(const DatasetWriterOptions& options) {
   if (options.shard_bytes < kMinShardBytes || options.shard_bytes > kMaxShardBytes) {
-    throw Error(ErrorCode::kInvalidArgument, "shard_bytes is " +
-                                                 std::to_string(options.shard_bytes) +
-                                                 "; it must be between 1000000 and 128000000");
+    throw Error(ErrorCode::kInvalidArgument,
+                "shard_bytes is " + std::to_string(options.shard_bytes) + "; it must be between " +
+                    std::to_string(kMinShardBytes) + " and " + std::to_string(kMaxShardBytes));
   }
   if (options.block_samples > kMaxBlockSamples) {
     throw Error(ErrorCode::kInvalidArgument, "block_samples must be at most 65536");

@@ -12,7 +12,7 @@
 #include "bench/machine/scratch_folder.h"
 #include "bench/report/measurement.h"
 #include "bench/report/statistics.h"
-#include "writer/source/open.h"
+#include "writer/source/open_source.h"
 
 namespace sluice::bench {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "bench/machine/process_usage.h"
 #include "writer/convert/sample_encoder.h"
-#include "writer/source/open.h"
+#include "writer/source/open_source.h"
 
 namespace sluice::bench {
 

@@ -1,13 +1,13 @@
 // The limits of format version 1. Stated in format/FORMAT.md, "Limits"; enforced by writers and
-// readers.
+// readers. (Those of a shard's bytes are public: kMinShardBytes and kMaxShardBytes, in schema.h.)
 #pragma once
 
 #include <cstdint>
 
+#include <sluice/schema.h>
+
 namespace sluice {
 
-inline constexpr std::uint64_t kMinShardBytes = 1'000'000;    // the smallest planned size
-inline constexpr std::uint64_t kMaxShardBytes = 128'000'000;  // of a whole shard file
 inline constexpr std::uint64_t kMaxPayloadBytes = 120'000'000;
 inline constexpr std::uint64_t kMaxInflatedBytes = 1'073'741'824;  // a zstd payload's content
 inline constexpr std::uint32_t kMaxBlockSamples = 65'536;

@@ -1,7 +1,10 @@
 // The declaration of a pipeline's step: StepOf<Step>. Each step has one, in a file of its own in
 // steps/. Parameter checks, Loader::Describe(), ParsePipeline() and the programs that run all use
 // it. To add a step, write its struct in the public header, its file in steps/, a line in
-// all_steps.h, and a line in the variant Transform.
+// all_steps.h, and a line in the variant Transform (transform.h). A step that changes pixels is
+// made of operations (pixel_op.h). A new operation needs its arithmetic twice: for the host in
+// format/pixels/steps/, called by run_pixel_op.cpp, and for a device in
+// reader/device/pixel_ops*.h.
 #pragma once
 
 #include <array>

@@ -12,7 +12,7 @@
 #include "writer/convert/options.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/suspicions.h"
-#include "writer/source/open.h"
+#include "writer/source/open_source.h"
 
 namespace sluice {
 

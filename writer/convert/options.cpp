@@ -55,7 +55,8 @@ void CheckOptions(const ConvertOptions& options) {
         "it again");
   }
   Require(options.shard_bytes >= kMinShardBytes && options.shard_bytes <= kMaxShardBytes,
-          "shard_bytes must lie between 1000000 and 128000000");
+          "shard_bytes must lie between " + std::to_string(kMinShardBytes) + " and " +
+              std::to_string(kMaxShardBytes));
   Require(options.block_samples <= kMaxBlockSamples, "block_samples must be at most 65536");
   Require(options.threads <= kMaxThreads, "threads must be at most 1024");
   Require(options.max_pixels >= 1 && options.max_pixels <= kMaxImagePixels,

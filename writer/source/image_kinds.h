@@ -2,8 +2,9 @@
 // in image_kinds.cpp for each.
 //
 // A new kind takes a value of ImageKind and a signature (sniff.h), a PixelSource of its own, its
-// line in the table, and its library in the CMakeLists.txt of this library and at the top. Each
-// kind except JPEG, PNG and BMP needs a library that a build may lack.
+// line in the table, and its library in the CMakeLists.txt of this library and at the top, in
+// tools/setup.sh and in tools/packaging/package.cmake. Each kind except JPEG, PNG and BMP needs a
+// library that a build may lack.
 #pragma once
 
 #include <map>

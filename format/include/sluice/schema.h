@@ -14,6 +14,11 @@
 
 namespace sluice {
 
+// Bytes of a shard file: the smallest size that a writer may plan, and the largest that one may
+// have.
+inline constexpr std::uint64_t kMinShardBytes = 1'000'000;
+inline constexpr std::uint64_t kMaxShardBytes = 128'000'000;
+
 // Element type of arrays.
 enum class DType : std::uint8_t {
   kInt8,

@@ -71,8 +71,9 @@ struct ConvertOptions {
   std::array<std::uint8_t, 3> background = {255, 255, 255};  // RGB, under what is transparent
   IccProfiles icc = IccProfiles::kDrop;
   Truncated truncated = Truncated::kRefuse;  // in every form the same files
-  std::uint64_t shard_bytes = 64'000'000;    // planned size of a shard, 1'000'000..128'000'000
-  std::uint32_t block_samples = 0;           // samples in a block; 0 chooses for about 512 KiB
+  std::uint64_t shard_bytes =
+      64'000'000;                   // planned size of a shard, kMinShardBytes to kMaxShardBytes
+  std::uint32_t block_samples = 0;  // samples in a block; 0 chooses for about 512 KiB
 
   // Order of the samples in the dataset.
   std::uint64_t seed = 0;

@@ -28,7 +28,7 @@ namespace sluice {
 
 struct DatasetWriterOptions {
   std::string name;  // shard ids are derived from it; the folder's name if empty
-  std::uint64_t shard_bytes = 64'000'000;  // 1'000'000..128'000'000
+  std::uint64_t shard_bytes = 64'000'000;  // planned; kMinShardBytes to kMaxShardBytes
   std::uint32_t block_samples = 0;         // 0: from the first samples, for about 512 KiB a block
 };
 

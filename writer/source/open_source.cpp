@@ -1,4 +1,4 @@
-#include "writer/source/open.h"
+#include "writer/source/open_source.h"
 
 #include <set>
 
@@ -7,8 +7,8 @@
 #include "writer/source/archives.h"
 #include "writer/source/mask_folder.h"
 #include "writer/source/scan.h"
-#include "writer/source/split.h"
 #include "writer/source/table.h"
+#include "writer/source/take_split.h"
 #include "writer/text.h"
 
 namespace sluice {

@@ -1,4 +1,4 @@
-#include "writer/source/split.h"
+#include "writer/source/take_split.h"
 
 #include <algorithm>
 #include <cmath>
