@@ -10,6 +10,7 @@
 #include <sluice/schema.h>
 
 #include "tools/cli/exit_code.h"
+#include "tools/cli/input.h"
 #include "tools/cli/interrupt.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -34,10 +35,11 @@ constexpr const char* kConvertDescription =
     "Compiles images into a dataset.\n\n"
     "SOURCE is a folder with one folder per class (numbered in the order of their names;\n"
     "images in nested folders belong to the top one), or a folder of images without labels.\n"
+    "A folder of train/, val/ and the like is asked about; --split-folders or --labels say\n"
+    "what it is.\n"
     "Or it is one or more tar files with WebDataset's names: KEY.jpg with KEY.cls, KEY.txt,\n"
     "KEY.json and KEY.mask.png; - is a tar file from a pipe, which is stored beside DATASET\n"
-    "meanwhile. Or --table or --paths name the images. --no-labels takes images wherever they\n"
-    "lie.\n\n"
+    "meanwhile. Or --table or --paths name the images.\n\n"
     "JPEG, PNG and BMP are recognised by content, and so are WebP, GIF and TIFF if the build\n"
     "found their libraries. Of several frames or pages, the first is taken. Hidden files, and\n"
     "files that are not images, are skipped and counted; broken images are left out and\n"
@@ -58,6 +60,7 @@ constexpr const char* kConvertExamples =
     "  sluice convert train-*.tar data/train\n"
     "  zstd -dc train.tar.zst | sluice convert - data/train\n"
     "  sluice convert photos/ data/photos --split train=0.9,val=0.1\n"
+    "  sluice convert imagenet/ data/imagenet --split-folders\n"
     "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
 struct ConvertArguments {
@@ -209,6 +212,12 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
               arguments.split = text;
             })
       ->group(group);
+  app.add_flag("--split-folders", arguments.source.split_folders,
+               "make a dataset of each folder in SOURCE, such as train\n"
+               "and val, with the same classes, in DATASET/train and\n"
+               "DATASET/val")
+      ->excludes("--split")
+      ->group(group);
   AddNumber(app, "--split-seed", "N", "seed of the split (default 0)", arguments.split_seed, 0,
             UINT64_MAX)
       ->needs("--split")
@@ -336,7 +345,23 @@ bool LookForShared(const ConvertArguments& arguments, const std::vector<ConvertP
   return true;
 }
 
+// A person at a terminal is asked; otherwise the writer refuses such a source with a sentence that
+// names the options.
+void AskForSplitFolders(ConvertArguments& arguments, const std::stop_token& stop) {
+  if (arguments.json || arguments.quiet || !arguments.split.empty() || !cli::CanAsk()) return;
+  const std::vector<std::string> folders = UnclearSplitFolders(arguments.source, stop);
+  if (folders.empty()) return;
+  std::string names;
+  for (const std::string& name : folders)
+    names += (names.empty() ? "" : ", ") + cli::Printable(name) + "/";
+  arguments.source.split_folders =
+      cli::Ask("sluice: " + cli::Printable(arguments.name) + " holds " + names +
+                   ": make a dataset of each (as --split-folders does)?",
+               stop);
+}
+
 int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
+  AskForSplitFolders(arguments, interrupt.token());
   const std::vector<ConvertPart> parts =
       MakeParts(arguments.source, arguments.split, arguments.split_seed, arguments.options.threads,
                 interrupt.token());

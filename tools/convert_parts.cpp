@@ -23,29 +23,56 @@ void CheckName(const std::string& name, const std::string& text) {
   }
 }
 
+bool IsOneFolder(const SourceArguments& arguments) {
+  return arguments.places.size() == 2 && arguments.table.empty() && arguments.paths.empty() &&
+         std::filesystem::is_directory(arguments.places[0]);
+}
+
+// The arguments with the folders inside of the only one as the sources.
+SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_token& stop) {
+  const std::filesystem::path root = arguments.places[0];
+  if (!std::filesystem::exists(root)) {
+    throw Error(ErrorCode::kNotFound, root.string(), "does not exist");
+  }
+  if (!IsOneFolder(arguments)) throw UsageError("--split-folders takes one folder as SOURCE");
+  SourceArguments inside = arguments;
+  inside.places.clear();
+  for (const std::string& name : FindSplitFolders(root, true, stop))
+    inside.places.push_back((root / name).string());
+  if (inside.places.empty()) {
+    throw Error(ErrorCode::kNotFound, root.string(), "has no folder with images");
+  }
+  inside.places.push_back(arguments.places.back());
+  return inside;
+}
+
 std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned threads,
                                       const std::stop_token& stop) {
   std::vector<ConvertPart> parts;
   std::set<std::string> names;
   std::set<std::string> classes;
-  bool labelled = true;
   for (std::size_t i = 0; i + 1 < arguments.places.size(); ++i) {
     SourceArguments one = arguments;
     one.places = {arguments.places[i], arguments.places.back()};
     std::filesystem::path path = std::filesystem::path(arguments.places[i]).lexically_normal();
     if (!path.has_filename()) path = path.parent_path();
-    ConvertPart part{path.filename().string(), MakeSource(one, stop)};
+    const std::string name = path.filename().string();
+    if (arguments.split_folders &&
+        std::filesystem::is_directory(std::filesystem::path(arguments.mask_folder) / name)) {
+      one.mask_folder = (std::filesystem::path(arguments.mask_folder) / name).string();
+    }
+    ConvertPart part{name, MakeSource(one, stop)};
     CheckName(part.name, arguments.places[i]);
     if (!names.insert(part.name).second) {
       throw UsageError("\"" + arguments.places[i] +
                        "\": two folders of the same name would become one dataset; rename one");
     }
     const std::vector<std::string> found = FindClasses(part.source, threads, stop);
-    labelled = labelled && !found.empty();
     classes.insert(found.begin(), found.end());
     parts.push_back(std::move(part));
   }
-  if (!labelled || !arguments.classes.empty()) return parts;
+  if (!arguments.classes.empty()) return parts;
+  // A part without labels, such as the images that are to be classified, ignores them.
   for (ConvertPart& part : parts)
     part.source.classes.assign(classes.begin(), classes.end());
   return parts;
@@ -72,9 +99,18 @@ std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text) 
   return parts;
 }
 
+std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
+                                             const std::stop_token& stop) {
+  const bool said = arguments.split_folders || arguments.no_labels ||
+                    arguments.folder_labels != FolderLabels::kAuto;
+  if (said || !IsOneFolder(arguments)) return {};
+  return FindSplitFolders(arguments.places[0], false, stop);
+}
+
 std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
                                    std::uint64_t seed, unsigned threads,
                                    const std::stop_token& stop) {
+  if (arguments.split_folders) return FoldersApart(FoldersInside(arguments, stop), threads, stop);
   const bool folders = arguments.places.size() > 2 && arguments.table.empty() &&
                        arguments.paths.empty() &&
                        std::filesystem::is_directory(arguments.places[0]);

@@ -17,8 +17,14 @@ struct ConvertPart {
 // "train=0.9,val=0.1": names and fractions, which add up to at most 1. Throws UsageError.
 std::vector<std::pair<std::string, double>> ParseSplit(const std::string& text);
 
+// The folders of the only source that look like the parts of a split, unless the arguments say what
+// they are. Empty: none, or another kind of source.
+std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
+                                             const std::stop_token& stop);
+
 // Lists the sources to convert and the dataset for each. `split`: as for ParseSplit(), or empty;
-// `seed`: the split's. Several folders get the classes of all of them, so that numbers agree.
+// `seed`: the split's. Several folders get the classes of all of them, so that numbers agree; so do
+// the folders inside of one, with `arguments.split_folders`.
 std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
                                    std::uint64_t seed, unsigned threads,
                                    const std::stop_token& stop);

@@ -60,6 +60,23 @@ BoxFormat ParseBoxes(const std::string& text, bool& relative) {
                                             {"cxcywh", BoxFormat::kCentreSize}});
 }
 
+CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
+  const auto take = [&arguments](const std::string& text) {
+    arguments.no_labels = text == "none";
+    arguments.folder_labels =
+        cli::ParseChoice<FolderLabels>(text, {{"none", FolderLabels::kAuto},
+                                              {"top", FolderLabels::kTop},
+                                              {"parent", FolderLabels::kParent},
+                                              {"path", FolderLabels::kPath}});
+  };
+  return cli::AddOption(app, "--labels", "HOW",
+                        "the folder that is an image's class: top (the outermost),\n"
+                        "parent (the innermost), path (all of them); or none, as\n"
+                        "--no-labels. Default: top, unless the tree leaves a doubt",
+                        take)
+      ->check(cli::Choices("none top parent path"));
+}
+
 }  // namespace
 
 Column ParseColumn(const std::string& text) {
@@ -159,12 +176,13 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
                    "store no labels: images may lie anywhere below SOURCE;\n"
                    "a table's columns label and class, and archives' .cls,\n"
                    "are not used");
-  no_labels->excludes(classes);
+  CLI::Option* const labels = AddLabels(app, arguments);
+  no_labels->excludes(classes)->excludes(labels);
   table->excludes(paths);
   path_column->needs(table);
   field->needs(table);
   for (CLI::Option* const option :
-       {table, paths, path_column, field, classes, no_labels, masks, upright}) {
+       {table, paths, path_column, field, classes, no_labels, labels, masks, upright}) {
     option->group(group);
   }
 }
@@ -209,6 +227,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
   source.mask_folder = arguments.mask_folder;
   source.upright = arguments.upright;
   source.labels = !arguments.no_labels;
+  source.folder_labels = arguments.folder_labels;
   if (!arguments.classes.empty()) {
     source.classes = LinesOf(ReadAll(arguments.classes, stop));
     if (source.classes.empty()) throw UsageError("--classes: the file has no class names");

@@ -23,6 +23,8 @@ struct SourceArguments {
   std::string mask_folder;
   bool upright = false;
   bool no_labels = false;
+  FolderLabels folder_labels = FolderLabels::kAuto;
+  bool split_folders = false;  // only of commands that make several datasets
 };
 
 void AddSourceOptions(CLI::App& app, SourceArguments& arguments);

@@ -262,7 +262,7 @@ TEST_CASE("option --no-labels takes a mixed tree, and its dataset can be added t
   std::filesystem::copy(folders / "cat/0.jpg", folders / "stray.jpg");
   const Outcome refused = folders.Convert();
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("--no-labels"));
+  CHECK_THAT(refused.err, ContainsSubstring("--labels top"));
   const Outcome outcome = folders.Convert({"--no-labels"});
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("7 samples without labels"));

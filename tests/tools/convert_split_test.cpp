@@ -93,6 +93,69 @@ TEST_CASE("several folders become a dataset each, and number their classes alike
   CHECK_THAT(file.err, Catch::Matchers::ContainsSubstring("1.jpg: cannot be created"));
 }
 
+TEST_CASE("a folder of train and val is refused with the choices, and --split-folders takes it") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  for (const char* key : {"train/cat/1", "train/owl/1", "val/owl/1", "test/1", "test/2"})
+    WriteJpeg(folder / "source" / (std::string(key) + ".jpg"), MakePicture(20, 20));
+  const Outcome refused = Sluice({"convert", at("source"), at("data")});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err,
+             Catch::Matchers::ContainsSubstring(
+                 "holds test/, train/ and val/, which look like the parts of a split"));
+  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("--split-folders"));
+  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("--labels top"));
+  CHECK_FALSE(std::filesystem::exists(folder / "data"));
+  CHECK(Sluice({"convert", at("source"), at("data"), "--split-folders"}).exit_code == 0);
+  CHECK(Dataset::Open(folder / "data/train").class_counts() == Counts{1, 1});
+  CHECK(Dataset::Open(folder / "data/val").class_counts() == Counts{0, 1});
+  CHECK(KeysOf(folder / "data/val") == std::set<std::string>{"owl/1.jpg"});
+  CHECK(Dataset::Open(folder / "data/test").size() == 2);  // flat: without labels
+  CHECK(Dataset::Open(folder / "data/test").schema().fields.size() == 1);
+  // Or they are what --labels says.
+  CHECK(Sluice({"convert", at("source"), at("one"), "--labels", "top"}).exit_code == 0);
+  CHECK(Dataset::Open(folder / "one").class_counts() == Counts{2, 2, 1});
+  CHECK(Sluice({"convert", at("source"), at("x"), "--split-folders", "--split", "a=1"}).exit_code ==
+        2);
+  CHECK(Sluice({"convert", at("source/train/cat"), at("x"), "--split-folders"}).exit_code == 1);
+}
+
+TEST_CASE("at a terminal a folder of train and val is asked about") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  WriteJpeg(folder / "source/train/cat/1.jpg", MakePicture(20, 20));
+  WriteJpeg(folder / "source/val/cat/1.jpg", MakePicture(20, 20));
+  const auto run = [&](const char* data, const char* typed) {
+    return Sluice({"convert", at("source"), at(data)}, {.terminal_columns = 80, .typed = typed});
+  };
+  const Outcome yes = run("yes", "y\n");
+  CHECK(yes.exit_code == 0);
+  CHECK_THAT(yes.err, Catch::Matchers::ContainsSubstring("holds train/, val/: make a dataset of"));
+  CHECK(Dataset::Open(folder / "yes/val").size() == 1);
+  const Outcome no = run("no", "\n");
+  CHECK(no.exit_code == 2);
+  CHECK_THAT(no.err, Catch::Matchers::ContainsSubstring("--labels"));
+}
+
+TEST_CASE("masks of the parts lie in folders of their names") {
+  const TemporaryFolder folder;
+  const auto at = [&](const char* name) { return (folder / name).string(); };
+  for (const char* key : {"train/cat/1", "val/cat/1"}) {
+    WriteJpeg(folder / "source" / (std::string(key) + ".jpg"), MakePicture(2, 1));
+    WriteBytes(folder / "masks" / (std::string(key) + ".png"),
+               std::string("\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00"
+                           "\x00\x00\x02\x00\x00\x00\x01\x08\x00\x00\x00\x00\xd1\x49\x20\x56\x00"
+                           "\x00\x00\x0b\x49\x44\x41\x54\x78\x9c\x63\x60\x64\x02\x00\x00\x07\x00"
+                           "\x04\x76\x49\xe3\x28\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82",
+                           68));
+  }
+  const Outcome outcome =
+      Sluice({"convert", at("source"), at("data"), "--split-folders", "--mask-dir", at("masks")});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(Dataset::Open(folder / "data/val").schema().fields.size() == 3);
+}
+
 TEST_CASE("pictures that lie in several parts of a split are named with both sides") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };

@@ -19,14 +19,12 @@ namespace sluice::test {
 namespace {
 
 // Between fork and exec: only calls that are safe there.
-[[noreturn]] void Become(char* const* words, char* const* environment, const char* in_file, int out,
-                         int err) {
+[[noreturn]] void Become(char* const* words, char* const* environment, int in, int out, int err) {
   signal(SIGINT, SIG_DFL);
   signal(SIGTERM, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
-  const int in = open(in_file, O_RDONLY);
   dup2(in, STDIN_FILENO);
   dup2(out, STDOUT_FILENO);
   dup2(err, STDERR_FILENO);
@@ -88,10 +86,18 @@ Running::Running(const std::string& program, const Words& arguments, const RunOp
   for (char** variable = environ; *variable != nullptr; ++variable)
     environment.push_back(*variable);
   environment.push_back(nullptr);
-  const std::string in_file = options.in_file.empty() ? "/dev/null" : options.in_file.string();
+  int in = err[1];
+  if (options.typed.empty()) {
+    in =
+        open(options.in_file.empty() ? "/dev/null" : options.in_file.c_str(), O_RDONLY | O_CLOEXEC);
+  } else {
+    const auto size = static_cast<ssize_t>(options.typed.size());
+    Check(write(err[0], options.typed.data(), options.typed.size()) == size, "write");
+  }
   pid_ = fork();
   Check(pid_ >= 0, "fork");
-  if (pid_ == 0) Become(words.data(), environment.data(), in_file.c_str(), out[1], err[1]);
+  if (pid_ == 0) Become(words.data(), environment.data(), in, out[1], err[1]);
+  if (in >= 0 && in != err[1]) close(in);
   close(out[1]);
   close(err[1]);
   out_ = out[0];

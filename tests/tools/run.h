@@ -23,6 +23,8 @@ struct Outcome {
 struct RunOptions {
   // Standard error is a terminal of this many columns; 0: a pipe, as in a log.
   unsigned short terminal_columns = 0;
+  // What a person at that terminal types: standard input is the terminal, too.
+  std::string typed = {};
   std::filesystem::path out_file = {};  // standard output goes there, not into Outcome::out
   std::filesystem::path in_file = {};   // standard input comes from there; empty: nothing
   Words environment = {};               // "NAME=value", beside this process's own

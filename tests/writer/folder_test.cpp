@@ -73,15 +73,15 @@ TEST_CASE("files in nested folders belong to the class at the top") {
 
 TEST_CASE("classes that have folders of their own are warned of by name") {
   const ClassFolders folders;
-  for (const char* key : {"train/cat/1.jpg", "train/dog/1.jpg", "val/cat/1.jpg", "val/2.jpg"})
+  for (const char* key : {"city/cat/1.jpg", "city/dog/1.jpg", "farm/cat/1.jpg", "farm/2.jpg"})
     folders.Add(key);
   const ConvertSummary summary = folders.Run();
-  CHECK(summary.classes == Strings{"train", "val"});
+  CHECK(summary.classes == Strings{"city", "farm"});
   REQUIRE(summary.warnings.size() == 1);
   CHECK(summary.warnings[0] ==
-        "train/ and val/ hold folders of their own, such as train/cat/, and are classes "
-        "themselves; for classes of the inner folders name each outer one as a source, or store no "
-        "labels (--no-labels)");
+        "city/ and farm/ hold folders of their own, such as city/cat/, and are classes themselves; "
+        "to say what the classes are, use --labels top (the outermost folder), parent (the "
+        "innermost), path (all of them) or none");
   const ClassFolders many;
   for (const char* key : {"a/x/1.jpg", "b/x/1.jpg", "c/x/1.jpg", "d/x/1.jpg", "e/1.jpg"})
     many.Add(key);

@@ -49,6 +49,9 @@ void CheckSource(const ConvertSource& source) {
           "a part of a split must lie between 0 and 1 and not be empty");
   require(source.labels || source.classes.empty(),
           "classes are given, but labels are not to be stored");
+  require(source.folder_labels == FolderLabels::kAuto || source.kind == Kind::kFolder ||
+              source.kind == Kind::kPaths,
+          "labels from folders' names need a folder or a list of paths as the source");
   for (const Column& column : source.columns) {
     const bool label = column.type == ColumnType::kClass || column.type == ColumnType::kClasses ||
                        column.type == ColumnType::kBoxClasses;

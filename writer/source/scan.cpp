@@ -1,141 +1,118 @@
 #include "writer/source/scan.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <map>
 #include <optional>
 
-#include <sys/stat.h>
-
 #include <sluice/error.h>
 
-#include "format/disk/file.h"
 #include "writer/parallel.h"
+#include "writer/source/folder_walk.h"
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
+#include "writer/source/split_folders.h"
 #include "writer/text.h"
 
 namespace sluice {
 
 namespace {
 
-constexpr std::int32_t kTopFolder = -1;  // the label of files that are in no sub-folder
+// The class that the folders' names give the file or, with the file's name cut off, the folder;
+// empty for a file that lies directly in the root.
+std::string_view ClassOf(std::string_view key, FolderLabels labels) {
+  const std::size_t end = key.rfind('/');
+  if (end == std::string_view::npos) return {};
+  const std::string_view folder = key.substr(0, end);
+  switch (labels) {
+    case FolderLabels::kPath: return folder;
+    case FolderLabels::kParent: return folder.substr(folder.rfind('/') + 1);
+    default: return folder.substr(0, folder.find('/'));
+  }
+}
 
-struct FolderId {
-  dev_t device;
-  ino_t inode;
-  friend bool operator==(const FolderId&, const FolderId&) = default;
+// What the images' places say about classes.
+struct Layout {
+  std::optional<std::string> direct;     // the first image in the root
+  std::optional<std::string> in_folder;  // the first one elsewhere
+  std::map<std::string, std::int32_t> classes;
+  std::map<std::string, bool> top;  // folders that hold images: whether in folders of their own
 };
 
-struct Found {
-  std::vector<Source> files;  // regular files of any content
-  std::vector<std::string> top_folders;
-  SourceList list;
-};
-
-class FolderWalk {
- public:
-  FolderWalk(const std::filesystem::path& root, const std::stop_token& stop, Found& found)
-      : root_(root), stop_(stop), found_(found) {}
-
-  void Run() {
-    struct stat info {};
-    if (stat(root_.c_str(), &info) != 0) {
-      throw Error(ErrorCode::kNotFound, root_.string(),
-                  "the source folder cannot be opened: " + SystemErrorText(errno));
-    }
-    if (!S_ISDIR(info.st_mode)) {
-      throw Error(ErrorCode::kInvalidArgument, root_.string(),
-                  "is not a folder; give the folder that holds the images");
-    }
-    ancestors_.push_back({info.st_dev, info.st_ino});
-    for (const std::string& name : Names(root_)) {
-      LookAt(name, name, kTopFolder);
+Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLabels labels) {
+  Layout layout;
+  for (std::size_t i = 0; i < tree.files.size(); ++i) {
+    if (!looks[i].trouble.empty() || looks[i].sniffed.kind == ImageKind::kNone) continue;
+    const std::string& key = tree.files[i].key;
+    const std::size_t slash = key.find('/');
+    std::optional<std::string>& place =
+        slash == std::string::npos ? layout.direct : layout.in_folder;
+    if (!place) place = key;
+    if (slash == std::string::npos) continue;
+    bool& nested = layout.top[key.substr(0, slash)];
+    nested = nested || key.find('/', slash + 1) != std::string::npos;
+    layout.classes.emplace(ClassOf(key, labels), 0);
+  }
+  // A folder without images is a class all the same, unless it is there to hold others.
+  const bool top = labels == FolderLabels::kAuto || labels == FolderLabels::kTop;
+  for (auto folder = tree.folders.begin(); folder != tree.folders.end(); ++folder) {
+    const auto inside = tree.folders.lower_bound(*folder + "/");
+    const bool leaf = inside == tree.folders.end() || !inside->starts_with(*folder + "/");
+    if (top ? folder->find('/') == std::string::npos : leaf) {
+      layout.classes.emplace(ClassOf(*folder + "/", labels), 0);
     }
   }
+  std::int32_t number = 0;
+  for (auto& entry : layout.classes)
+    entry.second = number++;
+  return layout;
+}
 
- private:
-  // The folder's entries, sorted by bytes.
-  std::vector<std::string> Names(const std::filesystem::path& folder) const {
-    std::vector<std::string> names;
-    std::error_code error;
-    std::filesystem::directory_iterator entry(folder, error);
-    for (; !error && entry != std::filesystem::directory_iterator(); entry.increment(error)) {
-      if (stop_.stop_requested()) ThrowStopped();
-      names.push_back(entry->path().filename().native());
-    }
-    if (error) {
-      throw Error(ErrorCode::kIo, folder.string(), "the folder cannot be read: " + error.message());
-    }
-    std::sort(names.begin(), names.end());
-    return names;
+constexpr const char* kChoices =
+    "--labels top (the outermost folder), parent (the innermost), path (all of them) or none";
+
+// Refuses what could be meant in several ways.
+void RequireClear(const ConvertSource& source, const Layout& layout) {
+  if (!source.labels || source.folder_labels != FolderLabels::kAuto) return;
+  if (layout.direct && layout.in_folder) {
+    throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+                "holds images both directly (" + ToUtf8(*layout.direct) + ") and in sub-folders (" +
+                    ToUtf8(*layout.in_folder) +
+                    "), so its classes are unclear; say what they are with " + kChoices);
   }
-
-  void LookAt(const std::string& name, const std::string& key, std::int32_t label) {
-    if (stop_.stop_requested()) ThrowStopped();
-    if (name[0] == '.') {
-      found_.list.passed_over.push_back({key, "hidden"});
-      return;
-    }
-    struct stat info {};
-    if (stat((root_ / key).c_str(), &info) != 0) {
-      found_.list.broken.push_back({key, "cannot be examined: " + SystemErrorText(errno)});
-    } else if (S_ISDIR(info.st_mode)) {
-      Enter(key, {info.st_dev, info.st_ino}, label);
-    } else if (S_ISREG(info.st_mode)) {
-      found_.files.push_back({key, static_cast<std::uint64_t>(info.st_size), label});
-    } else {
-      found_.list.passed_over.push_back({key, "not a regular file"});
-    }
+  std::vector<TopFolder> folders;
+  std::vector<std::string> names;
+  for (const auto& [name, nested] : layout.top) {
+    folders.push_back({name, nested});
+    names.push_back(name);
   }
+  if (folders.empty() || !LookLikeSplit(folders)) return;
+  const bool one = names.size() == 1;
+  throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+              "holds " + FolderNames(names) + ", which " +
+                  (one ? "looks like a part of a split and not like a class; make a dataset of it"
+                       : "look like the parts of a split and not like classes; make a dataset of "
+                         "each") +
+                  " (--split-folders), or say what the classes are with " + kChoices);
+}
 
-  void Enter(const std::string& key, FolderId id, std::int32_t label) {
-    if (std::find(ancestors_.begin(), ancestors_.end(), id) != ancestors_.end()) {
-      found_.list.passed_over.push_back({key, "a link to a folder that contains it"});
-      found_.list.warnings.push_back(ToUtf8(key) +
-                                     ": links to a folder that contains it, and was not followed");
-      return;
+// Sorts the files into sources, broken files and files that are not images.
+void Sort(FolderTree& tree, const std::vector<Look>& looks, const Layout& layout,
+          FolderLabels labels, SourceList& list) {
+  for (std::size_t i = 0; i < tree.files.size(); ++i) {
+    std::string& key = tree.files[i].key;
+    if (!TakeOrLeave(looks[i], key, list)) continue;
+    std::int32_t label = 0;
+    if (list.labelled) {
+      const auto found = layout.classes.find(std::string(ClassOf(key, labels)));
+      if (found == layout.classes.end()) {
+        list.broken.push_back(
+            {key, "lies in no folder that would be its class; --labels none takes it"});
+        continue;
+      }
+      label = found->second;
     }
-    if (label == kTopFolder) {
-      label = static_cast<std::int32_t>(found_.top_folders.size());
-      found_.top_folders.push_back(key);
-    }
-    ancestors_.push_back(id);
-    for (const std::string& name : Names(root_ / key)) {
-      std::string inner = key;
-      inner.append("/").append(name);
-      LookAt(name, inner, label);
-    }
-    ancestors_.pop_back();
+    list.sources.push_back({std::move(key), looks[i].bytes, label});
   }
-
-  const std::filesystem::path& root_;
-  const std::stop_token& stop_;
-  Found& found_;
-  std::vector<FolderId> ancestors_;  // the current folder and those above it
-};
-
-// Sorts the files into sources, broken files and files that are not images. Returns the first image
-// in the top folder and the first in a sub-folder.
-struct FirstImages {
-  std::optional<std::string> direct;
-  std::optional<std::string> in_class;
-};
-
-FirstImages Sort(std::vector<Source>& files, const std::vector<Look>& looks, SourceList& list) {
-  FirstImages first;
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    Source& file = files[i];
-    const Look& look = looks[i];
-    if (look.trouble.empty() && look.sniffed.kind != ImageKind::kNone) {
-      std::optional<std::string>& place = file.label == kTopFolder ? first.direct : first.in_class;
-      if (!place) place = file.key;
-    }
-    if (!TakeOrLeave(look, file.key, list)) continue;
-    file.bytes = look.bytes;
-    list.sources.push_back(std::move(file));
-  }
-  return first;
 }
 
 template <class Entry, class Member>
@@ -166,19 +143,6 @@ void NumberClasses(const std::filesystem::path& root, const std::vector<std::str
   list.classes = wanted;
 }
 
-// "train/, val/ and 3 more"
-std::string FolderNames(const std::vector<std::string>& names) {
-  constexpr std::size_t kMostNamed = 3;
-  std::string text;
-  const std::size_t named = names.size() > kMostNamed ? kMostNamed - 1 : names.size();
-  for (std::size_t i = 0; i < named; ++i) {
-    if (i > 0) text += i + 1 == names.size() ? " and " : ", ";
-    text += ToUtf8(names[i]) + "/";
-  }
-  if (named < names.size()) text += " and " + std::to_string(names.size() - named) + " more";
-  return text;
-}
-
 // Classes that have folders of their own: these may be the classes that were meant.
 void WarnOfInnerFolders(SourceList& list) {
   std::map<std::string, std::string> inner;  // the first in each top folder
@@ -199,45 +163,39 @@ void WarnOfInnerFolders(SourceList& list) {
       (one ? " holds folders of its own, such as " : " hold folders of their own, such as ") +
       ToUtf8(inner.begin()->second) + ", and " +
       (one ? "is a class itself" : "are classes themselves") +
-      "; for classes of the inner folders name each outer one as a source, or store no labels "
-      "(--no-labels)");
+      "; to say what the classes are, use " + kChoices);
 }
 
-SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
+SourceList ListOf(const ConvertSource& source, FolderTree tree, unsigned threads,
                   const std::stop_token& stop) {
-  std::vector<Look> looks(found.files.size());
+  std::vector<Look> looks(tree.files.size());
   ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {
-    looks[i] = LookInto(source.root / found.files[i].key);
+    looks[i] = LookInto(source.root / tree.files[i].key);
   });
   if (stop.stop_requested()) ThrowStopped();
 
-  SourceList list = std::move(found.list);
+  const Layout layout = LayoutOf(tree, looks, source.folder_labels);
+  RequireClear(source, layout);
+  SourceList list;
+  list.broken = std::move(tree.broken);
+  list.passed_over = std::move(tree.passed_over);
+  list.warnings = std::move(tree.warnings);
   list.root = source.root;
-  const FirstImages first = Sort(found.files, looks, list);
-  if (source.labels && first.direct && first.in_class) {
-    throw Error(
-        ErrorCode::kInvalidArgument, source.root.string(),
-        "holds images both directly (" + ToUtf8(*first.direct) + ") and in sub-folders (" +
-            ToUtf8(*first.in_class) +
-            "), so its classes are unclear; move one of the two elsewhere, give a sub-folder "
-            "as the source, or take all without labels (--no-labels)");
-  }
+  const bool flat = source.folder_labels == FolderLabels::kAuto && layout.direct;
+  list.labelled = source.labels && !flat;
+  Sort(tree, looks, layout, source.folder_labels, list);
   RequireImages(source.root, list);
-  list.labelled = source.labels && !first.direct;
   list.fields.push_back({Field::Image(), Feed::kImage});
   if (list.labelled) {
     list.fields.push_back({Field::Label(), Feed::kLabel});
-    for (const std::string& name : found.top_folders)
-      list.classes.push_back(ToUtf8(name));
+    for (const auto& entry : layout.classes)
+      list.classes.push_back(ToUtf8(entry.first));
     NumberClasses(source.root, source.classes, list);
-    WarnOfInnerFolders(list);
-  } else {
-    for (Source& file : list.sources)
-      file.label = 0;
-    for (const std::string& name : found.top_folders) {
-      if (!source.labels) break;
+    if (source.folder_labels == FolderLabels::kAuto) WarnOfInnerFolders(list);
+  } else if (source.labels) {
+    for (const auto& entry : layout.classes) {
       list.warnings.push_back(
-          ToUtf8(name) +
+          ToUtf8(entry.first) +
           ": the sub-folder has no image and is not a class, because the images lie beside it");
     }
   }
@@ -249,38 +207,26 @@ SourceList ListOf(const ConvertSource& source, Found found, unsigned threads,
 }  // namespace
 
 SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
-  Found found;
-  FolderWalk(source.root, stop, found).Run();
-  SourceList list = ListOf(source, std::move(found), threads, stop);
+  SourceList list = ListOf(source, WalkFolder(source.root, stop), threads, stop);
   SortBy(list.sources, &Source::key);
   return list;
 }
 
 SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>& paths,
                      unsigned threads, const std::stop_token& stop) {
-  Found found;
-  std::map<std::string, std::int32_t> classes;
+  FolderTree tree;
   const RootPath root(source.root);
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    const std::optional<std::string> key = root.KeyOf(paths[i]);
+    std::optional<std::string> key = root.KeyOf(paths[i]);
     if (!key) {
       throw Error(ErrorCode::kInvalidArgument, source.root.string(),
                   "path " + std::to_string(i + 1) + " of the list, " + ToUtf8(paths[i]) +
                       ", does not lie in this folder");
     }
-    const std::size_t slash = key->find('/');
-    if (slash != std::string::npos) classes.emplace(key->substr(0, slash), 0);
-    found.files.push_back({*key, 0, kTopFolder});
+    AddFoldersOf(*key, tree.folders);
+    tree.files.push_back({std::move(*key), 0});
   }
-  for (auto& [name, number] : classes) {
-    number = static_cast<std::int32_t>(found.top_folders.size());
-    found.top_folders.push_back(name);
-  }
-  for (Source& file : found.files) {
-    const std::size_t slash = file.key.find('/');
-    if (slash != std::string::npos) file.label = classes.at(file.key.substr(0, slash));
-  }
-  SourceList list = ListOf(source, std::move(found), threads, stop);
+  SourceList list = ListOf(source, std::move(tree), threads, stop);
   WarnOfRepeats(list);
   return list;
 }

@@ -9,15 +9,14 @@ namespace sluice {
 
 // Walks the folder and looks into the beginning of each file, on `threads` threads.
 //
-// If the images are in sub-folders, the sub-folders of the top folder are the classes, and deeper
-// images belong to the class at the top, which is warned of. If the images are in the top folder
-// itself, there are no classes. A folder with images in both places is refused, since either
-// reading would be a guess; unless `source.labels` is false: then images may lie anywhere. Symbolic
-// links are followed, except links to a folder that contains them. Names that begin with a dot are
-// passed over.
+// The classes are the folders that ConvertSource::folder_labels names. With FolderLabels::kAuto
+// they are the folders at the top, and none if the images lie in the root itself; images in both
+// places and folders that look like the parts of a split are refused, and classes that hold folders
+// of their own are warned of. With the others, an image in the root is left out as broken. Without
+// labels, images may lie anywhere.
 //
-// Errors: kNotFound (no such folder, or no image in it), kInvalidArgument (images in both places),
-// kIo (a folder that cannot be read), kState (stopped).
+// Errors: kNotFound (no such folder, or no image in it), kInvalidArgument (unclear
+// classes), kIo (a folder that cannot be read), kState (stopped).
 //
 // If `source.classes` names classes, a class that it does not name is an error as well.
 SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop);

@@ -152,10 +152,11 @@ struct ConvertHooks {
 //
 // Classes of a folder are its sub-folders, numbered in the order of their names' bytes; what lies
 // deeper belongs to the sub-folder at the top. Images directly in the folder make a dataset without
-// labels; images in both places are an error. A sample's key is its path relative to the source's
-// root, as bytes; a class name that is no UTF-8 has the other bytes written out as "\xNN". The
-// dataset's name says what it holds ("images of cat, dog and 8 more classes"), since nothing else
-// stays the same when folders move.
+// labels; images in both places are an error, and so are sub-folders that look like the parts of a
+// split (FindSplitFolders()). ConvertSource::folder_labels says otherwise. A sample's key is its
+// path relative to the source's root, as bytes; a class name that is no UTF-8 has the other bytes
+// written out as "\xNN". The dataset's name says what it holds ("images of cat, dog and 8 more
+// classes"), since nothing else stays the same when folders move.
 //
 // Boxes are moved, turned and scaled with their image and cut off at its edges; those of which
 // nothing is left are dropped, with their classes. Rows and members that lack what their field
@@ -192,6 +193,14 @@ ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path&
 // above.
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads = 0,
                                      const std::stop_token& stop = {});
+
+// The folders directly below `root` that hold images, if they look like the parts of a split and
+// not like classes: train/ and val/, with class folders or images inside. None if they do not,
+// unless `of_any_name`. Each is then a source of its own. Looks at few files. Errors: kIo (a folder
+// cannot be read), kState (stopped).
+std::vector<std::string> FindSplitFolders(const std::filesystem::path& root,
+                                          bool of_any_name = false,
+                                          const std::stop_token& stop = {});
 
 // One of several conversions that belong together, such as of what is trained and tested on.
 struct SourcePart {

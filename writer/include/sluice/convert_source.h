@@ -46,10 +46,20 @@ struct Column {
   bool at_spaces = false;  // kClasses: spaces separate, too
 };
 
+// Which of the folders that an image lies in is its class.
+enum class FolderLabels {
+  kAuto,  // the outermost; none if all images lie directly in the root. Images in both places, and
+          // folders that look like the parts of a split (train, val), are an error
+  kTop,   // the outermost. With this and the next two, images directly in the root are left out
+  kParent,  // the innermost, by its own name: a/x/1.jpg and b/x/2.jpg are of one class
+  kPath,    // all of them, as a path: "a/x"
+};
+
 struct ConvertSource {
   enum class Kind { kFolder, kTable, kPaths, kArchives };
 
-  // A folder with one sub-folder for each class, or with images directly: no labels. See `labels`.
+  // A folder with one sub-folder for each class, or with images directly: no labels. See `labels`
+  // and `folder_labels`.
   ConvertSource(std::filesystem::path folder)  // NOLINT: a path is a source
       : kind(Kind::kFolder), root(std::move(folder)) {}
   // A table with a row for each sample: `file` ends in .csv, .tsv (both with a line of headings) or
@@ -98,6 +108,9 @@ struct ConvertSource {
   // False: no label is stored, and nothing is read as a class: folders' names (images may then lie
   // anywhere below the root), a table's columns label and class, archives' .cls.
   bool labels = true;
+
+  // For folders and paths, with `labels`.
+  FolderLabels folder_labels = FolderLabels::kAuto;
 };
 
 }  // namespace sluice

@@ -1,0 +1,137 @@
+// Trees that are more than a folder for each class: what is a class, what a split, what is refused.
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+struct Tree : TemporaryFolder {
+  const std::filesystem::path source = path() / "source";
+  const std::filesystem::path data = path() / "data";
+
+  explicit Tree(const Strings& keys) {
+    for (const std::string& key : keys)
+      WriteSource(source / key, MakeJpeg(MakePicture(24, 20)));
+  }
+  ConvertSummary Run(const ConvertSource& from) const {
+    ConvertOptions options;
+    options.keep_order = true;
+    return Convert(from, data, options);
+  }
+  ConvertSummary Run(FolderLabels labels) const {
+    ConvertSource from(source);
+    from.folder_labels = labels;
+    return Run(from);
+  }
+};
+
+// "key=class" for each sample.
+Strings LabelsOf(const std::filesystem::path& folder) {
+  const StoredDataset data = ReadDataset(folder);
+  Strings labels;
+  for (const StoredSample& sample : data.samples) {
+    labels.push_back(
+        sample.key + "=" +
+        data.manifest.schema.fields.at(1).classes.at(static_cast<std::size_t>(sample.Label())));
+  }
+  return labels;
+}
+
+}  // namespace
+
+TEST_CASE("a class is the outermost folder, the innermost or the whole path") {
+  const Tree tree({"a/x/1.jpg", "a/y/2.jpg", "b/x/3.jpg", "b/4.jpg", "a-c/z/5.jpg"});
+  const auto [labels, classes, of_samples] =
+      GENERATE(Catch::Generators::table<FolderLabels, Strings, Strings>({
+          {FolderLabels::kTop,
+           {"a", "a-c", "b"},
+           {"a-c/z/5.jpg=a-c", "a/x/1.jpg=a", "a/y/2.jpg=a", "b/4.jpg=b", "b/x/3.jpg=b"}},
+          {FolderLabels::kParent,
+           {"b", "x", "y", "z"},
+           {"a-c/z/5.jpg=z", "a/x/1.jpg=x", "a/y/2.jpg=y", "b/4.jpg=b", "b/x/3.jpg=x"}},
+          {FolderLabels::kPath,
+           {"a-c/z", "a/x", "a/y", "b", "b/x"},
+           {"a-c/z/5.jpg=a-c/z", "a/x/1.jpg=a/x", "a/y/2.jpg=a/y", "b/4.jpg=b", "b/x/3.jpg=b/x"}},
+      }));
+  const ConvertSummary summary = tree.Run(labels);
+  CHECK(summary.classes == classes);
+  CHECK(summary.warnings.empty());
+  CHECK(LabelsOf(tree.data) == of_samples);
+}
+
+TEST_CASE("a list of paths has its classes from the same folders") {
+  const Tree tree({"a/x/1.jpg", "b/x/3.jpg"});
+  ConvertSource source = ConvertSource::Paths({"a/x/1.jpg", "b/x/3.jpg"}, tree.source);
+  source.folder_labels = FolderLabels::kParent;
+  CHECK(tree.Run(source).class_counts == std::vector<std::uint64_t>{2});
+}
+
+TEST_CASE("an innermost folder without images is a class, one that holds folders is not") {
+  const Tree tree({"a/x/1.jpg"});
+  std::filesystem::create_directories(tree.source / "a/empty");
+  CHECK(tree.Run(FolderLabels::kParent).classes == Strings{"empty", "x"});
+}
+
+TEST_CASE("with classes asked for, images beside the folders are left out and listed") {
+  const Tree tree({"a/1.jpg", "stray.jpg"});
+  const ConvertSummary summary = tree.Run(FolderLabels::kTop);
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "stray.jpg");
+  CHECK(summary.skipped[0].reason ==
+        "lies in no folder that would be its class; --labels none takes it");
+}
+
+TEST_CASE("folders that look like a split are refused until it is said what they are") {
+  const Strings keys =
+      GENERATE(Strings{"train/cat/1.jpg", "val/cat/1.jpg"}, Strings{"train/1.jpg", "val/1.jpg"},
+               Strings{"Training/a/1.jpg"}, Strings{"train2017/1.jpg", "val2017/1.jpg"},
+               Strings{"test/a/1.jpg", "train/a/1.jpg", "extra/a/1.jpg"});
+  CAPTURE(keys);
+  const Tree tree(keys);
+  CHECK(FindSplitFolders(tree.source).size() == keys.size());
+  const auto error = ErrorOf([&] { tree.Run(FolderLabels::kAuto); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kInvalidArgument);
+  CHECK_THAT(error->sentence(), ContainsSubstring("--split-folders"));
+  CHECK(ErrorOf([&] { tree.Run(ConvertSource::Paths(keys, tree.source)); }));
+  CHECK(tree.Run(FolderLabels::kTop).samples == keys.size());
+}
+
+TEST_CASE("folders that only have such a name are classes") {
+  const Strings keys = GENERATE(Strings{"train/1.jpg", "plane/1.jpg"}, Strings{"test/1.jpg"},
+                                Strings{"valley/a/1.jpg", "trainer/a/1.jpg"},
+                                Strings{"train/old/1.jpg", "plane/1.jpg"});
+  CAPTURE(keys);
+  const Tree tree(keys);
+  std::filesystem::create_directories(tree.source / "val");
+  CHECK(FindSplitFolders(tree.source).empty());
+  CHECK(tree.Run(FolderLabels::kAuto).samples == keys.size());
+}
+
+TEST_CASE("split folders are those with images, of any name if that is asked for") {
+  const Tree tree({"one/1.jpg", "two/deep/1.jpg", ".hidden/1.jpg"});
+  WriteSource(tree.source / "notes/readme.txt", std::string("text"));
+  CHECK(FindSplitFolders(tree.source).empty());
+  CHECK(FindSplitFolders(tree.source, true) == Strings{"one", "two"});
+}
+
+TEST_CASE("labels from folders are refused for other sources") {
+  const Tree tree({"a/1.jpg"});
+  ConvertSource source = ConvertSource::Table(tree.source / "t.csv");
+  source.folder_labels = FolderLabels::kTop;
+  CHECK(ErrorOf([&] { tree.Run(source); })->code() == ErrorCode::kInvalidArgument);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,27 @@
+// Folders that are no classes but the parts of a split: train/, val/, test/.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sluice {
+
+// A folder directly below the source, which holds images.
+struct TopFolder {
+  std::string name;
+  bool nested = false;  // some of them lie in folders of its own
+};
+
+// "train", "Validation", "test2017"
+bool IsSplitName(std::string_view name);
+
+// Whether these folders look like the parts of a split. They do if all have such names and are
+// several or hold folders themselves; or if two have such names and hold folders, whatever lies
+// beside them.
+bool LookLikeSplit(const std::vector<TopFolder>& folders);
+
+// "train/, val/ and 3 more"
+std::string FolderNames(const std::vector<std::string>& names);
+
+}  // namespace sluice
