@@ -1,12 +1,165 @@
-#include "format/remote/object_store.h"
+#include "format/remote/store_url.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "format/remote/percent.h"
 
 namespace sluice {
 
-bool IsStoreUrl(std::string_view path) noexcept {
-  for (const std::string_view scheme : {"s3://", "gs://", "http://", "https://"}) {
-    if (path.starts_with(scheme)) return true;
+namespace {
+
+constexpr std::size_t kMostUrlBytes = 8192;
+
+[[noreturn]] void RefuseUrl(std::string_view url, const std::string& why) {
+  throw Error(ErrorCode::kInvalidArgument, ShownUrl(url), why);
+}
+
+std::string_view WithoutSlashes(std::string_view path) {
+  while (path.starts_with('/'))
+    path.remove_prefix(1);
+  while (path.ends_with('/'))
+    path.remove_suffix(1);
+  return path;
+}
+
+std::string LowerCase(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
-  return false;
+  return lower;
+}
+
+// As bytes that may stand in a URL: spaces, quotes and what is not ASCII become %XX, escapes stay.
+std::string Escaped(std::string_view text) {
+  std::string escaped;
+  for (const char c : text) {
+    const bool plain =
+        c > ' ' && c < 127 && std::string_view("\"<>\\^`{|}").find(c) == std::string_view::npos;
+    escaped += plain ? std::string(1, c) : PercentEncoded(std::string_view(&c, 1), false);
+  }
+  return escaped;
+}
+
+bool IsBucketName(std::string_view name) {
+  return name.size() >= 3 && name.size() <= 255 && name.front() != '.' &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '.' || c == '-' || c == '_';
+         });
+}
+
+StoreUrl ParseBucketUrl(std::string_view url, StoreUrl::Kind kind) {
+  StoreUrl parsed;
+  parsed.kind = kind;
+  const std::string_view rest = url.substr(5);
+  const std::size_t slash = rest.find('/');
+  parsed.bucket = rest.substr(0, slash);
+  if (parsed.bucket.find('@') != std::string::npos) {
+    RefuseUrl(
+        url,
+        "keys do not belong into a URL; give them by AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
+        "or by a profile");
+  }
+  if (!IsBucketName(parsed.bucket)) {
+    RefuseUrl(url, "names no bucket: after " + std::string(url.substr(0, 5)) +
+                       " stands its name, of letters, digits, '.', '-' and '_'");
+  }
+  if (slash != std::string_view::npos) parsed.prefix = WithoutSlashes(rest.substr(slash));
+  parsed.shown = std::string(url.substr(0, 5)) + parsed.bucket;
+  if (!parsed.prefix.empty()) parsed.shown += "/" + parsed.prefix;
+  return parsed;
+}
+
+StoreUrl ParsePlainUrl(std::string_view url) {
+  StoreUrl parsed;
+  const std::size_t authority = url.find("://") + 3;
+  std::string_view rest = url.substr(authority);
+  rest = rest.substr(0, rest.find('#'));
+  const std::size_t end = rest.find_first_of("/?");
+  const std::string_view host_part = rest.substr(0, end);
+  const std::size_t at = host_part.rfind('@');
+  if (at != std::string_view::npos) {
+    const auto user = PercentDecoded(host_part.substr(0, at));
+    if (!user) RefuseUrl(url, "has user information with a broken %XX");
+    parsed.user = *user;
+  }
+  const std::string_view host = at == std::string_view::npos ? host_part : host_part.substr(at + 1);
+  parsed.origin =
+      ParseHttpOrigin(std::string(url.substr(0, authority)) + std::string(host), ShownUrl(url))
+          .origin;
+  if (end != std::string_view::npos) {
+    std::string_view path = rest.substr(end);
+    const std::size_t question = path.find('?');
+    if (question != std::string_view::npos) {
+      parsed.query = Escaped(path.substr(question + 1));
+      path = path.substr(0, question);
+    }
+    parsed.prefix = Escaped(WithoutSlashes(path));
+  }
+  parsed.shown = ShownUrl(url);
+  return parsed;
+}
+
+}  // namespace
+
+std::string ShownUrl(std::string_view url) {
+  // In an object's name a question mark is a letter like others; elsewhere a query begins.
+  if (!url.starts_with("s3://") && !url.starts_with("gs://"))
+    url = url.substr(0, url.find_first_of("?#"));
+  const std::size_t scheme = url.find("://");
+  if (scheme == std::string_view::npos) return std::string(url);
+  std::string_view rest = url.substr(scheme + 3);
+  const std::size_t at = rest.substr(0, rest.find('/')).rfind('@');
+  if (at != std::string_view::npos) rest.remove_prefix(at + 1);
+  while (rest.ends_with('/'))
+    rest.remove_suffix(1);
+  return std::string(url.substr(0, scheme + 3)) + std::string(rest);
+}
+
+HttpOrigin ParseHttpOrigin(std::string_view url, std::string_view what) {
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::kInvalidArgument, std::string(what) + ": " + why);
+  };
+  const bool tls = url.starts_with("https://");
+  if (!tls && !url.starts_with("http://")) refuse("is no URL that begins with http:// or https://");
+  if (url.size() > kMostUrlBytes) refuse("is longer than 8192 bytes");
+  std::string_view rest = url.substr(tls ? 8 : 7);
+  const std::size_t end = rest.find_first_of("/?#");
+  std::string host = LowerCase(rest.substr(0, end));
+  if (host.find('@') != std::string::npos) refuse("a name and password have no place in it");
+  for (const char c : host) {
+    if (c <= ' ' || c == '\\' || c == '"' || c == '%' || c == 127)
+      refuse("its host has a character that none has");
+  }
+  // The port: behind the last colon, but not inside the brackets of an IPv6 address.
+  const std::size_t bracket = host.rfind(']');
+  const std::size_t colon = host.find(':', bracket == std::string::npos ? 0 : bracket);
+  if (colon != std::string::npos) {
+    const std::string port = host.substr(colon + 1);
+    const bool digits = !port.empty() && port.size() <= 5 &&
+                        port.find_first_not_of("0123456789") == std::string::npos;
+    if (!digits || std::stoi(port) < 1 || std::stoi(port) > 65535)
+      refuse("its port is no number of 1 to 65535");
+    if (std::stoi(port) == (tls ? 443 : 80)) host.resize(colon);
+  }
+  if (host.empty() || host.front() == ':') refuse("names no host");
+  HttpOrigin origin;
+  origin.host = host;
+  origin.origin = (tls ? "https://" : "http://") + host;
+  if (end != std::string_view::npos) origin.rest = rest.substr(end);
+  return origin;
+}
+
+StoreUrl ParseStoreUrl(std::string_view url) {
+  if (url.size() > kMostUrlBytes) RefuseUrl(url.substr(0, 60), "is longer than 8192 bytes");
+  if (url.find('\0') != std::string_view::npos) RefuseUrl(url, "has a zero byte in it");
+  if (url.starts_with("s3://")) return ParseBucketUrl(url, StoreUrl::Kind::kS3);
+  if (url.starts_with("gs://")) return ParseBucketUrl(url, StoreUrl::Kind::kGoogle);
+  if (url.starts_with("http://") || url.starts_with("https://")) return ParsePlainUrl(url);
+  RefuseUrl(url, "is no URL of a store: they begin with s3://, gs://, http:// or https://");
 }
 
 }  // namespace sluice

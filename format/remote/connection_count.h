@@ -1,0 +1,58 @@
+// How many transfers a store has at a time.
+//
+// More connections give more bytes only up to a point that differs between links and servers. So
+// the number climbs by a few while each step pays, and stays where it last paid; every now and then
+// it tries again. A server that asks for fewer requests halves it.
+#pragma once
+
+#include <algorithm>
+
+namespace sluice {
+
+class ConnectionCount {
+ public:
+  static constexpr unsigned kFirst = 16;
+  static constexpr unsigned kMost = 192;
+
+  unsigned limit() const noexcept { return limit_; }
+
+  // Windows of the same length, in each of which all connections were in use and more were wanted.
+  void Window(double bytes_per_second) noexcept {
+    if (pause_ > 0) {
+      --pause_;
+      proven_rate_ += (bytes_per_second - proven_rate_) / 4;
+      return;
+    }
+    if (limit_ > proven_) {
+      // A step pays if it gives at least a quarter of what connections that share nothing would.
+      const double growth = static_cast<double>(limit_) / proven_;
+      if (bytes_per_second < proven_rate_ * (1 + (growth - 1) / 4)) {
+        limit_ = proven_;
+        pause_ = kWindowsBetweenTrials;
+        return;
+      }
+    }
+    proven_ = limit_;
+    proven_rate_ = bytes_per_second;
+    limit_ = std::min(kMost, limit_ + kStep);
+  }
+
+  // The server asked for less. Not for answers to requests from before the last call.
+  void Halve() noexcept {
+    limit_ = proven_ = std::max(1U, limit_ / 2);
+    proven_rate_ = 0;
+    pause_ = kWindowsAfterHalving;
+  }
+
+ private:
+  static constexpr unsigned kStep = 4;
+  static constexpr unsigned kWindowsBetweenTrials = 40;
+  static constexpr unsigned kWindowsAfterHalving = 8;
+
+  unsigned limit_ = kFirst;
+  unsigned proven_ = kFirst;
+  double proven_rate_ = 0;
+  unsigned pause_ = 0;
+};
+
+}  // namespace sluice

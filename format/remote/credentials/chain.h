@@ -1,0 +1,53 @@
+// Where credentials are looked for, in the order of Amazon's own tools:
+//
+//   1. AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN
+//   2. AWS_WEB_IDENTITY_TOKEN_FILE with AWS_ROLE_ARN (Kubernetes)
+//   3. the profile AWS_PROFILE, else "default": its keys, its credential_process, or its role by
+//   web
+//      identity
+//   4. AWS_CONTAINER_CREDENTIALS_RELATIVE_URI or _FULL_URI (ECS, EKS)
+//   5. the instance's metadata service, version 2, unless AWS_EC2_METADATA_DISABLED is true
+//
+// If none has any, or AWS_NO_SIGN_REQUEST is true, requests are not signed.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "format/remote/credentials/credentials.h"
+#include "format/remote/environment.h"
+#include "format/remote/http_message.h"
+
+namespace sluice {
+
+// What sources of credentials look with.
+struct CredentialSearch {
+  Environment environment;
+  // Sends a request and waits for the answer.
+  std::function<HttpReply(const HttpRequest&)> send;
+  std::function<bool()> stopped;  // no use to go on
+};
+
+// The settings of the profile that the environment names; empty if there are none. Throws Error if
+// it names one that is not there.
+std::map<std::string, std::string> ChosenProfile(const Environment& environment);
+
+// Throws Error(kInvalidArgument), which names the source, if one is there and gives none.
+Credentials FindCredentials(const CredentialSearch& search);
+
+// The same for services that are not Amazon's: sources 1 and 3 alone, since what the others give is
+// for Amazon.
+Credentials FindStaticCredentials(const CredentialSearch& search);
+
+// The sources: nothing if they are not there. (For chain.cpp and tests.)
+std::optional<Credentials> CredentialsOfEnvironment(const Environment& environment);
+std::optional<Credentials> CredentialsOfWebIdentity(const CredentialSearch& search,
+                                                    const std::string& token_file,
+                                                    const std::string& role,
+                                                    const std::string& session);
+std::optional<Credentials> CredentialsOfProfile(const CredentialSearch& search, bool amazon);
+std::optional<Credentials> CredentialsOfContainer(const CredentialSearch& search);
+std::optional<Credentials> CredentialsOfInstance(const CredentialSearch& search);
+
+}  // namespace sluice

@@ -1,0 +1,129 @@
+// Credentials of a profile.
+#include <sluice/error.h>
+
+#include "format/remote/credentials/answers.h"
+#include "format/remote/credentials/chain.h"
+#include "format/remote/credentials/process.h"
+#include "format/remote/credentials/profile_file.h"
+#include "format/remote/credentials/small_file.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::chrono::seconds kMostProcessTime{60};
+constexpr std::size_t kMostProfileBytes = 1 << 20;
+
+std::string ProfileName(const Environment& environment) {
+  for (const char* name : {"AWS_PROFILE", "AWS_DEFAULT_PROFILE"}) {
+    if (std::string value = environment(name); !value.empty()) return value;
+  }
+  return "default";
+}
+
+// The sections of a file that a variable names, or that lies in ~/.aws. A file that is not there
+// has none.
+ProfileSections ReadProfiles(const Environment& environment, const char* variable,
+                             const char* usual_name) {
+  std::string path = environment(variable);
+  if (path.empty()) {
+    const std::string home = environment("HOME");
+    if (home.empty()) return {};
+    path = home + "/.aws/" + usual_name;
+  } else if (path.starts_with("~/")) {
+    path = environment("HOME") + path.substr(1);
+  }
+  const auto text = ReadSmallFile(path, kMostProfileBytes);
+  return text ? ParseProfiles(*text) : ProfileSections();
+}
+
+Credentials CredentialsOfCommand(const CredentialSearch& search, const std::string& profile,
+                                 const std::string& command) {
+  const auto refusal = [&](const std::string& why) {
+    return Error(ErrorCode::kInvalidArgument,
+                 "the credential_process of profile '" + profile + "' " + why);
+  };
+  const auto words = CommandWords(command);
+  if (!words || words->empty())
+    throw refusal("is no command: it is empty, or a quote in it is not closed");
+  const ProcessResult result =
+      RunProcess(*words, kMostCredentialBytes, kMostProcessTime, search.stopped);
+  using End = ProcessResult::End;
+  switch (result.end) {
+    case End::kNotStarted:
+      throw refusal("cannot be started (error " + std::to_string(result.status) +
+                    "); check its path");
+    case End::kTooSlow:
+      throw refusal(
+          "gave nothing within a minute and was ended; run it by hand to see what it waits for");
+    case End::kTooLong: throw refusal("gives more than 64 KiB, which are no credentials");
+    case End::kStopped: throw refusal("was ended, as the store was closed");
+    case End::kKilled: throw refusal("was ended by signal " + std::to_string(result.status));
+    case End::kExited: break;
+  }
+  if (result.status != 0)
+    throw refusal("failed with exit status " + std::to_string(result.status) +
+                  "; run it by hand to see why");
+  auto credentials = CredentialsFromJson(result.output);
+  if (!credentials)
+    throw refusal(
+        "does not give the JSON with AccessKeyId and SecretAccessKey that is expected of it");
+  return *credentials;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> ChosenProfile(const Environment& environment) {
+  const std::string name = ProfileName(environment);
+  auto settings =
+      SettingsOfProfile(ReadProfiles(environment, "AWS_SHARED_CREDENTIALS_FILE", "credentials"),
+                        ReadProfiles(environment, "AWS_CONFIG_FILE", "config"), name);
+  if (settings.empty() && name != "default") {
+    throw Error(ErrorCode::kInvalidArgument,
+                "there is no profile '" + name +
+                    "' (AWS_PROFILE) in ~/.aws/credentials or ~/.aws/config, or the files "
+                    "that AWS_SHARED_CREDENTIALS_FILE and AWS_CONFIG_FILE name");
+  }
+  return settings;
+}
+
+std::optional<Credentials> CredentialsOfProfile(const CredentialSearch& search, bool amazon) {
+  const std::string name = ProfileName(search.environment);
+  const auto settings = ChosenProfile(search.environment);
+  const auto setting = [&](const char* key) {
+    const auto found = settings.find(key);
+    return found == settings.end() ? std::string() : found->second;
+  };
+  if (const std::string role = setting("role_arn"); !role.empty() && amazon) {
+    const std::string token_file = setting("web_identity_token_file");
+    if (token_file.empty()) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "profile '" + name +
+                      "' takes a role by another profile, which Sluice does not do itself; give it "
+                      "credential_process = aws configure export-credentials --profile " +
+                      name +
+                      " --format process "
+                      "in a profile of its own");
+    }
+    return CredentialsOfWebIdentity(search, token_file, role, setting("role_session_name"));
+  }
+  Credentials credentials;
+  credentials.key_id = setting("aws_access_key_id");
+  credentials.secret = setting("aws_secret_access_key");
+  credentials.token = setting("aws_session_token");
+  if (!credentials.key_id.empty() && !credentials.secret.empty()) return credentials;
+  if (const std::string command = setting("credential_process"); !command.empty()) {
+    return CredentialsOfCommand(search, name, command);
+  }
+  if (!setting("sso_start_url").empty() || !setting("sso_session").empty()) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        "profile '" + name +
+            "' signs in by SSO, which Sluice does not do itself; run 'aws sso login', and use "
+            "a profile with credential_process = aws configure export-credentials --profile " +
+            name + " --format process");
+  }
+  return std::nullopt;
+}
+
+}  // namespace sluice

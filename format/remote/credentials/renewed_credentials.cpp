@@ -1,0 +1,130 @@
+#include "format/remote/credentials/renewed_credentials.h"
+
+namespace sluice {
+
+namespace {
+
+using std::chrono::minutes;
+using std::chrono::seconds;
+
+// A failure is told to all who ask within this time; then the next one tries again.
+constexpr seconds kFailureHolds{2};
+// Between renewals in the background that failed, or gave what ages already.
+constexpr seconds kBetweenRenewals{10};
+
+}  // namespace
+
+RenewedCredentials::~RenewedCredentials() {
+  std::thread last;
+  {
+    const MutexLock lock(mutex_);
+    while (renewing_)
+      changed_.Wait(mutex_);
+    last = std::move(thread_);
+  }
+  if (last.joinable()) last.join();
+}
+
+// Not in their last moments: a request takes time to arrive.
+bool RenewedCredentials::Usable() const {
+  if (!current_) return false;
+  if (!current_->expiry) return true;
+  const auto margin = std::min<std::chrono::system_clock::duration>(
+      seconds(15), (*current_->expiry - fetched_) / 20);
+  return std::chrono::system_clock::now() + margin < *current_->expiry;
+}
+
+bool RenewedCredentials::Ageing() const {
+  if (!current_ || !current_->expiry) return false;
+  const auto now = std::chrono::system_clock::now();
+  const auto early =
+      std::min<std::chrono::system_clock::duration>(minutes(5), (*current_->expiry - fetched_) / 5);
+  return now + early >= *current_->expiry &&
+         now - fetched_ >= std::min<std::chrono::system_clock::duration>(kBetweenRenewals, early);
+}
+
+// Fetches without the mutex; who comes meanwhile waits for `renewing_` to end.
+void RenewedCredentials::Renew() {
+  renewing_ = true;
+  std::optional<Credentials> found;
+  std::optional<Error> failure;
+  {
+    const MutexUnlock unlock(mutex_);
+    try {
+      found = fetch_();
+    } catch (const Error& error) {
+      failure = error;
+    } catch (const std::bad_alloc&) {
+      failure.emplace(ErrorCode::kLimit, "no memory is left to look for credentials");
+    } catch (const std::exception&) {
+      failure.emplace(ErrorCode::kIo, "looking for credentials failed");
+    }
+  }
+  if (found) current_ = std::move(found);
+  failure_ = std::move(failure);
+  fetched_ = std::chrono::system_clock::now();
+  renewing_ = false;
+  for (const auto& call : ready_)
+    call();
+  ready_.clear();
+  changed_.NotifyAll();
+}
+
+void RenewedCredentials::RenewInBackground() {
+  if (renewing_) return;
+  // It holds the mutex up to its end, but for fetching: so it is there.
+  if (thread_.joinable()) thread_.join();
+  try {
+    thread_ = std::thread([this] {
+      const MutexLock lock(mutex_);
+      Renew();
+    });
+  } catch (const std::system_error&) {
+    throw Error(ErrorCode::kLimit,
+                "no thread is left to renew credentials with; raise the limit of threads");
+  }
+  renewing_ = true;
+}
+
+Credentials RenewedCredentials::Get() {
+  const MutexLock lock(mutex_);
+  while (!Usable()) {
+    if (renewing_) {
+      changed_.Wait(mutex_);
+      continue;
+    }
+    const bool failed_just_now =
+        failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
+    if (!failed_just_now) Renew();
+    if (failure_) throw *failure_;
+    if (current_ && !Usable()) break;  // expired when they came: the server will say so
+  }
+  if (Ageing()) RenewInBackground();
+  return *current_;
+}
+
+std::optional<Credentials> RenewedCredentials::TryGet(std::function<void()> ready) {
+  const MutexLock lock(mutex_);
+  const bool fresh_failure =
+      failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
+  const bool just_came =
+      current_ && !failure_ && std::chrono::system_clock::now() - fetched_ < kFailureHolds;
+  if (!renewing_ && !Usable()) {
+    if (fresh_failure) throw *failure_;
+    if (just_came) return current_;  // expired when they came: the server will say so
+  }
+  if (!Usable()) {
+    ready_.push_back(std::move(ready));
+    RenewInBackground();
+    return std::nullopt;
+  }
+  if (Ageing()) RenewInBackground();
+  return current_;
+}
+
+void RenewedCredentials::Expired(const Credentials& used) {
+  const MutexLock lock(mutex_);
+  if (current_ && *current_ == used && !renewing_) current_.reset();
+}
+
+}  // namespace sluice

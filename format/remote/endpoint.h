@@ -1,0 +1,43 @@
+// Where a store's objects are, and how that server is spoken to: what differs between S3 and a
+// plain HTTP server. Thread-safe.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "format/remote/credentials/credentials.h"
+#include "format/remote/http_message.h"
+#include "format/remote/verdict.h"
+
+namespace sluice {
+
+// One request, before it has an address and a signature.
+struct StoreCall {
+  std::string method = "GET";
+  std::string object;                          // below the store's URL
+  bool whole_bucket = false;                   // not about one object
+  std::map<std::string, std::string> query;    // decoded
+  std::map<std::string, std::string> headers;  // names in lower case
+  bool counts = false;                         // served twice it ends otherwise than served once
+  Bytes body;                                  // must live until the request ends
+};
+
+class Endpoint {
+ public:
+  virtual ~Endpoint() = default;
+
+  virtual const std::string& url() const noexcept = 0;
+  // For messages: the object's URL as the user would write it.
+  std::string Shown(std::string_view object) const {
+    return object.empty() ? url() : url() + "/" + std::string(object);
+  }
+
+  virtual bool writable() const noexcept = 0;
+  virtual HttpRequest Form(const StoreCall& call, const Credentials& credentials) const = 0;
+  // Of any reply. What it learns from one (the bucket's region) it uses from then on.
+  virtual Verdict Judge(const StoreCall& call, const Credentials& credentials,
+                        const HttpReply& reply) = 0;
+};
+
+}  // namespace sluice

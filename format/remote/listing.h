@@ -1,0 +1,28 @@
+// One page of S3's ListObjectsV2.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "format/remote/object_store.h"
+
+namespace sluice {
+
+// A page has 1000 keys of 1024 bytes at most, each of which may be escaped three times as long.
+inline constexpr std::uint64_t kMostListingBytes = 8 << 20;
+
+struct ListedObject {
+  std::string key;
+  ObjectInfo info;
+};
+struct ListingPage {
+  std::vector<ListedObject> objects;
+  std::string next;  // where the next page goes on; empty: this is the last
+};
+
+// Nothing if it is no such page.
+std::optional<ListingPage> ParseListing(std::string_view xml);
+
+}  // namespace sluice

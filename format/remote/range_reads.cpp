@@ -1,0 +1,308 @@
+#include "format/remote/range_reads.h"
+
+#include <cerrno>
+
+#include "format/disk/system_error.h"
+#include "format/remote/credentials/renewed_credentials.h"
+#include "format/remote/range_answer.h"
+#include "format/remote/redirect.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::chrono::milliseconds kTick{25};
+// A second request for a straggler costs the server as much as the first: no more than one for
+// twenty reads that went well, and a few at the beginning.
+constexpr double kHedgesPerRead = 0.05;
+constexpr double kMostHedges = 8;
+
+}  // namespace
+
+RangeReads::RangeReads(HttpLoop& loop, Endpoint& endpoint, RenewedCredentials* credentials,
+                       const RetrySettings& retries, StoreMeasures& measures)
+    : loop_(loop),
+      endpoint_(endpoint),
+      credentials_(credentials),
+      retry_settings_(retries),
+      measures_(measures) {
+  measures_.useful_bytes = link_.useful_bytes(connections_.limit());
+}
+
+void RangeReads::Add(Ticket ticket, RangeRead read) {
+  if (closed_) return;
+  Reading& reading = readings_.try_emplace(ticket, retry_settings_).first->second;
+  reading.read = std::move(read);
+  reading.order = next_order_++;
+  Enqueue(ticket, reading);
+  Begin();
+}
+
+void RangeReads::Cancel(Ticket ticket) {
+  const auto found = readings_.find(ticket);
+  if (found == readings_.end()) return;
+  DropAttempts(found->second, 0);
+  waiting_.erase({found->second.read.urgency, found->second.order, ticket});
+  begun_.erase(ticket);
+  readings_.erase(found);
+  Begin();
+}
+
+void RangeReads::Close() {
+  closed_ = true;
+  for (auto& [ticket, reading] : readings_)
+    DropAttempts(reading, 0);
+  waiting_.clear();
+  begun_.clear();
+  readings_.clear();
+}
+
+void RangeReads::Enqueue(Ticket ticket, const Reading& reading) {
+  waiting_.insert({reading.read.urgency, reading.order, ticket});
+}
+
+// Sends requests for the most urgent ranges, as many as may be under way.
+void RangeReads::Begin() {
+  while (active_ < connections_.limit() && !waiting_.empty() && !for_credentials_) {
+    const Ticket ticket = waiting_.begin()->ticket;
+    Reading& reading = readings_.at(ticket);
+    try {
+      Request(ticket, reading);
+    } catch (const Error& error) {
+      waiting_.erase({reading.read.urgency, reading.order, ticket});
+      const SystemError about(error.code(), endpoint_.Shown(reading.read.object), error.what(),
+                              EACCES);
+      End(ticket, &about);
+    } catch (const std::exception&) {
+      waiting_.erase({reading.read.urgency, reading.order, ticket});
+      const Error about(ErrorCode::kLimit, endpoint_.Shown(reading.read.object),
+                        "no memory is left to read it");
+      End(ticket, &about);
+    }
+  }
+}
+
+// Nothing while they are renewed; then Begin() is called again.
+std::optional<Credentials> RangeReads::CredentialsNow() {
+  if (credentials_ == nullptr) return Credentials{};
+  auto credentials = credentials_->TryGet([this] {
+    loop_.Post([this] {
+      for_credentials_ = false;
+      Begin();
+    });
+  });
+  for_credentials_ = !credentials;
+  return credentials;
+}
+
+void RangeReads::Request(Ticket ticket, Reading& reading) {
+  auto credentials = CredentialsNow();
+  if (!credentials) return;
+  waiting_.erase({reading.read.urgency, reading.order, ticket});
+  if (!reading.begun) reading.retries.Progress();  // waiting for its turn does not count
+  const RangeRead& read = reading.read;
+  StoreCall call;
+  call.object = read.object;
+  call.headers["range"] = "bytes=" + std::to_string(read.offset + reading.given) + "-" +
+                          std::to_string(read.offset + read.bytes - 1);
+  if (IsStrongEtag(read.etag)) call.headers["if-match"] = read.etag;
+  HttpRequest request = endpoint_.Form(call, *credentials);
+  if (!reading.redirected.empty()) Redirect(request, reading.redirected);
+
+  const auto transfer = std::make_shared<HttpLoop::Ticket>(0);
+  HttpReceiver receiver;
+  receiver.head = [=, this](const HttpReply& reply) { return OnHead(ticket, *transfer, reply); };
+  receiver.body = [=, this](Bytes bytes) { return OnBody(ticket, *transfer, bytes); };
+  receiver.end = [=, this](HttpReply&& reply) { OnEnd(ticket, *transfer, std::move(reply)); };
+  reading.attempts.reserve(2);
+  *transfer = loop_.Start(request, std::move(receiver));
+  reading.attempts.push_back({*transfer, Clock::now(), std::move(*credentials), {}});
+  if (active_++ == 0) link_.Begin(Clock::now());
+  measures_.requests += 1;
+  if (reading.begun) measures_.repeated += 1;
+  reading.begun = true;
+  begun_.insert(ticket);
+  StartTicking();
+}
+
+RangeReads::Attempt* RangeReads::Find(Ticket ticket, HttpLoop::Ticket transfer, Reading*& reading) {
+  const auto found = readings_.find(ticket);
+  if (found == readings_.end()) return nullptr;
+  reading = &found->second;
+  for (Attempt& attempt : reading->attempts) {
+    if (attempt.transfer == transfer) return &attempt;
+  }
+  return nullptr;
+}
+
+bool RangeReads::OnHead(Ticket ticket, HttpLoop::Ticket transfer, const HttpReply& reply) {
+  measures_.answered = true;
+  Reading* reading = nullptr;
+  Attempt* const attempt = Find(ticket, transfer, reading);
+  if (attempt == nullptr) return false;
+  link_.FirstByte(reply.first_byte);
+  if (reply.status != 200 && reply.status != 206) return false;  // the body says what is wrong
+  const RangeRead& read = reading->read;
+  attempt->verdict = JudgeRangeAnswer(
+      reply, {read.offset + reading->given, read.bytes - reading->given, read.etag});
+  return true;
+}
+
+bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
+  Reading* reading = nullptr;
+  Attempt* const attempt = Find(ticket, transfer, reading);
+  if (attempt == nullptr || attempt->verdict.kind != Verdict::Kind::kGood) return false;
+  if (bytes.size() > reading->read.bytes - reading->given) {
+    attempt->verdict.kind = Verdict::Kind::kAgain;
+    attempt->verdict.number = EPROTO;
+    attempt->verdict.sentence = "the server sent more bytes than those asked for";
+    return false;
+  }
+  attempt->got = true;
+  // The first of two to give bytes goes on alone.
+  if (reading->attempts.size() > 1) DropAttempts(*reading, transfer);
+  reading->given += bytes.size();
+  reading->retries.Progress();
+  link_.Bytes(bytes.size());
+  measures_.bytes += bytes.size();
+  reading->read.take(bytes);
+  return true;
+}
+
+void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& reply) {
+  Reading* reading = nullptr;
+  const Attempt* const found = Find(ticket, transfer, reading);
+  if (found == nullptr) return;
+  if (reply.status != 0) measures_.answered = true;
+  const Attempt attempt = *found;
+  std::erase_if(reading->attempts, [&](const Attempt& one) { return one.transfer == transfer; });
+  --active_;
+  Verdict verdict = attempt.verdict;
+  if (reading->given == reading->read.bytes) {
+    link_.ReadBytes(reading->read.bytes);
+    hedges_left_ = std::min(kMostHedges, hedges_left_ + kHedgesPerRead);
+    End(ticket, nullptr);
+  } else {
+    StoreCall call;
+    call.object = reading->read.object;
+    if (verdict.kind == Verdict::Kind::kGood)
+      verdict = endpoint_.Judge(call, attempt.credentials, reply);
+    if (verdict.kind == Verdict::Kind::kGood) {
+      verdict.kind = Verdict::Kind::kAgain;
+      verdict.number = ECONNRESET;
+      verdict.sentence = "the answer ended before all its bytes had come";
+    }
+    if (verdict.kind == Verdict::Kind::kBusy) Busy(attempt.begun);
+    if (verdict.kind == Verdict::Kind::kExpired && credentials_ != nullptr)
+      credentials_->Expired(attempt.credentials);
+    // Of two, the other may do better.
+    if (reading->attempts.empty() || verdict.kind == Verdict::Kind::kFinal)
+      Failed(ticket, *reading, std::move(verdict));
+  }
+  Begin();
+}
+
+void RangeReads::Busy(Clock::time_point begun) {
+  if (begun < last_halving_) return;  // sent before the last time
+  connections_.Halve();
+  last_halving_ = Clock::now();
+}
+
+void RangeReads::Failed(Ticket ticket, Reading& reading, Verdict verdict) {
+  const auto wait = reading.retries.Wait(verdict, measures_.answered);
+  if (!wait) return EndWith(ticket, verdict);
+  if (verdict.kind == Verdict::Kind::kElsewhere) reading.redirected = verdict.target;
+  if (verdict.kind == Verdict::Kind::kAgain || verdict.kind == Verdict::Kind::kBusy) {
+    reading.redirected.clear();
+  }
+  reading.last_failure = std::move(verdict.sentence);
+  reading.last_number = verdict.number;
+  reading.hedged = false;
+  if (wait->count() == 0) return Enqueue(ticket, reading);
+  loop_.After(*wait, [this, ticket] {
+    const auto found = readings_.find(ticket);
+    if (found == readings_.end() || !found->second.attempts.empty()) return;
+    Enqueue(ticket, found->second);
+    Begin();
+  });
+}
+
+void RangeReads::EndWith(Ticket ticket, const Verdict& verdict) {
+  try {
+    verdict.Throw(endpoint_.Shown(readings_.at(ticket).read.object));
+  } catch (const Error& error) {
+    End(ticket, &error);
+  }
+}
+
+void RangeReads::End(Ticket ticket, const Error* error) {
+  const auto found = readings_.find(ticket);
+  DropAttempts(found->second, 0);
+  const auto done = std::move(found->second.read.done);
+  begun_.erase(ticket);
+  readings_.erase(found);
+  done(error);
+}
+
+void RangeReads::DropAttempts(Reading& reading, HttpLoop::Ticket but) {
+  std::erase_if(reading.attempts, [&](const Attempt& attempt) {
+    if (attempt.transfer == but) return false;
+    loop_.Abort(attempt.transfer);
+    --active_;
+    return true;
+  });
+}
+
+void RangeReads::StartTicking() {
+  if (ticking_) return;
+  ticking_ = true;
+  loop_.After(kTick, [this] { Tick(); });
+}
+
+// Looks after what has begun: stragglers get a second request, what has stood still for too long
+// ends.
+void RangeReads::Tick() {
+  ticking_ = false;
+  const auto now = Clock::now();
+  const bool wanted = !waiting_.empty() && active_ >= connections_.limit();
+  all_in_use_ = all_in_use_ && wanted;
+  if (const auto rate = link_.End(now)) {
+    if (all_in_use_) connections_.Window(*rate);
+    all_in_use_ = wanted;
+    measures_.useful_bytes = link_.useful_bytes(connections_.limit());
+  }
+  std::vector<Ticket> stuck;
+  for (const Ticket ticket : begun_) {
+    Reading& reading = readings_.at(ticket);
+    if (reading.retries.TimeIsUp()) stuck.push_back(ticket);
+    const bool late = reading.attempts.size() == 1 && !reading.hedged &&
+                      !reading.attempts.front().got &&
+                      now - reading.attempts.front().begun > link_.late();
+    if (late && hedges_left_ >= 1 && !for_credentials_) {
+      reading.hedged = true;
+      hedges_left_ -= 1;
+      try {
+        Request(ticket, reading);
+      } catch (const std::exception&) {
+        // The first request goes on.
+      }
+    }
+  }
+  for (const Ticket ticket : stuck) {
+    const Reading& reading = readings_.at(ticket);
+    waiting_.erase({reading.read.urgency, reading.order, ticket});
+    Verdict verdict;
+    verdict.number = reading.last_number == 0 ? ETIMEDOUT : reading.last_number;
+    verdict.sentence =
+        "no byte came for " +
+        std::to_string(
+            std::chrono::duration_cast<std::chrono::seconds>(retry_settings_.timeout).count()) +
+        " seconds, repeated requests included" +
+        (reading.last_failure.empty() ? "" : "; the last one failed: " + reading.last_failure);
+    EndWith(ticket, verdict);
+  }
+  Begin();
+  if (!begun_.empty()) StartTicking();
+}
+
+}  // namespace sluice

@@ -1,0 +1,249 @@
+#include "format/remote/remote_store.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "format/disk/system_error.h"
+#include "format/remote/listing.h"
+#include "format/remote/range_answer.h"
+#include "format/remote/redirect.h"
+#include "format/remote/s3_endpoint.h"
+
+namespace sluice {
+
+namespace {
+
+// What an answer without a content of its own may have: an error in XML.
+constexpr std::uint64_t kMostAnswerBytes = 64 << 10;
+
+HttpLoop::Settings LoopSettings(const StoreSettings& settings) {
+  HttpLoop::Settings loop = HttpLoop::SettingsFrom(settings.environment);
+  loop.connect_timeout = settings.connect_timeout;
+  loop.stall_timeout = settings.stall_timeout;
+  return loop;
+}
+
+// Runs a task on the loop's thread, and waits for it.
+void RunOnLoop(HttpLoop& loop, const std::function<void()>& task) {
+  struct Done {
+    Mutex mutex;
+    Condition changed;
+    bool done GUARDED_BY(mutex) = false;
+  };
+  const auto shared = std::make_shared<Done>();  // the loop may be leaving it when this returns
+  loop.Post([&task, shared] {
+    task();
+    const MutexLock lock(shared->mutex);
+    shared->done = true;
+    shared->changed.NotifyAll();
+  });
+  const MutexLock lock(shared->mutex);
+  while (!shared->done)
+    shared->changed.Wait(shared->mutex);
+}
+
+}  // namespace
+
+RemoteStore::RemoteStore(std::unique_ptr<Endpoint> endpoint, FindCredentials find,
+                         const StoreSettings& settings)
+    : settings_(settings),
+      endpoint_(std::move(endpoint)),
+      s3_(dynamic_cast<S3Endpoint*>(endpoint_.get())) {
+  loop_ = std::make_unique<HttpLoop>(LoopSettings(settings));
+  if (find) {
+    credentials_ = std::make_unique<RenewedCredentials>(
+        [find = std::move(find), loop = loop_.get()] { return find(*loop); });
+  }
+  reads_ = std::make_unique<RangeReads>(*loop_, *endpoint_, credentials_.get(), settings.retries,
+                                        measures_);
+}
+
+RemoteStore::~RemoteStore() {
+  if (!loop_->InOwnProcess()) {
+    // After fork() the threads that the rest belongs to are not here.
+    static_cast<void>(reads_.release());
+    static_cast<void>(credentials_.release());
+    return;
+  }
+  RunOnLoop(*loop_, [this] { reads_->Close(); });
+  loop_->Stop();
+  credentials_.reset();
+  loop_.reset();
+}
+
+RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
+                                    std::initializer_list<long> also_good) {
+  Retries retries(settings_.retries);
+  std::string redirected;
+  Sent sent;
+  for (;;) {
+    const Credentials credentials = credentials_ ? credentials_->Get() : Credentials{};
+    HttpRequest request = endpoint_->Form(call, credentials);
+    request.fresh_connection = call.counts;
+    if (!redirected.empty()) Redirect(request, redirected);
+    measures_.requests += 1;
+    HttpReply& reply = sent.reply;
+    reply = loop_->Call(request, std::max(limit, kMostAnswerBytes));
+    measures_.bytes += reply.body.size();
+    if (reply.status != 0) measures_.answered = true;
+    const bool good_status = reply.status >= 200 && reply.status < 300;
+    if (good_status &&
+        (reply.failure == HttpFailure::kTooLong || (reply.whole() && reply.body.size() > limit))) {
+      throw Error(ErrorCode::kLimit, endpoint_->Shown(call.object),
+                  "has more than " + std::to_string(limit) + " bytes");
+    }
+    if (reply.whole() &&
+        std::find(also_good.begin(), also_good.end(), reply.status) != also_good.end())
+      return sent;
+    const Verdict verdict = endpoint_->Judge(call, credentials, reply);
+    if (verdict.kind == Verdict::Kind::kGood) return sent;
+    if (verdict.kind == Verdict::Kind::kExpired && credentials_) credentials_->Expired(credentials);
+    if (verdict.kind == Verdict::Kind::kElsewhere) redirected = verdict.target;
+    const auto wait = retries.Wait(verdict, measures_.answered);
+    if (!wait || !loop_->Sleep(*wait)) verdict.Throw(endpoint_->Shown(call.object));
+    measures_.repeated += 1;
+    sent.repeated = true;
+  }
+}
+
+std::vector<std::byte> RemoteStore::Get(std::string_view object, std::uint64_t limit,
+                                        ObjectInfo* info) {
+  StoreCall call;
+  call.object = object;
+  const HttpReply reply = Send(call, limit).reply;
+  if (info != nullptr) *info = {reply.body.size(), reply.etag};
+  const Bytes bytes = AsBytes(reply.body);
+  return {bytes.begin(), bytes.end()};
+}
+
+ObjectInfo RemoteStore::Head(std::string_view object) {
+  StoreCall call;
+  call.method = "HEAD";
+  call.object = object;
+  // Servers that know no HEAD, or leave the length out, know it when they send a part.
+  const HttpReply reply = Send(call, 0, {405, 501}).reply;
+  if (reply.succeeded() && reply.length) return {*reply.length, reply.etag};
+  return HeadByRange(call);
+}
+
+ObjectInfo RemoteStore::HeadByRange(const StoreCall& call) {
+  StoreCall first_byte;
+  first_byte.object = call.object;
+  first_byte.headers["range"] = "bytes=0-0";
+  const HttpReply reply = Send(first_byte, kMostAnswerBytes).reply;
+  const auto range = ParseContentRange(reply.content_range);
+  if (reply.status == 206 && range && range->total) return {*range->total, reply.etag};
+  if (reply.status == 200) return {reply.body.size(), reply.etag};
+  throw Error(ErrorCode::kUnsupported, endpoint_->Shown(call.object),
+              "its server does not tell its size");
+}
+
+std::uint64_t RemoteStore::Read(RangeRead read) {
+  if (read.bytes == 0 || read.offset + read.bytes < read.offset) {
+    throw Error(ErrorCode::kInvalidArgument, endpoint_->Shown(read.object),
+                "an empty range, or one past all sizes");
+  }
+  const std::uint64_t ticket = ++last_ticket_;
+  const auto shared = std::make_shared<RangeRead>(std::move(read));
+  loop_->Post([this, ticket, shared] { reads_->Add(ticket, std::move(*shared)); });
+  return ticket;
+}
+
+void RemoteStore::Cancel(std::uint64_t ticket) {
+  RunOnLoop(*loop_, [this, ticket] { reads_->Cancel(ticket); });
+}
+
+S3Endpoint& RemoteStore::Writable(const char* what) const {
+  if (s3_ == nullptr) {
+    throw Error(ErrorCode::kUnsupported, url(),
+                std::string("a plain HTTP server ") + what +
+                    "; use s3:// or gs://, with AWS_ENDPOINT_URL for a "
+                    "service that is not Amazon's");
+  }
+  return *s3_;
+}
+
+// Whether the object is there with exactly these bytes.
+bool RemoteStore::HasContent(std::string_view object, Bytes content) {
+  try {
+    return std::ranges::equal(Get(object, content.size(), nullptr), content);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kLimit) return false;
+    throw;
+  }
+}
+
+void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
+  const S3Endpoint& s3 = Writable("is not written to");
+  const auto exists = [&] {
+    return Error(ErrorCode::kExists, endpoint_->Shown(object),
+                 "there is an object of that name already");
+  };
+  // Google's service knows no If-None-Match on writing: a look must do there.
+  if (only_new && s3.google()) {
+    StoreCall look;
+    look.method = "HEAD";
+    look.object = object;
+    if (Send(look, 0, {404}).reply.status != 404) throw exists();
+  }
+  StoreCall call;
+  call.method = "PUT";
+  call.object = object;
+  call.body = content;
+  call.headers["content-type"] = "application/octet-stream";
+  call.counts = only_new;
+  if (only_new && !s3.google()) call.headers["if-none-match"] = "*";
+  const Sent sent = Send(call, kMostAnswerBytes, {412});
+  if (sent.reply.status != 412) return;
+  // An earlier try may have written it before its answer was lost.
+  if (sent.repeated && HasContent(object, content)) return;
+  throw exists();
+}
+
+void RemoteStore::Remove(std::string_view object) {
+  Writable("is not written to");
+  StoreCall call;
+  call.method = "DELETE";
+  call.object = object;
+  try {
+    Send(call, kMostAnswerBytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+  }
+}
+
+void RemoteStore::List(
+    std::string_view prefix,
+    const std::function<void(std::string_view object, const ObjectInfo&)>& each) {
+  const S3Endpoint& s3 = Writable("does not list its files");
+  StoreCall call;
+  call.whole_bucket = true;
+  call.query = {{"list-type", "2"}, {"encoding-type", "url"}};
+  const std::string own = s3.key_prefix();
+  if (const std::string whole = own + std::string(prefix); !whole.empty())
+    call.query["prefix"] = whole;
+  for (;;) {
+    const HttpReply reply = Send(call, kMostListingBytes).reply;
+    const std::optional<ListingPage> page = ParseListing(reply.body);
+    if (!page) {
+      throw SystemError(
+          ErrorCode::kIo, url(),
+          "the answer is no list of S3's; check that AWS_ENDPOINT_URL names an S3 service", EPROTO);
+    }
+    for (const ListedObject& object : page->objects) {
+      if (object.key.starts_with(own))
+        each(std::string_view(object.key).substr(own.size()), object.info);
+    }
+    if (page->next.empty()) return;
+    if (page->next == call.query["continuation-token"]) {
+      throw SystemError(ErrorCode::kIo, url(), "the server's list of objects does not end", EPROTO);
+    }
+    call.query["continuation-token"] = page->next;
+  }
+}
+
+ObjectStore::Counts RemoteStore::counts() const noexcept {
+  return {measures_.requests, measures_.repeated, measures_.bytes};
+}
+
+}  // namespace sluice

@@ -1,0 +1,80 @@
+// When a request that failed is sent again: exponential backoff with full jitter, until nothing has
+// come for too long.
+//
+// "Exponential Backoff And Jitter", AWS Architecture Blog: a random wait between 0 and the
+// exponential bound spreads the repeats of many clients best.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <random>
+
+#include "format/remote/verdict.h"
+
+namespace sluice {
+
+struct RetrySettings {
+  std::chrono::milliseconds first_wait{100};
+  std::chrono::milliseconds longest_wait{10'000};
+  // Without a byte of progress, repeats included.
+  std::chrono::milliseconds timeout{120'000};
+  // The same as long as the server has never answered: a wrong name or address is told soon.
+  std::chrono::milliseconds first_contact{4'000};
+};
+
+class Retries {
+ public:
+  using Clock = std::chrono::steady_clock;
+
+  explicit Retries(const RetrySettings& settings) : settings_(settings), progress_(Clock::now()) {}
+
+  // Bytes came: the wait begins at its shortest again.
+  void Progress() {
+    progress_ = Clock::now();
+    failures_ = 0;
+    renewed_ = false;
+    hops_ = 0;
+  }
+  bool TimeIsUp() const { return Clock::now() - progress_ >= settings_.timeout; }
+
+  // How long to wait before asking again; nothing if that is no use. `answered`: the server has
+  // answered before.
+  std::optional<std::chrono::milliseconds> Wait(const Verdict& verdict, bool answered) {
+    constexpr int kMostHops = 5;
+    using Kind = Verdict::Kind;
+    if (verdict.kind == Kind::kFinal) return std::nullopt;
+    if (verdict.kind == Kind::kElsewhere) {
+      if (++hops_ > kMostHops) return std::nullopt;
+      return std::chrono::milliseconds(0);
+    }
+    if (verdict.kind == Kind::kExpired) {
+      if (renewed_) return std::nullopt;
+      renewed_ = true;
+      return std::chrono::milliseconds(0);
+    }
+    const auto bound =
+        std::min(settings_.longest_wait, settings_.first_wait * (1 << std::min(failures_, 16)));
+    ++failures_;
+    const auto wait = std::max(verdict.wait, std::chrono::milliseconds(Below(bound.count() + 1)));
+    const auto most = verdict.no_contact && !answered
+                          ? std::min(settings_.first_contact, settings_.timeout)
+                          : settings_.timeout;
+    if (Clock::now() + wait - progress_ >= most) return std::nullopt;
+    return wait;
+  }
+
+ private:
+  static std::int64_t Below(std::int64_t bound) {
+    thread_local std::minstd_rand random{std::random_device{}()};
+    return std::uniform_int_distribution<std::int64_t>(0, bound - 1)(random);
+  }
+
+  RetrySettings settings_;
+  Clock::time_point progress_;
+  int failures_ = 0;
+  int hops_ = 0;
+  bool renewed_ = false;
+};
+
+}  // namespace sluice

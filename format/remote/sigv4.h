@@ -1,0 +1,36 @@
+// Signature Version 4 of AWS, in the Authorization header.
+//
+// The reference: "Signature Version 4 signing process" in AWS's general reference, and
+// "Authenticating Requests: Using the Authorization Header" of the S3 API.
+#pragma once
+
+#include <ctime>
+#include <map>
+#include <string>
+
+#include "format/remote/credentials/credentials.h"
+
+namespace sluice {
+
+struct SignedRequest {
+  std::string method;
+  std::string path;                          // of any bytes, decoded; begins with /
+  std::map<std::string, std::string> query;  // decoded
+  // Lower-case names; all are signed, with `host` among them. Values without spaces at their ends.
+  std::map<std::string, std::string> headers;
+  std::string payload_sha256;  // hexadecimal, or UNSIGNED-PAYLOAD
+};
+
+// The query as it is signed, and as it stands in the URL.
+std::string CanonicalQuery(const std::map<std::string, std::string>& query);
+
+// The value of the Authorization header. The request has all the headers that are to be signed
+// already, x-amz-date and x-amz-security-token among them.
+std::string Authorization(const SignedRequest& request, const Credentials& credentials,
+                          const std::string& region, const std::string& service,
+                          const std::string& amz_date);
+
+// "20150830T123600Z"
+std::string AmzDate(std::time_t seconds);
+
+}  // namespace sluice

@@ -1,0 +1,55 @@
+// A server of one bucket for tests: what of S3's protocol Sluice uses, with path style
+// ("/bkt/key"), and a plain HTTP server of the same objects. It checks no signature;
+// radosgw_test.cpp has a server that does.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "format/remote/open_store.h"
+#include "tests/remote/web_server.h"
+
+namespace sluice::test {
+
+class BucketServer {
+ public:
+  // What to answer instead of serving the request; called on the server's threads.
+  using Fault = std::function<std::optional<WebAnswer>(const WebRequest&)>;
+
+  explicit BucketServer(Fault fault = nullptr, const Certificate* certificate = nullptr);
+
+  void Set(const std::string& key, const std::string& content);
+  std::optional<std::string> Content(const std::string& key) const;
+  WebServer& web() { return web_; }
+  std::string plain_url() const { return web_.origin() + "/bkt"; }
+  // What the server would answer without faults.
+  WebAnswer Serve(const WebRequest& request);
+
+  // Environment for a store at this server, with keys.
+  std::map<std::string, std::string> Variables() const;
+  std::size_t open_uploads() const;
+
+ private:
+  WebAnswer Get(const WebRequest& request, const std::string& key);
+  WebAnswer Put(const WebRequest& request, const std::string& key);
+  WebAnswer Post(const WebRequest& request, const std::string& key);
+  WebAnswer List(const WebRequest& request) const;
+
+  Fault fault_;
+  mutable std::mutex mutex_;
+  std::map<std::string, std::string> objects_;
+  std::map<std::string, std::map<int, std::string>> uploads_;
+  int next_upload_ = 0;
+  WebServer web_;
+};
+
+std::string EtagOf(const std::string& content);
+WebAnswer S3ErrorAnswer(int status, const std::string& code, const std::string& more = "");
+
+// Settings for tests: an environment of these variables alone, short waits.
+StoreSettings TestSettings(std::map<std::string, std::string> variables);
+
+}  // namespace sluice::test

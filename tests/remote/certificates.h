@@ -1,0 +1,15 @@
+// A certificate authority of the tests' own.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "tests/remote/web_server.h"
+
+namespace sluice::test {
+
+// Writes a new authority and a certificate of 127.0.0.1 and localhost that it signed, valid from
+// `from_days` to `to_days` from now, into the folder.
+Certificate MakeCertificate(const std::filesystem::path& folder, int from_days, int to_days);
+
+}  // namespace sluice::test

@@ -1,0 +1,78 @@
+// How many connections and bytes are of use, on links made of formulas.
+#include <algorithm>
+
+#include "format/remote/connection_count.h"
+#include "format/remote/link_measure.h"
+#include "tests/catch.h"
+
+namespace sluice {
+
+TEST_CASE("Connections grow while each brings bytes of its own, and stop where they share") {
+  ConnectionCount count;
+  const auto rate = [&] {
+    return std::min(count.limit(), 60U) * 50e6;
+  };  // 60 connections fill the link
+  for (int i = 0; i < 30; ++i)
+    count.Window(rate());
+  CHECK(count.limit() >= 60);
+  CHECK(count.limit() <= 80);
+}
+
+TEST_CASE("Connections that bring nothing are given up again") {
+  ConnectionCount count;
+  for (int i = 0; i < 200; ++i) {
+    count.Window(1e9);
+    CHECK(count.limit() <= ConnectionCount::kFirst + 4);
+  }
+}
+
+TEST_CASE("A busy server halves the connections, and they come back") {
+  ConnectionCount count;
+  count.Halve();
+  CHECK(count.limit() == ConnectionCount::kFirst / 2);
+  for (int i = 0; i < 20; ++i)
+    count.Halve();
+  CHECK(count.limit() == 1);
+  for (int i = 0; i < 200; ++i)
+    count.Window(count.limit() * 50e6);
+  CHECK(count.limit() > ConnectionCount::kFirst);
+  for (int i = 0; i < 2000; ++i)
+    count.Window(count.limit() * 50e6);
+  CHECK(count.limit() == ConnectionCount::kMost);
+}
+
+TEST_CASE("Bytes of use are what the connections carry, and two seconds of a slow link") {
+  using namespace std::chrono_literals;
+  LinkMeasure link;
+  CHECK(link.useful_bytes(16) == 16ULL * (8 << 20));
+  const auto play = [&](double bytes_per_second) {
+    auto now = LinkMeasure::Clock::now();
+    link.Begin(now);
+    for (int i = 0; i < 40; ++i) {
+      now += 250ms;
+      link.Bytes(static_cast<std::uint64_t>(bytes_per_second / 4));
+      REQUIRE(link.End(now));
+    }
+  };
+  link.ReadBytes(4 << 20);
+  link.FirstByte(100ms);
+  play(10e6);
+  CHECK(link.useful_bytes(16) == Approx(20e6).epsilon(0.01));
+  play(1e9);
+  CHECK(link.useful_bytes(16) == Approx(16.0 * (4 << 20) + 1e9 * 0.1).epsilon(0.01));
+}
+
+TEST_CASE("A straggler is one far behind the usual first bytes") {
+  using namespace std::chrono_literals;
+  LinkMeasure link;
+  CHECK(link.late() == 3s);
+  for (int i = 0; i < 100; ++i)
+    link.FirstByte(1ms);
+  CHECK(link.late() == 200ms);
+  for (int i = 0; i < 200; ++i)
+    link.FirstByte(i % 2 == 0 ? 400ms : 600ms);
+  CHECK(link.late() > 900ms);
+  CHECK(link.late() < 1500ms);
+}
+
+}  // namespace sluice

@@ -1,0 +1,85 @@
+#include <vector>
+
+#include "format/remote/listing.h"
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/remote/bucket_server.h"
+
+namespace sluice::test {
+
+namespace {
+
+std::vector<std::string> Names(ObjectStore& store, const std::string& prefix) {
+  std::vector<std::string> names;
+  store.List(prefix, [&](std::string_view object, const ObjectInfo& info) {
+    names.push_back(std::string(object) + " " + std::to_string(info.bytes));
+  });
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("Objects are listed page after page, by their names below the store") {
+  BucketServer server;
+  for (const std::string key :
+       {"other", "set/a", "set/b+c d", "set/e/f&<g>", "set/\xC3\xA9", "settings"})
+    server.Set(key, key);
+  const auto store = OpenStoreWith("s3://bkt/set", TestSettings(server.Variables()));
+  CHECK(Names(*store, "") ==
+        std::vector<std::string>{"a 5", "b+c d 9", "e/f&<g> 11", "\xC3\xA9 6"});
+  CHECK(Names(*store, "e/") == std::vector<std::string>{"e/f&<g> 11"});
+  CHECK(Names(*store, "none").empty());
+  CHECK(Names(*OpenStoreWith("s3://bkt", TestSettings(server.Variables())), "").size() == 6);
+}
+
+TEST_CASE("A list without end, and an answer that is no list, are errors") {
+  BucketServer endless([](const WebRequest&) -> std::optional<WebAnswer> {
+    WebAnswer answer;
+    answer.body =
+        "<ListBucketResult><IsTruncated>true</IsTruncated><NextContinuationToken>x</"
+        "NextContinuationToken>"
+        "</ListBucketResult>";
+    return answer;
+  });
+  CHECK(CodeOf([&] { Names(*OpenStoreWith("s3://bkt", TestSettings(endless.Variables())), ""); }) ==
+        ErrorCode::kIo);
+  BucketServer page([](const WebRequest&) -> std::optional<WebAnswer> {
+    WebAnswer answer;
+    answer.body = "<html><body>Welcome</body></html>";
+    return answer;
+  });
+  const auto error =
+      ErrorOf([&] { Names(*OpenStoreWith("s3://bkt", TestSettings(page.Variables())), ""); });
+  REQUIRE(error);
+  CHECK_THAT(error->what(), Catch::Matchers::ContainsSubstring("AWS_ENDPOINT_URL"));
+}
+
+TEST_CASE("A page of a list is read, or refused") {
+  const auto page = ParseListing(
+      "<ListBucketResult><Contents><Key>a+b%2Bc</Key><Size>7</Size></Contents><IsTruncated>false</"
+      "IsTruncated>"
+      "<EncodingType>url</EncodingType></ListBucketResult>");
+  REQUIRE(page);
+  CHECK(page->objects.at(0).key == "a b+c");  // S3 escapes as forms do: a plus is a space
+  CHECK(page->objects.at(0).info.bytes == 7);
+  CHECK(ParseListing("<ListBucketResult><Contents><Key>a+b%2Bc</Key><Size>7</Size></Contents></"
+                     "ListBucketResult>")
+            ->objects.at(0)
+            .key == "a+b%2Bc");
+  for (const char* bad :
+       {"", "<ListBucketResult>", "<Other/>",
+        "<ListBucketResult><Contents><Key>a</Key></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Size>1</Size></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Size>-1</Size></Contents></ListBucketResult>",
+        "<ListBucketResult><Contents><Key>a</Key><Size>99999999999999999999</Size></Contents></"
+        "ListBucketResult>",
+        "<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+        "<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%2</Key><Size>1</Size></"
+        "Contents>"
+        "</ListBucketResult>"}) {
+    INFO(bad);
+    CHECK_FALSE(ParseListing(bad));
+  }
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,223 @@
+// Reading from a server that fails.
+#include <atomic>
+
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/remote/bucket_server.h"
+#include "tests/remote/reading.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("A body that is cut is gone on with at the byte where it ended") {
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    WebAnswer answer = all->Serve(request);
+    answer.cut_after = 3000;
+    return answer;
+  });
+  all = &server;
+  const std::string content = Pattern(10'000);
+  server.Set("o", content);
+  const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
+  CHECK(ReadRange(*store, "o", 500, 9000) == content.substr(500, 9000));
+  const auto requests = server.web().requests();
+  REQUIRE(requests.size() == 3);
+  CHECK(requests[0].headers.at("range") == "bytes=500-9499");
+  CHECK(requests[1].headers.at("range") == "bytes=3500-9499");
+  CHECK(requests[2].headers.at("range") == "bytes=6500-9499");
+  CHECK(store->counts().repeated == 2);
+}
+
+TEST_CASE("With a tenth of all requests failing in each way all bytes come right") {
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    WebAnswer answer = all->Serve(request);
+    switch (request.number * 2654435761U % 1000 / 10 % 10) {
+      case 0: return S3ErrorAnswer(503, "SlowDown");
+      case 1: return S3ErrorAnswer(500, "InternalError");
+      case 2: answer.cut_after = answer.body.size() / 2; return answer;
+      case 3: answer.cut_after = 0; return answer;
+      case 4: answer.headers["Content-Range"] = "bytes 5-6/1000000"; return answer;
+      case 5: return S3ErrorAnswer(429, "TooManyRequests");
+      default: return answer;
+    }
+  });
+  all = &server;
+  const std::string content = Pattern(400'000);
+  server.Set("o", content);
+  const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
+  constexpr std::size_t kBytes = 4000;
+  std::vector<Reading> readings(content.size() / kBytes);
+  for (std::size_t i = 0; i < readings.size(); ++i)
+    store->Read(readings[i].Range("o", i * kBytes, kBytes));
+  for (std::size_t i = 0; i < readings.size(); ++i)
+    CHECK(readings[i].Content() == content.substr(i * kBytes, kBytes));
+  CHECK(TextOf(store->Get("o", content.size())) == content);
+  CHECK(store->counts().repeated > 0);
+}
+
+TEST_CASE("A request without an answer gets a second one beside it, and each byte comes once") {
+  std::atomic<int> hung = 0;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.path != "/bkt/late" || hung++ > 0) return std::nullopt;
+    WebAnswer answer;
+    answer.hang_after = 0;
+    return answer;
+  });
+  const std::string content = Pattern(50'000);
+  server.Set("late", content);
+  server.Set("o", content);
+  const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
+  for (int i = 0; i < 20; ++i)
+    ReadRange(*store, "o", 0, 100);  // shows what is usual
+  CHECK(ReadRange(*store, "late", 0, content.size()) == content);
+  CHECK(store->counts().repeated >= 1);
+}
+
+TEST_CASE("A server that sends nothing more is asked again for the rest") {
+  std::atomic<int> hung = 0;
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    WebAnswer answer = all->Serve(request);
+    if (hung++ == 0) answer.hang_after = 1000;
+    return answer;
+  });
+  all = &server;
+  const std::string content = Pattern(5000);
+  server.Set("o", content);
+  StoreSettings settings = TestSettings(server.Variables());
+  settings.stall_timeout = std::chrono::seconds(1);
+  const auto store = OpenStoreWith("s3://bkt", settings);
+  CHECK(ReadRange(*store, "o", 0, content.size()) == content);
+}
+
+TEST_CASE("A read without progress ends after the timeout with what went wrong last") {
+  BucketServer server(
+      [](const WebRequest&) -> std::optional<WebAnswer> { return S3ErrorAnswer(503, "SlowDown"); });
+  StoreSettings settings = TestSettings(server.Variables());
+  settings.retries.timeout = std::chrono::milliseconds(300);
+  const auto store = OpenStoreWith("s3://bkt", settings);
+  const auto error = ErrorOf([&] { ReadRange(*store, "o", 0, 10); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kIo);
+  CHECK(error->file() == "s3://bkt/o");
+  CHECK_THAT(error->what(), ContainsSubstring("SlowDown") || ContainsSubstring("503"));
+  CHECK(CodeOf([&] { store->Get("o", 10); }) == ErrorCode::kIo);
+}
+
+TEST_CASE("A read that hangs for longer than the timeout ends") {
+  BucketServer server([](const WebRequest&) -> std::optional<WebAnswer> {
+    WebAnswer answer;
+    answer.hang_after = 0;
+    return answer;
+  });
+  StoreSettings settings = TestSettings(server.Variables());
+  settings.retries.timeout = std::chrono::milliseconds(300);
+  const auto store = OpenStoreWith("s3://bkt", settings);
+  const auto error = ErrorOf([&] { ReadRange(*store, "o", 0, 10); });
+  REQUIRE(error);
+  CHECK_THAT(error->what(), ContainsSubstring("no byte came"));
+}
+
+TEST_CASE("An object replaced while it is read is an error, whether the server compares or not") {
+  std::atomic<bool> compares = true;
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    WebRequest asked = request;
+    if (!compares) asked.headers.erase("if-match");
+    return all->Serve(asked);
+  });
+  all = &server;
+  server.Set("o", Pattern(1000));
+  for (const std::string& url : {std::string("s3://bkt"), server.plain_url()}) {
+    const auto store = OpenStoreWith(url, TestSettings(server.Variables()));
+    for (const bool by_server : {true, false}) {
+      compares = by_server;
+      const auto error = ErrorOf([&] { ReadRange(*store, "o", 0, 10, "\"another\""); });
+      REQUIRE(error);
+      CHECK(error->code() == ErrorCode::kIo);
+      CHECK_THAT(error->what(), ContainsSubstring("was replaced"));
+    }
+  }
+}
+
+TEST_CASE("A weak ETag is compared here, not by the server, which would never find it equal") {
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    CHECK_FALSE(request.headers.contains("if-match"));
+    WebAnswer answer = all->Serve(request);
+    answer.headers["ETag"] = "W/\"1\"";
+    return answer;
+  });
+  all = &server;
+  server.Set("o", "0123");
+  const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
+  CHECK(ReadRange(*store, "o", 1, 2, "W/\"1\"") == "12");
+  CHECK_THROWS_AS(ReadRange(*store, "o", 1, 2, "W/\"2\""), Error);
+}
+
+TEST_CASE("An object that ends before the range does is an error") {
+  BucketServer server;
+  server.Set("o", Pattern(1000));
+  const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
+  CHECK(CodeOf([&] { ReadRange(*store, "o", 990, 11); }) == ErrorCode::kCorrupt);
+  CHECK(CodeOf([&] { ReadRange(*store, "o", 1000, 1); }) == ErrorCode::kCorrupt);
+}
+
+TEST_CASE("A server that knows no ranges serves whole objects, and says so for parts") {
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    WebRequest whole = request;
+    whole.headers.erase("range");
+    return all->Serve(whole);
+  });
+  all = &server;
+  const std::string content = Pattern(100'000);
+  server.Set("o", content);
+  const auto store = OpenStoreWith(server.plain_url(), TestSettings({}));
+  CHECK(ReadRange(*store, "o", 0, content.size()) == content);
+  const auto error = ErrorOf([&] { ReadRange(*store, "o", 10, 100); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kUnsupported);
+  CHECK_THAT(error->what(), ContainsSubstring("range requests"));
+}
+
+TEST_CASE("More bytes than asked for, or others, are never given") {
+  BucketServer server([&](const WebRequest&) -> std::optional<WebAnswer> {
+    WebAnswer answer;
+    answer.status = 206;
+    answer.headers["Content-Range"] = "bytes 0-9/100";
+    answer.body = std::string(20, 'x');
+    return answer;
+  });
+  StoreSettings settings = TestSettings(server.Variables());
+  settings.retries.timeout = std::chrono::milliseconds(200);
+  const auto store = OpenStoreWith("s3://bkt", settings);
+  CHECK_THROWS_AS(ReadRange(*store, "o", 0, 10), Error);
+  CHECK_THROWS_AS(ReadRange(*store, "o", 50, 10), Error);
+}
+
+TEST_CASE("A bucket in another region is found there") {
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.headers.at("authorization").find("/eu-west-9/s3/") != std::string::npos)
+      return std::nullopt;
+    WebAnswer answer =
+        S3ErrorAnswer(400, "AuthorizationHeaderMalformed", "<Region>eu-west-9</Region>");
+    if (request.method == "HEAD") {
+      answer.body.clear();
+      answer.headers["x-amz-bucket-region"] = "eu-west-9";
+    }
+    return answer;
+  });
+  server.Set("o", "0123456789");
+  CHECK(ReadRange(*OpenStoreWith("s3://bkt", TestSettings(server.Variables())), "o", 2, 3) ==
+        "234");
+  const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
+  CHECK(store->Head("o").bytes == 10);
+  CHECK(TextOf(store->Get("o", 10)) == "0123456789");
+  CHECK(store->counts().repeated == 1);
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,65 @@
+// A small HTTP/1.1 server for tests, which answers as it is told and fails on demand.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sluice::test {
+
+struct WebRequest {
+  std::string method;
+  std::string target;                          // as it was sent
+  std::string path;                            // decoded, without the query
+  std::map<std::string, std::string> query;    // decoded
+  std::map<std::string, std::string> headers;  // names in lower case
+  std::string body;
+  std::uint64_t number = 0;      // of the server's requests, from 0
+  std::uint64_t connection = 0;  // of the server's connections, from 0
+};
+
+struct WebAnswer {
+  static constexpr std::size_t kWhole = std::numeric_limits<std::size_t>::max();
+
+  int status = 200;
+  std::map<std::string, std::string> headers;  // Content-Length comes by itself
+  std::string body;
+  std::chrono::milliseconds delay{0};        // before the first byte
+  std::size_t cut_after = kWhole;            // bytes of the body, after which the connection ends
+  std::size_t hang_after = kWhole;           // ... after which nothing more comes
+  std::size_t chunk = kWhole;                // bytes sent at a time,
+  std::chrono::milliseconds chunk_delay{0};  // with this before each
+};
+
+// Files of a certificate and its key, and of the authority that signed it.
+struct Certificate {
+  std::string file, key_file, authority_file;
+};
+
+class WebServer {
+ public:
+  using Handler = std::function<WebAnswer(const WebRequest&)>;
+
+  // Listens on a free port of 127.0.0.1. The handler is called by a thread for each connection.
+  // With a certificate it speaks TLS.
+  explicit WebServer(Handler handler, const Certificate* certificate = nullptr);
+  ~WebServer();
+  WebServer(const WebServer&) = delete;
+  WebServer& operator=(const WebServer&) = delete;
+
+  std::string origin() const;  // "http://127.0.0.1:12345"
+  std::uint16_t port() const;
+  std::vector<WebRequest> requests() const;  // so far
+  std::uint64_t connections() const;         // so far
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace sluice::test

@@ -1,0 +1,65 @@
+#include "format/remote/xml.h"
+
+#include <vector>
+
+#include "tests/catch.h"
+
+namespace sluice {
+
+namespace {
+
+using Leaves = std::vector<std::pair<std::string, std::string>>;
+
+Leaves Read(std::string_view xml) {
+  Leaves leaves;
+  REQUIRE(ReadXml(xml, [&](std::string_view path, std::string&& text) {
+    leaves.emplace_back(path, std::move(text));
+  }));
+  return leaves;
+}
+
+}  // namespace
+
+TEST_CASE("XML's elements end in their order with their paths and texts") {
+  CHECK(Read("<?xml version=\"1.0\"?>\n<!-- a > b --><a x='>' y=\"</a>\"><b>1</b> <c/>t<b >2</b "
+             "></a>\n") == Leaves{{"a/b", "1"}, {"a/c", ""}, {"a/b", "2"}, {"a", " t"}});
+}
+
+TEST_CASE("XML's entities and sections of text are what they stand for") {
+  CHECK(Read("<a>&lt;&gt;&amp;&quot;&apos;&#65;&#x42;&#xe9;&#x65E5;&#x1F600;<![CDATA[<&b]]></a>") ==
+        Leaves{{"a", "<>&\"'AB\xC3\xA9\xE6\x97\xA5\xF0\x9F\x98\x80<&b"}});
+}
+
+TEST_CASE("XML that is not well formed, nests deeply or defines entities is refused") {
+  std::string deep;
+  for (int i = 0; i < 17; ++i)
+    deep += "<a>";
+  for (int i = 0; i < 17; ++i)
+    deep += "</a>";
+  for (const std::string& bad : {std::string(),
+                                 std::string("text"),
+                                 std::string("<a>"),
+                                 std::string("</a>"),
+                                 std::string("<a></b>"),
+                                 std::string("<a><b></a></b>"),
+                                 std::string("<a/><b/>"),
+                                 std::string("<a/>text"),
+                                 std::string("<a>&x;</a>"),
+                                 std::string("<a>&</a>"),
+                                 std::string("<a>&#0;</a>"),
+                                 std::string("<a>&#xD800;</a>"),
+                                 std::string("<a>&#x110000;</a>"),
+                                 std::string("<a>&#12a;</a>"),
+                                 std::string("<a x='></a>"),
+                                 std::string("<>"),
+                                 std::string("<a"),
+                                 std::string("<!-- -->"),
+                                 std::string("<a><![CDATA[</a>"),
+                                 std::string("<!DOCTYPE a [<!ENTITY b \"c\">]><a>&b;</a>"),
+                                 deep}) {
+    INFO(bad);
+    CHECK_FALSE(ReadXml(bad, [](std::string_view, std::string&&) {}));
+  }
+}
+
+}  // namespace sluice
