@@ -47,14 +47,6 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
                                           bool both_forms) {
   transform.push_back(HorizontalFlip());
   const Geometry geometry(transform);
-  for (const Transform& step : transform) {
-    if (std::holds_alternative<VerticalFlip>(step) ||
-        std::holds_alternative<RandomQuarterTurns>(step) ||
-        std::holds_alternative<RandomAffine>(step)) {
-      throw cli::UsageError(
-          "--transform: decode measures only crops, resizes and flips left to right");
-    }
-  }
   const std::uint64_t step = std::max<std::uint64_t>(1, dataset.size() / count);
   std::vector<DecodeItem> items;
   for (std::uint64_t i = 0; i < dataset.size() && items.size() < count; i += step) {
@@ -63,8 +55,13 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
     if (std::uint64_t{item.payload.width} * item.payload.height > ReadLimits().max_pixels) continue;
     if (both_forms) AddOtherForm(item);
     if (item.payload.codec != Codec::kJpeg) continue;
-    item.region =
-        geometry.FrameFor(item.payload.width, item.payload.height, DrawSeed(seed, 0), i).region;
+    const Frame frame =
+        geometry.FrameFor(item.payload.width, item.payload.height, DrawSeed(seed, 0), i);
+    item.region = frame.region;
+    if (frame.warped || item.region.flip_y || item.region.transpose) {
+      throw cli::UsageError(
+          "--transform: decode measures only crops, resizes and flips left to right");
+    }
     if (item.region.bordered()) {
       throw cli::UsageError("--transform: decode cannot measure steps that leave a border");
     }

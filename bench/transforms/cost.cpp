@@ -85,10 +85,8 @@ class StepRunner {
   // The steps that mix batches come last. Other steps for batches change only labels.
   void TakeMixes(const std::string& text, Pipeline& steps) {
     for (const Transform& step : steps) {
-      if (const auto* const mix = std::get_if<MixUp>(&step)) {
-        mixes_.push_back({false, mix->alpha, mix->probability});
-      } else if (const auto* const cut = std::get_if<CutMix>(&step)) {
-        mixes_.push_back({true, cut->alpha, cut->probability});
+      if (const std::optional<MixStep> mix = MixStepOf(step)) {
+        mixes_.push_back(*mix);
       } else if (ConcernsBatch(step)) {
         throw cli::UsageError("--steps: \"" + text + "\" has a step that only changes labels");
       } else if (!mixes_.empty()) {
@@ -140,8 +138,14 @@ std::vector<std::string> EveryStep(std::uint32_t side) {
                                     "flip:1",
                                     "vflip:1",
                                     "turns:1",
+                                    "center:" + s,
                                     "crop:" + s + "+8",
                                     "crop:" + s + "+8:reflect",
+                                    "translate:8",
+                                    "translate:8:reflect",
+                                    "resize:" + s,
+                                    "short:" + s,
+                                    "crc:" + s,
                                     "rrc:" + s,
                                     "affine:15",
                                     "jitter:0.4",

@@ -9,10 +9,9 @@
 #include "format/disk/limits.h"
 #include "reader/batch/slot.h"
 #include "reader/batch/wrong_kind.h"
+#include "reader/transform/all_steps.h"
 #include "reader/transform/step_check.h"
 #include "reader/transform/step_kind.h"
-#include "reader/transform/steps/cut_mix.h"
-#include "reader/transform/steps/mix_up.h"
 
 namespace sluice {
 
@@ -42,19 +41,17 @@ std::int64_t IntegerOf(DType type, const std::byte* value) {
 
 BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
                            const FieldChoice& choice) {
-  std::uint16_t uses[3] = {};
-  const auto stream = [&uses](std::uint8_t kind) {
-    return static_cast<std::uint16_t>(uses[kind]++ << 8 | kind);
-  };
   for (const Transform& transform : options.transform) {
     if (ConcernsBatch(transform)) CheckParameters(transform);
-    if (const auto* const one_hot = std::get_if<OneHot>(&transform)) {
-      Add(*one_hot, dataset, choice);
-    } else if (const auto* const mix = std::get_if<MixUp>(&transform)) {
-      AddMix({false, mix->alpha, mix->probability, stream(StepOf<MixUp>::kDraws)});
-    } else if (const auto* const cut = std::get_if<CutMix>(&transform)) {
-      AddMix({true, cut->alpha, cut->probability, stream(StepOf<CutMix>::kDraws)});
-    }
+    std::visit(
+        [&]<class Step>(const Step& op) {
+          if constexpr (requires { StepOf<Step>::Mix(op); }) {
+            AddMix(StepOf<Step>::Mix(op));
+          } else if constexpr (StepOf<Step>::kKind == StepKind::kBatch) {
+            Add(op, dataset, choice);
+          }
+        },
+        transform);
   }
   if (!mixes_.empty() && choice.image == Schema::kNone)
     RefuseTransform("MixUp and CutMix need an image, and the batch has none");
@@ -100,8 +97,12 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
   target_ = Field::Array(op.field, DType::kFloat32, {static_cast<std::uint32_t>(classes_)});
 }
 
-void BatchProgram::AddMix(const MixStep& step) {
+void BatchProgram::AddMix(MixStep step) {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
+  // A stream for each: its kDraws, and the number of its type before it.
+  const auto same = [&step](const MixStep& other) { return (other.stream & 255) == step.stream; };
+  const auto uses = std::count_if(mixes_.begin(), mixes_.end(), same);
+  step.stream = static_cast<std::uint16_t>(uses << 8 | step.stream);
   mixes_.push_back(step);
 }
 

@@ -36,7 +36,7 @@ class BatchProgram {
 
  private:
   void Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice);
-  void AddMix(const MixStep& step);
+  void AddMix(MixStep step);
   std::span<const std::byte> LabelOf(const Slot& slot, std::size_t row) const;
 
   std::optional<Field> target_;

@@ -6,6 +6,7 @@
 
 #include "format/disk/bytes.h"
 #include "reader/batch/made_fields.h"
+#include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
 
 namespace sluice {
@@ -70,9 +71,7 @@ std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options
 
 void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
   for (const Transform& step : geometry.steps()) {
-    if (!std::holds_alternative<HorizontalFlip>(step) &&
-        !std::holds_alternative<VerticalFlip>(step) &&
-        !std::holds_alternative<RandomQuarterTurns>(step)) {
+    if (!Turns(step)) {
       Refuse(dataset,
              "16-bit images can only be flipped and turned; do other steps in a sample_function, "
              "or before you convert the images");
@@ -92,9 +91,9 @@ Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& image
                         "dataset[i].Decode()");
   }
   const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
-  if (geometry.turns() && region.width() != region.height()) {
-    Refuse(dataset, "RandomQuarterTurns needs square images, and those of field \"" + images.field +
-                        "\" would be " + std::to_string(region.width()) + "x" +
+  if (!geometry.swapping_step().empty() && region.width() != region.height()) {
+    Refuse(dataset, geometry.swapping_step() + " needs square images, and those of field \"" +
+                        images.field + "\" would be " + std::to_string(region.width()) + "x" +
                         std::to_string(region.height()) + "; add a crop or resize to a square");
   }
   return {region.width(), region.height()};
@@ -136,8 +135,9 @@ void SetOutput(const DatasetState& dataset, const PixelProgram& program, const s
 }
 
 void CheckWarp(const DatasetState& dataset, const Geometry& geometry, const ImageBatch& image) {
-  if (geometry.warps() && image.channels != 1 && image.channels != 3) {
-    Refuse(dataset, "RandomAffine is for images of one or three channels, and these have " +
+  if (!geometry.warping_step().empty() && image.channels != 1 && image.channels != 3) {
+    Refuse(dataset, geometry.warping_step() +
+                        " is for images of one or three channels, and these have " +
                         std::to_string(image.channels));
   }
 }

@@ -12,6 +12,8 @@
 #include "reader/order/ceil_div.h"
 #include "reader/reading/available_memory.h"
 #include "reader/reading/decoded_store.h"
+#include "reader/transform/batch_mix.h"
+#include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/visible_part.h"
 
@@ -33,18 +35,15 @@ constexpr std::uint64_t kKeys = std::uint64_t{8} << 20;
 // before an operation, a smoothed one, and two of 16 bits.
 std::uint64_t StepsOf(const Pipeline& steps, const ImageBatch& image) {
   const bool plain = std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
-    return IsGeometric(step) && !std::holds_alternative<RandomAffine>(step) &&
-           !std::holds_alternative<RandomQuarterTurns>(step);
+    return IsGeometric(step) && !Warps(step) && !SwapsSides(step);
   });
   return plain ? 0 : 10 * image.height * image.width * image.channels;
 }
 
 // One sample, which mixing a batch sets aside.
-std::uint64_t MixOf(const LoaderOptions& options, const SlotLayout& layout) {
-  const bool mixes =
-      std::any_of(options.transform.begin(), options.transform.end(), [](const Transform& step) {
-        return std::holds_alternative<MixUp>(step) || std::holds_alternative<CutMix>(step);
-      });
+std::uint64_t SetAsideOf(const LoaderOptions& options, const SlotLayout& layout) {
+  const bool mixes = std::any_of(options.transform.begin(), options.transform.end(),
+                                 [](const Transform& step) { return MixStepOf(step).has_value(); });
   return mixes ? layout.image.sample_bytes() : 0;
 }
 
@@ -75,7 +74,7 @@ std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& 
     shared = layout.image.channels * pixels;  // one decoding for all views
   }
   return kThreadBytes + kPixelBytes * pixels + steps + shared + images.max_payload_bytes +
-         MixOf(options, layout) + MasksOf(dataset, layout);
+         SetAsideOf(options, layout) + MasksOf(dataset, layout);
 }
 
 // The blocks and samples that are open for shuffling at once on this rank.

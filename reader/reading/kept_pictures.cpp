@@ -1,5 +1,6 @@
 #include "reader/reading/kept_pictures.h"
 
+#include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
 
 namespace sluice {
@@ -9,17 +10,11 @@ bool RowsAreFixed(const LoaderOptions& options) {
   bool turned = false;
   for (const Transform& step : options.transform) {
     // These steps work on the row, after this stage.
-    if (!IsGeometric(step) || std::holds_alternative<RandomAffine>(step)) continue;
-    if (std::holds_alternative<RandomResizedCrop>(step) ||
-        std::holds_alternative<RandomCrop>(step) || std::holds_alternative<RandomTranslate>(step)) {
-      return false;
-    }
-    const bool turns = std::holds_alternative<HorizontalFlip>(step) ||
-                       std::holds_alternative<VerticalFlip>(step) ||
-                       std::holds_alternative<RandomQuarterTurns>(step);
+    if (!IsGeometric(step) || Warps(step)) continue;
+    if (DrawsPart(step)) return false;
     // A crop after a flip may round differently.
-    if (turned && !turns) return false;
-    turned = turned || turns;
+    if (turned && !Turns(step)) return false;
+    turned = turned || Turns(step);
   }
   return true;
 }

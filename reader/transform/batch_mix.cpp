@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "reader/transform/all_steps.h"
 #include "reader/transform/half.h"
 #include "reader/transform/portable_math.h"
 
@@ -135,6 +136,15 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
                [&](std::uint8_t* own, const std::uint8_t* partner) {
                  MixValues<float>(own, partner, count, static_cast<float>(lambda), same, same);
                });
+}
+
+std::optional<MixStep> MixStepOf(const Transform& step) noexcept {
+  return std::visit(
+      []<class Step>(const Step& op) -> std::optional<MixStep> {
+        if constexpr (requires { StepOf<Step>::Mix(op); }) return StepOf<Step>::Mix(op);
+        return std::nullopt;
+      },
+      step);
 }
 
 std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <sluice/batch.h>
+#include <sluice/transform.h>
 
 #include "format/random.h"
 
@@ -36,8 +37,10 @@ void MixNumbers(float* numbers, std::size_t rows, std::size_t count, double lamb
 struct MixStep {
   bool cut = false;
   double alpha = 1, probability = 1;
-  std::uint16_t stream = 0;  // the stream of its draws
+  std::uint16_t stream = 0;  // the stream of its draws: kDraws, if it is the first of its type
 };
+// What the step mixes; nothing for a step that does not mix batches.
+std::optional<MixStep> MixStepOf(const Transform& step) noexcept;
 // Draws for the batch whose first sample has that position, and mixes its images. Returns the share
 // that labels keep of their own, or nothing if the batch is not mixed.
 std::optional<double> MixBatch(const MixStep& step, std::uint64_t draw_seed, std::uint64_t position,

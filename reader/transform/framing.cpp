@@ -67,7 +67,7 @@ AffineMap AffineAbout(std::uint32_t width, std::uint32_t height, double degrees,
   return map;
 }
 
-RandomStream Framing::Draws(std::uint16_t kind) noexcept {
+RandomStream Framing::DrawsOf(std::uint16_t kind) noexcept {
   const auto use = static_cast<std::uint16_t>(uses_[kind]++ << 4);
   return {draw_seed_, Purpose::kTransform, position_, static_cast<std::uint16_t>(kind | use)};
 }

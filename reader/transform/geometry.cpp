@@ -9,6 +9,7 @@
 #include "format/disk/limits.h"
 #include "format/random.h"
 #include "reader/transform/all_steps.h"
+#include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_check.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_parameters.h"
@@ -33,14 +34,14 @@ class OrderCheck {
  public:
   template <class T>
   void Follow(const T& op) {
-    if (warped_ && std::is_same_v<T, RandomAffine>) {
-      RefuseTransform("a transform can have one RandomAffine only; use one with wider ranges");
+    if (warping_ == StepName(op)) {
+      RefuseTransform("a transform can have one " + warping_ + " only; use one with wider ranges");
     }
-    if (warped_ && !StepOf<T>::kTurns) {
-      RefuseTransform("only flips and quarter turns can follow RandomAffine; put " + StepName(op) +
-                      " before it");
+    if (!warping_.empty() && !StepOf<T>::kTurns) {
+      RefuseTransform("only flips and quarter turns can follow " + warping_ + "; put " +
+                      StepName(op) + " before it");
     }
-    if (reflected_ && !StepOf<T>::kTurns && !std::is_same_v<T, RandomAffine>) {
+    if (reflected_ && !StepOf<T>::kTurns && !StepOf<T>::kWarps) {
       RefuseTransform("no crop or resize can follow " + bordering_ +
                       " with Border::kReflect; put " + StepName(op) + " before it");
     }
@@ -48,21 +49,18 @@ class OrderCheck {
       RefuseTransform(StepName(op) + " cannot follow " + bordering_ +
                       ", which may add a border; put it before");
     }
-    if constexpr (std::is_same_v<T, RandomQuarterTurns>) {
-      if (known_ && known_->width != known_->height) {
-        RefuseTransform(
-            "RandomQuarterTurns needs square images; put a crop or resize to a square before it");
-      }
+    if (StepOf<T>::kSwapsSides && known_ && known_->width != known_->height) {
+      RefuseTransform(StepName(op) +
+                      " needs square images; put a crop or resize to a square before it");
     }
     if (StepOf<T>::MayPad(op, known_)) Pad(op);
-    warped_ = warped_ || std::is_same_v<T, RandomAffine>;
-    if constexpr (FixesExtent<T>) known_ = PictureExtent{op.width, op.height};
-    if constexpr (std::is_same_v<T, ResizeShortSide>) {
-      if (known_) {
-        Framing framing(known_->width, known_->height, 0, 0);
-        framing.Apply(op);
-        known_ = {framing.frame().region.width(), framing.frame().region.height()};
-      }
+    if (StepOf<T>::kWarps) warping_ = StepName(op);
+    if constexpr (FixesExtent<T>) {
+      known_ = PictureExtent{op.width, op.height};
+    } else if (known_) {
+      Framing framing(known_->width, known_->height, 0, 0);
+      framing.Apply(op);
+      known_ = {framing.width(), framing.height()};
     }
   }
   const std::optional<PictureExtent>& known() const noexcept { return known_; }
@@ -92,30 +90,24 @@ class OrderCheck {
   std::optional<PictureExtent> known_;  // the size of the result, if the same for every picture
   std::optional<Kind> border_;
   std::string bordering_;  // the step that may add it
+  std::string warping_;    // the step that adds a second pass
   bool reflected_ = false;
-  bool warped_ = false;
 };
 
-// Changes the width and height of the last step that has them.
+// Changes the width and height of the last step that has them, if there is one.
 void SetSize(Pipeline& pipeline, const OutputSize& size) {
-  for (auto step = pipeline.rbegin(); step != pipeline.rend(); ++step) {
-    if (std::holds_alternative<ResizeShortSide>(*step)) break;
-    const bool set = std::visit(
-        [&size]<class T>(T& op) {
+  bool set = false;
+  for (auto step = pipeline.rbegin(); step != pipeline.rend() && !set; ++step) {
+    std::visit(
+        [&]<class T>(T& op) {
           if constexpr (FixesExtent<T>) {
             op.width = size.width;
             op.height = size.height;
-            return true;
-          } else {
-            return false;
+            set = true;
           }
         },
         *step);
-    if (set) return;
   }
-  RefuseTransform(
-      "LoaderOptions::sizes needs a step with a width and height, such as RandomResizedCrop(224), "
-      "and no ResizeShortSide after it");
 }
 
 }  // namespace
@@ -144,10 +136,15 @@ Geometry::Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes) 
           step);
     }
     stage.fixed = order.known();
+    if (!sizes.empty() && stage.fixed != PictureExtent{sizes[s].width, sizes[s].height}) {
+      RefuseTransform(
+          "LoaderOptions::sizes needs a step with a width and height, such as "
+          "RandomResizedCrop(224), and no ResizeShortSide after it");
+    }
   }
   for (const Transform& step : stages_[0].pipeline) {
-    turns_ = turns_ || std::holds_alternative<RandomQuarterTurns>(step);
-    warps_ = warps_ || std::holds_alternative<RandomAffine>(step);
+    if (SwapsSides(step)) swapping_step_ = StepName(step);
+    if (Warps(step)) warping_step_ = StepName(step);
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <sluice/transform.h>
@@ -27,10 +28,10 @@ class Geometry {
   std::optional<Extent> FixedExtent(std::size_t stage = 0) const noexcept {
     return stages_[stage].fixed;
   }
-  // Whether a step may swap width and height, so that they must be equal in a batch.
-  bool turns() const noexcept { return turns_; }
-  // Whether one of the steps is a second pass.
-  bool warps() const noexcept { return warps_; }
+  // The name of a step that may swap width and height, so that they must be equal in a batch; and
+  // of one that adds a second pass. Empty: there is none.
+  const std::string& swapping_step() const noexcept { return swapping_step_; }
+  const std::string& warping_step() const noexcept { return warping_step_; }
   bool empty() const noexcept { return stages_[0].pipeline.empty(); }
   const Pipeline& steps() const noexcept { return stages_[0].pipeline; }
 
@@ -51,8 +52,7 @@ class Geometry {
   };
 
   std::vector<Stage> stages_;  // at least one
-  bool turns_ = false;
-  bool warps_ = false;
+  std::string swapping_step_, warping_step_;
 };
 
 // The seed of all draws of an epoch. Each view of a sample has its own.

@@ -1,10 +1,24 @@
 // The declaration of a pipeline's step: StepOf<Step>. Each step has one, in a file of its own in
-// steps/. Parameter checks, Loader::Describe(), ParsePipeline() and the programs that run all use
-// it. To add a step, write its struct in the public header, its file in steps/, a line in
-// all_steps.h, and a line in the variant Transform (transform.h). A step that changes pixels is
-// made of operations (pixel_op.h). A new operation needs its arithmetic twice: for the host in
-// format/pixels/steps/, called by run_pixel_op.cpp, and for a device in
-// reader/device/pixel_ops*.h.
+// steps/. All that the loader knows of a step comes from there: parameter checks,
+// Loader::Describe(), ParsePipeline(), the programs that run, what may follow what, memory, and
+// what LoaderOptions::keep may keep.
+//
+// To add a step:
+// - its struct in the public header of its kind, and its name in the variant Transform
+//   (transform.h);
+// - its declaration in steps/, and a line in all_steps.h;
+// - its program, by its kind, below;
+// - its lines in tests/reader/step_declarations_test.cpp, a line in bench/transforms/cost.cpp, and
+//   a row in reader/TRANSFORMS.md: tests fail without them.
+//
+// The programs:
+// - A geometric step changes the frame: Take() and its properties (GeometricStep in framing.h).
+// - A step that changes pixels draws operations: Draw() (pixel_step.h). A new operation
+//   (pixel_op.h) needs its arithmetic twice: for the host in format/pixels/steps/, called by
+//   run_pixel_op.cpp, and for a device in reader/device/pixel_ops*.h.
+// - A step that mixes batches has Mix() (batch_mix.h). Another step for batches is run by
+//   BatchProgram (reader/batch/batch_program.h).
+// - NumberTable (number_table.h) is the program of Normalize, the only step for numbers.
 #pragma once
 
 #include <array>

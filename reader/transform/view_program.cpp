@@ -4,28 +4,31 @@
 
 #include <sluice/error.h>
 
+#include "reader/transform/batch_mix.h"
 #include "reader/transform/step_kind.h"
 
 namespace sluice {
 
 namespace {
 
-template <class T>
-bool HasStep(const Pipeline& steps) noexcept {
-  return std::any_of(steps.begin(), steps.end(),
-                     [](const Transform& step) { return std::holds_alternative<T>(step); });
+// Whether a step mixes batches by blending pictures or, if `cut`, by cutting rectangles.
+bool HasMix(const Pipeline& steps, bool cut) noexcept {
+  return std::any_of(steps.begin(), steps.end(), [cut](const Transform& step) {
+    const std::optional<MixStep> mix = MixStepOf(step);
+    return mix && mix->cut == cut;
+  });
 }
 
 }  // namespace
 
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
-  // Mixing and the user's functions need the final numbers, on the host.
+  // Blending and the user's functions need the final numbers, on the host.
   if (options.device.is_host() || options.sample_function || options.batch_function ||
-      HasStep<MixUp>(options.transform)) {
+      HasMix(options.transform, false)) {
     return DevicePart::kNone;
   }
-  // CutMix can run before Normalize, but only after the steps that change pixels.
-  if (!options.on_device.steps || HasStep<CutMix>(options.transform)) return DevicePart::kNumbers;
+  // Cutting can run before Normalize, but only after the steps that change pixels.
+  if (!options.on_device.steps || HasMix(options.transform, true)) return DevicePart::kNumbers;
   return DevicePart::kSteps;
 }
 
@@ -39,7 +42,7 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
   views.push_back(
       {"", Geometry(options.transform, options.sizes), PixelProgram(options.transform, part)});
   if (!options.views.empty() &&
-      (HasStep<MixUp>(options.transform) || HasStep<CutMix>(options.transform))) {
+      (HasMix(options.transform, false) || HasMix(options.transform, true))) {
     refuse("MixUp and CutMix cannot be used with several views");
   }
   if (options.views.size() > kMostViews) refuse("there can be at most 64 views");

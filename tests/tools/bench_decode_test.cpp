@@ -116,7 +116,10 @@ TEST_CASE("sluice-bench decode refuses what it would ignore") {
   const Outcome threads = DecodeSmall(folder, {"--threads", "2"});
   CHECK(threads.exit_code == 2);
   CHECK_THAT(threads.err, ContainsSubstring("--bandwidth"));
-  CHECK(DecodeSmall(folder, {"--transform", "rrc:32,gray:0.5"}).exit_code == 2);
+  for (const char* const transform :
+       {"rrc:32,gray:0.5", "rrc:32,vflip:1", "rrc:32,turns:1", "rrc:32,affine:10"}) {
+    CHECK(DecodeSmall(folder, {"--transform", transform}).exit_code == 2);
+  }
 }
 
 TEST_CASE("an interrupted sluice-bench decode ends with 130") {

@@ -13,7 +13,7 @@ struct StepOf<HorizontalFlip> : GeometricStep {
   static void List(HorizontalFlip& op, ParameterList& list) { list.Chance(op.probability); }
 
   static void Take(const HorizontalFlip& op, Framing& framing) {
-    if (framing.Draws(kDraws).Uniform() < op.probability) framing.Mirror(true);
+    if (framing.Draws(op).Uniform() < op.probability) framing.Mirror(true);
   }
 };
 

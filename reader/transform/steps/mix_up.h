@@ -1,10 +1,10 @@
 #pragma once
 
+#include "reader/transform/batch_mix.h"
 #include "reader/transform/step.h"
 
 namespace sluice {
 
-// MixBatch (batch_mix.h) is its program.
 template <>
 struct StepOf<MixUp> : BatchStep {
   static constexpr const char* kName = "MixUp";
@@ -14,6 +14,8 @@ struct StepOf<MixUp> : BatchStep {
     list.Number("alpha", op.alpha, Above(0, 100));
     list.Chance(op.probability);
   }
+
+  static MixStep Mix(const MixUp& op) { return {false, op.alpha, op.probability, kDraws}; }
 };
 
 }  // namespace sluice

@@ -9,6 +9,7 @@ struct StepOf<RandomAffine> : GeometricStep {
   static constexpr const char* kName = "RandomAffine";
   static constexpr const char* kText = "affine:degrees[/shift[/scale/scale[/shear_x]]]";
   static constexpr std::uint16_t kDraws = 7;
+  static constexpr bool kWarps = true;
   static constexpr const char* kRuns = "a second pass, bilinear";
   static void List(RandomAffine& op, ParameterList& list) {
     list.Range("degrees", op.min_degrees, op.max_degrees, AtLeast(-360, 360));
@@ -21,7 +22,7 @@ struct StepOf<RandomAffine> : GeometricStep {
   }
 
   static void Take(const RandomAffine& op, Framing& framing) {
-    RandomStream draws = framing.Draws(kDraws);
+    RandomStream draws = framing.Draws(op);
     const bool taken = draws.Uniform() < op.probability;
     const double width = framing.width(), height = framing.height();
     const double degrees = Between(op.min_degrees, op.max_degrees, draws);

@@ -27,7 +27,7 @@ struct StepOf<RandomCrop> : GeometricStep {
   }
 
   static void Take(const RandomCrop& op, Framing& framing) {
-    RandomStream draws = framing.Draws(kDraws);
+    RandomStream draws = framing.Draws(op);
     const auto offset = [&](std::uint32_t grid, std::uint32_t crop) {
       const std::int64_t room = std::int64_t{grid} + 2 * std::int64_t{op.padding} - crop;
       const auto drawn =

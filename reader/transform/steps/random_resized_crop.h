@@ -19,7 +19,7 @@ struct StepOf<RandomResizedCrop> : GeometricStep {
   }
 
   static void Take(const RandomResizedCrop& op, Framing& framing) {
-    const Place crop = Draw(op, framing.width(), framing.height(), framing.Draws(kDraws));
+    const Place crop = Draw(op, framing.width(), framing.height(), framing.Draws(op));
     framing.Cut(crop.left, crop.top, crop.width, crop.height);
     framing.ResizeTo(op.width, op.height, op.filter);
   }

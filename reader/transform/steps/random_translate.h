@@ -20,7 +20,7 @@ struct StepOf<RandomTranslate> : GeometricStep {
   }
 
   static void Take(const RandomTranslate& op, Framing& framing) {
-    RandomStream draws = framing.Draws(kDraws);
+    RandomStream draws = framing.Draws(op);
     const auto offset = [&](std::uint32_t grid) {
       // A reflection must not reach beyond the picture.
       const std::uint32_t most =

@@ -13,7 +13,7 @@ struct StepOf<VerticalFlip> : GeometricStep {
   static void List(VerticalFlip& op, ParameterList& list) { list.Chance(op.probability); }
 
   static void Take(const VerticalFlip& op, Framing& framing) {
-    if (framing.Draws(kDraws).Uniform() < op.probability) framing.Mirror(false);
+    if (framing.Draws(op).Uniform() < op.probability) framing.Mirror(false);
   }
 };
 

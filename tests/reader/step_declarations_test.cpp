@@ -1,0 +1,145 @@
+// What is declared of every step of a transform (reader/transform/steps/), held over all of them.
+#include <map>
+#include <set>
+
+#include <sluice/parse_pipeline.h>
+
+#include "reader/reading/kept_pictures.h"
+#include "reader/transform/all_steps.h"
+#include "reader/transform/geometric_steps.h"
+#include "reader/transform/geometry.h"
+#include "reader/transform/step_kind.h"
+#include "reader/transform/step_text.h"
+#include "tests/catch.h"
+
+using namespace sluice;
+
+namespace {
+
+// A picture, and an example of each geometric step that changes its frame in every way that the
+// step can.
+constexpr std::uint32_t kWidth = 40, kHeight = 30;
+const char* const kGeometricExamples[] = {
+    "rrc:24", "resize:20x16", "short:15", "center:24x36", "crop:24+4:reflect", "flip",
+    "vflip",  "turns:0.5",    "crc:24",   "translate:4",  "affine:30/0.1"};
+
+template <class... Steps>
+std::vector<Transform> EveryType(const std::variant<Steps...>*) {
+  return {Transform(Steps{})...};
+}
+std::vector<Transform> EveryType() {
+  return EveryType(static_cast<const Transform*>(nullptr));
+}
+
+// What a step does to the frame of a picture, over many positions and epochs.
+struct Seen {
+  bool resizes = false, borders = false, mirrors = false, swaps = false, warps = false;
+  std::set<std::pair<double, double>> corners;              // of the part that it shows
+  std::set<std::pair<std::uint32_t, std::uint32_t>> sizes;  // sorted: the shorter side first
+};
+
+Seen Watch(const Transform& step) {
+  Seen seen;
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    for (std::uint64_t position = 0; position < 50; ++position) {
+      Framing framing(kWidth, kHeight, DrawSeed(1, epoch), position);
+      framing.Apply(step);
+      const Region& region = framing.frame().region;
+      seen.resizes |= region.x.length != region.x.out || region.y.length != region.y.out;
+      seen.borders |= region.bordered();
+      seen.mirrors |= region.flip || region.flip_y;
+      seen.swaps |= region.transpose;
+      seen.warps |= framing.frame().warped;
+      seen.corners.insert({region.x.start - region.x.at, region.y.start - region.y.at});
+      seen.sizes.insert(std::minmax(framing.width(), framing.height()));
+    }
+  }
+  return seen;
+}
+
+}  // namespace
+
+TEST_CASE("Rows may be kept for these steps, and for no others") {
+  // By hand: what a step shows of a picture before flips, turns, warps and work on pixels is the
+  // same in each epoch.
+  const std::map<std::string, bool> fixed = {
+      {"RandomResizedCrop", false},
+      {"Resize", true},
+      {"ResizeShortSide", true},
+      {"CenterCrop", true},
+      {"RandomCrop", false},
+      {"HorizontalFlip", true},
+      {"VerticalFlip", true},
+      {"RandomQuarterTurns", true},
+      {"CenterResizedCrop", true},
+      {"RandomTranslate", false},
+      {"RandomAffine", true},
+      {"ColorJitter", true},
+      {"RandomGrayscale", true},
+      {"GaussianBlur", true},
+      {"Solarize", true},
+      {"Posterize", true},
+      {"Equalize", true},
+      {"AutoContrast", true},
+      {"Invert", true},
+      {"AdjustSharpness", true},
+      {"RandomErasing", true},
+      {"RandAugment", true},
+      {"TrivialAugmentWide", true},
+      {"Normalize", true},
+      {"OneHot", true},
+      {"MixUp", true},
+      {"CutMix", true},
+  };
+  for (const Transform& step : EveryType()) {
+    INFO(StepName(step));
+    REQUIRE(fixed.contains(StepName(step)));
+    LoaderOptions options;
+    options.transform = {Resize(32), step};
+    CHECK(RowsAreFixed(options) == fixed.at(StepName(step)));
+  }
+}
+
+TEST_CASE("Rows may not be kept if a crop follows a flip, if sizes change, or for several views") {
+  LoaderOptions options;
+  for (const Transform& turn :
+       {Transform(HorizontalFlip()), Transform(VerticalFlip()), Transform(RandomQuarterTurns())}) {
+    options.transform = {Resize(32), turn, RandomAffine(10), Invert()};
+    CHECK(RowsAreFixed(options));
+    options.transform = {turn, CenterCrop(32)};
+    CHECK_FALSE(RowsAreFixed(options));
+  }
+  options.transform = {Resize(32)};
+  options.sizes = {{0, 32, 32}, {2, 48, 48}};
+  CHECK_FALSE(RowsAreFixed(options));
+  options.sizes.clear();
+  options.views = {{"other", {Resize(32)}, {}}};
+  CHECK_FALSE(RowsAreFixed(options));
+}
+
+TEST_CASE("A geometric step does to the frame what it declares, and nothing else") {
+  std::set<std::string> shown;
+  for (const char* const text : kGeometricExamples) {
+    const Transform step = ParsePipeline(text)[0];
+    shown.insert(StepName(step));
+    INFO(StepName(step));
+    const Seen seen = Watch(step);
+    CHECK(seen.mirrors == Turns(step));
+    CHECK(seen.swaps == SwapsSides(step));
+    CHECK(seen.warps == Warps(step));
+    CHECK((seen.corners.size() > 1) == DrawsPart(step));
+    CHECK(seen.sizes.size() == 1);
+    std::visit(
+        [&]<class Step>(const Step& op) {
+          if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) {
+            CHECK(seen.resizes == StepOf<Step>::kResizes);
+            CHECK(seen.borders == StepOf<Step>::MayPad(op, PictureExtent{kWidth, kHeight}));
+          }
+        },
+        step);
+  }
+  for (const Transform& step : EveryType()) {
+    INFO("an example of " + StepName(step));
+    CHECK(shown.contains(StepName(step)) == IsGeometric(step));
+  }
+}
