@@ -5,6 +5,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
+#include "writer/encode/jpeg.h"
 #include "writer/encode/pack.h"
 
 namespace sluice {
@@ -29,6 +30,28 @@ void SetContent(std::string_view field, Bytes content, bool compress, FieldValue
   } else {
     value.bytes.assign(content.begin(), content.end());
     value.codec = Codec::kRaw;
+  }
+}
+
+void CheckPixels(std::string_view name, std::uint32_t width, std::uint32_t height,
+                 std::uint8_t channels, std::size_t bytes, PixelType type) {
+  if (width == 0 || width > kMaxImageSide || height == 0 || height > kMaxImageSide ||
+      channels == 0 || channels > 4) {
+    throw Error(
+        ErrorCode::kInvalidArgument,
+        Quoted(name) + " takes images of 1 to 65535 pixels a side and 1 to 4 channels, not " +
+            std::to_string(width) + "x" + std::to_string(height) + "x" + std::to_string(channels));
+  }
+  if (std::uint64_t{width} * height > kMaxImagePixels) {
+    throw Error(ErrorCode::kLimit, Quoted(name) + " takes images of at most " +
+                                       std::to_string(kMaxImagePixels) + " pixels, not " +
+                                       std::to_string(width) + "x" + std::to_string(height));
+  }
+  const std::uint64_t expected = std::uint64_t{width} * height * channels * SizeOf(type);
+  if (bytes != expected) {
+    throw Error(ErrorCode::kInvalidArgument,
+                Quoted(name) + " was set with " + std::to_string(bytes) +
+                    " bytes of pixels, but its size takes " + std::to_string(expected));
   }
 }
 
@@ -121,27 +144,41 @@ bool SampleBuilder::SetPacked(std::string_view name, std::span<const std::byte> 
   }
 }
 
+void SampleBuilder::SetEncoded(std::string_view name, std::uint32_t width, std::uint32_t height,
+                               std::uint8_t channels, std::span<const std::byte> pixels,
+                               int quality, bool packed) {
+  if (channels != 1 && channels != 3) {
+    throw Error(ErrorCode::kInvalidArgument,
+                Quoted(name) + " cannot be encoded: a JPEG has 1 or 3 channels, not " +
+                    std::to_string(channels) + "; SetPixels() stores others as they are");
+  }
+  if (quality < 1 || quality > 100) {
+    throw Error(ErrorCode::kInvalidArgument, "a JPEG's quality lies between 1 and 100");
+  }
+  CheckPixels(name, width, height, channels, pixels.size(), PixelType::kUint8);
+  ConvertOptions options;
+  options.quality = quality;
+  options.channels = channels;
+  Picture picture;
+  picture.width = width;
+  picture.height = height;
+  picture.channels = channels;
+  const auto* const first = reinterpret_cast<const std::uint8_t*>(pixels.data());
+  picture.pixels.assign(first, first + pixels.size());
+  FieldValue value;
+  value.bytes = EncodeJpeg(picture, options);
+  value.codec = Codec::kJpeg;
+  value.width = width;
+  value.height = height;
+  value.channels = channels;
+  if (packed) PackJpeg(value);
+  state_->Value(name, FieldKind::kImage) = std::move(value);
+}
+
 void SampleBuilder::SetPixels(std::string_view name, std::uint32_t width, std::uint32_t height,
                               std::uint8_t channels, PixelType type,
                               std::span<const std::byte> pixels, bool compress) {
-  if (width == 0 || width > kMaxImageSide || height == 0 || height > kMaxImageSide ||
-      channels == 0 || channels > 4) {
-    throw Error(
-        ErrorCode::kInvalidArgument,
-        Quoted(name) + " takes images of 1 to 65535 pixels a side and 1 to 4 channels, not " +
-            std::to_string(width) + "x" + std::to_string(height) + "x" + std::to_string(channels));
-  }
-  if (std::uint64_t{width} * height > kMaxImagePixels) {
-    throw Error(ErrorCode::kLimit, Quoted(name) + " takes images of at most " +
-                                       std::to_string(kMaxImagePixels) + " pixels, not " +
-                                       std::to_string(width) + "x" + std::to_string(height));
-  }
-  const std::uint64_t expected = std::uint64_t{width} * height * channels * SizeOf(type);
-  if (pixels.size() != expected) {
-    throw Error(ErrorCode::kInvalidArgument,
-                Quoted(name) + " was set with " + std::to_string(pixels.size()) +
-                    " bytes of pixels, but its size takes " + std::to_string(expected));
-  }
+  CheckPixels(name, width, height, channels, pixels.size(), type);
   FieldValue value;
   SetContent(name, pixels, compress, value);
   value.width = width;

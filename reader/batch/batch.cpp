@@ -115,6 +115,19 @@ VariableBatch Batch::VariableArray(std::string_view name) const {
   return {values.values.data(), field.dtype, field.shape, values.offsets, values.values.size()};
 }
 
+std::vector<std::string> Batch::fields() const {
+  const SlotLayout& layout = *slot_->layout;
+  std::vector<std::string> names;
+  if (layout.image_field != Schema::kNone) names.push_back(layout.image_name);
+  for (const SlotLayout::ImageField& image : layout.further_images)
+    names.push_back(image.name);
+  for (const SlotLayout::ArrayField& array : layout.arrays)
+    names.push_back(array.name);
+  for (const SlotLayout::VariableField& variable : layout.variables)
+    names.push_back(variable.name);
+  return names;
+}
+
 bool Batch::HoldsVariable(std::string_view field) const noexcept {
   return FindIn(slot_->layout->variables, field) != Schema::kNone;
 }

@@ -174,6 +174,24 @@ bool BatchRing::WaitsForItself() const {
   return planned_.empty() && captured_ && captured_->by == std::this_thread::get_id();
 }
 
+bool BatchRing::FrontIsToCome(std::uint64_t range) const {
+  return !stopping_ && range == cursor_.range() && !FrontIsDone() && held_ < slots_.size() &&
+         !WaitsForItself();
+}
+
+bool BatchRing::WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
+  const auto until = Clock::now() + most;
+  const MutexLock lock(mutex_);
+  WaitTimer timer(measures_.consumer_waits);
+  while (repeated_ == nullptr && !cursor_.RangeIsOver() && FrontIsToCome(range)) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
+    if (left.count() <= 0) return false;
+    timer.Begin();
+    ready_.WaitFor(mutex_, left);
+  }
+  return true;
+}
+
 // Waits until the front is done, or will not be: the ring is stopped, the consumer holds all slots,
 // or another epoch has begun.
 void BatchRing::WaitForFront() {
@@ -181,8 +199,7 @@ void BatchRing::WaitForFront() {
   for (;;) {
     {
       WaitTimer timer(measures_.consumer_waits);
-      while (!stopping_ && range == cursor_.range() && !FrontIsDone() && held_ < slots_.size() &&
-             !WaitsForItself()) {
+      while (FrontIsToCome(range)) {
         timer.Begin();
         ready_.Wait(mutex_);
       }

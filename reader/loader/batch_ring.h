@@ -10,6 +10,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <deque>
 #include <memory>
 #include <optional>
@@ -55,6 +56,8 @@ class BatchRing {
   // The range's next batch, or null at its end. The batch keeps `owner` alive.
   std::shared_ptr<const Slot> Next(std::uint64_t range, const OneConsumer::Walk& walk,
                                    std::shared_ptr<void> owner);
+  // Whether Next() would not wait for a batch; waits for that, at most so long.
+  bool WaitFor(std::uint64_t range, std::chrono::milliseconds most);
   ResumePoint Resume();
   // Figures of the threads, the ring and the range. Any thread.
   LoaderStats Stats();
@@ -126,6 +129,8 @@ class BatchRing {
   }
   // The front will never be done: its slot waits until the calling thread ends its own capture.
   bool WaitsForItself() const REQUIRES(mutex_);
+  // Whether the front of that range, or a reason why there will be none, is still to come.
+  bool FrontIsToCome(std::uint64_t range) const REQUIRES(mutex_);
   void WaitForFront() REQUIRES(mutex_);
   std::shared_ptr<const Slot> NextOfRange(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
   std::shared_ptr<const Slot> Deliver(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);

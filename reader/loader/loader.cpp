@@ -93,6 +93,16 @@ EpochIterator& EpochIterator::operator++() {
   return *this;
 }
 
+std::optional<Batch> EpochRange::Next() const {
+  Batch batch = loader_->Next(range_);
+  if (batch.slot_ == nullptr) return std::nullopt;
+  return batch;
+}
+
+bool EpochRange::WaitFor(std::chrono::milliseconds most) const {
+  return loader_->WaitFor(range_, most);
+}
+
 void EpochIterator::ThrowNoBatch() const {
   throw Error(ErrorCode::kState,
               done_ ? "the epoch is over: there is no batch at its end"

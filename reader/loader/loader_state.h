@@ -30,6 +30,10 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::uint64_t StartEpoch(std::uint64_t epoch);
   Batch Next(std::uint64_t range, const OneConsumer::Walk& walk = nullptr);
 
+  bool WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
+    return ring_->WaitFor(range, most);
+  }
+
   // Ends the threads once each has finished its sample; every later Next() throws. Any thread.
   void Stop();
   std::uint64_t payload_bytes_at_stop() { return ring_->payload_bytes_at_stop(); }

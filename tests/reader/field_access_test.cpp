@@ -63,3 +63,17 @@ TEST_CASE("A field of any length can be had without knowing its type") {
   CHECK(caption.bytes == caption.offsets.back());
   CHECK((batch.HoldsVariable("blob") && !batch.HoldsVariable("label")));
 }
+
+TEST_CASE("A batch lists its fields, and has each of them") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(4, 1);
+  options.output.fields = {"image", "label", "boxes", "caption"};
+  options.output.made_fields = {Field::Array("weight", DType::kFloat32, {})};
+  options.sample_function = [](MutableSample&) {};
+  Loader loader(Dataset::Open(WriteStreet(folder, 10)), options);
+  const Batch batch = *loader.Epoch(0).begin();
+  std::vector<std::string> fields = batch.fields();
+  CHECK(fields.front() == "image");
+  std::sort(fields.begin(), fields.end());
+  CHECK(fields == std::vector<std::string>{"boxes", "caption", "image", "label", "weight"});
+}

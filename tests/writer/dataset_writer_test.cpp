@@ -420,4 +420,31 @@ TEST_CASE("the same samples give the same bytes") {
   CHECK(ContentsOf(folder / "one") == ContentsOf(folder / "two"));
 }
 
+TEST_CASE("Encoded pixels are stored as libjpeg's own encoding of them, with restart markers") {
+  const TemporaryFolder folder;
+  const Picture picture = MakePicture(61, 47);
+  DatasetWriter writer(folder / "d", {{Field::Image(), Field::Image("packed")}});
+  SampleBuilder sample = writer.NewSample("one");
+  const Bytes pixels = std::as_bytes(std::span(picture.pixels));
+  sample.SetEncoded("image", 61, 47, 3, pixels, 80);
+  sample.SetEncoded("packed", 61, 47, 3, pixels, 80, true);
+  CHECK(CodeOf([&] { sample.SetEncoded("image", 61, 47, 2, pixels); }) ==
+        ErrorCode::kInvalidArgument);
+  CHECK(CodeOf([&] { sample.SetEncoded("image", 61, 46, 3, pixels); }) ==
+        ErrorCode::kInvalidArgument);
+  CHECK(CodeOf([&] { sample.SetEncoded("image", 61, 47, 3, pixels, 0); }) ==
+        ErrorCode::kInvalidArgument);
+  writer.Add(sample);
+  writer.Finish();
+  const std::vector<StoredField> stored = ReadDataset(folder / "d").samples.at(0).fields;
+  const std::vector<std::byte> file = MakeJpeg(picture, {.quality = 80, .restart_rows = 1});
+  CHECK(stored[0].codec == Codec::kJpeg);
+  CHECK(DecodeJpeg(stored[0].bytes).pixels == DecodeJpeg(file).pixels);
+  const std::vector<std::byte> restarts = {std::byte{0xFF}, std::byte{0xDD}};
+  CHECK_FALSE(std::ranges::search(stored[0].bytes, restarts).empty());
+  CHECK(stored[1].codec == Codec::kPacked);
+  CHECK(JpegFileOf({Codec::kPacked, PixelType::kUint8, 3, 61, 47, stored[1].bytes}) ==
+        stored[0].bytes);
+}
+
 }  // namespace sluice::test

@@ -13,8 +13,10 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 #include <type_traits>
+#include <vector>
 
 #include <sluice/device.h>
 #include <sluice/image.h>
@@ -145,6 +147,9 @@ class Batch {
   // A variable-length or bytes field of any type. Always in host memory.
   VariableBatch VariableArray(std::string_view name) const;
   bool HoldsVariable(std::string_view field) const noexcept;  // VariableArray() has it
+  // The names of all fields of the batch: images first (that of image() before the others), then
+  // fixed-shape arrays, then variable-length and bytes fields.
+  std::vector<std::string> fields() const;
   // A bytes field (text and JSON included), decompressed.
   VariableValues<std::byte> Bytes(std::string_view name) const;
   std::string_view Text(std::string_view name, std::size_t sample) const;
@@ -180,6 +185,7 @@ class Batch {
  private:
   friend class Loader;
   friend class EpochIterator;
+  friend class EpochRange;
   friend struct LoaderState;
   Batch() = default;  // for an iterator without a batch
   explicit Batch(std::shared_ptr<const Slot> slot) : slot_(std::move(slot)) {}

@@ -13,6 +13,7 @@
 // handles. A Loader allocates its memory when it is made: see Loader::Memory().
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -84,6 +85,14 @@ class EpochRange {
  public:
   EpochIterator begin() const { return EpochIterator(loader_, range_); }
   std::default_sentinel_t end() const { return {}; }
+
+  // Steps without an iterator, for callers that hold batches in their own way: the next batch, or
+  // nothing at the end. Waits and throws like EpochIterator's ++; call it again to go on.
+  std::optional<Batch> Next() const;
+  // Returns true as soon as Next(), or ++, would not wait (a batch is ready, or it would throw, or
+  // the range is over), and false if it still would after that time. For callers that must look at
+  // something else meanwhile, such as a request to stop.
+  bool WaitFor(std::chrono::milliseconds most) const;
 
  private:
   friend class Loader;

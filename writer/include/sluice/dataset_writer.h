@@ -61,6 +61,12 @@ class SampleBuilder {
   void SetPixels(std::string_view field, std::uint32_t width, std::uint32_t height,
                  std::uint8_t channels, PixelType type, std::span<const std::byte> pixels,
                  bool compress = false);
+  // The same for 8-bit pixels of one (grey) or three (RGB) channels, encoded as `sluice convert`
+  // does: a baseline JPEG of that quality (1 to 100) with 4:2:0 subsampling and restart markers, or
+  // with `packed` the same as a packed image. Takes time; builders may be used by several threads.
+  void SetEncoded(std::string_view field, std::uint32_t width, std::uint32_t height,
+                  std::uint8_t channels, std::span<const std::byte> pixels, int quality = 90,
+                  bool packed = false);
   void SetBytes(std::string_view field, std::span<const std::byte> bytes, bool compress = false);
   void SetText(std::string_view field, std::string_view text, bool compress = false);
   // Forgets every value, keeps the memory: for the next sample.
