@@ -1,0 +1,307 @@
+// Batches and their fields. A field is an Array, or a Ragged one if its samples differ in length,
+// and stays valid by holding its batch.
+#include <sluice/dlpack.h>
+
+#include "reader/python/binding/binding.h"
+#include "reader/python/binding/dlpack_capsule.h"
+
+namespace sluice::python {
+
+namespace {
+
+// One tensor of a batch, handed over without a copy by the protocols of DLPack and numpy.
+class Array {
+ public:
+  // `offsets`: of a variable-length field, where each sample begins.
+  Array(const Batch& batch, std::string field, bool offsets = false)
+      : batch_(Batch(batch)), field_(std::move(field)), offsets_(offsets) {
+    if (offsets || batch.HoldsVariable(field_)) {
+      const VariableBatch values = batch.VariableArray(field_);
+      Take(offsets ? reinterpret_cast<const std::byte*>(values.offsets.data()) : values.data,
+           NameOf(offsets ? DType::kInt64 : values.type));
+      shape_ = {offsets ? values.offsets.size() : static_cast<std::size_t>(values.offsets.back())};
+      if (!offsets) shape_.insert(shape_.end(), values.shape.begin(), values.shape.end());
+    } else if (batch.HoldsImage(field_)) {
+      const ImageBatch& image = batch.image(field_);
+      Take(reinterpret_cast<const std::byte*>(image.data), NameOf(image.type));
+      shape_ = {image.samples, image.height, image.width, image.channels};
+      if (image.layout == Layout::kNCHW) {
+        shape_ = {image.samples, image.channels, image.height, image.width};
+      }
+    } else {
+      const ArrayBatch array = batch.DeviceArray(field_);
+      Take(array.data, NameOf(array.type));
+      shape_ = {array.samples};
+      shape_.insert(shape_.end(), array.shape.begin(), array.shape.end());
+    }
+  }
+
+  const std::string& dtype() const noexcept { return dtype_; }
+  nb::tuple shape() const { return nb::tuple(nb::cast(shape_)); }
+  std::string device() const {
+    return on_host() ? "cpu" : "cuda:" + std::to_string(DeviceNumbers().second);
+  }
+  std::pair<int, int> DeviceNumbers() const { return DlpackDevice(*batch_, field_, offsets_); }
+  std::size_t size() const noexcept { return shape_[0]; }
+
+  nb::object Capsule(const DlpackRequest& request) const {
+    return DlpackCapsule(*batch_, field_, offsets_, request);
+  }
+  // numpy's and CUDA's protocols, which are one but for the version and the stream.
+  nb::dict Interface(bool host) const {
+    if (host != on_host()) {
+      throw nb::attribute_error(host ? "the array is on a device: it has __cuda_array_interface__"
+                                     : "the array is in host memory: it has __array_interface__");
+    }
+    nb::dict made;
+    made["shape"] = shape();
+    made["typestr"] = TypeString();
+    made["data"] = nb::make_tuple(reinterpret_cast<std::uintptr_t>(data_), false);
+    made["strides"] = nb::none();
+    made["version"] = 3;
+    if (!host) {
+      const nb::gil_scoped_release released;
+      batch_->Synchronize();
+    }
+    return made;
+  }
+  // A numpy array. As with DLPack, a small one is a copy that does not keep the batch.
+  nb::object Numpy(nb::handle self) const {
+    const nb::object view = nb::module_::import_("numpy").attr("asarray")(self);
+    const bool copy = !batch_->HoldsImage(field_) &&
+                      nb::cast<std::size_t>(view.attr("nbytes")) <= kCopiedTensorBytes;
+    return copy ? view.attr("copy")() : view;
+  }
+
+ private:
+  void Take(const std::byte* data, std::string_view dtype) {
+    data_ = data;
+    dtype_ = dtype;
+  }
+  bool on_host() const { return DeviceNumbers().first == 1; }
+  std::string TypeString() const {
+    if (dtype_ == "bfloat16") {
+      throw Error(ErrorCode::kUnsupported,
+                  "field \"" + field_ +
+                      "\" holds bfloat16, which numpy does not know; take it as "
+                      "a tensor of torch or jax, or let Normalize make float32");
+    }
+    const char kind = dtype_[0] == 'u' ? 'u' : dtype_[0] == 'i' ? 'i' : 'f';
+    const int bits = std::stoi(dtype_.substr(dtype_.find_first_of("0123456789")));
+    return std::string(bits == 8 ? "|" : "<") + kind + std::to_string(bits / 8);
+  }
+
+  Owned<Batch> batch_;
+  std::string field_;
+  bool offsets_;
+  const std::byte* data_ = nullptr;
+  std::string dtype_;
+  std::vector<std::size_t> shape_;
+};
+
+const Batch& In(const PyBatch& batch) {
+  return *batch.batch;
+}
+
+struct Ragged {
+  nb::object owner;  // a PyBatch
+  std::string field;
+  const Batch& batch() const { return In(nb::cast<const PyBatch&>(owner)); }
+};
+
+nb::list Texts(const Batch& batch, const std::string& field, bool text) {
+  nb::list list;
+  const VariableValues<std::byte> values = batch.Bytes(field);
+  for (std::size_t row = 0; row < batch.size(); ++row) {
+    const auto* const first = reinterpret_cast<const char*>(values[row].data());
+    const auto bytes = static_cast<Py_ssize_t>(values[row].size());
+    list.append(text ? nb::steal(PyUnicode_DecodeUTF8(first, bytes, "replace"))
+                     : nb::steal(PyBytes_FromStringAndSize(first, bytes)));
+  }
+  return list;
+}
+
+nb::object FieldOf(nb::handle self, const std::string& name) {
+  const auto& batch = nb::cast<const PyBatch&>(self);
+  const auto type = batch.types->find(name);
+  if (type != batch.types->end() && type->second.kind == FieldKind::kBytes) {
+    const Role role = type->second.role;
+    return Texts(In(batch), name, role == Role::kText || role == Role::kJson);
+  }
+  if (In(batch).HoldsVariable(name)) {
+    return nb::cast(Ragged{nb::borrow(self), name});
+  }
+  return nb::cast(Array(In(batch), name));
+}
+
+// By field: how torch() is to take it.
+bool IsLabel(const PyBatch& batch, const std::string& name) {
+  const auto type = batch.types->find(name);
+  return type != batch.types->end() && type->second.role == Role::kLabel &&
+         IsInteger(type->second.dtype);
+}
+
+void BindArray(nb::module_& module) {
+  nb::class_<Array>(module, "Array",
+                    "A field of a batch: numpy, torch, jax and cupy take it without a copy "
+                    "(numpy.asarray(a), torch.from_dlpack(a)). It holds its batch while it lives.")
+      .def_prop_ro("dtype", &Array::dtype)
+      .def_prop_ro("shape", &Array::shape)
+      .def_prop_ro("device", &Array::device, "'cpu' or 'cuda:N'")
+      .def("__len__", &Array::size)
+      .def("__repr__",
+           [](const Array& array) {
+             return "Array(" + nb::cast<std::string>(nb::str(array.shape())) + ", " +
+                    array.dtype() + ", " + array.device() + ")";
+           })
+      .def(
+          "numpy", [](nb::handle self) { return nb::cast<const Array&>(self).Numpy(self); },
+          "As a numpy array; up to 64 KiB that is no image are copied, so that the batch can go")
+      .def(
+          "torch",
+          [](nb::handle self) { return nb::module_::import_("torch").attr("from_dlpack")(self); },
+          "As a tensor of torch, on the batch's device")
+      .def_prop_ro("__array_interface__", [](const Array& array) { return array.Interface(true); })
+      .def_prop_ro("__cuda_array_interface__",
+                   [](const Array& array) { return array.Interface(false); })
+      .def("__dlpack_device__", &Array::DeviceNumbers)
+      .def(
+          "__dlpack__",
+          [](const Array& array, nb::object stream, nb::object max_version, nb::object dl_device,
+             nb::object copy) {
+            return array.Capsule({stream, max_version, dl_device, copy});
+          },
+          nb::kw_only(), "stream"_a = nb::none(), "max_version"_a = nb::none(),
+          "dl_device"_a = nb::none(), "copy"_a = nb::none());
+}
+
+void BindRagged(nb::module_& module) {
+  nb::class_<Ragged>(module, "Ragged",
+                     "A field with a different number of entries in each sample: r[i] is a numpy "
+                     "array of sample i's; values has those of all samples one after another, and "
+                     "sample i those from offsets[i] to before offsets[i + 1].")
+      .def_prop_ro("values", [](const Ragged& field) { return Array(field.batch(), field.field); })
+      .def_prop_ro("offsets",
+                   [](const Ragged& field) { return Array(field.batch(), field.field, true); })
+      .def("__len__", [](const Ragged& field) { return field.batch().size(); })
+      .def("__getitem__",
+           [](nb::handle self, std::int64_t row) {
+             const Ragged& field = nb::cast<const Ragged&>(self);
+             const VariableBatch values = field.batch().VariableArray(field.field);
+             const auto rows = static_cast<std::int64_t>(field.batch().size());
+             if (row < -rows || row >= rows) throw nb::index_error("no such sample in the batch");
+             const auto at = static_cast<std::size_t>(row < 0 ? row + rows : row);
+             std::vector<std::size_t> shape = {
+                 static_cast<std::size_t>(values.offsets[at + 1] - values.offsets[at])};
+             shape.insert(shape.end(), values.shape.begin(), values.shape.end());
+             std::size_t entry = SizeOf(values.type);
+             for (const std::uint32_t extent : values.shape)
+               entry *= extent;
+             return ArrayOver(values.data + values.offsets[at] * entry, values.type,
+                              std::move(shape), self, true);
+           })
+      .def("__repr__", [](const Ragged& field) {
+        return "Ragged('" + field.field + "', " + std::to_string(field.batch().size()) +
+               " samples)";
+      });
+}
+
+nb::dict ToNumpy(nb::handle self) {
+  nb::dict made;
+  for (const std::string& name : In(nb::cast<const PyBatch&>(self)).fields()) {
+    const nb::object field = FieldOf(self, name);
+    made[name.c_str()] = nb::isinstance<Array>(field) ? field.attr("numpy")() : field;
+  }
+  return made;
+}
+
+nb::dict ToTorch(nb::handle self) {
+  const PyBatch& batch = nb::cast<const PyBatch&>(self);
+  nb::dict made;
+  for (const std::string& name : In(batch).fields()) {
+    nb::object field = FieldOf(self, name);
+    if (nb::isinstance<Array>(field)) field = field.attr("torch")();
+    if (IsLabel(batch, name) && nb::hasattr(field, "long")) field = field.attr("long")();
+    made[name.c_str()] = field;
+  }
+  return made;
+}
+
+}  // namespace
+
+void BindBatch(nb::module_& module) {
+  BindArray(module);
+  BindRagged(module);
+  nb::enum_<SampleFlag>(module, "SampleFlag", "The origin of a row in a batch", nb::is_arithmetic())
+      .value("OWN", SampleFlag::kOwn)
+      .value("SUBSTITUTE", SampleFlag::kSubstitute, "another sample, in place of a faulty one")
+      .value("FILLS_UP", SampleFlag::kFillsUp, "a repeated sample that fills up the batch");
+  nb::class_<PyBatch>(module, "Batch",
+                      "A batch: batch['image'] is a field, batch.torch() all of them as tensors. "
+                      "It lies in a slot of the loader's ring, which is used again when nothing "
+                      "holds the batch any more; RingOptions(hold=...) says how many may be held.")
+      .def("__len__", [](const PyBatch& batch) { return In(batch).size(); })
+      .def("__getitem__", &FieldOf, "field"_a)
+      .def("__contains__",
+           [](const PyBatch& batch, const std::string& field) {
+             const std::vector<std::string> fields = In(batch).fields();
+             return std::find(fields.begin(), fields.end(), field) != fields.end();
+           })
+      .def("__iter__", [](const PyBatch& batch) { return nb::iter(nb::cast(In(batch).fields())); })
+      .def(
+          "keys", [](const PyBatch& batch) { return In(batch).fields(); },
+          "The names of the fields, images first")
+      .def("numpy", &ToNumpy, "All fields by name: numpy arrays, Ragged fields, lists of str")
+      .def("torch", &ToTorch,
+           "All fields by name: tensors on the batch's device (labels as int64, as torch's losses "
+           "want them), Ragged fields, lists of str")
+      .def(
+          "has",
+          [](const PyBatch& batch, const std::string& field, std::size_t row) {
+            if (row >= In(batch).size()) throw nb::index_error("no such sample in the batch");
+            return In(batch).Has(field, row);
+          },
+          "field"_a, "row"_a, "Whether that sample has a value in the field")
+      .def_prop_ro(
+          "valid", [](const PyBatch& batch) { return In(batch).valid(); },
+          "Rows without the last ones that only fill up")
+      .def_prop_ro("epoch", [](const PyBatch& batch) { return In(batch).epoch(); })
+      .def_prop_ro(
+          "index", [](const PyBatch& batch) { return In(batch).index(); },
+          "Of this batch in its epoch, from 0")
+      .def_prop_ro(
+          "samples",
+          [](nb::handle self) {
+            const auto samples = In(nb::cast<const PyBatch&>(self)).samples();
+            return ArrayOver(samples.data(), DType::kInt64, {samples.size()}, self, false)
+                .attr("copy")();
+          },
+          "By row, the sample's number in the dataset (int64)")
+      .def_prop_ro(
+          "flags",
+          [](nb::handle self) {
+            const auto flags = In(nb::cast<const PyBatch&>(self)).flags();
+            return ArrayOver(flags.data(), DType::kUint8, {flags.size()}, self, false)
+                .attr("copy")();
+          },
+          "By row, its SampleFlag (uint8)")
+      .def(
+          "wait_on",
+          [](const PyBatch& batch, std::uintptr_t stream) {
+            In(batch).WaitOn({reinterpret_cast<void*>(stream)});
+          },
+          "stream"_a,
+          "Makes work submitted to that CUDA stream (its handle as a number, "
+          "torch.cuda.current_stream().cuda_stream) from now on wait for the batch")
+      .def(
+          "synchronize", [](const PyBatch& batch) { In(batch).Synchronize(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def("__repr__", [](const PyBatch& batch) {
+        std::string text = "Batch(" + std::to_string(In(batch).size()) + " samples:";
+        for (const std::string& field : In(batch).fields())
+          text += ' ' + field;
+        return text + ")";
+      });
+}
+
+}  // namespace sluice::python

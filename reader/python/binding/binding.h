@@ -1,0 +1,115 @@
+// What the parts of the Python module share. Each Bind function adds one part to the module.
+//
+// The module stands on Sluice's public headers alone. Its names, defaults and errors are those of
+// the C++ classes; reader/python/README.md describes what Python adds.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/variant.h>
+#include <nanobind/stl/vector.h>
+
+#include <sluice/sluice.h>
+
+namespace sluice::python {
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+void BindErrors(nb::module_& module);
+void BindSchema(nb::module_& module);
+void BindSteps(nb::module_& module);
+void BindUserFunctions(nb::module_& module);
+void BindOptions(nb::module_& module);
+void BindBatch(nb::module_& module);
+void BindLoader(nb::module_& module);
+void BindDataset(nb::module_& module);
+void BindWriter(nb::module_& module);
+
+// Counts the forks that this process came from. Loaders and batches made before one belong to the
+// parent: their threads are not here, and their locks may be held for ever.
+unsigned ForkGeneration() noexcept;
+
+// An object with threads or locks behind it. In a forked child it is leaked instead of destroyed.
+template <class T>
+class Owned {
+ public:
+  explicit Owned(T value) : value_(new T(std::move(value))) {}
+  Owned(Owned&& other) noexcept
+      : value_(std::exchange(other.value_, nullptr)), generation_(other.generation_) {}
+  Owned& operator=(Owned&&) = delete;
+  ~Owned() {
+    if (generation_ == ForkGeneration()) delete value_;
+  }
+  bool is_here() const noexcept { return generation_ == ForkGeneration(); }
+  T& operator*() const {
+    if (!is_here()) {
+      throw Error(ErrorCode::kState,
+                  "this object was made before the process forked, and its threads are in the "
+                  "parent; make the Loader in the child (or start processes by spawn)");
+    }
+    return *value_;
+  }
+  T* operator->() const { return &**this; }
+
+ private:
+  T* value_;
+  unsigned generation_ = ForkGeneration();
+};
+
+// The dataset's fields and those that the user's functions make, by name.
+using FieldTypes = std::map<std::string, Field, std::less<>>;
+
+// A numpy array over memory that `owner` keeps.
+nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
+                     bool writable);
+nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable);
+// Calls f with a value of the C++ type.
+template <class F>
+decltype(auto) WithType(DType type, F&& f) {
+  switch (type) {
+    case DType::kInt8: return f(std::int8_t{});
+    case DType::kInt16: return f(std::int16_t{});
+    case DType::kInt32: return f(std::int32_t{});
+    case DType::kInt64: return f(std::int64_t{});
+    case DType::kUint8: return f(std::uint8_t{});
+    case DType::kUint16: return f(std::uint16_t{});
+    case DType::kFloat32: return f(float{});
+    case DType::kFloat64: break;
+  }
+  return f(double{});
+}
+
+// A batch as Python holds it.
+struct PyBatch {
+  Owned<Batch> batch;
+  std::shared_ptr<const FieldTypes> types;
+};
+
+// What Python gives as sample_function and batch_function.
+SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types);
+BatchFunction BatchFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types);
+
+// RingOptions::hold where Python is not told otherwise: a loop's variable still holds the last
+// batch while the next one is made, and one more may lie in a list.
+inline constexpr std::size_t kHold = 2;
+
+// A list of steps, or their text form.
+Pipeline PipelineOf(nb::handle steps);
+// "cpu", "cuda", "cuda:1" or an object whose str() is one of these, such as a torch.device.
+Device DeviceOf(nb::handle device);
+
+}  // namespace sluice::python

@@ -1,0 +1,21 @@
+// A field of a batch as the capsule that DLPack's protocol asks for.
+#pragma once
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+// What __dlpack__() was asked for, by keyword.
+struct DlpackRequest {
+  nb::object stream, max_version, dl_device, copy;  // None: not given
+};
+
+// `offsets`: where each sample of a variable-length field begins, instead of its entries. Throws a
+// Python BufferError for what cannot be given: another device, or a copy.
+nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offsets,
+                         const DlpackRequest& request);
+
+// (device type, ordinal), as __dlpack_device__() gives it.
+std::pair<int, int> DlpackDevice(const Batch& batch, const std::string& field, bool offsets);
+
+}  // namespace sluice::python

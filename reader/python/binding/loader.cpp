@@ -1,0 +1,268 @@
+// The loader and its epochs. Waiting releases the GIL and looks at signals, so that Ctrl-C works.
+#include <mutex>
+#include <set>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+namespace {
+
+using std::chrono_literals::operator""ms;
+
+struct PyLoader {
+  std::optional<Owned<Loader>> loader;  // empty once closed
+  std::shared_ptr<const FieldTypes> types;
+  std::uint64_t next_epoch = 0;
+
+  PyLoader(Loader made, std::shared_ptr<const FieldTypes> fields)
+      : loader(std::move(made)), types(std::move(fields)) {
+    next_epoch = (*loader)->State().epoch;
+    Live().insert(this);
+  }
+  ~PyLoader() {
+    Close();
+    Live().erase(this);
+  }
+  PyLoader(const PyLoader&) = delete;
+  PyLoader& operator=(const PyLoader&) = delete;
+
+  Loader& operator*() {
+    if (!loader) throw Error(ErrorCode::kState, "the Loader is closed");
+    return **loader;
+  }
+  Loader* operator->() { return &**this; }
+  // Waits for the threads, which may want the GIL to finish a user's function.
+  void Close() {
+    if (!loader) return;
+    const nb::gil_scoped_release released;
+    loader.reset();
+  }
+  // All loaders, guarded by the GIL: they end before the interpreter does.
+  static std::set<PyLoader*>& Live() {
+    static std::set<PyLoader*> live;
+    return live;
+  }
+};
+
+// One walk through an epoch.
+struct Walk {
+  nb::object owner;  // the PyLoader
+  std::uint64_t epoch;
+  std::optional<EpochRange> range = {};
+
+  nb::object Next() {
+    auto& loader = nb::cast<PyLoader&>(owner);
+    if (!range) {
+      Loader& playing = *loader;
+      const nb::gil_scoped_release released;
+      range = playing.Epoch(epoch);
+    }
+    *loader;  // refuses a loader that is closed or of another process
+    std::optional<Batch> batch;
+    for (bool ready = false; !ready;) {
+      {
+        const nb::gil_scoped_release released;
+        ready = range->WaitFor(100ms);
+        if (ready) batch = range->Next();
+      }
+      if (!ready && PyErr_CheckSignals() != 0) throw nb::python_error();
+    }
+    if (!batch) throw nb::stop_iteration();
+    return nb::cast(PyBatch{Owned<Batch>(std::move(*batch)), loader.types});
+  }
+};
+
+FieldTypes TypesOf(const Dataset& dataset, const LoaderOptions& options) {
+  FieldTypes types;
+  for (const Field& field : dataset.schema().fields)
+    types.emplace(field.name, field);
+  for (const Field& field : options.output.made_fields)
+    types.emplace(field.name, field);
+  return types;
+}
+
+void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> source,
+                std::size_t batch_size, std::optional<unsigned> threads, nb::handle transform,
+                std::vector<View> views, std::vector<OutputSize> sizes, std::uint64_t seed,
+                const std::optional<std::string>& resume_from, nb::handle device,
+                nb::object sample_function, nb::object batch_function, OrderOptions order,
+                RankOptions ranks, Storage storage, std::optional<DecodedPictures> keep,
+                std::optional<Stage> stage, RingOptions ring, OutputOptions output,
+                IntegrityOptions integrity, OnDevice on_device, DiagnosticsOptions diagnostics) {
+  LoaderOptions options;
+  options.batch_size = batch_size;
+  options.threads = threads;
+  options.transform = PipelineOf(transform);
+  options.views = std::move(views);
+  options.sizes = std::move(sizes);
+  options.seed = seed;
+  if (resume_from) options.resume_from = ResumePoint::Parse(*resume_from);
+  options.device = DeviceOf(device);
+  options.order = std::move(order);
+  options.ranks = ranks;
+  options.storage = storage;
+  options.keep = std::move(keep);
+  options.stage = std::move(stage);
+  options.ring = ring;
+  options.output = std::move(output);
+  options.integrity = integrity;
+  options.on_device = on_device;
+  options.diagnostics = std::move(diagnostics);
+  const auto* const path = std::get_if<std::filesystem::path>(&source);
+  const Dataset dataset = path != nullptr ? Dataset::Open(*path) : std::get<Dataset>(source);
+  const auto types = std::make_shared<const FieldTypes>(TypesOf(dataset, options));
+  options.sample_function = SampleFunctionOf(std::move(sample_function), types);
+  options.batch_function = BatchFunctionOf(std::move(batch_function), types);
+  std::optional<Loader> loader;
+  {
+    const nb::gil_scoped_release released;
+    loader.emplace(dataset, std::move(options));
+  }
+  new (self) PyLoader(std::move(*loader), types);
+}
+
+nb::dict MemoryOf(const LoaderMemory& memory) {
+  nb::dict made;
+  made["own"] = memory.own();
+  made["slots"] = memory.slots;
+  made["variable"] = memory.variable;
+  made["scratch"] = memory.scratch;
+  made["bookkeeping"] = memory.bookkeeping;
+  made["kept"] = memory.kept;
+  made["blocks"] = memory.blocks;
+  made["device"] = memory.device;
+  made["window"] = memory.window;
+  made["mapped"] = memory.mapped;
+  return made;
+}
+
+void BindStats(nb::module_& module) {
+  nb::enum_<Bound>(module, "Bound", "The bottleneck of a training, as far as the loader can see")
+      .value("TOO_EARLY", Bound::kTooEarly)
+      .value("TRAINER", Bound::kTrainer)
+      .value("DECODING", Bound::kDecoding)
+      .value("STORAGE", Bound::kStorage)
+      .value("UPLOAD", Bound::kUpload)
+      .value("PREFETCH", Bound::kPrefetch);
+  nb::class_<LoaderStats>(module, "LoaderStats",
+                          "A loader's measurements of itself: see loader_stats.h for each figure")
+      .def_ro("seconds", &LoaderStats::seconds)
+      .def_ro("samples", &LoaderStats::samples)
+      .def_ro("batches", &LoaderStats::batches)
+      .def_ro("faults", &LoaderStats::faults)
+      .def_ro("payload_bytes", &LoaderStats::payload_bytes)
+      .def_ro("read_ahead_bytes", &LoaderStats::read_ahead_bytes)
+      .def_ro("read_seconds", &LoaderStats::read_seconds)
+      .def_ro("decode_seconds", &LoaderStats::decode_seconds)
+      .def_ro("decode_wait_seconds", &LoaderStats::decode_wait_seconds)
+      .def_ro("upload_bytes", &LoaderStats::upload_bytes)
+      .def_ro("upload_seconds", &LoaderStats::upload_seconds)
+      .def_ro("consumer_wait_seconds", &LoaderStats::consumer_wait_seconds)
+      .def_ro("consumer_seconds", &LoaderStats::consumer_seconds)
+      .def_ro("ready_batches", &LoaderStats::ready_batches)
+      .def_ro("threads", &LoaderStats::threads)
+      .def_ro("prefetch", &LoaderStats::prefetch)
+      .def("since", &LoaderStats::Since, "earlier"_a, "The difference to an earlier snapshot")
+      .def_prop_ro("bound", &LoaderStats::bound)
+      .def_prop_ro("verdict", &LoaderStats::Verdict,
+                   "What holds the training back, with figures and what to change")
+      .def("__repr__", &LoaderStats::Verdict);
+  nb::class_<SampleFault>(module, "SampleFault", "A sample, or a shard, that could not be read")
+      .def_ro("sample", &SampleFault::sample)
+      .def_ro("samples", &SampleFault::samples)
+      .def_ro("shard", &SampleFault::shard)
+      .def_prop_ro("key",
+                   [](const SampleFault& fault) {
+                     return nb::steal(PyUnicode_DecodeFSDefault(fault.key.c_str()));
+                   })
+      .def_ro("reason", &SampleFault::reason)
+      .def_ro("epoch", &SampleFault::epoch)
+      .def_ro("times", &SampleFault::times)
+      .def("__repr__", [](const SampleFault& fault) {
+        return "SampleFault(sample " + std::to_string(fault.sample) + ": " + fault.reason + ")";
+      });
+}
+
+}  // namespace
+
+void BindLoader(nb::module_& module) {
+  BindStats(module);
+  nb::class_<Walk>(module, "Epoch", "An iterator over the batches of one epoch")
+      .def("__iter__", [](nb::handle self) { return self; })
+      .def("__next__", &Walk::Next);
+  const LoaderOptions options;
+  nb::class_<PyLoader>(
+      module, "Loader",
+      "Epochs of batches from a dataset, decoded ahead by threads. Options have the names, "
+      "defaults "
+      "and meanings of loader_options.h (transform: a list of steps, or their text form; device: "
+      "'cpu' or 'cuda:0'; resume_from: the text of an earlier state()). `for batch in loader` "
+      "plays "
+      "the next epoch; epoch(n) plays any.")
+      .def("__init__", &MakeLoader, "dataset"_a, "batch_size"_a = options.batch_size, nb::kw_only(),
+           "threads"_a = nb::none(), "transform"_a = nb::tuple(), "views"_a = std::vector<View>(),
+           "sizes"_a = std::vector<OutputSize>(), "seed"_a = 0, "resume_from"_a = nb::none(),
+           "device"_a = "cpu", "sample_function"_a = nb::none(), "batch_function"_a = nb::none(),
+           "order"_a = OrderOptions(), "ranks"_a = RankOptions(), "storage"_a = Mapped(),
+           "keep"_a = nb::none(), "stage"_a = nb::none(), "ring"_a = RingOptions{.hold = kHold},
+           "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
+           "on_device"_a = OnDevice(), "diagnostics"_a = DiagnosticsOptions())
+      .def(
+          "epoch",
+          [](nb::handle self, std::uint64_t epoch) {
+            nb::cast<PyLoader&>(self).next_epoch = epoch + 1;
+            return Walk{nb::borrow(self), epoch};
+          },
+          "epoch"_a, "Plays that epoch, from its beginning or from where resume_from stands")
+      .def("__iter__",
+           [](nb::handle self) {
+             return Walk{nb::borrow(self), nb::cast<PyLoader&>(self).next_epoch++};
+           })
+      .def(
+          "set_epoch", [](PyLoader& loader, std::uint64_t epoch) { loader.next_epoch = epoch; },
+          "epoch"_a, "The epoch that the next `for` plays")
+      .def(
+          "__len__", [](PyLoader& loader) { return loader->batches_per_epoch(loader.next_epoch); },
+          "Batches in an epoch, of this rank")
+      .def(
+          "state", [](PyLoader& loader) { return loader->State().Text(); },
+          "Where the stream stands, as a line of text for a checkpoint: see resume_from")
+      .def_prop_ro(
+          "state_epoch", [](PyLoader& loader) { return loader->State().epoch; },
+          "The epoch in which that is")
+      .def(
+          "samples_per_epoch",
+          [](PyLoader& loader, std::uint64_t epoch) { return loader->samples_per_epoch(epoch); },
+          "epoch"_a = 0)
+      .def_prop_ro(
+          "rank",
+          [](PyLoader& loader) {
+            return std::pair(loader->rank().rank, loader->rank().world_size);
+          },
+          "(rank, world size)")
+      .def(
+          "stats", [](PyLoader& loader) { return loader->Stats(); },
+          nb::call_guard<nb::gil_scoped_release>())
+      .def(
+          "faults", [](PyLoader& loader) { return loader->Faults(); },
+          "The samples that could not be read so far")
+      .def(
+          "memory", [](PyLoader& loader) { return MemoryOf(loader->Memory()); },
+          "The most memory the loader uses, in bytes: see loader_memory.h")
+      .def(
+          "describe", [](PyLoader& loader) { return loader->Describe(); },
+          "How each step runs, and the shape and type of the result")
+      .def("close", &PyLoader::Close, "Ends the threads; batches stay valid")
+      .def("__enter__", [](nb::handle self) { return self; })
+      .def("__exit__", [](PyLoader& loader, nb::args) { loader.Close(); })
+      .def("__repr__", [](PyLoader& loader) {
+        return loader.loader ? loader->Describe() : std::string("Loader (closed)");
+      });
+  nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
+    for (PyLoader* const loader : PyLoader::Live())
+      loader->Close();
+  }));
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,151 @@
+// Field, the schema's element, and arrays of numpy over Sluice's memory.
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+namespace {
+
+nb::dlpack::dtype TypeOf(DType type) {
+  return WithType(type, [](auto value) { return nb::dtype<decltype(value)>(); });
+}
+
+nb::dlpack::dtype TypeOf(ElementType type, std::string_view what) {
+  switch (type) {
+    case ElementType::kUint8: return nb::dtype<std::uint8_t>();
+    case ElementType::kUint16: return nb::dtype<std::uint16_t>();
+    case ElementType::kFloat32: return nb::dtype<float>();
+    case ElementType::kFloat16:
+      return {static_cast<std::uint8_t>(nb::dlpack::dtype_code::Float), 16, 1};
+    case ElementType::kBFloat16: break;
+  }
+  throw Error(ErrorCode::kUnsupported,
+              std::string(what) +
+                  " holds bfloat16, which numpy does not know; take it as a tensor "
+                  "of torch or jax, or let Normalize make float32");
+}
+
+nb::object Array(const void* data, nb::dlpack::dtype type, const std::vector<std::size_t>& shape,
+                 nb::handle owner, bool writable) {
+  nb::ndarray<nb::numpy> array(const_cast<void*>(data), shape.size(), shape.data(), owner,
+                                     nullptr, type);
+  nb::object made = array.cast(nb::rv_policy::reference);
+  if (!writable) made.attr("flags").attr("writeable") = false;
+  return made;
+}
+
+std::string ReprOf(const Field& field) {
+  std::string text = "Field('" + field.name + "', " + std::string(NameOf(field.kind));
+  if (field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable) {
+    text +=
+        ' ' + std::string(NameOf(field.dtype)) + (field.kind == FieldKind::kVariable ? "[n" : "[");
+    bool first = field.kind == FieldKind::kArray;
+    for (const std::uint32_t extent : field.shape) {
+      text += (first ? "" : ", ") + std::to_string(extent);
+      first = false;
+    }
+    text += ']';
+  }
+  if (field.role != Role::kNone && NameOf(field.role) != NameOf(field.kind)) {
+    text += ", role " + std::string(NameOf(field.role));
+  }
+  if (!field.classes.empty()) text += ", " + std::to_string(field.classes.size()) + " classes";
+  if (!field.follows.empty()) text += ", follows '" + field.follows + "'";
+  return text + ")";
+}
+
+DType TypeNamed(std::string_view name) {
+  for (const DType type : {DType::kInt8, DType::kInt16, DType::kInt32, DType::kInt64, DType::kUint8,
+                           DType::kUint16, DType::kFloat32, DType::kFloat64}) {
+    if (NameOf(type) == name) return type;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "there is no element type \"" + std::string(name) +
+                  "\"; fields hold int8, int16, int32, int64, uint8, uint16, float32 or float64");
+}
+
+Role RoleNamed(std::string_view name) {
+  for (const Role role : {Role::kNone, Role::kImage, Role::kMask, Role::kLabel, Role::kBoxes,
+                          Role::kKeypoints, Role::kText, Role::kJson}) {
+    if (NameOf(role) == name) return role;
+  }
+  throw Error(ErrorCode::kInvalidArgument,
+              "there is no role \"" + std::string(name) +
+                  "\"; roles are none, image, mask, label, boxes, keypoints, text and json");
+}
+
+Field WithRole(Field field, const std::string& role, std::string follows, std::string coordinates) {
+  field.role = RoleNamed(role);
+  field.follows = std::move(follows);
+  field.coordinates = std::move(coordinates);
+  return field;
+}
+
+}  // namespace
+
+nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
+                     bool writable) {
+  return Array(data, TypeOf(type), shape, owner, writable);
+}
+
+nb::object ArrayOver(const ImageBatch& image, nb::handle owner, bool writable) {
+  std::vector<std::size_t> shape = {image.samples, image.height, image.width, image.channels};
+  if (image.layout == Layout::kNCHW) {
+    shape = {image.samples, image.channels, image.height, image.width};
+  }
+  return Array(image.data, TypeOf(image.type, "the image"), shape, owner, writable);
+}
+
+void BindSchema(nb::module_& module) {
+  nb::class_<Field>(module, "Field",
+                    "A named, typed field of a dataset's samples: made by Field.image(), "
+                    "Field.label() and so on.")
+      .def_ro("name", &Field::name)
+      .def_prop_ro(
+          "kind", [](const Field& field) { return NameOf(field.kind); },
+          "'image', 'bytes', 'array' (of fixed shape) or 'variable' (any number of entries)")
+      .def_prop_ro(
+          "dtype", [](const Field& field) { return NameOf(field.dtype); },
+          "Element type of arrays: 'int8' to 'float64'")
+      .def_prop_ro(
+          "shape", [](const Field& field) { return nb::tuple(nb::cast(field.shape)); },
+          "Of an array, or of one entry of a variable field")
+      .def_prop_ro("role", [](const Field& field) { return NameOf(field.role); })
+      .def_ro("follows", &Field::follows, "The image that a mask, boxes or key points belong to")
+      .def_ro("coordinates", &Field::coordinates, "Convention of boxes, such as 'xyxy-pixels'")
+      .def_ro("classes", &Field::classes, "Class names, by number")
+      .def_static("image", &Field::Image, "name"_a = "image")
+      .def_static("mask", &Field::Mask, "name"_a, "follows"_a = "image",
+                  "An image of class numbers that goes through its image's geometric steps")
+      .def_static("label", &Field::Label, "name"_a = "label",
+                  "classes"_a = std::vector<std::string>(), "An int32 number of a class")
+      .def_static(
+          "array",
+          [](std::string name, const std::string& dtype, std::vector<std::uint32_t> shape,
+             const std::string& role) {
+            return WithRole(Field::Array(std::move(name), TypeNamed(dtype), std::move(shape)), role,
+                            {}, {});
+          },
+          "name"_a, "dtype"_a, "shape"_a = std::vector<std::uint32_t>(), "role"_a = "none",
+          "An array of the same shape in each sample; a shape of () is one number")
+      .def_static(
+          "variable",
+          [](std::string name, const std::string& dtype, std::vector<std::uint32_t> entry,
+             const std::string& role, std::string follows, std::string coordinates) {
+            return WithRole(Field::Variable(std::move(name), TypeNamed(dtype), std::move(entry)),
+                            role, std::move(follows), std::move(coordinates));
+          },
+          "name"_a, "dtype"_a, "shape"_a = std::vector<std::uint32_t>(), "role"_a = "none",
+          "follows"_a = "", "coordinates"_a = "",
+          "Any number of entries of that shape, such as boxes: variable('boxes', 'float32', (4,), "
+          "'boxes', 'image', 'xyxy-pixels')")
+      .def_static(
+          "bytes",
+          [](std::string name, const std::string& role) {
+            return Field::Bytes(std::move(name), RoleNamed(role));
+          },
+          "name"_a, "role"_a = "none", "Bytes of any length; of role 'text' or 'json': UTF-8")
+      .def("__eq__", [](const Field& a, const Field& b) { return a == b; })
+      .def("__repr__", &ReprOf);
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,275 @@
+// The user's functions: from Python, which take the GIL, and compiled ones, which do not.
+#include <climits>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+namespace {
+
+// A Python object that C++ threads copy, call and drop.
+std::shared_ptr<nb::object> Shared(nb::object object) {
+  return {new nb::object(std::move(object)), [](nb::object* held) {
+            if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
+            const nb::gil_scoped_acquire acquired;
+            delete held;
+          }};
+}
+
+// The rows that a Python function sees, while it runs. Arrays over them keep this object alive, so
+// the caller can tell whether the function kept one.
+template <class Rows>
+struct Seen {
+  Rows* rows;
+  std::shared_ptr<const FieldTypes> types;
+
+  Rows& operator*() const {
+    if (rows == nullptr) {
+      throw Error(ErrorCode::kState,
+                  "the sample or batch of a user's function is valid until the function returns");
+    }
+    return *rows;
+  }
+  Rows* operator->() const { return &**this; }
+  const Field& TypeOf(const std::string& name) const {
+    const auto type = types->find(name);
+    if (type == types->end()) {
+      throw Error(ErrorCode::kInvalidArgument, "there is no field \"" + name + "\"");
+    }
+    return type->second;
+  }
+};
+using SeenSample = Seen<MutableSample>;
+using SeenBatch = Seen<MutableBatch>;
+
+template <class Rows>
+nb::object ImageOf(nb::handle self, const std::string& field) {
+  const Seen<Rows>& seen = nb::cast<const Seen<Rows>&>(self);
+  ImageBatch image = seen->shape(field);
+  const std::span<std::byte> bytes = seen->ImageBytes(field);
+  image.data = reinterpret_cast<const std::uint8_t*>(bytes.data());
+  image.samples = bytes.size() / std::max<std::size_t>(1, image.sample_bytes());
+  nb::object array = ArrayOver(image, self, true);
+  return std::is_same_v<Rows, MutableSample> ? array[nb::int_(0)] : array;
+}
+
+template <class Rows>
+nb::object ArrayField(nb::handle self, const std::string& name) {
+  const Seen<Rows>& seen = nb::cast<const Seen<Rows>&>(self);
+  const Field& type = seen.TypeOf(name);
+  return WithType(type.dtype, [&](auto value) {
+    const auto span = seen->template Field<decltype(value)>(name);
+    std::vector<std::size_t> shape(type.shape.begin(), type.shape.end());
+    if constexpr (std::is_same_v<Rows, MutableBatch>) {
+      shape.insert(shape.begin(), span.size() / static_cast<std::size_t>(type.elements()));
+    } else if (shape.empty()) {
+      shape.push_back(1);
+    }
+    return ArrayOver(span.data(), type.dtype, std::move(shape), self, true);
+  });
+}
+
+template <class Rows>
+nb::object Border(nb::handle self, const std::string& field) {
+  const Seen<Rows>& seen = nb::cast<const Seen<Rows>&>(self);
+  const ImageBatch& shape = seen->shape(field);
+  const bool one = std::is_same_v<Rows, MutableSample>;
+  const std::size_t rows =
+      one ? 1 : seen->ImageBytes(field).size() / std::max<std::size_t>(1, shape.sample_bytes());
+  nb::object map = nb::module_::import_("numpy").attr("zeros")(
+      nb::make_tuple(rows, shape.height, shape.width), "uint8");
+  auto view = nb::cast<nb::ndarray<std::uint8_t, nb::c_contig>>(map);
+  seen->WriteBorder({view.data(), view.size()}, field);
+  return one ? map[nb::int_(0)] : map;
+}
+
+nb::object VariableOf(const SeenSample& seen, const std::string& name) {
+  const Field& type = seen.TypeOf(name);
+  if (type.kind == FieldKind::kBytes) {
+    const std::span<const std::byte> bytes = seen->Variable<std::byte>(name);
+    return nb::bytes(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  }
+  return WithType(type.dtype, [&](auto value) {
+    const auto span = seen->Variable<decltype(value)>(name);
+    std::vector<std::size_t> shape(type.shape.begin(), type.shape.end());
+    shape.insert(shape.begin(), span.size() / static_cast<std::size_t>(type.elements()));
+    // A copy: the values move when the field is set.
+    return nb::object(
+        ArrayOver(span.data(), type.dtype, std::move(shape), nb::none(), false).attr("copy")());
+  });
+}
+
+void SetVariable(const SeenSample& seen, const std::string& name, nb::object value) {
+  const Field& type = seen.TypeOf(name);
+  if (type.kind == FieldKind::kBytes) {
+    if (nb::isinstance<nb::str>(value)) value = value.attr("encode")("utf-8");
+    const auto bytes = nb::cast<nb::bytes>(value);
+    const auto* const first = static_cast<const std::byte*>(bytes.data());
+    seen->SetVariable<std::byte>(name, std::span(first, bytes.size()));
+    return;
+  }
+  const nb::object array = nb::module_::import_("numpy").attr("ascontiguousarray")(
+      value, nb::str(std::string(NameOf(type.dtype)).c_str()));
+  WithType(type.dtype, [&](auto element) {
+    using T = decltype(element);
+    const auto view = nb::cast<nb::ndarray<const T, nb::c_contig>>(array);
+    seen->SetVariable<T>(name, std::span<const T>(view.data(), view.size()));
+  });
+}
+
+template <class Rows>
+nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const char* doc) {
+  return nb::class_<Seen<Rows>>(module, name, doc)
+      .def_prop_ro("epoch", [](const Seen<Rows>& seen) { return seen->epoch(); })
+      .def_prop_ro("index", [](const Seen<Rows>& seen) { return seen->index(); })
+      .def("image", &ImageOf<Rows>, "field"_a = "",
+           "The values, as a numpy array to write to; valid until the function returns")
+      .def("field", &ArrayField<Rows>, "name"_a, "A fixed-shape array field, to write to")
+      .def("border", &Border<Rows>, "field"_a = "",
+           "uint8 height x width: 1 where the image lies outside its picture")
+      .def(
+          "uniform", [](const Seen<Rows>& seen) { return seen->draws().Uniform(); },
+          "A random number in [0, 1) that depends on seed, epoch and position alone")
+      .def(
+          "below",
+          [](const Seen<Rows>& seen, std::uint64_t n) {
+            if (n == 0) throw nb::value_error("below() needs a number above 0");
+            return seen->draws().Below(n);
+          },
+          "n"_a, "A random whole number in [0, n)");
+}
+
+// Runs a Python function on rows, and turns what it raises into an exception of C++.
+template <class Rows>
+void Call(const nb::object& function, Rows& rows, const std::shared_ptr<const FieldTypes>& types) {
+  const nb::gil_scoped_acquire acquired;
+  std::string why;
+  try {
+    const nb::object seen = nb::cast(Seen<Rows>{&rows, types});
+    try {
+      function(seen);
+    } catch (...) {
+      nb::cast<Seen<Rows>&>(seen).rows = nullptr;
+      throw;
+    }
+    nb::cast<Seen<Rows>&>(seen).rows = nullptr;
+    if (Py_REFCNT(seen.ptr()) > 1) {
+      why =
+          "the function kept its argument or an array of it, which is valid until the function "
+          "returns; keep a copy()";
+    }
+  } catch (const nb::python_error& error) {
+    why = error.what();
+  }
+  if (!why.empty()) throw std::runtime_error(why);
+}
+
+// A compiled function with this signature; it returns 0, or another number for a fault.
+using NativeSample = int (*)(void* values, std::int64_t height, std::int64_t width,
+                             std::int64_t channels, std::uint64_t sample, std::uint64_t epoch,
+                             std::uint64_t random);
+using NativeBatch = int (*)(void* values, std::int64_t samples, std::int64_t height,
+                            std::int64_t width, std::int64_t channels, std::uint64_t index,
+                            std::uint64_t epoch, std::uint64_t random);
+
+struct NativeFunction {
+  std::uintptr_t address;
+  nb::object keep;
+};
+
+void RequireDone(int result) {
+  if (result == 0) return;
+  throw std::runtime_error("the compiled function returned " + std::to_string(result));
+}
+
+std::uint64_t RandomWord(Draws& draws) {
+  const std::uint64_t high = draws.Word();
+  return high << 32 | draws.Word();
+}
+
+}  // namespace
+
+SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types) {
+  if (function.is_none()) return {};
+  if (nb::isinstance<NativeFunction>(function)) {
+    const auto call = reinterpret_cast<NativeSample>(nb::cast<NativeFunction&>(function).address);
+    return [call, kept = Shared(function)](MutableSample& sample) {
+      const ImageBatch& shape = sample.shape();
+      RequireDone(call(sample.ImageBytes().data(), static_cast<std::int64_t>(shape.height),
+                       static_cast<std::int64_t>(shape.width),
+                       static_cast<std::int64_t>(shape.channels), sample.index(), sample.epoch(),
+                       RandomWord(sample.draws())));
+    };
+  }
+  return [shared = Shared(std::move(function)), types](MutableSample& sample) {
+    Call(*shared, sample, types);
+  };
+}
+
+BatchFunction BatchFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types) {
+  if (function.is_none()) return {};
+  if (nb::isinstance<NativeFunction>(function)) {
+    const auto call = reinterpret_cast<NativeBatch>(nb::cast<NativeFunction&>(function).address);
+    return [call, kept = Shared(function)](MutableBatch& batch) {
+      const ImageBatch& shape = batch.shape();
+      RequireDone(call(batch.ImageBytes().data(), static_cast<std::int64_t>(batch.size()),
+                       static_cast<std::int64_t>(shape.height),
+                       static_cast<std::int64_t>(shape.width),
+                       static_cast<std::int64_t>(shape.channels), batch.index(), batch.epoch(),
+                       RandomWord(batch.draws())));
+    };
+  }
+  return [shared = Shared(std::move(function)), types](MutableBatch& batch) {
+    Call(*shared, batch, types);
+  };
+}
+
+void BindUserFunctions(nb::module_& module) {
+  BindRows<MutableSample>(module, "MutableSample",
+                          "What a sample_function gets: one row of a batch, after the transform")
+      .def_prop_ro(
+          "position", [](const SeenSample& seen) { return seen->position(); }, "In the epoch")
+      .def(
+          "key", [](const SeenSample& seen) { return nb::bytes(seen->key().c_str()); },
+          "The sample's key; slow: see user_function.h")
+      .def(
+          "has", [](const SeenSample& seen, const std::string& field) { return seen->Has(field); },
+          "field"_a, "Whether the sample has a value in that field")
+      .def("variable", &VariableOf, "name"_a,
+           "A variable-length field as a numpy array, a bytes field as bytes; a copy")
+      .def("set_variable", &SetVariable, "name"_a, "value"_a,
+           "Replaces a variable-length field by any number of whole entries, or a bytes field");
+  BindRows<MutableBatch>(module, "MutableBatch", "What a batch_function gets: all rows of a batch")
+      .def("__len__", [](const SeenBatch& seen) { return seen->size(); })
+      .def_prop_ro("samples",
+                   [](nb::handle self) {
+                     const auto samples = nb::cast<const SeenBatch&>(self)->samples();
+                     return ArrayOver(samples.data(), DType::kInt64, {samples.size()}, self, false)
+                         .attr("copy")();
+                   })
+      .def(
+          "has",
+          [](const SeenBatch& seen, const std::string& field, std::size_t row) {
+            return seen->Has(field, row);
+          },
+          "field"_a, "row"_a);
+  nb::class_<NativeFunction>(
+      module, "NativeFunction",
+      "A compiled function, by its address, as sample_function or batch_function: runs without the "
+      "GIL on all decoding threads. Signatures, with 0 for success as result:\n"
+      "int sample(void* values, int64 height, int64 width, int64 channels, uint64 sample, uint64 "
+      "epoch, uint64 random)\n"
+      "int batch(void* values, int64 samples, int64 height, int64 width, int64 channels, uint64 "
+      "index, uint64 epoch, uint64 random)\n"
+      "For numba: NativeFunction(f.address, f), with f made by numba.cfunc. keep: an object that "
+      "keeps the function alive.")
+      .def(
+          "__init__",
+          [](NativeFunction* self, std::uintptr_t address, nb::object keep) {
+            if (address == 0) throw nb::value_error("a function's address is not 0");
+            new (self) NativeFunction{address, std::move(keep)};
+          },
+          "address"_a, "keep"_a = nb::none());
+}
+
+}  // namespace sluice::python

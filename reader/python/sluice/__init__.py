@@ -1,0 +1,21 @@
+"""Sluice: pictures compiled once into a sharded dataset, and played from threads into training.
+
+    import sluice
+
+    sluice.convert("pictures", "data/pictures")
+    loader = sluice.Loader("data/pictures", batch_size=256, transform=[
+        sluice.RandomResizedCrop(224), sluice.HorizontalFlip()])
+    for epoch in range(90):
+        for batch in loader:
+            train(batch["image"], batch["label"])
+
+Names, options, defaults and errors are those of the C++ library; reader/python/README.md says what is
+particular to Python.
+"""
+
+from sluice._sluice import *  # noqa: F401,F403
+from sluice._sluice import __version__  # noqa: F401
+from sluice import _pictures
+from sluice._writing import Writer, convert  # noqa: F401
+
+_pictures.extend_dataset()

@@ -1,0 +1,75 @@
+"""Datasets for looking at: pictures of Pillow, contact sheets in notebooks, tables of pandas."""
+
+import base64
+import html
+import io
+
+from sluice._sluice import Dataset
+
+
+def picture_of(pixels):
+    """A PIL image of decoded pixels; needs Pillow."""
+    try:
+        from PIL import Image
+    except ImportError as error:
+        raise ImportError(
+            "Pillow is needed to show an image (pip install pillow); sample.array(field) gives its pixels"
+        ) from error
+    if pixels.ndim == 3 and pixels.dtype.name == "uint16":
+        raise TypeError("Pillow has no colour images of 16 bits; sample.array(field) gives the pixels")
+    if pixels.ndim == 3 and pixels.shape[2] == 2:
+        return Image.fromarray(pixels, "LA")
+    return Image.fromarray(pixels)
+
+
+def _repr(dataset):
+    counted = f"{len(dataset):,} samples" if len(dataset) != 1 else "1 sample"
+    fields = ", ".join(f"{field.name} ({field.kind})" for field in dataset.fields)
+    return f"Dataset('{dataset.path}': {counted}; {fields})"
+
+
+def _caption(sample, field):
+    if field is None:
+        return ""
+    number = sample[field.name]
+    if isinstance(number, int) and 0 <= number < len(field.classes):
+        return field.classes[number]
+    return str(number)
+
+
+def _repr_html(dataset, count=12, side=128):
+    """A contact sheet of samples from all over the dataset."""
+    images = [field for field in dataset.fields if field.kind == "image"]
+    label = next((f for f in dataset.fields if f.role == "label" and f.kind == "array" and not f.shape), None)
+    cells = []
+    for at in range(min(count, len(dataset))) if images else ():
+        sample = dataset[at * len(dataset) // min(count, len(dataset))]
+        picture = sample[images[0].name]
+        if picture is None:
+            continue
+        picture = picture.convert("RGB")
+        picture.thumbnail((side, side))
+        file = io.BytesIO()
+        picture.save(file, "JPEG")
+        data = base64.b64encode(file.getvalue()).decode()
+        cells.append(
+            f'<figure style="display:inline-block;margin:4px;text-align:center">'
+            f'<img src="data:image/jpeg;base64,{data}" title="{html.escape(sample.key)}">'
+            f"<figcaption>{html.escape(_caption(sample, label))}</figcaption></figure>"
+        )
+    return f"<p>{html.escape(_repr(dataset))}</p>{''.join(cells)}"
+
+
+def _to_pandas(dataset):
+    """A table with a row for each sample and a column for each field of one number; needs pandas."""
+    import pandas
+
+    fields = [field for field in dataset.fields if field.kind == "array" and not field.shape]
+    return pandas.DataFrame({field.name: dataset.column(field.name) for field in fields})
+
+
+def extend_dataset():
+    """Gives Dataset what needs other packages."""
+    Dataset.__repr__ = _repr
+    Dataset._repr_html_ = _repr_html
+    Dataset.to_pandas = _to_pandas
