@@ -37,7 +37,7 @@ class Array {
   }
 
   const std::string& dtype() const noexcept { return dtype_; }
-  nb::tuple shape() const { return nb::tuple(nb::cast(shape_)); }
+  ShapeTuple shape() const { return ShapeTuple(nb::tuple(nb::cast(shape_))); }
   std::string device() const {
     return on_host() ? "cpu" : "cuda:" + std::to_string(DeviceNumbers().second);
   }
@@ -48,7 +48,7 @@ class Array {
     return DlpackCapsule(*batch_, field_, offsets_, request);
   }
   // numpy's and CUDA's protocols, which are one but for the version and the stream.
-  nb::dict Interface(bool host) const {
+  NamedValues Interface(bool host) const {
     if (host != on_host()) {
       throw nb::attribute_error(host ? "the array is on a device: it has __cuda_array_interface__"
                                      : "the array is in host memory: it has __array_interface__");
@@ -63,7 +63,7 @@ class Array {
       const nb::gil_scoped_release released;
       batch_->Synchronize();
     }
-    return made;
+    return NamedValues(made);
   }
   // A numpy array. As with DLPack, a small one is a copy that does not keep the batch.
   nb::object Numpy(nb::handle self) const {
@@ -206,16 +206,16 @@ void BindRagged(nb::module_& module) {
       });
 }
 
-nb::dict ToNumpy(nb::handle self) {
+NamedValues ToNumpy(nb::handle self) {
   nb::dict made;
   for (const std::string& name : In(nb::cast<const PyBatch&>(self)).fields()) {
     const nb::object field = FieldOf(self, name);
     made[name.c_str()] = nb::isinstance<Array>(field) ? field.attr("numpy")() : field;
   }
-  return made;
+  return NamedValues(made);
 }
 
-nb::dict ToTorch(nb::handle self) {
+NamedValues ToTorch(nb::handle self) {
   const PyBatch& batch = nb::cast<const PyBatch&>(self);
   nb::dict made;
   for (const std::string& name : In(batch).fields()) {
@@ -224,7 +224,7 @@ nb::dict ToTorch(nb::handle self) {
     if (IsLabel(batch, name) && nb::hasattr(field, "long")) field = field.attr("long")();
     made[name.c_str()] = field;
   }
-  return made;
+  return NamedValues(made);
 }
 
 }  // namespace
@@ -236,18 +236,23 @@ void BindBatch(nb::module_& module) {
       .value("OWN", SampleFlag::kOwn)
       .value("SUBSTITUTE", SampleFlag::kSubstitute, "another sample, in place of a faulty one")
       .value("FILLS_UP", SampleFlag::kFillsUp, "a repeated sample that fills up the batch");
-  nb::class_<PyBatch>(module, "Batch",
+  nb::class_<PyBatch>(module, "Batch", nb::is_weak_referenceable(),
                       "A batch: batch['image'] is a field, batch.torch() all of them as tensors. "
                       "It lies in a slot of the loader's ring, which is used again when nothing "
                       "holds the batch any more; RingOptions(hold=...) says how many may be held.")
       .def("__len__", [](const PyBatch& batch) { return In(batch).size(); })
-      .def("__getitem__", &FieldOf, "field"_a)
+      .def("__getitem__", &FieldOf, "field"_a,
+           nb::sig("def __getitem__(self, field: str) -> typing.Any"),
+           "An Array; a Ragged field; or for bytes fields a list of bytes, of str if they are text")
       .def("__contains__",
            [](const PyBatch& batch, const std::string& field) {
              const std::vector<std::string> fields = In(batch).fields();
              return std::find(fields.begin(), fields.end(), field) != fields.end();
            })
-      .def("__iter__", [](const PyBatch& batch) { return nb::iter(nb::cast(In(batch).fields())); })
+      .def("__iter__",
+           [](const PyBatch& batch) {
+             return nb::typed<nb::iterator, nb::str>(nb::iter(nb::cast(In(batch).fields())));
+           })
       .def(
           "keys", [](const PyBatch& batch) { return In(batch).fields(); },
           "The names of the fields, images first")

@@ -73,6 +73,10 @@ class Owned {
 // The dataset's fields and those that the user's functions make, by name.
 using FieldTypes = std::map<std::string, Field, std::less<>>;
 
+// As the stub names them.
+using ShapeTuple = nb::typed<nb::tuple, int, nb::ellipsis>;
+using NamedValues = nb::typed<nb::dict, nb::str, nb::any>;
+
 // A numpy array over memory that `owner` keeps.
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
                      bool writable);

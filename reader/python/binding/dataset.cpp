@@ -127,8 +127,11 @@ void BindSampleList(nb::module_& module) {
 void BindDataset(nb::module_& module) {
   nb::class_<PySample>(module, "Sample",
                        "One sample: s['image'] is a PIL image, s['label'] a number")
-      .def("__getitem__", &PySample::Value, "field"_a)
+      .def("__getitem__", &PySample::Value, "field"_a,
+           nb::sig("def __getitem__(self, field: str) -> typing.Any"),
+           "A PIL image, a number, a numpy array, str or bytes; None for an absent value")
       .def("array", &PySample::Array, "field"_a,
+           nb::sig("def array(self, field: str) -> typing.Any"),
            "A field as a numpy array; an image as height x width x channels")
       .def("payload", &PySample::Payload, "field"_a = "",
            "The stored bytes of an image: a JPEG file, or raw pixels")
@@ -175,7 +178,8 @@ void BindDataset(nb::module_& module) {
             return dataset.Find({text.c_str(), text.size()});
           },
           "key"_a, "The number of the sample with that key, or None")
-      .def("column", &Column, "field"_a, "A field of one number for each sample, as a numpy array")
+      .def("column", &Column, "field"_a, nb::sig("def column(self, field: str) -> typing.Any"),
+           "A field of one number for each sample, as a numpy array")
       .def_prop_ro("fields", [](const Dataset& dataset) { return dataset.schema().fields; })
       .def_prop_ro("id", &Dataset::id)
       .def_prop_ro("name", &Dataset::name)

@@ -122,7 +122,7 @@ void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> sou
   new (self) PyLoader(std::move(*loader), types);
 }
 
-nb::dict MemoryOf(const LoaderMemory& memory) {
+nb::typed<nb::dict, nb::str, nb::int_> MemoryOf(const LoaderMemory& memory) {
   nb::dict made;
   made["own"] = memory.own();
   made["slots"] = memory.slots;
@@ -134,7 +134,7 @@ nb::dict MemoryOf(const LoaderMemory& memory) {
   made["device"] = memory.device;
   made["window"] = memory.window;
   made["mapped"] = memory.mapped;
-  return made;
+  return nb::typed<nb::dict, nb::str, nb::int_>(made);
 }
 
 void BindStats(nb::module_& module) {
@@ -189,11 +189,12 @@ void BindStats(nb::module_& module) {
 void BindLoader(nb::module_& module) {
   BindStats(module);
   nb::class_<Walk>(module, "Epoch", "An iterator over the batches of one epoch")
-      .def("__iter__", [](nb::handle self) { return self; })
-      .def("__next__", &Walk::Next);
+      .def(
+          "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Epoch"))
+      .def("__next__", &Walk::Next, nb::sig("def __next__(self) -> Batch"));
   const LoaderOptions options;
   nb::class_<PyLoader>(
-      module, "Loader",
+      module, "Loader", nb::is_weak_referenceable(),
       "Epochs of batches from a dataset, decoded ahead by threads. Options have the names, "
       "defaults "
       "and meanings of loader_options.h (transform: a list of steps, or their text form; device: "
@@ -254,8 +255,12 @@ void BindLoader(nb::module_& module) {
           "describe", [](PyLoader& loader) { return loader->Describe(); },
           "How each step runs, and the shape and type of the result")
       .def("close", &PyLoader::Close, "Ends the threads; batches stay valid")
-      .def("__enter__", [](nb::handle self) { return self; })
-      .def("__exit__", [](PyLoader& loader, nb::args) { loader.Close(); })
+      .def(
+          "__enter__", [](nb::handle self) { return self; },
+          nb::sig("def __enter__(self) -> Loader"))
+      .def(
+          "__exit__", [](PyLoader& loader, nb::args) { loader.Close(); },
+          nb::sig("def __exit__(self, *args: object) -> None"))
       .def("__repr__", [](PyLoader& loader) {
         return loader.loader ? loader->Describe() : std::string("Loader (closed)");
       });

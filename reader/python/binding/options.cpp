@@ -72,7 +72,9 @@ void BindReading(nb::module_& module) {
 }
 
 void BindResult(nb::module_& module) {
-  nb::enum_<Layout>(module, "Layout").value("NHWC", Layout::kNHWC).value("NCHW", Layout::kNCHW);
+  nb::enum_<Layout>(module, "Layout", "The order of an image batch's dimensions")
+      .value("NHWC", Layout::kNHWC)
+      .value("NCHW", Layout::kNCHW);
   nb::class_<RingOptions>(module, "RingOptions", "The slots of memory that batches lie in")
       .def(nb::init<std::optional<std::size_t>, std::size_t, bool>(),
            "prefetch"_a.none() = RingOptions().prefetch, "hold"_a = kHold, "pinned"_a = false)

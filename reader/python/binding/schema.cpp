@@ -26,8 +26,8 @@ nb::dlpack::dtype TypeOf(ElementType type, std::string_view what) {
 
 nb::object Array(const void* data, nb::dlpack::dtype type, const std::vector<std::size_t>& shape,
                  nb::handle owner, bool writable) {
-  nb::ndarray<nb::numpy> array(const_cast<void*>(data), shape.size(), shape.data(), owner,
-                                     nullptr, type);
+  nb::ndarray<nb::numpy> array(const_cast<void*>(data), shape.size(), shape.data(), owner, nullptr,
+                               type);
   nb::object made = array.cast(nb::rv_policy::reference);
   if (!writable) made.attr("flags").attr("writeable") = false;
   return made;
@@ -35,14 +35,12 @@ nb::object Array(const void* data, nb::dlpack::dtype type, const std::vector<std
 
 std::string ReprOf(const Field& field) {
   std::string text = "Field('" + field.name + "', " + std::string(NameOf(field.kind));
-  if (field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable) {
-    text +=
-        ' ' + std::string(NameOf(field.dtype)) + (field.kind == FieldKind::kVariable ? "[n" : "[");
-    bool first = field.kind == FieldKind::kArray;
-    for (const std::uint32_t extent : field.shape) {
-      text += (first ? "" : ", ") + std::to_string(extent);
-      first = false;
-    }
+  const bool variable = field.kind == FieldKind::kVariable;
+  if (field.kind == FieldKind::kArray || variable) text += ' ' + std::string(NameOf(field.dtype));
+  if (variable || !field.shape.empty()) {
+    text += variable ? "[n" : "[";
+    for (std::size_t i = 0; i < field.shape.size(); ++i)
+      text += (i > 0 || variable ? ", " : "") + std::to_string(field.shape[i]);
     text += ']';
   }
   if (field.role != Role::kNone && NameOf(field.role) != NameOf(field.kind)) {
@@ -107,7 +105,7 @@ void BindSchema(nb::module_& module) {
           "dtype", [](const Field& field) { return NameOf(field.dtype); },
           "Element type of arrays: 'int8' to 'float64'")
       .def_prop_ro(
-          "shape", [](const Field& field) { return nb::tuple(nb::cast(field.shape)); },
+          "shape", [](const Field& field) { return ShapeTuple(nb::tuple(nb::cast(field.shape))); },
           "Of an array, or of one entry of a variable field")
       .def_prop_ro("role", [](const Field& field) { return NameOf(field.role); })
       .def_ro("follows", &Field::follows, "The image that a mask, boxes or key points belong to")
@@ -144,7 +142,12 @@ void BindSchema(nb::module_& module) {
             return Field::Bytes(std::move(name), RoleNamed(role));
           },
           "name"_a, "role"_a = "none", "Bytes of any length; of role 'text' or 'json': UTF-8")
-      .def("__eq__", [](const Field& a, const Field& b) { return a == b; })
+      .def(
+          "__eq__",
+          [](const Field& field, nb::handle other) {
+            return nb::isinstance<Field>(other) && field == nb::cast<const Field&>(other);
+          },
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__repr__", &ReprOf);
 }
 

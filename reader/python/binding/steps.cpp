@@ -218,7 +218,7 @@ void BindColours(nb::module_& module) {
 }
 
 void BindLast(nb::module_& module) {
-  nb::enum_<FloatType>(module, "FloatType")
+  nb::enum_<FloatType>(module, "FloatType", "The numbers that Normalize makes")
       .value("FLOAT32", FloatType::kFloat32)
       .value("FLOAT16", FloatType::kFloat16)
       .value("BFLOAT16", FloatType::kBFloat16);

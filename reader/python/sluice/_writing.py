@@ -1,30 +1,37 @@
 """Converting with a progress bar, and a writer for samples from Python."""
 
+from __future__ import annotations
+
 import collections
 import concurrent.futures
 import os
 import sys
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
-from sluice._sluice import Field, _convert, _DatasetWriter
+from sluice._sluice import ConvertSource, ConvertSummary, Field, _convert, _DatasetWriter, _SampleBuilder
+
+Path = str | os.PathLike[str]
+Progress = bool | Callable[[int, int], object] | None
 
 
 class _Bar:
     """tqdm's bar, in a terminal or a notebook, where tqdm is installed."""
 
-    def __init__(self, total=0):
+    def __init__(self, total: int = 0) -> None:
         from tqdm.auto import tqdm
 
         self._bar = tqdm(total=total, unit=" images", desc="convert")
 
-    def __call__(self, done, total):
+    def __call__(self, done: int, total: int) -> None:
         self._bar.total = total
         self._bar.update(done - self._bar.n)
 
-    def close(self):
+    def close(self) -> None:
         self._bar.close()
 
 
-def _bar_for(progress):
+def _bar_for(progress: Progress) -> Callable[[int, int], object] | None:
     if progress is None:
         progress = sys.stderr.isatty() or "ipykernel" in sys.modules
     if callable(progress):
@@ -37,7 +44,9 @@ def _bar_for(progress):
         return None
 
 
-def convert(source, dataset, *, progress=None, **options):
+def convert(
+    source: Path | ConvertSource, dataset: Path, *, progress: Progress = None, **options: Any
+) -> ConvertSummary:
     """Converts images into a dataset: what `sluice convert` does.
 
     source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar in
@@ -72,8 +81,17 @@ class Writer:
     is left then. One thread at a time may use a Writer; add_all() uses several.
     """
 
-    def __init__(self, dataset, fields, *, name="", image="jpeg", quality=90, shard_bytes=64_000_000,
-                 block_samples=0):
+    def __init__(
+        self,
+        dataset: Path,
+        fields: Iterable[Field],
+        *,
+        name: str = "",
+        image: str = "jpeg",
+        quality: int = 90,
+        shard_bytes: int = 64_000_000,
+        block_samples: int = 0,
+    ) -> None:
         if image not in ("jpeg", "packed", "raw"):
             raise ValueError(f'image is "jpeg", "packed" or "raw", not {image!r}')
         fields = list(fields)
@@ -84,27 +102,29 @@ class Writer:
         self._image = image
         self._quality = quality
 
-    def __enter__(self):
+    def __enter__(self) -> Writer:
         return self
 
-    def __exit__(self, raised, *_):
+    def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         if raised is None:
             self.finish()
 
-    def __len__(self):
+    def __len__(self) -> int:
         return len(self._writer)
 
-    def add(self, key, values=None, /, **fields):
+    def add(self, key: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Stores a sample: add("key", image=..., label=...) or add("key", {"image": ...})."""
         self._writer.add(self._encoded(key, {**(values or {}), **fields}))
 
-    def add_all(self, samples, threads=None):
+    def add_all(
+        self, samples: Iterable[tuple[str, Mapping[str, Any]]], threads: int | None = None
+    ) -> None:
         """Stores the samples of an iterable of (key, {field: value}), in its order.
 
         The iterable is advanced in this thread; `threads` others encode (None: one for each CPU).
         """
         threads = threads or len(os.sched_getaffinity(0))
-        waiting = collections.deque()
+        waiting: collections.deque[concurrent.futures.Future[_SampleBuilder]] = collections.deque()
         with concurrent.futures.ThreadPoolExecutor(threads) as pool:
             try:
                 for key, values in samples:
@@ -117,11 +137,11 @@ class Writer:
                 for one in waiting:
                     one.cancel()
 
-    def finish(self):
+    def finish(self) -> None:
         """Writes what is pending, then the manifest. No call may follow."""
         self._writer.finish()
 
-    def _encoded(self, key, values):
+    def _encoded(self, key: str, values: Mapping[str, Any]) -> _SampleBuilder:
         sample = self._writer.new_sample(os.fsencode(key))
         for name, value in values.items():
             if value is None:
@@ -137,7 +157,7 @@ class Writer:
                 self._set_array(sample, field, value)
         return sample
 
-    def _set_image(self, sample, field, value):
+    def _set_image(self, sample: _SampleBuilder, field: Field, value: Any) -> None:
         if isinstance(value, (bytes, bytearray, memoryview)):
             sample.set_jpeg(field.name, bytes(value), self._image == "packed")
             return
@@ -156,15 +176,13 @@ class Writer:
         else:
             sample.set_encoded(field.name, pixels, self._quality, self._image == "packed")
 
-    def _set_array(self, sample, field, value):
+    def _set_array(self, sample: _SampleBuilder, field: Field, value: Any) -> None:
         import numpy
 
         values = numpy.asarray(value)
-        if values.size and not numpy.can_cast(values.dtype, field.dtype, "same_kind"):
-            same = numpy.array_equal(values, values.astype(field.dtype))
-            if not same:
-                raise TypeError(f"field {field.name!r} holds {field.dtype}; {values.dtype} values do not fit")
-        converted = numpy.ascontiguousarray(values, field.dtype)
-        if values.dtype.kind in "iu" and not numpy.array_equal(values, converted):
-            raise OverflowError(f"field {field.name!r} holds {field.dtype}; a value does not fit")
+        converted = values.astype(field.dtype, order="C")
+        # Real numbers are rounded to the field's precision; everything else must fit exactly.
+        rounded = values.dtype.kind == converted.dtype.kind == "f"
+        if not rounded and not numpy.array_equal(values, converted):
+            raise ValueError(f"field {field.name!r} holds {field.dtype}, which {value!r} does not fit")
         sample.set_array(field.name, converted, field)

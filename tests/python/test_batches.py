@@ -1,0 +1,136 @@
+"""What a batch holds, and how it is handed over."""
+
+import gc
+import os
+import subprocess
+import weakref
+
+import numpy
+import pytest
+import sluice
+from conftest import SIDE, boxes, caption, picture
+
+SEQUENTIAL = sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL)
+
+
+def test_fields_are_those_that_were_written(raw):
+    numbers = []
+    for batch in sluice.Loader(raw, 8, order=SEQUENTIAL):
+        images, labels = numpy.asarray(batch["image"]), batch["label"].numpy()
+        assert images.shape == (len(batch), SIDE, SIDE, 3) and images.dtype == numpy.uint8
+        for row, number in enumerate(batch.samples):
+            assert (images[row] == picture(number)).all()
+            assert labels[row] == number % 3
+            assert (batch["pose"].numpy()[row] == number / 4).all()
+            assert (batch["boxes"][row] == boxes(number)).all()
+            assert batch["boxes"][row].shape == (number % 3, 4)
+            assert batch["caption"][row] == (caption(number) or "")
+            assert batch.has("caption", row) == (caption(number) is not None)
+        numbers += batch.samples.tolist()
+    assert numbers == list(range(50))
+
+
+def test_a_batch_is_a_mapping_of_its_fields(raw):
+    batch = next(iter(sluice.Loader(raw, 8)))
+    assert batch.keys()[0] == "image"
+    assert sorted(batch) == ["boxes", "caption", "image", "label", "pose"]
+    assert "pose" in batch and "depth" not in batch
+    assert (len(batch), batch.valid, batch.epoch, batch.index) == (8, 8, 0, 0)
+    assert batch.flags.tolist() == [int(sluice.SampleFlag.OWN)] * 8
+    with pytest.raises(sluice.Error, match="depth"):
+        batch["depth"]
+    with pytest.raises(IndexError):
+        batch["boxes"][8]
+    assert repr(batch["image"]) == f"Array((8, {SIDE}, {SIDE}, 3), uint8, cpu)"
+
+
+def test_images_are_not_copied_and_keep_their_batch(raw):
+    loader = sluice.Loader(raw, 8, order=SEQUENTIAL)
+    batch = next(iter(loader))
+    address = batch["image"].__array_interface__["data"][0]
+    view = batch["image"].numpy()
+    assert view.__array_interface__["data"][0] == address
+    assert numpy.from_dlpack(batch["image"]).__array_interface__["data"][0] == address
+    del batch
+    loader.close()
+    del loader
+    gc.collect()
+    assert (view[3] == picture(3)).all()
+
+
+def test_ragged_fields_give_all_values_and_offsets(raw):
+    batch = next(iter(sluice.Loader(raw, 10, order=SEQUENTIAL)))
+    field = batch["boxes"]
+    assert len(field) == 10
+    offsets = field.offsets.numpy()
+    assert offsets.dtype == numpy.int64
+    assert offsets.tolist() == numpy.cumsum([0] + [n % 3 for n in range(10)]).tolist()
+    assert (field.values.numpy() == numpy.concatenate([boxes(n) for n in range(10)])).all()
+
+
+def test_the_capsule_is_of_the_version_that_the_caller_takes(raw):
+    image = next(iter(sluice.Loader(raw, 8)))["image"]
+    assert '"dltensor"' in repr(image.__dlpack__())
+    assert '"dltensor"' in repr(image.__dlpack__(max_version=(0, 8)))
+    assert '"dltensor_versioned"' in repr(image.__dlpack__(max_version=(1, 0)))
+    assert image.__dlpack_device__() == (1, 0)
+    with pytest.raises(BufferError):
+        image.__dlpack__(dl_device=(2, 0))
+    with pytest.raises(BufferError):
+        image.__dlpack__(copy=True)
+    with pytest.raises(AttributeError):
+        image.__cuda_array_interface__
+
+
+def test_a_batch_in_a_list_holds_its_slot_until_an_error_says_so(raw):
+    loader = sluice.Loader(raw, 4, ring=sluice.RingOptions(prefetch=1, hold=2))
+    kept = []
+    with pytest.raises(sluice.Error, match="ring.hold") as raised:
+        for batch in loader:
+            kept.append(batch)
+    assert raised.value.code == "state" and len(kept) >= 3
+    kept.clear()
+    del batch
+    assert sum(len(batch) for batch in loader) == 50
+
+
+def test_half_floats_and_layouts(raw):
+    half = sluice.Normalize(type=sluice.FloatType.FLOAT16)
+    nchw = sluice.OutputOptions(layout=sluice.Layout.NCHW, fields=["image"])
+    batch = next(iter(sluice.Loader(raw, 4, transform=[half], output=nchw, order=SEQUENTIAL)))
+    images = batch["image"].numpy()
+    assert images.dtype == numpy.float16 and images.shape == (4, 3, SIDE, SIDE)
+    expected = (picture(2).transpose(2, 0, 1) / 255).astype(numpy.float16)
+    assert numpy.abs(images[2] - expected).max() < 1e-3
+    bfloat = sluice.Normalize(type=sluice.FloatType.BFLOAT16)
+    batch = next(iter(sluice.Loader(raw, 4, transform=[bfloat])))
+    with pytest.raises(sluice.Error, match="bfloat16"):
+        batch["image"].numpy()
+
+
+def test_batches_are_those_of_cpp_to_the_byte(jpeg):
+    text = "rrc:48,flip,jitter:0.4/0.4/0.4/0.1@0.8"
+    steps = [
+        sluice.RandomResizedCrop(48),
+        sluice.HorizontalFlip(),
+        sluice.ColorJitter(0.4, 0.4, 0.4, 0.1, probability=0.8),
+    ]
+    played = subprocess.run(
+        [os.environ["SLUICE_PLAY_BATCHES"], jpeg, text, "16", "3"], check=True, stdout=subprocess.PIPE
+    ).stdout
+    for transform in text, steps:
+        bytes_of = bytearray()
+        for batch in sluice.Loader(jpeg, 16, threads=3, transform=transform, seed=3).epoch(2):
+            bytes_of += batch["image"].numpy().tobytes() + batch["label"].numpy().tobytes()
+        assert bytes_of == played
+
+
+def test_references_are_counted_right(raw):
+    loader = sluice.Loader(raw, 8)
+    batch = next(iter(loader))
+    loader_gone, batch_gone = weakref.ref(loader), weakref.ref(batch)
+    array = batch["image"].numpy()
+    del loader, batch
+    gc.collect()
+    assert loader_gone() is None and batch_gone() is None
+    assert array.sum() > 0

@@ -1,0 +1,124 @@
+"""Datasets for looking at, conversion, and the writer."""
+
+import io
+import os
+
+import numpy
+import pytest
+import sluice
+from conftest import FIELDS, boxes, caption, picture, sample
+
+Image = pytest.importorskip("PIL.Image")
+
+
+def test_samples_are_what_was_written(raw):
+    dataset = sluice.Dataset(raw)
+    assert len(dataset) == 50 and dataset.fields == FIELDS
+    for number in 0, 7, -1:
+        one = dataset[number]
+        at = number % 50
+        assert one.index == at and one.key == f"folder/{at}.png"
+        assert (numpy.asarray(one["image"]) == picture(at)).all()
+        assert (one.array("image") == picture(at)).all()
+        assert one["label"] == at % 3
+        assert (one["boxes"] == boxes(at)).all()
+        assert one["caption"] == caption(at)
+    with pytest.raises(IndexError):
+        dataset[50]
+    with pytest.raises(KeyError, match="depth"):
+        dataset[0]["depth"]
+    assert dataset.find("folder/31.png") == 31 and dataset.find("none") is None
+    assert dataset.column("label").tolist() == [number % 3 for number in range(50)]
+    assert dataset.class_counts == [17, 17, 16]
+
+
+def test_a_dataset_shows_itself(raw):
+    dataset = sluice.Dataset(raw)
+    assert "50 samples" in repr(dataset) and "caption (bytes)" in repr(dataset)
+    page = dataset._repr_html_()
+    assert page.count("<img") == 12 and "cat" in page
+    frame = pytest.importorskip("pandas") and dataset.to_pandas()
+    assert list(frame.columns) == ["label"] and frame.label.sum() == sum(n % 3 for n in range(50))
+
+
+def test_a_folder_is_converted(tmp_path):
+    for number in range(6):
+        folder = tmp_path / "photos" / "ab"[number % 2]
+        folder.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture(number)).save(folder / f"{number}.png")
+    (tmp_path / "photos/a/broken.jpg").write_bytes(b"\xff\xd8\xff\xe0")
+    seen = []
+    summary = sluice.convert(
+        tmp_path / "photos",
+        tmp_path / "dataset",
+        image=sluice.ImageCodec.RAW,
+        progress=lambda done, total: seen.append((done, total)),
+    )
+    assert summary.samples == 6 and summary.classes == ["a", "b"] and seen[-1] == (7, 7)
+    assert [one.path for one in summary.skipped] == ["a/broken.jpg"]
+    dataset = sluice.Dataset(tmp_path / "dataset")
+    assert (dataset[dataset.find("b/3.png")].array("image") == picture(3)).all()
+    with pytest.raises(sluice.Error) as raised:
+        sluice.convert(tmp_path / "photos", tmp_path / "dataset", max_side=20)
+    assert raised.value.code == "exists"
+
+
+def test_images_are_written_from_anything(tmp_path):
+    pixels = picture(1)
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "JPEG", quality=95)
+    fields = [sluice.Field.image(), sluice.Field.mask("mask", "image")]
+    mask = (pixels[..., 0] // 100).astype(numpy.uint8)
+    palette = Image.fromarray(mask, "P")
+    with sluice.Writer(tmp_path / "dataset", fields, quality=95) as writer:
+        writer.add("array", image=pixels, mask=mask)
+        writer.add("picture", image=Image.fromarray(pixels), mask=palette)
+        writer.add("transparent", image=Image.fromarray(pixels).convert("RGBA"))
+        writer.add("file", image=file.getvalue())
+        writer.add(os.fsdecode(b"odd\xff"), image=pixels[..., 0])
+        assert len(writer) == 5
+    dataset = sluice.Dataset(tmp_path / "dataset")
+    assert dataset[3].payload() == file.getvalue()
+    assert dataset[4].key == os.fsdecode(b"odd\xff") and dataset[4].array("image").ndim == 2
+    for number in 0, 1, 2:
+        assert numpy.abs(dataset[number].array("image").astype(int) - pixels).mean() < 20
+        assert dataset[number].payload()[:2] == b"\xff\xd8"
+    assert (dataset[0].array("mask") == mask).all() and (dataset[1].array("mask") == mask).all()
+    assert dataset[2]["mask"] is None
+
+
+def test_many_are_written_by_several_threads_in_order(tmp_path):
+    with sluice.Writer(tmp_path / "dataset", FIELDS, image="packed") as writer:
+        writer.add_all(((str(number), sample(number)) for number in range(60)), threads=3)
+    dataset = sluice.Dataset(tmp_path / "dataset")
+    assert [dataset[number].key for number in range(60)] == [str(number) for number in range(60)]
+
+
+def test_what_does_not_fit_is_refused_and_the_writer_goes_on(tmp_path):
+    with sluice.Writer(tmp_path / "dataset", FIELDS) as writer:
+        for wrong, kind in [
+            ({"image": numpy.zeros((4, 4, 3), numpy.float32)}, sluice.Error),
+            ({"image": b"no jpeg"}, sluice.Error),
+            ({"label": 1.5}, ValueError),
+            ({"label": 2**40}, ValueError),
+            ({"label": 7}, sluice.Error),
+            ({"pose": [1.0, 2.0]}, sluice.Error),
+            ({"depth": 1}, KeyError),
+        ]:
+            with pytest.raises(kind):
+                writer.add("one", {**sample(1), **wrong})
+        writer.add("one", sample(1))
+    assert len(sluice.Dataset(tmp_path / "dataset")) == 1
+    with pytest.raises(sluice.Error) as raised:
+        sluice.Writer(tmp_path / "dataset", FIELDS)
+    assert raised.value.code == "exists"
+
+
+def test_an_exception_leaves_no_dataset(tmp_path):
+    with pytest.raises(ZeroDivisionError):
+        with sluice.Writer(tmp_path / "dataset", FIELDS) as writer:
+            writer.add("one", sample(1))
+            1 / 0
+    with pytest.raises(sluice.Error) as raised:
+        sluice.Dataset(tmp_path / "dataset")
+    assert raised.value.code in ("not found", "unfinished")

@@ -1,0 +1,121 @@
+"""Ends: Ctrl-C, fork, spawn, exceptions, and a process that exits with everything alive."""
+
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+
+import pytest
+
+
+def run(code, dataset, **options):
+    """Runs code in a process of its own, with `sluice` imported and DATASET set."""
+    program = f"import os, sys, sluice\nDATASET = {str(dataset)!r}\n" + textwrap.dedent(code)
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, **options)
+
+
+def finish(process):
+    out, err = process.communicate(timeout=300)
+    assert process.returncode == 0, err
+    return out
+
+
+@pytest.mark.parametrize("function", ["None", "lambda sample: sample.image()"])
+def test_exit_with_a_loader_and_batches_alive(raw, function):
+    code = f"""
+        loader = sluice.Loader(DATASET, 4, threads=3, sample_function={function})
+        epoch = iter(loader)
+        batch = next(epoch)
+        image = batch["image"].numpy()
+        print("ok")
+    """
+    assert finish(run(code, raw)) == "ok\n"
+
+
+def test_an_exception_in_the_loop(raw):
+    code = """
+        try:
+            for batch in sluice.Loader(DATASET, 4):
+                raise ValueError("mine")
+        except ValueError as error:
+            print(error)
+    """
+    assert finish(run(code, raw)) == "mine\n"
+
+
+def test_ctrl_c_ends_a_wait(raw):
+    code = """
+        import threading
+        go = threading.Event()
+        loader = sluice.Loader(DATASET, 4, threads=1, sample_function=lambda sample: go.wait())
+        print("waiting", flush=True)
+        try:
+            next(iter(loader))
+        except KeyboardInterrupt:
+            print("interrupted", flush=True)
+        go.set()
+    """
+    process = run(code, raw)
+    assert process.stdout.readline() == "waiting\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    assert finish(process) == "interrupted\n"
+
+
+def test_a_forked_child_is_told_and_ends(raw):
+    code = """
+        loader = sluice.Loader(DATASET, 4)
+        epoch = iter(loader)
+        batch = next(epoch)
+        child = os.fork()
+        if child == 0:
+            try:
+                next(epoch)
+            except sluice.Error as error:
+                assert "forked" in str(error), error
+                own = sluice.Loader(DATASET, 4)
+                assert sum(len(b) for b in own) == 50
+                del epoch, loader, batch
+                sys.exit(7)
+            sys.exit(1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 7
+        del batch
+        print(sum(len(b) for b in epoch))
+    """
+    assert finish(run(code, raw)) == "46\n"
+
+
+def test_processes_started_by_spawn(raw):
+    code = """
+        import multiprocessing
+        def play(dataset):
+            return sum(len(batch) for batch in sluice.Loader(dataset, 4))
+    """
+    # Spawned processes import the main module, so it is a file.
+    import pathlib
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        main = pathlib.Path(folder, "main.py")
+        main.write_text(
+            "import multiprocessing, sluice\n"
+            + "def play(dataset):\n    return sum(len(batch) for batch in sluice.Loader(dataset, 4))\n"
+            + "if __name__ == '__main__':\n"
+            + "    loader = sluice.Loader(" + repr(str(raw)) + ", 4)\n    batch = next(iter(loader))\n"
+            + "    with multiprocessing.get_context('spawn').Pool(2) as pool:\n"
+            + "        print(pool.map(play, [" + repr(str(raw)) + "] * 2))\n"
+        )
+        assert subprocess.check_output([sys.executable, main], text=True, timeout=300) == "[50, 50]\n"
+
+
+def test_other_threads_run_while_one_waits(raw):
+    code = """
+        import threading
+        go = threading.Event()
+        loader = sluice.Loader(DATASET, 4, threads=1, sample_function=lambda sample: go.wait())
+        threading.Timer(0.2, go.set).start()
+        print(sum(len(batch) for batch in loader))
+    """
+    assert finish(run(code, raw)) == "50\n"

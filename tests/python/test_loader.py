@@ -1,0 +1,129 @@
+"""The loader: epochs, options, resuming, measures."""
+
+import inspect
+
+import pytest
+import sluice
+
+
+def samples_of(batches):
+    return [number for batch in batches for number in batch.samples.tolist()]
+
+
+def test_each_for_plays_the_next_epoch(raw):
+    loader = sluice.Loader(raw, 8, seed=4)
+    assert len(loader) == 7
+    first, second = samples_of(loader), samples_of(loader)
+    assert sorted(first) == sorted(second) == list(range(50)) and first != second
+    assert samples_of(loader.epoch(0)) == first
+    assert samples_of(loader) == second
+    loader.set_epoch(0)
+    assert samples_of(loader) == first
+
+
+def test_a_loop_that_is_left_begins_the_next_epoch(raw):
+    loader = sluice.Loader(raw, 8)
+    for batch in loader:
+        break
+    assert [batch.epoch for batch in loader] == [1] * 7
+
+
+def test_a_state_goes_on_where_it_was_taken(raw):
+    loader = sluice.Loader(raw, 8, seed=1)
+    epoch = loader.epoch(3)
+    for _ in range(2):
+        next(epoch)
+    state = loader.state()
+    rest = samples_of(epoch)
+    again = sluice.Loader(raw, 8, seed=1, resume_from=state)
+    assert again.state_epoch == 3
+    assert samples_of(again) == rest
+    with pytest.raises(sluice.Error) as raised:
+        sluice.Loader(raw, 8, resume_from="nonsense")
+    assert raised.value.code == "invalid argument"
+
+
+def test_ranks_share_an_epoch(raw):
+    played = []
+    for rank in range(2):
+        ranks = sluice.RankOptions(rank=rank, world_size=2, last_batch=sluice.LastBatch.PAD)
+        loader = sluice.Loader(raw, 5, ranks=ranks)
+        assert loader.rank == (rank, 2)
+        played += samples_of(loader)
+    assert sorted(played) == list(range(50))
+
+
+def test_lists_of_samples(raw):
+    order = sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL, samples=sluice.SampleList.of([7, 3, 7]))
+    assert samples_of(sluice.Loader(raw, 2, order=order)) == [7, 3, 7]
+    balanced = sluice.SampleList.class_balanced(sluice.Dataset(raw), 5)
+    assert len(balanced) == 15
+
+
+def test_views(jpeg):
+    views = [sluice.View("small", [sluice.RandomResizedCrop(16)]), sluice.View("grey", "rrc:24,gray")]
+    batch = next(iter(sluice.Loader(jpeg, 4, transform="center:32", views=views)))
+    assert [batch[name].shape[1] for name in ("image", "small", "grey")] == [32, 16, 24]
+
+
+@pytest.mark.parametrize(
+    "storage", [sluice.Mapped(behind=sluice.Behind.DROP), sluice.Direct(), sluice.Locked()]
+)
+def test_storage_changes_no_batch(raw, storage):
+    plain, other = sluice.Loader(raw, 8), sluice.Loader(raw, 8, storage=storage)
+    for a, b in zip(plain, other):
+        assert a["image"].numpy().tobytes() == b["image"].numpy().tobytes()
+
+
+def test_errors_are_those_of_cpp(raw, tmp_path):
+    with pytest.raises(sluice.Error) as raised:
+        sluice.Loader(tmp_path / "nothing")
+    assert raised.value.code == "not found" and str(tmp_path) in raised.value.file
+    with pytest.raises(sluice.Error, match="RandomResizedCrop"):
+        sluice.Loader(raw, transform=[sluice.RandomResizedCrop(0)])
+    with pytest.raises(sluice.Error, match="is no step"):
+        sluice.Loader(raw, transform=[3])
+    with pytest.raises(sluice.Error, match="cuda:N"):
+        sluice.Loader(raw, device="tpu")
+    with pytest.raises(TypeError):
+        sluice.Loader(raw, prefetch=3)
+    assert issubclass(sluice.Error, RuntimeError)
+
+
+def test_damaged_samples_are_faults(raw, tmp_path):
+    import shutil
+
+    folder = tmp_path / "damaged"
+    shutil.copytree(raw, folder)
+    shard = next(folder.glob("*.sluice"))
+    content = bytearray(shard.read_bytes())
+    at = content.find(bytes(sluice.Dataset(raw)[20].payload()))
+    content[at + 100] ^= 1
+    shard.write_bytes(content)
+    with pytest.raises(sluice.Error, match="checksum"):
+        samples_of(sluice.Loader(folder, 8))
+    integrity = sluice.IntegrityOptions(verify=sluice.Verify.ALWAYS, on_fault=sluice.OnFault.SKIP)
+    loader = sluice.Loader(folder, 8, integrity=integrity)
+    assert sorted(samples_of(loader)) == [n for n in range(50) if n != 20]
+    (fault,) = loader.faults()
+    assert fault.sample == 20 and fault.key == "folder/20.png" and "checksum" in fault.reason
+
+
+def test_measures(raw):
+    with sluice.Loader(raw, 8) as loader:
+        before = loader.stats()
+        samples_of(loader)
+        stats = loader.stats()
+        assert stats.since(before).samples == 50 and stats.batches == 7
+        assert "trainer" in stats.verdict or "bound" in repr(stats) or stats.bound == sluice.Bound.TOO_EARLY
+        assert loader.memory()["own"] > loader.memory()["slots"] > 0
+        assert "32x32" in loader.describe()
+    with pytest.raises(sluice.Error, match="closed"):
+        next(iter(loader))
+
+
+def test_options_have_docs_and_signatures():
+    for name, value in vars(sluice).items():
+        if inspect.isclass(value) and value.__module__.startswith("sluice") and not name.startswith("_"):
+            assert value.__doc__, name
+    assert "batch_size: int = 256" in sluice.Loader.__init__.__doc__

@@ -1,0 +1,48 @@
+"""The package's types, as editors and mypy see them."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+import sluice
+
+PACKAGE = pathlib.Path(sluice.__file__).parent
+
+PROGRAM = """
+import sluice
+
+loader = sluice.Loader("data", 64, transform=[sluice.RandomResizedCrop(224), sluice.HorizontalFlip()],
+                       ring=sluice.RingOptions(hold=3), order=sluice.OrderOptions(lanes=64))
+for batch in loader:
+    image = batch["image"]
+    count: int = len(batch)
+    tensors: dict[str, object] = batch.torch()
+state: str = loader.state()
+summary = sluice.convert("photos", "data")
+samples: int = summary.samples
+number: int | None = sluice.Dataset("data").find("key")
+with sluice.Writer("new", [sluice.Field.image(), sluice.Field.label("label", ["a"])]) as writer:
+    writer.add("key", image=b"", label=0)
+"""
+
+
+def mypy(*arguments):
+    pytest.importorskip("mypy")
+    return subprocess.run([sys.executable, "-m", "mypy", "--strict", *arguments], text=True,
+                          stdout=subprocess.PIPE, cwd=PACKAGE.parent)
+
+
+def test_the_stub_is_there_and_strict():
+    assert (PACKAGE / "py.typed").exists()
+    checked = mypy(PACKAGE / "_sluice.pyi")
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_a_program_is_checked_by_the_stub(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    checked = mypy(program)
+    assert checked.returncode == 0, checked.stdout
+    program.write_text(PROGRAM.replace("hold=3", 'hold="3"'))
+    assert mypy(program).returncode == 1

@@ -1,0 +1,104 @@
+"""Functions of the user's, from Python and compiled."""
+
+import ctypes
+
+import numpy
+import pytest
+import sluice
+from conftest import boxes, picture
+
+SEQUENTIAL = sluice.OrderOptions(shuffle=sluice.Shuffle.SEQUENTIAL)
+
+
+def test_a_sample_function_changes_pixels_and_fields(raw):
+    def change(sample):
+        image = sample.image()
+        image[...] = 255 - image
+        sample.field("weight")[0] = sample.index
+        sample.set_variable("boxes", sample.variable("boxes") + 1)
+        sample.set_variable("caption", f"{sample.epoch}: {sample.variable('caption').decode()}")
+
+    output = sluice.OutputOptions(made_fields=[sluice.Field.array("weight", "float32")])
+    loader = sluice.Loader(raw, 10, threads=3, sample_function=change, output=output, order=SEQUENTIAL)
+    for batch in loader.epoch(2):
+        for row, number in enumerate(batch.samples):
+            assert (batch["image"].numpy()[row] == 255 - picture(number)).all()
+            assert batch["weight"].numpy()[row] == number
+            assert (batch["boxes"][row] == boxes(number) + 1).all()
+            assert batch["caption"][row].startswith("2: ")
+
+
+def test_draws_depend_on_the_position_alone(raw):
+    def note(sample):
+        sample.field("drawn")[0] = sample.uniform() + sample.below(10)
+
+    output = sluice.OutputOptions(made_fields=[sluice.Field.array("drawn", "float64")])
+    drawn = []
+    for threads in 1, 3:
+        loader = sluice.Loader(raw, 10, threads=threads, sample_function=note, output=output)
+        drawn.append([value for batch in loader for value in batch["drawn"].numpy()])
+    assert drawn[0] == drawn[1] and len(set(drawn[0])) == 50
+
+
+def test_a_batch_function(raw):
+    def change(batch):
+        batch.image()[:] = batch.image()[::-1].copy()
+        batch.field("first")[:] = batch.samples[0]
+
+    output = sluice.OutputOptions(made_fields=[sluice.Field.array("first", "int64")])
+    loader = sluice.Loader(raw, 10, batch_function=change, output=output, order=SEQUENTIAL)
+    for batch in loader:
+        assert (batch["image"].numpy()[0] == picture(batch.samples[-1])).all()
+        assert (batch["first"].numpy() == batch.samples[0]).all()
+
+
+def test_what_a_function_raises_is_the_samples_fault(raw):
+    def fail(sample):
+        if sample.index == 13:
+            raise ValueError("unlucky")
+
+    with pytest.raises(sluice.Error, match="unlucky"):
+        list(sluice.Loader(raw, 10, sample_function=fail))
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)
+    loader = sluice.Loader(raw, 10, sample_function=fail, integrity=skip)
+    assert sum(len(batch) for batch in loader) == 49
+    assert "ValueError: unlucky" in loader.faults()[0].reason
+
+
+def test_an_array_that_is_kept_is_an_error(raw):
+    kept = []
+    with pytest.raises(sluice.Error, match="copy"):
+        list(sluice.Loader(raw, 10, sample_function=lambda sample: kept.append(sample.image())))
+    samples = []
+    with pytest.raises(sluice.Error, match="kept its argument"):
+        list(sluice.Loader(raw, 10, sample_function=samples.append))
+    with pytest.raises(sluice.Error, match="until the function returns"):
+        samples[0].index
+
+
+def test_the_border_of_a_picture(raw):
+    def paint(sample):
+        sample.image()[sample.border() == 1] = 200
+
+    crop = [sluice.CenterCrop(40)]
+    output = sluice.OutputOptions(fields=["image"])
+    batch = next(iter(sluice.Loader(raw, 4, transform=crop, sample_function=paint, output=output)))
+    images = batch["image"].numpy()
+    assert (images[:, :4] == 200).all() and (images[:, :, -4:] == 200).all()
+
+
+def test_compiled_functions_run_without_the_gil(raw):
+    types = [ctypes.c_void_p] + [ctypes.c_int64] * 3 + [ctypes.c_uint64] * 3
+
+    def invert(values, height, width, channels, sample, epoch, random):
+        pixels = numpy.ctypeslib.as_array((ctypes.c_uint8 * (height * width * channels)).from_address(values))
+        pixels[:] = 255 - pixels
+        return 0 if sample != 40 else 3
+
+    compiled = ctypes.CFUNCTYPE(ctypes.c_int, *types)(invert)
+    function = sluice.NativeFunction(ctypes.cast(compiled, ctypes.c_void_p).value, compiled)
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)
+    loader = sluice.Loader(raw, 10, sample_function=function, order=SEQUENTIAL, integrity=skip)
+    batches = list(batch["image"].numpy().copy() for batch in loader)
+    assert (batches[0][7] == 255 - picture(7)).all()
+    assert sum(map(len, batches)) == 49 and "returned 3" in loader.faults()[0].reason
