@@ -15,6 +15,7 @@ TOP = {
     "format": {"format"},
     "writer": {"format", "writer"},
     "reader": {"format", "reader"},
+    "reader/python": {"reader/python"},
     "tools": {"tools"},
     "bench": {"format", "writer", "reader", "tools", "bench", "samples"},
     "samples": {"samples"},
@@ -28,6 +29,8 @@ PUBLIC = {
 }
 # A library of its own, which stands on the rest of format/.
 REMOTE = "format/remote/"
+# A binding of writer and reader, which sees no more of them than any program.
+PYTHON = "reader/python"
 # Inside reader/, lowest first: each may include itself and those before it.
 READER = ["order", "transform", "device", "dataset", "reading", "batch", "decoding", "loader"]
 # Public headers that only these of reader's layers may include: what stands on all of them.
@@ -48,6 +51,11 @@ def owners(root):
     return found
 
 
+def top_of(path):
+    """The entry of TOP for a file."""
+    return PYTHON if path.startswith(PYTHON + "/") else path.split("/")[0]
+
+
 def layer(path):
     """The layer of a file of reader/: its number, or None for what lies in none (public headers)."""
     parts = pathlib.PurePath(path).parts
@@ -56,7 +64,7 @@ def layer(path):
 
 def complaint(path, quoted, public, owner):
     """What is wrong with that file's include, or None."""
-    top = path.split("/")[0]
+    top = top_of(path)
     if public:
         if public not in owner:
             return f"<{public}> is no public header"
@@ -66,7 +74,7 @@ def complaint(path, quoted, public, owner):
             if public.removeprefix("sluice/") in LOADER_ONLY:
                 return f"<{public}> stands on all layers: only reader/{READER[-1]}/ may include it"
         return None
-    other = quoted.split("/")[0]
+    other = top_of(quoted)
     if other not in TOP:
         return None
     if other not in TOP[top]:
@@ -90,6 +98,8 @@ def check(root):
             if file.suffix not in SOURCES or not file.is_file():
                 continue
             path = str(file.relative_to(root))
+            if top_of(path) != top:
+                continue  # a part of it with an entry of its own
             if top == "reader" and layer(path) is None and "/include/" not in path:
                 found.append(f"{path}: lies in no layer of reader/")
             for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):

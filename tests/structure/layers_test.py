@@ -11,6 +11,7 @@ GOOD = {
     "reader/include/sluice/loader.h": "#include <sluice/error.h>\n",
     "reader/order/order.h": '#include "format/disk/shard.h"\n',
     "reader/loader/loader.cpp": '#include <sluice/loader.h>\n#include "reader/order/order.h"\n',
+    "reader/python/binding/a.cpp": '#include <sluice/loader.h>\n#include "reader/python/binding/b.h"\n',
     "tools/convert.cpp": '#include <sluice/loader.h>\n#include "tools/cli/program.h"\n#include <CLI/CLI.hpp>\n',
 }
 BAD = {
@@ -24,6 +25,8 @@ BAD = {
     "bench/h.cpp": '#include "tests/catch.h"\n',
     "format/i.cpp": '#include "writer/a.h"\n',
     "format/disk/k.cpp": '#include "format/remote/object_store.h"\n',
+    "reader/python/binding/l.cpp": '#include "reader/order/order.h"\n',
+    "reader/order/m.cpp": '#include "reader/python/binding/b.h"\n',
     "samples/j.cpp": "#include <sluice/hidden.h>\n",
 }
 
