@@ -1,0 +1,55 @@
+"""The Python of the pages runs, and the samples do."""
+
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+Image = pytest.importorskip("PIL.Image")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with photos/ of ten classes, to run programs in."""
+    place = tmp_path_factory.mktemp("pages")
+    random = numpy.random.default_rng(1)
+    for number in range(160):
+        of_class = place / "photos" / f"class{number % 10}"
+        of_class.mkdir(parents=True, exist_ok=True)
+        pixels = random.integers(0, 60, (120, 160, 3)) + number % 10 * 20
+        Image.fromarray(pixels.astype(numpy.uint8)).save(of_class / f"{number}.jpg")
+    return place
+
+
+def blocks():
+    """(words behind the fence, code) of the page's blocks of Python."""
+    page = (ROOT / "reader/python/README.md").read_text()
+    return re.findall(r"^```python(.*?)\n(.*?)^```", page, flags=re.M | re.S)
+
+
+def test_the_pages_python_runs(folder):
+    found = blocks()
+    assert len(found) >= 6
+    try:
+        import torch  # noqa: F401
+    except ImportError:
+        found = [block for block in found if "torch" not in block[0]]
+    program = folder / "page.py"
+    program.write_text("\n".join(code for _, code in found))
+    subprocess.run([sys.executable, program], cwd=folder, check=True, timeout=500)
+
+
+@pytest.mark.parametrize("sample", sorted((ROOT / "samples/python").glob("*.py")), ids=lambda path: path.stem)
+def test_the_samples_run(folder, sample):
+    pytest.importorskip("torch")
+    if "lightning" in sample.stem:
+        pytest.importorskip("lightning")
+    output = subprocess.run(
+        [sys.executable, sample, "photos", "--epochs", "1", "--side", "64"],
+        cwd=folder, check=True, timeout=500, stdout=subprocess.PIPE, text=True,
+    ).stdout
+    assert "accuracy" in output
