@@ -1,8 +1,9 @@
 #!/bin/sh
-# Installs the system packages that are missing: tools/setup.sh [build|test|ci|tidy|arm64|--libraries]
+# Installs the system packages that are missing: tools/setup.sh [build|python|test|ci|tidy|arm64|--libraries]
 #
 #   build  what building the libraries, commands and samples needs (the default)
-#   test   that, and what the tests need
+#   python that, and what `pip install .` needs
+#   test   that of build, and what the tests need
 #   ci     that, the checker of .ci/run, and what some tests are skipped without
 #   tidy   that of build, and the checker of .ci/tidy
 #   arm64  that of test, a compiler for 64-bit Arm and an emulator, for .ci/arm64
@@ -19,8 +20,8 @@ fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
 
 wanted=${1:-build}
 case $wanted in
-  build | test | ci | tidy | arm64 | --libraries) ;;
-  *) fail "unknown set '$wanted'; one of build, test, ci, tidy, arm64" ;;
+  build | python | test | ci | tidy | arm64 | --libraries) ;;
+  *) fail "unknown set '$wanted'; one of build, python, test, ci, tidy, arm64" ;;
 esac
 if [ "${SLUICE_SKIP_SETUP:-0}" = 1 ] && [ "$wanted" != --libraries ]; then
   say "SLUICE_SKIP_SETUP is set: installing nothing"
@@ -64,6 +65,7 @@ fi
 packages="g++ cmake ninja-build pkg-config help2man $libraries"
 case $wanted in
   build | tidy) ;;
+  python) packages="$packages python3-dev python3-pip python3-venv" ;;
   *) packages="$packages $test_libraries python3 python3-xxhash zstd" ;;
 esac
 [ "$wanted" != arm64 ] || packages="$packages g++-aarch64-linux-gnu qemu-user"
