@@ -164,7 +164,7 @@ void BindStats(nb::module_& module) {
       .def_ro("threads", &LoaderStats::threads)
       .def_ro("prefetch", &LoaderStats::prefetch)
       .def("since", &LoaderStats::Since, "earlier"_a, "The difference to an earlier snapshot")
-      .def_prop_ro("bound", &LoaderStats::bound)
+      .def_prop_ro("bound", [](const LoaderStats& stats) { return stats.bound(); })
       .def_prop_ro("verdict", &LoaderStats::Verdict,
                    "What holds the training back, with figures and what to change")
       .def("__repr__", &LoaderStats::Verdict);
