@@ -6,6 +6,8 @@
 // the other lanes follows, permuted as a whole (the tail). The lanes' first windows differ in
 // length, so that lanes do not all open new blocks at the same time.
 //
+// This file says which sample comes at a position; deal.h gives lanes to ranks.
+//
 // The blocks of one conversion have one size except for a few short ones (the last of a shard). So
 // arithmetic and a binary search over the lane's short blocks find the k-th sample of a lane:
 // memory and set-up are O(shards), and any position is reached in O(log shards).
