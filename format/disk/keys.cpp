@@ -123,7 +123,7 @@ Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, K
       ZstdContentBytes(frame) != entry.content_bytes) {
     return "the keys' sizes are out of range";
   }
-  if (entry.content_bytes > most) return "there is not enough memory for the keys";
+  if (entry.content_bytes > most) return kKeyChunkTooLarge;
   chunk.content.resize(entry.content_bytes);
   if (!ZstdDecompress(frame, chunk.content)) {
     return "the keys cannot be decompressed";

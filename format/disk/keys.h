@@ -45,8 +45,12 @@ struct KeyChunk {
   std::string_view Key(std::uint64_t index) const noexcept;  // of one that it Holds()
 };
 
+// What ReadKeyChunk() returns for a chunk that is larger than its caller reads. Only that pointer
+// says it: the chunk may be sound.
+inline constexpr char kKeyChunkTooLarge[] = "the chunk of keys is larger than may be read";
+
 // Moves `chunk`, which is new or was read from the same section, to the one that holds sample
-// `index` of `samples`. `most`: the largest content in bytes.
+// `index` of `samples`. `most`: the largest content in bytes; if it is larger, kKeyChunkTooLarge.
 Defect ReadKeyChunk(Bytes section, std::uint64_t samples, std::uint64_t index, KeyChunk& chunk,
                     std::uint64_t most = UINT64_MAX);
 

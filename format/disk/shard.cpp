@@ -422,6 +422,12 @@ std::string ShardFile::Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t 
   if (!chunk.Holds(sample)) {
     const ReadGuard guard = Guard();
     if (const Defect defect = ReadKeyChunk(Section(kSectionKeys), samples(), sample, chunk, most)) {
+      if (defect == kKeyChunkTooLarge) {
+        throw Error(ErrorCode::kLimit, name_, "keys",
+                    "the key of sample " + std::to_string(sample) +
+                        " is compressed with others into a chunk of more than " +
+                        std::to_string(most) + " bytes, the most that is decompressed here");
+      }
       Corrupt("keys", defect);
     }
   }

@@ -186,7 +186,8 @@ class ShardFile {
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;
-  // The same for reading many keys; `chunk` and `most` as for ReadKeyChunk().
+  // The same for reading many keys; `chunk` and `most` as for ReadKeyChunk(). Throws Error(kLimit)
+  // for a chunk of more than `most` bytes.
   std::string Key(std::uint64_t sample, KeyChunk& chunk, std::uint64_t most = UINT64_MAX) const;
 
   // "block 5, row 2"

@@ -116,8 +116,16 @@ std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) 
 std::string MutableSample::key() const {
   const SampleRef& ref = slot_.refs[first_];
   const ShardUse shard = dataset_.Shard(ref.shard);
-  return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
-                      kMostKeyBytes);
+  try {
+    return dataset_.Key(*shard, std::uint64_t{ref.block} * shard->block_samples() + ref.row,
+                        kMostKeyBytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kLimit) throw;
+    throw Error(ErrorCode::kLimit, error.file(), error.place(),
+                error.sentence() +
+                    "; use index() in the function, and read keys before the epoch: "
+                    "dataset[index].key() has no such limit");
+  }
 }
 std::uint64_t MutableSample::index() const noexcept {
   return slot_.refs[first_].index;

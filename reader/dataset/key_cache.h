@@ -20,8 +20,8 @@ inline constexpr std::uint64_t kMostKeyBytes = std::uint64_t{4} << 20;
 // shards. Thread-safe.
 class KeyCache {
  public:
-  // The key of a sample of that shard. Throws Error(kCorrupt), also if its chunk has more than
-  // `most` bytes.
+  // The key of a sample of that shard. Throws Error(kCorrupt), or Error(kLimit) if its chunk has
+  // more than `most` bytes.
   std::string Key(const ShardFile& shard, std::uint64_t sample, std::uint64_t most = UINT64_MAX);
 
  private:

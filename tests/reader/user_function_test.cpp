@@ -389,3 +389,28 @@ TEST_CASE("A sample function is told the sample's key, also of one that stands i
   }
   CHECK(substitutes == 1);
 }
+
+TEST_CASE(
+    "A key among others of more than 4 MiB is refused by that limit, and the way round it works") {
+  const TemporaryFolder folder;
+  // 100 long keys would do, but a chunk has 4096 keys, whatever their lengths.
+  const auto key_of = [](std::uint64_t i) { return std::to_string(i) + std::string(60'000, 'k'); };
+  DatasetWriter writer(folder / "d", {{Field::Image(), Field::Label()}});
+  const std::vector<std::byte> pixels(4 * 4 * 3);
+  for (std::uint64_t i = 0; i < 80; ++i) {
+    SampleBuilder sample = writer.NewSample(key_of(i));
+    sample.SetPixels("image", 4, 4, 3, PixelType::kUint8, pixels);
+    sample.Set<std::int32_t>("label", 0);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(folder / "d");
+  LoaderOptions options = OptionsFor(8, 1);
+  options.sample_function = [](MutableSample& sample) { (void)sample.key(); };
+  Loader loader(dataset, options);
+  const std::string text = ErrorText([&] { PlayBatches(loader, 0); }, ErrorCode::kLimit);
+  CHECK_THAT(text, ContainsSubstring("shard-00000.sluice: keys: ") &&
+                       ContainsSubstring("more than 4194304 bytes") &&
+                       ContainsSubstring("dataset[index].key() has no such limit"));
+  CHECK(dataset[79].key() == key_of(79));
+}

@@ -117,8 +117,8 @@ class MutableSample : public MutableRows {
   // As Sample::key(). Keys lie apart from the samples, compressed in chunks of up to 4096, and the
   // 64 chunks read last are kept: in a shuffled epoch nearly every call reads and decompresses one,
   // and one thread at a time does so. To look something up for each sample, use a table by index()
-  // instead; Dataset::Find() helps to make it. Throws Error if the key cannot be read, or if its
-  // chunk has more than 4 MiB.
+  // instead; Dataset::Find() helps to make it. Throws Error if the key cannot be read, and
+  // Error(kLimit) if its chunk has more than 4 MiB: keys of over 1000 bytes each.
   std::string key() const;
   std::uint64_t index() const noexcept;     // in the dataset
   std::uint64_t position() const noexcept;  // in the epoch
