@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <new>
-
-#include <sluice/error.h>
+#include <numeric>
 
 #include "format/disk/checksum.h"
 #include "reader/dataset/dataset_state.h"
@@ -19,43 +18,80 @@ std::uint64_t HashOfKey(std::string_view key) noexcept {
 }  // namespace
 
 std::optional<std::uint64_t> KeyIndex::Find(DatasetState& dataset, std::string_view key) {
-  std::shared_ptr<const Entries> entries;
-  {
-    const MutexLock lock(mutex_);
-    if (entries_ == nullptr) entries_ = std::make_shared<const Entries>(Read(dataset));
-    entries = entries_;
+  std::shared_ptr<const Error> fault;
+  for (const bool try_again : {false, true}) {
+    const std::shared_ptr<const Keys> keys = All(dataset, try_again);
+    fault = keys->fault;
+    if (const auto sample = FindIn(*keys, dataset, key, fault)) return sample;
+    if (fault == nullptr) return std::nullopt;
   }
+  throw Error(fault->code(), fault->file(), fault->place(),
+              fault->sentence() + "; none of the shards that can be read has the key " +
+                  "that Dataset::Find() was asked for, so this one may");
+}
+
+std::optional<std::uint64_t> KeyIndex::FindIn(const Keys& keys, DatasetState& dataset,
+                                              std::string_view key,
+                                              std::shared_ptr<const Error>& fault) {
   // Other keys may have the same hash.
   const std::uint64_t hash = HashOfKey(key);
-  for (auto at = std::lower_bound(entries->begin(), entries->end(), Entry{hash, 0});
-       at != entries->end() && at->hash == hash; ++at) {
+  for (auto at = std::lower_bound(keys.entries.begin(), keys.entries.end(), Entry{hash, 0});
+       at != keys.entries.end() && at->hash == hash; ++at) {
     const SampleRef ref = dataset.shape.Sample(at->sample);
-    const ShardUse shard = dataset.Shard(ref.shard);
-    const std::uint64_t row = std::uint64_t{ref.block} * shard->block_samples() + ref.row;
-    if (dataset.Key(*shard, row) == key) return at->sample;
+    try {
+      const ShardUse shard = dataset.Shard(ref.shard);
+      const std::uint64_t row = std::uint64_t{ref.block} * shard->block_samples() + ref.row;
+      if (dataset.Key(*shard, row) == key) return at->sample;
+    } catch (const Error& error) {  // another sample may have the key, too
+      if (fault == nullptr) fault = std::make_shared<const Error>(error);
+    }
   }
   return std::nullopt;
 }
 
-KeyIndex::Entries KeyIndex::Read(DatasetState& dataset) try {
-  // Grows with the shards that are there, not with the samples that the manifest claims.
-  Entries entries;
-  for (std::uint32_t s = 0; s < dataset.shards.size(); ++s) {
-    const ShardUse shard = dataset.Shard(s);
-    KeyChunk chunk;
-    for (std::uint64_t row = 0; row < shard->samples(); ++row) {
-      if (!chunk.Holds(row)) shard->Key(row, chunk);
-      entries.push_back({HashOfKey(chunk.Key(row)), entries.size()});
-    }
+std::shared_ptr<const KeyIndex::Keys> KeyIndex::All(DatasetState& dataset, bool try_again) try {
+  const MutexLock lock(mutex_);
+  if (keys_ == nullptr) {
+    std::vector<std::uint32_t> shards(dataset.shards.size());
+    std::iota(shards.begin(), shards.end(), 0U);
+    keys_ = std::make_shared<const Keys>(Read(dataset, shards));
+  } else if (try_again && !keys_->unread.empty()) {
+    Keys more = Read(dataset, keys_->unread);
+    if (more.unread.size() == keys_->unread.size()) return keys_;
+    more.entries.insert(more.entries.end(), keys_->entries.begin(), keys_->entries.end());
+    std::sort(more.entries.begin(), more.entries.end());
+    keys_ = std::make_shared<const Keys>(std::move(more));
   }
-  entries.shrink_to_fit();
-  std::sort(entries.begin(), entries.end());
-  return entries;
+  return keys_;
 } catch (const std::bad_alloc&) {
   throw Error(ErrorCode::kLimit, dataset.folder.string(),
               "Dataset::Find() needs 16 bytes of memory for each of the " +
                   std::to_string(dataset.manifest.samples) +
                   " samples, and up to 48 while it reads their keys; there is not that much");
+}
+
+KeyIndex::Keys KeyIndex::Read(DatasetState& dataset, const std::vector<std::uint32_t>& shards) {
+  // Grows with the shards that are there, not with the samples that the manifest claims.
+  Keys keys;
+  for (const std::uint32_t s : shards) {
+    const std::uint64_t first = dataset.shape.first_sample(s);
+    const std::size_t before = keys.entries.size();
+    try {
+      const ShardUse shard = dataset.Shard(s);
+      KeyChunk chunk;
+      for (std::uint64_t row = 0; row < shard->samples(); ++row) {
+        if (!chunk.Holds(row)) shard->Key(row, chunk);
+        keys.entries.push_back({HashOfKey(chunk.Key(row)), first + row});
+      }
+    } catch (const Error& error) {
+      keys.entries.resize(before);
+      keys.unread.push_back(s);
+      if (keys.fault == nullptr) keys.fault = std::make_shared<const Error>(error);
+    }
+  }
+  keys.entries.shrink_to_fit();
+  std::sort(keys.entries.begin(), keys.entries.end());
+  return keys;
 }
 
 }  // namespace sluice

@@ -30,6 +30,7 @@ class DatasetShape {
   std::uint64_t bytes() const noexcept { return bytes_; }
   std::uint64_t max_block_samples() const noexcept { return max_block_samples_; }
   const std::vector<Shard>& shards() const noexcept { return shards_; }
+  std::uint64_t first_sample(std::size_t shard) const noexcept { return first_sample_[shard]; }
   std::uint64_t first_block(std::size_t shard) const noexcept { return first_block_[shard]; }
   // Whether all blocks have the same number of samples, except shorter ones at the end of a shard,
   // at most one block in eight: as one conversion makes them.

@@ -1,7 +1,9 @@
 // Samples found by their key.
 #include <atomic>
+#include <fstream>
 #include <thread>
 
+#include "tests/file_content.h"
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
 
@@ -75,15 +77,53 @@ TEST_CASE("Threads that look for keys at once all find them") {
   CHECK(found == 200);
 }
 
-TEST_CASE("A shard whose keys cannot be read is named, and read when it is back") {
+TEST_CASE("Keys are found in the shards that can be read, while another is missing") {
+  const TemporaryFolder folder;
+  std::vector<std::string> keys = NumberedKeys(200);
+  keys[5] = keys[199];  // in the first shard and in the last
+  const std::filesystem::path path = WriteKeys(folder, keys);
+  const Dataset dataset = Dataset::Open(path);
+  REQUIRE(dataset.shards().size() == 3);
+  const std::string first = dataset.shards().front().file;
+  std::filesystem::rename(path / first, path / "away");
+  CHECK(dataset.Find(keys[150]) == 150);
+  CHECK(dataset.Find(keys[199]) == 199);
+  std::filesystem::rename(path / "away", path / first);
+  CHECK(dataset.Find(keys[0]) == 0);
+  CHECK(dataset.Find(keys[199]) == 5);
+  CHECK(dataset.Find("nobody's") == std::nullopt);
+}
+
+TEST_CASE("A key that no readable shard has is an error that names the shard that may have it") {
   const TemporaryFolder folder;
   const std::vector<std::string> keys = NumberedKeys(200);
   const std::filesystem::path path = WriteKeys(folder, keys);
   const Dataset dataset = Dataset::Open(path);
   const std::string shard = dataset.shards().back().file;
   std::filesystem::rename(path / shard, path / "away");
-  CHECK_THAT(ErrorText([&] { dataset.Find(keys[0]); }, ErrorCode::kNotFound),
-             ContainsSubstring(shard));
+  for (const std::string& key : {keys[199], std::string("nobody's"), keys[199]}) {
+    CHECK_THAT(ErrorText([&] { dataset.Find(key); }, ErrorCode::kNotFound),
+               ContainsSubstring(shard) &&
+                   ContainsSubstring("none of the shards that can be read has the key"));
+  }
   std::filesystem::rename(path / "away", path / shard);
   CHECK(dataset.Find(keys[199]) == 199);
+  CHECK(dataset.Find("nobody's") == std::nullopt);
+}
+
+TEST_CASE("A shard whose keys are damaged is passed over like one that is missing") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> keys = NumberedKeys(200);
+  const std::filesystem::path path = WriteKeys(folder, keys);
+  const Dataset dataset = Dataset::Open(path);
+  const std::filesystem::path shard = path / dataset.shards()[1].file;
+  const std::size_t keys_frame = ContentOf(shard).find("\x28\xB5\x2F\xFD");  // zstd's magic number
+  REQUIRE(keys_frame != std::string::npos);
+  std::fstream(shard, std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(static_cast<std::streamoff>(keys_frame))
+      .put('?');
+  CHECK(dataset.Find(keys[0]) == 0);
+  CHECK(dataset.Find(keys[199]) == 199);
+  CHECK_THAT(ErrorText([&] { dataset.Find(keys[100]); }, ErrorCode::kCorrupt),
+             ContainsSubstring(dataset.shards()[1].file) && ContainsSubstring("keys"));
 }

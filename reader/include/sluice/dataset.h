@@ -131,8 +131,12 @@ class Dataset {
   // none has. The first call reads the keys of all samples, so it maps all shards and takes time in
   // proportion to the dataset; the Dataset and its copies then keep 16 bytes a sample (up to 48
   // while they read). Further calls decompress one chunk of up to 4096 keys, unless it is one of
-  // the 64 read last. Throws Error if the keys of a shard cannot be read (nothing is kept then), or
-  // Error(kLimit) if there is not that much memory.
+  // the 64 read last.
+  //
+  // Shards that are missing or whose keys cannot be read are passed over: a sample of another shard
+  // is found, though an earlier one may have the same key. If no sample is found, each call tries
+  // those shards again, and throws the Error of the first that still cannot be read: its samples
+  // may have the key. Error(kLimit) if there is not that much memory.
   std::optional<std::uint64_t> Find(std::string_view key) const;
 
   const Schema& schema() const noexcept;
