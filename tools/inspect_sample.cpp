@@ -60,7 +60,7 @@ void AddImage(const Sample& sample, const Field& field, Json& json) {
 
 void AddArray(const Sample& sample, const Field& field, Json& json) {
   json["dtype"] = NameOf(field.dtype);
-  const Json values = ValuesJson(sample, field);
+  Json values = ValuesJson(sample, field);
   auto shape = field.shape;
   if (field.kind == FieldKind::kVariable) {
     const std::uint64_t inner = field.elements();
@@ -68,7 +68,7 @@ void AddArray(const Sample& sample, const Field& field, Json& json) {
   }
   json["shape"] = shape;
   if (!shape.empty()) {
-    json["values"] = values;
+    json["values"] = std::move(values);
     return;
   }
   json["value"] = values.at(0);
@@ -105,7 +105,9 @@ nlohmann::ordered_json SampleJson(const Dataset& dataset, std::uint64_t index) {
     }
     fields.push_back(std::move(json));
   }
-  return {{"index", index}, {"key", sample.key()}, {"place", sample.place()}, {"fields", fields}};
+  Json json{{"index", index}, {"key", sample.key()}, {"place", sample.place()}};
+  json["fields"] = std::move(fields);  // may be large: no copy
+  return json;
 }
 
 }  // namespace sluice

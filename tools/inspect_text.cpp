@@ -91,10 +91,26 @@ std::string ShardLines(const Dataset& dataset) {
   return lines;
 }
 
+// The beginning of an array's JSON text, longer than kLongestValue if the text is.
+std::string ArrayText(const Json& array) {
+  std::string text = "[";
+  for (const Json& value : array) {
+    if (text.size() > kLongestValue) return text;
+    if (text.size() > 1) text += ',';
+    text += value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
+  return text + "]";
+}
+
 std::string ValueText(const Json& value) {
-  const bool text = value.is_string();
-  std::string shown =
-      text ? value.get<std::string>() : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string shown;
+  if (value.is_string()) {
+    shown = value.get_ref<const std::string&>().substr(0, kLongestValue + 1);
+  } else if (value.is_array()) {
+    shown = ArrayText(value);
+  } else {
+    shown = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  }
   if (shown.size() > kLongestValue) {
     shown.resize(kLongestValue);
     shown += " ...";

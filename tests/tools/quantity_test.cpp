@@ -101,6 +101,16 @@ TEST_CASE("readable text is left as it is") {
   CHECK(Printable(text) == text);
 }
 
+TEST_CASE("long text with few characters to escape is shown like its parts") {
+  std::string text, expected;
+  for (int i = 0; i < 50; ++i) {
+    text += std::string(static_cast<std::size_t>(i), ' ') + "~" + (i % 2 == 0 ? "\x7f" : "\xff\n");
+    expected +=
+        std::string(static_cast<std::size_t>(i), ' ') + "~" + (i % 2 == 0 ? "\\u007f" : "\\xff\n");
+  }
+  CHECK(PrintableLines(text) == expected);
+}
+
 TEST_CASE("text is wrapped at spaces, and a word that is too long has a line of its own") {
   CHECK(Wrapped("", 10).empty());
   CHECK(Wrapped("one two", 7) == "one two");

@@ -55,10 +55,24 @@ std::string EscapedCode(std::uint32_t code) {
   return Format("\\u%04x\\u%04x", 0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF));
 }
 
+// The length of the text's beginning in which every byte is a printable ASCII character.
+std::size_t PlainRun(std::string_view text) {
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  while (at != end && *at >= ' ' && *at < 0x7F)
+    ++at;
+  return static_cast<std::size_t>(at - text.data());
+}
+
 std::string Shown(std::string_view text, bool one_line) {
   std::string shown;
   shown.reserve(text.size());
   while (!text.empty()) {
+    if (const std::size_t run = PlainRun(text); run > 0) {
+      shown += text.substr(0, run);
+      text.remove_prefix(run);
+      continue;
+    }
     std::uint32_t code = 0;
     const std::size_t bytes = Decode(text, code);
     const bool breaks = text[0] == '\n' || text[0] == '\t';
