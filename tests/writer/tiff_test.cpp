@@ -14,6 +14,7 @@ namespace sluice::test {
 
 namespace {
 
+using Catch::Matchers::StartsWith;
 using Values = std::vector<std::uint8_t>;
 
 struct Page {
@@ -225,6 +226,58 @@ TEST_CASE("a TIFF's fax page that libtiff tells of damage in is left out with it
     CHECK(reason.starts_with("broken TIFF: "));
     CHECK(reason.find("cannot be read") == std::string::npos);
     CHECK(reason.find(" at line ") != std::string::npos);
+  }
+}
+
+TEST_CASE("a TIFF's fax page that ends before its last row is left out with libtiff's words") {
+  Page page{200, 100, 1, 1, PHOTOMETRIC_MINISWHITE, {}, {}};
+  for (unsigned i = 0; i < 100 * 25; ++i)
+    page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
+  page.settle = [](TIFF* file) {
+    TIFFSetField(file, TIFFTAG_COMPRESSION, COMPRESSION_CCITTFAX4);
+    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 100);
+  };
+  FileBytes early = WriteTiff({page});
+  // libtiff takes zeros in the middle of the one strip for the page's end, and warns of its row.
+  std::fill_n(early.begin() + 2024, 8, std::byte{0});
+  CHECK_THAT(ConvertOne(early).reason, StartsWith("broken TIFF: Premature EOL at line"));
+}
+
+TEST_CASE(
+    "a TIFF whose compressed pixels end in zeros is refused as cut short, or taken as it is") {
+  for (const int codec : {COMPRESSION_CCITTFAX4, COMPRESSION_CCITTFAX3, COMPRESSION_LZW,
+                          COMPRESSION_ADOBE_DEFLATE, COMPRESSION_JPEG}) {
+    INFO("codec " << codec);
+    const bool fax = codec == COMPRESSION_CCITTFAX4 || codec == COMPRESSION_CCITTFAX3;
+    Page page{200, 100, fax ? 1U : 8U, 1, PHOTOMETRIC_MINISBLACK, {}, {}};
+    for (unsigned i = 0; i < 100 * (fax ? 25U : 200U); ++i)
+      page.rows.push_back(static_cast<std::uint8_t>(i * 37 % 251 & i / 25));
+    page.settle = [codec](TIFF* file) {
+      TIFFSetField(file, TIFFTAG_COMPRESSION, codec);
+      TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, 100);
+    };
+    FileBytes file = WriteTiff({page});
+    CHECK(ConvertOne(file).reason == "");
+    // The one strip lies before the directory; the second half of it is lost.
+    const std::size_t end = LoadAt<std::uint32_t>(file, 4);
+    std::fill(file.begin() + static_cast<std::ptrdiff_t>(end / 2),
+              file.begin() + static_cast<std::ptrdiff_t>(end), std::byte{0});
+    CHECK(ConvertOne(file).reason == "broken TIFF: it is cut short: its pixels end in zeros");
+    ConvertOptions accept = AsTheyAre();
+    accept.truncated = sluice::Truncated::kAccept;
+    CHECK(ConvertOne(file, accept).summary.truncated.size() == 1);
+  }
+}
+
+TEST_CASE("pixels of a TIFF that are zeros are not taken for a lost end") {
+  for (const int codec : {COMPRESSION_NONE, COMPRESSION_PACKBITS, COMPRESSION_LZW,
+                          COMPRESSION_ADOBE_DEFLATE, COMPRESSION_CCITTFAX4}) {
+    INFO("codec " << codec);
+    const bool fax = codec == COMPRESSION_CCITTFAX4;
+    Page page{64, 64, fax ? 1U : 8U, 1, PHOTOMETRIC_MINISBLACK, {}, {}};
+    page.rows.resize(64 * (fax ? 8 : 64));
+    page.settle = [codec](TIFF* file) { TIFFSetField(file, TIFFTAG_COMPRESSION, codec); };
+    CHECK(ConvertOne(WriteTiff({page})).reason == "");
   }
 }
 

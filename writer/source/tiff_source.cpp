@@ -33,7 +33,8 @@ std::string Formatted(const char* format, va_list values) {
 
 // A warning after which pixels are made up: from libtiff's fax codecs, or from libjpeg in a TIFF.
 bool TellsOfDamage(std::string_view warning) noexcept {
-  for (const char* const part : {"Premature EOF", "remature end of", "bad Huffman code"}) {
+  for (const char* const part :
+       {"Premature EO", "Line length mismatch", "remature end of", "bad Huffman code"}) {
     if (warning.find(part) != std::string_view::npos) return true;
   }
   return false;
@@ -136,6 +137,27 @@ Bytes TiffSource::Profile() {
   return {static_cast<const std::byte*>(data), count};
 }
 
+// Codecs whose data never end in a row of zeros. Data that are not compressed may, and so may those
+// of PackBits.
+bool EndsInNoZeros(TIFF* tiff) noexcept {
+  std::uint16_t codec = COMPRESSION_NONE;
+  TIFFGetFieldDefaulted(tiff, TIFFTAG_COMPRESSION, &codec);
+  switch (codec) {
+    case COMPRESSION_CCITTRLE:
+    case COMPRESSION_CCITTRLEW:
+    case COMPRESSION_CCITTFAX3:
+    case COMPRESSION_CCITTFAX4:
+    case COMPRESSION_LZW:
+    case COMPRESSION_JPEG:
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_DEFLATE:
+    case COMPRESSION_LZMA:
+    case COMPRESSION_ZSTD:
+    case COMPRESSION_WEBP: return true;
+    default: return false;
+  }
+}
+
 // A small picture may lie in a tile or strip as large as its header claims.
 void TiffSource::CheckPieces() const {
   const std::uint64_t piece =
@@ -146,17 +168,23 @@ void TiffSource::CheckPieces() const {
                                            std::to_string(piece) + " bytes each");
 }
 
-// Whether a strip or tile lies beyond the file's end.
-bool TiffSource::IsCutShort() const {
+// How a strip or tile ends early, or null: beyond the file's end, or in zeros, as after a download
+// that broke off. Most codecs take zeros for pixels or for the end of a page, and report nothing.
+const char* TiffSource::HowCutShort() const {
+  constexpr std::uint64_t kZeros = 16;  // bytes: more than pads a piece
   TIFF* const tiff = tiff_.get();
+  const bool zeros_tell = EndsInNoZeros(tiff);
   const std::uint32_t pieces =
       TIFFIsTiled(tiff) != 0 ? TIFFNumberOfTiles(tiff) : TIFFNumberOfStrips(tiff);
   for (std::uint32_t i = 0; i < pieces; ++i) {
     const std::uint64_t bytes = TIFFGetStrileByteCount(tiff, i);
-    const std::uint64_t size = stream_.file.size();
-    if (bytes > size || TIFFGetStrileOffset(tiff, i) > size - bytes) return true;
+    const std::uint64_t offset = TIFFGetStrileOffset(tiff, i);
+    if (!Inside(offset, bytes, stream_.file.size())) return "its pixels end early";
+    const std::uint64_t end = std::min(bytes, kZeros);
+    if (zeros_tell && end > 0 && AllZero(stream_.file.subspan(offset + bytes - end, end)))
+      return "its pixels end in zeros";
   }
-  return false;
+  return nullptr;
 }
 
 // Extra samples without a stated meaning are not opacity (TIFF 6.0, ExtraSamples 0), though libtiff
@@ -171,8 +199,8 @@ bool TiffSource::IsOpaque(const RgbaImage& rgba) const {
 
 Picture TiffSource::Decode(const ColorRules& rules) {
   CheckPieces();
-  const bool cut_short = IsCutShort();
-  if (cut_short) EndsEarly("broken TIFF", "its pixels end early");
+  const char* const cut_short = HowCutShort();
+  if (cut_short != nullptr) EndsEarly("broken TIFF", cut_short);
   stream_.trouble.clear();
   RgbaImage rgba;
   std::array<char, 1024> sentence{};
@@ -185,7 +213,7 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
   const bool whole = TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) != 0;
   // Some codecs report damage and then continue as if there were none.
-  if (!cut_short && (!whole || !stream_.trouble.empty())) ThrowBroken();
+  if (cut_short == nullptr && (!whole || !stream_.trouble.empty())) ThrowBroken();
   const bool opaque = IsOpaque(rgba);
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
   std::vector<std::uint8_t> row(std::size_t{width_} * 4);

@@ -28,7 +28,7 @@ class TiffSource : public PixelSource {
   struct RgbaImage;
 
   void Open();
-  bool IsCutShort() const;
+  const char* HowCutShort() const;
   bool IsOpaque(const RgbaImage& rgba) const;
   void CheckPieces() const;
   [[noreturn]] void ThrowBroken() const;
