@@ -1,6 +1,8 @@
 // Reading past the page cache: LoaderOptions::storage = Direct.
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <numeric>
 
 #include <unistd.h>
@@ -34,6 +36,37 @@ std::vector<PlayedBatch> RequireSame(const Dataset& dataset, LoaderOptions optio
   }
   REQUIRE(direct.Faults().empty());
   return all;
+}
+
+// JPEGs with a second one beside them.
+std::filesystem::path WriteTwoImages(const TemporaryFolder& folder, int count) {
+  const std::filesystem::path path = folder / "two";
+  DatasetWriter writer(path, {{Field::Image(), Field::Image("other"), Field::Label("label")}},
+                       {"two", 1'000'000, 4});
+  for (int i = 0; i < count; ++i) {
+    const auto seed = static_cast<std::uint64_t>(i);
+    SampleBuilder sample = writer.NewSample("photo-" + std::to_string(i));
+    sample.SetJpeg("image", MakeJpeg(MakePicture(80, 60, 3, seed)));
+    sample.SetJpeg("other", MakeJpeg(MakePicture(64, 64, 3, seed + 1000)));
+    sample.Set<std::int32_t>("label", i);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return path;
+}
+
+// Overwrites the one file without a name that this process has open in a folder.
+void ZeroNamelessFile(const std::filesystem::path& folder) {
+  std::size_t found = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+    std::error_code gone;
+    const std::string name = std::filesystem::read_symlink(entry, gone).string();
+    if (!name.starts_with(folder.string()) || !name.ends_with(" (deleted)")) continue;
+    const std::string zeros(std::filesystem::file_size(entry), '\0');
+    std::fstream(entry.path(), std::ios::binary | std::ios::in | std::ios::out) << zeros;
+    ++found;
+  }
+  REQUIRE(found == 1);
 }
 
 }  // namespace
@@ -135,6 +168,30 @@ TEST_CASE("Kept pictures leave only the other fields to be read past the page ca
   PlayBatches(loader, 3);
   const std::uint64_t tables = 4096 * (150 / 4 + 1);
   CHECK(loader.Stats().read_ahead_bytes - before <= 3 * tables);
+}
+
+TEST_CASE("A kept picture that its file has lost is read past the page cache again") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteTwoImages(folder, 60));
+  LoaderOptions options = OptionsFor(16, 2);
+  options.transform = {ResizeShortSide{48}, CenterCrop(40), HorizontalFlip()};
+  options.output.fields = {"image", "label"};
+  Loader plain(dataset, options);
+  options.keep = DecodedPictures{1'000'000, folder.path().string()};
+  options.storage = Direct{};
+  Loader loader(dataset, options);
+  for (const std::uint64_t epoch : {0, 1, 2})
+    REQUIRE(PlayBatches(loader, epoch) == PlayBatches(plain, epoch));
+  REQUIRE(loader.Stats().kept_pictures == 60);
+  loader.Epoch(2);  // stops what was begun of the next
+  const std::uint64_t decoded = loader.Stats().payload_bytes;
+  REQUIRE(PlayBatches(loader, 3) == PlayBatches(plain, 3));
+  REQUIRE(loader.Stats().payload_bytes == decoded);
+  ZeroNamelessFile(folder.path());
+  for (const std::uint64_t epoch : {4, 5})
+    REQUIRE(PlayBatches(loader, epoch) == PlayBatches(plain, epoch));
+  CHECK(loader.Stats().payload_bytes - decoded >= dataset.images()[0].payload_bytes);
+  CHECK(loader.Faults().empty());
 }
 
 TEST_CASE("Fields that are left out are not read past the page cache, either") {

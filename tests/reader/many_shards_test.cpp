@@ -85,6 +85,32 @@ TEST_CASE("Shards that are no longer used are unmapped beyond the bound") {
   CHECK(uses[0]->Key(0) == "key-0");
 }
 
+TEST_CASE("A shard whose copy is gone when it is mapped again is read from the dataset's folder") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteRawDataset(folder, 30'000);
+  DatasetState dataset(path, kMostMapped);
+  const std::filesystem::path copy = folder / "copy.sluice";
+  std::filesystem::copy_file(path / dataset.shards[0].file, copy);
+  dataset.ReadFrom(0, copy);
+  CHECK(dataset.Shard(0)->name() == copy.string());
+  const auto use_others = [&dataset] {
+    for (std::uint32_t s = 1; s <= kMostMapped; ++s)
+      dataset.Shard(s);
+    REQUIRE(dataset.OpenShard(0) == nullptr);
+  };
+  use_others();
+  CHECK(dataset.Shard(0)->name() == copy.string());
+  use_others();
+  const bool damaged = GENERATE(false, true);
+  if (damaged) {
+    std::filesystem::resize_file(copy, 5000);
+  } else {
+    std::filesystem::remove(copy);
+  }
+  CHECK(dataset.Shard(0)->name() == (path / dataset.shards[0].file).string());
+  CHECK(dataset.Shard(0)->Key(0) == "key-0");
+}
+
 TEST_CASE("A sample's values stay readable when its shard is no longer kept open") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 30'000);
