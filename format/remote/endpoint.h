@@ -19,7 +19,7 @@ struct StoreCall {
   bool whole_bucket = false;                   // not about one object
   std::map<std::string, std::string> query;    // decoded
   std::map<std::string, std::string> headers;  // names in lower case
-  bool counts = false;                         // served twice it ends otherwise than served once
+  bool only_once = false;                      // served twice it ends otherwise than served once
   Bytes body;                                  // must live until the request ends
 };
 

@@ -191,15 +191,22 @@ void HttpLoop::State::BeginCall(HttpLoop& loop, const HttpRequest& request, std:
     stopped = stopping;
   }
   if (stopped) return Answer(waiting, StoppedReply());
-  const auto ticket = std::make_shared<Ticket>(0);
-  HttpReceiver receiver;
-  receiver.collect = limit;
-  receiver.end = [this, ticket, &waiting](HttpReply&& reply) {
-    calls.erase(*ticket);
+  try {
+    const auto ticket = std::make_shared<Ticket>(0);
+    HttpReceiver receiver;
+    receiver.collect = limit;
+    receiver.end = [this, ticket, &waiting](HttpReply&& reply) {
+      calls.erase(*ticket);
+      Answer(waiting, std::move(reply));
+    };
+    *ticket = loop.Start(request, std::move(receiver));
+    calls[*ticket] = &waiting;
+  } catch (const std::bad_alloc&) {
+    HttpReply reply;
+    reply.failure = HttpFailure::kOther;
+    reply.why = "no memory is left";
     Answer(waiting, std::move(reply));
-  };
-  *ticket = loop.Start(request, std::move(receiver));
-  calls[*ticket] = &waiting;
+  }
 }
 
 bool HttpLoop::Sleep(std::chrono::milliseconds time) {

@@ -9,7 +9,7 @@ namespace sluice {
 
 namespace {
 
-constexpr long kReceiveBuffer = 512 << 10;  // the largest that curl takes
+constexpr long kReceiveBuffer = 256 << 10;  // of each connection
 // A peer that sends less than this per second stalls.
 constexpr long kStallBytesPerSecond = 1024;
 constexpr std::size_t kLongestHeaderValue = 4096;
@@ -121,7 +121,7 @@ void HttpTransfer::SetConnection(const HttpRequest& request, const HttpLoop::Set
   SetOption(h, CURLOPT_NOSIGNAL, 1L);
   SetOption(h, CURLOPT_PROTOCOLS_STR, "http,https");
   SetOption(h, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
-  SetOption(h, CURLOPT_USERAGENT, "sluice/0.2");
+  SetOption(h, CURLOPT_USERAGENT, "sluice/" SLUICE_VERSION);
   SetOption(h, CURLOPT_BUFFERSIZE, kReceiveBuffer);
   SetOption(h, CURLOPT_TCP_KEEPALIVE, 1L);
   SetOption(
@@ -139,16 +139,30 @@ void HttpTransfer::SetConnection(const HttpRequest& request, const HttpLoop::Set
 std::size_t HttpTransfer::OnHeader(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<HttpTransfer*>(self);
   if (transfer.muted_) return 0;
-  transfer.Header({data, size * count});
+  try {
+    transfer.Header({data, size * count});
+  } catch (const std::bad_alloc&) {
+    return transfer.NoMemory();
+  }
   return size * count;
 }
 
 std::size_t HttpTransfer::OnBody(char* data, std::size_t size, std::size_t count, void* self) {
   auto& transfer = *static_cast<HttpTransfer*>(self);
-  const bool wanted =
-      !transfer.muted_ && transfer.Body(std::as_bytes(std::span(data, size * count)));
+  bool wanted = false;
+  try {
+    wanted = !transfer.muted_ && transfer.Body(std::as_bytes(std::span(data, size * count)));
+  } catch (const std::bad_alloc&) {
+    return transfer.NoMemory();
+  }
   // A count of none would pass for success where there are no bytes; there always are.
   return wanted ? size * count : 0;
+}
+
+// Ends the transfer: nothing may be thrown through curl.
+std::size_t HttpTransfer::NoMemory() noexcept {
+  no_memory_ = true;
+  return 0;
 }
 
 void HttpTransfer::Header(std::string_view line) {
@@ -217,7 +231,10 @@ void HttpTransfer::Finish(CURLcode result) {
   if (result == CURLE_WRITE_ERROR) {
     reply_.failure = too_long_ ? HttpFailure::kTooLong : HttpFailure::kRefusedByUs;
   }
-  if (result != CURLE_OK) {
+  if (no_memory_) {
+    reply_.failure = HttpFailure::kOther;
+    reply_.why = "no memory is left";
+  } else if (result != CURLE_OK) {
     reply_.why = why_.front() != '\0' ? why_.data() : curl_easy_strerror(result);
   }
   if (receiver_.end && !muted_) receiver_.end(std::move(reply_));

@@ -39,6 +39,7 @@ class HttpTransfer {
   void SetConnection(const HttpRequest& request, const HttpLoop::Settings& settings);
   void Header(std::string_view line);
   bool Body(Bytes bytes);
+  std::size_t NoMemory() noexcept;
   bool Connected() const;
   void ReadTimes();
 
@@ -53,6 +54,7 @@ class HttpTransfer {
   bool head_told_ = false;
   bool streamed_ = false;
   bool too_long_ = false;
+  bool no_memory_ = false;
   std::array<char, CURL_ERROR_SIZE> why_{};
 };
 

@@ -44,10 +44,13 @@ struct RangeRead {
 };
 
 // Thread-safe. Errors name the object's URL, and never a secret. Failures that may pass (timeouts,
-// cut bodies, busy servers) are retried inside, up to the store's own deadline.
+// cut bodies, busy servers) are retried inside, up to the store's own deadline. An Error(kIo) of a
+// network is a SystemError (format/disk/system_error.h), by which SaysDataIsLost() tells it from
+// loss: what copies an Error by value loses that. A range past an object's end is Error(kCorrupt).
 class ObjectStore {
  public:
-  virtual ~ObjectStore() = default;  // cancels what is in flight
+  // Cancels what is in flight, without a call. Not from a read's own functions.
+  virtual ~ObjectStore() = default;
 
   // As the user wrote it, without user information, query or a trailing slash.
   virtual const std::string& url() const noexcept = 0;
@@ -68,6 +71,8 @@ class ObjectStore {
   // byte as measured: bandwidth times delay, and some more. Grows and shrinks with the link.
   virtual std::uint64_t UsefulBytesInFlight() const noexcept = 0;
 
+  // What follows is Error(kUnsupported) for a plain HTTP server.
+
   // Writes an object from memory. With `only_new`, Error(kExists) if there is one of that name.
   virtual void Put(std::string_view object, Bytes content, bool only_new = false) = 0;
   // Writes an object of `bytes` bytes that `fill` gives piece by piece: it fills the buffer with
@@ -78,7 +83,7 @@ class ObjectStore {
   // Removes an object; no-op if there is none.
   virtual void Remove(std::string_view object) = 0;
   // Calls `each` for every object whose name begins with `prefix`, in the order of their names'
-  // bytes. Error(kUnsupported) for a plain HTTP server.
+  // bytes.
   virtual void List(
       std::string_view prefix,
       const std::function<void(std::string_view object, const ObjectInfo&)>& each) = 0;

@@ -31,10 +31,16 @@ RangeReads::RangeReads(HttpLoop& loop, Endpoint& endpoint, RenewedCredentials* c
 
 void RangeReads::Add(Ticket ticket, RangeRead read) {
   if (closed_) return;
-  Reading& reading = readings_.try_emplace(ticket, retry_settings_).first->second;
-  reading.read = std::move(read);
-  reading.order = next_order_++;
-  Enqueue(ticket, reading);
+  try {
+    Reading& reading = readings_.try_emplace(ticket, retry_settings_).first->second;
+    reading.order = next_order_++;
+    waiting_.insert({read.urgency, reading.order, ticket});
+    reading.read = std::move(read);
+  } catch (const std::bad_alloc&) {
+    readings_.erase(ticket);
+    const Error error(ErrorCode::kLimit, endpoint_.url(), "no memory is left to read with");
+    return read.done(&error);
+  }
   Begin();
 }
 

@@ -79,7 +79,7 @@ RemoteStore::Sent RemoteStore::Send(const StoreCall& call, std::uint64_t limit,
   for (;;) {
     const Credentials credentials = credentials_ ? credentials_->Get() : Credentials{};
     HttpRequest request = endpoint_->Form(call, credentials);
-    request.fresh_connection = call.counts;
+    request.fresh_connection = call.only_once;
     if (!redirected.empty()) Redirect(request, redirected);
     measures_.requests += 1;
     HttpReply& reply = sent.reply;
@@ -191,7 +191,7 @@ void RemoteStore::Put(std::string_view object, Bytes content, bool only_new) {
   call.object = object;
   call.body = content;
   call.headers["content-type"] = "application/octet-stream";
-  call.counts = only_new;
+  call.only_once = only_new;
   if (only_new && !s3.google()) call.headers["if-none-match"] = "*";
   const Sent sent = Send(call, kMostAnswerBytes, {412});
   if (sent.reply.status != 412) return;

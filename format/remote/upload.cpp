@@ -98,7 +98,7 @@ void RemoteStore::FinishUpload(const StoreCall& object, const std::string& uploa
   call.query = {{"uploadId", upload}};
   call.body = AsBytes(list);
   call.headers["content-type"] = "application/xml";
-  call.counts = true;
+  call.only_once = true;
   for (int tries = 0;; ++tries) {
     constexpr int kMostTries = 5;
     const Sent sent = Send(call, kMostUploadAnswer, {404});

@@ -95,6 +95,18 @@ TEST_CASE("tar archives of any content are read or refused") {
   RunAll(TargetNamed("tar"));
 }
 
+#ifdef SLUICE_HAS_REMOTE
+TEST_CASE("lists of objects of any content are read or refused") {
+  RunAll(TargetNamed("listing"));
+}
+TEST_CASE("credentials and profiles of any content are read or refused") {
+  RunAll(TargetNamed("credentials"));
+}
+TEST_CASE("URLs of any content are read or refused") {
+  RunAll(TargetNamed("url"));
+}
+#endif
+
 TEST_CASE("forged datasets are read or refused") {
   RunAll(TargetNamed("dataset"));
 }

@@ -22,6 +22,11 @@ std::vector<Target> Targets() {
       {"source", RunSource, SourceSeeds, 80},
       {"table", RunTable, TableSeeds, 150},
       {"tar", RunTar, TarSeeds, 400},
+#ifdef SLUICE_HAS_REMOTE
+      {"listing", RunListing, ListingSeeds, 2000},
+      {"credentials", RunCredentials, CredentialsSeeds, 2000},
+      {"url", RunStoreUrl, StoreUrlSeeds, 2000},
+#endif
   };
   for (const std::span<const Target> forged : {ForgedTargets(), CommandTargets()})
     targets.insert(targets.end(), forged.begin(), forged.end());

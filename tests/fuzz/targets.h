@@ -45,6 +45,10 @@ void RunOrigin(Bytes input);
 void RunSource(Bytes input);
 void RunTable(Bytes input);
 void RunTar(Bytes input);
+// Of builds that open URLs:
+void RunListing(Bytes input);
+void RunCredentials(Bytes input);
+void RunStoreUrl(Bytes input);
 
 std::vector<Input> ManifestSeeds();
 std::vector<Input> SchemaSeeds();
@@ -58,6 +62,9 @@ std::vector<Input> OriginSeeds();
 std::vector<Input> SourceSeeds();
 std::vector<Input> TableSeeds();
 std::vector<Input> TarSeeds();
+std::vector<Input> ListingSeeds();
+std::vector<Input> CredentialsSeeds();
+std::vector<Input> StoreUrlSeeds();
 
 // Whether the input was a packed image without a fault, so that it was compared with its JPEG.
 bool ComparePacked(Bytes input);

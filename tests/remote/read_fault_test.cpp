@@ -93,6 +93,27 @@ TEST_CASE("A server that sends nothing more is asked again for the rest") {
   CHECK(ReadRange(*store, "o", 0, content.size()) == content);
 }
 
+TEST_CASE("A server that sends a few bytes a second is asked again for the rest") {
+  std::atomic<int> slow = 0;
+  BucketServer* all = nullptr;
+  BucketServer server([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    WebAnswer answer = all->Serve(request);
+    if (slow++ == 0) {
+      answer.chunk = 10;
+      answer.chunk_delay = std::chrono::milliseconds(100);
+    }
+    return answer;
+  });
+  all = &server;
+  const std::string content = Pattern(50'000);
+  server.Set("o", content);
+  StoreSettings settings = TestSettings(server.Variables());
+  settings.stall_timeout = std::chrono::seconds(1);
+  const auto store = OpenStoreWith("s3://bkt", settings);
+  CHECK(ReadRange(*store, "o", 0, content.size()) == content);
+  CHECK(store->counts().repeated >= 1);
+}
+
 TEST_CASE("A read without progress ends after the timeout with what went wrong last") {
   BucketServer server(
       [](const WebRequest&) -> std::optional<WebAnswer> { return S3ErrorAnswer(503, "SlowDown"); });
