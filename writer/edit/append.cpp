@@ -15,7 +15,7 @@
 #include "writer/convert/convert_to.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
-#include "writer/edit/growing.h"
+#include "writer/edit/new_manifest.h"
 
 namespace sluice {
 

@@ -12,7 +12,7 @@
 #include "format/random.h"
 #include "writer/convert/dataset_folder.h"
 #include "writer/edit/dataset_build.h"
-#include "writer/edit/growing.h"
+#include "writer/edit/new_manifest.h"
 
 namespace sluice {
 

@@ -1,4 +1,4 @@
-#include "writer/edit/growing.h"
+#include "writer/edit/new_manifest.h"
 
 #include <sluice/error.h>
 
