@@ -29,10 +29,4 @@ inline std::optional<std::uint64_t> ReadAheadBytesOf(const LoaderOptions& option
   return std::nullopt;
 }
 
-// The most slots in the ring: one the consumer holds, those decoded ahead, and those it may hold
-// besides. `options` must be checked.
-inline std::size_t SlotsOf(const LoaderOptions& options) noexcept {
-  return 1 + *options.ring.prefetch + options.ring.hold;
-}
-
 }  // namespace sluice

@@ -1,5 +1,6 @@
 #include "reader/loader/loader_state.h"
 
+#include "reader/dataset/ring_slots.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/loader/checked_options.h"
 #include "reader/loader/decoder_thread.h"

@@ -6,6 +6,7 @@
 
 #include "format/disk/value_totals.h"
 #include "reader/dataset/rank_epoch.h"
+#include "reader/dataset/ring_slots.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/loader/checked_options.h"

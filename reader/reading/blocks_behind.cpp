@@ -9,6 +9,7 @@
 
 #include <sluice/error.h>
 
+#include "reader/dataset/ring_slots.h"
 #include "reader/dataset/storage_choice.h"
 
 namespace sluice {
