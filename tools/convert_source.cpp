@@ -46,11 +46,6 @@ std::vector<std::string> LinesOf(const std::string& text) {
   return lines;
 }
 
-bool IsTableName(const std::string& name) {
-  const std::string ending = std::filesystem::path(name).extension().string();
-  return ending == ".csv" || ending == ".tsv" || ending == ".jsonl";
-}
-
 BoxFormat ParseBoxes(const std::string& text, bool& relative) {
   std::string form = text;
   relative = form.ends_with("-relative");

@@ -1,6 +1,7 @@
 // Tables as text: RFC 4180's rules, and a JSON object a line.
 #include "writer/source/table_reader.h"
 
+#include <sluice/convert_source.h>
 #include <sluice/error.h>
 
 #include "tests/catch.h"
@@ -111,6 +112,10 @@ TEST_CASE("JSON lines give values of any kind, and members may be missing") {
 }
 
 TEST_CASE("a table is known by its ending") {
+  for (const char* const name : {"a/b.csv", "b.tsv", "b.c.jsonl"})
+    CHECK(IsTableName(name));
+  for (const char* const name : {"b.xlsx", "csv", "b.csv/c", "b.CSV", ""})
+    CHECK_FALSE(IsTableName(name));
   CHECK(CodeOf([] { RowsOf("a\n", ".xlsx"); }) == ErrorCode::kInvalidArgument);
 }
 

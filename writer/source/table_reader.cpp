@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include <sluice/convert_source.h>
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
@@ -18,6 +19,14 @@ namespace {
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 35;
 constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
 
+// Of a file with that ending: what separates cells, or 0 for JSON lines. Nothing: it is no table.
+std::optional<char> SeparatorOf(std::string_view ending) {
+  if (ending == ".csv") return ',';
+  if (ending == ".tsv") return '\t';
+  if (ending == ".jsonl") return '\0';
+  return std::nullopt;
+}
+
 std::vector<std::byte> ReadTableFile(const std::filesystem::path& file) {
   std::vector<std::byte> content;
   ReadFile(file, kMaxTableBytes, content);
@@ -25,6 +34,10 @@ std::vector<std::byte> ReadTableFile(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+bool IsTableName(const std::filesystem::path& file) {
+  return SeparatorOf(file.extension().string()).has_value();
+}
 
 TableReader::TableReader(const std::filesystem::path& file, const std::stop_token& stop)
     : TableReader(file.string(), file.extension().string(), ReadTableFile(file), stop) {}
@@ -35,14 +48,12 @@ TableReader::TableReader(std::string name, std::string_view ending, std::vector<
       content_(std::move(text)),
       rest_(AsText(content_)),
       stop_(std::move(stop)) {
-  if (ending == ".csv") {
-    separator_ = ',';
-  } else if (ending == ".tsv") {
-    separator_ = '\t';
-  } else if (ending != ".jsonl") {
+  const std::optional<char> separator = SeparatorOf(ending);
+  if (!separator) {
     throw Error(ErrorCode::kInvalidArgument, name_,
                 "is not a table that can be read; its name must end in .csv, .tsv or .jsonl");
   }
+  separator_ = *separator;
   if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
   ReadHeadings();
 }

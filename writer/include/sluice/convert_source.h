@@ -55,6 +55,9 @@ enum class FolderLabels {
   kPath,    // all of them, as a path: "a/x"
 };
 
+// Whether a file's name ends like that of a table that can be read.
+bool IsTableName(const std::filesystem::path& file);
+
 struct ConvertSource {
   enum class Kind { kFolder, kTable, kPaths, kArchives };
 
