@@ -36,11 +36,7 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
 bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent) {
   Slot& slot = *rows.slot;
   const MutexLock lock(mutex_);
-  LoaderStats& counters = measures_.counters;
-  counters.decode_seconds += spent.decode_seconds;
-  counters.decode_cpu_seconds += spent.decode_cpu_seconds;
-  counters.decode_major_faults += spent.decode_major_faults;
-  counters.payload_bytes += spent.payload_bytes;
+  measures_.counters += spent;
   slot.left_out += outcome.left_out;
   if (outcome.error && (!slot.error || outcome.failed_row < slot.error_row)) {
     slot.error = std::move(outcome.error);

@@ -1,4 +1,6 @@
 #include <cstdio>
+#include <tuple>
+#include <utility>
 
 #include <sluice/loader_stats.h>
 
@@ -37,28 +39,40 @@ std::string Sentence(const char* format, Arguments... arguments) {
   return text;
 }
 
+// The figures that add up. All members are named, so that a new one does not compile until it is
+// decided whether it does: the others are the state of the last snapshot.
+template <class Stats>
+auto SumsOf(Stats& stats) noexcept {
+  auto& [seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, kept_pictures,
+         kept_bytes, refused_shards, staged_shards, read_seconds, read_wait_seconds, decode_seconds,
+         decode_wait_seconds, decode_cpu_seconds, decode_major_faults, upload_bytes, upload_seconds,
+         upload_wait_seconds, consumer_wait_seconds, consumer_seconds, ready_batches, prefetch,
+         threads, read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] =
+      stats;
+  return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
+                  read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
+                  decode_major_faults, upload_bytes, upload_seconds, upload_wait_seconds,
+                  consumer_wait_seconds, consumer_seconds, changes);
+}
+
+template <class... Own, class... Other, class Do>
+void ForEachSum(std::tuple<Own&...> own, std::tuple<Other&...> other, const Do& apply) noexcept {
+  [&]<std::size_t... at>(std::index_sequence<at...>) {
+    (apply(std::get<at>(own), std::get<at>(other)), ...);
+  }
+  (std::index_sequence_for<Own...>());
+}
+
 }  // namespace
+
+LoaderStats& LoaderStats::operator+=(const LoaderStats& more) noexcept {
+  ForEachSum(SumsOf(*this), SumsOf(more), [](auto& own, const auto& other) { own += other; });
+  return *this;
+}
 
 LoaderStats LoaderStats::Since(const LoaderStats& earlier) const {
   LoaderStats since = *this;
-  since.seconds -= earlier.seconds;
-  since.samples -= earlier.samples;
-  since.batches -= earlier.batches;
-  since.faults -= earlier.faults;
-  since.payload_bytes -= earlier.payload_bytes;
-  since.read_ahead_bytes -= earlier.read_ahead_bytes;
-  since.changes -= earlier.changes;
-  since.read_seconds -= earlier.read_seconds;
-  since.read_wait_seconds -= earlier.read_wait_seconds;
-  since.decode_seconds -= earlier.decode_seconds;
-  since.decode_wait_seconds -= earlier.decode_wait_seconds;
-  since.decode_cpu_seconds -= earlier.decode_cpu_seconds;
-  since.decode_major_faults -= earlier.decode_major_faults;
-  since.upload_bytes -= earlier.upload_bytes;
-  since.upload_seconds -= earlier.upload_seconds;
-  since.upload_wait_seconds -= earlier.upload_wait_seconds;
-  since.consumer_wait_seconds -= earlier.consumer_wait_seconds;
-  since.consumer_seconds -= earlier.consumer_seconds;
+  ForEachSum(SumsOf(since), SumsOf(earlier), [](auto& own, const auto& other) { own -= other; });
   const double before = earlier.ready_batches * static_cast<double>(earlier.batches);
   const double after = ready_batches * static_cast<double>(batches);
   since.ready_batches = since.batches == 0 ? 0 : (after - before) / double(since.batches);

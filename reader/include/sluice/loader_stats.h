@@ -60,6 +60,9 @@ struct LoaderStats {
   std::uint64_t epoch_samples = 0;
   std::uint64_t epoch_samples_of_all = 0;
 
+  // Adds the figures that count up: times, samples, bytes and so on. Means, settings and what is
+  // kept stay.
+  LoaderStats& operator+=(const LoaderStats& more) noexcept;
   // The difference to an earlier snapshot of the same Loader: for one epoch, say.
   LoaderStats Since(const LoaderStats& earlier) const;
 
