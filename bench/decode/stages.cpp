@@ -15,6 +15,12 @@ bool EntropyAlone(const kernels::SegmentJob& job) {
   return kernels::Chosen().decode_segment(entropy);
 }
 
+void FinishNothing(const kernels::SegmentJob& job, const kernels::BlockRun& run) {
+  kernels::SegmentJob entropy = job;
+  entropy.transform = false;
+  kernels::Chosen().finish_blocks(entropy, run);
+}
+
 bool NoSegment(const kernels::SegmentJob&) {
   return true;
 }
@@ -83,14 +89,18 @@ std::vector<NamedVariant> DecodeStages(bool packed) {
   if (packed) {
     set.unpack_row = UnpackingAlone;
     set.decode_segment = EntropyAlone;
+    set.finish_blocks = FinishNothing;
     add("unpacking", "masks, and values of 4 and more bits to bytes", false);
     set.unpack_row = NoRow;
     set.decode_segment = NoSegment;
+    set.strands_pay = false;
     add("parse", "header and rows' places", false);
   } else {
     set.decode_segment = EntropyAlone;
+    set.finish_blocks = FinishNothing;
     add("entropy", "Huffman decoding, skipping included", false);
     set.decode_segment = NoSegment;
+    set.strands_pay = false;
     add("parse", "header, restart markers, stuffed bytes", false);
   }
   return stages;

@@ -106,7 +106,7 @@ class LibjpegPlanes : public DecodeVariant {
 class Own : public DecodeVariant {
  public:
   Own(const kernels::Kernels& set, bool resample)
-      : decoder_(set), planar_(set), resample_(resample) {}
+      : set_(set), decoder_(set_), planar_(set_), resample_(resample) {}
 
   void Decode(const DecodeItem& item, std::uint8_t* rgb) override {
     if (!decoder_.Decode(item.payload.bytes, item.payload.width, item.payload.height,
@@ -119,6 +119,7 @@ class Own : public DecodeVariant {
   }
 
  private:
+  const kernels::Kernels set_;
   baseline::Decoder decoder_;
   PlanarResampler planar_;
   bool resample_;
@@ -168,6 +169,10 @@ std::vector<NamedVariant> DecodeVariants() {
     add("packed-" + set, "packed images, " + set, std::make_unique<Packed>(*list.sets[i]));
   }
   const kernels::Kernels& best = *list.sets[list.count - 1];
+  kernels::Kernels serial = best;
+  serial.strands_pay = false;
+  add("own-serial", std::string("our decoder, ") + best.name + ", one restart interval at a time",
+      std::make_unique<Own>(serial, true));
   add("to-planes", std::string("our decoder, ") + best.name + ", without resize and colour",
       std::make_unique<Own>(best, false));
   return variants;

@@ -3,7 +3,8 @@
 //
 // What is promised:
 //   - Every set of kernels takes or refuses the same files and regions and gives the same samples,
-//     with used scratch memory as with fresh.
+//     with used scratch memory as with fresh, and restart intervals side by side as one after
+//     another.
 //   - A file that the decoder takes whole is one that libjpeg takes without making anything up, is
 //     Y Cb Cr or grey to it too, and has the same samples, all but those of blocks whose
 //     coefficients no picture has: see SamplesAreDefined().
@@ -18,6 +19,7 @@
 #include "tests/fuzz/jpeg_reference.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
+#include "tests/pixels/kernel_sets.h"
 
 namespace sluice::fuzz {
 
@@ -61,13 +63,12 @@ Planes DecodeBy(baseline::Decoder& decoder, const Picture& picture, const Region
   return planes;
 }
 
-// Decodes with every set of kernels, which must agree.
+// Decodes with every set of kernels in both ways, which must agree.
 Planes Decode(const Picture& picture, const Region& region) {
   static thread_local std::vector<baseline::Decoder> used = [] {
-    const kernels::KernelList list = kernels::Available();
     std::vector<baseline::Decoder> decoders;
-    for (std::size_t i = 0; i < list.count; ++i)
-      decoders.emplace_back(*list.sets[i]);
+    for (const kernels::Kernels* set : test::DecodingSets())
+      decoders.emplace_back(*set);
     return decoders;
   }();
   Planes planes = DecodeBy(used[0], picture, region);
@@ -253,6 +254,9 @@ std::vector<Input> JpegSeeds() {
            .optimise = restart == 3});
     }
   }
+  // The standard's Huffman tables and several intervals: decoded side by side.
+  for (const std::uint32_t rows : {2U, 3U, 5U})
+    add(40, rows * 16, 3, {.quality = 90, .restart_rows = 1});
   for (const int quality : {1, 10, 50, 95, 100})
     add(24, 24, 3, {.quality = quality, .optimise = quality % 2 == 0});
   for (const std::uint32_t size : {1U, 7U, 8U, 9U, 17U}) {

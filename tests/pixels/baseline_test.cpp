@@ -80,7 +80,7 @@ TEST_CASE(
           if (reference.Decode(file, 203, 157, region) != JpegPlanes::Outcome::kDecoded) {
             FAIL("libjpeg refused it");
           }
-          for (const kernels::Kernels* set : Sets()) {
+          for (const kernels::Kernels* set : DecodingSets()) {
             baseline::Decoder decoder(*set);
             INFO(set->name << " " << sampling.h << "x" << sampling.v << " restart " << restart);
             REQUIRE(decoder.Decode(file, 203, 157, region));
@@ -96,7 +96,7 @@ TEST_CASE(
     "Qualities from 1 to 100 and optimised tables are decoded alike, and tables change between "
     "pictures") {
   std::vector<baseline::Decoder> decoders;
-  for (const kernels::Kernels* set : Sets())
+  for (const kernels::Kernels* set : DecodingSets())
     decoders.emplace_back(*set);
   for (const bool optimise : {false, true, false}) {
     for (const int quality : {1, 10, 50, 75, 90, 95, 100}) {
@@ -119,7 +119,7 @@ TEST_CASE("Blocks of extreme contrast clamp as libjpeg's do, and never wrap") {
       const Picture picture = Extreme(1, seed);
       const auto file = Encode(picture, {1, 1}, 0, quality);
       const Picture expected = DecodeJpeg(file, 1);
-      for (const kernels::Kernels* set : Sets()) {
+      for (const kernels::Kernels* set : DecodingSets()) {
         baseline::Decoder decoder(*set);
         REQUIRE(decoder.Decode(file, 64, 64, Region::Whole(64, 64)));
         const ColumnPlane& plane = decoder.planes()[0];
@@ -141,7 +141,7 @@ TEST_CASE("A reduced size is the mean of the pixels it stands for, to within a f
                            {0, 96, 0, 96, 96 / reduction, 0, 96 / reduction},
                            false};
     std::vector<std::vector<std::uint8_t>> planes;
-    for (const kernels::Kernels* set : Sets()) {
+    for (const kernels::Kernels* set : DecodingSets()) {
       baseline::Decoder decoder(*set);
       REQUIRE(decoder.Decode(file, 128, 96, region));
       const ColumnPlane& plane = decoder.planes()[0];

@@ -30,7 +30,7 @@ std::vector<std::byte> RestartFile() {
 bool Takes(const std::vector<std::byte>& file, const Region& region = Region::Whole(64, 96)) {
   bool taken = false;
   std::size_t count = 0;
-  for (const kernels::Kernels* set : Sets()) {
+  for (const kernels::Kernels* set : DecodingSets()) {
     baseline::Decoder decoder(*set);
     const bool takes = decoder.Decode(file, 64, 96, region);
     REQUIRE((count == 0 || takes == taken));
@@ -151,7 +151,7 @@ TEST_CASE("Flipped bits end in a picture or a sentence, the same for every set, 
       }
       bool taken = false;
       std::vector<std::uint8_t> first;
-      for (const kernels::Kernels* set : Sets()) {
+      for (const kernels::Kernels* set : DecodingSets()) {
         baseline::Decoder decoder(*set);
         const bool takes = decoder.Decode(broken, 48, 48, Region::Whole(48, 48));
         std::vector<std::uint8_t> pixels;
@@ -161,7 +161,7 @@ TEST_CASE("Flipped bits end in a picture or a sentence, the same for every set, 
           planar.Run(decoder.planes(), decoder.components(), Region::Whole(48, 48),
                      {pixels.data(), 3, PixelOrder::kInterleaved});
         }
-        if (set == Sets()[0]) {
+        if (set == DecodingSets()[0]) {
           taken = takes;
           first = pixels;
         }

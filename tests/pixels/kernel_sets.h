@@ -12,4 +12,23 @@ inline std::vector<const kernels::Kernels*> Sets() {
   return {list.sets, list.sets + list.count};
 }
 
+// Each of them twice: decoding restart intervals side by side (baseline/strands.h), and one after
+// another.
+inline std::vector<const kernels::Kernels*> DecodingSets() {
+  static const std::vector<kernels::Kernels> sets = [] {
+    std::vector<kernels::Kernels> both;
+    for (const kernels::Kernels* set : Sets()) {
+      for (const bool strands : {false, true}) {
+        both.push_back(*set);
+        both.back().strands_pay = strands;
+      }
+    }
+    return both;
+  }();
+  std::vector<const kernels::Kernels*> list;
+  for (const kernels::Kernels& set : sets)
+    list.push_back(&set);
+  return list;
+}
+
 }  // namespace sluice::test

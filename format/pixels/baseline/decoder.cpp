@@ -1,36 +1,11 @@
 #include "format/pixels/baseline/decoder.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "format/pixels/baseline/segments.h"
+#include "format/pixels/baseline/wanted_segments.h"
 
 namespace sluice::baseline {
-
-namespace {
-
-bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept {
-  return a.symbol_count == b.symbol_count &&
-         std::memcmp(a.counts, b.counts, sizeof(a.counts)) == 0 &&
-         std::memcmp(a.symbols, b.symbols, a.symbol_count) == 0;
-}
-
-// The end of the MCUs of the segment [begin, end) that lie in the window: one past the last of
-// them, or `begin` if there is none.
-std::uint64_t WantedEnd(const kernels::SegmentJob& job, std::uint64_t begin,
-                        std::uint64_t end) noexcept {
-  const std::uint64_t across = job.mcus_across;
-  // Starts at the last row that the segment reaches into.
-  std::uint64_t row = std::min<std::uint64_t>((end - 1) / across, job.bottom - 1);
-  if (row * across + job.left >= end) {
-    if (row == 0) return begin;
-    --row;
-  }
-  if (row < job.top) return begin;
-  return std::max(begin, std::min(row * across + job.right, end));
-}
-
-}  // namespace
 
 bool Decoder::FindTables() {
   for (std::uint32_t c = 0; c < header_.components; ++c) {
@@ -41,6 +16,7 @@ bool Decoder::FindTables() {
       if (cached.valid && SameSpec(cached.spec, spec)) continue;
       cached.valid = BuildTable(spec, kind == 1, cached.table);
       cached.spec = spec;
+      cached.standard = StandardNumber(spec, kind == 1);
       if (!cached.valid) return false;
     }
   }
@@ -95,25 +71,50 @@ void Decoder::LayOut(const Region& region, std::uint32_t samples_per_pixel,
   }
 }
 
+// Strands need several segments, and the standard's Huffman tables: making the tables of others
+// takes longer than they save. Pictures of the highest qualities have values too large for strands'
+// look-ups.
+bool Decoder::FindStrandTables(std::uint64_t segments, std::uint64_t mcus,
+                               const StrandTables** tables) const {
+  constexpr std::uint64_t kMostBlockBytes = 20;
+  std::uint64_t blocks = 0;
+  for (std::uint32_t c = 0; c < header_.components; ++c)
+    blocks += mcus * header_.component[c].h * header_.component[c].v;
+  if (!set_.strands_pay || segments < 2 || header_.scan.size() > blocks * kMostBlockBytes) {
+    return false;
+  }
+  for (std::uint32_t c = 0; c < header_.components; ++c) {
+    const std::size_t number = tables_[header_.component[c].dc].standard;
+    if (number == kStandardTables || number != tables_[4 + header_.component[c].ac].standard) {
+      return false;
+    }
+    tables[c] = &StandardStrandTables(number);
+  }
+  return true;
+}
+
+bool Decoder::DecodeSegment(const WantedSegment& segment, Segments& segments,
+                            kernels::SegmentJob& job) {
+  if (!segments.Seek(segment.number)) return false;
+  job.size = segments.Read(segment_);
+  job.bytes = segment_.data();
+  job.first_mcu = segment.first_mcu;
+  job.last_mcu = segment.last_mcu;
+  job.whole = segment.whole;
+  return set_.decode_segment(job);
+}
+
 bool Decoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
   const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
   const std::uint64_t interval = header_.restart_interval != 0 ? header_.restart_interval : mcus;
-  const std::uint64_t across = header_.mcus_across;
-  const std::uint64_t last_wanted = all ? mcus : (job.bottom - 1) * across + job.right;
+  WantedSegments wanted(job, mcus, interval, all);
   Segments segments(header_.scan);
-  for (std::uint64_t s = all ? 0 : (job.top * across + job.left) / interval;
-       s * interval < last_wanted; ++s) {
-    const std::uint64_t begin = s * interval;
-    const std::uint64_t end = std::min(begin + interval, mcus);
-    const std::uint64_t stop = all ? end : WantedEnd(job, begin, end);
-    if (stop == begin) continue;
-    if (!segments.Seek(static_cast<std::uint32_t>(s))) return false;
-    job.size = segments.Read(segment_);
-    job.bytes = segment_.data();
-    job.first_mcu = static_cast<std::uint32_t>(begin);
-    job.last_mcu = static_cast<std::uint32_t>(stop);
-    job.whole = stop == end;
-    if (!set_.decode_segment(job)) return false;
+  const StrandTables* tables[3] = {};
+  if (FindStrandTables(wanted.count(), mcus, tables))
+    return strands_.Decode(set_, job, tables, wanted, segments);
+  WantedSegment segment;
+  while (wanted.Next(segment)) {
+    if (!DecodeSegment(segment, segments, job)) return false;
   }
   return true;
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/pixels/baseline/header.h"
+#include "format/pixels/baseline/strands.h"
 #include "format/pixels/kernels/kernels.h"
 #include "format/pixels/planar.h"
 
@@ -32,16 +33,21 @@ class Decoder {
     HuffmanSpec spec;
     HuffmanTable table;
     bool valid = false;
+    std::size_t standard = kStandardTables;  // StandardNumber()
   };
 
   bool FindTables();
   void LayOut(const Region& region, std::uint32_t samples_per_pixel, kernels::SegmentJob& job);
+  bool FindStrandTables(std::uint64_t segments, std::uint64_t mcus,
+                        const StrandTables** tables) const;
+  bool DecodeSegment(const WantedSegment& segment, Segments& segments, kernels::SegmentJob& job);
   bool DecodeSegments(bool all, kernels::SegmentJob& job);
 
   const kernels::Kernels& set_;
   Header header_;
   std::vector<CachedTable> tables_ = std::vector<CachedTable>(8);  // [class * 4 + number]
   std::vector<std::uint8_t> segment_;
+  Strands strands_;
   std::vector<std::uint8_t> samples_[3];
   ColumnPlane planes_[3];
 };

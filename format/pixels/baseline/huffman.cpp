@@ -71,6 +71,12 @@ void BuildPairs(HuffmanTable& table) noexcept {
 
 }  // namespace
 
+bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept {
+  return a.symbol_count == b.symbol_count &&
+         std::memcmp(a.counts, b.counts, sizeof(a.counts)) == 0 &&
+         std::memcmp(a.symbols, b.symbols, a.symbol_count) == 0;
+}
+
 HuffmanTable::Code HuffmanTable::CodeAt(std::uint64_t bits) const noexcept {
   const Code known = codes[bits >> (64 - kSkipBits)];
   if (known.length != 0) return known;

@@ -96,6 +96,8 @@ struct HuffmanSpec {
   std::uint32_t symbol_count = 0;
 };
 
+bool SameSpec(const HuffmanSpec& a, const HuffmanSpec& b) noexcept;
+
 struct HuffmanTable {
   alignas(64) DcEntry dc[1 << kDcBits];   // DC tables only
   alignas(64) Pair pair[1 << kPairBits];  // AC tables only

@@ -1,5 +1,6 @@
 #include "format/pixels/baseline/segments.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace sluice::baseline {
@@ -43,12 +44,10 @@ bool Segments::Seek(std::uint32_t number) noexcept {
 std::size_t Segments::Read(std::vector<std::uint8_t>& bytes) {
   std::size_t size = 0;
   std::size_t at = at_;
-  // The segment is no longer than the rest of the scan.
-  if (bytes.size() < scan_.size() - at + kSegmentPadding) {
-    bytes.resize(scan_.size() - at + kSegmentPadding);
-  }
   for (;;) {
     const std::size_t run_end = FindByte(scan_, at);
+    const std::size_t needed = size + (run_end - at) + 1 + kSegmentPadding;
+    if (bytes.size() < needed) bytes.resize(std::max(needed, 2 * bytes.size()));
     std::memcpy(bytes.data() + size, scan_.data() + at, run_end - at);
     size += run_end - at;
     at = run_end;

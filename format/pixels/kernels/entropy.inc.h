@@ -33,35 +33,8 @@ struct BitReader {
 struct ZigzagTable {
   std::uint8_t natural[256] = {};
   constexpr ZigzagTable() {
-    for (std::uint8_t& index : natural)
-      index = kSpare;
-    int x = 0;
-    int y = 0;
-    for (int i = 0; i < 64; ++i) {
-      natural[i] = static_cast<std::uint8_t>(y * 8 + x);
-      // Up and to the right on even diagonals, down and to the left on odd ones; along the edges
-      // between.
-      const bool up = (x + y) % 2 == 0;
-      if (up) {
-        if (x == 7)
-          ++y;
-        else if (y == 0)
-          ++x;
-        else {
-          ++x;
-          --y;
-        }
-      } else {
-        if (y == 7)
-          ++x;
-        else if (x == 0)
-          ++y;
-        else {
-          --x;
-          ++y;
-        }
-      }
-    }
+    for (unsigned i = 0; i < 256; ++i)
+      natural[i] = i < 64 ? kZigzag.natural[i] : kSpare;
   }
 };
 inline constexpr ZigzagTable kNatural;
@@ -200,8 +173,10 @@ struct McuBlocks {
 };
 
 // Turns the coefficients of an MCU at (x, y), counted from the window's corner, into samples, and
-// leaves zeros in `mcu`.
-inline void TransformMcu(const SegmentJob& job, McuBlocks& mcu, std::uint32_t x, std::uint32_t y) {
+// leaves zeros in its blocks, which are `stride` apart.
+template <BlockOrder kOrder>
+SLUICE_INLINE void TransformMcu(const SegmentJob& job, std::int16_t* block, std::size_t stride,
+                                std::uint32_t x, std::uint32_t y) {
   BlockTarget targets[6];
   std::uint32_t count = 0;
   for (std::uint32_t c = 0; c < job.components; ++c) {
@@ -210,14 +185,14 @@ inline void TransformMcu(const SegmentJob& job, McuBlocks& mcu, std::uint32_t x,
       for (std::uint32_t h = 0; h < component.across; ++h) {
         const std::size_t column = std::size_t{x * component.across + h} << component.size_log2;
         const std::size_t row = std::size_t{y * component.down + v} << component.size_log2;
-        targets[count] = {mcu.block[count], component.quant,
-                          component.plane + column * component.stride + row, component.stride,
-                          component.size_log2};
+        targets[count] = {block, component.quant, component.plane + column * component.stride + row,
+                          component.stride, component.size_log2};
+        block += stride;
         ++count;
       }
     }
   }
-  TransformBlocks<BlockVector>(targets, count);
+  TransformBlocks<BlockVector, kOrder>(targets, count);
 }
 
 inline bool DecodeSegment(const SegmentJob& job) {
@@ -246,7 +221,9 @@ inline bool DecodeSegment(const SegmentJob& job) {
       }
     }
     if (bad != 0 || in.Position(job.bytes) > job.size * 8) return false;
-    if (wanted && job.transform) TransformMcu(job, mcu, x - job.left, y - job.top);
+    if (wanted && job.transform) {
+      TransformMcu<kNaturalOrder>(job, mcu.block[0], kBlockStride, x - job.left, y - job.top);
+    }
     if (++x == job.mcus_across) {
       x = 0;
       ++y;

@@ -4,8 +4,12 @@
 // stored by columns, which saves one of the two transpositions. Included once for each instruction
 // set.
 
+// A block of coefficients in natural order has a spare place behind it (kSpare), one in the order
+// of its coding has none.
+enum BlockOrder { kNaturalOrder, kZigzagOrder };
+
 struct BlockTarget {
-  std::int16_t* block;  // natural order; zeros are left behind
+  std::int16_t* block;  // zeros are left behind
   const std::int16_t* quant;
   std::uint8_t* out;  // by columns
   std::size_t stride;
@@ -70,35 +74,38 @@ SLUICE_INLINE void Transform(V* v) noexcept {
 }
 
 // Two blocks, in vectors that hold two.
-template <class V>
+template <class V, BlockOrder kOrder>
 SLUICE_INLINE void TransformPair(const BlockTarget& a, const BlockTarget& b) noexcept {
   V v[8];
+  if constexpr (kOrder == kZigzagOrder) LoadZigzag(a.block, b.block, v);
   for (int row = 0; row < 8; ++row) {
-    v[row] = Multiply(V::Load(a.block + row * 8, b.block + row * 8),
-                      V::Load(a.quant + row * 8, b.quant + row * 8));
+    if constexpr (kOrder == kNaturalOrder) v[row] = V::Load(a.block + row * 8, b.block + row * 8);
+    v[row] = Multiply(v[row], V::Load(a.quant + row * 8, b.quant + row * 8));
     V::Clear(a.block + row * 8, b.block + row * 8);
   }
-  a.block[kSpare] = b.block[kSpare] = 0;
+  if constexpr (kOrder == kNaturalOrder) a.block[kSpare] = b.block[kSpare] = 0;
   Transform(v);
   StoreColumns(v, a.out, a.stride, b.out, b.stride);
 }
 
 // One block; vectors that hold two have zeros beside it.
-template <class V>
+template <class V, BlockOrder kOrder>
 SLUICE_INLINE void TransformOne(const BlockTarget& a) noexcept {
   if constexpr (V::kBlocks == 1) {
     V v[8];
+    if constexpr (kOrder == kZigzagOrder) LoadZigzag(a.block, v);
     for (int row = 0; row < 8; ++row) {
-      v[row] = Multiply(V::Load(a.block + row * 8), V::Load(a.quant + row * 8));
+      if constexpr (kOrder == kNaturalOrder) v[row] = V::Load(a.block + row * 8);
+      v[row] = Multiply(v[row], V::Load(a.quant + row * 8));
       V::Clear(a.block + row * 8);
     }
-    a.block[kSpare] = 0;
+    if constexpr (kOrder == kNaturalOrder) a.block[kSpare] = 0;
     Transform(v);
     StoreColumns(v, a.out, a.stride);
   } else {
     alignas(64) std::int16_t nothing[kSpareBlock] = {};
     alignas(64) std::uint8_t nowhere[64];
-    TransformPair<V>(a, {nothing, a.quant, nowhere, 8, 3});
+    TransformPair<V, kOrder>(a, {nothing, a.quant, nowhere, 8, 3});
   }
 }
 
@@ -166,26 +173,41 @@ inline void TransformReduced(const BlockTarget& target) noexcept {
     case 1: TransformToTwo(target); break;
     default: target.out[0] = ToSample((Coefficient(target, 0) + 4) >> 3);
   }
-  std::memset(target.block, 0, (kSpare + 1) * sizeof(std::int16_t));
 }
 
-template <class V>
+template <BlockOrder kOrder>
+inline void TransformReducedOf(const BlockTarget& target) noexcept {
+  if constexpr (kOrder == kNaturalOrder) {
+    TransformReduced(target);
+    std::memset(target.block, 0, (kSpare + 1) * sizeof(std::int16_t));
+  } else {
+    std::int16_t natural[kBlockSize];
+    for (std::size_t i = 0; i < kBlockSize; ++i)
+      natural[kZigzag.natural[i]] = target.block[i];
+    std::memset(target.block, 0, sizeof(natural));
+    BlockTarget by_rows = target;
+    by_rows.block = natural;
+    TransformReduced(by_rows);
+  }
+}
+
+template <class V, BlockOrder kOrder>
 SLUICE_INLINE void TransformBlocks(const BlockTarget* targets, std::uint32_t count) noexcept {
   std::uint32_t i = 0;
   while (i < count) {
     if (targets[i].size_log2 != 3) {
-      TransformReduced(targets[i]);
+      TransformReducedOf<kOrder>(targets[i]);
       ++i;
       continue;
     }
     if constexpr (V::kBlocks == 2) {
       if (i + 1 < count && targets[i + 1].size_log2 == 3) {
-        TransformPair<V>(targets[i], targets[i + 1]);
+        TransformPair<V, kOrder>(targets[i], targets[i + 1]);
         i += 2;
         continue;
       }
     }
-    TransformOne<V>(targets[i]);
+    TransformOne<V, kOrder>(targets[i]);
     ++i;
   }
 }

@@ -11,6 +11,7 @@
 #include <cstdint>
 
 #include "format/pixels/baseline/huffman.h"
+#include "format/pixels/baseline/strand_table.h"
 
 namespace sluice::kernels {
 
@@ -44,6 +45,26 @@ struct SegmentJob {
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // the window, in MCUs
   bool whole = false;     // the segment ends with the last MCU: nothing may follow it
   bool transform = true;  // false leaves the planes unchanged: for measurements
+};
+
+// One of several restart intervals that are decoded side by side. A run of its blocks goes to
+// `out`.
+struct Strand {
+  std::uint64_t bits = 1;            // what is known of the stream behind `in`; 1: nothing
+  const std::uint8_t* in = nullptr;  // unstuffed, kSlack bytes behind `limit`
+  std::int16_t* out = nullptr;       // zeros; see baseline::kBlockBytes
+  const baseline::StrandTable* const* next = nullptr;  // two tables of each block, the halt behind
+  const std::int16_t* end = nullptr;                   // of the run; a block of zeros behind
+  const std::uint8_t* limit = nullptr;                 // the last that `in` may become
+};
+inline constexpr std::size_t kStrands = 3;
+
+// A run of a segment's MCUs whose blocks were decoded by a strand: all wanted or none.
+struct BlockRun {
+  std::int16_t* blocks = nullptr;  // with differences for DC; zeros are left behind
+  std::uint32_t first_mcu = 0, mcus = 0;
+  bool wanted = true;
+  std::uint32_t* dc = nullptr;  // each component's last
 };
 
 // A row of a packed image's blocks (FORMAT.md, "Packed"). The blocks in [left, right) are unpacked
@@ -92,6 +113,12 @@ struct Kernels {
   const char* name;
   // False if the coded data breaks a rule of T.81; the planes then hold nothing of use.
   bool (*decode_segment)(const SegmentJob& job);
+  // Decodes up to kStrands strands until at least one of them is done: at the end of its run, or
+  // beyond its limit if the coded data is broken.
+  void (*run_strands)(Strand* strands, std::size_t count);
+  bool strands_pay;  // whether they are faster than one segment after another
+  // Turns a run's coefficients into samples, as decode_segment does.
+  void (*finish_blocks)(const SegmentJob& job, const BlockRun& run);
   // False if the row's parts do not fit into it; the plane then holds nothing of use.
   bool (*unpack_row)(const PackedRowJob& job);
   void (*make_weights)(const WeightJob& job);

@@ -184,7 +184,7 @@ inline bool UnpackRow(const PackedRowJob& job) {
       large.AddTo(b, memory.block[count]);
       targets[count] = {memory.block[count], job.quant, out(b), job.stride, job.size_log2};
     }
-    TransformBlocks<BlockVector>(targets, count);
+    TransformBlocks<BlockVector, kNaturalOrder>(targets, count);
   }
   return true;
 }

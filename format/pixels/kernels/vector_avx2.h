@@ -156,3 +156,33 @@ SLUICE_INLINE void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_
     _mm_storeh_pd(reinterpret_cast<double*>(b + (x + 1) * b_stride), _mm_castsi128_pd(of_b));
   }
 }
+
+constexpr bool kStrandsPay = true;
+
+// Eight values and, added to the first, its late bits.
+SLUICE_INLINE void StoreValues(const std::int8_t* values, std::uint64_t late,
+                               std::int16_t* out) noexcept {
+  const __m128i wide = _mm_cvtepi8_epi16(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(values)));
+  const __m128i sum = _mm_add_epi16(wide, _mm_cvtsi32_si128(static_cast<int>(late)));
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(out), sum);
+}
+
+// The rows of two blocks that are in zigzag order.
+SLUICE_INLINE void LoadZigzag(const std::int16_t* a, const std::int16_t* b,
+                              Vector16x2* v) noexcept {
+  __m256i in[8];
+  for (int i = 0; i < 8; ++i)
+    in[i] = Vector16x2::Load(a + i * 8, b + i * 8).v;
+#pragma GCC unroll 8
+  for (int row = 0; row < 8; ++row) {
+    __m256i sum = _mm256_setzero_si256();
+#pragma GCC unroll 8
+    for (int i = 0; i < 8; ++i) {
+      if (!kZigzagGather.any[row][i]) continue;
+      const __m128i places =
+          _mm_load_si128(reinterpret_cast<const __m128i*>(kZigzagGather.from[row][i]));
+      sum = _mm256_or_si256(sum, _mm256_shuffle_epi8(in[i], _mm256_broadcastsi128_si256(places)));
+    }
+    v[row].v = sum;
+  }
+}

@@ -156,3 +156,24 @@ SLUICE_INLINE void StoreColumns(const Vector16* v, std::uint8_t* a, std::size_t 
     vst1_u8(a + (x + 1) * stride, vget_high_u8(samples));
   }
 }
+
+constexpr bool kStrandsPay = true;
+
+// Eight values and, added to the first, its late bits.
+SLUICE_INLINE void StoreValues(const std::int8_t* values, std::uint64_t late,
+                               std::int16_t* out) noexcept {
+  const int16x8_t first = vsetq_lane_s16(static_cast<std::int16_t>(late), vdupq_n_s16(0), 0);
+  vst1q_s16(out, vaddw_s8(first, vld1_s8(values)));
+}
+
+// The rows of a block that is in zigzag order.
+SLUICE_INLINE void LoadZigzag(const std::int16_t* a, Vector16* v) noexcept {
+  const auto* const bytes = reinterpret_cast<const std::uint8_t*>(a);
+  const uint8x16x4_t low = vld1q_u8_x4(bytes);
+  const uint8x16x4_t high = vld1q_u8_x4(bytes + 64);
+  for (int row = 0; row < 8; ++row) {
+    const uint8x16_t places = vld1q_u8(kZigzagGather.place[row]);
+    const uint8x16_t from_low = vqtbl4q_u8(low, places);
+    v[row].v = vreinterpretq_s16_u8(vqtbx4q_u8(from_low, high, vsubq_u8(places, vdupq_n_u8(64))));
+  }
+}

@@ -223,3 +223,23 @@ inline void StoreColumns(const Vector16x2* v, std::uint8_t* a, std::size_t a_str
     }
   }
 }
+
+constexpr bool kStrandsPay = false;
+
+// Eight values and, added to the first, its late bits.
+inline void StoreValues(const std::int8_t* values, std::uint64_t late, std::int16_t* out) noexcept {
+  std::int16_t wide[8];
+  for (int i = 0; i < 8; ++i)
+    wide[i] = values[i];
+  wide[0] = static_cast<std::int16_t>(wide[0] + static_cast<int>(late));
+  std::memcpy(out, wide, sizeof(wide));
+}
+
+// The rows of two blocks that are in zigzag order.
+inline void LoadZigzag(const std::int16_t* a, const std::int16_t* b, Vector16x2* v) noexcept {
+  for (int i = 0; i < 64; ++i) {
+    const int natural = kZigzag.natural[i];
+    v[natural / 8].lane[natural % 8] = a[i];
+    v[natural / 8].lane[8 + natural % 8] = b[i];
+  }
+}

@@ -1,0 +1,63 @@
+// Tables for decoding several restart intervals side by side (kernels/strands.inc.h): one look-up
+// gives up to eight coefficients in a row, and where in its block a strand goes on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "format/pixels/baseline/huffman.h"
+
+namespace sluice::baseline {
+
+inline constexpr int kStrandBits = 11;
+// A strand takes this many look-ups from the bits of one refill, so none may use more than
+// kMaxStrandLength.
+inline constexpr int kStrandLookUps = 3;
+inline constexpr std::uint32_t kMaxStrandLength = 56 / kStrandLookUps;
+
+// Blocks lie one after another, 64 coefficients of 16 bits each in zigzag order, at multiples of
+// kBlockBytes: the low bits of a strand's place are its place within the block.
+inline constexpr std::size_t kBlockBytes = 128;
+
+// The symbols at the top of kStrandBits bits, as many as can be taken at once. All is in bytes, to
+// be added to pointers as it is.
+struct StrandEntry {
+  std::uint8_t length;   // bits to consume
+  std::uint8_t reach;    // how far the coefficients reach; kBlockBytes: take one symbol by its code
+  std::uint8_t offset;   // where the first coefficient goes
+  std::uint8_t end;      // kBlockBytes - 1 after an end of block: set these bits of the place,
+  std::uint8_t advance;  // then add this
+  std::uint8_t next;     // how far to move on in the list of tables
+  std::uint16_t late;    // the first value's bits behind those looked up, for BitField()
+  std::int8_t values[8];
+};
+
+// The look-ups at the beginning of a block, or those further on in it.
+struct StrandTable {
+  alignas(64) StrandEntry entry[1 << kStrandBits] = {};
+  const HuffmanTable* dc = nullptr;  // the codes, for what no entry holds
+  const HuffmanTable* ac = nullptr;
+  bool wanted = false;  // false: zeros for all but DC coefficients
+};
+
+// What a component's blocks are decoded with.
+struct StrandTables {
+  StrandTable first, rest;
+  // The same for blocks of which nothing but the DC coefficient is wanted: more symbols at once,
+  // and zeros for their values.
+  StrandTable skip_first, skip_rest;
+};
+
+// The standard's tables (T.81, K.3): 0 for luminance, 1 for chrominance.
+inline constexpr std::size_t kStandardTables = 2;
+
+// Built once in the process.
+const StrandTables& StandardStrandTables(std::size_t number);
+
+// Which of the standard's tables this is; kStandardTables if it is none of them.
+std::size_t StandardNumber(const HuffmanSpec& spec, bool ac);
+
+// A table on which a strand stays where it is.
+const StrandTable& StrandHalt() noexcept;
+
+}  // namespace sluice::baseline

@@ -1,0 +1,172 @@
+// Entropy decoding of several restart intervals side by side, so that the look-ups of one are on
+// their way while those of the others are used. Included once for each instruction set.
+//
+// A strand runs freely: no branch depends on where its blocks end. Each entry of a table says how
+// to move on in the block and in the list of tables; behind the last block of a run that list has a
+// table on which the strand stays where it is.
+
+// What of a strand changes at each look-up. `bits` are the next bits of the stream, left-aligned,
+// with a one behind the last of them: as many zeros as follow this one were consumed since `in`.
+struct StrandState {
+  std::uint64_t bits;
+  const std::uint8_t* in;
+  std::int16_t* out;
+  const baseline::StrandTable* const* next;
+};
+
+SLUICE_INLINE void Refill(StrandState& s) noexcept {
+  const auto consumed = static_cast<std::uint32_t>(__builtin_ctzll(s.bits));
+  s.in += consumed >> 3;
+  std::uint64_t word;
+  std::memcpy(&word, s.in, 8);
+  s.bits = (__builtin_bswap64(word) | 1) << (consumed & 7);
+}
+
+template <class T>
+SLUICE_INLINE T* BytesOn(T* pointer, std::size_t bytes) noexcept {
+  return reinterpret_cast<T*>(reinterpret_cast<std::uintptr_t>(pointer) + bytes);
+}
+
+SLUICE_INLINE std::size_t BytesInBlock(const std::int16_t* out) noexcept {
+  return reinterpret_cast<std::uintptr_t>(out) % baseline::kBlockBytes;
+}
+
+// Where the entry of the next bits lies in its table: one rotation and a mask.
+SLUICE_INLINE std::size_t EntryPlace(std::uint64_t bits) noexcept {
+  constexpr int kShift = 64 - baseline::kStrandBits - 4;
+  static_assert(sizeof(baseline::StrandEntry) == 1 << 4);
+  const std::uint64_t rotated = bits >> kShift | bits << (64 - kShift);
+  return rotated & (sizeof(baseline::StrandTable::entry) - sizeof(baseline::StrandEntry));
+}
+
+// One look-up. False, and nothing done, if the next symbol must be taken by its code.
+SLUICE_INLINE bool Step(StrandState& s) noexcept {
+  const baseline::StrandEntry& entry = *BytesOn((*s.next)->entry, EntryPlace(s.bits));
+  // Both are 128 at most: in eight bits, their sum is negative from there on.
+  static_assert(baseline::kBlockBytes == 128);
+  const auto reach = static_cast<std::int8_t>(BytesInBlock(s.out) + entry.reach);
+  if (__builtin_expect(reach < 0, 0)) return false;
+  StoreValues(entry.values, BitField(s.bits, entry.late), BytesOn(s.out, entry.offset));
+  s.bits <<= entry.length & 63;
+  s.out = reinterpret_cast<std::int16_t*>((reinterpret_cast<std::uintptr_t>(s.out) | entry.end) +
+                                          entry.advance);
+  s.next = BytesOn(s.next, entry.next);
+  return true;
+}
+
+// Takes one symbol by its code. A strand with a code that does not exist or a coefficient beyond
+// its block is moved beyond its limit.
+inline __attribute__((noinline)) void TakeSymbol(Strand& strand) noexcept {
+  StrandState s{strand.bits, strand.in, strand.out, strand.next};
+  Refill(s);
+  const std::size_t in_block = BytesInBlock(s.out);
+  const baseline::StrandTable& table = **s.next;
+  const bool dc = in_block == 0;
+  const baseline::HuffmanTable::Code code = (dc ? table.dc : table.ac)->CodeAt(s.bits);
+  const std::uint32_t size = code.symbol & 15;
+  const std::uint32_t run = dc ? 0 : code.symbol >> 4;
+  strand.in = strand.limit + 1;
+  if (code.length == 0) return;
+  if (!dc && code.symbol == 0) {
+    s.out = BytesOn(s.out, baseline::kBlockBytes - in_block);
+    ++s.next;
+  } else {
+    if (in_block + run * 2 >= baseline::kBlockBytes) return;
+    s.out += run;
+    if (size != 0 && (dc || table.wanted)) {
+      *s.out = static_cast<std::int16_t>(baseline::Extend(
+          static_cast<std::uint32_t>((s.bits << code.length) >> (64 - size)), size));
+    }
+    ++s.out;
+    if (dc || BytesInBlock(s.out) == 0) ++s.next;
+  }
+  s.bits <<= code.length + size;
+  Refill(s);
+  strand.bits = s.bits;
+  strand.in = s.in;
+  strand.out = s.out;
+  strand.next = s.next;
+}
+
+inline bool IsDone(const Strand& s) noexcept {
+  return s.out >= s.end || s.in > s.limit;
+}
+
+// Runs kCount strands until one of them is done. The number of the strand whose next symbol must be
+// taken by its code, if that comes first; kCount otherwise.
+template <std::size_t kCount>
+inline std::size_t RunToSymbol(Strand* strands) noexcept {
+  StrandState s[kCount];
+  for (std::size_t i = 0; i < kCount; ++i)
+    s[i] = {strands[i].bits, strands[i].in, strands[i].out, strands[i].next};
+  std::size_t by_code = kCount;
+  bool done = false;
+  while (!done && by_code == kCount) {
+#pragma GCC unroll 3
+    for (std::size_t i = 0; i < kCount; ++i)
+      Refill(s[i]);
+#pragma GCC unroll 9
+    for (std::size_t i = 0; i < kCount * baseline::kStrandLookUps; ++i) {
+      if (__builtin_expect(!Step(s[i % kCount]), 0)) {
+        by_code = i % kCount;
+        break;
+      }
+    }
+#pragma GCC unroll 3
+    for (std::size_t i = 0; i < kCount; ++i)
+      done = done || s[i].out >= strands[i].end || s[i].in > strands[i].limit;
+  }
+  for (std::size_t i = 0; i < kCount; ++i) {
+    strands[i].bits = s[i].bits;
+    strands[i].in = s[i].in;
+    strands[i].out = s[i].out;
+    strands[i].next = s[i].next;
+  }
+  return by_code;
+}
+
+template <std::size_t kCount>
+inline void RunStrandsOf(Strand* strands) noexcept {
+  for (;;) {
+    const std::size_t by_code = RunToSymbol<kCount>(strands);
+    if (by_code == kCount) return;
+    TakeSymbol(strands[by_code]);
+    // Here too: however often it comes to this, no strand may run on beyond its limit.
+    for (std::size_t i = 0; i < kCount; ++i) {
+      if (IsDone(strands[i])) return;
+    }
+  }
+}
+
+inline void RunStrands(Strand* strands, std::size_t count) noexcept {
+  static_assert(kStrands == 3);
+  switch (count) {
+    case 1: return RunStrandsOf<1>(strands);
+    case 2: return RunStrandsOf<2>(strands);
+    default: RunStrandsOf<3>(strands);
+  }
+}
+
+// Adds up the DC differences of a run of MCUs and transforms those that are wanted.
+inline void FinishBlocks(const SegmentJob& job, const BlockRun& run) {
+  std::uint32_t x = run.first_mcu % job.mcus_across;
+  std::uint32_t y = run.first_mcu / job.mcus_across;
+  std::int16_t* block = run.blocks;
+  for (std::uint32_t m = 0; m < run.mcus; ++m) {
+    std::int16_t* const first = block;
+    for (std::uint32_t c = 0; c < job.components; ++c) {
+      const std::uint32_t blocks = job.component[c].across * job.component[c].down;
+      for (std::uint32_t b = 0; b < blocks; ++b, block += kBlockSize) {
+        run.dc[c] += static_cast<std::uint32_t>(block[0]);
+        block[0] = run.wanted ? static_cast<std::int16_t>(run.dc[c]) : std::int16_t{0};
+      }
+    }
+    if (!run.wanted) continue;
+    if (job.transform) {
+      TransformMcu<kZigzagOrder>(job, first, kBlockSize, x - job.left, y - job.top);
+    } else {
+      std::memset(first, 0, static_cast<std::size_t>(block - first) * sizeof(*block));
+    }
+    ++x;
+  }
+}

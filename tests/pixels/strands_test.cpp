@@ -1,0 +1,312 @@
+// Restart intervals decoded side by side: the same samples and the same verdict as one after
+// another, and as libjpeg's.
+#include <algorithm>
+#include <memory>
+
+#include "format/pixels/baseline/decoder.h"
+#include "format/pixels/baseline/header.h"
+#include "format/pixels/jpeg_planes.h"
+#include "format/random.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+#include "tests/pixels/kernel_sets.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+using File = std::vector<std::byte>;
+using Samples = std::vector<std::vector<std::uint8_t>>;  // of each component; none: refused
+
+// Rows of MCUs that differ in coded length as much as they can: flat, noise, and between.
+Picture UnequalRows(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+                    std::uint64_t seed) {
+  Picture picture = MakePicture(width, height, channels, seed);
+  RandomStream random(seed, static_cast<Purpose>(999), 0);
+  for (std::uint32_t top = 0; top < height; top += 16) {
+    const std::uint64_t kind = random.Below(3);
+    const auto grey = static_cast<std::uint8_t>(random.Below(256));
+    const std::size_t line = std::size_t{width} * channels;
+    for (std::size_t i = top * line; kind != 2 && i < std::min(top + 16, height) * line; ++i)
+      picture.pixels[i] = kind == 0 ? grey : static_cast<std::uint8_t>(random.Below(256));
+  }
+  return picture;
+}
+
+Samples SamplesOf(const ColumnPlane* planes, std::uint32_t components) {
+  Samples samples(components);
+  for (std::uint32_t c = 0; c < components; ++c) {
+    const ColumnPlane& plane = planes[c];
+    for (std::uint32_t x = plane.x.first; x < plane.x.last; ++x) {
+      const std::uint8_t* const column =
+          plane.data + (x - plane.left) * plane.stride + (plane.y.first - plane.top);
+      samples[c].insert(samples[c].end(), column, column + (plane.y.last - plane.y.first));
+    }
+  }
+  return samples;
+}
+
+// Every set of kernels in both ways, each with memory that is used again and again.
+class Decoders {
+ public:
+  Decoders() {
+    for (const kernels::Kernels* set : DecodingSets())
+      decoders_.emplace_back(*set);
+  }
+
+  // What they say, which must be the same.
+  Samples Decode(const File& file, const Region& region) {
+    baseline::Header header;
+    REQUIRE(baseline::ParseHeader(file, header));
+    Samples first;
+    for (std::size_t i = 0; i < decoders_.size(); ++i) {
+      const bool taken = decoders_[i].Decode(file, header.width, header.height, region);
+      Samples samples;
+      if (taken) samples = SamplesOf(decoders_[i].planes(), decoders_[i].components());
+      if (i == 0) first = samples;
+      REQUIRE(samples == first);
+    }
+    return first;
+  }
+
+ private:
+  std::vector<baseline::Decoder> decoders_;
+};
+
+Samples ByLibjpeg(const File& file, std::uint32_t width, std::uint32_t height,
+                  const Region& region) {
+  JpegPlanes reference(kernels::Chosen());
+  if (reference.Decode(file, width, height, region) != JpegPlanes::Outcome::kDecoded) return {};
+  return SamplesOf(reference.planes(), reference.components());
+}
+
+// The offset of each segment's first byte, and of the first behind the last segment's marker.
+std::vector<std::size_t> SegmentsOf(const File& file) {
+  baseline::Header header;
+  REQUIRE(baseline::ParseHeader(file, header));
+  std::vector<std::size_t> begins = {file.size() - header.scan.size()};
+  for (std::size_t i = begins[0]; i + 1 < file.size(); ++i) {
+    if (file[i] == std::byte{0xFF} && file[i + 1] != std::byte{0}) begins.push_back(i + 2);
+  }
+  return begins;
+}
+
+// A strand's bytes and blocks, exactly as large as they must be, so that a sanitizer sees a step
+// beyond.
+struct Fed {
+  static constexpr std::size_t kBlocks = 7;
+  struct alignas(baseline::kBlockBytes) Block {
+    std::int16_t coefficient[64] = {};
+  };
+
+  explicit Fed(RandomStream& random)
+      : number(random.Word()),
+        size(random.Below(300)),
+        bytes(std::make_unique<std::uint8_t[]>(size + kernels::kSlack)),
+        blocks(std::make_unique<Block[]>(kBlocks + 1)) {
+    const std::uint64_t kind = random.Below(6);  // all ones, all zeros, or anything
+    for (std::size_t i = 0; i < size; ++i)
+      bytes[i] = static_cast<std::uint8_t>(kind == 0 ? 255 : kind == 1 ? 0 : random.Below(256));
+    const baseline::StrandTables& of = baseline::StandardStrandTables(random.Below(2));
+    for (std::size_t i = 0; i < kBlocks; ++i) {
+      tables.push_back(i % 3 == 2 ? &of.skip_first : &of.first);
+      tables.push_back(i % 3 == 2 ? &of.skip_rest : &of.rest);
+    }
+    tables.push_back(&baseline::StrandHalt());
+  }
+
+  void Reset() {
+    std::fill_n(blocks.get(), kBlocks + 1, Block{});
+    strand = {1,
+              bytes.get(),
+              blocks[0].coefficient,
+              tables.data(),
+              blocks[kBlocks].coefficient,
+              bytes.get() + size};
+  }
+  bool IsDone() const { return strand.out >= strand.end || strand.in > strand.limit; }
+  // The coefficients, if all of them were found.
+  std::vector<std::int16_t> Result() const {
+    REQUIRE(strand.out <= strand.end);
+    const std::int16_t* const begin = blocks[0].coefficient;
+    REQUIRE(
+        std::all_of(strand.end, strand.end + 64, [](std::int16_t value) { return value == 0; }));
+    if (strand.out != strand.end) return {};
+    return {begin, strand.end};
+  }
+
+  std::uint64_t number;
+  std::size_t size;
+  std::unique_ptr<std::uint8_t[]> bytes;
+  std::unique_ptr<Block[]> blocks;
+  std::vector<const baseline::StrandTable*> tables;
+  kernels::Strand strand;
+};
+
+File SevenRows() {
+  JpegOptions options;
+  options.restart_rows = 1;
+  options.quality = 90;
+  return MakeJpeg(UnequalRows(80, 7 * 16, 3, 5), options);
+}
+
+}  // namespace
+
+TEST_CASE("One to nine intervals of unequal length, in any sampling, have libjpeg's samples") {
+  Decoders decoders;
+  for (std::uint32_t rows = 1; rows <= 9; ++rows) {
+    for (const auto& [channels, h, v] :
+         {std::tuple{1U, 1, 1}, {3U, 1, 1}, {3U, 2, 1}, {3U, 2, 2}}) {
+      JpegOptions options;
+      options.luma_h = h;
+      options.luma_v = v;
+      options.quality = rows % 2 == 0 ? 90 : 60;
+      options.restart_rows = 1;
+      const std::uint32_t height = rows * 8 * static_cast<std::uint32_t>(v);
+      const File file = MakeJpeg(UnequalRows(150, height, channels, rows), options);
+      const Region whole = Region::Whole(150, height);
+      INFO(rows << " intervals, " << channels << " channels " << h << "x" << v);
+      const Samples expected = ByLibjpeg(file, 150, height, whole);
+      REQUIRE_FALSE(expected.empty());
+      REQUIRE(decoders.Decode(file, whole) == expected);
+    }
+  }
+}
+
+TEST_CASE("Intervals that begin and end anywhere have the same samples, whole and in part") {
+  Decoders decoders;
+  const Picture picture = UnequalRows(203, 157, 3, 11);
+  for (const unsigned interval : {1U, 2U, 4U, 9U, 12U, 14U, 26U, 40U}) {
+    JpegOptions options;
+    options.restart_interval = interval;
+    options.quality = 85;
+    const File file = MakeJpeg(picture, options);
+    for (const Region& region :
+         {Region::Whole(203, 157),
+          Region{{60, 90, 60, 90, 45, 0, 45}, {33, 80, 33, 80, 40, 0, 40}, false},
+          Region{{150, 53, 150, 53, 53, 0, 53}, {100, 57, 100, 57, 57, 0, 57}, false},
+          // An eighth: nothing but mean values.
+          Region{{0, 203, 0, 203, 25, 0, 25}, {0, 157, 0, 157, 19, 0, 19}, false}}) {
+      INFO("interval " << interval << ", " << region.x.start << " " << region.y.start);
+      const Samples samples = decoders.Decode(file, region);
+      REQUIRE_FALSE(samples.empty());
+      if (region.x.out == region.x.length) REQUIRE(samples == ByLibjpeg(file, 203, 157, region));
+    }
+  }
+}
+
+TEST_CASE("A change in any byte of an interval is judged alike, whichever strand decodes it") {
+  Decoders decoders;
+  const File file = SevenRows();
+  const Region whole = Region::Whole(80, 112);
+  RandomStream random(3, static_cast<Purpose>(999), 0);
+  std::size_t refused = 0;
+  std::size_t taken = 0;
+  const std::vector<std::size_t> begins = SegmentsOf(file);
+  REQUIRE(begins.size() == 8);
+  for (std::size_t s = 0; s < 7; ++s) {
+    for (int i = 0; i < 40; ++i) {
+      File broken = file;
+      const std::size_t at = begins[s] + random.Below(begins[s + 1] - 2 - begins[s]);
+      broken[at] ^= std::byte(1 + random.Below(255));
+      INFO("interval " << s << ", byte " << at);
+      const Samples samples = decoders.Decode(broken, whole);
+      ++(samples.empty() ? refused : taken);
+      // Taken is only what libjpeg takes, too.
+      if (!samples.empty()) REQUIRE(samples == ByLibjpeg(broken, 80, 112, whole));
+    }
+  }
+  CHECK(refused > 20);
+  CHECK(taken > 20);
+}
+
+TEST_CASE("An interval that ends too early or too late is refused, whichever strand decodes it") {
+  Decoders decoders;
+  const File file = SevenRows();
+  const Region whole = Region::Whole(80, 112);
+  REQUIRE_FALSE(decoders.Decode(file, whole).empty());
+  const std::vector<std::size_t> begins = SegmentsOf(file);
+  for (std::size_t s = 0; s < 7; ++s) {
+    const auto begin = file.begin() + static_cast<std::ptrdiff_t>(begins[s]);
+    const auto end = file.begin() + static_cast<std::ptrdiff_t>(begins[s + 1] - 2);
+    for (std::ptrdiff_t cut = 1; cut <= end - begin; cut += cut < 12 ? 1 : 29) {
+      File early(file.begin(), end - cut);
+      if (early.back() == std::byte{0xFF}) early.push_back(std::byte{0});  // no new marker
+      early.insert(early.end(), end, file.end());
+      INFO("interval " << s << ", without its last " << cut << " bytes");
+      REQUIRE(decoders.Decode(early, whole).empty());
+    }
+    for (const std::byte more : {std::byte{0}, std::byte{0x55}, std::byte{0x9F}}) {
+      for (const std::size_t count : {1U, 2U, 8U, 100U}) {
+        File late(file.begin(), end);
+        late.insert(late.end(), count, more);
+        late.insert(late.end(), end, file.end());
+        INFO("interval " << s << ", with " << count << " bytes behind it");
+        REQUIRE(decoders.Decode(late, whole).empty());
+      }
+    }
+  }
+}
+
+TEST_CASE("Intervals that have changed places are taken for what they are, and left out are not") {
+  Decoders decoders;
+  const File file = SevenRows();
+  const Region whole = Region::Whole(80, 112);
+  const std::vector<std::size_t> begins = SegmentsOf(file);
+  const auto segment = [&](std::size_t s) {
+    return File(file.begin() + static_cast<std::ptrdiff_t>(begins[s]),
+                file.begin() + static_cast<std::ptrdiff_t>(begins[s + 1] - 2));
+  };
+  const auto with = [&](const std::vector<std::size_t>& order) {
+    File made(file.begin(), file.begin() + static_cast<std::ptrdiff_t>(begins[0]));
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      const File bytes = segment(order[i]);
+      made.insert(made.end(), bytes.begin(), bytes.end());
+      made.push_back(std::byte{0xFF});
+      made.push_back(i + 1 < order.size() ? std::byte(0xD0 + i % 8) : std::byte{0xD9});
+    }
+    return made;
+  };
+  CHECK(with({0, 1, 2, 3, 4, 5, 6}) == file);
+  for (const auto& order : {std::vector<std::size_t>{6, 5, 4, 3, 2, 1, 0},
+                            {0, 0, 0, 3, 3, 3, 3},
+                            {2, 0, 1, 5, 3, 4, 6}}) {
+    const File changed = with(order);
+    REQUIRE(decoders.Decode(changed, whole) == ByLibjpeg(changed, 80, 112, whole));
+  }
+  CHECK(decoders.Decode(with({0, 1, 2, 3, 4, 5}), whole).empty());
+  CHECK(decoders.Decode(with({0}), whole).empty());
+}
+
+TEST_CASE("Strands fed with anything stay inside their bytes and blocks, the same for every set") {
+  RandomStream random(9, static_cast<Purpose>(999), 0);
+  for (int round = 0; round < 1000; ++round) {
+    std::vector<Fed> fed;
+    for (std::uint64_t count = 1 + random.Below(kernels::kStrands); count > 0; --count)
+      fed.emplace_back(random);
+    std::vector<std::vector<std::int16_t>> first;
+    for (const kernels::Kernels* set : Sets()) {
+      std::vector<std::vector<std::int16_t>> results;
+      std::sort(fed.begin(), fed.end(),
+                [](const Fed& a, const Fed& b) { return a.number < b.number; });
+      for (Fed& one : fed)
+        one.Reset();
+      for (std::size_t running = fed.size(); running > 0;) {
+        kernels::Strand strands[kernels::kStrands];
+        for (std::size_t i = 0; i < running; ++i)
+          strands[i] = fed[i].strand;
+        set->run_strands(strands, running);
+        for (std::size_t i = 0; i < running; ++i)
+          fed[i].strand = strands[i];
+        const auto done = std::find_if(fed.begin(), fed.begin() + std::ptrdiff_t(running),
+                                       [](const Fed& one) { return one.IsDone(); });
+        REQUIRE(done != fed.begin() + std::ptrdiff_t(running));
+        results.push_back(done->Result());
+        std::swap(*done, fed[--running]);
+      }
+      if (first.empty()) first = results;
+      REQUIRE(results == first);
+    }
+  }
+}
