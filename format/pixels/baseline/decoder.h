@@ -1,8 +1,8 @@
 // Decodes the part of a baseline JPEG that a region needs, into planes.
 //
 // Starts at the restart marker before the region's first row. Where restart markers allow it,
-// decodes no more of a row than needed. Transforms only the MCUs that the region touches, and at a
-// reduced size if the output is that much smaller.
+// decodes no more of a row than needed, and three segments at once (strands.h). Transforms only the
+// MCUs that the region touches, and at a reduced size if the output is that much smaller.
 #pragma once
 
 #include <vector>
