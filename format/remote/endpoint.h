@@ -1,5 +1,7 @@
 // Where a store's objects are, and how that server is spoken to: what differs between S3 and a
-// plain HTTP server. Thread-safe.
+// plain HTTP server. Thread-safe. Another protocol takes an endpoint of its own, its Kind in
+// store_url.h and its line in open_store.cpp; what only S3 has (uploads in parts, lists) asks for
+// an S3Endpoint.
 #pragma once
 
 #include <map>

@@ -9,6 +9,10 @@
 // far, and every rank plays its own order over its shards.
 //
 // All ranks have the same number of batches, and the same number of rows in each.
+//
+// What else divides by ranks: decoding/substitutes.cpp (positions), loader/memory_bound.cpp (lanes,
+// the epoch's end) and loader/checked_options.cpp (what divides what); order_by_document.py does it
+// once more, from ORDER.md.
 #pragma once
 
 #include <cstddef>

@@ -9,7 +9,8 @@
 // - its declaration in steps/, and a line in all_steps.h;
 // - its program, by its kind, below;
 // - its lines in tests/reader/step_declarations_test.cpp, a line in bench/transforms/cost.cpp, and
-//   a row in reader/TRANSFORMS.md: tests fail without them.
+//   a row in reader/TRANSFORMS.md: tests fail without them;
+// - its class in reader/python/binding/steps.cpp.
 //
 // The programs:
 // - A geometric step changes the frame: Take() and its properties (GeometricStep in framing.h).

@@ -42,7 +42,7 @@ for file in sorted(root.rglob("*")):
             file.suffix not in (".h", ".cpp", ".cu", ".md"):
         continue
     text = re.sub(r'"\s*\n\s*"', "", file.read_text(encoding="utf-8"))  # joins the pieces of a literal
-    for struct, path in re.findall(r"\b([A-Z]\w+)::([a-z]\w*\b(?:\.[a-z]\w*\b)*)(?!\()", text):
+    for struct, path in re.findall(r"\b([A-Z]\w+)::((?!operator\b)[a-z]\w*\b(?:\.[a-z]\w*\b)*)(?!\()", text):
         if struct in bodies and not exists(struct, path):
             faults.append(f"{'/'.join(parts)}: there is no {struct}::{path}")
 print("\n".join(faults) or "every option named is there")
