@@ -103,6 +103,7 @@ bool MappedFile::Is(const struct stat& info) const noexcept {
 }
 
 std::uint64_t MappedFile::BytesLeft() const noexcept {
+  if (!mapped_here_) return bytes_.size();
   struct stat info {};
   const bool same = stat(path_.c_str(), &info) == 0 && Is(info);
   return same ? static_cast<std::uint64_t>(info.st_size) : bytes_.size();
@@ -114,6 +115,7 @@ bool MappedFile::Maps(const FileHandle& file) const noexcept {
 }
 
 std::optional<std::int64_t> MappedFile::WrittenAt() const noexcept {
+  if (!mapped_here_) return std::nullopt;
   constexpr std::int64_t kSecond = 1'000'000'000;
   struct stat info {};
   if (stat(path_.c_str(), &info) != 0 || !Is(info)) return std::nullopt;
@@ -126,6 +128,7 @@ MappedFile::MappedFile(MappedFile&& other) noexcept {
 
 MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
   std::swap(bytes_, other.bytes_);
+  std::swap(mapped_here_, other.mapped_here_);
   std::swap(lost_, other.lost_);
   std::swap(path_, other.path_);
   std::swap(id_, other.id_);
@@ -133,7 +136,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 }
 
 MappedFile::~MappedFile() {
-  if (!bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+  if (mapped_here_ && !bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct)

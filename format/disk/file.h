@@ -61,6 +61,8 @@ class MappedFile {
  public:
   MappedFile() = default;
   explicit MappedFile(const std::filesystem::path& path, MapAdvice advice = MapAdvice::kNormal);
+  // Bytes that others have mapped, and keep mapped while this lives. They never change or shrink.
+  explicit MappedFile(Bytes mapped) noexcept : bytes_(mapped), mapped_here_(false) {}
   MappedFile(MappedFile&& other) noexcept;
   MappedFile& operator=(MappedFile&& other) noexcept;
   ~MappedFile();
@@ -86,6 +88,7 @@ class MappedFile {
   bool Is(const struct stat& info) const noexcept;
 
   Bytes bytes_;
+  bool mapped_here_ = true;
   std::unique_ptr<LostPages> lost_ = std::make_unique<LostPages>();
   std::filesystem::path path_;
   FileId id_;

@@ -170,9 +170,45 @@ ShardExpectation ShardExpectation::Of(const ManifestShard& entry) {
 ShardSchema::ShardSchema(const Schema& of)
     : schema(of), text(SchemaToJson(of)), layout(of), columns(ColumnFields(of)) {}
 
+ShardFrame ShardFrame::Of(const ShardSchema& schema, const ManifestShard& entry) {
+  // Sections, of which there are two, hardly count.
+  constexpr std::uint64_t kSections = 4;
+  ShardFrame frame;
+  const std::uint64_t header = AlignUp(sizeof(ShardHeader) + schema.text.size(), kPageBytes);
+  frame.start = {ShardParts::kHeader, 0, std::min(header, entry.bytes)};
+  // What the manifest says is not to be trusted: no shard has more samples or blocks than bytes.
+  const std::uint64_t directory =
+      DirectoryBytes(schema.schema, std::min(entry.blocks, entry.bytes / kPageBytes), kSections,
+                     std::min(entry.samples, entry.bytes));
+  const std::uint64_t end = AlignUp(directory + sizeof(ShardTail), kPageBytes) + kPageBytes;
+  const std::uint64_t offset = std::max(
+      frame.start.bytes, entry.bytes - std::min(end, entry.bytes) / kPageBytes * kPageBytes);
+  frame.end = {ShardParts::kEnd, offset, entry.bytes - offset};
+  return frame;
+}
+
 ShardFile::ShardFile(const std::filesystem::path& path, std::shared_ptr<const ShardSchema> schema,
                      const ShardExpectation& expect, MapAdvice advice)
     : name_(path.string()), schema_(std::move(schema)), file_(path, advice) {
+  Open(expect);
+}
+
+ShardFile::ShardFile(std::shared_ptr<ShardParts> parts, std::shared_ptr<const ShardSchema> schema,
+                     const ManifestShard& entry)
+    : name_(parts->name()),
+      schema_(std::move(schema)),
+      parts_(std::move(parts)),
+      file_(parts_->bytes()),
+      frame_(ShardFrame::Of(*schema_, entry)),
+      brought_(std::make_unique<Brought>()) {
+  for (const ShardParts::Part& part : {frame_.start, frame_.end})
+    if (part.bytes > 0) opened_.push_back(parts_->Begin(part));
+  for (const ShardParts::Held& held : opened_)
+    parts_->Await(held);
+  Open(ShardExpectation::Of(entry));
+}
+
+void ShardFile::Open(const ShardExpectation& expect) {
   const auto differs = [](const auto& expected, const auto& found) {
     return expected.has_value() && *expected != found;
   };
@@ -191,6 +227,91 @@ ShardFile::ShardFile(const std::filesystem::path& path, std::shared_ptr<const Sh
       differs(expect.block_samples, block_samples())) {
     Corrupt({}, "is not the shard that the manifest names; restore it or convert again");
   }
+  if (parts_ == nullptr) return;
+  const MutexLock lock(brought_->mutex);
+  brought_->blocks.resize(blocks());
+}
+
+// If the header is longer than expected, its schema has not come yet.
+void ShardFile::BringHeaderRest() {
+  if (parts_ == nullptr || file_.bytes().size() < sizeof(ShardHeader)) return;
+  const std::uint64_t bytes =
+      std::min<std::uint64_t>(LoadAt<ShardHeader>(file_.bytes(), 0).header_bytes, kMaxHeaderBytes);
+  const std::uint64_t end = std::min<std::uint64_t>(bytes, file_.bytes().size());
+  const std::uint64_t there = frame_.start.bytes;
+  if (end <= there || frame_.end.bytes == 0) return;
+  frame_.start.bytes = std::min(end, frame_.end.offset);
+  opened_.push_back(parts_->Bring({ShardParts::kHeaderRest, there, frame_.start.bytes - there}));
+}
+
+// If the directory is longer than expected, its beginning has not come yet.
+void ShardFile::BringEndRest() {
+  if (parts_ == nullptr || tail_.directory_offset >= frame_.end.offset) return;
+  const std::uint64_t offset =
+      std::max(frame_.start.bytes, tail_.directory_offset / kPageBytes * kPageBytes);
+  opened_.push_back(parts_->Bring({ShardParts::kEndRest, offset, frame_.end.offset - offset}));
+  frame_.end.offset = offset;
+}
+
+ShardParts::Part ShardFile::PartOf(std::uint32_t block) const noexcept {
+  const BlockEntry& entry = blocks_[block];
+  const std::uint64_t begin = std::max(entry.offset, frame_.start.bytes);
+  const std::uint64_t end = std::min(entry.offset + entry.bytes, frame_.end.offset);
+  return {ShardParts::kFirstBlock + block, begin, end > begin ? end - begin : 0};
+}
+
+void ShardFile::BringSections() const {
+  if (parts_ == nullptr) return;
+  const MutexLock lock(brought_->mutex);
+  if (brought_->sections != nullptr) return;
+  const BlockEntry& last = blocks_.back();
+  const std::uint64_t begin =
+      std::max(frame_.start.bytes, AlignUp(last.offset + last.bytes, kPageBytes));
+  const std::uint64_t end = frame_.end.offset;
+  if (begin >= end) return;
+  brought_->sections = parts_->Bring({ShardParts::kSections, begin, end - begin});
+}
+
+void ShardFile::BringBlock(std::uint32_t block) const {
+  constexpr std::uint64_t kAhead = std::uint64_t{16} << 20;
+  ShardParts::Held held;
+  {
+    const MutexLock lock(brought_->mutex);
+    std::uint64_t ahead = 0;
+    for (std::uint32_t b = block; b < blocks() && ahead <= kAhead; ++b) {
+      if (brought_->blocks[b] == nullptr) brought_->blocks[b] = parts_->Begin(PartOf(b));
+      ahead += blocks_[b].bytes;
+    }
+    held = brought_->blocks[block];
+  }
+  try {
+    parts_->Await(held);
+  } catch (...) {
+    const MutexLock lock(brought_->mutex);
+    brought_->blocks[block].reset();  // the next call tries again
+    throw;
+  }
+}
+
+BlockView BlockHold::Block(std::uint32_t block, std::uint64_t ahead) {
+  const std::shared_ptr<ShardParts>& parts = shard_.parts();
+  if (parts == nullptr) return shard_.Block(block);
+  held_.erase(held_.begin(), held_.lower_bound(block));
+  std::uint64_t asked = 0;
+  std::uint32_t next = block;
+  for (; next < shard_.blocks() && (next == block || asked < ahead); ++next) {
+    ShardParts::Held& held = held_[next];
+    if (held == nullptr) held = parts->Begin(shard_.PartOf(next));
+    if (next > block) asked += shard_.block_entry(next).bytes;
+  }
+  held_.erase(held_.lower_bound(next), held_.end());
+  try {
+    parts->Await(held_[block]);
+  } catch (...) {
+    held_.erase(block);
+    throw;
+  }
+  return shard_.BlockThere(block);
 }
 
 Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
@@ -258,6 +379,7 @@ Error ShardFile::Unreadable(const std::string& place) const {
 }
 
 void ShardFile::ReadHeader() {
+  BringHeaderRest();
   bool same_schema = false;
   try {
     const std::string_view text = ParseHeader(file_.bytes(), name_, header_);
@@ -288,6 +410,7 @@ void ShardFile::ReadTail() {
 }
 
 void ShardFile::ReadDirectory() {
+  BringEndRest();
   directory_bytes_ = file_.bytes().subspan(tail_.directory_offset, tail_.directory_bytes);
   if (tail_.directory_checksum != Hash64(directory_bytes_)) {
     Corrupt("directory", "the checksum does not match");
@@ -349,6 +472,7 @@ Bytes ShardFile::Section(std::uint32_t number) const {
   for (std::size_t i = 0; i < sections_.size(); ++i) {
     const SectionEntry& section = sections_[i];
     if (section.number != number) continue;
+    BringSections();
     const Bytes bytes = file_.bytes().subspan(section.offset, section.bytes);
     const ReadGuard guard = Guard();
     const std::uint64_t bit = i < 64 ? std::uint64_t{1} << i : 0;
@@ -373,6 +497,7 @@ Bytes ShardFile::Column(std::size_t column) const noexcept {
 }
 
 BlockView ShardFile::Block(std::uint32_t block) const {
+  if (parts_ != nullptr) BringBlock(block);
   const BlockEntry entry = block_entry(block);
   std::atomic<std::uint64_t>& word = verified_[block / 64];
   const std::uint64_t bit = std::uint64_t{1} << (block % 64);
@@ -382,6 +507,14 @@ BlockView ShardFile::Block(std::uint32_t block) const {
   const BlockView view = Block(block, bytes, false);
   word.fetch_or(bit, std::memory_order_relaxed);
   return view;
+}
+
+BlockView ShardFile::BlockThere(std::uint32_t block) const {
+  if (parts_ == nullptr) return Block(block);
+  // Checked each time: it may have been brought anew since.
+  const BlockEntry& entry = block_entry(block);
+  const ReadGuard guard = Guard();
+  return Block(block, file_.bytes().subspan(entry.offset, entry.bytes), false);
 }
 
 BlockView ShardFile::Block(std::uint32_t block, Bytes bytes, bool checked) const {
@@ -439,7 +572,8 @@ std::string ShardFile::Place(std::uint64_t sample) const {
          std::to_string(sample % header_.block_samples);
 }
 
-Defect ShardFile::VerifyPlacement() const noexcept {
+Defect ShardFile::VerifyPlacement() const {
+  BringSections();
   const Bytes file = file_.bytes();
   const std::uint64_t schema_end = sizeof(ShardHeader) + header_.schema_bytes;
   if (!AllZero(file.subspan(schema_end, header_.header_bytes - schema_end))) {

@@ -5,8 +5,8 @@
 
 #include <atomic>
 #include <filesystem>
+#include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 
 #include <sluice/error.h>
@@ -15,6 +15,8 @@
 #include "format/disk/block.h"
 #include "format/disk/bytes.h"
 #include "format/disk/file.h"
+#include "format/disk/shard_parts.h"
+#include "format/mutex.h"
 
 namespace sluice {
 
@@ -125,6 +127,16 @@ struct ShardExpectation {
   static ShardExpectation Of(const ManifestShard& entry);
 };
 
+// What has to be read of a shard to open it, as far as the manifest tells: its first bytes, and its
+// last ones, in whole pages. Nearly always header, directory and tail; the end's bytes are 0 if the
+// start is the whole shard.
+struct ShardFrame {
+  static ShardFrame Of(const ShardSchema& schema, const ManifestShard& entry);
+
+  ShardParts::Part start;
+  ShardParts::Part end;
+};
+
 // A shard mapped for reading. Opening it checks header, tail and directory. A block's header and
 // table are checked when the block is first asked for; payloads, by the code that reads them.
 // Thread-safe.
@@ -140,6 +152,10 @@ class ShardFile {
       : ShardFile(path, std::make_shared<const ShardSchema>(schema), expect, advice) {}
   ShardFile(const std::filesystem::path& path, std::shared_ptr<const ShardSchema> schema,
             const ShardExpectation& expect = {}, MapAdvice advice = MapAdvice::kNormal);
+  // A shard whose parts are brought when they are needed. A block that Block() has brought stays
+  // while this lives; to keep less, use BlockHold.
+  ShardFile(std::shared_ptr<ShardParts> parts, std::shared_ptr<const ShardSchema> schema,
+            const ManifestShard& entry);
 
   const std::string& name() const noexcept { return name_; }
   const Schema& schema() const noexcept { return schema_->schema; }
@@ -183,6 +199,12 @@ class ShardFile {
   BlockView Block(std::uint32_t block) const;
   // The same for a copy of the block's bytes; `checked`: an earlier call has verified them.
   BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
+  // The same for a block that is there: one that the caller holds (parts()), or any of a file.
+  BlockView BlockThere(std::uint32_t block) const;
+  // Null if the shard is a file, whose blocks are always there.
+  const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
+  // Of parts(): a block without what the frame has of it, which may be everything.
+  ShardParts::Part PartOf(std::uint32_t block) const noexcept;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;
@@ -194,14 +216,20 @@ class ShardFile {
   std::string Place(std::uint64_t sample) const;
 
   // Checks that padding outside blocks is zero, and that blocks and sections follow each other
-  // without gaps.
-  Defect VerifyPlacement() const noexcept;
+  // without gaps. Throws Error if these parts cannot be brought.
+  Defect VerifyPlacement() const;
 
  private:
   // Throws Error(kCorrupt), or that the shard is unreadable or overwritten if that is the reason.
   [[noreturn]] void Corrupt(const std::string& place, const std::string& what) const;
   Error Overwritten(const std::string& place) const;
   Id128 DigestNow() const;
+  void Open(const ShardExpectation& expect);
+  void BringHeaderRest();
+  void BringEndRest();
+  void BringSections() const;
+  // Brings a block, and begins to bring those after it.
+  void BringBlock(std::uint32_t block) const;
   void ReadHeader();
   void ReadTail();
   void ReadDirectory();
@@ -209,7 +237,10 @@ class ShardFile {
 
   std::string name_;  // the path, for messages
   std::shared_ptr<const ShardSchema> schema_;
+  std::shared_ptr<ShardParts> parts_;
   MappedFile file_;
+  ShardFrame frame_;                      // of parts_; with the rests, if there are any
+  std::vector<ShardParts::Held> opened_;  // what opening it has brought
   ShardHeader header_;
   ShardTail tail_;
   DirectoryHeader directory_;
@@ -223,6 +254,29 @@ class ShardFile {
   mutable std::atomic<std::uint64_t> verified_sections_{0};  // the same for the first 64 sections
   mutable std::atomic<std::int64_t> written_at_{0};          // when the directory was last compared
   mutable std::atomic<bool> overwritten_{false};
+  // Of parts_: what has been brought since.
+  struct Brought {
+    Mutex mutex;
+    ShardParts::Held sections GUARDED_BY(mutex);
+    std::vector<ShardParts::Held> blocks GUARDED_BY(mutex);
+  };
+  std::unique_ptr<Brought> brought_;
+};
+
+// Reads the blocks of a shard one at a time, whether it is a file or in an object store. Of the
+// latter it keeps the block read last and some that come next.
+class BlockHold {
+ public:
+  explicit BlockHold(const ShardFile& shard) : shard_(shard) {}
+  // The view is valid until the next call. `ahead`: so many bytes of the blocks after it are
+  // brought meanwhile.
+  BlockView Block(std::uint32_t block, std::uint64_t ahead = kAheadBytes);
+
+  static constexpr std::uint64_t kAheadBytes = std::uint64_t{16} << 20;
+
+ private:
+  const ShardFile& shard_;
+  std::map<std::uint32_t, ShardParts::Held> held_;  // by block
 };
 
 }  // namespace sluice

@@ -33,6 +33,8 @@ struct RangeRead {
   std::uint64_t bytes = 0;  // above 0; an object that ends before offset + bytes is an Error
   // If not empty: an object of another content is Error(kIo).
   std::string etag;
+  // If not null: gets what the answer says of the object, before the first take().
+  std::shared_ptr<ObjectInfo> info;
   // Ranges with a smaller number are begun first; those with the same one in the order of Read().
   std::uint64_t urgency = 0;
   // Takes the next bytes of the range, in order, each exactly once, as they arrive. Called on the

@@ -149,6 +149,9 @@ bool RangeReads::OnHead(Ticket ticket, HttpLoop::Ticket transfer, const HttpRepl
   link_.FirstByte(reply.first_byte);
   if (reply.status != 200 && reply.status != 206) return false;  // the body says what is wrong
   const RangeRead& read = reading->read;
+  if (IsStrongEtag(reply.etag)) attempt->info.etag = reply.etag;
+  if (const auto range = ParseContentRange(reply.content_range); range && range->total)
+    attempt->info.bytes = *range->total;
   attempt->verdict = JudgeRangeAnswer(
       reply, {read.offset + reading->given, read.bytes - reading->given, read.etag});
   return true;
@@ -163,6 +166,11 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
     attempt->verdict.number = EPROTO;
     attempt->verdict.sentence = "the server sent more bytes than those asked for";
     return false;
+  }
+  if (!attempt->got && reading->given == 0) {
+    // The rest must be of the same content, should another request have to fetch it.
+    if (reading->read.etag.empty()) reading->read.etag = attempt->info.etag;
+    if (reading->read.info != nullptr) *reading->read.info = attempt->info;
   }
   attempt->got = true;
   // The first of two to give bytes goes on alone.

@@ -51,6 +51,7 @@ class RangeReads {
     Credentials credentials;
     Verdict verdict;   // of its head; kGood as long as nothing is wrong
     bool got = false;  // a byte of the range
+    ObjectInfo info;   // as its head says
   };
   struct Reading {
     explicit Reading(const RetrySettings& settings) : retries(settings) {}

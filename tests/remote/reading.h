@@ -21,7 +21,7 @@ class Reading {
   // Fills in what a read calls.
   RangeRead Range(const std::string& object, std::uint64_t offset, std::uint64_t bytes,
                   const std::string& etag = "", std::uint64_t urgency = 0) const {
-    RangeRead read{object, offset, bytes, etag, urgency, {}, {}};
+    RangeRead read{object, offset, bytes, etag, {}, urgency, {}, {}};
     read.take = [state = state_](Bytes more) {
       const std::lock_guard lock(state->mutex);
       state->content += AsText(more);

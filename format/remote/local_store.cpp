@@ -1,0 +1,223 @@
+#include "format/remote/local_store.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/disk/absolute_path.h"
+#include "format/disk/file.h"
+#include "format/disk/system_error.h"
+
+namespace sluice {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kPieceBytes = std::size_t{1} << 20;
+
+[[noreturn]] void Fail(const std::string& name, const char* what) {
+  throw SystemError(errno == ENOENT ? ErrorCode::kNotFound : ErrorCode::kIo, name,
+                    std::string(what) + ": " + SystemErrorText(errno), errno);
+}
+
+ObjectInfo InfoOf(const FileHandle& file, const std::string& name) {
+  struct stat info {};
+  if (fstat(file.get(), &info) != 0) Fail(name, "cannot be examined");
+  if (!S_ISREG(info.st_mode)) throw Error(ErrorCode::kIo, name, "is not a regular file");
+  return {static_cast<std::uint64_t>(info.st_size),
+          std::to_string(info.st_ino) + "-" + std::to_string(info.st_size) + "-" +
+              std::to_string(info.st_mtim.tv_sec) + "." + std::to_string(info.st_mtim.tv_nsec)};
+}
+
+// Some of the bytes at that offset.
+std::size_t ReadSome(const FileHandle& file, const std::string& name, std::span<std::byte> to,
+                     std::uint64_t offset) {
+  ssize_t got = 0;
+  do {
+    got = pread(file.get(), to.data(), to.size(), static_cast<off_t>(offset));
+  } while (got < 0 && errno == EINTR);
+  if (got < 0) Fail(name, "cannot be read");
+  if (got == 0) throw Error(ErrorCode::kIo, name, "ends before the bytes that were asked for");
+  return static_cast<std::size_t>(got);
+}
+
+}  // namespace
+
+LocalStore::LocalStore(const fs::path& folder)
+    : url_(folder.string()), folder_(AbsolutePath(folder)), thread_([this] { Run(); }) {}
+
+LocalStore::~LocalStore() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = cancelled_ = true;
+    queue_.clear();
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+fs::path LocalStore::PathOf(std::string_view object) const {
+  return folder_ / fs::path(object);
+}
+
+std::vector<std::byte> LocalStore::Get(std::string_view object, std::uint64_t limit,
+                                       ObjectInfo* info) {
+  const fs::path path = PathOf(object);
+  if (info != nullptr) *info = InfoOf(OpenForReading(path), path.string());
+  std::vector<std::byte> content;
+  ReadFile(path, limit, content);
+  const MutexLock lock(mutex_);
+  ++counts_.requests;
+  counts_.bytes += content.size();
+  return content;
+}
+
+ObjectInfo LocalStore::Head(std::string_view object) {
+  const fs::path path = PathOf(object);
+  {
+    const MutexLock lock(mutex_);
+    ++counts_.requests;
+  }
+  return InfoOf(OpenForReading(path), path.string());
+}
+
+std::uint64_t LocalStore::Read(RangeRead read) {
+  std::uint64_t ticket = 0;
+  {
+    const MutexLock lock(mutex_);
+    ticket = ++tickets_;
+    const auto after = std::find_if(queue_.begin(), queue_.end(), [&read](const Asked& other) {
+      return other.read.urgency > read.urgency;
+    });
+    queue_.insert(after, Asked{ticket, std::move(read)});
+  }
+  changed_.NotifyAll();
+  return ticket;
+}
+
+void LocalStore::Cancel(std::uint64_t ticket) {
+  const MutexLock lock(mutex_);
+  const auto found = std::find_if(queue_.begin(), queue_.end(),
+                                  [ticket](const Asked& asked) { return asked.ticket == ticket; });
+  if (found != queue_.end()) queue_.erase(found);
+  if (serving_ == ticket) cancelled_ = true;
+  while (serving_ == ticket)
+    changed_.Wait(mutex_);
+}
+
+bool LocalStore::Cancelled(std::uint64_t ticket) {
+  const MutexLock lock(mutex_);
+  return cancelled_ && serving_ == ticket;
+}
+
+void LocalStore::Run() {
+  for (;;) {
+    Asked asked;
+    {
+      const MutexLock lock(mutex_);
+      serving_ = 0;
+      changed_.NotifyAll();
+      while (!stopping_ && queue_.empty())
+        changed_.Wait(mutex_);
+      if (stopping_) return;
+      asked = std::move(queue_.front());
+      queue_.pop_front();
+      serving_ = asked.ticket;
+      cancelled_ = false;
+      ++counts_.requests;
+    }
+    Serve(asked);
+  }
+}
+
+void LocalStore::Serve(Asked& asked) {
+  const RangeRead& read = asked.read;
+  const fs::path path = PathOf(read.object);
+  try {
+    const FileHandle file = OpenForReading(path);
+    const ObjectInfo info = InfoOf(file, path.string());
+    if (!read.etag.empty() && read.etag != info.etag) {
+      throw Error(ErrorCode::kIo, path.string(), "was replaced while it was being read");
+    }
+    if (read.info != nullptr) *read.info = info;
+    std::vector<std::byte> buffer(std::min<std::uint64_t>(kPieceBytes, read.bytes));
+    for (std::uint64_t done = 0; done < read.bytes;) {
+      if (Cancelled(asked.ticket)) return;
+      const std::size_t part = std::min<std::uint64_t>(buffer.size(), read.bytes - done);
+      const std::size_t got =
+          ReadSome(file, path.string(), std::span(buffer).first(part), read.offset + done);
+      {
+        const MutexLock lock(mutex_);
+        counts_.bytes += got;
+      }
+      read.take(Bytes(buffer).first(got));
+      done += got;
+    }
+    if (!Cancelled(asked.ticket)) read.done(nullptr);
+  } catch (const Error& error) {
+    if (!Cancelled(asked.ticket)) read.done(&error);
+  } catch (const std::bad_alloc&) {
+    const Error error(ErrorCode::kState, path.string(), "there is not enough memory to read it");
+    if (!Cancelled(asked.ticket)) read.done(&error);
+  }
+}
+
+void LocalStore::Put(std::string_view object, Bytes content, bool only_new) {
+  std::error_code ignored;
+  if (only_new && fs::exists(PathOf(object), ignored)) {
+    throw Error(ErrorCode::kExists, PathOf(object).string(), "is there already");
+  }
+  PutLarge(object, content.size(), [&](std::uint64_t offset, std::span<std::byte> buffer) {
+    std::copy_n(content.begin() + static_cast<std::ptrdiff_t>(offset), buffer.size(),
+                buffer.begin());
+  });
+}
+
+void LocalStore::PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) {
+  const fs::path path = PathOf(object);
+  CreateFolder(path.parent_path());
+  AtomicFile file(path);
+  std::vector<std::byte> buffer(std::min<std::uint64_t>(kPieceBytes, bytes));
+  for (std::uint64_t done = 0; done < bytes;) {
+    const std::size_t part = std::min<std::uint64_t>(buffer.size(), bytes - done);
+    fill(done, std::span(buffer).first(part));
+    file.Write(Bytes(buffer).first(part));
+    done += part;
+  }
+  file.Commit();
+}
+
+void LocalStore::Remove(std::string_view object) {
+  std::error_code error;
+  fs::remove(PathOf(object), error);
+  if (error) {
+    throw Error(ErrorCode::kIo, PathOf(object).string(), "cannot be removed: " + error.message());
+  }
+}
+
+void LocalStore::List(std::string_view prefix,
+                      const std::function<void(std::string_view, const ObjectInfo&)>& each) {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (fs::recursive_directory_iterator at(folder_, error), end; !error && at != end;
+       at.increment(error)) {
+    std::string name = fs::relative(at->path(), folder_).string();
+    if (at->is_regular_file() && name.starts_with(prefix)) names.push_back(std::move(name));
+  }
+  if (error) {
+    throw Error(ErrorCode::kIo, folder_.string(), "cannot be listed: " + error.message());
+  }
+  std::sort(names.begin(), names.end());
+  for (const std::string& name : names)
+    each(name, InfoOf(OpenForReading(PathOf(name)), name));
+}
+
+ObjectStore::Counts LocalStore::counts() const noexcept {
+  const MutexLock lock(mutex_);
+  return counts_;
+}
+
+}  // namespace sluice

@@ -1,0 +1,57 @@
+// A folder of local files as an object store: for tests, and for simulated stores (slow_store.h).
+#pragma once
+
+#include <deque>
+#include <filesystem>
+#include <thread>
+#include <unordered_set>
+
+#include "format/mutex.h"
+#include "format/remote/object_store.h"
+
+namespace sluice {
+
+// Reads with one thread. An object's etag is made of its file's number, size and time of change.
+class LocalStore : public ObjectStore {
+ public:
+  explicit LocalStore(const std::filesystem::path& folder);
+  ~LocalStore() override;
+
+  const std::string& url() const noexcept override { return url_; }
+  std::vector<std::byte> Get(std::string_view object, std::uint64_t limit,
+                             ObjectInfo* info) override;
+  ObjectInfo Head(std::string_view object) override;
+  std::uint64_t Read(RangeRead read) override;
+  void Cancel(std::uint64_t ticket) override;
+  std::uint64_t UsefulBytesInFlight() const noexcept override { return std::uint64_t{32} << 20; }
+  void Put(std::string_view object, Bytes content, bool only_new) override;
+  void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;
+  void Remove(std::string_view object) override;
+  void List(std::string_view prefix,
+            const std::function<void(std::string_view, const ObjectInfo&)>& each) override;
+  Counts counts() const noexcept override;
+
+ private:
+  struct Asked {
+    std::uint64_t ticket = 0;
+    RangeRead read;
+  };
+  std::filesystem::path PathOf(std::string_view object) const;
+  void Run();
+  void Serve(Asked& asked);
+  bool Cancelled(std::uint64_t ticket);
+
+  const std::string url_;
+  const std::filesystem::path folder_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::deque<Asked> queue_ GUARDED_BY(mutex_);  // by urgency
+  std::uint64_t tickets_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t serving_ GUARDED_BY(mutex_) = 0;  // the ticket in hand; 0: none
+  bool cancelled_ GUARDED_BY(mutex_) = false;     // that one
+  Counts counts_ GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace sluice

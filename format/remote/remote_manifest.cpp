@@ -1,0 +1,134 @@
+#include "format/remote/remote_manifest.h"
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "format/disk/checksum.h"
+#include "format/disk/limits.h"
+#include "format/disk/shard.h"
+#include "format/mutex.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kLooksAtOnce = 64;
+
+// The end of a shard as it comes.
+struct Look {
+  std::array<std::byte, sizeof(ShardTail)> end{};
+  std::size_t there = 0;
+  std::optional<Error> error;
+};
+
+std::optional<Error> Compare(const Look& look, const std::string& url, const ManifestShard& shard) {
+  if (look.error) {
+    return Error(look.error->code(), look.error->file(), look.error->place(),
+                 look.error->sentence());
+  }
+  const ShardTail tail = LoadAt<ShardTail>(look.end, 0);
+  const Bytes hashed = Bytes(look.end).first(offsetof(ShardTail, tail_checksum));
+  if (std::memcmp(tail.magic, ShardTail{}.magic, sizeof(tail.magic)) != 0 ||
+      tail.tail_checksum != Hash64(hashed) || tail.shard_id != shard.id) {
+    return Error(ErrorCode::kCorrupt, url,
+                 "is not the shard that the manifest names, or was cut short: restore it or "
+                 "convert again");
+  }
+  return std::nullopt;
+}
+
+// Looks at up to kLooksAtOnce shards at a time, with one request each.
+class Looking {
+ public:
+  Looking(ObjectStore& store, const Manifest& manifest)
+      : store_(store), manifest_(manifest), looks_(manifest.shards.size()) {}
+  ~Looking() {
+    for (const std::uint64_t ticket : tickets_)
+      store_.Cancel(ticket);
+  }
+
+  void Ask(std::size_t shard) {
+    const ManifestShard& entry = manifest_.shards[shard];
+    Look& look = looks_[shard];
+    if (entry.bytes < look.end.size()) {
+      look.error = Error(ErrorCode::kCorrupt, entry.file, "the manifest's sizes are out of range");
+      return;
+    }
+    {
+      const MutexLock lock(mutex_);
+      while (in_flight_ == kLooksAtOnce)
+        changed_.Wait(mutex_);
+      ++in_flight_;
+    }
+    RangeRead read;
+    read.object = entry.file;
+    read.offset = entry.bytes - look.end.size();
+    read.bytes = look.end.size();
+    read.take = [&look](Bytes bytes) {
+      std::memcpy(look.end.data() + look.there, bytes.data(), bytes.size());
+      look.there += bytes.size();
+    };
+    read.done = [this, &look](const Error* error) {
+      if (error != nullptr)
+        look.error = Error(error->code(), error->file(), error->place(), error->sentence());
+      const MutexLock lock(mutex_);
+      --in_flight_;
+      changed_.NotifyAll();
+    };
+    tickets_.push_back(store_.Read(std::move(read)));
+  }
+
+  std::vector<Look>& Looks() {
+    const MutexLock lock(mutex_);
+    while (in_flight_ > 0)
+      changed_.Wait(mutex_);
+    return looks_;
+  }
+
+ private:
+  ObjectStore& store_;
+  const Manifest& manifest_;
+  std::vector<Look> looks_;  // each is the store's until it is done
+  std::vector<std::uint64_t> tickets_;
+  Mutex mutex_;
+  Condition changed_;
+  std::size_t in_flight_ GUARDED_BY(mutex_) = 0;
+};
+
+}  // namespace
+
+Manifest ReadManifest(ObjectStore& store, Id128& id) {
+  const std::string url = store.url() + "/" + kManifestName;
+  std::vector<std::byte> content;
+  try {
+    content = store.Get(kManifestName, kMaxManifestBytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(ErrorCode::kNotFound, store.url(),
+                "there is no dataset here: it has no manifest.json (" + error.sentence() + ")");
+  }
+  return ManifestFromJson(AsText(content), url, id);
+}
+
+ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest, const std::stop_token& stop) {
+  const std::vector<ManifestShard>& shards = manifest.shards;
+  ShardsLook look;
+  look.faulty.resize(shards.size());
+  Looking looking(store, manifest);
+  std::size_t asked = 0;
+  for (; asked < shards.size() && !stop.stop_requested(); ++asked)
+    looking.Ask(asked);
+  const std::vector<Look>& looks = looking.Looks();
+  for (std::size_t s = 0; s < asked; ++s) {
+    std::optional<Error> error = Compare(looks[s], store.url() + "/" + shards[s].file, shards[s]);
+    if (!error) continue;
+    look.faulty[s] = true;
+    ++look.shards;
+    look.samples += shards[s].samples;
+    if (look.errors.size() < ShardsLook::kMostKept) look.errors.push_back(std::move(*error));
+  }
+  return look;
+}
+
+}  // namespace sluice

@@ -1,0 +1,224 @@
+#include "format/remote/slow_store.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "format/random.h"
+
+namespace sluice {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t kLinkPieceBytes = std::size_t{64} << 10;
+// Before a failed request is sent again.
+constexpr std::chrono::milliseconds kBeforeRepeat{5};
+
+const SlowLink& Checked(const SlowLink& link) {
+  if (link.errors >= 0 && link.errors < 1 && link.connections > 0) return link;
+  throw Error(ErrorCode::kInvalidArgument, "a simulated store fails for a share of 0 to below 1");
+}
+
+}  // namespace
+
+SlowStore::SlowStore(std::shared_ptr<ObjectStore> store, const SlowLink& link)
+    : store_(std::move(store)), link_(Checked(link)), thread_([this] { Run(); }) {}
+
+SlowStore::~SlowStore() {
+  {
+    const MutexLock lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.NotifyAll();
+  thread_.join();
+}
+
+bool SlowStore::Fails() {
+  RandomStream draw(7, Purpose::kSampleFunction, draws_++);
+  return draw.Uniform() < link_.errors;
+}
+
+// For the functions that answer at once: as long as a request would take, with its repeats.
+void SlowStore::WaitDelay() {
+  bool fails = false;
+  do {
+    {
+      const MutexLock lock(mutex_);
+      ++counts_.requests;
+      fails = Fails();
+      if (fails) ++counts_.repeated;
+    }
+    std::this_thread::sleep_for(link_.delay);
+  } while (fails);
+}
+
+std::vector<std::byte> SlowStore::Get(std::string_view object, std::uint64_t limit,
+                                      ObjectInfo* info) {
+  WaitDelay();
+  std::vector<std::byte> content = store_->Get(object, limit, info);
+  if (link_.bytes_per_second > 0) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(
+        static_cast<double>(content.size()) / static_cast<double>(link_.bytes_per_second)));
+  }
+  const MutexLock lock(mutex_);
+  counts_.bytes += content.size();
+  return content;
+}
+
+ObjectInfo SlowStore::Head(std::string_view object) {
+  WaitDelay();
+  return store_->Head(object);
+}
+
+std::uint64_t SlowStore::Read(RangeRead read) {
+  std::uint64_t ticket = 0;
+  {
+    const MutexLock lock(mutex_);
+    ticket = ++tickets_;
+    const std::pair key{read.urgency, ticket};
+    waiting_.emplace(key, std::move(read));
+  }
+  changed_.NotifyAll();
+  return ticket;
+}
+
+void SlowStore::Cancel(std::uint64_t ticket) {
+  const MutexLock lock(mutex_);
+  std::erase_if(waiting_, [ticket](const auto& one) { return one.first.second == ticket; });
+  while (serving_ == ticket)
+    changed_.Wait(mutex_);
+  requests_.erase(ticket);
+}
+
+void SlowStore::Begin() {
+  while (!waiting_.empty() && requests_.size() < link_.connections) {
+    auto first = waiting_.extract(waiting_.begin());
+    const std::uint64_t ticket = first.key().second;
+    requests_.emplace(ticket, Request{std::move(first.mapped()), {}, 0, {}});
+    due_.emplace(Clock::now() + link_.delay, ticket);
+    ++counts_.requests;
+  }
+}
+
+void SlowStore::Run() {
+  const MutexLock lock(mutex_);
+  while (!stopping_) {
+    Begin();
+    if (due_.empty()) {
+      changed_.Wait(mutex_);
+      continue;
+    }
+    const auto [when, ticket] = *due_.begin();
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(when - Clock::now());
+    if (wait.count() > 0) {
+      changed_.WaitFor(mutex_, wait);
+      continue;
+    }
+    due_.erase(due_.begin());
+    if (requests_.count(ticket) == 0) continue;  // cancelled
+    serving_ = ticket;
+    Step(ticket);
+    serving_ = 0;
+    changed_.NotifyAll();
+  }
+}
+
+// The whole range, from the store itself.
+void SlowStore::Fetch(std::uint64_t ticket) {
+  Request& request = requests_.at(ticket);  // stays while this serves it
+  RangeRead read = request.read;
+  bool done = false;
+  Mutex mutex;
+  Condition arrived;
+  read.take = [&](Bytes bytes) {
+    request.content.insert(request.content.end(), bytes.begin(), bytes.end());
+  };
+  read.done = [&](const Error* error) {
+    if (error != nullptr) request.error = *error;
+    const MutexLock lock(mutex);
+    done = true;
+    arrived.NotifyAll();
+  };
+  const MutexUnlock unlocked(mutex_);
+  request.content.reserve(read.bytes);
+  store_->Read(std::move(read));
+  const MutexLock lock(mutex);
+  while (!done)
+    arrived.Wait(mutex);
+}
+
+void SlowStore::Step(std::uint64_t ticket) {
+  Request& request = requests_.at(ticket);
+  if (request.content.empty() && !request.error) {
+    if (Fails()) {
+      ++counts_.repeated;
+      ++counts_.requests;
+      due_.emplace(Clock::now() + kBeforeRepeat + link_.delay, ticket);
+      return;
+    }
+    Fetch(ticket);
+  } else if (!request.error) {
+    // A piece has come over the link.
+    const std::size_t part = std::min(kLinkPieceBytes, request.content.size() - request.given);
+    const Bytes piece = Bytes(request.content).subspan(request.given, part);
+    counts_.bytes += part;
+    request.given += part;
+    const MutexUnlock unlocked(mutex_);
+    request.read.take(piece);
+  }
+  if (request.error || request.given == request.content.size()) {
+    {
+      const MutexUnlock unlocked(mutex_);
+      request.read.done(request.error ? &*request.error : nullptr);
+    }
+    requests_.erase(ticket);
+    return;
+  }
+  Time arrives = Clock::now();
+  if (link_.bytes_per_second > 0) {
+    const std::size_t next = std::min(kLinkPieceBytes, request.content.size() - request.given);
+    link_free_ = std::max(link_free_, arrives) +
+                 std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(
+                     static_cast<double>(next) / static_cast<double>(link_.bytes_per_second)));
+    arrives = link_free_;
+  }
+  due_.emplace(arrives, ticket);
+}
+
+std::uint64_t SlowStore::UsefulBytesInFlight() const noexcept {
+  constexpr double kLeast = 16 << 20;
+  constexpr double kMost = 512 << 20;
+  const double rate =
+      link_.bytes_per_second > 0 ? static_cast<double>(link_.bytes_per_second) : 1e9;
+  return static_cast<std::uint64_t>(
+      std::clamp(2 * rate * std::chrono::duration<double>(link_.delay).count(), kLeast, kMost));
+}
+
+void SlowStore::Put(std::string_view object, Bytes content, bool only_new) {
+  WaitDelay();
+  store_->Put(object, content, only_new);
+}
+
+void SlowStore::PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) {
+  WaitDelay();
+  store_->PutLarge(object, bytes, fill);
+}
+
+void SlowStore::Remove(std::string_view object) {
+  WaitDelay();
+  store_->Remove(object);
+}
+
+void SlowStore::List(std::string_view prefix,
+                     const std::function<void(std::string_view, const ObjectInfo&)>& each) {
+  WaitDelay();
+  store_->List(prefix, each);
+}
+
+ObjectStore::Counts SlowStore::counts() const noexcept {
+  const MutexLock lock(mutex_);
+  return counts_;
+}
+
+}  // namespace sluice

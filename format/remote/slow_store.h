@@ -1,0 +1,74 @@
+// A simulated slow link in front of another store: time to the first byte, a rate that all requests
+// share, and requests that fail. Failed requests are sent again, as those of a real store are.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <thread>
+
+#include "format/mutex.h"
+#include "format/remote/object_store.h"
+
+namespace sluice {
+
+struct SlowLink {
+  std::chrono::microseconds delay{0};  // from a request to its first byte
+  std::uint64_t bytes_per_second = 0;  // 0: as fast as the store
+  double errors = 0;                   // the share of requests that fail, 0 to below 1
+  unsigned connections = 64;           // requests under way at once
+};
+
+class SlowStore : public ObjectStore {
+ public:
+  SlowStore(std::shared_ptr<ObjectStore> store, const SlowLink& link);
+  ~SlowStore() override;
+
+  const std::string& url() const noexcept override { return store_->url(); }
+  std::vector<std::byte> Get(std::string_view object, std::uint64_t limit,
+                             ObjectInfo* info) override;
+  ObjectInfo Head(std::string_view object) override;
+  std::uint64_t Read(RangeRead read) override;
+  void Cancel(std::uint64_t ticket) override;
+  std::uint64_t UsefulBytesInFlight() const noexcept override;
+  void Put(std::string_view object, Bytes content, bool only_new) override;
+  void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;
+  void Remove(std::string_view object) override;
+  void List(std::string_view prefix,
+            const std::function<void(std::string_view, const ObjectInfo&)>& each) override;
+  Counts counts() const noexcept override;
+
+ private:
+  using Time = std::chrono::steady_clock::time_point;
+  struct Request {
+    RangeRead read;
+    std::vector<std::byte> content;  // as the store gave it
+    std::size_t given = 0;           // of it
+    std::optional<Error> error;
+  };
+  // Starts requests that have a connection, and gives what has arrived.
+  void Run();
+  void Begin() REQUIRES(mutex_);
+  void Step(std::uint64_t ticket) REQUIRES(mutex_);
+  void Fetch(std::uint64_t ticket) REQUIRES(mutex_);
+  bool Fails() REQUIRES(mutex_);
+  void WaitDelay();
+
+  const std::shared_ptr<ObjectStore> store_;
+  const SlowLink link_;
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::uint64_t tickets_ GUARDED_BY(mutex_) = 0;
+  std::map<std::uint64_t, Request> requests_ GUARDED_BY(mutex_);  // under way, by ticket
+  std::map<std::pair<std::uint64_t, std::uint64_t>, RangeRead> waiting_
+      GUARDED_BY(mutex_);                                      // by urgency and ticket
+  std::multimap<Time, std::uint64_t> due_ GUARDED_BY(mutex_);  // tickets
+  std::uint64_t serving_ GUARDED_BY(mutex_) = 0;               // 0: none
+  Time link_free_ GUARDED_BY(mutex_) = std::chrono::steady_clock::now();
+  std::uint64_t draws_ GUARDED_BY(mutex_) = 0;
+  Counts counts_ GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,256 @@
+#include "format/remote/sparse_data.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <sluice/error.h>
+
+#include "format/disk/absolute_path.h"
+#include "format/disk/checksum.h"
+#include "format/disk/system_error.h"
+#include "format/remote/cache_folder.h"
+
+namespace sluice {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+[[noreturn]] void Fail(const fs::path& path, const char* what, int number) {
+  throw SystemError(ErrorCode::kIo, path.string(),
+                    std::string(what) + ": " + SystemErrorText(number), number);
+}
+
+std::byte* MapFile(int fd, std::uint64_t bytes, int protection, const std::string& name) {
+  void* const at = mmap(nullptr, std::max<std::uint64_t>(bytes, 1), protection,
+                        MAP_SHARED | MAP_NORESERVE, fd, 0);
+  if (at == MAP_FAILED) {
+    throw SystemError(ErrorCode::kLimit, name,
+                      "cannot be mapped (" + SystemErrorText(errno) +
+                          "): a dataset in an object store takes as much address space as it has "
+                          "bytes; raise `ulimit -v`",
+                      errno);
+  }
+  return static_cast<std::byte*>(at);
+}
+
+void Resize(const FileHandle& file, std::uint64_t bytes, const fs::path& name) {
+  if (ftruncate(file.get(), static_cast<off_t>(bytes)) == 0) return;
+  const int number = errno;
+  if (number == EFBIG || number == EINVAL) {
+    throw SystemError(ErrorCode::kLimit, name.string(),
+                      "the file system has no files as large as the dataset; use another one, such "
+                      "as XFS",
+                      number);
+  }
+  Fail(name, "cannot be made", number);
+}
+
+}  // namespace
+
+std::uint64_t SparseData::TableBytes() const noexcept {
+  return kPageBytes + pieces_ * (sizeof(std::uint64_t) + sizeof(Record));
+}
+
+void SparseData::Map() {
+  const std::string name = shared() ? folder_.string() : "memory";
+  data_ = MapFile(file_.get(), bytes_, PROT_READ, name);
+  table_ = MapFile(table_file_.get(), TableBytes(), PROT_READ | PROT_WRITE, name);
+  head_ = reinterpret_cast<Head*>(table_);
+  next_use_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table_ + kPageBytes);
+  records_ = reinterpret_cast<Record*>(table_ + kPageBytes + pieces_ * sizeof(std::uint64_t));
+}
+
+SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces)
+    : bytes_(bytes),
+      pieces_(pieces),
+      file_(memfd_create("sluice-blocks", MFD_CLOEXEC)),
+      table_file_(memfd_create("sluice-pieces", MFD_CLOEXEC)) {
+  if (!file_ || !table_file_) Fail("memfd", "cannot be made", errno);
+  Resize(file_, bytes_, "memfd");
+  Resize(table_file_, TableBytes(), "memfd");
+  Map();
+}
+
+SparseData::SparseData(const fs::path& folder, const std::string& id, std::uint64_t bytes,
+                       std::uint64_t pieces)
+    : root_(AbsolutePath(folder)), folder_(root_ / id), bytes_(bytes), pieces_(pieces) {
+  Open();
+}
+
+SparseData::~SparseData() {
+  if (data_ != nullptr) munmap(data_, std::max<std::uint64_t>(bytes_, 1));
+  if (table_ != nullptr) munmap(table_, TableBytes());
+}
+
+void SparseData::Open() {
+  const CacheLock root = CacheLock::OfFolder(root_);
+  CreateFolder(folder_);
+  const auto open_file = [&](const char* name) {
+    FileHandle file(open((folder_ / name).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));
+    if (!file) Fail(folder_ / name, "cannot be opened", errno);
+    return file;
+  };
+  file_ = open_file(kCacheData);
+  table_file_ = open_file(kCacheTable);
+  in_use_ = open_file(kCacheLock);
+  // Nobody else has the dataset open: what a process left that died is put right.
+  const bool alone = flock(in_use_.get(), LOCK_EX | LOCK_NB) == 0;
+  const bool fits = Fits();
+  if (!fits && !alone) {
+    throw Error(ErrorCode::kIo, folder_.string(),
+                "another version of Sluice uses this cache; use another folder");
+  }
+  if (!fits) MakeTable();
+  Map();
+  if (alone) Recount();
+  if (flock(in_use_.get(), LOCK_SH | LOCK_NB) != 0) Fail(folder_, "cannot be locked", errno);
+  futimens(in_use_.get(), nullptr);  // used now
+}
+
+bool SparseData::Fits() const {
+  Head head{};
+  struct stat table {};
+  struct stat data {};
+  return pread(table_file_.get(), &head, sizeof(head), 0) == static_cast<ssize_t>(sizeof(head)) &&
+         std::memcmp(head.magic, kCacheMagic, sizeof(kCacheMagic)) == 0 &&
+         head.version == kCacheVersion && head.pieces == pieces_ && head.bytes == bytes_ &&
+         fstat(table_file_.get(), &table) == 0 && fstat(file_.get(), &data) == 0 &&
+         static_cast<std::uint64_t>(table.st_size) == TableBytes() &&
+         static_cast<std::uint64_t>(data.st_size) == bytes_;
+}
+
+void SparseData::MakeTable() {
+  Resize(file_, 0, folder_ / kCacheData);
+  Resize(file_, bytes_, folder_ / kCacheData);
+  Resize(table_file_, 0, folder_ / kCacheTable);
+  // With all its blocks, so that writing to the mapping cannot fail.
+  const int number = posix_fallocate(table_file_.get(), 0, static_cast<off_t>(TableBytes()));
+  if (number != 0) Fail(folder_ / kCacheTable, "cannot be made", number);
+  Head head{};
+  std::memcpy(head.magic, kCacheMagic, sizeof(kCacheMagic));
+  head.version = kCacheVersion;
+  head.pieces = pieces_;
+  head.bytes = bytes_;
+  if (pwrite(table_file_.get(), &head, sizeof(head), 0) != static_cast<ssize_t>(sizeof(head)))
+    Fail(folder_ / kCacheTable, "cannot be written", errno);
+}
+
+// Makes the count of used bytes, and the file's holes, agree with the pieces that are there.
+void SparseData::Recount() {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> there;  // offset, bytes
+  std::uint64_t used = 0;
+  for (std::uint64_t piece = 0; piece < pieces_; ++piece) {
+    const std::optional<Piece> found = Find(piece);
+    if (!found) {
+      records_[piece] = {};
+      next_use_[piece] = 0;
+      continue;
+    }
+    used += found->bytes;
+    there.emplace_back(found->offset, found->bytes);
+  }
+  std::sort(there.begin(), there.end());
+  there.emplace_back(bytes_, 0);
+  std::uint64_t free = 0;
+  for (const auto& [offset, bytes] : there) {
+    const off_t data = lseek(file_.get(), static_cast<off_t>(free), SEEK_DATA);
+    if (offset > free && data >= 0 && static_cast<std::uint64_t>(data) < offset)
+      Free(free, offset - free);
+    free = std::max(free, AlignUp(offset + bytes, kPageBytes));
+  }
+  head_->used = used;
+}
+
+std::uint64_t SparseData::CheckOf(std::uint64_t piece, const Record& record) noexcept {
+  const std::uint64_t words[] = {piece, record.offset, record.bytes, record.hash, kCacheVersion};
+  return Hash64(std::as_bytes(std::span(words))) | 1;
+}
+
+std::optional<SparseData::Piece> SparseData::Find(std::uint64_t piece) const noexcept {
+  const Record record = records_[piece];
+  if (record.check == 0 || record.check != CheckOf(piece, record)) return {};
+  if (!Inside(record.offset, record.bytes, bytes_)) return {};
+  return Piece{record.offset, record.bytes, record.hash};
+}
+
+void SparseData::Note(std::uint64_t piece, const Piece& there) noexcept {
+  Record record{there.offset, there.bytes, there.hash, 0};
+  record.check = CheckOf(piece, record);
+  records_[piece] = record;
+}
+
+void SparseData::Drop(std::uint64_t piece) noexcept {
+  const std::optional<Piece> found = Find(piece);
+  records_[piece] = {};
+  next_use_[piece].store(0, std::memory_order_relaxed);
+  if (found) Free(found->offset, found->bytes);
+}
+
+void SparseData::Free(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+            static_cast<off_t>(AlignUp(bytes, kPageBytes)));
+}
+
+bool SparseData::Lock(std::uint64_t piece, Hold hold) noexcept {
+  if (!shared()) return true;
+  struct flock range {};
+  range.l_type = static_cast<short>(hold == Hold::kNone     ? F_UNLCK
+                                    : hold == Hold::kShared ? F_RDLCK
+                                                            : F_WRLCK);
+  range.l_whence = SEEK_SET;
+  range.l_start = static_cast<off_t>(piece);
+  range.l_len = 1;
+  int result = 0;
+  do {
+    result = fcntl(table_file_.get(), F_OFD_SETLK, &range);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+bool SparseData::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (!shared()) return true;
+  int result = 0;
+  do {
+    result = fallocate(file_.get(), FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
+                       static_cast<off_t>(bytes));
+  } while (result != 0 && errno == EINTR);
+  return result == 0 || errno == EOPNOTSUPP;  // then writing tells
+}
+
+void SparseData::Write(std::uint64_t offset, Bytes bytes) {
+  while (!bytes.empty()) {
+    const ssize_t put = pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0)
+      Fail(shared() ? folder_ / kCacheData : fs::path("memory"), "cannot be written", errno);
+    offset += static_cast<std::uint64_t>(put);
+    bytes = bytes.subspan(static_cast<std::size_t>(put));
+  }
+}
+
+bool SparseData::Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  return mmap(data_ + offset, bytes, PROT_READ | PROT_WRITE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0) != MAP_FAILED;
+}
+
+void SparseData::EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  mmap(data_ + offset, bytes, PROT_READ, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file_.get(),
+       static_cast<off_t>(offset));
+}
+
+std::uint64_t SparseData::allocated() const {
+  struct stat info {};
+  if (fstat(file_.get(), &info) != 0) return 0;
+  return static_cast<std::uint64_t>(info.st_blocks) * 512;
+}
+
+}  // namespace sluice

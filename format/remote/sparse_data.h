@@ -1,0 +1,108 @@
+// A sparse file that holds what has been fetched of a dataset's shards, mapped whole, and the table
+// of which pieces are there: in memory, or in a folder that processes share (CACHE.md).
+//
+// The table is shared memory that other processes change meanwhile. Whoever reads or changes a
+// piece in a folder has its lock, which the kernel releases if the process dies.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <optional>
+#include <string>
+
+#include "format/disk/file.h"
+
+namespace sluice {
+
+class SparseData {
+ public:
+  // In memory.
+  SparseData(std::uint64_t bytes, std::uint64_t pieces);
+  // In FOLDER/ID. Others that use the same dataset there share it. Throws Error.
+  SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
+             std::uint64_t pieces);
+  ~SparseData();
+  SparseData(const SparseData&) = delete;
+  SparseData& operator=(const SparseData&) = delete;
+
+  Bytes bytes() const noexcept { return {data_, bytes_}; }
+  bool shared() const noexcept { return !folder_.empty(); }
+  std::uint64_t pieces() const noexcept { return pieces_; }
+
+  // A piece that is there: where, and the hash of its bytes; empty if it is not.
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::uint64_t bytes = 0;
+    std::uint64_t hash = 0;  // 0 in memory, where nothing has to be compared
+  };
+  std::optional<Piece> Find(std::uint64_t piece) const noexcept;
+  void Note(std::uint64_t piece, const Piece& there) noexcept;
+  // Notes that it is not there, then frees its bytes.
+  void Drop(std::uint64_t piece) noexcept;
+
+  // When a piece will be needed next: the largest is given up first. 0: never give it up.
+  std::atomic<std::uint64_t>& next_use(std::uint64_t piece) const noexcept {
+    return next_use_[piece];
+  }
+  // Bytes of all pieces that are there or being fetched, by any process.
+  std::atomic<std::uint64_t>& used() const noexcept { return head_->used; }
+
+  enum class Hold { kNone, kShared, kExclusive };
+  // Locks a piece, changes the lock, or releases it. False if another process holds it.
+  bool Lock(std::uint64_t piece, Hold hold) noexcept;
+
+  // False if the disk has no room.
+  bool Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  void Free(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  // Throws SystemError.
+  void Write(std::uint64_t offset, Bytes bytes);
+  // Puts memory of this process in the place of these whole pages of the mapping; and the file
+  // back.
+  bool Overlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  void EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  std::byte* overlay(std::uint64_t offset) noexcept { return data_ + offset; }
+
+  // Bytes that the file takes now.
+  std::uint64_t allocated() const;
+
+  // The beginning of the table.
+  struct Head {
+    char magic[8];
+    std::uint32_t version;
+    std::uint32_t zero;
+    std::uint64_t pieces;
+    std::uint64_t bytes;
+    std::atomic<std::uint64_t> used;
+  };
+
+ private:
+  struct Record {
+    std::uint64_t offset;
+    std::uint64_t bytes;
+    std::uint64_t hash;
+    std::uint64_t check;  // of these and the number; 0: not there
+  };
+  static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+  static std::uint64_t CheckOf(std::uint64_t piece, const Record& record) noexcept;
+  std::uint64_t TableBytes() const noexcept;
+  void Open();
+  void MakeTable();
+  void Map();
+  bool Fits() const;
+  void Recount();
+
+  const std::filesystem::path root_;
+  const std::filesystem::path folder_;
+  const std::uint64_t bytes_;
+  const std::uint64_t pieces_;
+  FileHandle in_use_;  // the dataset's lock, shared
+  FileHandle file_;
+  FileHandle table_file_;
+  std::byte* data_ = nullptr;
+  std::byte* table_ = nullptr;
+  Head* head_ = nullptr;
+  std::atomic<std::uint64_t>* next_use_ = nullptr;
+  Record* records_ = nullptr;
+};
+
+}  // namespace sluice
