@@ -6,7 +6,9 @@
 namespace sluice {
 
 cli::Command AddAppendCommand(CLI::App& program);
+cli::Command AddCacheCommand(CLI::App& program);
 cli::Command AddConvertCommand(CLI::App& program);
+cli::Command AddCopyCommand(CLI::App& program);
 cli::Command AddExportCommand(CLI::App& program);
 cli::Command AddInspectCommand(CLI::App& program);
 cli::Command AddMergeCommand(CLI::App& program);

@@ -27,6 +27,7 @@ int main(int argc, char** argv) {
        sluice::AddPreviewCommand(program), sluice::AddVerifyCommand(program),
        sluice::AddRepairCommand(program), sluice::AddSubsetCommand(program),
        sluice::AddMergeCommand(program), sluice::AddExportCommand(program),
-       sluice::AddTranscodeCommand(program)},
+       sluice::AddTranscodeCommand(program), sluice::AddCopyCommand(program),
+       sluice::AddCacheCommand(program)},
       argc, argv);
 }

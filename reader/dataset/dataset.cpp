@@ -8,14 +8,19 @@
 #include "format/disk/shard_look.h"
 #include "format/disk/zstd.h"
 #include "format/pixels/decode.h"
+#include "format/remote/remote_manifest.h"
 #include "reader/dataset/dataset_state.h"
 
 namespace sluice {
 
-Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits) {
+Dataset DatasetOf(std::shared_ptr<DatasetState> state) {
   Dataset dataset;
-  dataset.state_ = std::make_shared<DatasetState>(path, MostMappedShards(), limits);
+  dataset.state_ = std::move(state);
   return dataset;
+}
+
+Dataset Dataset::Open(const std::filesystem::path& path, const ReadLimits& limits) {
+  return DatasetOf(std::make_shared<DatasetState>(path, MostMappedShards(), limits));
 }
 
 std::uint64_t Dataset::size() const noexcept {
@@ -47,7 +52,9 @@ const std::string& Dataset::made_with() const noexcept {
 }
 
 ShardFaults Dataset::LookAtShards(const std::stop_token& stop) const {
-  ShardsLook look = sluice::LookAtShards(state_->folder, state_->manifest, stop);
+  ShardsLook look = state_->store != nullptr
+                        ? sluice::LookAtShards(*state_->store, state_->manifest, stop)
+                        : sluice::LookAtShards(state_->folder, state_->manifest, stop);
   ShardFaults faults{std::move(look.faulty), look.shards, look.samples, {}};
   for (const Error& error : look.errors)
     faults.reasons.emplace_back(error.what());
@@ -82,6 +89,15 @@ const ShardFile& Sample::File() const {
   if (dataset_->keeps_all()) return *use;
   file_ = std::move(use);
   return *file_;
+}
+
+// The same, for reading from the sample's block, which is held while the sample lives.
+const ShardFile& Sample::FileWithBlock() const {
+  const ShardFile& shard = File();
+  if (shard.parts() != nullptr && block_held_ == nullptr) {
+    block_held_ = dataset_->HoldBlock(shard_, shard, block_);
+  }
+  return shard;
 }
 
 std::string Sample::key() const {
@@ -130,7 +146,7 @@ std::span<const std::byte> Sample::Elements(std::string_view name, DType type) c
         .subspan(at * SizeOf(type), SizeOf(type));
   }
   if (array) {
-    return File().Block(block_).Elements(dataset_->layout, row_, index);
+    return FileWithBlock().BlockThere(block_).Elements(dataset_->layout, row_, index);
   }
   const std::span<const std::byte> bytes = Bytes(name);
   if (bytes.size() % (field.elements() * SizeOf(type)) != 0) {
@@ -180,7 +196,7 @@ std::span<const std::byte> Sample::Bytes(std::string_view name) const {
                 "field \"" + field.name + "\" is not a bytes field; its kind is " +
                     std::string(NameOf(field.kind)));
   }
-  const BlockView block = File().Block(block_);
+  const BlockView block = FileWithBlock().BlockThere(block_);
   BlockView::Payload payload;
   if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
     Corrupt(*dataset_, shard_, block_, row_, "field \"" + field.name + "\": " + defect);
@@ -224,7 +240,7 @@ std::string_view Sample::Text(std::string_view field) const {
 bool Sample::Has(std::string_view name) const {
   const std::size_t index = dataset_->FieldIndex(name);
   if (dataset_->manifest.schema.fields[index].kind == FieldKind::kArray) return true;
-  const BlockView block = File().Block(block_);
+  const BlockView block = FileWithBlock().BlockThere(block_);
   BlockView::Payload payload;
   if (const Defect defect = block.GetPayload(dataset_->layout, row_, index, payload)) {
     Corrupt(*dataset_, shard_, block_, row_, defect);
@@ -234,7 +250,7 @@ bool Sample::Has(std::string_view name) const {
 
 ImagePayload Sample::EntryOf(std::string_view name, std::uint64_t& checksum) const {
   const std::size_t index = dataset_->ImageField(name);
-  const BlockView block = File().Block(block_);
+  const BlockView block = FileWithBlock().BlockThere(block_);
   ImagePayload payload;
   if (const Defect defect = block.GetImage(dataset_->layout, row_, index, payload, checksum)) {
     Corrupt(*dataset_, shard_, block_, row_, defect);
@@ -259,7 +275,7 @@ ImagePayload Sample::Payload(std::string_view field) const {
 }
 
 Image Sample::Decode(std::string_view field) const {
-  const ShardFile& shard = File();
+  const ShardFile& shard = FileWithBlock();
   const ReadGuard guard = shard.Guard();
   const ImagePayload payload = Payload(field);
   if (const OverLimit over = dataset_->limits.CheckImage(dataset_->ImageField(field), payload);

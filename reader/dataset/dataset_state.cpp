@@ -1,11 +1,13 @@
 #include "reader/dataset/dataset_state.h"
 
+#include <algorithm>
 #include <cerrno>
 
 #include <sluice/error.h>
 
 #include "format/disk/absolute_path.h"
 #include "format/disk/system_error.h"
+#include "format/remote/remote_manifest.h"
 
 namespace sluice {
 
@@ -53,24 +55,41 @@ std::unique_ptr<RecentShards> RecentFor(const Manifest& manifest, std::size_t mo
   return std::make_unique<RecentShards>(most_mapped);
 }
 
-Manifest ReadManifestText(const std::filesystem::path& folder, std::string& id) {
+Manifest ReadManifestText(const std::filesystem::path& folder, ObjectStore* store,
+                          std::string& id) {
   Id128 digest;
-  Manifest manifest = ReadManifest(folder, digest);
+  Manifest manifest =
+      store != nullptr ? ReadManifest(*store, digest) : ReadManifest(folder, digest);
   id = ToHex(digest);
   return manifest;
 }
 
 }  // namespace
 
+DatasetState::Source DatasetState::SourceOf(const std::filesystem::path& path) {
+  const std::filesystem::path folder = FolderOf(path);
+  if (!IsStoreUrl(folder.string())) return {folder, nullptr};
+  std::shared_ptr<ObjectStore> store = OpenStore(folder.string());
+  return {store->url(), store};
+}
+
 DatasetState::DatasetState(const std::filesystem::path& path, std::size_t most_mapped,
                            const ReadLimits& read_limits)
-    : folder(FolderOf(path)),
-      place(AbsolutePath(folder)),
-      manifest(ReadManifestText(folder, id)),
+    : DatasetState(SourceOf(path), most_mapped, read_limits) {}
+
+DatasetState::DatasetState(std::shared_ptr<ObjectStore> from, const ReadLimits& read_limits)
+    : DatasetState(Source{from->url(), from}, MostMappedShards(), read_limits) {}
+
+DatasetState::DatasetState(Source source, std::size_t most_mapped, const ReadLimits& read_limits)
+    : folder(std::move(source.folder)),
+      place(source.store != nullptr ? folder : AbsolutePath(folder)),
+      store(std::move(source.store)),
+      manifest(ReadManifestText(folder, store.get(), id)),
       layout(manifest.schema),
       limits(manifest, read_limits),
       shape(ShapeOf(manifest)),
       images(ImagesOfManifest(manifest)),
+      remote(store != nullptr ? RemoteShards::Open(store, manifest, id, {}) : nullptr),
       most_mapped_(most_mapped),
       schema_(std::make_shared<const ShardSchema>(manifest.schema)),
       recent_(RecentFor(manifest, most_mapped)),
@@ -81,9 +100,11 @@ DatasetState::DatasetState(const std::filesystem::path& path, std::size_t most_m
   }
 }
 
-DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
+DatasetState::DatasetState(const DatasetState& other, MapAdvice advice,
+                           const std::optional<BlockCache>& cache)
     : folder(other.folder),
       place(other.place),
+      store(other.store),
       id(other.id),
       manifest(other.manifest),
       layout(other.layout),
@@ -91,6 +112,7 @@ DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
       shape(other.shape),
       shards(other.shards),
       images(other.images),
+      remote(store != nullptr ? RemoteShards::Open(store, manifest, id, cache) : nullptr),
       advice_(advice),
       most_mapped_(other.most_mapped_),
       schema_(other.schema_),
@@ -101,6 +123,9 @@ DatasetState::DatasetState(const DatasetState& other, MapAdvice advice)
 std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
                                               const std::filesystem::path& path) const {
   const auto open = [&] {
+    if (remote != nullptr) {
+      return std::make_unique<ShardFile>(remote->PartsOf(shard), schema_, manifest.shards[shard]);
+    }
     return std::make_unique<ShardFile>(path, schema_, ShardExpectation::Of(manifest.shards[shard]),
                                        advice_);
   };
@@ -135,7 +160,48 @@ ShardUse DatasetState::Shard(std::uint32_t shard, std::shared_ptr<const Error>& 
   }
 }
 
+std::vector<ShardParts::Held> DatasetState::BeginOpening(std::uint32_t shard) const {
+  const ShardFrame frame = ShardFrame::Of(*schema_, manifest.shards[shard]);
+  return {remote->Begin(shard, frame.start, {}), remote->Begin(shard, frame.end, {})};
+}
+
+std::uint64_t DatasetState::FrameBytes() const noexcept {
+  std::uint64_t bytes = 0;
+  std::uint64_t most = 0;
+  for (const ManifestShard& shard : manifest.shards) {
+    const ShardFrame frame = ShardFrame::Of(*schema_, shard);
+    bytes += frame.start.bytes + frame.end.bytes;
+    most = std::max(most, frame.start.bytes + frame.end.bytes);
+  }
+  return std::min(bytes, most * most_mapped_);
+}
+
+ShardParts::Held DatasetState::HoldBlock(std::uint32_t shard, const ShardFile& file,
+                                         std::uint32_t block) {
+  constexpr std::uint64_t kAhead = RemoteShards::kIdleBytes / 4;
+  ShardParts::Held held = remote->Begin(shard, file.PartOf(block), {});
+  const std::uint64_t number = shape.first_block(shard) + block;
+  const std::uint64_t before = last_held_.exchange(number, std::memory_order_relaxed);
+  if (number == before + 1) {
+    // Nobody holds these; they stay for a while.
+    std::uint64_t ahead = 0;
+    std::uint32_t next = block + 1;
+    for (; next < file.blocks() && ahead < kAhead; ++next) {
+      remote->Begin(shard, file.PartOf(next), {});
+      ahead += file.block_entry(next).bytes;
+    }
+    if (next == file.blocks() && shard + 1 < shards.size()) BeginOpening(shard + 1);
+  }
+  remote->Await(held);
+  return held;
+}
+
 ShardUse DatasetState::OpenNow(std::uint32_t shard) {
+  // Before the mutex, so that several threads can wait for several shards.
+  std::vector<ShardParts::Held> frame;
+  if (remote != nullptr) frame = BeginOpening(shard);
+  for (const ShardParts::Held& held : frame)
+    remote->Await(held);
   if (keeps_all()) {
     const MutexLock lock(open_mutex_);
     if (ShardUse open = OpenShard(shard)) return open;

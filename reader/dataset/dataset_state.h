@@ -18,6 +18,7 @@
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
 #include "format/mutex.h"
+#include "format/remote/remote_shards.h"
 #include "reader/dataset/key_cache.h"
 #include "reader/dataset/key_index.h"
 #include "reader/dataset/recent_shards.h"
@@ -30,8 +31,12 @@ struct DatasetState {
   explicit DatasetState(const std::filesystem::path& folder,
                         std::size_t most_mapped = MostMappedShards(),
                         const ReadLimits& limits = {});
-  // The same dataset, with none of its shards mapped yet.
-  DatasetState(const DatasetState& other, MapAdvice advice);
+  // A dataset in an object store.
+  explicit DatasetState(std::shared_ptr<ObjectStore> store, const ReadLimits& limits = {});
+  // The same dataset, with none of its shards mapped yet. `cache`: where to keep what is fetched of
+  // one in an object store.
+  DatasetState(const DatasetState& other, MapAdvice advice,
+               const std::optional<BlockCache>& cache = {});
   DatasetState(const DatasetState&) = delete;
   DatasetState& operator=(const DatasetState&) = delete;
 
@@ -49,6 +54,8 @@ struct DatasetState {
     // Pairs with the release in Keep(): a thread that sees the pointer sees the whole shard.
     return Uncounted(open_[shard].load(std::memory_order_acquire));
   }
+  // The fault that is remembered of a shard, or null.
+  std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
   // From now on, shards whose fault is remembered are tried again.
   void ForgetFaults();
   // From now on, reads the shard from that copy. The copy is checked as the shard itself would be;
@@ -79,8 +86,9 @@ struct DatasetState {
   // Bytes of each of its images if all are raw and of one size; else 0, and 0 for Schema::kNone.
   std::uint64_t RawImageBytes(std::size_t field) const;
 
-  std::filesystem::path folder;  // as the caller named it
-  std::filesystem::path place;   // the absolute path, used to open files
+  std::filesystem::path folder;        // as the caller named it
+  std::filesystem::path place;         // the absolute path, used to open files
+  std::shared_ptr<ObjectStore> store;  // null: a folder
   std::string id;
   Manifest manifest;
   RowLayout layout;
@@ -88,8 +96,23 @@ struct DatasetState {
   DatasetShape shape;
   std::vector<ShardSummary> shards;
   std::vector<ImageSummary> images;
+  // The shards of a dataset in an object store; null for one in a folder.
+  const std::shared_ptr<RemoteShards> remote;
+  // Begins to fetch what opening the shard needs. Keep the result until it is open.
+  std::vector<ShardParts::Held> BeginOpening(std::uint32_t shard) const;
+  // The bytes of shards' frames that stay in memory at once.
+  std::uint64_t FrameBytes() const noexcept;
+  // Fetches a block, and holds it. If one is asked for after the other, also begins to fetch those
+  // that come next. Throws Error. Thread-safe.
+  ShardParts::Held HoldBlock(std::uint32_t shard, const ShardFile& file, std::uint32_t block);
 
  private:
+  struct Source {
+    std::filesystem::path folder;
+    std::shared_ptr<ObjectStore> store;
+  };
+  DatasetState(Source source, std::size_t most_mapped, const ReadLimits& limits);
+  static Source SourceOf(const std::filesystem::path& path);
   static ShardUse Uncounted(const ShardFile* shard) noexcept { return {ShardUse(), shard}; }
   std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
   std::filesystem::path PlaceOf(std::uint32_t shard) const;
@@ -97,9 +120,9 @@ struct DatasetState {
   // Empty: the shard has no copy.
   std::filesystem::path CopyOf(std::uint32_t shard) const REQUIRES(open_mutex_);
   const ShardFile& KeepOriginal(std::uint32_t shard) REQUIRES(open_mutex_);
-  std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
   std::shared_ptr<const Error> Remember(std::uint32_t shard, const Error& error);
 
+  std::atomic<std::uint64_t> last_held_{0};  // by HoldBlock()
   KeyCache keys_;
   KeyIndex by_key_;
   const MapAdvice advice_ = MapAdvice::kNormal;
@@ -120,5 +143,8 @@ struct DatasetState {
   std::unordered_map<std::uint32_t, std::shared_ptr<const Error>> faults_
       GUARDED_BY(fault_mutex_);  // by shard
 };
+
+// A handle to an opened dataset.
+Dataset DatasetOf(std::shared_ptr<DatasetState> state);
 
 }  // namespace sluice

@@ -30,8 +30,8 @@ class ShardCheck {
   std::vector<Fault> Check(std::uint32_t shard, OnSamples on_samples);
 
  private:
-  void CheckBlock(const ShardFile& file, std::uint32_t shard, std::uint32_t block,
-                  std::vector<Fault>& faults);
+  void CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint32_t shard,
+                  std::uint32_t block, std::vector<Fault>& faults);
   Defect CheckField(const BlockView& view, std::uint32_t row, std::size_t field);
   Defect CheckLabel(const Field& field, Bytes element);
   Defect CheckValue(const BlockView::Payload& payload, std::size_t field) const;
@@ -115,8 +115,8 @@ void ShardCheck::CheckSections(const ShardFile& file, std::uint32_t shard,
   }
 }
 
-void ShardCheck::CheckBlock(const ShardFile& file, std::uint32_t shard, std::uint32_t block,
-                            std::vector<Fault>& faults) {
+void ShardCheck::CheckBlock(const ShardFile& file, BlockHold& blocks, std::uint32_t shard,
+                            std::uint32_t block, std::vector<Fault>& faults) {
   const std::string& name = dataset_.shards[shard].file;
   const std::uint64_t first = std::uint64_t{block} * file.block_samples();
   const auto number = [&](std::uint64_t row) {
@@ -125,7 +125,7 @@ void ShardCheck::CheckBlock(const ShardFile& file, std::uint32_t shard, std::uin
   };
   std::optional<BlockView> view;
   try {
-    view = file.Block(block);
+    view = blocks.Block(block);
   } catch (const Error& error) {
     // Nothing in the block can be trusted: every sample of it is a fault.
     for (std::uint32_t row = 0; row < file.block_entry(block).count; ++row) {
@@ -174,9 +174,10 @@ std::vector<Fault> ShardCheck::Check(std::uint32_t shard, OnSamples on_samples) 
     keys_ = {};
     CheckSections(file, shard, faults);
     if (const Defect defect = file.VerifyPlacement()) faults.push_back({name, -1, {}, defect});
+    BlockHold blocks(file);
     for (std::uint32_t block = 0; block < file.blocks(); ++block) {
       if (options_.stop.stop_requested()) return faults;
-      CheckBlock(file, shard, block, faults);
+      CheckBlock(file, blocks, shard, block, faults);
       on_samples(file.block_entry(block).count);
     }
     if (file.Lost(file.bytes())) faults.push_back({name, -1, {}, file.Unreadable({}).sentence()});

@@ -5,6 +5,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/payload_start.h"
+#include "reader/reading/remote_blocks.h"
 
 namespace sluice {
 
@@ -37,6 +38,7 @@ SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
       views_(recipe.views),
       layout_(recipe.layout),
       direct_(aids.direct),
+      holds_blocks_(direct_ != nullptr || dataset_.remote != nullptr),
       stage_(aids.stage),
       compared_(aids.compared),
       verify_(recipe.options.integrity.verify),
@@ -47,7 +49,7 @@ SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
                   recipe.options.batch_size * layout_.image.sample_bytes() > kCachedBytes) {}
 
 void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
-  if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || direct_ != nullptr) return;
+  if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || holds_blocks_) return;
   if (!dataset_.keeps_all()) return;  // finding the shard would take a lock
   const SampleRef& ref = slot.refs[row];
   const ShardUse shard = dataset_.OpenShard(ref.shard);
@@ -70,7 +72,7 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
   try {
     ShardUse file;
     std::shared_ptr<const HeldBlock> held;
-    if (direct_ != nullptr) held = slot.blocks[row];
+    if (holds_blocks_) held = slot.blocks[row];
     if (held != nullptr && held->read()) {
       file = held->shard();
     } else {
@@ -78,11 +80,11 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
       if (file == nullptr) return false;
       // The block was not read ahead: the row is a substitute, or the shard could not be opened
       // then.
-      if (direct_ != nullptr) held = direct_->Read(ref.shard, file, ref.block);
+      if (holds_blocks_) held = ReadNow(ref, file);
     }
     if (DecodeFrom(file, held.get(), slot, row)) return true;
     if (needs_image_) {
-      held = direct_->Read(ref.shard, file, ref.block);
+      held = ReadNow(ref, file);
       if (DecodeFrom(file, held.get(), slot, row)) return true;
     }
     const bool damaged = error_->code() == ErrorCode::kCorrupt || error_->code() == ErrorCode::kIo;
@@ -94,6 +96,12 @@ bool SampleDecoder::Decode(Slot& slot, std::size_t row) {
     error_ = Error(ErrorCode::kState, "", PlaceOf(ref), "there is not enough memory to read it");
   }
   return false;
+}
+
+std::shared_ptr<const HeldBlock> SampleDecoder::ReadNow(const SampleRef& ref,
+                                                        const ShardUse& shard) {
+  return direct_ != nullptr ? direct_->Read(ref.shard, shard, ref.block)
+                            : RemoteBlocks::Fetch(dataset_, ref.shard, shard, ref.block);
 }
 
 bool SampleDecoder::DecodeFrom(const ShardUse& shard, const HeldBlock* held, Slot& slot,
@@ -197,7 +205,7 @@ bool SampleDecoder::Lost(const Source& source, const BlockView& block, std::uint
 }
 
 bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
-  if (direct_ != nullptr) return true;  // bytes in memory cannot change
+  if (holds_blocks_) return true;  // bytes in memory, or in an object store, cannot change
   if (!unverified_ && layout_.image_field != Schema::kNone) return true;
   const SampleRef& ref = slot.refs[row];
   const ShardFile& shard = *slot.files[row];

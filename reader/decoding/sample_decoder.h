@@ -91,7 +91,11 @@ class SampleDecoder {
   DatasetState& dataset_;
   const std::vector<ViewProgram>& views_;
   const SlotLayout& layout_;
+  // Reads a block that was not read ahead, for a source that holds blocks.
+  std::shared_ptr<const HeldBlock> ReadNow(const SampleRef& ref, const ShardUse& shard);
+
   DirectFiles* const direct_;
+  const bool holds_blocks_;
   ShardStage* const stage_;
   ComparedPayloads* const compared_;
   const Verify verify_;

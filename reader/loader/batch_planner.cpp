@@ -22,6 +22,7 @@ void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   epoch_.reset();
   source_.CloseAll();
   epoch_.emplace(dataset_.shape, options_, deal_, epoch, &give_up_);
+  source_.BeginEpoch(epoch);
   if (stage_ == nullptr && source_.MayTakeSuggestions()) epoch_->order.NoteFollowing();
   played_ = 0;
   watch_.BeginEpoch();

@@ -192,16 +192,28 @@ bool BatchRing::WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
   return true;
 }
 
+// Waits until something may have changed, but not beyond LoaderOptions::timeout.
+void BatchRing::WaitReady(Clock::time_point begun) {
+  if (options_.timeout.count() == 0) return ready_.Wait(mutex_);
+  const auto waited = std::chrono::floor<std::chrono::milliseconds>(Clock::now() - begun);
+  if (waited < options_.timeout) return ready_.WaitFor(mutex_, options_.timeout - waited);
+  throw Error(ErrorCode::kIo, setup_.dataset.path().string(),
+              "no batch came within " + std::to_string(options_.timeout.count()) +
+                  " ms (LoaderOptions::timeout): its storage hangs or is slow, or the steps of the "
+                  "transform take that long; step again to go on waiting");
+}
+
 // Waits until the front is done, or will not be: the ring is stopped, the consumer holds all slots,
 // or another epoch has begun.
 void BatchRing::WaitForFront() {
   const std::uint64_t range = cursor_.range();
+  const Clock::time_point begun = Clock::now();
   for (;;) {
     {
       WaitTimer timer(measures_.consumer_waits);
       while (FrontIsToCome(range)) {
         timer.Begin();
-        ready_.Wait(mutex_);
+        WaitReady(begun);
       }
     }
     if (stopping_ || range != cursor_.range() || !WaitsForItself()) return;

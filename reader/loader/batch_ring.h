@@ -132,6 +132,7 @@ class BatchRing {
   // Whether the front of that range, or a reason why there will be none, is still to come.
   bool FrontIsToCome(std::uint64_t range) const REQUIRES(mutex_);
   void WaitForFront() REQUIRES(mutex_);
+  void WaitReady(Clock::time_point begun) REQUIRES(mutex_);
   std::shared_ptr<const Slot> NextOfRange(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
   std::shared_ptr<const Slot> Deliver(const std::shared_ptr<Handle>& handle) REQUIRES(mutex_);
   std::shared_ptr<const Slot> Repeat() REQUIRES(mutex_);

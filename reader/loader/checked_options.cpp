@@ -47,13 +47,15 @@ void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
   }
 }
 
-void CheckStorage(const LoaderOptions& options) {
+void CheckStorage(const DatasetState& dataset, const LoaderOptions& options) {
   if (options.keep && options.keep->bytes == 0) {
     Refuse("LoaderOptions::keep: set DecodedPictures::bytes to the most that may be kept");
   }
-  if (options.stage && (options.stage->folder.empty() || options.stage->bytes == 0)) {
+  CheckStage(options);
+  if (dataset.remote != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
     Refuse(
-        "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most that may lie there");
+        "LoaderOptions::storage = Direct and Locked are for files; leave storage as Mapped for a "
+        "dataset at a URL, and set stage to keep what was fetched on a local disk");
   }
   if (options.stage && LocksInMemory(options)) {
     Refuse("LoaderOptions::storage = Locked reads the whole dataset at once; leave stage empty");
@@ -64,6 +66,17 @@ void CheckStorage(const LoaderOptions& options) {
         "Shuffle::kRandom; use Shuffle::kQuasiRandom, or leave storage as Mapped");
   }
 }
+
+}  // namespace
+
+void CheckStage(const LoaderOptions& options) {
+  if (options.stage && (options.stage->folder.empty() || options.stage->bytes == 0)) {
+    Refuse(
+        "LoaderOptions::stage: set Stage::folder, and Stage::bytes to the most that may lie there");
+  }
+}
+
+namespace {
 
 void CheckBoxes(const BoxRule& rule) {
   if (!(rule.min_side >= 0 && rule.min_side <= kMaxImageSide))
@@ -139,7 +152,8 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
     options.ranks.world_size = found.world_size;
   }
   CheckRank(dataset, options);
-  CheckStorage(options);
+  CheckStorage(dataset, options);
+  if (options.timeout.count() < 0) Refuse("LoaderOptions::timeout must not be negative");
   CheckBoxes(options.output.boxes);
   return options;
 }

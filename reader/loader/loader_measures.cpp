@@ -11,6 +11,7 @@ void LoaderMeasures::Start(Clock::time_point now) noexcept {
 }
 
 void LoaderMeasures::CountBatch(std::size_t samples, std::uint64_t ready) noexcept {
+  if (counters.batches == 0) counters.first_wait_seconds = consumer_waits.Seconds(Clock::now());
   ++counters.batches;
   counters.samples += samples;
   ready_batches_ += ready;

@@ -31,14 +31,18 @@ std::size_t RowsAtOnce(const BatchRecipe& recipe) {
 
 }  // namespace
 
-// A private shard table if this loader stages shards or reads them directly.
+// A private shard table if this loader stages shards, keeps what it fetches in a cache, or reads
+// shards directly.
 Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& options) {
   const bool direct = ReadsDirectly(options);
   if (!options.stage && !direct) return shared;
-  Dataset own;
-  own.state_ = std::make_shared<DatasetState>(*shared.state(),
-                                              direct ? MapAdvice::kPageByPage : MapAdvice::kNormal);
-  return own;
+  std::optional<BlockCache> cache;
+  if (options.stage && shared.state()->remote != nullptr) {
+    CheckStage(options);
+    cache = {options.stage->folder, options.stage->bytes};
+  }
+  return DatasetOf(std::make_shared<DatasetState>(
+      *shared.state(), direct ? MapAdvice::kPageByPage : MapAdvice::kNormal, cache));
 }
 
 LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options)

@@ -27,7 +27,7 @@ std::unique_ptr<DecodedStore> MakeStore(const BatchRecipe& recipe) {
 
 std::unique_ptr<ShardStage> MakeStage(const BatchRecipe& recipe) {
   const std::optional<Stage>& stage = recipe.options.stage;
-  if (!stage) return nullptr;
+  if (!stage || recipe.dataset.remote != nullptr) return nullptr;
   return std::make_unique<ShardStage>(recipe.dataset, stage->folder, stage->bytes);
 }
 
@@ -68,7 +68,7 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
   uploader_ = MakeUploader(recipe, driver_);
   ring_ = std::make_unique<BatchRing>(setup_, driver_, uploader_.get());
   source_ = MakeBlockSource(recipe.dataset, recipe.options, recipe.choice, decoded_.get(),
-                            direct_.get(), ring_->give_up());
+                            direct_.get(), OpenBound(recipe), ring_->give_up());
   try {
     StartThreads();
   } catch (...) {
@@ -114,6 +114,15 @@ LoaderStats LoaderState::Stats() {
   if (uploader_ != nullptr) stats.upload_bytes = uploader_->uploaded_bytes();
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
+  if (const RemoteShards* const remote = setup_.recipe.dataset.remote.get()) {
+    const RemoteShards::Counts counts = remote->counts();
+    stats.fetched_bytes = counts.fetched_bytes;
+    stats.cached_bytes = counts.from_cache_bytes;
+    stats.past_cache_bytes = counts.past_cache_bytes;
+    const ObjectStore::Counts requests = remote->store().counts();
+    stats.requests = requests.requests;
+    stats.repeated_requests = requests.repeated;
+  }
   if (decoded_ != nullptr) {
     stats.kept_pictures = decoded_->kept();
     stats.kept_bytes = decoded_->kept_bytes();

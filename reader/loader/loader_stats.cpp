@@ -20,6 +20,8 @@ constexpr double kReadingThreads = 0.7;
 // If copies are under way for more than this share of the time, they are the bottleneck.
 constexpr double kBusyUpload = 0.8;
 constexpr std::uint64_t kEnoughBatches = 8;
+// A first batch that took longer, in seconds, is worth mentioning.
+constexpr double kLongStart = 1;
 
 double Share(double part, double rest) noexcept {
   return part + rest > 0 ? part / (part + rest) : 0;
@@ -44,15 +46,17 @@ std::string Sentence(const char* format, Arguments... arguments) {
 template <class Stats>
 auto SumsOf(Stats& stats) noexcept {
   auto& [seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, kept_pictures,
-         kept_bytes, refused_shards, staged_shards, read_seconds, read_wait_seconds, decode_seconds,
+         kept_bytes, refused_shards, staged_shards, fetched_bytes, cached_bytes, past_cache_bytes,
+         requests, repeated_requests, read_seconds, read_wait_seconds, decode_seconds,
          decode_wait_seconds, decode_cpu_seconds, decode_major_faults, upload_bytes, upload_seconds,
-         upload_wait_seconds, consumer_wait_seconds, consumer_seconds, ready_batches, prefetch,
-         threads, read_ahead_depth_bytes, changes, rank, epoch_samples, epoch_samples_of_all] =
-      stats;
+         upload_wait_seconds, consumer_wait_seconds, first_wait_seconds, consumer_seconds,
+         ready_batches, prefetch, threads, read_ahead_depth_bytes, changes, rank, epoch_samples,
+         epoch_samples_of_all] = stats;
   return std::tie(seconds, samples, batches, faults, payload_bytes, read_ahead_bytes, read_seconds,
                   read_wait_seconds, decode_seconds, decode_wait_seconds, decode_cpu_seconds,
                   decode_major_faults, upload_bytes, upload_seconds, upload_wait_seconds,
-                  consumer_wait_seconds, consumer_seconds, changes);
+                  consumer_wait_seconds, first_wait_seconds, consumer_seconds, changes,
+                  fetched_bytes, cached_bytes, past_cache_bytes, requests, repeated_requests);
 }
 
 template <class... Own, class... Other, class Do>
@@ -81,7 +85,9 @@ LoaderStats LoaderStats::Since(const LoaderStats& earlier) const {
 
 Bound LoaderStats::bound() const noexcept {
   if (batches < kEnoughBatches) return Bound::kTooEarly;
-  if (Share(consumer_wait_seconds, consumer_seconds) < kWaitWorthMentioning) return Bound::kTrainer;
+  // The wait for the first batch of all says nothing of the epochs after it.
+  if (Share(consumer_wait_seconds - first_wait_seconds, consumer_seconds) < kWaitWorthMentioning)
+    return Bound::kTrainer;
   if (WaitsForDevice(*this)) {
     return upload_seconds > kBusyUpload * seconds ? Bound::kUpload : Bound::kTrainer;
   }
@@ -95,11 +101,19 @@ Bound LoaderStats::bound() const noexcept {
 
 std::string LoaderStats::Verdict() const {
   const std::string share = ShareText(rank, epoch_samples, epoch_samples_of_all);
-  return share.empty() ? BoundText() : BoundText() + "; " + share;
+  std::string text = share.empty() ? BoundText() : BoundText() + "; " + share;
+  // A long start is no slow epoch: it comes once.
+  if (bound() != Bound::kTooEarly && first_wait_seconds > kLongStart &&
+      first_wait_seconds > kWaitWorthMentioning * seconds) {
+    text += Sentence("; the first batch came after %.1f s, which is not counted above",
+                     first_wait_seconds);
+    if (fetched_bytes > 0) text += ": with fewer lanes, less has to be fetched before it";
+  }
+  return text;
 }
 
 std::string LoaderStats::BoundText() const {
-  const double waited = 100 * Share(consumer_wait_seconds, consumer_seconds);
+  const double waited = 100 * Share(consumer_wait_seconds - first_wait_seconds, consumer_seconds);
   const double idle = 100 * Share(decode_wait_seconds, decode_seconds);
   switch (bound()) {
     case Bound::kTooEarly: return "too early to say: fewer than 8 batches";
@@ -133,6 +147,17 @@ std::string LoaderStats::BoundText() const {
       return text;
     }
     case Bound::kStorage:
+      // Most of what was read came over the link: a slow disk shows in the rest.
+      if (2 * fetched_bytes > read_ahead_bytes) {
+        return Sentence(
+            "bound by the link to the object store: the trainer waited %.1f%% of its time, the "
+            "decoding threads %.0f%% of theirs, while %.1f MB/s came in %.1f requests a second, "
+            "%.1f%% of them repeated; a faster link, a cache on a local disk "
+            "(LoaderOptions::stage), or smaller images help",
+            waited, idle, seconds > 0 ? double(fetched_bytes) / seconds / 1e6 : 0.0,
+            seconds > 0 ? double(requests) / seconds : 0.0,
+            requests > 0 ? 100 * double(repeated_requests) / double(requests) : 0.0);
+      }
       return Sentence(
           "bound by storage: the trainer waited %.1f%% of its time, the decoding threads %.0f%% of "
           "theirs, while %.1f MB/s were read ahead and %llu pages waited for; a faster disk, a "

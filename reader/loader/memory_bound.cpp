@@ -13,6 +13,7 @@
 #include "reader/order/ceil_div.h"
 #include "reader/reading/available_memory.h"
 #include "reader/reading/decoded_store.h"
+#include "reader/reading/remote_blocks.h"
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/geometric_steps.h"
 #include "reader/transform/step_kind.h"
@@ -150,8 +151,9 @@ std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
     try {
       const ShardUse shard = dataset.Shard(s);
       const ReadGuard guard = shard->Guard();
+      BlockHold blocks(*shard);
       for (std::uint32_t block = 0; block < shard->blocks(); ++block)
-        AddValues(shard->Block(block), dataset.layout, schema, values);
+        AddValues(blocks.Block(block), dataset.layout, schema, values);
     } catch (const Error&) {
       continue;
     }
@@ -237,6 +239,44 @@ std::uint64_t VariableBound(const BatchRecipe& recipe) {
   return SlotsOf(options) * options.batch_size * row;
 }
 
+std::uint64_t OpenBound(const BatchRecipe& recipe) {
+  const DatasetState& dataset = recipe.dataset;
+  const DatasetShape& shape = dataset.shape;
+  if (shape.blocks() == 0) return 0;
+  const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
+  // Random order uses a block for one row at a time.
+  if (recipe.options.order.shuffle == Shuffle::kRandom) return RemoteShards::kIdleBytes;
+  const Window window = WindowOf(dataset, recipe.options);
+  const std::uint64_t blocks = window.blocks + SharedTail(shape, recipe.options);
+  return std::min(blocks, shape.blocks()) * block_bytes + block_bytes;
+}
+
+namespace {
+
+// What a loader holds of a dataset in an object store: blocks that are open, those that rows in the
+// ring still need, those on their way, and what stays although nobody holds it.
+std::uint64_t RemoteBound(const BatchRecipe& recipe) {
+  const DatasetState& dataset = recipe.dataset;
+  const LoaderOptions& options = recipe.options;
+  const DatasetShape& shape = dataset.shape;
+  const std::uint64_t block_bytes = CeilDiv(shape.bytes(), shape.blocks());
+  const std::uint64_t rows = (SlotsOf(options) + 1) * options.batch_size;
+  const std::uint64_t windows =
+      CeilDiv(rows, std::max<std::uint64_t>(WindowOf(dataset, options).samples, 1));
+  const std::uint64_t open = OpenBound(recipe);
+  const bool scattered = options.order.shuffle == Shuffle::kRandom || !options.order.samples.all();
+  const std::uint64_t in_ring = scattered ? rows * block_bytes : windows * open;
+  // On their way, and for the next windows; a block begins while there is room.
+  const std::uint64_t ahead =
+      2 * (ReadAheadBytesOf(options).value_or(kMostRemoteAhead) + block_bytes);
+  const std::uint64_t held = open + in_ring + ahead + *options.threads * block_bytes;
+  // Blocks have different sizes.
+  return std::min(shape.bytes(), held + CeilDiv(held, 8) + RemoteShards::kIdleBytes) +
+         dataset.FrameBytes();
+}
+
+}  // namespace
+
 LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   const DatasetState& dataset = recipe.dataset;
   const LoaderOptions& options = recipe.options;
@@ -261,7 +301,10 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   const bool let_go =
       BehindOf(options) != Behind::kKeep && options.order.shuffle != Shuffle::kRandom;
   const bool direct = ReadsDirectly(options);
-  if (let_go || direct) {
+  if (dataset.remote != nullptr) {
+    memory.blocks = RemoteBound(recipe);
+    memory.mapped = 0;
+  } else if (let_go || direct) {
     // Blocks closed by the batches in the ring, or by the one being planned, are not released yet.
     const std::uint64_t rows = (slots + 1) * options.batch_size;
     const std::uint64_t windows = 1 + CeilDiv(rows, std::max<std::uint64_t>(window.samples, 1)) +

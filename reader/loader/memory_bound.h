@@ -11,6 +11,9 @@ namespace sluice {
 // Everything but LoaderMemory::variable and LoaderMemory::device.
 LoaderMemory MemoryBound(const BatchRecipe& recipe);
 
+// Bytes of blocks that an epoch has open at once, for a dataset in an object store.
+std::uint64_t OpenBound(const BatchRecipe& recipe);
+
 // LoaderMemory::variable. Reads every block's table if the manifest lacks the values' sizes.
 std::uint64_t VariableBound(const BatchRecipe& recipe);
 

@@ -1,5 +1,5 @@
-// The source of an epoch's blocks: the shards' mappings (MappedBlocks), or memory read past the
-// page cache (DirectBlocks).
+// The source of an epoch's blocks: the shards' mappings (MappedBlocks), memory read past the page
+// cache (DirectBlocks), or an object store (RemoteBlocks).
 //
 // For each batch the planner opens the blocks that the order announces, calls Use() for each row,
 // and ends the batch. Blocks are read in the order in which they were opened, with depth_bytes() in
@@ -21,6 +21,8 @@ class BlockSource {
  public:
   virtual ~BlockSource() = default;
 
+  // The blocks opened from now on are of that epoch.
+  virtual void BeginEpoch(std::uint64_t /*epoch*/) {}
   // Asks for a block, by its number in the dataset. `rows`: the number of its rows in this epoch;
   // 0: unknown.
   virtual void Open(std::uint64_t block, std::uint64_t rows) = 0;
@@ -56,7 +58,7 @@ class BlockSource {
 
   // The bytes that may be in flight.
   std::uint64_t depth_bytes() const noexcept { return depth_bytes_; }
-  void SetDepth(std::uint64_t bytes) noexcept { depth_bytes_ = bytes; }
+  virtual void SetDepth(std::uint64_t bytes) noexcept { depth_bytes_ = bytes; }
 
  protected:
   std::uint64_t opened_ = 0;

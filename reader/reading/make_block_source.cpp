@@ -2,13 +2,17 @@
 
 #include "reader/reading/direct/direct_blocks.h"
 #include "reader/reading/mapped_blocks.h"
+#include "reader/reading/remote_blocks.h"
 
 namespace sluice {
 
 std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const LoaderOptions& options,
                                              const FieldChoice& choice, const DecodedStore* decoded,
-                                             DirectFiles* direct,
+                                             DirectFiles* direct, std::uint64_t most_open,
                                              const std::atomic<bool>& give_up) {
+  if (dataset.remote != nullptr) {
+    return std::make_unique<RemoteBlocks>(dataset, options, most_open, give_up);
+  }
   if (direct == nullptr) {
     return std::make_unique<MappedBlocks>(dataset, choice, decoded, give_up,
                                           BlocksBehind::For(dataset, options));

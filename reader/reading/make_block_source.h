@@ -14,10 +14,11 @@
 
 namespace sluice {
 
-// `options` are checked ones; `decoded` may be null, and `direct` is null unless they say Direct.
-// Everything passed by reference or pointer must outlive the source.
+// `options` are checked ones; `most_open`: for RemoteBlocks; `decoded` may be null, and `direct` is
+// null unless they say Direct. Everything passed by reference or pointer must outlive the source.
 std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const LoaderOptions& options,
                                              const FieldChoice& choice, const DecodedStore* decoded,
-                                             DirectFiles* direct, const std::atomic<bool>& give_up);
+                                             DirectFiles* direct, std::uint64_t most_open,
+                                             const std::atomic<bool>& give_up);
 
 }  // namespace sluice

@@ -103,7 +103,7 @@ void Filtering::AskAbout(std::uint32_t shard) {
   const std::uint64_t first_block = state_.shape.first_block(shard);
   const std::atomic<bool> give_up{false};
   std::optional<MappedBlocks> ahead;
-  if (reads_blocks_) {
+  if (reads_blocks_ && state_.remote == nullptr) {
     ahead.emplace(state_, choice_, nullptr, give_up);
     for (std::uint32_t block = 0; block < file.blocks(); ++block)
       ahead->Open(first_block + block, 0);
@@ -111,8 +111,10 @@ void Filtering::AskAbout(std::uint32_t shard) {
   const std::uint64_t first = state_.shape.Row(first_block, 0).index;
   std::vector<bool> kept(file.samples());
   std::uint64_t row = 0;
+  BlockHold remote(file);
   for (std::uint32_t block = 0; block < file.blocks(); ++block) {
     if (Ended(shard)) return;
+    if (reads_blocks_ && state_.remote != nullptr) remote.Block(block);
     if (ahead) ahead->Await(block + 1);
     const ReadGuard guard = file.Guard();
     const std::uint32_t count = file.block_entry(block).count;

@@ -58,6 +58,29 @@ TEST_CASE("A wait clock adds up the waits of all threads, those under way includ
   CHECK(clock.Seconds(At(90)) == Approx(6 + 7));
 }
 
+TEST_CASE("The verdict tells a slow link from a slow disk, and a long start from a slow epoch") {
+  LoaderStats stats = Measured();
+  Waits(stats, 60, 150);
+  stats.read_seconds = 90;
+  stats.read_wait_seconds = 10;
+  CHECK(stats.bound() == Bound::kStorage);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by storage"));
+  stats.fetched_bytes = 4'900'000'000;
+  stats.requests = 2500;
+  stats.repeated_requests = 125;
+  CHECK(stats.bound() == Bound::kStorage);
+  CHECK_THAT(
+      stats.Verdict(),
+      ContainsSubstring("bound by the link to the object store") &&
+          ContainsSubstring("49.0 MB/s came in 25.0 requests a second, 5.0% of them repeated"));
+  // The same bytes, most of them from the cache's disk.
+  stats.fetched_bytes = 100'000'000;
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by storage"));
+  stats.first_wait_seconds = 58;
+  CHECK(stats.bound() == Bound::kTrainer);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("the first batch came after 58.0 s"));
+}
+
 TEST_CASE("The verdict names what the training waits for, and what to change") {
   LoaderStats stats = Measured();
   CHECK(stats.bound() == Bound::kTrainer);

@@ -11,6 +11,7 @@
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/duplicates.h"
+#include "writer/local_folder.h"
 
 namespace sluice {
 
@@ -44,6 +45,7 @@ bool LiesIn(const std::filesystem::path& inner, const std::filesystem::path& out
 }  // namespace
 
 DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
+  RequireFolder(path_);
   CreateFolder(path_);
   lock_ = LockFolder(path_);
   if (std::filesystem::exists(path_ / kPlanName)) {

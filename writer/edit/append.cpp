@@ -16,6 +16,7 @@
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/options.h"
 #include "writer/edit/new_manifest.h"
+#include "writer/local_folder.h"
 
 namespace sluice {
 
@@ -139,6 +140,7 @@ bool HoldsAny(const Manifest& manifest, const Manifest& added, std::string& file
 
 AppendSummary AppendToDataset(const std::filesystem::path& dataset, const ConvertSource& source,
                               const ConvertOptions& options, const ConvertHooks& hooks) {
+  RequireFolder(dataset);
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
   StoredDataset before(folder);                               // throws first if there is no dataset

@@ -9,6 +9,7 @@
 
 #include "format/disk/limits.h"
 #include "writer/convert/dataset_folder.h"
+#include "writer/local_folder.h"
 #include "writer/manifest_totals.h"
 
 namespace sluice {
@@ -30,6 +31,7 @@ DatasetBuild::DatasetBuild(const std::filesystem::path& folder, const std::strin
       manifest_(BeginManifest(name, schema)),
       schema_(schema),
       total_(total) {
+  RequireFolder(folder);
   if (hooks.direct) direct_.emplace();
   CreateFolder(folder);
   lock_ = LockFolder(folder);
@@ -79,6 +81,24 @@ void DatasetBuild::Append(FinishedShard finished) {
 void DatasetBuild::Link(const std::filesystem::path& shard, FinishedShard survey) {
   survey.shard.file = NextName();
   LinkOrCopy(shard, folder_ / survey.shard.file, direct_ ? &*direct_ : nullptr);
+  const std::uint64_t samples = survey.shard.samples;
+  Append(std::move(survey));
+  ++linked_;
+  Count(samples);
+}
+
+void DatasetBuild::Copy(const ShardFile& shard, FinishedShard survey) {
+  survey.shard.file = NextName();
+  {
+    AtomicFile file(folder_ / survey.shard.file, direct_ ? &*direct_ : nullptr);
+    if (shard.VerifyPlacement() != nullptr) {
+      throw Error(ErrorCode::kCorrupt, shard.name(), "its parts do not follow each other");
+    }
+    const ReadGuard guard = shard.Guard();
+    file.Write(shard.bytes());
+    if (shard.Lost(shard.bytes())) throw shard.Unreadable({});
+    file.Commit();
+  }
   const std::uint64_t samples = survey.shard.samples;
   Append(std::move(survey));
   ++linked_;

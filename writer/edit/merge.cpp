@@ -118,7 +118,9 @@ class Merging {
       for (const std::uint64_t sample : kept)
         CopySample(shard, sample, keys);
       const std::string& file = dataset.manifest.shards[s].file;
-      return build.Link(dataset.folder / file, SurveyShard(shard, file));
+      FinishedShard survey = SurveyShard(shard, file);  // reads all of its blocks
+      return dataset.remote != nullptr ? build.Copy(shard, std::move(survey))
+                                       : build.Link(dataset.folder / file, std::move(survey));
     }
     build.Skip(left_out.size());
     build.BeginShard(MergedId(shard.id(), schema_, left_out, times, ids_), shard.block_samples());

@@ -13,6 +13,7 @@
 #include "writer/convert/dataset_folder.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/new_manifest.h"
+#include "writer/local_folder.h"
 
 namespace sluice {
 
@@ -102,6 +103,7 @@ void WriteShards(const StoredDataset& stored, std::uint64_t seed, DatasetBuild& 
 
 EditSummary RepackDataset(const std::filesystem::path& dataset, std::uint64_t seed,
                           const EditHooks& hooks) {
+  RequireFolder(dataset);
   std::filesystem::path folder = std::filesystem::absolute(dataset).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
   StoredDataset stored(folder);                               // throws first if there is no dataset

@@ -9,6 +9,7 @@
 #include "writer/convert/options.h"
 #include "writer/edit/dataset_build.h"
 #include "writer/edit/salvage.h"
+#include "writer/local_folder.h"
 #include "writer/manifest_totals.h"
 
 namespace sluice {
@@ -288,6 +289,7 @@ class Repair {
 
 RepairReport RepairDataset(const std::filesystem::path& dataset, const std::filesystem::path& out,
                            const EditHooks& hooks) {
+  RequireFolder(dataset);
   Repair repair(dataset, hooks);
   return out.empty() ? repair.InPlace() : repair.Into(out);
 }

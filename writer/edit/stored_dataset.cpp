@@ -4,17 +4,31 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/shard_look.h"
+#include "format/remote/remote_manifest.h"
 #include "writer/text.h"
 
 namespace sluice {
 
+StoredDataset::StoredDataset(const std::filesystem::path& path)
+    : folder(path), store(IsStoreUrl(path.string()) ? OpenStore(path.string()) : nullptr) {
+  if (store != nullptr) folder = store->url();  // without what may be secret in it
+  manifest = store != nullptr ? ReadManifest(*store, id) : ReadManifest(path, id);
+  if (store != nullptr) remote = RemoteShards::Open(store, manifest, ToHex(id), {});
+}
+
 ShardFile StoredDataset::Open(std::size_t shard) const {
   const ManifestShard& entry = manifest.shards[shard];
+  if (remote != nullptr) {
+    return ShardFile(remote->PartsOf(static_cast<std::uint32_t>(shard)),
+                     std::make_shared<const ShardSchema>(manifest.schema), entry);
+  }
   return ShardFile(folder / entry.file, manifest.schema, ShardExpectation::Of(entry));
 }
 
 void RequireShards(const StoredDataset& dataset, const std::stop_token& stop) {
-  const ShardsLook look = LookAtShards(dataset.folder, dataset.manifest, stop);
+  const ShardsLook look = dataset.store != nullptr
+                              ? LookAtShards(*dataset.store, dataset.manifest, stop)
+                              : LookAtShards(dataset.folder, dataset.manifest, stop);
   if (look.errors.empty()) return;
   const Error& first = look.errors.front();
   std::string sentence = first.sentence();

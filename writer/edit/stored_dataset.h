@@ -9,19 +9,22 @@
 #include "format/disk/keys.h"
 #include "format/disk/manifest.h"
 #include "format/disk/shard.h"
+#include "format/remote/remote_shards.h"
 
 namespace sluice {
 
 struct StoredDataset {
-  explicit StoredDataset(const std::filesystem::path& path)
-      : folder(path), manifest(ReadManifest(path, id)) {}
+  // `path`: a folder, or the URL of a dataset in an object store.
+  explicit StoredDataset(const std::filesystem::path& path);
 
   // Opens shard number `shard` and compares it with the manifest.
   ShardFile Open(std::size_t shard) const;
 
   std::filesystem::path folder;
+  std::shared_ptr<ObjectStore> store;  // null: a folder
   Id128 id;
   Manifest manifest;
+  std::shared_ptr<RemoteShards> remote;  // the shards in the store
 };
 
 // Throws an Error for the first shard that does not match the manifest, before any work is done.

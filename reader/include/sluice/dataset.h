@@ -42,8 +42,9 @@ struct ReadLimits {
 };
 
 // One sample. Spans and views that it returns point into the mapped shard and are valid as long as
-// the Sample lives. Asking for a field that the schema lacks, or as the wrong type, throws
-// Error(kInvalidArgument); a payload whose checksum does not match throws Error(kCorrupt).
+// the Sample lives. (Of a dataset at a URL, they point into its block, which the Sample keeps.)
+// Asking for a field that the schema lacks, or as the wrong type, throws Error(kInvalidArgument); a
+// payload whose checksum does not match throws Error(kCorrupt).
 class Sample {
  public:
   std::uint64_t index() const noexcept { return index_; }
@@ -74,13 +75,15 @@ class Sample {
   std::span<const std::byte> Elements(std::string_view field, DType type) const;
   ImagePayload EntryOf(std::string_view field, std::uint64_t& checksum) const;
   const ShardFile& File() const;
+  const ShardFile& FileWithBlock() const;
 
   std::shared_ptr<DatasetState> dataset_;
   std::uint64_t index_ = 0;
   std::uint32_t shard_ = 0;
-  std::uint32_t block_ = 0;                        // within the shard
-  std::uint32_t row_ = 0;                          // within the block
-  mutable std::shared_ptr<const ShardFile> file_;  // if the dataset does not keep it
+  std::uint32_t block_ = 0;                         // within the shard
+  std::uint32_t row_ = 0;                           // within the block
+  mutable std::shared_ptr<const ShardFile> file_;   // if the dataset does not keep it
+  mutable std::shared_ptr<const void> block_held_;  // of a dataset in an object store
   struct Inflated {
     std::size_t field;
     std::vector<std::byte> content;
@@ -120,9 +123,10 @@ struct ShardFaults {
 
 class Dataset {
  public:
-  // `path` is the dataset's folder (or its manifest.json). Errors: kNotFound; kUnfinished, with
-  // what to do; kCorrupt; kUnsupported for a version this build does not read. A Loader made from
-  // it keeps to the same limits.
+  // `path` is the dataset's folder (or its manifest.json), or the URL of one: s3://bucket/prefix,
+  // gs://, https:// or http:// (reader/README.md, "Remote datasets"). Errors: kNotFound;
+  // kUnfinished, with what to do; kCorrupt; kUnsupported for a version this build does not read. A
+  // Loader made from it keeps to the same limits.
   static Dataset Open(const std::filesystem::path& path, const ReadLimits& limits = {});
 
   std::uint64_t size() const noexcept;           // samples
@@ -158,6 +162,7 @@ class Dataset {
 
  private:
   friend class LoaderSetup;
+  friend Dataset DatasetOf(std::shared_ptr<DatasetState> state);  // private
   std::shared_ptr<DatasetState> state_;
 };
 

@@ -28,8 +28,11 @@ struct LoaderMemory {
   std::uint64_t kept = 0;
   // LoaderOptions::device: device memory, not this machine's. The slots are page-locked then.
   std::uint64_t device = 0;
-  // LoaderOptions::storage = Direct: the blocks counted as in `mapped`, plus one for each thread,
-  // each an eighth larger than the mean block.
+  // A dataset at a URL: the blocks that are open, those that the ring's batches still need, those
+  // on their way or fetched for the next windows (twice Mapped::read_ahead_bytes, or 128 MiB), 64
+  // MiB that nobody needs, and the shards' directories. With a cache (LoaderOptions::stage), most
+  // of that is on disk. LoaderOptions::storage = Direct: the blocks counted as in `mapped`, plus
+  // one for each thread, each an eighth larger than the mean block.
   std::uint64_t blocks = 0;
   std::uint64_t own() const noexcept {
     return slots + variable + scratch + bookkeeping + kept + blocks;

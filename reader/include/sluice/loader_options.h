@@ -10,6 +10,7 @@
 // so. All others change only speed and memory. reader/README.md advises on each.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -74,13 +75,17 @@ enum class Behind {
   kDrop,   // it leaves the page cache, too: for datasets larger than memory, beside other work
 };
 
-// LoaderOptions::storage: how shards are read. Batches are the same bytes either way.
+// LoaderOptions::storage: how shards are read. (A dataset at a URL is always Mapped: its blocks are
+// fetched into memory that is mapped like a file, and given up when the window has passed them.)
+// Batches are the same bytes either way.
 //
 // Mapped, through the page cache.
 struct Mapped {
   Behind behind = Behind::kKeep;
   // How many bytes of blocks are being read at any time, 1 MiB to 1 GiB. Empty: 16 MiB, which the
-  // loader raises up to 64 MiB if the training waits for storage.
+  // loader raises up to 64 MiB if the training waits for storage. At a URL: the most; empty: as
+  // much as keeps the link busy (what it transfers in the time to the first byte, measured), up to
+  // 128 MiB.
   std::optional<std::uint64_t> read_ahead_bytes = {};
 };
 // Mapped. The loader's constructor reads all shards and locks them in memory for as long as the
@@ -114,6 +119,11 @@ struct DecodedPictures {
 // of this epoch, later epochs, and other loaders and processes read the copy. Copies of other
 // datasets are deleted to make room if nobody uses them. If a sample cannot be read from the copy,
 // it is read from the shard itself; if that works, the copy is made again.
+//
+// For a dataset at a URL: blocks that were fetched are kept there, one by one, for later epochs and
+// for other loaders, ranks and processes on the machine, which fetch each block once. What is
+// needed last goes first, by the order itself. If the disk is full, blocks are read past it
+// (LoaderStats::past_cache_bytes).
 struct Stage {
   std::string folder = {};
   std::uint64_t bytes = 0;  // the most that all copies there take; above 0
@@ -246,6 +256,9 @@ struct LoaderOptions {
   std::optional<DecodedPictures> keep = {};
   std::optional<Stage> stage = {};
   RingOptions ring = {};
+  // The longest wait for a batch, after which the step that waits throws Error(kIo): for storage
+  // that hangs, local or remote. The next step goes on waiting. Zero: no limit.
+  std::chrono::milliseconds timeout = {};
   OutputOptions output = {};
   IntegrityOptions integrity = {};
   OnDevice on_device = {};

@@ -32,6 +32,14 @@ struct LoaderStats {
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
   std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy
+  // A dataset at a URL; by all that use the same Dataset, unless this loader has a cache
+  // (LoaderOptions::stage). Bytes of blocks fetched; found in the cache; and fetched but not kept
+  // there, because it had no room.
+  std::uint64_t fetched_bytes = 0;
+  std::uint64_t cached_bytes = 0;
+  std::uint64_t past_cache_bytes = 0;
+  std::uint64_t requests = 0;           // sent, with those repeated
+  std::uint64_t repeated_requests = 0;  // because an earlier one failed or was slow
 
   // Each stage's time at work, and waiting for the stage before or after it.
   double read_seconds = 0;       // ordering and reading ahead: one thread
@@ -47,6 +55,7 @@ struct LoaderStats {
   double upload_seconds = 0;         // copying
   double upload_wait_seconds = 0;    // the planning thread waited for a slot's copy to finish
   double consumer_wait_seconds = 0;  // the consumer blocked, waiting for a batch
+  double first_wait_seconds = 0;     // of that: for the first batch of all
   double consumer_seconds = 0;       // the consumer had its batch: training
   double ready_batches = 0;          // mean number ready when the consumer asked for one
   std::uint64_t prefetch = 0;        // batches decoded ahead, as set or as chosen

@@ -5,6 +5,7 @@
 
 #include <sluice/batch.h>
 #include <sluice/batch_transform.h>
+#include <sluice/block_cache.h>
 #include <sluice/cpu.h>
 #include <sluice/cuda.h>
 #include <sluice/dataset.h>

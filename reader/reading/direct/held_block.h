@@ -1,10 +1,12 @@
 // A block in memory of its own. LoaderOptions::storage = Direct reads blocks into it, past the page
-// cache, instead of using the shard's mapping.
+// cache, instead of using the shard's mapping. Or a block of a shard in an object store, which is
+// there as long as this holds it.
 //
 // One thread writes it; then any thread may read it.
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <vector>
 
 #include "format/disk/shard.h"
@@ -22,18 +24,29 @@ class HeldBlock {
 
   void Give(BlockMemory::Piece memory, std::size_t bytes, ShardUse shard) {
     memory_ = std::move(memory);
-    bytes_ = bytes;
+    bytes_ = {memory_.data(), bytes};
+    shard_ = std::move(shard);
+  }
+  // Bytes of the shard's mapping, and what keeps them there.
+  void Give(Bytes mapped, ShardParts::Held held, ShardUse shard) {
+    bytes_ = mapped;
+    held_ = std::move(held);
+    shard_ = std::move(shard);
+  }
+  // The block cannot be had.
+  void Fail(const Error& error, ShardUse shard) {
+    fault_.emplace(error.code(), error.file(), error.place(), error.sentence());
     shard_ = std::move(shard);
   }
   // Makes the block one that was not read. No read into it may be in flight.
   void Forget() noexcept {
     memory_ = {};
-    bytes_ = 0;
+    bytes_ = {};
   }
   std::byte* data() noexcept { return memory_.data(); }
-  Bytes bytes() const noexcept { return {memory_.data(), bytes_}; }
+  Bytes bytes() const noexcept { return bytes_; }
   // False if its shard could not be opened, or memory for it was lacking.
-  bool read() const noexcept { return bytes_ > 0; }
+  bool read() const noexcept { return shard_ != nullptr && (!bytes_.empty() || fault_); }
   // The shard it was read from, if it was read.
   const ShardUse& shard() const noexcept { return shard_; }
 
@@ -44,8 +57,9 @@ class HeldBlock {
   // Notes a range that could not be read, relative to the block's beginning.
   void Lose(ByteRange range) { lost_.push_back(range); }
   bool Lost(Bytes range) const noexcept {
+    if (held_ != nullptr) return shard_->Lost(range);
     if (lost_.empty() || range.empty()) return false;
-    const auto begin = static_cast<std::size_t>(range.data() - memory_.data());
+    const auto begin = static_cast<std::size_t>(range.data() - bytes_.data());
     for (const ByteRange& lost : lost_) {
       if (begin < lost.offset + lost.bytes && lost.offset < begin + range.size()) return true;
     }
@@ -54,6 +68,11 @@ class HeldBlock {
 
   // Verifies header and table at the first call. Throws Error.
   BlockView View(const ShardFile& shard, std::uint32_t block) const {
+    if (fault_) {
+      throw Error(fault_->code(), fault_->file(),
+                  fault_->place().empty() ? "block " + std::to_string(block) : fault_->place(),
+                  fault_->sentence());
+    }
     const bool checked = checked_.load(std::memory_order_relaxed);
     if (!checked && Lost(bytes().first(TableBytes(shard, block)))) {
       throw shard.Unreadable("block " + std::to_string(block));
@@ -72,8 +91,10 @@ class HeldBlock {
 
  private:
   BlockMemory::Piece memory_;
-  std::size_t bytes_ = 0;
+  Bytes bytes_;
   ShardUse shard_;
+  ShardParts::Held held_;
+  std::optional<Error> fault_;
   std::vector<ByteRange> lost_;
   bool lacks_image_ = false;
   mutable std::atomic<bool> checked_{false};

@@ -1,0 +1,27 @@
+// The folder in which loaders keep blocks of datasets at URLs (LoaderOptions::stage).
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+struct CachedDataset {
+  std::string id;              // Dataset::id()
+  std::uint64_t bytes = 0;     // that are there
+  std::uint64_t of_bytes = 0;  // of the whole dataset
+  bool in_use = false;         // by some process
+};
+
+// What the folder holds; the longest unused comes first. Throws Error(kNotFound) if there is no
+// such folder.
+std::vector<CachedDataset> DatasetsInCache(const std::filesystem::path& folder);
+
+// Removes all datasets that no process uses. Returns the bytes freed.
+std::uint64_t ClearCache(const std::filesystem::path& folder);
+
+}  // namespace sluice

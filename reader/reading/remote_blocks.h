@@ -1,0 +1,99 @@
+// Blocks of a dataset in an object store, fetched ahead (format/remote/remote_shards.h).
+//
+// A block is held from when the order announces it until all its rows of the epoch are planned; the
+// rows hold it until they are decoded. Requests begin in the order in which blocks are needed, and
+// a shard's frame before its blocks. So many bytes are on their way that the link stays busy, as
+// the store has measured it. Further blocks, of the next windows, are fetched while the trainer
+// plays: lanes open their windows in bursts.
+//
+// Used by the planner thread only.
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include <sluice/loader_options.h>
+
+#include "reader/dataset/dataset_state.h"
+#include "reader/reading/block_source.h"
+
+namespace sluice {
+
+// The most bytes that a loader has on their way, and as many again for the next windows, unless
+// Mapped::read_ahead_bytes says otherwise.
+inline constexpr std::uint64_t kMostRemoteAhead = std::uint64_t{128} << 20;
+
+class RemoteBlocks : public BlockSource {
+ public:
+  // All references must outlive it. `options` are checked ones; `most_open`: bytes of blocks held
+  // open, beyond which the least recently used block is let go.
+  RemoteBlocks(DatasetState& dataset, const LoaderOptions& options, std::uint64_t most_open,
+               const std::atomic<bool>& give_up);
+
+  void BeginEpoch(std::uint64_t epoch) override;
+  void Open(std::uint64_t block, std::uint64_t rows) override;
+  std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
+  void EndBatch() override { Begin(); }
+  void CloseAll() override;
+  void Await(std::uint64_t count) override;
+  void Cancel() override;
+  void SetDepth(std::uint64_t bytes) noexcept override;
+  bool holds_blocks() const noexcept override { return true; }
+  bool MayTakeSuggestions() const noexcept override { return true; }
+  bool TakesSuggestions() const noexcept override;
+  void Suggest(std::uint64_t block) override;
+
+  // Fetches a block in the calling thread, which may be any. Throws Error.
+  static std::shared_ptr<const HeldBlock> Fetch(DatasetState& dataset, std::uint32_t number,
+                                                const ShardUse& shard, std::uint32_t block);
+
+ private:
+  struct OpenBlock {
+    std::shared_ptr<HeldBlock> held;
+    std::uint64_t rows = 0;  // still to come
+    std::uint64_t used = 0;
+    std::uint64_t bytes = 0;
+  };
+  // A block that has been asked for.
+  struct Pending {
+    std::uint64_t number = 0;
+    std::uint64_t urgency = 0;
+    std::shared_ptr<HeldBlock> held;
+    std::vector<ShardParts::Held> frame;  // of its shard, if that is not open
+    ShardUse shard;
+    ShardParts::Held piece;
+    std::uint64_t bytes = 0;
+  };
+  void Begin();
+  bool Start(Pending& pending);
+  void FinishFront();
+  void MakeRoom();
+  std::vector<ShardParts::Held> FrameOf(std::uint32_t shard);
+  std::uint64_t NextUseOf(std::uint64_t block) const noexcept;
+
+  DatasetState& dataset_;
+  RemoteShards& remote_;
+  const LoaderOptions& options_;
+  const std::uint64_t most_open_;
+  const std::uint64_t most_ahead_;
+  const bool one_at_a_time_;  // Shuffle::kSequential
+  const std::atomic<bool>& give_up_;
+  std::unordered_map<std::uint64_t, OpenBlock> open_;
+  std::uint64_t open_bytes_ = 0;
+  std::uint64_t uses_ = 0;
+  std::deque<Pending> pending_;  // in the order asked for
+  std::size_t next_ = 0;         // the first of them that is not begun
+  // Blocks of the next windows.
+  struct Suggested {
+    ShardParts::Held piece;
+    std::uint64_t bytes = 0;
+  };
+  std::unordered_map<std::uint64_t, Suggested> suggested_;
+  std::uint64_t suggested_bytes_ = 0;
+  // With a cache, by block: when the next epoch needs it.
+  std::vector<std::uint64_t> next_uses_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,15 @@
+// A dataset of a local folder, played as one in an object store behind a simulated link.
+#pragma once
+
+#include "format/remote/local_store.h"
+#include "format/remote/slow_store.h"
+#include "reader/dataset/dataset_state.h"
+
+namespace sluice::test {
+
+inline Dataset OpenRemote(const std::filesystem::path& folder, const SlowLink& link = {}) {
+  return DatasetOf(std::make_shared<DatasetState>(
+      std::make_shared<SlowStore>(std::make_shared<LocalStore>(folder), link)));
+}
+
+}  // namespace sluice::test

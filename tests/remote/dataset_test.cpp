@@ -1,0 +1,111 @@
+// A dataset behind a real HTTP server: opened, played, copied and verified by its URL.
+#include <filesystem>
+#include <fstream>
+
+#include <sluice/copy.h>
+#include <sluice/dataset.h>
+#include <sluice/dataset_edit.h>
+#include <sluice/error.h>
+#include <sluice/loader.h>
+#include <sluice/verify.h>
+
+#include "tests/catch.h"
+#include "tests/file_content.h"
+#include "tests/reader/playing.h"
+#include "tests/reader/sample_data.h"
+#include "tests/remote/web_server.h"
+
+namespace sluice::test {
+namespace {
+
+// Serves a folder with ranges and etags. `fails`: every so many-th request does; 0: none.
+WebServer::Handler Serving(const std::filesystem::path& folder, std::uint64_t fails = 0) {
+  return [folder, fails](const WebRequest& request) {
+    WebAnswer answer;
+    const std::string file = folder.string() + request.path;
+    if (!std::filesystem::is_regular_file(file)) return WebAnswer{.status = 404};
+    if (fails > 0 && request.number % fails == fails - 1) return WebAnswer{.status = 503};
+    std::string content = ContentOf(file);
+    const std::string etag =
+        "\"" + std::to_string(std::filesystem::last_write_time(file).time_since_epoch().count()) +
+        "-" + std::to_string(content.size()) + "\"";
+    answer.headers["ETag"] = etag;
+    if (request.headers.count("if-match") > 0 && request.headers.at("if-match") != etag)
+      return WebAnswer{.status = 412};
+    if (request.headers.count("range") > 0) {
+      std::uint64_t first = 0;
+      std::uint64_t last = 0;
+      if (std::sscanf(request.headers.at("range").c_str(), "bytes=%lu-%lu", &first, &last) != 2 ||
+          last >= content.size()) {
+        return WebAnswer{.status = 416};
+      }
+      answer.status = 206;
+      answer.headers["Content-Range"] = "bytes " + std::to_string(first) + "-" +
+                                        std::to_string(last) + "/" + std::to_string(content.size());
+      content = content.substr(first, last - first + 1);
+    }
+    answer.body = request.method == "HEAD" ? std::string() : content;
+    if (request.method == "HEAD") return WebAnswer{.status = 405};
+    return answer;
+  };
+}
+
+}  // namespace
+
+TEST_CASE("a dataset at a URL plays the batches of the local one, with requests that fail") {
+  const TemporaryFolder folder;
+  const auto path = WriteJpegDataset(folder, 100);
+  const WebServer server(Serving(folder.path(), 9));
+  LoaderOptions options = OptionsFor(7, 2);
+  options.transform = {RandomResizedCrop(32), HorizontalFlip()};
+  options.order.lanes = 4;
+  Loader local(Dataset::Open(path), options);
+  Loader remote(Dataset::Open(server.origin() + "/jpeg"), options);
+  CHECK(PlayBatches(remote, 0) == PlayBatches(local, 0));
+  CHECK(remote.Stats().repeated_requests > 0);
+}
+
+TEST_CASE("a dataset at a URL is verified, cut, merged and copied") {
+  const TemporaryFolder folder;
+  const auto path = WriteJpegDataset(folder, 60);
+  const WebServer server(Serving(folder.path()));
+  const std::string url = server.origin() + "/jpeg";
+  const VerifyReport report = VerifyDataset(url);
+  CHECK(report.faults.empty());
+  CHECK(report.samples == 60);
+  CHECK(Dataset::Open(url + "/manifest.json").size() == 60);
+  CopyDataset(url, folder / "copy");
+  for (const auto& file : std::filesystem::directory_iterator(path))
+    CHECK(ContentOf(file.path()) == ContentOf(folder / "copy" / file.path().filename().string()));
+  Selection selection;
+  selection.samples = {3, 5, 50};
+  SubsetDataset(url, folder / "subset", selection);
+  CHECK(Dataset::Open(folder / "subset").size() == 3);
+  CHECK(Dataset::Open(folder / "subset")[2].key() == "photo-50");
+  MergeDatasets({url}, folder / "merged");
+  CHECK(VerifyDataset(folder / "merged").faults.empty());
+  CHECK(Dataset::Open(folder / "merged").size() == 60);
+}
+
+TEST_CASE("a shard at a URL that is replaced while it is open is a fault that says so") {
+  const TemporaryFolder folder;
+  const auto path = WriteLargerDataset(folder, 320);
+  const WebServer server(Serving(folder.path()));
+  const Dataset dataset = Dataset::Open(server.origin() + "/larger");
+  (void)dataset[0].Payload();
+  const auto shard = path / dataset.shards()[0].file;
+  std::filesystem::last_write_time(
+      shard, std::filesystem::last_write_time(shard) + std::chrono::seconds(5));
+  const std::string text = ErrorText([&] { (void)dataset[319].Payload(); }, ErrorCode::kIo);
+  CHECK(text.find("replaced") != std::string::npos);
+}
+
+TEST_CASE("a URL without a dataset says that there is none") {
+  const TemporaryFolder folder;
+  const WebServer server(Serving(folder.path()));
+  const std::string text =
+      ErrorText([&] { Dataset::Open(server.origin() + "/none"); }, ErrorCode::kNotFound);
+  CHECK(text.find("there is no dataset here") != std::string::npos);
+}
+
+}  // namespace sluice::test

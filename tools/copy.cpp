@@ -1,0 +1,77 @@
+#include <memory>
+
+#include <sluice/copy.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/cli/quantity.h"
+#include "tools/commands.h"
+#include "tools/edit_command.h"
+
+namespace sluice {
+namespace {
+
+constexpr const char* kCopyDescription =
+    "Copies a dataset to another place: a folder, or an object store.\n\n"
+    "SOURCE and TARGET are folders or URLs (s3://bucket/prefix, gs://, https://; nothing can\n"
+    "be written to a plain HTTP server). Shards come first and the manifest last. If it is\n"
+    "interrupted, run it again: shards that are there are compared by their digest and not\n"
+    "copied again.\n";
+
+constexpr const char* kCopyExamples =
+    "\nExamples:\n"
+    "  sluice copy data/photos s3://bucket/photos\n"
+    "  sluice copy s3://bucket/photos /nvme/photos --threads 8\n\n";
+
+struct CopyArguments {
+  std::string source;
+  std::string target;
+  CopyOptions options;
+  EditOutput output;
+};
+
+int RunCopy(CopyArguments& arguments) {
+  CopyReport report;
+  const bool done =
+      RunEdit(arguments.output, "copying", "copying the dataset", [&](const EditHooks& hooks) {
+        arguments.options.stop = hooks.stop;
+        arguments.options.on_progress = hooks.on_progress;
+        report = CopyDataset(arguments.source, arguments.target, arguments.options);
+      });
+  if (!done) return cli::kInterrupted;
+  if (arguments.output.json) {
+    cli::PrintJson({{"dataset", report.target},
+                    {"samples", report.samples},
+                    {"shards", report.shards},
+                    {"shards_already_there", report.shards_already_there},
+                    {"bytes", report.bytes}});
+  } else if (!arguments.output.quiet) {
+    cli::PrintOut(cli::Printable(report.target) + ": " +
+                  cli::CountText(report.samples, "sample", "samples") + " in " +
+                  cli::CountText(report.shards, "shard", "shards") +
+                  (report.shards_already_there > 0
+                       ? " (" + std::to_string(report.shards_already_there) + " were there)"
+                       : "") +
+                  ", " + cli::BytesText(report.bytes) + "\n");
+  }
+  return cli::kDone;
+}
+
+}  // namespace
+
+cli::Command AddCopyCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("copy", kCopyDescription);
+  const auto arguments = std::make_shared<CopyArguments>();
+  cli::AddArgument(*app, "SOURCE", arguments->source, "folder or URL of the dataset");
+  cli::AddArgument(*app, "TARGET", arguments->target, "folder or URL to copy it to");
+  cli::AddNumber(*app, "--threads", "N",
+                 "shards under way at once (default 4); each takes its\n"
+                 "size in memory",
+                 arguments->options.threads, 1, 1024);
+  AddOutputOptions(*app, arguments->output);
+  app->footer(std::string(kCopyExamples) + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunCopy(*arguments); }};
+}
+
+}  // namespace sluice

@@ -1,0 +1,166 @@
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+
+#include <sluice/copy.h>
+
+#include "format/disk/limits.h"
+#include "format/remote/local_store.h"
+#include "writer/convert/dataset_folder.h"
+#include "writer/edit/stored_dataset.h"
+#include "writer/parallel.h"
+
+namespace sluice {
+
+namespace {
+
+// Two calls at once may copy to one URL, where each object is written whole.
+FileHandle LockOf(const std::filesystem::path& target) {
+  if (IsStoreUrl(target.string())) return FileHandle();
+  CreateFolder(target);
+  return LockFolder(target);
+}
+
+std::shared_ptr<ObjectStore> TargetAt(const std::filesystem::path& target) {
+  if (IsStoreUrl(target.string())) return OpenStore(target.string());
+  return std::make_shared<LocalStore>(target);
+}
+
+class Copying {
+ public:
+  Copying(const std::filesystem::path& source, const std::filesystem::path& target,
+          const CopyOptions& options)
+      : options_(options),
+        source_(source),
+        lock_(LockOf(target)),
+        target_(TargetAt(target)),
+        there_(RemoteShards::Open(target_, source_.manifest, ToHex(source_.id), {}, 0)),
+        schema_(std::make_shared<const ShardSchema>(source_.manifest.schema)) {
+    report_.target = target_->url();
+    report_.samples = source_.manifest.samples;
+    report_.shards = source_.manifest.shards.size();
+    for (const ManifestShard& shard : source_.manifest.shards)
+      report_.bytes += shard.bytes;
+  }
+
+  CopyReport Run() {
+    if (!TargetIsFinished()) {
+      RequireShards(source_, options_.stop);
+      ParallelFor(std::max(options_.threads, 1U), source_.manifest.shards.size(), options_.stop,
+                  [this](unsigned, std::size_t shard) { CopyShard(shard); });
+      if (options_.stop.stop_requested()) throw Stopped();
+      target_->Put(kManifestName, ManifestText(), true);
+    } else {
+      report_.shards_already_there = report_.shards;
+    }
+    return report_;
+  }
+
+ private:
+  Error Stopped() const {
+    return Error(ErrorCode::kState, target_->url(),
+                 "was stopped before it was finished; run the same command again to go on");
+  }
+
+  std::vector<std::byte> ManifestText() const {
+    if (source_.store != nullptr) return source_.store->Get(kManifestName, kMaxManifestBytes);
+    std::vector<std::byte> text;
+    ReadFile(source_.folder / kManifestName, kMaxManifestBytes, text);
+    return text;
+  }
+
+  // Throws Error(kExists) if the target holds something else.
+  bool TargetIsFinished() {
+    const auto holds = [this](const char* what) {
+      return Error(ErrorCode::kExists, target_->url(),
+                   "holds " + std::string(what) + " already; choose another place");
+    };
+    if (!IsThere(kManifestName)) {
+      if (IsThere(kPlanName)) throw holds("an unfinished conversion");
+      return false;
+    }
+    Id128 id;
+    ManifestFromJson(AsText(target_->Get(kManifestName, kMaxManifestBytes)),
+                     target_->url() + "/" + kManifestName, id);
+    if (id != source_.id) throw holds("another dataset");
+    return true;
+  }
+
+  bool IsThere(const char* object) {
+    try {
+      target_->Head(object);
+      return true;
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kNotFound) throw;
+      return false;
+    }
+  }
+
+  // Whether the target has the shard, by its size, id and digest.
+  bool HasShard(std::size_t number) {
+    const ManifestShard& entry = source_.manifest.shards[number];
+    try {
+      if (target_->Head(entry.file).bytes != entry.bytes) return false;
+      ShardFile(there_->PartsOf(static_cast<std::uint32_t>(number)), schema_, entry);
+      return true;
+    } catch (const Error& error) {
+      const bool other = error.code() == ErrorCode::kNotFound ||
+                         error.code() == ErrorCode::kCorrupt ||
+                         error.code() == ErrorCode::kUnsupported;
+      if (!other) throw;
+      return false;
+    }
+  }
+
+  void CopyShard(std::size_t number) {
+    const ManifestShard& entry = source_.manifest.shards[number];
+    const bool there = HasShard(number);
+    if (!there) {
+      const ShardFile shard = source_.Open(number);
+      CheckBlocks(shard);
+      target_->PutLarge(entry.file, entry.bytes,
+                        [&](std::uint64_t offset, std::span<std::byte> buffer) {
+                          if (options_.stop.stop_requested()) throw Stopped();
+                          const Bytes part = shard.bytes().subspan(offset, buffer.size());
+                          const ReadGuard guard = shard.Guard();
+                          std::memcpy(buffer.data(), part.data(), part.size());
+                          if (shard.Lost(part) || shard.CutBefore(part)) throw shard.Unreadable({});
+                        });
+    }
+    const std::lock_guard lock(mutex_);
+    report_.shards_already_there += there ? 1 : 0;
+    done_ += entry.bytes;
+    if (options_.on_progress) options_.on_progress(done_, report_.bytes);
+  }
+
+  // Brings every byte of the shard, too.
+  void CheckBlocks(const ShardFile& shard) const {
+    for (std::uint32_t block = 0; block < shard.blocks(); ++block) {
+      if (options_.stop.stop_requested()) throw Stopped();
+      shard.Block(block);
+    }
+    const ReadGuard guard = shard.Guard();
+    if (const Defect defect = shard.VerifyPlacement()) {
+      throw Error(ErrorCode::kCorrupt, shard.name(), defect);
+    }
+  }
+
+  const CopyOptions& options_;
+  const StoredDataset source_;
+  const FileHandle lock_;  // of a target that is a folder
+  const std::shared_ptr<ObjectStore> target_;
+  const std::shared_ptr<RemoteShards> there_;  // the target's shards
+  const std::shared_ptr<const ShardSchema> schema_;
+  std::mutex mutex_;  // guards what follows
+  CopyReport report_;
+  std::uint64_t done_ = 0;
+};
+
+}  // namespace
+
+CopyReport CopyDataset(const std::filesystem::path& source, const std::filesystem::path& target,
+                       const CopyOptions& options) {
+  return Copying(source, target, options).Run();
+}
+
+}  // namespace sluice

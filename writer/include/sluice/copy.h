@@ -1,0 +1,39 @@
+// Copies datasets between folders and object stores.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <stop_token>
+#include <string>
+
+#include <sluice/error.h>
+
+namespace sluice {
+
+struct CopyOptions {
+  unsigned threads = 4;  // shards under way at once; each takes its size in memory
+  // Bytes done and in all; called by one thread at a time.
+  std::function<void(std::uint64_t, std::uint64_t)> on_progress = {};
+  std::stop_token stop = {};  // ends the work with Error(kState)
+};
+
+struct CopyReport {
+  std::string target;  // as given, but without the secrets that a URL may have
+  std::uint64_t samples = 0;
+  std::uint64_t shards = 0;
+  std::uint64_t bytes = 0;                 // of all shards
+  std::uint64_t shards_already_there = 0;  // an earlier call had copied them
+};
+
+// Copies a dataset, each a folder or a URL (s3://, gs://, http:// or https://; nothing can be
+// written to a plain HTTP server). Shards come first and the manifest last, so that a reader sees
+// nothing or all of it. A call that was stopped or killed goes on when it is repeated: shards at
+// the target are compared by size, id and digest, and those that are right are not copied again.
+// Each shard's blocks and its directory are checked before it is written, but not the payloads: use
+// VerifyDataset() for those. Errors: what reading the source throws; kExists if the target holds
+// another dataset or an unfinished conversion; kIo; kState (stopped).
+CopyReport CopyDataset(const std::filesystem::path& source, const std::filesystem::path& target,
+                       const CopyOptions& options = {});
+
+}  // namespace sluice
