@@ -153,6 +153,7 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             "they can), or host",
             loader.on_device.steps, {{"device", true}, {"host", false}});
   AddStorageOptions(app, arguments.storage);
+  AddStoreOptions(app, arguments.options.link);
   AddChoice(app, "--verify", "WHEN",
             "compare payloads with their checksums: auto\n(default: raw ones in the first epoch, "
             "others always),\nalways, first_epoch or never",
@@ -367,7 +368,7 @@ Answer EpochAnswer(const EpochArguments& arguments, const std::stop_token& stop,
 cli::Command AddEpochCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("epoch", kEpochDescription);
   const auto arguments = std::make_shared<EpochArguments>();
-  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder of the dataset");
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder or URL of the dataset");
   AddLoaderOptions(*app, *arguments);
   cli::AddMaxPixels(*app, arguments->options.limits.max_pixels);
   cli::AddMaxValueBytes(*app, arguments->options.limits.max_value_bytes);

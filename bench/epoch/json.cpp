@@ -66,6 +66,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"version", kLibraryVersion}});
   if (!options.loader.device.is_host()) json["gpus"] = GpuNames();
   AddStorage(json, options.loader);
+  AddLink(json, options.link);
 }
 
 std::vector<Measurement> EpochMeasurements(const EpochsRun& run) {

@@ -78,7 +78,7 @@ class EpochRunner {
   }
 
   void MakeLoader() {
-    Dataset dataset = Dataset::Open(options_.dataset, options_.limits);
+    Dataset dataset = OpenDataset(options_.dataset, options_.limits, options_.link);
     run_.samples = dataset.size();
     run_.dataset_bytes = 0;
     for (const ShardSummary& shard : dataset.shards())
@@ -99,6 +99,7 @@ class EpochRunner {
 
   EpochFigures PlayCold(std::uint64_t epoch) {
     loader_.reset();
+    if (IsRemote(options_.dataset, options_.link)) return Timed(epoch);
     const auto files = DatasetFiles(options_.dataset);
     DropFromPageCache(files);
     const std::uint64_t left = InPageCache(files).resident_bytes;

@@ -14,12 +14,14 @@
 #include <sluice/loader.h>
 
 #include "bench/epoch/training_step.h"
+#include "bench/remote/simulated_store.h"
 #include "bench/report/interrupted.h"
 
 namespace sluice::bench {
 
 struct EpochOptions {
   std::filesystem::path dataset;
+  std::optional<SlowLink> link;  // the dataset is read through it
   ReadLimits limits;
   LoaderOptions loader;
   std::uint64_t epochs = 3;            // measured ones

@@ -114,9 +114,21 @@ std::string StorageText(const LoaderOptions& loader, const LoaderStats& stats) {
                         cli::CountText(stats.kept_pictures, "picture", "pictures").c_str(),
                         cli::BytesText(stats.kept_bytes).c_str());
   }
-  if (loader.stage) {
+  const bool remote = stats.requests + stats.fetched_bytes + stats.cached_bytes > 0;
+  if (loader.stage && !remote) {
     text +=
         cli::Format("; %s staged", cli::CountText(stats.staged_shards, "shard", "shards").c_str());
+  }
+  if (remote) {
+    text += cli::Format("; %s fetched in %s (%llu repeated)",
+                        cli::BytesText(stats.fetched_bytes).c_str(),
+                        cli::CountText(stats.requests, "request", "requests").c_str(),
+                        static_cast<unsigned long long>(stats.repeated_requests));
+    if (loader.stage) {
+      text += cli::Format(", %s found in the cache, no room there for %s",
+                          cli::BytesText(stats.cached_bytes).c_str(),
+                          cli::BytesText(stats.past_cache_bytes).c_str());
+    }
   }
   if (text.empty()) return text;
   return (text.starts_with("; ") ? text.substr(2) : text) + "\n";
