@@ -1,5 +1,6 @@
 #include "writer/encode/keep.h"
 
+#include <algorithm>
 #include <memory>
 
 #include <turbojpeg.h>
@@ -54,15 +55,21 @@ bool HaveCodes(jpeg_compress_struct& out, const jpeg_decompress_struct& header,
   constexpr JCOEF kMost = 1023;
   for (int c = 0; c < header.num_components; ++c) {
     const jpeg_component_info& component = header.comp_info[c];
+    const std::size_t count = std::size_t{component.width_in_blocks} * DCTSIZE2;
     for (JDIMENSION y = 0; y < component.height_in_blocks; ++y) {
-      const JBLOCKARRAY row = out.mem->access_virt_barray(reinterpret_cast<j_common_ptr>(&out),
-                                                          coefficients[c], y, 1, FALSE);
-      for (JDIMENSION x = 0; x < component.width_in_blocks; ++x) {
-        const JCOEF* const block = row[0][x];
-        if (block[0] < -kMost - 1 || block[0] > kMost) return false;
-        for (int k = 1; k < DCTSIZE2; ++k) {
-          if (block[k] < -kMost || block[k] > kMost) return false;
-        }
+      const JCOEF* const row = out.mem->access_virt_barray(reinterpret_cast<j_common_ptr>(&out),
+                                                           coefficients[c], y, 1, FALSE)[0][0];
+      // No branch in the loop, so that compilers make vectors of it.
+      JCOEF least = 0;
+      JCOEF most = 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        least = std::min(least, row[i]);
+        most = std::max(most, row[i]);
+      }
+      if (most > kMost || least < -kMost - 1) return false;
+      // Only a DC value may be one less.
+      for (std::size_t i = 0; least < -kMost && i < count; ++i) {
+        if (row[i] < -kMost && i % DCTSIZE2 != 0) return false;
       }
     }
   }
