@@ -1,6 +1,6 @@
 // A dataset behind a real HTTP server: opened, played, copied and verified by its URL.
+#include <cstdio>
 #include <filesystem>
-#include <fstream>
 
 #include <sluice/copy.h>
 #include <sluice/dataset.h>
@@ -18,26 +18,32 @@
 namespace sluice::test {
 namespace {
 
+WebAnswer Status(int status) {
+  WebAnswer answer;
+  answer.status = status;
+  return answer;
+}
+
 // Serves a folder with ranges and etags. `fails`: every so many-th request does; 0: none.
 WebServer::Handler Serving(const std::filesystem::path& folder, std::uint64_t fails = 0) {
   return [folder, fails](const WebRequest& request) {
     WebAnswer answer;
     const std::string file = folder.string() + request.path;
-    if (!std::filesystem::is_regular_file(file)) return WebAnswer{.status = 404};
-    if (fails > 0 && request.number % fails == fails - 1) return WebAnswer{.status = 503};
+    if (!std::filesystem::is_regular_file(file)) return Status(404);
+    if (fails > 0 && request.number % fails == fails - 1) return Status(503);
     std::string content = ContentOf(file);
     const std::string etag =
         "\"" + std::to_string(std::filesystem::last_write_time(file).time_since_epoch().count()) +
         "-" + std::to_string(content.size()) + "\"";
     answer.headers["ETag"] = etag;
     if (request.headers.count("if-match") > 0 && request.headers.at("if-match") != etag)
-      return WebAnswer{.status = 412};
+      return Status(412);
     if (request.headers.count("range") > 0) {
       std::uint64_t first = 0;
       std::uint64_t last = 0;
       if (std::sscanf(request.headers.at("range").c_str(), "bytes=%lu-%lu", &first, &last) != 2 ||
           last >= content.size()) {
-        return WebAnswer{.status = 416};
+        return Status(416);
       }
       answer.status = 206;
       answer.headers["Content-Range"] = "bytes " + std::to_string(first) + "-" +
@@ -45,7 +51,7 @@ WebServer::Handler Serving(const std::filesystem::path& folder, std::uint64_t fa
       content = content.substr(first, last - first + 1);
     }
     answer.body = request.method == "HEAD" ? std::string() : content;
-    if (request.method == "HEAD") return WebAnswer{.status = 405};
+    if (request.method == "HEAD") return Status(405);
     return answer;
   };
 }
