@@ -25,6 +25,7 @@ void CheckName(const std::string& name, const std::string& text) {
 
 bool IsOneFolder(const SourceArguments& arguments) {
   return arguments.places.size() == 2 && arguments.table.empty() && arguments.paths.empty() &&
+         arguments.coco.empty() && arguments.voc.empty() && arguments.yolo.empty() &&
          std::filesystem::is_directory(arguments.places[0]);
 }
 

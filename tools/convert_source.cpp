@@ -55,6 +55,52 @@ BoxFormat ParseBoxes(const std::string& text, bool& relative) {
                                             {"cxcywh", BoxFormat::kCentreSize}});
 }
 
+// "boxes,masks"
+void ParseParts(const std::string& text, AnnotationParts& parts) {
+  parts = {false, false, false, false};
+  for (const std::string& word : cli::Split(text)) {
+    bool AnnotationParts::*const part =
+        cli::ParseChoice<bool AnnotationParts::*>(word, {{"boxes", &AnnotationParts::boxes},
+                                                         {"masks", &AnnotationParts::masks},
+                                                         {"keypoints", &AnnotationParts::keypoints},
+                                                         {"captions", &AnnotationParts::captions}});
+    parts.*part = true;
+  }
+}
+
+void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::string& group) {
+  CLI::Option* const coco =
+      app.add_option("--coco", arguments.coco,
+                     "COCO's annotations of the images in SOURCE: boxes with\n"
+                     "classes, masks from outlines and runs, key points,\n"
+                     "captions")
+          ->type_name("JSON");
+  CLI::Option* const voc = app.add_option("--voc", arguments.voc,
+                                          "a folder of Pascal VOC's .xml files for the images in\n"
+                                          "SOURCE: boxes with classes")
+                               ->type_name("DIR");
+  CLI::Option* const yolo =
+      app.add_option("--yolo", arguments.yolo,
+                     "a folder of YOLO's .txt files for the images in SOURCE:\n"
+                     "boxes with classes, masks from outlines, key points. The\n"
+                     "classes' names: --classes, or classes.txt, obj.names or\n"
+                     "a .yaml in the folder or up to two above it")
+          ->type_name("DIR");
+  CLI::Option* const take =
+      cli::AddOption(app, "--take", "PARTS",
+                     "what to take of them: boxes, masks, keypoints, captions,\n"
+                     "separated by commas (default: whatever is there)",
+                     [&arguments](const std::string& text) { ParseParts(text, arguments.parts); });
+  const std::vector<CLI::Option*> ways = {coco, voc, yolo};
+  for (CLI::Option* const one : ways) {
+    one->excludes("--table")->excludes("--paths")->excludes("--no-labels")->group(group);
+    for (CLI::Option* const other : ways) {
+      if (one != other) one->excludes(other);
+    }
+  }
+  take->group(group);
+}
+
 CLI::Option* AddLabels(CLI::App& app, SourceArguments& arguments) {
   const auto take = [&arguments](const std::string& text) {
     arguments.no_labels = text == "none";
@@ -149,7 +195,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
                      "given several times. Types: class, classes (at , ; | or a JSON list),\n"
                      "classes:space, int, float, floats, boxes:FORM, where\n"
                      "FORM is xyxy (default), xywh or cxcywh, with -relative\n"
-                     "for fractions of the sides; box-classes, text, json,\n"
+                     "for fractions of the sides (COLUMN may be four, joined\n"
+                     "by +: left+top+right+bottom); box-classes, text, json,\n"
                      "mask (a path). Default: label or class as class, text\n"
                      "or caption as text")
           ->type_name("SPEC")
@@ -176,16 +223,39 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   table->excludes(paths);
   path_column->needs(table);
   field->needs(table);
+  app.add_flag("--group", arguments.group,
+               "rows of the table with the same path make one sample,\n"
+               "with the boxes and classes of all of them")
+      ->needs(table)
+      ->group(group);
+  AddAnnotationOptions(app, arguments, group);
   for (CLI::Option* const option :
        {table, paths, path_column, field, classes, no_labels, labels, masks, upright}) {
     option->group(group);
   }
 }
 
+namespace {
+
+ConvertSource Annotated(const SourceArguments& arguments, const std::string& images) {
+  ConvertSource source =
+      !arguments.coco.empty()
+          ? ConvertSource::Annotated(AnnotationFormat::kCoco, arguments.coco, images)
+      : !arguments.voc.empty()
+          ? ConvertSource::Annotated(AnnotationFormat::kVoc, arguments.voc, images)
+          : ConvertSource::Annotated(AnnotationFormat::kYolo, arguments.yolo, images);
+  source.parts = arguments.parts;
+  return source;
+}
+
+}  // namespace
+
 ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token& stop) {
   // The last place is the dataset.
   const std::vector<std::string> places(arguments.places.begin(), arguments.places.end() - 1);
   const bool listed = !arguments.table.empty() || !arguments.paths.empty();
+  const bool annotated =
+      !arguments.coco.empty() || !arguments.voc.empty() || !arguments.yolo.empty();
   if (places.empty() && !listed) throw UsageError("SOURCE and DATASET are required");
   ConvertSource source{std::filesystem::path()};
   if (listed) {
@@ -197,6 +267,7 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
       source = ConvertSource::Table(arguments.table);
       source.root = root;
       source.path_column = arguments.path_column;
+      source.group = arguments.group;
       for (const std::string& field : arguments.fields) {
         try {
           source.columns.push_back(ParseColumn(field));
@@ -208,6 +279,9 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
       source =
           ConvertSource::Paths(LinesOf(ReadAll(arguments.paths, stop)), root.empty() ? "." : root);
     }
+  } else if (annotated) {
+    if (places.size() > 1) throw UsageError("label files are for the images of one folder");
+    source = Annotated(arguments, places[0]);
   } else if (IsTableName(places[0]) && std::filesystem::is_regular_file(places[0])) {
     throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {

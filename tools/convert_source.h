@@ -21,6 +21,9 @@ struct SourceArguments {
   std::vector<std::string> fields;  // as --field takes them
   std::string classes;              // a file
   std::string mask_folder;
+  std::string coco, voc, yolo;  // a file, a folder, a folder
+  AnnotationParts parts;
+  bool group = false;
   bool upright = false;
   bool no_labels = false;
   FolderLabels folder_labels = FolderLabels::kAuto;

@@ -91,6 +91,9 @@ TEST_CASE("sources of any content are converted or left out") {
 TEST_CASE("tables of any content are read or refused") {
   RunAll(TargetNamed("table"));
 }
+TEST_CASE("label files of any content are read or refused") {
+  RunAll(TargetNamed("labels"));
+}
 TEST_CASE("tar archives of any content are read or refused") {
   RunAll(TargetNamed("tar"));
 }

@@ -27,6 +27,7 @@ std::vector<Target> Targets() {
       {"credentials", RunCredentials, CredentialsSeeds, 2000},
       {"url", RunStoreUrl, StoreUrlSeeds, 2000},
 #endif
+      {"labels", RunLabels, LabelsSeeds, 150},
   };
   for (const std::span<const Target> forged : {ForgedTargets(), CommandTargets()})
     targets.insert(targets.end(), forged.begin(), forged.end());

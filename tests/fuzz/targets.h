@@ -49,6 +49,7 @@ void RunTar(Bytes input);
 void RunListing(Bytes input);
 void RunCredentials(Bytes input);
 void RunStoreUrl(Bytes input);
+void RunLabels(Bytes input);
 
 std::vector<Input> ManifestSeeds();
 std::vector<Input> SchemaSeeds();
@@ -65,6 +66,7 @@ std::vector<Input> TarSeeds();
 std::vector<Input> ListingSeeds();
 std::vector<Input> CredentialsSeeds();
 std::vector<Input> StoreUrlSeeds();
+std::vector<Input> LabelsSeeds();
 
 // Whether the input was a packed image without a fault, so that it was compared with its JPEG.
 bool ComparePacked(Bytes input);

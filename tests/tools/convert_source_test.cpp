@@ -91,6 +91,37 @@ TEST_CASE("option --paths reads a list from standard input or a file, by lines o
   CHECK_THAT(no_list.err, ContainsSubstring(folders.source + ": is a folder"));
 }
 
+TEST_CASE("options --coco, --voc and --yolo take label files, --take what is wanted of them") {
+  const ClassFolders folders;
+  WriteBytes(folders.folder / "coco.json",
+             R"({"images":[{"id":1,"file_name":"cat/0.jpg"}],"categories":[{"id":1,"name":"x"}],
+                 "annotations":[{"image_id":1,"category_id":1,"bbox":[1,2,3,4],
+                                 "segmentation":[[1,2,4,2,4,6]]}]})");
+  WriteBytes(folders.folder / "voc/dog/1.xml",
+             "<annotation><object><name>y</name><bndbox><xmin>2</xmin><ymin>3</ymin><xmax>4</xmax>"
+             "<ymax>6</ymax></bndbox></object></annotation>");
+  WriteBytes(folders.folder / "yolo/owl/2.txt", "0 0.5 0.5 0.5 0.5\n");
+  const auto run = [&](const char* option, const char* labels, const char* data) {
+    const Outcome outcome =
+        Sluice({"convert", option, (folders.folder / labels).string(), folders.source,
+                (folders.folder / data).string(), "--take", "boxes"});
+    INFO(outcome.err);
+    CHECK(outcome.exit_code == 0);
+    const Dataset dataset = Dataset::Open(folders.folder / data);
+    CHECK(dataset.schema().fields.size() == 3);
+    return dataset.size();
+  };
+  CHECK(run("--coco", "coco.json", "1") == 1);
+  CHECK(run("--voc", "voc", "2") == 1);
+  CHECK(run("--yolo", "yolo", "3") == 9);
+  CHECK(Sluice({"convert", "--coco", "x", "--yolo", "y", folders.source, folders.data}).exit_code ==
+        2);
+  const Outcome wrong =
+      Sluice({"convert", "--coco", "x", "--take", "polygons", folders.source, folders.data});
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.err, ContainsSubstring("boxes, masks, keypoints, captions"));
+}
+
 TEST_CASE("option --classes numbers the classes") {
   const ClassFolders folders;
   WriteBytes(folders.folder / "names", "owl\nemu\ndog\ncat\n");

@@ -226,4 +226,59 @@ TEST_CASE("a table with other values is another plan") {
   CHECK_THAT(error->sentence(), ContainsSubstring("other sources: values"));
 }
 
+TEST_CASE("with group, rows of one image make one sample of all their boxes") {
+  const TableFolder folders;
+  ConvertSource source = folders.Table("t.csv",
+                                       "ImageID,LabelName,XMin,XMax,YMin,YMax,site\n"
+                                       "a,/m/cat,0,0.5,0,1,x\n"
+                                       "b,/m/dog,0.5,1,0.25,0.75,y\n"
+                                       "a,/m/dog,0.1,0.2,0.5,0.75,x\n"
+                                       "deep/c,,,,,,z\n",
+                                       {{"XMin+YMin+XMax+YMax", ColumnType::kBoxes},
+                                        {"LabelName", ColumnType::kBoxClasses},
+                                        {"site", ColumnType::kText}});
+  source.columns[0].relative = true;
+  source.path_column = "ImageID";
+  source.group = true;
+  const ConvertSummary summary = folders.Convert(source);
+  CHECK(summary.samples == 3);
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] == "3 paths have no ending, such as a, which is a.jpg");
+  const StoredDataset data = folders.Data();
+  CHECK(data.Keys() == std::vector<std::string>{"a.jpg", "b.jpg", "deep/c.jpg"});
+  CHECK(data.manifest.schema.fields[1].name == "boxes");
+  CHECK(ValuesOf<float>(data.Find("a.jpg").fields[1]) ==
+        std::vector<float>{0, 0, 30, 40, 6, 20, 12, 30});
+  CHECK(ValuesOf<std::int32_t>(data.Find("a.jpg").fields[2]) == std::vector<std::int32_t>{0, 1});
+  CHECK(TextOf(data.Find("a.jpg").fields[3]) == "x");
+}
+
+TEST_CASE("with group, an image is left out if one of its rows cannot be used") {
+  const TableFolder folders;
+  ConvertSource source = folders.Table("t.csv",
+                                       "path,bbox,site\na.jpg,0 0 1 1,x\na.jpg,0 0 1,x\n"
+                                       "b.jpg,0 0 1 1,x\nb.jpg,0 0 1 1,y\n"
+                                       "deep/c.jpg,0 0 1 1,x\n",
+                                       {{"bbox", ColumnType::kBoxes}, {"site", ColumnType::kText}});
+  source.group = true;
+  const ConvertSummary summary = folders.Convert(source);
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("line 3: column bbox: a box has four"));
+  CHECK_THAT(summary.skipped[1].reason,
+             ContainsSubstring("line 5: column site has one value, but in line 4 it is another"));
+}
+
+TEST_CASE("a path without its ending is found if one image has that name, else both are named") {
+  const TableFolder folders;
+  WriteSource(folders.folder / "images/a.txt", std::string("no image"));
+  WriteSource(folders.folder / "images/b.png", MakePng(MakePicture(8, 8)));
+  const ConvertSummary summary = folders.Convert(folders.Table("t.csv", "path\na\nb\nx\n"));
+  CHECK(summary.samples == 1);
+  CHECK(folders.Data().samples[0].key == "a.jpg");
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("is not there; give the ending: b."));
+  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("cannot be opened"));
+}
+
 }  // namespace sluice::test

@@ -76,6 +76,9 @@ json SourcesToJson(const SourceList& list) {
   for (const Source& source : list.sources) {
     digest.Add(source.key, source.bytes, source.label);
     if (!source.sample_key.empty()) digest.Add(source.sample_key, 0, 0);
+    if (source.described_width != 0) {
+      digest.Add({}, source.described_width, source.described_height);
+    }
     bytes += source.bytes;
   }
   // The meaning of the sources' values, and the values.

@@ -15,10 +15,12 @@
 #include "writer/fit/fit_boxes.h"
 #include "writer/fit/fit_mask.h"
 #include "writer/fit/fit_picture.h"
+#include "writer/fit/fit_points.h"
 #include "writer/shard_writer.h"
 #include "writer/source/cut_short.h"
 #include "writer/source/image_kinds.h"
 #include "writer/source/jpeg_source.h"
+#include "writer/source/shapes.h"
 #include "writer/source/sniff.h"
 #include "writer/text.h"
 
@@ -99,7 +101,26 @@ Placement SampleEncoder::AnnotatedPlacement() const {
   return sources_.upright ? placement_.Upright() : placement_;
 }
 
+void SampleEncoder::CheckDescribed(const Source& source) const {
+  if (source.described_width == 0 || source.described_height == 0) return;
+  const Placement placement = AnnotatedPlacement();
+  const std::uint32_t width = placement.stored_width;
+  const std::uint32_t height = placement.stored_height;
+  if (source.described_width == width && source.described_height == height) return;
+  const bool turned = placement_.orientation.transposed && source.described_width == height &&
+                      source.described_height == width;
+  throw Error(ErrorCode::kCorrupt, "has " + std::to_string(width) + "x" + std::to_string(height) +
+                                       " pixels, but its label file describes " +
+                                       std::to_string(source.described_width) + "x" +
+                                       std::to_string(source.described_height) +
+                                       (!turned            ? ""
+                                        : sources_.upright ? "; convert without --upright"
+                                                           : "; convert with --upright"));
+}
+
 void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
+  CheckDescribed(sources_.sources[source]);
+  boxes_taken_.reset();
   for (std::size_t f = 0; f < sources_.fields.size(); ++f) {
     FieldValue& value = outcome.sample.fields[f];
     switch (sources_.fields[f].feed) {
@@ -118,6 +139,15 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
         break;
       case Feed::kText: EncodeText(source, f, value); break;
       case Feed::kMask: EncodeMask(source, f, value); break;
+      case Feed::kShapes:
+        if (const std::optional<Bytes> shapes = sources_.Value(source, f)) {
+          const Placement placement = AnnotatedPlacement();
+          StoreMask(PaintMask(*shapes, placement.stored_width, placement.stored_height,
+                              sources_.fields[f].wide, sources_.fields[f].relative),
+                    value);
+        }
+        break;
+      case Feed::kPoints: EncodePoints(source, f, value); break;
       case Feed::kBoxes: EncodeBoxes(source, f, outcome); break;
     }
   }
@@ -150,7 +180,11 @@ void SampleEncoder::EncodeMask(std::size_t source, std::size_t field, FieldValue
                                          std::to_string(placement.stored_width) + "x" +
                                          std::to_string(placement.stored_height));
   }
-  mask = FitMask(std::move(mask), placement);
+  StoreMask(std::move(mask), value);
+}
+
+void SampleEncoder::StoreMask(MaskPicture mask, FieldValue& value) const {
+  mask = FitMask(std::move(mask), AnnotatedPlacement());
   value.width = mask.width;
   value.height = mask.height;
   value.channels = static_cast<std::uint8_t>(mask.channels);
@@ -168,8 +202,7 @@ void SampleEncoder::EncodeBoxes(std::size_t source, std::size_t boxes_field, Out
   if (!corners) return;
   std::vector<double> boxes(corners->size() / sizeof(double));
   std::copy_n(corners->begin(), corners->size(), std::as_writable_bytes(std::span(boxes)).begin());
-  const FittedBoxes fitted =
-      FitBoxes(boxes, sources_.fields[boxes_field].relative, AnnotatedPlacement());
+  FittedBoxes fitted = FitBoxes(boxes, sources_.fields[boxes_field].relative, AnnotatedPlacement());
   const Bytes bytes = std::as_bytes(std::span(fitted.corners));
   FieldValue& value = outcome.sample.fields[boxes_field];
   value.bytes.assign(bytes.begin(), bytes.end());
@@ -185,6 +218,26 @@ void SampleEncoder::EncodeBoxes(std::size_t source, std::size_t boxes_field, Out
       const Bytes one = classes->subspan(box * sizeof(std::int32_t), sizeof(std::int32_t));
       taken.bytes.insert(taken.bytes.end(), one.begin(), one.end());
     }
+  }
+  boxes_taken_ = std::move(fitted.taken);
+}
+
+void SampleEncoder::EncodePoints(std::size_t source, std::size_t field, FieldValue& value) const {
+  const std::optional<Bytes> stored = sources_.Value(source, field);
+  if (!stored) return;
+  value.codec = Codec::kRaw;
+  std::vector<float> points(stored->size() / sizeof(float));
+  std::copy_n(stored->begin(), stored->size(), std::as_writable_bytes(std::span(points)).begin());
+  FitPoints(points, sources_.fields[field].relative, AnnotatedPlacement());
+  const Bytes bytes = std::as_bytes(std::span(points));
+  if (!boxes_taken_) {
+    value.bytes.assign(bytes.begin(), bytes.end());
+    return;
+  }
+  const std::size_t entry = schema_.fields[field].elements() * sizeof(float);
+  for (const std::size_t box : *boxes_taken_) {
+    const Bytes one = bytes.subspan(box * entry, entry);
+    value.bytes.insert(value.bytes.end(), one.begin(), one.end());
   }
 }
 

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include <sluice/convert.h>
 
@@ -12,6 +13,7 @@
 #include "writer/fit/placement.h"
 #include "writer/source/color_profile.h"
 #include "writer/source/color_rows.h"
+#include "writer/source/mask_source.h"
 #include "writer/source/source_list.h"
 
 namespace sluice {
@@ -66,7 +68,11 @@ class SampleEncoder {
   void EncodeFields(std::size_t source, Outcome& outcome);
   void EncodeText(std::size_t source, std::size_t field, FieldValue& value);
   void EncodeMask(std::size_t source, std::size_t field, FieldValue& value);
+  void StoreMask(MaskPicture mask, FieldValue& value) const;
   void EncodeBoxes(std::size_t source, std::size_t boxes_field, Outcome& outcome);
+  void EncodePoints(std::size_t source, std::size_t field, FieldValue& value) const;
+  // Throws if the image does not have the size that its label file gives it.
+  void CheckDescribed(const Source& source) const;
   // The placement that annotations refer to.
   Placement AnnotatedPlacement() const;
   void CheckPixels(std::uint32_t width, std::uint32_t height) const;
@@ -84,6 +90,8 @@ class SampleEncoder {
   std::shared_ptr<const ColorTransform> transform_;  // of the current image
   Resampler resampler_;
   Placement placement_;  // of the current image
+  // Indices of the current source's boxes that are left; nullopt: it has no field of boxes.
+  std::optional<std::vector<std::size_t>> boxes_taken_;
 };
 
 }  // namespace sluice

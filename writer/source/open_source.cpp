@@ -4,6 +4,7 @@
 
 #include <sluice/error.h>
 
+#include "writer/source/annotations.h"
 #include "writer/source/archives.h"
 #include "writer/source/mask_folder.h"
 #include "writer/source/scan.h"
@@ -36,6 +37,15 @@ ConvertSource ConvertSource::Archives(std::vector<std::filesystem::path> files) 
   return source;
 }
 
+ConvertSource ConvertSource::Annotated(AnnotationFormat format, std::filesystem::path annotations,
+                                       std::filesystem::path root) {
+  ConvertSource source(std::move(root));
+  source.kind = Kind::kAnnotations;
+  source.annotation_format = format;
+  source.annotations = std::move(annotations);
+  return source;
+}
+
 void CheckSource(const ConvertSource& source) {
   const auto require = [](bool holds, const std::string& sentence) {
     if (!holds) throw Error(ErrorCode::kInvalidArgument, sentence);
@@ -43,6 +53,9 @@ void CheckSource(const ConvertSource& source) {
   require(source.kind != Kind::kArchives || !source.archives.empty(), "give at least one archive");
   require(source.kind != Kind::kArchives || source.mask_folder.empty(),
           "mask_folder is for image files; an archive has its masks inside, as KEY.mask.png");
+  require(source.kind == Kind::kTable || !source.group, "group needs a table, and none was given");
+  require(source.kind != Kind::kAnnotations || source.labels,
+          "label files are given, but labels are not to be stored");
   require(source.kind == Kind::kTable || (source.columns.empty() && source.path_column.empty()),
           "columns need a table, and none was given");
   require(source.split_begin >= 0 && source.split_begin < source.split_end && source.split_end <= 1,
@@ -71,6 +84,7 @@ SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::
     case Kind::kFolder: list = ScanFolder(source, threads, stop); break;
     case Kind::kTable: list = ReadTable(source, threads, stop); break;
     case Kind::kPaths: list = ScanPaths(source, source.paths, threads, stop); break;
+    case Kind::kAnnotations: list = ReadAnnotations(source, threads, stop); break;
     case Kind::kArchives: list = ReadArchives(source, threads, stop); break;
   }
   if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, stop, list);

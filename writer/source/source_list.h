@@ -21,6 +21,8 @@ struct Source {
   std::string key;          // path relative to the root, with '/', or an archive's key; raw bytes
   std::uint64_t bytes = 0;  // of the image at the first look
   std::int32_t label = 0;   // the class's number; 0 if there are none
+  // The size that its label file gives it; 0: none. It must be the image's.
+  std::uint16_t described_width = 0, described_height = 0;
   std::string sample_key = {};  // the sample's key, if a table gives another one
 
   const std::string& KeyOfSample() const noexcept { return sample_key.empty() ? key : sample_key; }
@@ -35,13 +37,16 @@ enum class Feed : std::uint8_t {
   kBoxes,       // SourceValues holds four float64 a box: corners in pixels, or fractions
   kBoxClasses,  // SourceValues holds an int32 a box, of the list's only field of boxes
   kMask,        // SourceValues holds a MaskFile; in archives, the extent
+  kShapes,      // SourceValues holds a value of shapes.h: a mask to be painted
+  kPoints,      // SourceValues holds float32 x, y, visibility for each point of each box
 };
 
 struct SourceField {
   Field field;
   Feed feed = Feed::kImage;
-  bool relative = false;              // kBoxes: fractions
+  bool relative = false;              // kBoxes, kShapes, kPoints: fractions
   std::filesystem::path folder = {};  // kMask: the path is relative to this
+  bool wide = false;                  // kShapes: the mask has 16 bits
 };
 
 // A run of bytes of an archive.

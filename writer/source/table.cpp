@@ -1,6 +1,8 @@
 #include "writer/source/table.h"
 
 #include <algorithm>
+#include <set>
+#include <unordered_map>
 
 #include <sluice/error.h>
 
@@ -9,6 +11,7 @@
 #include "writer/source/class_names.h"
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
+#include "writer/source/same_name.h"
 #include "writer/source/table_reader.h"
 #include "writer/source/table_values.h"
 #include "writer/text.h"
@@ -57,13 +60,30 @@ std::string KeyColumn(const ConvertSource& source, const std::string& path_colum
   return path_column != "key" && Has(headings, "key") && !asked_for ? "key" : "";
 }
 
+// The headings of a column of boxes whose numbers stand in several: "left+top+width+height".
+std::vector<std::string> HeadingsOf(const Column& column,
+                                    const std::vector<std::string>& headings) {
+  std::vector<std::string> parts;
+  if (column.type == ColumnType::kBoxes && !Has(headings, column.column)) {
+    for (std::size_t begin = 0; begin <= column.column.size();) {
+      const std::size_t end = std::min(column.column.find('+', begin), column.column.size());
+      parts.push_back(column.column.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  if (parts.size() == 4) return parts;
+  return {column.column};
+}
+
 std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string& path_column,
                                   const std::string& key_column,
                                   const std::vector<std::string>& headings, SourceList& list) {
   if (!source.columns.empty()) {
     for (const Column& column : source.columns) {
-      if (Has(headings, column.column)) continue;
-      Refuse(source, "has no column \"" + column.column + "\"; it has: " + Listed(headings));
+      for (const std::string& heading : HeadingsOf(column, headings)) {
+        if (Has(headings, heading)) continue;
+        Refuse(source, "has no column \"" + heading + "\"; it has: " + Listed(headings));
+      }
     }
     return source.columns;
   }
@@ -88,12 +108,14 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
 // A column that is being read.
 struct Taking {
   Column column;
-  std::size_t field = 0;  // index in the list
-  ClassNames names;       // for types with classes
+  std::vector<std::string> headings;  // one; of boxes also four
+  std::size_t field = 0;              // index in the list
+  ClassNames names;                   // for types with classes
 };
 
-Field FieldOf(const Column& column) {
-  const std::string name = column.field.empty() ? column.column : column.field;
+Field FieldOf(const Column& column, bool joined) {
+  std::string name = column.field.empty() ? column.column : column.field;
+  if (joined && column.field.empty()) name = "boxes";
   Field field;
   switch (column.type) {
     case ColumnType::kClass: return Field::Label(name);
@@ -156,6 +178,7 @@ class TableScan {
 
   SourceList Run() {
     ReadRows();
+    TakeGroups();
     SettleClasses();
     LookAtFiles();
     RequireImages(source_.table, list_);
@@ -168,12 +191,13 @@ class TableScan {
 
  private:
   void AddField(const Column& column) {
-    SourceField field{FieldOf(column), FeedOf(column, list_.labelled)};
+    const bool joined = HeadingsOf(column, reader_.headings()).size() > 1;
+    SourceField field{FieldOf(column, joined), FeedOf(column, list_.labelled)};
     field.relative = column.relative;
     if (field.feed == Feed::kMask) field.folder = list_.root;
     const bool first_label = field.feed == Feed::kLabel;
     list_.labelled = list_.labelled || first_label;
-    taking_.push_back({column, list_.fields.size(),
+    taking_.push_back({column, HeadingsOf(column, reader_.headings()), list_.fields.size(),
                        ClassNames(first_label ? source_.classes : std::vector<std::string>())});
     list_.fields.push_back(std::move(field));
   }
@@ -205,12 +229,69 @@ class TableScan {
         ReadRow(key);
       } catch (const Error& error) {
         list_.broken.push_back({key, reader_.Place() + ": " + error.sentence()});
+        if (source_.group) incomplete_.insert(key);
       }
     }
   }
 
+  Cell CellOf(const Taking& taking) const {
+    if (taking.headings.size() == 1) return reader_.Get(taking.headings[0]);
+    Cell cells = Cell::array();
+    for (const std::string& heading : taking.headings)
+      cells.push_back(reader_.Get(heading));
+    const auto is_null = [](const Cell& cell) { return cell.is_null(); };
+    return std::all_of(cells.begin(), cells.end(), is_null) ? Cell() : cells;
+  }
+
+  using Values = std::vector<std::optional<std::vector<std::byte>>>;
+
+  void AddRow(Source row, const Values& values, std::uint64_t line) {
+    for (const auto& value : values)
+      rows_.Add(value ? std::optional<Bytes>(*value) : std::nullopt);
+    sources_.push_back(std::move(row));
+    lines_.push_back(line);
+  }
+
+  // Adds a row to those of the same image.
+  void Join(Source row, Values values) {
+    const auto [known, added] = group_of_.emplace(row.key, groups_.size());
+    if (added) {
+      groups_.push_back({std::move(row), std::move(values), reader_.line()});
+      return;
+    }
+    Group& group = groups_[known->second];
+    const std::string begun = ", but in line " + std::to_string(group.line) + " it is another";
+    if (row.sample_key != group.row.sample_key) {
+      throw Error(ErrorCode::kCorrupt, "the key is one" + begun);
+    }
+    for (const Taking& taking : taking_) {
+      std::optional<std::vector<std::byte>>& whole = group.values[taking.field];
+      std::optional<std::vector<std::byte>>& more = values[taking.field];
+      const ColumnType type = taking.column.type;
+      if (type == ColumnType::kBoxes || type == ColumnType::kBoxClasses ||
+          type == ColumnType::kClasses) {
+        if (!whole) whole.emplace();
+        if (more) whole->insert(whole->end(), more->begin(), more->end());
+      } else if (whole != more || (list_.fields[taking.field].feed == Feed::kLabel &&
+                                   row.label != group.row.label)) {
+        throw Error(ErrorCode::kCorrupt,
+                    "column " + ToUtf8(taking.column.column) + " has one value" + begun);
+      }
+    }
+  }
+
+  // An image that lacks a row would lack a box: it is left out with that row.
+  void TakeGroups() {
+    for (Group& group : groups_) {
+      if (!incomplete_.contains(group.row.key)) {
+        AddRow(std::move(group.row), group.values, group.line);
+      }
+      group = {};
+    }
+  }
+
   void ReadRow(const std::string& key) {
-    std::vector<std::optional<std::vector<std::byte>>> values(list_.fields.size());
+    Values values(list_.fields.size());
     Source row;
     row.key = key;
     if (!key_column_.empty()) {
@@ -222,7 +303,7 @@ class TableScan {
     }
     std::size_t boxes = 0;
     for (Taking& taking : taking_) {
-      const Cell cell = reader_.Get(taking.column.column);
+      const Cell cell = CellOf(taking);
       try {
         if (cell.is_null()) {
           RequireNone(taking);
@@ -240,10 +321,8 @@ class TableScan {
       }
     }
     CheckBoxClasses(values, boxes);
-    for (const auto& value : values)
-      rows_.Add(value ? std::optional<Bytes>(*value) : std::nullopt);
-    sources_.push_back(std::move(row));
-    lines_.push_back(reader_.line());
+    if (source_.group) return Join(std::move(row), std::move(values));
+    AddRow(std::move(row), values, reader_.line());
   }
 
   void RequireNone(const Taking& taking) const {
@@ -365,8 +444,12 @@ class TableScan {
       }
     });
     if (stop_.stop_requested()) ThrowStopped();
-    for (std::size_t i = 0; i < sources_.size(); ++i)
+    SameNames names(list_.root);
+    for (std::size_t i = 0; i < sources_.size(); ++i) {
+      names.Resolve(sources_[i].key, looks[i]);
       TakeRow(i, looks[i], masks, std::span(mask_looks).subspan(i * masks.size(), masks.size()));
+    }
+    if (!names.Report().empty()) list_.warnings.push_back(names.Report());
   }
 
   void TakeRow(std::size_t i, const Look& look, const std::vector<std::size_t>& masks,
@@ -417,6 +500,15 @@ class TableScan {
   std::vector<Source> sources_;
   std::vector<std::uint64_t> lines_;
   SourceValues rows_;
+  // Rows of the same image, with ConvertSource::group.
+  struct Group {
+    Source row;
+    Values values;
+    std::uint64_t line = 0;  // of its first row
+  };
+  std::vector<Group> groups_;
+  std::unordered_map<std::string, std::size_t> group_of_;  // by the image's path
+  std::set<std::string> incomplete_;                       // paths with a row that was left out
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The source of a conversion: a folder, a table, a list of paths, or tar archives.
+// The source of a conversion: a folder, a table, a list of paths, label files, or tar archives.
 //
 //   sluice::ConvertSource source = sluice::ConvertSource::Table("labels.csv");
 //   source.columns = {{"bbox", sluice::ColumnType::kBoxes}, {"caption",
@@ -38,7 +38,7 @@ enum class BoxFormat {
 };
 
 struct Column {
-  std::string column;  // its heading, or the member's name
+  std::string column;  // its heading, or the member's name; of boxes also four, joined by "+"
   ColumnType type = ColumnType::kText;
   std::string field = {};  // name of the dataset's field; empty: the column's
   BoxFormat boxes = BoxFormat::kCorners;
@@ -57,9 +57,23 @@ enum class FolderLabels {
 
 // Whether a file's name ends like that of a table that can be read.
 bool IsTableName(const std::filesystem::path& file);
+// Label files of object detection and segmentation.
+enum class AnnotationFormat {
+  kCoco,  // COCO's JSON, a file
+  kVoc,   // Pascal VOC's XML: a folder with a file for each image
+  kYolo,  // YOLO's texts: a folder with a file for each image, at the image's path
+};
+
+// What to take from label files, if it is there.
+struct AnnotationParts {
+  bool boxes = true;      // fields "boxes" and "classes", and "crowd" or "difficult" if one is
+  bool masks = true;      // a field "mask": each pixel has its class's number + 1, or 0
+  bool keypoints = true;  // a field "keypoints": x, y and visibility of each point of each box
+  bool captions = true;   // a field "captions": a JSON list of texts
+};
 
 struct ConvertSource {
-  enum class Kind { kFolder, kTable, kPaths, kArchives };
+  enum class Kind { kFolder, kTable, kPaths, kArchives, kAnnotations };
 
   // A folder with one sub-folder for each class, or with images directly: no labels. See `labels`
   // and `folder_labels`.
@@ -74,6 +88,13 @@ struct ConvertSource {
   // Tar archives in WebDataset's naming: members KEY.EXTENSION that follow each other make the
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png.
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
+  // Images below `root` with the boxes, outlines, key points and captions of `annotations`: a file
+  // or a folder, as the format says. COCO and VOC say which images; of YOLO it is all of them.
+  // Classes without `classes`: COCO's categories in the order of their ids; VOC's names in the
+  // order of their bytes; YOLO's numbers, with the names in classes.txt, obj.names or a .yaml
+  // beside.
+  static ConvertSource Annotated(AnnotationFormat format, std::filesystem::path annotations,
+                                 std::filesystem::path root);
 
   Kind kind;
   // The folder that paths and keys are relative to. Empty, for a table: the table's own folder.
@@ -87,6 +108,14 @@ struct ConvertSource {
 
   std::vector<std::string> paths = {};
   std::vector<std::filesystem::path> archives = {};
+
+  AnnotationFormat annotation_format = AnnotationFormat::kCoco;
+  std::filesystem::path annotations = {};
+  AnnotationParts parts = {};
+
+  // A table: rows of the same path make one sample. Boxes and classes of all its rows are joined in
+  // the table's order; other columns must say the same in each row.
+  bool group = false;
 
   // A mask for each image, at the image's path with the ending .png, below this folder: a field
   // "mask". Masks are PNG files of the image's size; they are stored losslessly, resized by taking

@@ -1,0 +1,114 @@
+// Label files of objects: COCO's JSON, Pascal VOC's XML, YOLO's texts and the names beside them.
+#include <fstream>
+
+#include <sluice/error.h>
+
+#include "tests/fuzz/targets.h"
+#include "tests/pictures.h"
+#include "tests/temporary_folder.h"
+#include "writer/convert/sample_encoder.h"
+#include "writer/shard_writer.h"
+#include "writer/source/annotations.h"
+
+namespace sluice::fuzz {
+
+namespace {
+
+constexpr std::size_t kMostEncoded = 4;  // images that are converted
+
+void WriteBytesTo(const std::filesystem::path& path, Bytes content) {
+  std::filesystem::create_directories(path.parent_path());
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  file.write(reinterpret_cast<const char*>(content.data()),
+             static_cast<std::streamsize>(content.size()));
+}
+
+// The folder with images, and places for labels.
+const std::filesystem::path& LabelledFolder() {
+  static const test::TemporaryFolder folder;
+  static const bool filled = [] {
+    const Input jpeg = test::MakeJpeg(test::MakePicture(16, 8));
+    WriteBytesTo(folder / "images/a.jpg", jpeg);
+    WriteBytesTo(folder / "images/b.jpg", jpeg);
+    return true;
+  }();
+  static_cast<void>(filled);
+  return folder.path();
+}
+
+void ReadAs(AnnotationFormat format, const std::filesystem::path& labels) {
+  const ConvertSource source =
+      ConvertSource::Annotated(format, labels, LabelledFolder() / "images");
+  SourceList list;
+  try {
+    list = ReadAnnotations(source, 1, {});
+  } catch (const Error&) {
+    return;
+  }
+  const Schema schema = list.MakeSchema();
+  schema.Validate();
+  const ConvertOptions options;
+  SampleEncoder encoder(list, options, schema, 4096, 4096);
+  for (std::size_t i = 0; i < std::min(kMostEncoded, list.sources.size()); ++i) {
+    const Outcome outcome = encoder.Encode(i);
+    if (!outcome.reason.empty()) continue;
+    Promise(outcome.sample.fields.size() == schema.fields.size(), "each field has a value");
+    std::size_t entries = 0;
+    for (std::size_t f = 0; f < schema.fields.size(); ++f) {
+      const Field& field = schema.fields[f];
+      if (field.follows.empty() || field.kind != FieldKind::kVariable) continue;
+      const std::size_t entry = field.elements() * SizeOf(field.dtype);
+      const std::size_t bytes = outcome.sample.fields[f].bytes.size();
+      Promise(bytes % entry == 0, "a field has whole entries");
+      if (field.role == Role::kBoxes) entries = bytes / entry;
+      Promise(bytes / entry == entries, "what follows boxes has an entry for each");
+    }
+  }
+}
+
+}  // namespace
+
+// The first byte chooses the kind of file.
+void RunLabels(Bytes input) {
+  if (input.empty()) return;
+  const auto choice = std::to_integer<unsigned>(input[0]) % 4;
+  const Bytes text = input.subspan(1);
+  const std::filesystem::path& folder = LabelledFolder();
+  if (choice == 0) {
+    WriteBytesTo(folder / "coco.json", text);
+    ReadAs(AnnotationFormat::kCoco, folder / "coco.json");
+  } else if (choice == 1) {
+    WriteBytesTo(folder / "voc/a.xml", text);
+    ReadAs(AnnotationFormat::kVoc, folder / "voc");
+  } else {
+    WriteBytesTo(folder / "yolo" / (choice == 2 ? "a.txt" : "data.yaml"), text);
+    ReadAs(AnnotationFormat::kYolo, folder / "yolo");
+    std::filesystem::remove_all(folder / "yolo");
+  }
+}
+
+std::vector<Input> LabelsSeeds() {
+  const auto seed = [](char choice, std::string_view text) {
+    const std::string whole = choice + std::string(text);
+    return Input(AsBytes(whole).begin(), AsBytes(whole).end());
+  };
+  return {
+      seed('\0', R"({"images":[{"id":1,"file_name":"a.jpg","width":16,"height":8},
+{"id":2,"file_name":"b"}],"categories":[{"id":3,"name":"x","keypoints":["left","right"]}],
+"annotations":[{"image_id":1,"category_id":3,"bbox":[1,1,5,5],"area":9,"iscrowd":0,
+"segmentation":[[1,1,6,1,6,6]],"keypoints":[1,2,2,3,4,1]},{"image_id":2,"category_id":3,
+"bbox":[0,0,16,8],"segmentation":{"size":[8,16],"counts":[3,5,120]},"iscrowd":1},
+{"image_id":2,"category_id":3,"bbox":[0,0,9,8],"segmentation":{"size":[8,16],"counts":"35h3"}},
+{"image_id":1,"caption":"a tram"}]})"),
+      seed('\1',
+           "<?xml version='1.0'?><annotation><filename>a.jpg</filename><size><width>16</width>"
+           "<height>8</height></size><object><name>x&amp;y</name><difficult>1</difficult><bndbox>"
+           "<xmin>1</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox></object>"
+           "<!-- c --><b a='1'/><![CDATA[x]]></annotation>"),
+      seed('\2', "0 0.5 0.5 0.5 0.25\n1 0 0 1 0 1 1\n"),
+      seed('\3', "path: x\nkpt_shape: [17, 3]\nnames:\n  0: a\n  1: 'b'\n"),
+      seed('\3', "names: [a, \"b\",\n  c]\n"),
+  };
+}
+
+}  // namespace sluice::fuzz

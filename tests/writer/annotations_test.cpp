@@ -1,0 +1,291 @@
+// Conversions of images with label files: COCO, Pascal VOC, YOLO.
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "format/disk/zstd.h"
+#include "tests/catch.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+using Strings = std::vector<std::string>;
+using Floats = std::vector<float>;
+using Ints = std::vector<std::int32_t>;
+
+struct LabelledImages : TemporaryFolder {
+  const std::filesystem::path images = path() / "images";
+  LabelledImages() {
+    for (const char* name : {"a.jpg", "b.jpg", "deep/c.jpg"})
+      WriteSource(images / name, MakeJpeg(MakePicture(60, 40)));
+  }
+  ConvertSource Coco(const std::string& json) const {
+    WriteSource(path() / "coco.json", json);
+    return ConvertSource::Annotated(AnnotationFormat::kCoco, path() / "coco.json", images);
+  }
+  ConvertSummary Convert(const ConvertSource& source) const {
+    ConvertOptions options;
+    options.keep_order = true;
+    return sluice::Convert(source, path() / "data", options);
+  }
+  StoredDataset Data() const { return ReadDataset(path() / "data"); }
+};
+
+template <class T>
+std::vector<T> ValuesIn(const StoredDataset& data, const std::string& key, const char* field) {
+  const std::size_t at = data.manifest.schema.Find(field);
+  REQUIRE(at != Schema::kNone);
+  const std::vector<std::byte>& bytes = data.Find(key).fields.at(at).bytes;
+  std::vector<T> values(bytes.size() / sizeof(T));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  return values;
+}
+
+Strings ClassesOf(const StoredDataset& data, const char* field) {
+  return data.manifest.schema.fields.at(data.manifest.schema.Find(field)).classes;
+}
+
+constexpr const char* kImages =
+    R"("images":[{"id":7,"file_name":"a.jpg","width":60,"height":40},{"id":3,"file_name":"b.jpg"}])";
+constexpr const char* kCategories =
+    R"("categories":[{"id":90,"name":"zebra"},{"id":2,"name":"owl"},{"id":18,"name":"dog"}])";
+
+std::string CocoText(const std::string& annotations) {
+  return std::string("{\"info\":{\"year\":[2017]},\"annotations\":[") + annotations + "]," +
+         kImages + "," + kCategories + "}";
+}
+
+}  // namespace
+
+TEST_CASE("COCO's boxes and classes go to their images, classes in the order of the categories") {
+  const LabelledImages folder;
+  const ConvertSummary summary = folder.Convert(folder.Coco(
+      CocoText(R"({"id":1,"image_id":7,"category_id":18,"bbox":[10,5,20,10],"iscrowd":0},
+                  {"id":2,"image_id":7,"category_id":2,"bbox":[0.5,0,10,40],"iscrowd":1},
+                  {"id":3,"image_id":99,"category_id":2,"bbox":[0,0,1,1]})")));
+  CHECK(summary.samples == 2);
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] == "1 annotations are of images that the file does not list");
+  const StoredDataset data = folder.Data();
+  CHECK(ClassesOf(data, "classes") == Strings{"owl", "dog", "zebra"});
+  CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{10, 5, 30, 15, 0.5, 0, 10.5, 40});
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "classes") == Ints{1, 0});
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "crowd") == Ints{0, 1});
+  CHECK(ValuesIn<float>(data, "b.jpg", "boxes").empty());
+  CHECK(data.manifest.schema.Find("mask") == Schema::kNone);
+}
+
+TEST_CASE("COCO's outlines and runs become a mask of classes, small objects over large ones") {
+  const LabelledImages folder;
+  // Runs go down the columns: 40 x 2 columns free, then 40 x 3 columns.
+  folder.Convert(folder.Coco(CocoText(R"({"image_id":7,"category_id":2,"bbox":[10,10,4,4],"area":16,
+                   "segmentation":[[10,10,14,10,14,14,10,14]]},
+                  {"image_id":7,"category_id":90,"bbox":[0,0,60,40],"area":2400,
+                   "segmentation":[[0,0,60,0,60,40,0,40]]},
+                  {"image_id":3,"category_id":18,"bbox":[2,0,3,40],"area":120,"iscrowd":1,
+                   "segmentation":{"size":[40,60],"counts":[80,120,2200]}})")));
+  const StoredDataset data = folder.Data();
+  CHECK(ClassesOf(data, "mask") == Strings{"background", "owl", "dog", "zebra"});
+  const std::size_t at = data.manifest.schema.Find("mask");
+  const auto pixel = [&](const char* key, std::size_t x, std::size_t y) {
+    const StoredField& mask = data.Find(key).fields.at(at);
+    REQUIRE(mask.width == 60);
+    std::vector<std::byte> pixels(60 * 40);
+    if (mask.codec == Codec::kRaw)
+      pixels = mask.bytes;
+    else
+      REQUIRE(ZstdDecompress(mask.bytes, pixels));
+    return std::to_integer<int>(pixels.at(y * 60 + x));
+  };
+  CHECK(pixel("a.jpg", 9, 10) == 3);
+  CHECK(pixel("a.jpg", 10, 10) == 1);
+  CHECK(pixel("a.jpg", 13, 13) == 1);
+  CHECK(pixel("a.jpg", 14, 13) == 3);
+  CHECK(pixel("b.jpg", 1, 39) == 0);
+  CHECK(pixel("b.jpg", 2, 0) == 2);
+  CHECK(pixel("b.jpg", 4, 39) == 2);
+  CHECK(pixel("b.jpg", 5, 0) == 0);
+}
+
+TEST_CASE("COCO's key points follow their image and its boxes, with the pairs a flip exchanges") {
+  const LabelledImages folder;
+  const ConvertSource source = folder.Coco(
+      R"({"images":[{"id":1,"file_name":"a.jpg"}],
+          "categories":[{"id":1,"name":"person","keypoints":["nose","left_eye","right_eye"]}],
+          "annotations":[
+            {"image_id":1,"category_id":1,"bbox":[70,0,5,5],"keypoints":[71,1,2,0,0,0,72,1,2]},
+            {"image_id":1,"category_id":1,"bbox":[0,0,60,40],"keypoints":[30,20,2,0,0,0,59,39,1]}
+          ]})");
+  ConvertOptions options;
+  options.size = Size{30, 20};
+  options.max_side.reset();
+  const ConvertSummary summary = sluice::Convert(source, folder.path() / "data", options);
+  CHECK(summary.boxes_dropped == 1);
+  const StoredDataset data = folder.Data();
+  CHECK(ValuesIn<float>(data, "a.jpg", "keypoints") == Floats{15, 10, 2, 0, 0, 0, 29.5, 19.5, 1});
+  const Field& field = data.manifest.schema.fields.at(data.manifest.schema.Find("keypoints"));
+  CHECK(field.role == Role::kKeypoints);
+  CHECK(field.shape == std::vector<std::uint32_t>{3, 3});
+  CHECK(field.attributes.at("flip_pairs") == "1-2");
+}
+
+TEST_CASE("COCO's captions are a list of texts, and parts that are not asked for are not taken") {
+  const LabelledImages folder;
+  ConvertSource source = folder.Coco(CocoText(R"({"image_id":7,"caption":"a red tram"},
+                              {"image_id":7,"caption":"trains"},
+                              {"image_id":3,"category_id":2,"bbox":[1,1,2,2]})"));
+  source.parts.boxes = false;
+  folder.Convert(source);
+  const StoredDataset data = folder.Data();
+  REQUIRE(data.manifest.schema.fields.size() == 2);
+  CHECK(AsText(data.Find("a.jpg").fields[1].bytes) == R"(["a red tram","trains"])");
+  CHECK(AsText(data.Find("b.jpg").fields[1].bytes) == "[]");
+}
+
+TEST_CASE("images whose annotations cannot be used are left out with the reason") {
+  const LabelledImages folder;
+  const auto [annotation, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3]})", "a box has four numbers"},
+      {R"({"image_id":7,"category_id":2})", "has no bbox"},
+      {R"({"image_id":7,"bbox":[1,2,3,4]})", "has no category_id"},
+      {R"({"image_id":7,"category_id":5,"bbox":[1,2,3,4]})", "not one of the classes"},
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":[[1,2,3]]})",
+       "half a corner"},
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[40,60],"counts":"!"}})",
+       "runs of its mask are damaged"},
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[40,60],"counts":[9999]}})",
+       "longer than the image"},
+      {R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4],"segmentation":{"size":[41,60],"counts":[1]}})",
+       "are for 60x41 pixels"},
+  }));
+  CAPTURE(annotation);
+  const ConvertSummary summary = folder.Convert(folder.Coco(CocoText(annotation)));
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "a.jpg");
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring(reason));
+}
+
+TEST_CASE("an image of another size than its label file says is left out") {
+  const LabelledImages folder;
+  WriteSource(folder.images / "a.jpg",
+              WithOrientation(MakeJpeg(MakePicture(40, 60)), 6));  // upright 60x40
+  const ConvertSource source =
+      folder.Coco(CocoText(R"({"image_id":7,"category_id":2,"bbox":[1,2,3,4]})"));
+  const ConvertSummary summary = folder.Convert(source);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].reason ==
+        "has 40x60 pixels, but its label file describes 60x40; convert with --upright");
+  ConvertSource upright = source;
+  upright.upright = true;
+  CHECK(sluice::Convert(upright, folder.path() / "upright").samples == 2);
+}
+
+TEST_CASE("JSON that is no COCO file is refused with the place") {
+  const LabelledImages folder;
+  const std::string deep(40, '[');
+  for (const std::string text : {"[1]", "{\"images\":[", "", "7", "{}", "{\"images\":[{\"id\":1}]}",
+                                 "{\"images\":[{\"file_name\":\"a.jpg\"}]}"}) {
+    CAPTURE(text);
+    const auto error = ErrorOf([&] { folder.Convert(folder.Coco(text)); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kCorrupt);
+    CHECK_THAT(error->file(), ContainsSubstring("coco.json"));
+  }
+  const auto error = ErrorOf([&] { folder.Convert(folder.Coco("{\"images\":" + deep)); });
+  CHECK_THAT(error->sentence(), ContainsSubstring("nests too deeply"));
+}
+
+TEST_CASE("Pascal VOC's boxes begin at 1, and images are found by their name without an ending") {
+  const LabelledImages folder;
+  const auto add = [&](const char* name, const std::string& inside) {
+    WriteSource(folder.path() / "voc" / name,
+                "<?xml version=\"1.0\"?><!-- made by hand -->\n<annotation verified=\"yes\">" +
+                    inside + "</annotation>\n");
+  };
+  add("a.xml",
+      "<filename>a.jpg</filename><size><width>60</width><height>40</height></size>"
+      "<object><name>owl &amp; dog</name><difficult>1</difficult>"
+      "<bndbox><xmin>1</xmin><ymin>1</ymin><xmax>60</xmax><ymax>40</ymax></bndbox>"
+      "<part><name>head</name></part></object>"
+      "<object><name>ant</name><bndbox><ymin> 3.5</ymin><xmin>11</xmin><xmax>20</xmax>"
+      "<ymax>20</ymax></bndbox></object>");
+  add("deep/c.xml", "<filename>IMG_000.JPEG</filename>");
+  add("b.xml", "<filename>b.jpg</filename><object><name>ant</name></object>");
+  WriteSource(folder.path() / "voc/d.xml", std::string("<annotation><object></annotation>"));
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  const StoredDataset data = folder.Data();
+  CHECK(data.Keys() == Strings{"a.jpg", "deep/c.jpg"});
+  CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{0, 0, 60, 40, 10, 2.5, 20, 20});
+  CHECK(ClassesOf(data, "classes") == Strings{"ant", "owl & dog"});
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "classes") == Ints{1, 0});
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "difficult") == Ints{1, 0});
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK(summary.skipped[0].path == "b.xml");
+  CHECK(summary.skipped[0].reason == "has object without bndbox");
+  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("is no XML: byte 20 closes something"));
+}
+
+TEST_CASE("YOLO's fractions become pixels, with the names that stand beside the labels") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "set/labels/a.txt",
+              std::string("1 0.5 0.5 0.5 0.25\n\n0 0.1 0.1 0.2 0.2\r\n"));
+  WriteSource(folder.path() / "set/labels/deep/c.txt", std::string("2 0 0 0.5 0 0.5 0.5\n"));
+  WriteSource(folder.path() / "set/data.yaml",
+              std::string("path: ../x\ntrain: images # here\nnames:\n  0: cat\n  1: 'big dog'\n"
+                          "  2: owl  # at night\nnc: 3\n"));
+  const ConvertSummary summary = folder.Convert(ConvertSource::Annotated(
+      AnnotationFormat::kYolo, folder.path() / "set/labels", folder.images));
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK(summary.warnings[0] == "1 image has no label file, and no box");
+  const StoredDataset data = folder.Data();
+  CHECK(ClassesOf(data, "classes") == Strings{"cat", "big dog", "owl"});
+  CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{15, 15, 45, 25, 0, 0, 12, 8});
+  CHECK(ValuesIn<std::int32_t>(data, "a.jpg", "classes") == Ints{1, 0});
+  CHECK(ValuesIn<float>(data, "deep/c.jpg", "boxes") == Floats{0, 0, 30, 20});
+  CHECK(ValuesIn<float>(data, "b.jpg", "boxes").empty());
+  CHECK(ClassesOf(data, "mask") == Strings{"background", "cat", "big dog", "owl"});
+}
+
+TEST_CASE("YOLO's key points have the shape that the .yaml gives them") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 1 1 0.25 0.5 0.75 1\n"));
+  WriteSource(folder.path() / "labels/data.yaml",
+              std::string("kpt_shape: [2, 2]\nnames: ['person', \"b, c\"]\n"));
+  folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
+  const StoredDataset data = folder.Data();
+  CHECK(ClassesOf(data, "classes") == Strings{"person", "b, c"});
+  CHECK(ValuesIn<float>(data, "a.jpg", "keypoints") == Floats{15, 20, 2, 45, 40, 2});
+}
+
+TEST_CASE("YOLO's lines that make no object leave their image out") {
+  const LabelledImages folder;
+  const auto [line, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
+      {"0 0.5 0.5 0.5", "no class and four numbers"},
+      {"-1 0 0 1 1", "no whole number"},
+      {"0.5 0 0 1 1", "no whole number"},
+      {"0 0 0 1 nan", "not finite"},
+      {"0 0 0 1 x", "is not a number"},
+      {"0 0 0 1 1 0.5", "make neither"},
+      {"7 0 0 1 1", "beyond the 1 named"},
+  }));
+  CAPTURE(line);
+  WriteSource(folder.path() / "labels/a.txt", std::string(line));
+  WriteSource(folder.path() / "labels/classes.txt", std::string("cat\n"));
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
+  CHECK(summary.samples == 2);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK(summary.skipped[0].path == "a.jpg");
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring(reason));
+}
+
+}  // namespace sluice::test

@@ -1,0 +1,226 @@
+#include "writer/source/annotations.h"
+
+#include <algorithm>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "writer/parallel.h"
+#include "writer/source/look.h"
+#include "writer/source/root_path.h"
+#include "writer/source/same_name.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+constexpr std::size_t kMostNarrowClasses = 255;  // and the background, in 8 bits
+
+template <class T>
+std::vector<std::byte> ToBytes(std::span<const T> values) {
+  const Bytes bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
+class AnnotatedList {
+ public:
+  AnnotatedList(const ConvertSource& source, Annotations annotations)
+      : source_(source), read_(std::move(annotations)) {
+    list_.root = source.root;
+    list_.broken = std::move(read_.broken);
+    list_.warnings = std::move(read_.warnings);
+    read_.names.Settle();
+    AddFields();
+  }
+
+  SourceList Run(unsigned threads, const std::stop_token& stop) {
+    const RootPath root(source_.root);
+    std::vector<Look> looks(read_.images.size());
+    ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {
+      AnnotatedImage& image = read_.images[i];
+      const std::optional<std::string> key = root.KeyOf(image.path);
+      if (key) image.path = *key;
+      if (key)
+        looks[i] = LookInto(source_.root / *key);
+      else
+        looks[i].trouble = "the path does not lie below " + source_.root.string();
+    });
+    if (stop.stop_requested()) ThrowStopped();
+    SameNames names(source_.root);
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      names.Resolve(read_.images[i].path, looks[i]);
+      Take(read_.images[i], looks[i]);
+      read_.images[i] = {};
+    }
+    if (!names.Report().empty()) list_.warnings.push_back(names.Report());
+    RequireImages(source_.root, list_);
+    WarnOfRepeats(list_);
+    return std::move(list_);
+  }
+
+ private:
+  template <class Has>
+  bool Any(Has has) const {
+    return std::any_of(read_.images.begin(), read_.images.end(), [&](const AnnotatedImage& image) {
+      return std::any_of(image.objects.begin(), image.objects.end(), has);
+    });
+  }
+
+  void AddField(Field field, Feed feed) {
+    if (feed == Feed::kBoxes || feed == Feed::kBoxClasses || feed == Feed::kPoints) {
+      field.follows = "image";
+    }
+    list_.fields.push_back({std::move(field), feed});
+    list_.fields.back().relative = read_.relative;
+  }
+
+  void AddFields() {
+    const AnnotationParts& parts = source_.parts;
+    const std::vector<std::string> classes = read_.names.Names();
+    AddField(Field::Image(), Feed::kImage);
+    if (parts.boxes && read_.objects) {
+      Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+      boxes.role = Role::kBoxes;
+      boxes.coordinates = "xyxy-pixels";
+      AddField(std::move(boxes), Feed::kBoxes);
+      Field labels = Field::Variable("classes", DType::kInt32, {});
+      labels.role = Role::kLabel;
+      labels.classes = classes;
+      AddField(std::move(labels), Feed::kBoxClasses);
+      flags_ = Any([](const AnnotatedObject& object) { return object.flagged; });
+      if (flags_) AddField(Field::Variable(read_.flag, DType::kInt32, {}), Feed::kBoxClasses);
+    }
+    masks_ =
+        parts.masks && Any([](const AnnotatedObject& object) { return !object.shapes.empty(); });
+    if (masks_) {
+      if (classes.size() >= UINT16_MAX) {
+        throw Error(ErrorCode::kLimit, source_.annotations.string(),
+                    "has more classes than a mask has values; convert without masks");
+      }
+      Field mask = Field::Mask("mask", "image");
+      mask.classes = {"background"};
+      mask.classes.insert(mask.classes.end(), classes.begin(), classes.end());
+      AddField(std::move(mask), Feed::kShapes);
+      list_.fields.back().wide = classes.size() > kMostNarrowClasses;
+    }
+    points_ = parts.keypoints && read_.points > 0;
+    if (points_) {
+      Field points = Field::Variable("keypoints", DType::kFloat32,
+                                     {static_cast<std::uint32_t>(read_.points), 3});
+      points.role = Role::kKeypoints;
+      points.coordinates = "xyv-pixels";
+      if (!read_.flip_pairs.empty()) points.attributes["flip_pairs"] = read_.flip_pairs;
+      AddField(std::move(points), Feed::kPoints);
+    }
+    captions_ = parts.captions &&
+                std::any_of(read_.images.begin(), read_.images.end(),
+                            [](const AnnotatedImage& image) { return !image.captions.empty(); });
+    if (captions_) AddField(Field::Bytes("captions", Role::kJson), Feed::kText);
+    if (list_.fields.size() == 1) {
+      throw Error(ErrorCode::kNotFound, source_.annotations.string(),
+                  "describes nothing of what is to be taken");
+    }
+    list_.MakeSchema().Validate();
+  }
+
+  void Take(AnnotatedImage& image, const Look& look) {
+    if (look.trouble.empty() && look.sniffed.kind == ImageKind::kNone) {
+      list_.broken.push_back({image.path, image.place + ": is not an image"});
+      return;
+    }
+    if (!TakeOrLeave(look, image.path, list_)) {
+      list_.broken.back().reason = image.place + ": " + list_.broken.back().reason;
+      return;
+    }
+    Source taken;
+    taken.key = std::move(image.path);
+    taken.bytes = look.bytes;
+    if (image.width <= UINT16_MAX && image.height <= UINT16_MAX) {
+      taken.described_width = static_cast<std::uint16_t>(image.width);
+      taken.described_height = static_cast<std::uint16_t>(image.height);
+    }
+    for (AnnotatedObject& object : image.objects)
+      object.label = read_.names.NumberOf(object.label);
+    for (const SourceField& field : list_.fields)
+      list_.values.Add(ValueOf(field, image, value_));
+    list_.sources.push_back(std::move(taken));
+  }
+
+  std::optional<Bytes> ValueOf(const SourceField& field, AnnotatedImage& image,
+                               std::vector<std::byte>& value) const {
+    value.clear();
+    const auto add = [&value](const auto& range) {
+      const Bytes bytes = std::as_bytes(std::span(range));
+      value.insert(value.end(), bytes.begin(), bytes.end());
+    };
+    switch (field.feed) {
+      case Feed::kBoxes:
+        for (const AnnotatedObject& object : image.objects)
+          add(object.box);
+        break;
+      case Feed::kBoxClasses:
+        for (const AnnotatedObject& object : image.objects) {
+          const bool label = field.field.role == Role::kLabel;
+          const std::int32_t number = label ? object.label : object.flagged ? 1 : 0;
+          add(std::span(&number, 1));
+        }
+        break;
+      case Feed::kShapes: AddShapes(image, value); break;
+      case Feed::kPoints:
+        for (AnnotatedObject& object : image.objects) {
+          object.points.resize(read_.points * 3);
+          add(object.points);
+        }
+        break;
+      case Feed::kText: {
+        const std::string text =
+            nlohmann::json(image.captions)
+                .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        add(AsBytes(text));
+        break;
+      }
+      default: return std::nullopt;
+    }
+    return value;
+  }
+
+  // Large objects first, so that what lies on them is seen.
+  static void AddShapes(AnnotatedImage& image, std::vector<std::byte>& value) {
+    std::vector<const AnnotatedObject*> objects;
+    for (const AnnotatedObject& object : image.objects)
+      objects.push_back(&object);
+    std::stable_sort(objects.begin(), objects.end(),
+                     [](const auto* a, const auto* b) { return a->area > b->area; });
+    for (const AnnotatedObject* const object : objects) {
+      for (const Shape& shape : object->shapes)
+        AddShape(shape, static_cast<std::uint16_t>(object->label + 1), value);
+    }
+  }
+
+  const ConvertSource& source_;
+  Annotations read_;
+  SourceList list_;
+  bool flags_ = false, masks_ = false, points_ = false, captions_ = false;
+  std::vector<std::byte> value_;
+};
+
+}  // namespace
+
+void Misread(const std::string& sentence) {
+  throw Error(ErrorCode::kCorrupt, sentence);
+}
+
+SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
+                           const std::stop_token& stop) {
+  Annotations read;
+  switch (source.annotation_format) {
+    case AnnotationFormat::kCoco: read = ReadCoco(source, stop); break;
+    case AnnotationFormat::kVoc: read = ReadVoc(source, stop); break;
+    case AnnotationFormat::kYolo: read = ReadYolo(source, stop); break;
+  }
+  return AnnotatedList(source, std::move(read)).Run(threads, stop);
+}
+
+}  // namespace sluice

@@ -1,0 +1,60 @@
+// Images with the objects on them, as label files describe them, and the samples they make.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "writer/source/class_names.h"
+#include "writer/source/shapes.h"
+#include "writer/source/source_list.h"
+
+namespace sluice {
+
+inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of a file for one image
+
+// What is wrong with a label file, for one image.
+[[noreturn]] void Misread(const std::string& sentence);
+
+struct AnnotatedObject {
+  std::int32_t label = 0;       // as ClassNames::Add() numbers it
+  std::array<double, 4> box{};  // left, top, right, bottom
+  double area = 0;              // larger ones are painted first
+  bool flagged = false;         // see Annotations::flag
+  std::vector<Shape> shapes;
+  std::vector<float> points;  // Annotations::points times x, y, visibility
+};
+
+struct AnnotatedImage {
+  std::string path;                     // relative to the images' folder; its ending may be missing
+  std::string place;                    // for messages: where it is described
+  std::uint32_t width = 0, height = 0;  // that it is described with; 0: not said
+  std::vector<AnnotatedObject> objects;
+  std::vector<std::string> captions;
+};
+
+struct Annotations {
+  std::vector<AnnotatedImage> images;
+  ClassNames names{{}};
+  bool relative = false;        // numbers are fractions of the image's sides
+  std::string flag;             // name of the field for AnnotatedObject::flagged
+  std::size_t points = 0;       // of each object
+  std::string flip_pairs;       // of the points, as the attribute of that name
+  bool objects = false;         // described at all, and not only captions
+  std::vector<LeftOut> broken;  // descriptions that cannot be used
+  std::vector<std::string> warnings;
+};
+
+// Reads the label files of `source`, without looking at an image.
+Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop);
+Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop);
+Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
+
+// Reads them and looks at the images, on `threads` threads. Fields are those of
+// AnnotationParts that something is there for. Errors: those of the files; kNotFound (no image).
+SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
+                           const std::stop_token& stop);
+
+}  // namespace sluice

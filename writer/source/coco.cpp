@@ -1,0 +1,287 @@
+// COCO's JSON: lists of images, annotations and categories.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include <sluice/error.h>
+
+#include "writer/source/annotations.h"
+#include "writer/source/json_elements.h"
+#include "writer/source/table_values.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+using nlohmann::json;
+
+const json& Member(const json& object, const char* name) {
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  if (!object.is_object() || found == object.end()) Misread(std::string("has no ") + name);
+  return *found;
+}
+
+std::uint32_t SizeOr0(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number_unsigned()) return 0;
+  return static_cast<std::uint32_t>(
+      std::min<std::uint64_t>(found->get<std::uint64_t>(), UINT32_MAX));
+}
+
+// 7 and "7" are different ids, and sort as numbers and texts.
+using Id = std::pair<std::int64_t, std::string>;
+Id IdOf(const json& object, const char* name) {
+  const json& id = Member(object, name);
+  if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
+  if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
+  Misread(std::string("its ") + name + " is no number and no text");
+}
+
+struct Category {
+  std::string name;
+  std::vector<std::string> points;
+};
+
+// An annotation that waits for the lists of images and categories.
+struct Waiting {
+  Id image, category;
+  bool caption = false;
+  std::string text;  // of the caption, or why the annotation cannot be used
+  bool faulty = false;
+  AnnotatedObject object;
+};
+
+Shape RunsOf(const json& segmentation) {
+  Shape shape;
+  const json& size = Member(segmentation, "size");
+  const std::vector<double> sides = NumbersOf(size);
+  if (sides.size() != 2 || !(sides[0] >= 1 && sides[0] <= 65535) ||
+      !(sides[1] >= 1 && sides[1] <= 65535)) {
+    Misread("its segmentation has no usable size");
+  }
+  shape.height = static_cast<std::uint32_t>(sides[0]);
+  shape.width = static_cast<std::uint32_t>(sides[1]);
+  const json& counts = Member(segmentation, "counts");
+  if (counts.is_string()) {
+    shape.runs = DecodeRuns(counts.get_ref<const std::string&>());
+  } else {
+    for (const double count : NumbersOf(counts)) {
+      if (!(count >= 0 && count <= UINT32_MAX)) Misread("its segmentation has an unusable run");
+      shape.runs.push_back(static_cast<std::uint32_t>(count));
+    }
+  }
+  return shape;
+}
+
+void AddShapes(const json& segmentation, AnnotatedObject& object) {
+  constexpr std::size_t kTriangle = 6;
+  if (segmentation.is_object()) {
+    object.shapes.push_back(RunsOf(segmentation));
+    return;
+  }
+  if (!segmentation.is_array()) Misread("its segmentation is no list of outlines and no RLE");
+  for (const json& outline : segmentation) {
+    Shape shape;
+    shape.outline = NumbersOf(outline);
+    if (shape.outline.size() % 2 != 0) Misread("an outline has half a corner");
+    for (const double at : shape.outline) {
+      if (!std::isfinite(at)) Misread("an outline has a number that is not finite");
+    }
+    if (shape.outline.size() >= kTriangle) object.shapes.push_back(std::move(shape));
+  }
+}
+
+Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
+  Waiting waiting;
+  waiting.image = IdOf(annotation, "image_id");
+  try {
+    if (annotation.contains("caption")) {
+      waiting.caption = true;
+      waiting.text = ToUtf8(TextOf(annotation["caption"]));
+      return waiting;
+    }
+    AnnotatedObject& object = waiting.object;
+    waiting.category = IdOf(annotation, "category_id");
+    const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kCornerSize);
+    if (box.size() != 4) Misread("its bbox has no four numbers");
+    std::copy_n(box.begin(), 4, object.box.begin());
+    object.area = (box[2] - box[0]) * (box[3] - box[1]);
+    const auto area = annotation.find("area");
+    if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
+    const auto crowd = annotation.find("iscrowd");
+    object.flagged = crowd != annotation.end() && *crowd != 0 && *crowd != false;
+    const auto segmentation = annotation.find("segmentation");
+    if (parts.masks && segmentation != annotation.end() && !segmentation->is_null()) {
+      AddShapes(*segmentation, object);
+    }
+    const auto points = annotation.find("keypoints");
+    if (parts.keypoints && points != annotation.end() && !points->is_null()) {
+      for (const double number : NumbersOf(*points))
+        object.points.push_back(NarrowNumber(number));
+      if (object.points.size() % 3 != 0) Misread("its keypoints are not x, y, v each");
+    }
+  } catch (const Error& error) {
+    waiting.faulty = true;
+    waiting.text = error.sentence();
+  }
+  return waiting;
+}
+
+// The points that a flip exchanges, by their names.
+std::string FlipPairs(const std::vector<std::string>& points) {
+  std::string pairs;
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const std::size_t at = points[i].find("left");
+    if (at == std::string::npos) continue;
+    std::string other = points[i];
+    other.replace(at, 4, "right");
+    const auto found = std::find(points.begin(), points.end(), other);
+    if (found == points.end()) continue;
+    pairs += (pairs.empty() ? "" : ",") + std::to_string(i) + "-" +
+             std::to_string(found - points.begin());
+  }
+  return pairs;
+}
+
+class CocoFile {
+ public:
+  CocoFile(const ConvertSource& source, const std::stop_token& stop) : source_(source) {
+    std::uint64_t number = 0;
+    ForEachElement(source.annotations, stop, [&](const std::string& list, const json& element) {
+      ++number;
+      try {
+        if (list == "images") AddImage(element);
+        if (list == "categories") AddCategory(element);
+        if (list == "annotations") waiting_.push_back(AnnotationOf(element, source_.parts));
+      } catch (const Error& error) {
+        throw Error(ErrorCode::kCorrupt, source_.annotations.string(),
+                    "an element of " + list + " " + error.sentence());
+      }
+    });
+    if (read_.images.empty()) {
+      throw Error(ErrorCode::kCorrupt, source.annotations.string(),
+                  "has no list of images, as COCO's files have");
+    }
+  }
+
+  Annotations Finish() {
+    NumberCategories();
+    SettlePoints();
+    std::uint64_t lost = 0;
+    for (Waiting& one : waiting_) {
+      const auto image = images_.find(one.image);
+      if (image == images_.end()) {
+        ++lost;
+        continue;
+      }
+      Give(one, image->second);
+      one.object = {};
+    }
+    if (lost > 0) {
+      read_.warnings.push_back(std::to_string(lost) +
+                               " annotations are of images that the file does not list");
+    }
+    read_.flag = "crowd";
+    DropFaulty();
+    return std::move(read_);
+  }
+
+ private:
+  void AddImage(const json& element) {
+    AnnotatedImage image;
+    image.path = TextOf(Member(element, "file_name"));
+    image.place = source_.annotations.filename().string();
+    image.width = SizeOr0(element, "width");
+    image.height = SizeOr0(element, "height");
+    const auto [known, added] = images_.emplace(IdOf(element, "id"), read_.images.size());
+    if (!added) Misread("has the id of another one");
+    read_.images.push_back(std::move(image));
+  }
+
+  void AddCategory(const json& element) {
+    Category category{ToUtf8(TextOf(Member(element, "name"))), {}};
+    const auto points = element.find("keypoints");
+    if (points != element.end() && points->is_array()) category.points = NamesOf(*points, false);
+    categories_[IdOf(element, "id")] = std::move(category);
+  }
+
+  // Without names from elsewhere, classes have the order of the categories' ids.
+  void NumberCategories() {
+    std::vector<std::string> names = source_.classes;
+    std::set<std::string> seen;
+    for (const auto& [id, category] : categories_) {
+      if (source_.classes.empty() && seen.insert(category.name).second) {
+        names.push_back(category.name);
+      }
+    }
+    read_.names = ClassNames(std::move(names));
+  }
+
+  void SettlePoints() {
+    for (const Waiting& one : waiting_) {
+      const std::size_t points = one.object.points.size() / 3;
+      if (points == 0) continue;
+      if (read_.points == 0) read_.points = points;
+      if (read_.points == points) continue;
+      read_.warnings.push_back("key points are not taken: objects have different numbers of them");
+      read_.points = 0;
+      return;
+    }
+    for (const auto& [id, category] : categories_) {
+      if (category.points.size() == read_.points) read_.flip_pairs = FlipPairs(category.points);
+    }
+  }
+
+  void Give(Waiting& one, std::size_t image) {
+    read_.objects = read_.objects || !one.caption;
+    if (one.faulty) {
+      faulty_.emplace(image, "an annotation " + one.text);
+      return;
+    }
+    if (one.caption) {
+      read_.images[image].captions.push_back(std::move(one.text));
+      return;
+    }
+    const auto category = categories_.find(one.category);
+    const std::optional<std::int32_t> number =
+        category == categories_.end() ? std::nullopt : read_.names.Add(category->second.name);
+    if (!number) {
+      faulty_.emplace(image, "an annotation is of a category that is not one of the classes");
+      return;
+    }
+    one.object.label = *number;
+    read_.images[image].objects.push_back(std::move(one.object));
+  }
+
+  void DropFaulty() {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < read_.images.size(); ++i) {
+      const auto fault = faulty_.find(i);
+      if (fault != faulty_.end()) {
+        read_.broken.push_back(
+            {read_.images[i].path, read_.images[i].place + ": " + fault->second});
+        continue;
+      }
+      if (kept != i) read_.images[kept] = std::move(read_.images[i]);
+      ++kept;
+    }
+    read_.images.resize(kept);
+  }
+
+  const ConvertSource& source_;
+  Annotations read_;
+  std::map<Id, std::size_t> images_;
+  std::map<Id, Category> categories_;
+  std::vector<Waiting> waiting_;
+  std::map<std::size_t, std::string> faulty_;  // images, and the first reason
+};
+
+}  // namespace
+
+Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop) {
+  return CocoFile(source, stop).Finish();
+}
+
+}  // namespace sluice

@@ -1,0 +1,134 @@
+// YOLO's texts: for each image one with a line for each object, in fractions of the image's sides.
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "writer/source/annotations.h"
+#include "writer/source/folder_walk.h"
+#include "writer/source/look.h"
+#include "writer/source/table_values.h"
+#include "writer/source/yolo_names.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+namespace {
+
+std::array<double, 4> ExtentOf(const std::vector<double>& outline) {
+  std::array<double, 4> box = {outline[0], outline[1], outline[0], outline[1]};
+  for (std::size_t i = 0; i + 1 < outline.size(); i += 2) {
+    box = {std::min(box[0], outline[i]), std::min(box[1], outline[i + 1]),
+           std::max(box[2], outline[i]), std::max(box[3], outline[i + 1])};
+  }
+  return box;
+}
+
+// "class x y width height", the same with key points, or "class x y x y x y ...": an outline.
+AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
+  std::vector<double> numbers = NumbersOf(std::string(line));
+  for (const double number : numbers) {
+    if (!std::isfinite(number)) Misread("a number is not finite");
+  }
+  if (numbers.size() < 5) Misread("a line has no class and four numbers");
+  if (numbers[0] < 0 || numbers[0] >= static_cast<double>(kMostYoloClasses) ||
+      std::floor(numbers[0]) != numbers[0]) {
+    Misread("a class is no whole number from 0 to 65535");
+  }
+  AnnotatedObject object;
+  object.label = static_cast<std::int32_t>(numbers[0]);
+  numbers.erase(numbers.begin());
+  const std::size_t of_points = settings.points * settings.point_numbers;
+  if (numbers.size() == 4 || (of_points > 0 && numbers.size() == 4 + of_points)) {
+    const auto [x, y, width, height] = std::array{numbers[0], numbers[1], numbers[2], numbers[3]};
+    object.box = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
+    for (std::size_t i = 4; i < numbers.size(); i += settings.point_numbers) {
+      object.points.push_back(NarrowNumber(numbers[i]));
+      object.points.push_back(NarrowNumber(numbers[i + 1]));
+      object.points.push_back(settings.point_numbers == 3 ? NarrowNumber(numbers[i + 2]) : 2.0F);
+    }
+  } else if (numbers.size() >= 6 && numbers.size() % 2 == 0) {
+    Shape shape;
+    shape.outline = numbers;
+    object.box = ExtentOf(numbers);
+    object.shapes.push_back(std::move(shape));
+  } else {
+    Misread("a line has " + std::to_string(numbers.size() + 1) +
+            " numbers, which make neither a box nor an outline");
+  }
+  object.area = (object.box[2] - object.box[0]) * (object.box[3] - object.box[1]);
+  return object;
+}
+
+void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImage& image) {
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find('\n', begin), text.size());
+    const std::string_view line = text.substr(begin, end - begin);
+    begin = end + 1;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    image.objects.push_back(ObjectOf(line, settings));
+  }
+}
+
+}  // namespace
+
+Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
+  Annotations read;
+  read.relative = true;
+  read.objects = true;
+  YoloNames settings = FindYoloNames(source.annotations);
+  if (!source.classes.empty()) settings.classes = source.classes;
+  read.points = settings.points;
+  const FolderTree tree = WalkFolder(source.root, stop);
+  std::vector<std::byte> content;
+  std::int32_t most = -1;
+  std::uint64_t without = 0;
+  for (const WalkedFile& file : tree.files) {
+    if (stop.stop_requested()) ThrowStopped();
+    AnnotatedImage image;
+    image.path = file.key;
+    image.place = std::filesystem::path(file.key).replace_extension(".txt").native();
+    if (image.place == file.key) continue;  // the labels lie beside the images
+    try {
+      ReadFile(source.annotations / image.place, kMaxLabelFileBytes, content);
+      ReadObjects(AsText(content), settings, image);
+    } catch (const Error& error) {
+      // Files that are no images need no labels.
+      if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) continue;
+      if (error.code() != ErrorCode::kNotFound) {
+        read.broken.push_back({file.key, image.place + ": " + error.sentence()});
+        continue;
+      }
+      ++without;
+    }
+    for (const AnnotatedObject& object : image.objects)
+      most = std::max(most, object.label);
+    read.images.push_back(std::move(image));
+  }
+  if (without > 0) {
+    read.warnings.push_back(std::to_string(without) +
+                            (without == 1 ? " image has" : " images have") +
+                            " no label file, and no box");
+  }
+  for (std::int32_t number = 0; settings.classes.empty() && number <= most; ++number)
+    settings.numbers.push_back(std::to_string(number));
+  const std::vector<std::string>& classes =
+      settings.classes.empty() ? settings.numbers : settings.classes;
+  const auto unknown = [&](const AnnotatedImage& image) {
+    return std::any_of(image.objects.begin(), image.objects.end(), [&](const AnnotatedObject& one) {
+      return static_cast<std::size_t>(one.label) >= classes.size();
+    });
+  };
+  for (const AnnotatedImage& image : read.images) {
+    if (!unknown(image)) continue;
+    read.broken.push_back({image.path, image.place + ": has a class beyond the " +
+                                           std::to_string(classes.size()) + " named ones"});
+  }
+  std::erase_if(read.images, unknown);
+  read.names = ClassNames(classes);
+  return read;
+}
+
+}  // namespace sluice
