@@ -39,7 +39,8 @@ constexpr const char* kConvertDescription =
     "what it is.\n"
     "Or it is one or more tar files with WebDataset's names: KEY.jpg with KEY.cls, KEY.txt,\n"
     "KEY.json and KEY.mask.png; - is a tar file from a pipe, which is stored beside DATASET\n"
-    "meanwhile. Or --table or --paths name the images.\n\n"
+    "meanwhile. Or it is one or more Parquet (as Hugging Face's), TFRecord or RecordIO files.\n"
+    "Or --table or --paths name the images, or --coco, --voc or --yolo describe them.\n\n"
     "JPEG, PNG and BMP are recognised by content, and so are WebP, GIF and TIFF if the build\n"
     "found their libraries. Of several frames or pages, the first is taken. Hidden files, and\n"
     "files that are not images, are skipped and counted; broken images are left out and\n"
@@ -58,6 +59,8 @@ constexpr const char* kConvertExamples =
     "  sluice convert --table labels.csv data/x --field bbox=boxes:xywh --field caption=text\n"
     "  sluice convert images/ data/seg --mask-dir annotations/\n"
     "  sluice convert train-*.tar data/train\n"
+    "  sluice convert train-*.parquet data/train\n"
+    "  sluice convert --coco instances_val2017.json val2017/ data/coco\n"
     "  zstd -dc train.tar.zst | sluice convert - data/train\n"
     "  sluice convert photos/ data/photos --split train=0.9,val=0.1\n"
     "  sluice convert imagenet/ data/imagenet --split-folders\n"
@@ -215,7 +218,8 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
   app.add_flag("--split-folders", arguments.source.split_folders,
                "make a dataset of each folder in SOURCE, such as train\n"
                "and val, with the same classes, in DATASET/train and\n"
-               "DATASET/val")
+               "DATASET/val; or of the files of each split, by the\n"
+               "beginnings of their names (train-*.parquet)")
       ->excludes("--split")
       ->group(group);
   AddNumber(app, "--split-seed", "N", "seed of the split (default 0)", arguments.split_seed, 0,

@@ -1,6 +1,7 @@
 #include "tools/convert_parts.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include <fcntl.h>
@@ -45,6 +46,34 @@ SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_
   }
   inside.places.push_back(arguments.places.back());
   return inside;
+}
+
+// Files of several splits, such as train-0.parquet and test-0.parquet, by their split; those
+// without such a name under "". Of tar files the splits are not looked at: their names are free.
+std::map<std::string, std::vector<std::string>> FilesBySplit(const SourceArguments& arguments) {
+  std::map<std::string, std::vector<std::string>> files;
+  for (std::size_t i = 0; i + 1 < arguments.places.size(); ++i) {
+    const std::string& place = arguments.places[i];
+    if (!arguments.table.empty() || !arguments.paths.empty() || place.ends_with(".tar") ||
+        !std::filesystem::is_regular_file(place)) {
+      return {};
+    }
+    files[SplitOfFile(place)].push_back(place);
+  }
+  return files;
+}
+
+std::vector<ConvertPart> FilesApart(const SourceArguments& arguments,
+                                    const std::map<std::string, std::vector<std::string>>& files,
+                                    const std::stop_token& stop) {
+  std::vector<ConvertPart> parts;
+  for (const auto& [name, places] : files) {
+    SourceArguments one = arguments;
+    one.places = places;
+    one.places.push_back(arguments.places.back());
+    parts.push_back({name, MakeSource(one, stop)});
+  }
+  return parts;
 }
 
 std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned threads,
@@ -111,6 +140,13 @@ std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
 std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
                                    std::uint64_t seed, unsigned threads,
                                    const std::stop_token& stop) {
+  const std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments);
+  if (files.size() > 1 && !files.contains("")) {
+    if (arguments.split_folders) return FilesApart(arguments, files, stop);
+    throw UsageError("the files are of the splits " + files.begin()->first + " and " +
+                     files.rbegin()->first +
+                     "; give those of one, or make a dataset of each (--split-folders)");
+  }
   if (arguments.split_folders) return FoldersApart(FoldersInside(arguments, stop), threads, stop);
   const bool folders = arguments.places.size() > 2 && arguments.table.empty() &&
                        arguments.paths.empty() &&

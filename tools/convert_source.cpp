@@ -165,7 +165,8 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   const std::string group = "What is converted";
   app.add_option(
          "SOURCE", arguments.places,
-         "a folder of images, or one or more .tar files (- is one\nfrom standard input), or "
+         "a folder of images, or one or more files that hold them\n(tar, Parquet, TFRecord, "
+         "RecordIO; - is a tar from\nstandard input), or "
          "several folders (each becomes\nDATASET/ITS-NAME, with the same classes); then the\n"
          "DATASET, a folder to create")
       ->required()
@@ -187,11 +188,12 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
       app.add_option("--path-column", arguments.path_column,
                      "the table's column of paths (default: the first of\n"
                      "path, file, filename, file_name, image, key). A further\n"
-                     "column key gives the samples' keys")
+                     "column key gives the samples' keys. Of Parquet files:\n"
+                     "the column of images")
           ->type_name("NAME");
   CLI::Option* const field =
       app.add_option("--field", arguments.fields,
-                     "a column to take, as COLUMN=TYPE[,name=FIELD]; may be\n"
+                     "a column of the table or Parquet files, as COLUMN=TYPE[,name=FIELD]; may be\n"
                      "given several times. Types: class, classes (at , ; | or a JSON list),\n"
                      "classes:space, int, float, floats, boxes:FORM, where\n"
                      "FORM is xyxy (default), xywh or cxcywh, with -relative\n"
@@ -221,8 +223,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   CLI::Option* const labels = AddLabels(app, arguments);
   no_labels->excludes(classes)->excludes(labels);
   table->excludes(paths);
-  path_column->needs(table);
-  field->needs(table);
+
   app.add_flag("--group", arguments.group,
                "rows of the table with the same path make one sample,\n"
                "with the boxes and classes of all of them")
@@ -236,6 +237,17 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
 }
 
 namespace {
+
+void TakeColumns(const SourceArguments& arguments, ConvertSource& source) {
+  source.path_column = arguments.path_column;
+  for (const std::string& field : arguments.fields) {
+    try {
+      source.columns.push_back(ParseColumn(field));
+    } catch (const UsageError& error) {
+      throw UsageError(std::string("--field: ") + error.what());
+    }
+  }
+}
 
 ConvertSource Annotated(const SourceArguments& arguments, const std::string& images) {
   ConvertSource source =
@@ -266,15 +278,8 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     if (!arguments.table.empty()) {
       source = ConvertSource::Table(arguments.table);
       source.root = root;
-      source.path_column = arguments.path_column;
       source.group = arguments.group;
-      for (const std::string& field : arguments.fields) {
-        try {
-          source.columns.push_back(ParseColumn(field));
-        } catch (const UsageError& error) {
-          throw UsageError(std::string("--field: ") + error.what());
-        }
-      }
+      TakeColumns(arguments, source);
     } else {
       source =
           ConvertSource::Paths(LinesOf(ReadAll(arguments.paths, stop)), root.empty() ? "." : root);
@@ -286,12 +291,18 @@ ConvertSource MakeSource(const SourceArguments& arguments, const std::stop_token
     throw UsageError("\"" + places[0] + "\" is a table: use --table " + places[0]);
   } else if (!std::filesystem::is_directory(places[0]) && std::filesystem::exists(places[0])) {
     source = ConvertSource::Archives({places.begin(), places.end()});
+    TakeColumns(arguments, source);
   } else {
     if (places.size() > 1 && std::filesystem::exists(places[0])) {
       throw UsageError("\"" + places[0] + "\": only one folder can be added at a time");
     }
     if (places.size() > 1) throw Error(ErrorCode::kNotFound, places[0], "does not exist");
     source = ConvertSource(places[0]);
+  }
+  if (source.columns.size() != arguments.fields.size() ||
+      source.path_column != arguments.path_column) {
+    throw UsageError(
+        "--field and --path-column need --table, or Parquet, TFRecord or RecordIO files as SOURCE");
   }
   source.mask_folder = arguments.mask_folder;
   source.upright = arguments.upright;

@@ -94,6 +94,12 @@ TEST_CASE("tables of any content are read or refused") {
 TEST_CASE("label files of any content are read or refused") {
   RunAll(TargetNamed("labels"));
 }
+TEST_CASE("Parquet files of any content are read or refused") {
+  RunAll(TargetNamed("parquet"));
+}
+TEST_CASE("TFRecord and RecordIO files of any content are read or refused") {
+  RunAll(TargetNamed("records"));
+}
 TEST_CASE("tar archives of any content are read or refused") {
   RunAll(TargetNamed("tar"));
 }

@@ -28,6 +28,8 @@ std::vector<Target> Targets() {
       {"url", RunStoreUrl, StoreUrlSeeds, 2000},
 #endif
       {"labels", RunLabels, LabelsSeeds, 150},
+      {"parquet", RunParquet, ParquetSeeds, 400},
+      {"records", RunRecords, RecordsSeeds, 400},
   };
   for (const std::span<const Target> forged : {ForgedTargets(), CommandTargets()})
     targets.insert(targets.end(), forged.begin(), forged.end());

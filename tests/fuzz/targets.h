@@ -50,6 +50,8 @@ void RunListing(Bytes input);
 void RunCredentials(Bytes input);
 void RunStoreUrl(Bytes input);
 void RunLabels(Bytes input);
+void RunParquet(Bytes input);
+void RunRecords(Bytes input);
 
 std::vector<Input> ManifestSeeds();
 std::vector<Input> SchemaSeeds();
@@ -67,6 +69,8 @@ std::vector<Input> ListingSeeds();
 std::vector<Input> CredentialsSeeds();
 std::vector<Input> StoreUrlSeeds();
 std::vector<Input> LabelsSeeds();
+std::vector<Input> ParquetSeeds();
+std::vector<Input> RecordsSeeds();
 
 // Whether the input was a packed image without a fault, so that it was compared with its JPEG.
 bool ComparePacked(Bytes input);

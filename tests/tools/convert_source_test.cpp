@@ -150,6 +150,30 @@ TEST_CASE("tar files are converted, several into one dataset") {
   CHECK_THAT(outcome.out, ContainsSubstring("6 samples without labels"));
 }
 
+TEST_CASE("Parquet files are converted with the columns asked for, those of several splits apart") {
+  const ClassFolders folders;
+  const auto at = [&](const char* name) { return (folders.folder / name).string(); };
+  for (const char* name : {"train-0.parquet", "train-1.parquet", "test-0.parquet"})
+    std::filesystem::copy(SLUICE_GOLDENS "/plain.parquet", at(name));
+  const Outcome one = Sluice({"convert", at("train-0.parquet"), at("one"), "--field",
+                              "objects.bbox=boxes:xywh,name=boxes", "--field", "caption=text"});
+  INFO(one.err);
+  CHECK(one.exit_code == 0);
+  CHECK(Dataset::Open(at("one")).schema().fields.size() == 3);
+  const Words all = {"convert", at("train-0.parquet"), at("train-1.parquet"), at("test-0.parquet"),
+                     at("data")};
+  const Outcome mixed = Sluice(all);
+  CHECK(mixed.exit_code == 2);
+  CHECK_THAT(mixed.err, ContainsSubstring("of the splits test and train"));
+  Words apart = all;
+  apart.push_back("--split-folders");
+  CHECK(Sluice(apart).exit_code == 0);
+  CHECK(Dataset::Open(at("data/train")).size() == 12);
+  CHECK(Dataset::Open(at("data/test")).size() == 6);
+  CHECK(Sluice({"convert", at("train-0.parquet"), at("no"), "--labels", "none"}).exit_code == 0);
+  CHECK(Dataset::Open(at("no")).schema().Find("label") == Schema::kNone);
+}
+
 TEST_CASE("sources that contradict each other are wrong usage") {
   const ClassFolders folders;
   const std::string table = folders.source + "/t.csv";

@@ -156,7 +156,7 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
 void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue& value) {
   if (!ReadText(sources_, source, field, value.bytes)) return;
   value.codec = Codec::kRaw;
-  if (sources_.archives.empty()) return;  // a table's texts were checked when it was read
+  if (!sources_.fields[field].located) return;  // a table's texts were checked when it was read
   const std::string_view text = AsText(value.bytes);
   if (schema_.fields[field].role == Role::kJson) {
     if (NestsDeeperThan(text, kMaxJsonDepth) || !nlohmann::json::accept(text)) {

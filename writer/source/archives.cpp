@@ -204,6 +204,7 @@ std::vector<Part> FieldsOf(const std::vector<Scanned>& archives, bool labels, So
     if (!has[part]) return;
     parts.push_back(part);
     list.fields.push_back({std::move(field), feed});
+    list.fields.back().located = true;
   };
   has[kClassPart] = has[kClassPart] && labels;
   add(kClassPart, Field::Label(), Feed::kLabel);

@@ -1,12 +1,19 @@
 #include "writer/source/open_source.h"
 
+#include <algorithm>
+#include <array>
 #include <set>
+
+#include <unistd.h>
 
 #include <sluice/error.h>
 
+#include "format/disk/file.h"
 #include "writer/source/annotations.h"
 #include "writer/source/archives.h"
 #include "writer/source/mask_folder.h"
+#include "writer/source/parquet.h"
+#include "writer/source/record_files.h"
 #include "writer/source/scan.h"
 #include "writer/source/table.h"
 #include "writer/source/take_split.h"
@@ -56,7 +63,8 @@ void CheckSource(const ConvertSource& source) {
   require(source.kind == Kind::kTable || !source.group, "group needs a table, and none was given");
   require(source.kind != Kind::kAnnotations || source.labels,
           "label files are given, but labels are not to be stored");
-  require(source.kind == Kind::kTable || (source.columns.empty() && source.path_column.empty()),
+  require(source.kind == Kind::kTable || source.kind == Kind::kArchives ||
+              (source.columns.empty() && source.path_column.empty()),
           "columns need a table, and none was given");
   require(source.split_begin >= 0 && source.split_begin < source.split_end && source.split_end <= 1,
           "a part of a split must lie between 0 and 1 and not be empty");
@@ -78,6 +86,27 @@ void CheckSource(const ConvertSource& source) {
   }
 }
 
+namespace {
+
+// All files are of the first one's kind; another reader says what is wrong with the others.
+SourceList OpenArchives(const ConvertSource& source, unsigned threads,
+                        const std::stop_token& stop) {
+  const FileHandle file = OpenForReading(source.archives.front());
+  std::array<std::byte, 12> start{};
+  const ssize_t got = read(file.get(), start.data(), start.size());
+  const Bytes begin = Bytes(start).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  if (AsText(begin).starts_with("PAR1")) return ReadParquet(source, stop);
+  if (IsTfRecord(begin)) return ReadTfRecords(source, stop);
+  if (IsRecordIo(begin)) return ReadRecordIo(source, stop);
+  if (!source.columns.empty() || !source.path_column.empty()) {
+    throw Error(ErrorCode::kInvalidArgument, source.archives.front().string(),
+                "is an archive without columns; its members' names say what they are");
+  }
+  return ReadArchives(source, threads, stop);
+}
+
+}  // namespace
+
 SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
   SourceList list;
   switch (source.kind) {
@@ -85,7 +114,7 @@ SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::
     case Kind::kTable: list = ReadTable(source, threads, stop); break;
     case Kind::kPaths: list = ScanPaths(source, source.paths, threads, stop); break;
     case Kind::kAnnotations: list = ReadAnnotations(source, threads, stop); break;
-    case Kind::kArchives: list = ReadArchives(source, threads, stop); break;
+    case Kind::kArchives: list = OpenArchives(source, threads, stop); break;
   }
   if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, stop, list);
   list.upright = source.upright;

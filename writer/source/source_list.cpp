@@ -34,6 +34,22 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
                                        " bytes, more than the " + std::to_string(kMaxSourceBytes) +
                                        " that are read");
   }
+  if ((extent.archive & kInPage) != 0) {
+    const PackedPage& page = list.pages.at(extent.archive & ~kInPage);
+    const std::filesystem::path& path = list.archives.at(page.archive);
+    std::vector<std::byte> stored(page.stored);
+    std::vector<std::byte> plain(page.plain);
+    ReadExactly(OpenForReading(path), path, page.offset, stored);
+    if (!UnpackPage(page.codec, stored, plain) || extent.offset > plain.size() ||
+        extent.bytes > plain.size() - extent.offset) {
+      throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
+                                           ? "the archive is damaged: a checksum is wrong"
+                                           : "the archive changed since the conversion began");
+    }
+    const Bytes taken = Bytes(plain).subspan(extent.offset, extent.bytes);
+    content.assign(taken.begin(), taken.end());
+    return;
+  }
   const std::filesystem::path& path = list.archives.at(extent.archive);
   const FileHandle file = OpenForReading(path);
   content.resize(extent.bytes);
@@ -139,14 +155,19 @@ Extent SourceList::ExtentOf(std::size_t source, std::size_t field) const {
   return value ? LoadAt<Extent>(*value, 0) : Extent{};
 }
 
+const std::filesystem::path& SourceList::ArchiveOf(std::size_t source) const {
+  const std::uint64_t archive = ExtentOf(source, 0).archive;
+  return archives.at((archive & kInPage) != 0 ? pages.at(archive & ~kInPage).archive : archive);
+}
+
 std::string SourceList::NameOf(std::size_t source) const {
   if (archives.empty()) return (root / sources[source].key).string();
-  return archives.at(ExtentOf(source, 0).archive).string() + ": " + sources[source].key;
+  return ArchiveOf(source).string() + ": " + sources[source].key;
 }
 
 std::string SourceList::KeyForPeople(std::size_t source) const {
   if (archives.empty()) return sources[source].key;
-  return archives.at(ExtentOf(source, 0).archive).filename().string() + ": " + sources[source].key;
+  return ArchiveOf(source).filename().string() + ": " + sources[source].key;
 }
 
 std::vector<std::byte> MaskValue(std::uint64_t bytes, std::string_view path) {
@@ -169,7 +190,7 @@ bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content) {
   const std::optional<Bytes> value = list.Value(source, field);
   if (!value) return false;
-  if (!list.archives.empty()) {
+  if (list.fields[field].located) {
     ReadExtent(list, list.ExtentOf(source, field), content);
     return true;
   }
@@ -182,7 +203,7 @@ bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
               std::vector<std::byte>& content) {
   const std::optional<Bytes> value = list.Value(source, field);
   if (!value) return false;
-  if (list.archives.empty()) {
+  if (!list.fields[field].located) {
     content.assign(value->begin(), value->end());
   } else {
     ReadExtent(list, list.ExtentOf(source, field), content);

@@ -13,6 +13,7 @@
 #include <sluice/schema.h>
 
 #include "format/disk/bytes.h"
+#include "writer/source/packed_page.h"
 #include "writer/source/sniff.h"
 
 namespace sluice {
@@ -33,10 +34,10 @@ enum class Feed : std::uint8_t {
   kImage,       // the image
   kLabel,       // Source::label
   kElements,    // SourceValues holds the elements
-  kText,        // SourceValues holds the content; in archives, its extent
+  kText,        // SourceValues holds the content
   kBoxes,       // SourceValues holds four float64 a box: corners in pixels, or fractions
   kBoxClasses,  // SourceValues holds an int32 a box, of the list's only field of boxes
-  kMask,        // SourceValues holds a MaskFile; in archives, the extent
+  kMask,        // SourceValues holds a MaskFile
   kShapes,      // SourceValues holds a value of shapes.h: a mask to be painted
   kPoints,      // SourceValues holds float32 x, y, visibility for each point of each box
 };
@@ -47,14 +48,16 @@ struct SourceField {
   bool relative = false;              // kBoxes, kShapes, kPoints: fractions
   std::filesystem::path folder = {};  // kMask: the path is relative to this
   bool wide = false;                  // kShapes: the mask has 16 bits
+  bool located = false;               // kText, kMask: SourceValues holds an Extent
 };
 
 // A run of bytes of an archive.
 struct Extent {
   std::uint64_t offset = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t archive = 0;  // of SourceList::archives
+  std::uint64_t archive = 0;  // of SourceList::archives; with kInPage, of SourceList::pages
 };
+inline constexpr std::uint64_t kInPage = std::uint64_t{1} << 63;  // a bit of Extent::archive
 
 // The values of all sources for all fields, in one piece of memory. Add the sources in order.
 class SourceValues {
@@ -77,6 +80,7 @@ class SourceValues {
 struct SourceList {
   std::filesystem::path root;                   // of the files
   std::vector<std::filesystem::path> archives;  // hold everything, if there are any
+  std::vector<PackedPage> pages;                // of archives
   std::vector<SourceField> fields;              // of the schema; the image is the first
   bool labelled = false;                        // there is a field of Feed::kLabel
   std::vector<std::string> classes;             // its classes, invalid UTF-8 escaped
@@ -94,6 +98,8 @@ struct SourceList {
     return values.Get(source, field, fields.size());
   }
   Extent ExtentOf(std::size_t source, std::size_t field) const;
+  // The archive that the source's image lies in.
+  const std::filesystem::path& ArchiveOf(std::size_t source) const;
   // Call it if a source cannot be read. Throws Error(kIo) if the place that holds the source is
   // gone or unreadable (an archive, or every one of a sample of files), so that a source is not
   // left out for a fault that is not its own.

@@ -66,6 +66,12 @@ bool HoldsImages(const std::filesystem::path& folder, TopFolder& found,
 
 }  // namespace
 
+std::string SplitOfFile(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  const std::string word = name.substr(0, name.find_first_of("-_.0123456789"));
+  return IsSplitName(word) ? word : "";
+}
+
 std::vector<std::string> FindSplitFolders(const std::filesystem::path& root, bool of_any_name,
                                           const std::stop_token& stop) {
   std::vector<std::string> names;

@@ -12,13 +12,14 @@
 #include <nlohmann/json.hpp>
 
 #include "format/disk/bytes.h"
+#include "writer/source/row_fields.h"
 
 namespace sluice {
 
 // The table's values are text, or in a .jsonl file any JSON value. Errors name the file and line.
 // Takes time in proportion to the text, whatever its content, and checks for a stop request
 // throughout (Error(kState)).
-class TableReader {
+class TableReader : public Cells {
  public:
   // Reads the whole file. The ending of its name gives the format.
   explicit TableReader(const std::filesystem::path& file, const std::stop_token& stop = {});
@@ -30,7 +31,7 @@ class TableReader {
   const std::vector<std::string>& headings() const noexcept { return headings_; }
 
   // Whether values are text rather than JSON.
-  bool has_text_cells() const noexcept { return separator_ != 0; }
+  bool has_text_cells() const noexcept override { return separator_ != 0; }
 
   // Goes to the next row. False at the end. Throws Error(kCorrupt).
   bool Next();
@@ -38,7 +39,7 @@ class TableReader {
   std::uint64_t line() const noexcept { return row_line_; }
   // The current row's value under that heading, which is one of headings(). Null if it has none or
   // an empty cell.
-  nlohmann::json Get(const std::string& heading) const;
+  nlohmann::json Get(const std::string& heading) const override;
 
   // "labels.csv, line 17"
   std::string Place() const;

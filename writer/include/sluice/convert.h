@@ -202,6 +202,10 @@ std::vector<std::string> FindSplitFolders(const std::filesystem::path& root,
                                           bool of_any_name = false,
                                           const std::stop_token& stop = {});
 
+// The split that a file's name begins with: "train" of train-00000-of-00004.parquet. Empty if it
+// does not begin with a name that splits have.
+std::string SplitOfFile(const std::filesystem::path& file);
+
 // One of several conversions that belong together, such as of what is trained and tested on.
 struct SourcePart {
   std::string name;

@@ -1,4 +1,4 @@
-// The source of a conversion: a folder, a table, a list of paths, label files, or tar archives.
+// The source of a conversion: a folder, a table, a list of paths, label files, or archives.
 //
 //   sluice::ConvertSource source = sluice::ConvertSource::Table("labels.csv");
 //   source.columns = {{"bbox", sluice::ColumnType::kBoxes}, {"caption",
@@ -87,6 +87,9 @@ struct ConvertSource {
   static ConvertSource Paths(std::vector<std::string> paths, std::filesystem::path root);
   // Tar archives in WebDataset's naming: members KEY.EXTENSION that follow each other make the
   // sample KEY. Extensions: an image's; cls (class), txt (text), json, mask.png.
+  // Or files of another kind, known by the first one's content: Parquet with images inside (as
+  // Hugging Face's), TFRecord with tf.train.Example, RecordIO of MXNet. Their values are columns,
+  // which `columns` chooses from; `path_column` is then the column of images.
   static ConvertSource Archives(std::vector<std::filesystem::path> files);
   // Images below `root` with the boxes, outlines, key points and captions of `annotations`: a file
   // or a folder, as the format says. COCO and VOC say which images; of YOLO it is all of them.

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+"""Writes the Parquet files in this folder: pip install pyarrow. Pictures are PNGs of a formula, so that the tests
+know them without a file: sample i is 4x3, with red 16 i + x, green y, blue 7."""
+import json
+import pathlib
+import struct
+import zlib
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+here = pathlib.Path(__file__).parent
+
+
+def png(i, width=4, height=3):
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+    rows = b"".join(b"\0" + bytes(v for x in range(width) for v in (16 * i + x, y, 7)) for y in range(height))
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+            chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b""))
+
+
+features = {"image": {"_type": "Image"}, "label": {"names": ["zebra", "ant"], "_type": "ClassLabel"},
+            "caption": {"dtype": "string", "_type": "Value"},
+            "objects": {"bbox": {"feature": {"feature": {"dtype": "float32", "_type": "Value"}, "length": 4,
+                                             "_type": "Sequence"}, "_type": "Sequence"},
+                        "category": {"feature": {"names": ["cat", "dog"], "_type": "ClassLabel"},
+                                     "_type": "Sequence"}}}
+count = 6
+image = pa.array([{"bytes": png(i), "path": f"{i}.png" if i % 2 == 0 else None} for i in range(count)],
+                 pa.struct([("bytes", pa.binary()), ("path", pa.string())]))
+boxes = [[[0, 0, 2, 1]] * (i % 3) + [[1, 1, 2, 2]] for i in range(count)]
+table = pa.table({
+    "image": image,
+    "label": pa.array([i % 2 for i in range(count)], pa.int64()),
+    "caption": pa.array([None if i == 3 else f"number {i}" for i in range(count)]),
+    "objects": pa.array([{"bbox": b, "category": [i % 2] * len(b)} for i, b in enumerate(boxes)],
+                        pa.struct([("bbox", pa.list_(pa.list_(pa.float32()))),
+                                   ("category", pa.list_(pa.int64()))])),
+    "weight": pa.array([i / 4 for i in range(count)], pa.float64()),
+    "good": pa.array([i > 2 for i in range(count)], pa.bool_()),
+    "tags": pa.array([["a"] * (i % 2) for i in range(count)], pa.list_(pa.string())),
+})
+
+for name, options in {
+    "plain": {"compression": "none", "use_dictionary": False},
+    "dictionary": {"compression": "snappy", "row_group_size": 4},
+    "zstd2": {"compression": "zstd", "data_page_version": "2.0", "use_dictionary": ["label", "objects.category"]},
+    "snappy": {"compression": "snappy", "use_dictionary": False},
+}.items():
+    group_rows = options.pop("row_group_size", count)
+    with pq.ParquetWriter(here / f"{name}.parquet", table.schema, store_schema=False, **options) as writer:
+        writer.write_table(table, row_group_size=group_rows)
+        writer.add_key_value_metadata({"huggingface": json.dumps({"info": {"features": features}})})
+pq.write_table(pa.table({"jpg": pa.array([png(i) for i in range(2)], pa.binary()), "label": ["b", "a"]}),
+               here / "bare.parquet", compression="none", store_schema=False)
+pq.write_table(table.select(["image", "label"]), here / "gzip.parquet", compression="gzip", store_schema=False)

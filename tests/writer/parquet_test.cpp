@@ -1,0 +1,202 @@
+// Conversions of Parquet files that pyarrow wrote (goldens/write_parquet.py), and of damaged ones.
+#include "writer/source/parquet.h"
+
+#include <fstream>
+
+#include <sluice/convert.h>
+#include <sluice/error.h>
+
+#include "tests/catch.h"
+#include "tests/file_content.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
+#include "writer/source/snappy.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+using Strings = std::vector<std::string>;
+
+std::filesystem::path Golden(const std::string& name) {
+  return std::filesystem::path(SLUICE_GOLDENS) / (name + ".parquet");
+}
+
+struct ParquetFolder : TemporaryFolder {
+  ConvertSummary Convert(const ConvertSource& source) const {
+    ConvertOptions options;
+    options.keep_order = true;
+    options.image = ImageCodec::kRaw;
+    return sluice::Convert(source, path() / "data", options);
+  }
+  StoredDataset Data() const { return ReadDataset(path() / "data"); }
+};
+
+template <class T>
+std::vector<T> ElementsOf(const StoredField& field) {
+  std::vector<T> values(field.bytes.size() / sizeof(T));
+  std::memcpy(values.data(), field.bytes.data(), values.size() * sizeof(T));
+  return values;
+}
+
+const StoredField& FieldOf(const StoredDataset& data, std::size_t sample, const char* name) {
+  return data.samples.at(sample).fields.at(data.manifest.schema.Find(name));
+}
+
+// The picture that write_parquet.py gives the sample.
+bool IsPicture(const StoredField& image, int i) {
+  if (image.width != 4 || image.height != 3 || image.channels != 3) return false;
+  for (int y = 0; y < 3; ++y) {
+    for (int x = 0; x < 4; ++x) {
+      const std::byte* const pixel = &image.bytes.at(static_cast<std::size_t>(y * 4 + x) * 3);
+      if (pixel[0] != std::byte(16 * i + x) || pixel[1] != std::byte(y) || pixel[2] != std::byte{7})
+        return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("Parquet files give the pictures, classes and values that pyarrow wrote, in every form") {
+  const ParquetFolder folder;
+  const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
+  CAPTURE(form);
+  const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden(form)}));
+  CHECK(summary.samples == 6);
+  CHECK(summary.classes == Strings{"zebra", "ant"});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK_THAT(summary.warnings[0], ContainsSubstring("--field objects.bbox=boxes:xywh"));
+  const StoredDataset data = folder.Data();
+  CHECK(data.Keys() == Strings{"0.png", form + "/0000001", "2.png", form + "/0000003", "4.png",
+                               form + "/0000005"});
+  for (std::size_t i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    CHECK(IsPicture(data.samples[i].fields[0], static_cast<int>(i)));
+    CHECK(data.samples[i].Label() == static_cast<int>(i % 2));
+    const StoredField& caption = FieldOf(data, i, "caption");
+    if (i == 3)
+      CHECK(caption.codec == Codec::kAbsent);
+    else
+      CHECK(AsText(caption.bytes) == "number " + std::to_string(i));
+    CHECK(ElementsOf<float>(FieldOf(data, i, "weight")) ==
+          std::vector<float>{static_cast<float>(i) / 4});
+    CHECK(ElementsOf<std::int64_t>(FieldOf(data, i, "good")) ==
+          std::vector<std::int64_t>{i > 2 ? 1 : 0});
+    CHECK(AsText(FieldOf(data, i, "tags").bytes) == (i % 2 == 0 ? "[]" : "[\"a\"]"));
+  }
+}
+
+TEST_CASE("boxes in lists of a Parquet file are taken with the names of their classes") {
+  const ParquetFolder folder;
+  const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
+  CAPTURE(form);
+  ConvertSource source = ConvertSource::Archives({Golden(form)});
+  source.columns = {{"objects.bbox", ColumnType::kBoxes, "boxes", BoxFormat::kCornerSize},
+                    {"objects.category", ColumnType::kBoxClasses, "kinds"}};
+  folder.Convert(source);
+  const StoredDataset data = folder.Data();
+  CHECK(ElementsOf<float>(FieldOf(data, 5, "boxes")) ==
+        std::vector<float>{0, 0, 2, 1, 0, 0, 2, 1, 1, 1, 3, 3});
+  CHECK(ElementsOf<std::int32_t>(FieldOf(data, 5, "kinds")) == std::vector<std::int32_t>{1, 1, 1});
+  CHECK(ElementsOf<std::int32_t>(FieldOf(data, 0, "kinds")) == std::vector<std::int32_t>{0});
+  CHECK(data.manifest.schema.fields[2].classes == Strings{"cat", "dog"});
+}
+
+TEST_CASE(
+    "several Parquet files make one dataset, with the same bytes from any number of threads") {
+  const ParquetFolder folder;
+  const ConvertSource source = ConvertSource::Archives({Golden("plain"), Golden("snappy")});
+  ConvertOptions options;
+  options.threads = 1;
+  sluice::Convert(source, folder / "one", options);
+  options.threads = 5;
+  sluice::Convert(source, folder / "five", options);
+  CHECK(ReadDataset(folder / "one").samples.size() == 12);
+  CHECK(ContentsOf(folder / "one") == ContentsOf(folder / "five"));
+}
+
+TEST_CASE("a Parquet file without metadata has its image in the only column of bytes") {
+  const ParquetFolder folder;
+  const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("bare")}));
+  CHECK(summary.classes == Strings{"a", "b"});
+  const StoredDataset data = folder.Data();
+  CHECK(data.Keys() == Strings{"bare/0000000", "bare/0000001"});
+  CHECK(IsPicture(data.samples[1].fields[0], 1));
+  CHECK(data.samples[1].Label() == 0);
+}
+
+TEST_CASE("Parquet files that are not read are refused with what to do") {
+  const ParquetFolder folder;
+  const auto sentence = [&](const ConvertSource& source) {
+    const auto error = ErrorOf([&] { folder.Convert(source); });
+    REQUIRE(error);
+    return error->sentence();
+  };
+  CHECK_THAT(sentence(ConvertSource::Archives({Golden("gzip")})),
+             ContainsSubstring("is compressed by gzip; Snappy, zstd and no compression are read"));
+  ConvertSource source = ConvertSource::Archives({Golden("bare")});
+  source.columns = {{"size", ColumnType::kText}};
+  CHECK_THAT(sentence(source), ContainsSubstring("no column \"size\"; it has: label"));
+  source = ConvertSource::Archives({Golden("bare")});
+  source.path_column = "photo";
+  CHECK_THAT(sentence(source), ContainsSubstring("no column \"photo\" of images"));
+  CHECK_THAT(sentence(ConvertSource::Archives({Golden("plain"), Golden("bare")})),
+             ContainsSubstring("convert files of different columns apart"));
+}
+
+TEST_CASE("a Parquet file that is cut anywhere is refused") {
+  const ParquetFolder folder;
+  const std::string whole = ContentOf(Golden("dictionary"));
+  for (std::size_t size = 4; size < whole.size(); ++size) {
+    WriteSource(folder / "cut.parquet", whole.substr(0, size));
+    CAPTURE(size);
+    REQUIRE(ErrorOf([&] { ReadParquet(ConvertSource::Archives({folder / "cut.parquet"}), {}); }));
+  }
+}
+
+TEST_CASE("a Parquet file with a wrong byte anywhere is read or refused") {
+  const ParquetFolder folder;
+  const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
+  const std::string whole = ContentOf(Golden(form));
+  std::size_t refused = 0;
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string wrong = whole;
+    wrong[at] = static_cast<char>(wrong[at] ^ (at % 3 == 0 ? 0x80 : at % 3 == 1 ? 0x01 : 0xff));
+    WriteSource(folder / "wrong.parquet", wrong);
+    const ConvertSource source = ConvertSource::Archives({folder / "wrong.parquet"});
+    if (ErrorOf([&] { ReadParquet(source, {}); })) ++refused;
+  }
+  CHECK(refused > whole.size() / 8);
+}
+
+TEST_CASE("Snappy's copies may overlap, and nothing reaches out of the bytes") {
+  const auto unpack = [](std::string_view packed, std::size_t size) {
+    std::vector<std::byte> content(size);
+    return SnappyDecompress(AsBytes(packed), content) ? std::string(AsText(content)) : "refused";
+  };
+  using namespace std::string_view_literals;
+  CHECK(unpack("\x0a\x04"
+               "ab\x1e\x02\x00"sv,
+               10) == "ababababab");  // a copy of 8 from 2 before
+  CHECK(unpack("\x06\x04"
+               "ab\x01\x02"sv,
+               6) == "ababab");  // a short one of 4
+  CHECK(unpack("\x02\x04"
+               "ab"sv,
+               3) == "refused");
+  CHECK(unpack("\x0a\x04"
+               "ab\x1e\x03\x00"sv,
+               10) == "refused");  // from before the beginning
+  CHECK(unpack("\x06\x04"
+               "ab\x01\x00"sv,
+               6) == "refused");  // from itself
+  CHECK(unpack("\x08\xf4\xff"sv, 8) == "refused");
+  CHECK(unpack(""sv, 0) == "refused");
+}
+
+}  // namespace sluice::test

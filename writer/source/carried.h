@@ -1,0 +1,47 @@
+// Sources whose rows carry their images: Parquet, TFRecord, RecordIO.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "writer/source/look.h"
+#include "writer/source/row_fields.h"
+
+namespace sluice {
+
+// The rows of one file. Values are located and not read where they can be large.
+class CarriedRows : public Cells {
+ public:
+  virtual const std::vector<std::string>& headings() const = 0;
+  // The columns to take if none is asked for; adds a warning of what is not among them.
+  virtual std::vector<Column> UsualColumns(const ConvertSource& source,
+                                           std::vector<std::string>& warnings) const = 0;
+  // The names of a column's classes, in order, if the file has them. Its cells are then names.
+  virtual std::vector<std::string> ClassesOf(const std::string& heading) const = 0;
+  // Only these headings will be asked for.
+  virtual void Use(const std::vector<std::string>& headings) = 0;
+
+  // Goes to the next row. False at the end. Throws Error for what makes the rest unreadable.
+  virtual bool Next() = 0;
+  // The row's image; nullopt: it has none.
+  virtual std::optional<Extent> image() const = 0;
+  virtual std::string why_no_image() const { return "has no image"; }
+  virtual Sniffed sniffed() const = 0;
+  virtual std::string key() const = 0;
+
+  bool has_text_cells() const noexcept final { return false; }
+};
+
+// Opens the file, the `archive`-th of the list's.
+using OpenRows =
+    std::function<std::unique_ptr<CarriedRows>(std::uint64_t archive, SourceList& list)>;
+
+// Reads all rows of source.archives. Errors: those of the rows; kInvalidArgument (files of
+// different columns; a column that is not there); kNotFound (no image).
+SourceList ReadCarried(const ConvertSource& source, const OpenRows& open,
+                       const std::stop_token& stop);
+
+}  // namespace sluice

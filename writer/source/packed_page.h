@@ -1,0 +1,36 @@
+// Pieces of an archive that have to be unpacked before a source's bytes are there.
+#pragma once
+
+#include <filesystem>
+
+#include "format/disk/file.h"
+
+namespace sluice {
+
+enum class PageCodec : std::uint8_t {
+  kNone = 0,  // these three by Parquet's numbers
+  kSnappy = 1,
+  kZstd = 6,
+  kChecked = 100,  // a TFRecord: the bytes, then their masked CRC-32C
+  kJoined = 101,   // the parts of a split RecordIO record, without the first part's head
+};
+
+inline constexpr std::uint32_t kRecordIoMagic = 0xced7230a;
+
+// Holds several sources; extents in it count from its unpacked beginning.
+struct PackedPage {
+  std::uint64_t archive = 0;  // of SourceList::archives
+  std::uint64_t offset = 0;
+  std::uint64_t stored = 0;
+  std::uint64_t plain = 0;  // bytes
+  PageCodec codec = PageCodec::kNone;
+};
+
+// Into exactly `content`. False if the bytes are not that.
+bool UnpackPage(PageCodec codec, Bytes stored, std::span<std::byte> content) noexcept;
+
+// Reads exactly `to.size()` bytes at `offset`. Throws Error(kIo) or, at the file's end, kCorrupt.
+void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,
+                 std::span<std::byte> to);
+
+}  // namespace sluice

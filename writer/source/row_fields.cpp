@@ -1,0 +1,291 @@
+#include "writer/source/row_fields.h"
+
+#include <algorithm>
+
+#include <sluice/error.h>
+
+#include "writer/source/root_path.h"
+#include "writer/source/table_values.h"
+#include "writer/text.h"
+
+namespace sluice {
+
+std::string ListedHeadings(const std::vector<std::string>& headings) {
+  constexpr std::size_t kMostNamed = 32;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(kMostNamed, headings.size()); ++i)
+    text += (text.empty() ? "" : ", ") + ToUtf8(headings[i]);
+  if (headings.size() <= kMostNamed) return text;
+  return text + " and " + std::to_string(headings.size() - kMostNamed) + " more";
+}
+
+bool HasHeading(const std::vector<std::string>& headings, const std::string& heading) {
+  return std::find(headings.begin(), headings.end(), heading) != headings.end();
+}
+
+namespace {
+
+// The headings of a column of boxes whose numbers stand in several: "left+top+width+height".
+std::vector<std::string> HeadingsOf(const Column& column,
+                                    const std::vector<std::string>& headings) {
+  std::vector<std::string> parts;
+  if (column.type == ColumnType::kBoxes && !HasHeading(headings, column.column)) {
+    for (std::size_t begin = 0; begin <= column.column.size();) {
+      const std::size_t end = std::min(column.column.find('+', begin), column.column.size());
+      parts.push_back(column.column.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  if (parts.size() == 4) return parts;
+  return {column.column};
+}
+
+Field FieldOf(const Column& column, bool joined) {
+  std::string name = column.field.empty() ? column.column : column.field;
+  if (joined && column.field.empty()) name = "boxes";
+  Field field;
+  switch (column.type) {
+    case ColumnType::kClass: return Field::Label(name);
+    case ColumnType::kClasses:
+    case ColumnType::kBoxClasses:
+      field = Field::Variable(name, DType::kInt32, {});
+      field.role = Role::kLabel;
+      if (column.type == ColumnType::kBoxClasses) field.follows = "image";
+      return field;
+    case ColumnType::kInteger: return Field::Array(name, DType::kInt64, {});
+    case ColumnType::kNumber:
+    case ColumnType::kNumbers: return Field::Array(name, DType::kFloat32, {});
+    case ColumnType::kBoxes:
+      field = Field::Variable(name, DType::kFloat32, {4});
+      field.role = Role::kBoxes;
+      field.follows = "image";
+      field.coordinates = "xyxy-pixels";
+      return field;
+    case ColumnType::kText: return Field::Bytes(name, Role::kText);
+    case ColumnType::kJson: return Field::Bytes(name, Role::kJson);
+    case ColumnType::kMask: return Field::Mask(name, "image");
+  }
+  return field;
+}
+
+Feed FeedOf(const Column& column, bool labelled) {
+  switch (column.type) {
+    case ColumnType::kClass: return labelled ? Feed::kElements : Feed::kLabel;
+    case ColumnType::kBoxes: return Feed::kBoxes;
+    case ColumnType::kBoxClasses: return Feed::kBoxClasses;
+    case ColumnType::kText:
+    case ColumnType::kJson: return Feed::kText;
+    case ColumnType::kMask: return Feed::kMask;
+    default: return Feed::kElements;
+  }
+}
+
+template <class T>
+std::vector<std::byte> ToBytes(std::span<const T> values) {
+  const Bytes bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
+// Lists of left edges, tops, rights and bottoms as one of boxes.
+Cell Interleaved(const Cell& lists) {
+  for (const Cell& list : lists) {
+    if (!list.is_array() || list.size() != lists[0].size()) return lists;
+  }
+  Cell boxes = Cell::array();
+  for (std::size_t i = 0; i < lists[0].size(); ++i) {
+    for (const Cell& list : lists)
+      boxes.push_back(list[i]);
+  }
+  return boxes;
+}
+
+}  // namespace
+
+void RowFields::Refuse(const std::string& sentence) const {
+  const bool table = !source_.table.empty() || source_.archives.empty();
+  throw Error(ErrorCode::kInvalidArgument,
+              (table ? source_.table : source_.archives.front()).string(), sentence);
+}
+
+void RowFields::Add(const Column& column, const std::vector<std::string>& headings,
+                    const std::vector<std::string>& classes) {
+  const std::vector<std::string> taken = HeadingsOf(column, headings);
+  for (const std::string& heading : taken) {
+    if (HasHeading(headings, heading)) continue;
+    Refuse("has no column \"" + heading + "\"; it has: " + ListedHeadings(headings));
+  }
+  SourceField field{FieldOf(column, taken.size() > 1), FeedOf(column, list_.labelled)};
+  field.relative = column.relative;
+  if (field.feed == Feed::kMask) field.folder = list_.root;
+  const bool first_label = field.feed == Feed::kLabel;
+  list_.labelled = list_.labelled || first_label;
+  const bool given = first_label && !source_.classes.empty();
+  taking_.push_back(
+      {column, taken, list_.fields.size(), ClassNames(given ? source_.classes : classes)});
+  list_.fields.push_back(std::move(field));
+}
+
+void RowFields::Check() const {
+  list_.MakeSchema().Validate();
+  const auto count = [this](Feed feed) {
+    return std::count_if(list_.fields.begin(), list_.fields.end(),
+                         [feed](const SourceField& field) { return field.feed == feed; });
+  };
+  if (count(Feed::kBoxes) > 1) Refuse("only one column of boxes can be used");
+  if (count(Feed::kBoxClasses) > 0 && count(Feed::kBoxes) == 0) {
+    Refuse("a column of box classes needs one of boxes");
+  }
+}
+
+Cell RowFields::CellOf(const Taking& taking, const Cells& row) const {
+  if (taking.headings.size() == 1) return row.Get(taking.headings[0]);
+  Cell cells = Cell::array();
+  for (const std::string& heading : taking.headings)
+    cells.push_back(row.Get(heading));
+  const auto is_null = [](const Cell& cell) { return cell.is_null(); };
+  if (std::all_of(cells.begin(), cells.end(), is_null)) return {};
+  return Interleaved(cells);
+}
+
+RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
+  Values values(list_.fields.size());
+  std::size_t boxes = 0;
+  for (Taking& taking : taking_) {
+    const Cell cell = CellOf(taking, row);
+    try {
+      if (cell.is_null()) {
+        RequireNone(taking);
+        continue;
+      }
+      if (list_.fields[taking.field].feed == Feed::kLabel) {
+        label = ClassOf(taking, TextOf(cell));
+        continue;
+      }
+      values[taking.field] = ValueOf(taking, cell, row.has_text_cells());
+      if (taking.column.type == ColumnType::kBoxes) boxes = values[taking.field]->size() / 32;
+    } catch (const Error& error) {
+      throw Error(error.code(), "column " + ToUtf8(taking.column.column) + ": " + error.sentence());
+    }
+  }
+  CheckBoxClasses(values, boxes);
+  return values;
+}
+
+std::string RowFields::Join(Values& whole, const Values& more, bool same_label) const {
+  for (const Taking& taking : taking_) {
+    std::optional<std::vector<std::byte>>& value = whole[taking.field];
+    const std::optional<std::vector<std::byte>>& other = more[taking.field];
+    const ColumnType type = taking.column.type;
+    if (type == ColumnType::kBoxes || type == ColumnType::kBoxClasses ||
+        type == ColumnType::kClasses) {
+      if (!value) value.emplace();
+      if (other) value->insert(value->end(), other->begin(), other->end());
+    } else if (value != other || (list_.fields[taking.field].feed == Feed::kLabel && !same_label)) {
+      return ToUtf8(taking.column.column);
+    }
+  }
+  return {};
+}
+
+void RowFields::RequireNone(const Taking& taking) const {
+  if (list_.fields[taking.field].field.kind == FieldKind::kArray) {
+    throw Error(ErrorCode::kCorrupt, "has no value");
+  }
+}
+
+void RowFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
+  for (const Taking& taking : taking_) {
+    if (taking.column.type != ColumnType::kBoxClasses || !values[taking.field]) continue;
+    const std::size_t classes = values[taking.field]->size() / sizeof(std::int32_t);
+    if (classes == boxes) continue;
+    throw Error(ErrorCode::kCorrupt, "column " + ToUtf8(taking.column.column) + ": there are " +
+                                         std::to_string(classes) + " classes for " +
+                                         std::to_string(boxes) + " boxes");
+  }
+}
+
+std::int32_t RowFields::ClassOf(Taking& taking, const std::string& name) {
+  const std::optional<std::int32_t> number = taking.names.Add(name);
+  if (number) return *number;
+  throw Error(ErrorCode::kCorrupt, "\"" + ToUtf8(name) + "\" is not one of the given classes");
+}
+
+std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool is_text) {
+  const Column& column = taking.column;
+  switch (column.type) {
+    case ColumnType::kClass: {
+      const std::int32_t number = ClassOf(taking, TextOf(cell));
+      return ToBytes(std::span<const std::int32_t>(&number, 1));
+    }
+    case ColumnType::kClasses:
+    case ColumnType::kBoxClasses: {
+      std::vector<std::int32_t> numbers;
+      for (const std::string& name : NamesOf(cell, column.at_spaces))
+        numbers.push_back(ClassOf(taking, name));
+      return ToBytes(std::span<const std::int32_t>(numbers));
+    }
+    case ColumnType::kInteger: {
+      const std::int64_t number = IntegerOf(cell);
+      return ToBytes(std::span<const std::int64_t>(&number, 1));
+    }
+    case ColumnType::kNumber:
+    case ColumnType::kNumbers: return NumbersValue(taking, cell);
+    case ColumnType::kBoxes: return ToBytes<double>(CornersOf(cell, column.boxes));
+    case ColumnType::kText: {
+      const std::string text = ToUtf8(TextOf(cell));
+      return ToBytes<char>(text);
+    }
+    case ColumnType::kJson: {
+      const std::string text = JsonOf(cell, is_text);
+      return ToBytes<char>(text);
+    }
+    case ColumnType::kMask: return MaskKey(TextOf(cell));
+  }
+  return {};
+}
+
+std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell& cell) {
+  const std::vector<double> numbers = NumbersOf(cell);
+  std::vector<std::uint32_t>& shape = list_.fields[taking.field].field.shape;
+  std::size_t expected = 1;
+  if (taking.column.type == ColumnType::kNumbers) {
+    if (shape.empty() && !numbers.empty()) {
+      shape = {static_cast<std::uint32_t>(numbers.size())};
+    }
+    expected = shape.empty() ? 1 : shape[0];
+  }
+  if (numbers.size() != expected) {
+    throw Error(ErrorCode::kCorrupt, "there are " + std::to_string(numbers.size()) +
+                                         " numbers, and not " + std::to_string(expected) +
+                                         (shape.empty() ? "" : " as in the earlier rows"));
+  }
+  std::vector<float> narrow;
+  for (const double number : numbers)
+    narrow.push_back(NarrowNumber(number));
+  return ToBytes<float>(narrow);
+}
+
+std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {
+  const std::optional<std::string> key = RootPath(list_.root).KeyOf(path);
+  if (key) return MaskValue(0, *key);
+  throw Error(ErrorCode::kCorrupt, "the path does not lie below " + list_.root.string());
+}
+
+void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) {
+  for (Taking& taking : taking_) {
+    SourceField& field = list_.fields[taking.field];
+    taking.names.Settle();
+    if (field.field.role != Role::kLabel) continue;
+    if (field.feed == Feed::kLabel) {
+      for (Source& row : sources)
+        row.label = taking.names.NumberOf(row.label);
+      list_.classes = taking.names.Names();
+      continue;
+    }
+    field.field.classes = taking.names.Names();
+    for (std::size_t i = 0; i < sources.size(); ++i)
+      taking.names.Renumber(rows.Mutable(i, taking.field, list_.fields.size()));
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,73 @@
+// The fields that a table's columns become, and their values row by row.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json.hpp>
+
+#include "writer/source/class_names.h"
+#include "writer/source/source_list.h"
+
+namespace sluice {
+
+// The current row of a table, wherever that comes from.
+class Cells {
+ public:
+  virtual ~Cells() = default;
+  // The value under that heading; null if there is none.
+  virtual nlohmann::json Get(const std::string& heading) const = 0;
+  // Whether values are text rather than JSON.
+  virtual bool has_text_cells() const noexcept = 0;
+};
+
+// "a, b, c and 3 more"
+std::string ListedHeadings(const std::vector<std::string>& headings);
+bool HasHeading(const std::vector<std::string>& headings, const std::string& heading);
+
+class RowFields {
+ public:
+  // By field; nullopt: absent.
+  using Values = std::vector<std::optional<std::vector<std::byte>>>;
+
+  // Both must outlive the object.
+  RowFields(const ConvertSource& source, SourceList& list) : source_(source), list_(list) {}
+
+  // Adds the column's field to the list. `classes`: those of the column, in order, if they are
+  // known. Throws Error(kInvalidArgument) if there is no such column.
+  void Add(const Column& column, const std::vector<std::string>& headings,
+           const std::vector<std::string>& classes = {});
+  // Call it after the last Add(). Throws Error(kInvalidArgument) if the fields do not fit together.
+  void Check() const;
+
+  // The row's values; sets the label. Throws Error with a sentence about the row.
+  Values Read(const Cells& row, std::int32_t& label);
+  // Adds the values of another row of the same sample to `whole`. `same_label`: whether the rows
+  // have one label. Returns the column that contradicts; empty if none does.
+  std::string Join(Values& whole, const Values& more, bool same_label) const;
+  // Numbers the classes, once all rows are read. `rows` has the values of `sources`.
+  void SettleClasses(std::vector<Source>& sources, SourceValues& rows);
+
+ private:
+  struct Taking {
+    Column column;
+    std::vector<std::string> headings;  // one; of boxes also four
+    std::size_t field = 0;              // index in the list
+    ClassNames names;                   // for types with classes
+  };
+  nlohmann::json CellOf(const Taking& taking, const Cells& row) const;
+  void RequireNone(const Taking& taking) const;
+  void CheckBoxClasses(const Values& values, std::size_t boxes) const;
+  static std::int32_t ClassOf(Taking& taking, const std::string& name);
+  std::vector<std::byte> ValueOf(Taking& taking, const nlohmann::json& cell, bool is_text);
+  std::vector<std::byte> NumbersValue(const Taking& taking, const nlohmann::json& cell);
+  std::vector<std::byte> MaskKey(const std::string& path) const;
+  [[noreturn]] void Refuse(const std::string& sentence) const;
+
+  const ConvertSource& source_;
+  SourceList& list_;
+  std::vector<Taking> taking_;
+};
+
+}  // namespace sluice
