@@ -48,7 +48,7 @@ void Reseal(std::span<std::byte> file) {
 
 // A field of bytes: a tag, a length of two bytes, the content.
 Input Part(char tag, Bytes content) {
-  Input part = {std::byte(tag), std::byte(content.size() & 127 | 128),
+  Input part = {std::byte(tag), std::byte((content.size() & 127) | 128),
                 std::byte(content.size() >> 7)};
   part.insert(part.end(), content.begin(), content.end());
   return part;
