@@ -1,8 +1,8 @@
 // How many transfers a store has at a time.
 //
 // More connections give more bytes only up to a point that differs between links and servers. So
-// the number climbs by a few while each step pays, and stays where it last paid; every now and then
-// it tries again. A server that asks for fewer requests halves it.
+// the number climbs while each step pays, at first by halves of itself, and stays where it last
+// paid; every now and then it tries a few more. A server that asks for fewer requests halves it.
 #pragma once
 
 #include <algorithm>
@@ -29,12 +29,13 @@ class ConnectionCount {
       if (bytes_per_second < proven_rate_ * (1 + (growth - 1) / 4)) {
         limit_ = proven_;
         pause_ = kWindowsBetweenTrials;
+        first_climb_ = false;
         return;
       }
     }
     proven_ = limit_;
     proven_rate_ = bytes_per_second;
-    limit_ = std::min(kMost, limit_ + kStep);
+    limit_ = std::min(kMost, limit_ + (first_climb_ ? limit_ / 2 : kStep));
   }
 
   // The server asked for less. Not for answers to requests from before the last call.
@@ -42,6 +43,7 @@ class ConnectionCount {
     limit_ = proven_ = std::max(1U, limit_ / 2);
     proven_rate_ = 0;
     pause_ = kWindowsAfterHalving;
+    first_climb_ = false;
   }
 
  private:
@@ -53,6 +55,7 @@ class ConnectionCount {
   unsigned proven_ = kFirst;
   double proven_rate_ = 0;
   unsigned pause_ = 0;
+  bool first_climb_ = true;
 };
 
 }  // namespace sluice

@@ -33,10 +33,10 @@ TEST_CASE("Credentials that do not expire are fetched once") {
 TEST_CASE("Credentials are renewed in the background before they expire") {
   std::atomic<int> fetched = 0;
   RenewedCredentials credentials([&] {
-    // Of an hour, the last five minutes have begun; the next have all of it.
+    // The first are renewed when a fifth of their two seconds is left.
     const bool first = fetched++ == 0;
     return Credentials{first ? "old" : "new", "S", "T",
-                       system_clock::now() + (first ? seconds(1) : seconds(3600))};
+                       system_clock::now() + (first ? seconds(2) : seconds(3600))};
   });
   CHECK(credentials.Get().key_id == "old");
   while (credentials.Get().key_id == "old")
