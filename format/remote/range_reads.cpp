@@ -122,7 +122,7 @@ void RangeReads::Request(Ticket ticket, Reading& reading) {
   receiver.end = [=, this](HttpReply&& reply) { OnEnd(ticket, *transfer, std::move(reply)); };
   reading.attempts.reserve(2);
   *transfer = loop_.Start(request, std::move(receiver));
-  reading.attempts.push_back({*transfer, Clock::now(), std::move(*credentials), {}});
+  reading.attempts.push_back({*transfer, Clock::now(), std::move(*credentials), {}, false, {}});
   if (active_++ == 0) link_.Begin(Clock::now());
   measures_.requests += 1;
   if (reading.begun) measures_.repeated += 1;

@@ -18,7 +18,7 @@ namespace {
 
 // A picture, and an example of each geometric step that changes its frame in every way that the
 // step can.
-constexpr std::uint32_t kWidth = 40, kHeight = 30;
+constexpr std::uint32_t kFrameWidth = 40, kFrameHeight = 30;
 const char* const kGeometricExamples[] = {
     "rrc:24", "resize:20x16", "short:15", "center:24x36", "crop:24+4:reflect", "flip",
     "vflip",  "turns:0.5",    "crc:24",   "translate:4",  "affine:30/0.1"};
@@ -42,7 +42,7 @@ Seen Watch(const Transform& step) {
   Seen seen;
   for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
     for (std::uint64_t position = 0; position < 50; ++position) {
-      Framing framing(kWidth, kHeight, DrawSeed(1, epoch), position);
+      Framing framing(kFrameWidth, kFrameHeight, DrawSeed(1, epoch), position);
       framing.Apply(step);
       const Region& region = framing.frame().region;
       seen.resizes |= region.x.length != region.x.out || region.y.length != region.y.out;
@@ -133,7 +133,8 @@ TEST_CASE("A geometric step does to the frame what it declares, and nothing else
         [&]<class Step>(const Step& op) {
           if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) {
             CHECK(seen.resizes == StepOf<Step>::kResizes);
-            CHECK(seen.borders == StepOf<Step>::MayPad(op, PictureExtent{kWidth, kHeight}));
+            CHECK(seen.borders ==
+                  StepOf<Step>::MayPad(op, PictureExtent{kFrameWidth, kFrameHeight}));
           }
         },
         step);

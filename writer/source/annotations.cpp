@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t kMostNarrowClasses = 255;  // and the background, in 8 bits
 
 template <class T>
-std::vector<std::byte> ToBytes(std::span<const T> values) {
+std::vector<std::byte> ElementBytes(std::span<const T> values) {
   const Bytes bytes = std::as_bytes(values);
   return {bytes.begin(), bytes.end()};
 }

@@ -18,7 +18,8 @@ namespace sluice {
 namespace {
 
 using ProcessClock = std::chrono::steady_clock;
-constexpr std::chrono::milliseconds kLook{20};  // how often it is looked at whether to go on
+constexpr std::chrono::milliseconds kLookAtProcess{
+    20};  // how often it is looked at whether to go on
 
 class Descriptor {
  public:
@@ -86,7 +87,7 @@ bool ReadOutput(int pipe, std::size_t limit, ProcessClock::time_point until,
       return false;
     }
     pollfd look{pipe, POLLIN, 0};
-    if (poll(&look, 1, static_cast<int>(kLook.count())) <= 0) continue;
+    if (poll(&look, 1, static_cast<int>(kLookAtProcess.count())) <= 0) continue;
     const ssize_t size = read(pipe, buffer.data(), buffer.size());
     if (size < 0 && (errno == EINTR || errno == EAGAIN)) continue;
     if (size <= 0) return true;
