@@ -14,9 +14,9 @@ namespace sluice::fuzz {
 
 namespace {
 
-constexpr std::size_t kMostEncoded = 4;  // images that are converted
+constexpr std::size_t kMostAnnotated = 4;  // images that are converted
 
-void WriteBytesTo(const std::filesystem::path& path, Bytes content) {
+void WriteLabels(const std::filesystem::path& path, Bytes content) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream file(path, std::ios::binary | std::ios::trunc);
   file.write(reinterpret_cast<const char*>(content.data()),
@@ -28,8 +28,8 @@ const std::filesystem::path& LabelledFolder() {
   static const test::TemporaryFolder folder;
   static const bool filled = [] {
     const Input jpeg = test::MakeJpeg(test::MakePicture(16, 8));
-    WriteBytesTo(folder / "images/a.jpg", jpeg);
-    WriteBytesTo(folder / "images/b.jpg", jpeg);
+    WriteLabels(folder / "images/a.jpg", jpeg);
+    WriteLabels(folder / "images/b.jpg", jpeg);
     return true;
   }();
   static_cast<void>(filled);
@@ -49,7 +49,7 @@ void ReadAs(AnnotationFormat format, const std::filesystem::path& labels) {
   schema.Validate();
   const ConvertOptions options;
   SampleEncoder encoder(list, options, schema, 4096, 4096);
-  for (std::size_t i = 0; i < std::min(kMostEncoded, list.sources.size()); ++i) {
+  for (std::size_t i = 0; i < std::min(kMostAnnotated, list.sources.size()); ++i) {
     const Outcome outcome = encoder.Encode(i);
     if (!outcome.reason.empty()) continue;
     Promise(outcome.sample.fields.size() == schema.fields.size(), "each field has a value");
@@ -75,13 +75,13 @@ void RunLabels(Bytes input) {
   const Bytes text = input.subspan(1);
   const std::filesystem::path& folder = LabelledFolder();
   if (choice == 0) {
-    WriteBytesTo(folder / "coco.json", text);
+    WriteLabels(folder / "coco.json", text);
     ReadAs(AnnotationFormat::kCoco, folder / "coco.json");
   } else if (choice == 1) {
-    WriteBytesTo(folder / "voc/a.xml", text);
+    WriteLabels(folder / "voc/a.xml", text);
     ReadAs(AnnotationFormat::kVoc, folder / "voc");
   } else {
-    WriteBytesTo(folder / "yolo" / (choice == 2 ? "a.txt" : "data.yaml"), text);
+    WriteLabels(folder / "yolo" / (choice == 2 ? "a.txt" : "data.yaml"), text);
     ReadAs(AnnotationFormat::kYolo, folder / "yolo");
     std::filesystem::remove_all(folder / "yolo");
   }

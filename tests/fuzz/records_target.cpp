@@ -33,7 +33,7 @@ void Read(Bytes content, bool tf) {
 }
 
 // Corrects the checksums of the lengths, and of the data if they are all there.
-void Reseal(std::span<std::byte> file) {
+void ResealRecords(std::span<std::byte> file) {
   for (std::size_t at = 0; file.size() - at >= 16;) {
     const Bytes head = Bytes(file).subspan(at, 8);
     const std::uint32_t crc = MaskedCrc(Crc32c(head));
@@ -73,7 +73,7 @@ void RunRecords(Bytes input) {
   const bool tf = (std::to_integer<unsigned>(input[0]) & 1) != 0;
   Read(file, tf);
   if (!tf) return;
-  Reseal(file);
+  ResealRecords(file);
   Read(file, true);
 }
 
@@ -94,7 +94,7 @@ std::vector<Input> RecordsSeeds() {
     tf.insert(tf.end(), example.begin(), example.end());
     tf.resize(tf.size() + 4);
   }
-  Reseal(std::span(tf).subspan(1));
+  ResealRecords(std::span(tf).subspan(1));
   Input rec = {std::byte{0}};
   const auto record = [&rec](std::uint32_t kind, const Input& data) {
     const std::uint32_t head[] = {0xced7230aU,
