@@ -129,7 +129,7 @@ TEST_CASE("The difference of two snapshots counts what happened between them") {
   CHECK(since.prefetch == 2);
 }
 
-TEST_CASE("Every figure that counts up is added and subtracted; the others stay") {
+TEST_CASE("Every figure that counts up is added and subtracted, and the others stay") {
   LoaderStats earlier, more;
   earlier.seconds = 100;
   earlier.samples = 100;

@@ -17,7 +17,8 @@ TEST_CASE("sluice-bench io of a simulated store fetches all of it, beside a bare
   CHECK(answer["store_delay_seconds"].get<double>() == Approx(0.001));
   CHECK(answer["store_bytes_per_second"] == 200'000'000);
   std::uint64_t blocks = 0;
-  for (const ShardSummary& shard : Dataset::Open(animals.data()).shards())
+  const Dataset dataset = Dataset::Open(animals.data());
+  for (const ShardSummary& shard : dataset.shards())
     blocks += shard.blocks;
   CHECK(answer["requests"].get<std::uint64_t>() <=
         blocks + answer["repeated_requests"].get<std::uint64_t>());
