@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include <sys/mman.h>
 
@@ -433,8 +434,16 @@ void RemoteShards::Flush() {
     fetches = TakeToRead();
   }
   // The store's thread may answer at once, and needs the mutex for it.
-  for (const std::shared_ptr<Fetch>& fetch : fetches)
-    Send(fetch);
+  for (const std::shared_ptr<Fetch>& fetch : fetches) {
+    try {
+      Send(fetch);
+    } catch (const Error& error) {  // else whoever waits for its pieces would wait for ever
+      Finish(*fetch, &error);
+    } catch (const std::bad_alloc&) {
+      const Error error(ErrorCode::kLimit, UrlOf(fetch->shard), "there is not enough memory");
+      Finish(*fetch, &error);
+    }
+  }
 }
 
 void RemoteShards::Send(const std::shared_ptr<Fetch>& fetch) {

@@ -88,12 +88,12 @@ class SampleDecoder {
   std::string PlaceOf(const SampleRef& ref) const;
   Error Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const;
 
-  DatasetState& dataset_;
-  const std::vector<ViewProgram>& views_;
-  const SlotLayout& layout_;
   // Reads a block that was not read ahead, for a source that holds blocks.
   std::shared_ptr<const HeldBlock> ReadNow(const SampleRef& ref, const ShardUse& shard);
 
+  DatasetState& dataset_;
+  const std::vector<ViewProgram>& views_;
+  const SlotLayout& layout_;
   DirectFiles* const direct_;
   const bool holds_blocks_;
   ShardStage* const stage_;

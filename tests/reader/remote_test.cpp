@@ -30,6 +30,16 @@ std::vector<PlayedBatch> Play(const Dataset& dataset, const LoaderOptions& optio
   return played;
 }
 
+// Takes no requests while `refuses` is set, as a store's thread does not after a fork.
+struct RefusingStore : LocalStore {
+  using LocalStore::LocalStore;
+  std::uint64_t Read(RangeRead read) override {
+    if (refuses) throw Error(ErrorCode::kState, "takes no requests now");
+    return LocalStore::Read(std::move(read));
+  }
+  std::atomic<bool> refuses{false};
+};
+
 constexpr SlowLink kBadLink{2ms, 200'000'000, 0.1, 16};
 
 }  // namespace
@@ -48,6 +58,19 @@ TEST_CASE("a sample of a dataset in an object store has the values of the local 
   }
   CHECK(remote.Find("photo-41") == 41u);
   CHECK(remote.LookAtShards().shards == 0);
+}
+
+TEST_CASE("a block that cannot be asked for is an error each time, until it can", "[remote]") {
+  const TemporaryFolder folder;
+  const auto path = WriteJpegDataset(folder, 60);
+  const auto store = std::make_shared<RefusingStore>(path);
+  const Dataset remote = DatasetOf(std::make_shared<DatasetState>(store));
+  store->refuses = true;
+  for (int attempt = 0; attempt < 2; ++attempt)
+    CHECK(ErrorText([&] { remote[50].Decode(); }, ErrorCode::kState).find("no requests") !=
+          std::string::npos);
+  store->refuses = false;
+  CHECK(remote[50].Decode().pixels == Dataset::Open(path)[50].Decode().pixels);
 }
 
 TEST_CASE("a sample keeps its block, however many others are read meanwhile", "[remote]") {
