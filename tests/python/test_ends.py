@@ -87,27 +87,20 @@ def test_a_forked_child_is_told_and_ends(raw):
     assert finish(run(code, raw)) == "46\n"
 
 
-def test_processes_started_by_spawn(raw):
-    code = """
-        import multiprocessing
+def test_processes_started_by_spawn(raw, tmp_path):
+    # Spawned processes import the main module, so it is a file.
+    main = tmp_path / "main.py"
+    main.write_text(textwrap.dedent(f"""
+        import multiprocessing, sluice
         def play(dataset):
             return sum(len(batch) for batch in sluice.Loader(dataset, 4))
-    """
-    # Spawned processes import the main module, so it is a file.
-    import pathlib
-    import tempfile
-
-    with tempfile.TemporaryDirectory() as folder:
-        main = pathlib.Path(folder, "main.py")
-        main.write_text(
-            "import multiprocessing, sluice\n"
-            + "def play(dataset):\n    return sum(len(batch) for batch in sluice.Loader(dataset, 4))\n"
-            + "if __name__ == '__main__':\n"
-            + "    loader = sluice.Loader(" + repr(str(raw)) + ", 4)\n    batch = next(iter(loader))\n"
-            + "    with multiprocessing.get_context('spawn').Pool(2) as pool:\n"
-            + "        print(pool.map(play, [" + repr(str(raw)) + "] * 2))\n"
-        )
-        assert subprocess.check_output([sys.executable, main], text=True, timeout=300) == "[50, 50]\n"
+        if __name__ == "__main__":
+            loader = sluice.Loader({str(raw)!r}, 4)
+            batch = next(iter(loader))
+            with multiprocessing.get_context("spawn").Pool(2) as pool:
+                print(pool.map(play, [{str(raw)!r}] * 2))
+    """))
+    assert subprocess.check_output([sys.executable, main], text=True, timeout=300) == "[50, 50]\n"
 
 
 def test_other_threads_run_while_one_waits(raw):

@@ -1,5 +1,5 @@
 // The loader and its epochs. Waiting releases the GIL and looks at signals, so that Ctrl-C works.
-#include <mutex>
+#include <algorithm>
 #include <set>
 
 #include "reader/python/binding/binding.h"
@@ -11,12 +11,13 @@ namespace {
 using std::chrono_literals::operator""ms;
 
 struct PyLoader {
-  std::optional<Owned<Loader>> loader;  // empty once closed
+  // Empty once closed. A thread that plays without the GIL has a copy meanwhile.
+  std::shared_ptr<Owned<Loader>> loader;
   std::shared_ptr<const FieldTypes> types;
   std::uint64_t next_epoch = 0;
 
   PyLoader(Loader made, std::shared_ptr<const FieldTypes> fields)
-      : loader(std::move(made)), types(std::move(fields)) {
+      : loader(std::make_shared<Owned<Loader>>(std::move(made))), types(std::move(fields)) {
     next_epoch = (*loader)->State().epoch;
     Live().insert(this);
   }
@@ -28,15 +29,15 @@ struct PyLoader {
   PyLoader& operator=(const PyLoader&) = delete;
 
   Loader& operator*() {
-    if (!loader) throw Error(ErrorCode::kState, "the Loader is closed");
+    if (loader == nullptr) throw Error(ErrorCode::kState, "the Loader is closed");
     return **loader;
   }
   Loader* operator->() { return &**this; }
   // Waits for the threads, which may want the GIL to finish a user's function.
   void Close() {
-    if (!loader) return;
+    std::shared_ptr<Owned<Loader>> closing = std::move(loader);
     const nb::gil_scoped_release released;
-    loader.reset();
+    closing.reset();
   }
   // All loaders, guarded by the GIL: they end before the interpreter does.
   static std::set<PyLoader*>& Live() {
@@ -54,9 +55,11 @@ struct Walk {
   nb::object Next() {
     auto& loader = nb::cast<PyLoader&>(owner);
     if (!range) {
-      Loader& playing = *loader;
+      *loader;  // refuses one that is closed
+      std::shared_ptr<Owned<Loader>> playing = loader.loader;
       const nb::gil_scoped_release released;
-      range = playing.Epoch(epoch);
+      range = (*playing)->Epoch(epoch);
+      playing.reset();  // here: the last owner waits for threads, which may want the GIL
     }
     *loader;  // refuses a loader that is closed or of another process
     std::optional<Batch> batch;
@@ -242,9 +245,7 @@ void BindLoader(nb::module_& module) {
             return std::pair(loader->rank().rank, loader->rank().world_size);
           },
           "(rank, world size)")
-      .def(
-          "stats", [](PyLoader& loader) { return loader->Stats(); },
-          nb::call_guard<nb::gil_scoped_release>())
+      .def("stats", [](PyLoader& loader) { return loader->Stats(); })
       .def(
           "faults", [](PyLoader& loader) { return loader->Faults(); },
           "The samples that could not be read so far")
@@ -265,8 +266,13 @@ void BindLoader(nb::module_& module) {
         return loader.loader ? loader->Describe() : std::string("Loader (closed)");
       });
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
-    for (PyLoader* const loader : PyLoader::Live())
-      loader->Close();
+    // Closing lets other threads run, which may make and drop loaders.
+    const auto is_open = [](const PyLoader* one) { return one->loader != nullptr; };
+    auto& live = PyLoader::Live();
+    for (auto open = live.begin(); open != live.end();) {
+      open = std::find_if(live.begin(), live.end(), is_open);
+      if (open != live.end()) (*open)->Close();
+    }
   }));
 }
 

@@ -33,7 +33,6 @@ class IterableDataset(torch.utils.data.IterableDataset):
         super().__init__()
         self._arguments = (dataset, batch_size)
         self._options = _ranks(options)
-        self._resumes = "resume_from" in options
         self.loader = sluice.Loader(dataset, batch_size, **self._options)
         self._epoch = self.loader.state_epoch
 
