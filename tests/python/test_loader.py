@@ -116,7 +116,7 @@ def test_measures(raw):
         stats = loader.stats()
         assert stats.since(before).samples == 50 and stats.batches == 7
         assert stats.bound == sluice.Bound.TOO_EARLY and "fewer than 8" in stats.verdict
-        assert stats.seconds > 0 and stats.payload_bytes == 50 * 32 * 32 * 3
+        assert stats.seconds > 0 and stats.payload_bytes >= 50 * 32 * 32 * 3  # and what is decoded ahead
         assert loader.memory()["own"] > loader.memory()["slots"] > 0
         assert "32x32" in loader.describe()
     with pytest.raises(sluice.Error, match="closed"):
