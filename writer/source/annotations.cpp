@@ -18,12 +18,6 @@ namespace {
 
 constexpr std::size_t kMostNarrowClasses = 255;  // and the background, in 8 bits
 
-template <class T>
-std::vector<std::byte> ElementBytes(std::span<const T> values) {
-  const Bytes bytes = std::as_bytes(values);
-  return {bytes.begin(), bytes.end()};
-}
-
 class AnnotatedList {
  public:
   AnnotatedList(const ConvertSource& source, Annotations annotations)

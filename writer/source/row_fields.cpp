@@ -76,14 +76,12 @@ Feed FeedOf(const Column& column, bool labelled) {
     case ColumnType::kText:
     case ColumnType::kJson: return Feed::kText;
     case ColumnType::kMask: return Feed::kMask;
-    default: return Feed::kElements;
+    case ColumnType::kClasses:
+    case ColumnType::kInteger:
+    case ColumnType::kNumber:
+    case ColumnType::kNumbers: break;
   }
-}
-
-template <class T>
-std::vector<std::byte> ToBytes(std::span<const T> values) {
-  const Bytes bytes = std::as_bytes(values);
-  return {bytes.begin(), bytes.end()};
+  return Feed::kElements;
 }
 
 // Lists of left edges, tops, rights and bottoms as one of boxes.
@@ -215,29 +213,29 @@ std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool
   switch (column.type) {
     case ColumnType::kClass: {
       const std::int32_t number = ClassOf(taking, TextOf(cell));
-      return ToBytes(std::span<const std::int32_t>(&number, 1));
+      return ElementBytes(std::span<const std::int32_t>(&number, 1));
     }
     case ColumnType::kClasses:
     case ColumnType::kBoxClasses: {
       std::vector<std::int32_t> numbers;
       for (const std::string& name : NamesOf(cell, column.at_spaces))
         numbers.push_back(ClassOf(taking, name));
-      return ToBytes(std::span<const std::int32_t>(numbers));
+      return ElementBytes(std::span<const std::int32_t>(numbers));
     }
     case ColumnType::kInteger: {
       const std::int64_t number = IntegerOf(cell);
-      return ToBytes(std::span<const std::int64_t>(&number, 1));
+      return ElementBytes(std::span<const std::int64_t>(&number, 1));
     }
     case ColumnType::kNumber:
     case ColumnType::kNumbers: return NumbersValue(taking, cell);
-    case ColumnType::kBoxes: return ToBytes<double>(CornersOf(cell, column.boxes));
+    case ColumnType::kBoxes: return ElementBytes<double>(CornersOf(cell, column.boxes));
     case ColumnType::kText: {
       const std::string text = ToUtf8(TextOf(cell));
-      return ToBytes<char>(text);
+      return ElementBytes<char>(text);
     }
     case ColumnType::kJson: {
       const std::string text = JsonOf(cell, is_text);
-      return ToBytes<char>(text);
+      return ElementBytes<char>(text);
     }
     case ColumnType::kMask: return MaskKey(TextOf(cell));
   }
@@ -262,7 +260,7 @@ std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell&
   std::vector<float> narrow;
   for (const double number : numbers)
     narrow.push_back(NarrowNumber(number));
-  return ToBytes<float>(narrow);
+  return ElementBytes<float>(narrow);
 }
 
 std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {

@@ -18,6 +18,13 @@
 
 namespace sluice {
 
+// The bytes of a field's value.
+template <class T>
+std::vector<std::byte> ElementBytes(std::span<const T> values) {
+  const Bytes bytes = std::as_bytes(values);
+  return {bytes.begin(), bytes.end()};
+}
+
 struct Source {
   std::string key;          // path relative to the root, with '/', or an archive's key; raw bytes
   std::uint64_t bytes = 0;  // of the image at the first look
