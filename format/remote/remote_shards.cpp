@@ -277,21 +277,26 @@ bool RemoteShards::Reserve(std::uint64_t piece, const Live& live) {
   // How often to look what other datasets use, and whether one can go: that is a few files to open.
   constexpr std::uint64_t kLookAtOthers = 64;
   constexpr std::uint64_t kLookWhenFull = 16;
-  const std::uint64_t used = data_->used().fetch_add(live.bytes) + live.bytes;
-  const bool full = others_use_ > 0 && used + others_use_ > cache_->bytes;
+  std::uint64_t used = data_->used().load();
+  const bool full = others_use_ > 0 && used + live.bytes + others_use_ > cache_->bytes;
   if (reservations_++ % (full ? kLookWhenFull : kLookAtOthers) == 0) {
     try {
-      others_use_ = TrimCache(cache_->folder, id_, cache_->bytes - std::min(cache_->bytes, used));
+      const std::uint64_t wanted = used + live.bytes;
+      others_use_ = TrimCache(cache_->folder, id_, cache_->bytes - std::min(cache_->bytes, wanted));
     } catch (const Error&) {
       others_use_ = cache_->bytes;  // the folder is gone or not ours any more
     }
   }
   const std::uint64_t next_use = data_->next_use(piece).load(std::memory_order_relaxed);
-  bool fits = true;
   const std::uint64_t room = cache_->bytes - std::min(cache_->bytes, others_use_);
-  while (fits && data_->used().load() > room)
-    fits = GiveUpFurthest(next_use);
-  if (fits && data_->Allocate(live.offset, live.bytes)) return true;
+  if (live.bytes > room) return false;
+  // Other processes reserve too; what they see in use is never more than the room.
+  do {
+    while ((used = data_->used().load()) > room - live.bytes) {
+      if (!GiveUpFurthest(next_use)) return false;
+    }
+  } while (!data_->used().compare_exchange_weak(used, used + live.bytes));
+  if (data_->Allocate(live.offset, live.bytes)) return true;
   data_->used() -= live.bytes;
   return false;
 }
