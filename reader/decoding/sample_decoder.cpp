@@ -38,7 +38,7 @@ SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
       views_(recipe.views),
       layout_(recipe.layout),
       direct_(aids.direct),
-      holds_blocks_(direct_ != nullptr || dataset_.remote != nullptr),
+      holds_blocks_(aids.holds_blocks),
       stage_(aids.stage),
       compared_(aids.compared),
       verify_(recipe.options.integrity.verify),

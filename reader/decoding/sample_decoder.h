@@ -24,6 +24,7 @@ struct ReadingAids {
   ShardStage* stage = nullptr;    // LoaderOptions::stage
   // For Verify::kAuto and kFirstEpoch.
   ComparedPayloads* compared = nullptr;
+  bool holds_blocks = false;  // BlockSource::holds_blocks()
 };
 
 class SampleDecoder {

@@ -82,7 +82,8 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
 void LoaderState::StartThreads() {
   auto planner = std::make_unique<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
   threads_.emplace_back([planner = std::move(planner)] { planner->Run(); });
-  const ReadingAids aids{decoded_.get(), direct_.get(), stage_.get(), &compared_};
+  const ReadingAids aids{decoded_.get(), direct_.get(), stage_.get(), &compared_,
+                         source_->holds_blocks()};
   for (unsigned t = 0; t < threads(); ++t) {
     auto decoder = std::make_unique<DecoderThread>(t, setup_, aids, faults_, *ring_);
     threads_.emplace_back([decoder = std::move(decoder)] { decoder->Run(); });

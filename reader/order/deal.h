@@ -10,9 +10,10 @@
 //
 // All ranks have the same number of batches, and the same number of rows in each.
 //
-// What else divides by ranks: decoding/substitutes.cpp (positions), loader/memory_bound.cpp (lanes,
-// the epoch's end) and loader/checked_options.cpp (what divides what); order_by_document.py does it
-// once more, from ORDER.md.
+// What else knows of ranks: decoding/substitutes.cpp (positions), loader/memory_bound.cpp (lanes,
+// the epoch's end), loader/checked_options.cpp (what divides what), loader/batch_ring.cpp and
+// resume_check.cpp (which batches a resume goes on with), reading/next_uses.cpp (what the other
+// ranks read) and dataset/rank_epoch.h; order_by_document.py does it once more, from ORDER.md.
 #pragma once
 
 #include <cstddef>

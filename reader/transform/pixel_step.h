@@ -29,11 +29,11 @@ inline PixelOp OpOf(PixelOpKind kind, float factor = 0, std::uint32_t number = 0
   return op;
 }
 
-// Defaults for declarations.
+// Defaults for declarations. None for kMovesPixels: whether pixels leave their places, so that no
+// mask or box can follow the picture.
 struct PixelStep : AnyStep {
   static constexpr StepKind kKind = StepKind::kPixels;
   static constexpr const char* kRuns = "a pass over the row's pixels";
-  static constexpr bool kMovesPixels = false;  // then no mask or box can follow the picture
   // The most operations that it adds, words included.
   static std::size_t MostOps(const auto&) { return 1; }
   static DeviceNeed Need(const auto&) { return {}; }

@@ -14,6 +14,7 @@
 #include "writer/source/mask_folder.h"
 #include "writer/source/parquet.h"
 #include "writer/source/record_files.h"
+#include "writer/source/row_fields.h"
 #include "writer/source/scan.h"
 #include "writer/source/table.h"
 #include "writer/source/take_split.h"
@@ -74,8 +75,7 @@ void CheckSource(const ConvertSource& source) {
               source.kind == Kind::kPaths,
           "labels from folders' names need a folder or a list of paths as the source");
   for (const Column& column : source.columns) {
-    const bool label = column.type == ColumnType::kClass || column.type == ColumnType::kClasses ||
-                       column.type == ColumnType::kBoxClasses;
+    const bool label = FieldOfColumn(column, false).role == Role::kLabel;
     require(source.labels || !label, "the column \"" + ToUtf8(column.column) +
                                          "\" holds classes, but labels are not to be stored");
   }

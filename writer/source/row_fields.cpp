@@ -23,24 +23,7 @@ bool HasHeading(const std::vector<std::string>& headings, const std::string& hea
   return std::find(headings.begin(), headings.end(), heading) != headings.end();
 }
 
-namespace {
-
-// The headings of a column of boxes whose numbers stand in several: "left+top+width+height".
-std::vector<std::string> HeadingsOf(const Column& column,
-                                    const std::vector<std::string>& headings) {
-  std::vector<std::string> parts;
-  if (column.type == ColumnType::kBoxes && !HasHeading(headings, column.column)) {
-    for (std::size_t begin = 0; begin <= column.column.size();) {
-      const std::size_t end = std::min(column.column.find('+', begin), column.column.size());
-      parts.push_back(column.column.substr(begin, end - begin));
-      begin = end + 1;
-    }
-  }
-  if (parts.size() == 4) return parts;
-  return {column.column};
-}
-
-Field FieldOf(const Column& column, bool joined) {
+Field FieldOfColumn(const Column& column, bool joined) {
   std::string name = column.field.empty() ? column.column : column.field;
   if (joined && column.field.empty()) name = "boxes";
   Field field;
@@ -66,6 +49,23 @@ Field FieldOf(const Column& column, bool joined) {
     case ColumnType::kMask: return Field::Mask(name, "image");
   }
   return field;
+}
+
+namespace {
+
+// The headings of a column of boxes whose numbers stand in several: "left+top+width+height".
+std::vector<std::string> HeadingsOf(const Column& column,
+                                    const std::vector<std::string>& headings) {
+  std::vector<std::string> parts;
+  if (column.type == ColumnType::kBoxes && !HasHeading(headings, column.column)) {
+    for (std::size_t begin = 0; begin <= column.column.size();) {
+      const std::size_t end = std::min(column.column.find('+', begin), column.column.size());
+      parts.push_back(column.column.substr(begin, end - begin));
+      begin = end + 1;
+    }
+  }
+  if (parts.size() == 4) return parts;
+  return {column.column};
 }
 
 Feed FeedOf(const Column& column, bool labelled) {
@@ -112,7 +112,7 @@ void RowFields::Add(const Column& column, const std::vector<std::string>& headin
     if (HasHeading(headings, heading)) continue;
     Refuse("has no column \"" + heading + "\"; it has: " + ListedHeadings(headings));
   }
-  SourceField field{FieldOf(column, taken.size() > 1), FeedOf(column, list_.labelled)};
+  SourceField field{FieldOfColumn(column, taken.size() > 1), FeedOf(column, list_.labelled)};
   field.relative = column.relative;
   if (field.feed == Feed::kMask) field.folder = list_.root;
   const bool first_label = field.feed == Feed::kLabel;

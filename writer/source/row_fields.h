@@ -26,6 +26,9 @@ class Cells {
 std::string ListedHeadings(const std::vector<std::string>& headings);
 bool HasHeading(const std::vector<std::string>& headings, const std::string& heading);
 
+// The field that the column becomes. `joined`: a box's numbers stand in several columns.
+Field FieldOfColumn(const Column& column, bool joined);
+
 class RowFields {
  public:
   // By field; nullopt: absent.

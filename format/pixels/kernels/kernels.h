@@ -2,9 +2,11 @@
 // process.
 //
 // The algorithms are written once, in the headers of this folder whose names end in `.inc.h`, over
-// a thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_neon.h). Every set gives
-// the same bytes. SLUICE_ISA=plain, avx2 or neon in the environment forces one set, if the machine
-// has it; the variable is read once.
+// a thin layer of vector operations (vector_plain.h, vector_avx2.h, vector_neon.h). What works on
+// whole lines of samples is written for each set: the sums of resampling, transposition and colour
+// (lines_plain.h, which defines them, lines_avx2.h, lines_neon.h). Every set gives the same bytes.
+// SLUICE_ISA=plain, avx2 or neon in the environment forces one set, if the machine has it; the
+// variable is read once.
 #pragma once
 
 #include <cstddef>

@@ -9,6 +9,7 @@ struct StepOf<AdjustSharpness> : PixelStep {
   static constexpr const char* kName = "AdjustSharpness";
   static constexpr const char* kText = "sharpness:factor";
   static constexpr std::uint8_t kDraws = 9;
+  static constexpr bool kMovesPixels = false;
   static void List(AdjustSharpness& op, ParameterList& list) {
     list.Number("factor", op.factor, AtLeast(0, 1e6));
     list.Chance(op.probability);

@@ -9,6 +9,7 @@ struct StepOf<AutoContrast> : PixelStep {
   static constexpr const char* kName = "AutoContrast";
   static constexpr const char* kText = "autocontrast[:probability]";
   static constexpr std::uint8_t kDraws = 7;
+  static constexpr bool kMovesPixels = false;
   static void List(AutoContrast& op, ParameterList& list) { list.Chance(op.probability); }
   static DeviceNeed Need(const AutoContrast&) { return {true, 0}; }
 

@@ -9,6 +9,7 @@ struct StepOf<ColorJitter> : PixelStep {
   static constexpr const char* kName = "ColorJitter";
   static constexpr const char* kText = "jitter:brightness[/contrast[/saturation[/hue]]]";
   static constexpr std::uint8_t kDraws = 1;
+  static constexpr bool kMovesPixels = false;
   static void List(ColorJitter& op, ParameterList& list) {
     list.Number("brightness", op.brightness, AtLeast(0, 1e6));
     list.Number("contrast", op.contrast, AtLeast(0, 1e6));

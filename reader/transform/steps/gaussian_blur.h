@@ -10,6 +10,7 @@ struct StepOf<GaussianBlur> : PixelStep {
   static constexpr const char* kName = "GaussianBlur";
   static constexpr const char* kText = "blur:kernel[/sigma[/sigma]]";
   static constexpr std::uint8_t kDraws = 3;
+  static constexpr bool kMovesPixels = false;
   static void List(GaussianBlur& op, ParameterList& list) {
     list.Whole("kernel", op.kernel, 3, kMostWeights);
     list.Range("sigma", op.min_sigma, op.max_sigma, Above(0, 1000));

@@ -10,6 +10,7 @@ struct StepOf<RandomErasing> : PixelStep {
   static constexpr const char* kName = "RandomErasing";
   static constexpr const char* kText = "erase[:probability[/scale/scale]]";
   static constexpr std::uint8_t kDraws = 10;
+  static constexpr bool kMovesPixels = false;
   static void List(RandomErasing& op, ParameterList& list) {
     list.Chance(op.probability);
     list.Range("scale", op.min_scale, op.max_scale, Above(0, 1));

@@ -9,6 +9,7 @@ struct StepOf<Solarize> : PixelStep {
   static constexpr const char* kName = "Solarize";
   static constexpr const char* kText = "solarize[:threshold]";
   static constexpr std::uint8_t kDraws = 4;
+  static constexpr bool kMovesPixels = false;
   static void List(Solarize& op, ParameterList& list) {
     list.Whole("threshold", op.threshold, 0, 256);
     list.Chance(op.probability);
