@@ -1,4 +1,7 @@
 // The sub-commands of sluice-bench; each one's --help describes it.
+//
+// A new one takes a folder of its name with command.cpp, its line here, in sluice_bench.cpp and in
+// CMakeLists.txt, its place in README.md and report/SCHEMA.md, and a test in tests/tools/.
 #pragma once
 
 #include "tools/cli/program.h"

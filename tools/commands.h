@@ -1,4 +1,10 @@
 // The sub-commands of sluice; each one's --help describes it.
+//
+// A new one takes a file of its name, its line here, in sluice.cpp and in CMakeLists.txt, a row in
+// writer/README.md ("The tools around"), and lines in tests/tools/usage_test.cpp and
+// dataset_commands.h. If it makes a dataset: edit_command.h, a function in sluice/dataset_edit.h
+// with its file in writer/edit/, and lines in tests/interruption/edit_test.cpp and
+// tests/fuzz/forged_targets.cpp.
 #pragma once
 
 #include "tools/cli/program.h"

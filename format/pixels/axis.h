@@ -5,6 +5,13 @@
 // centre from the output's centre: the weight falls with the distance, is zero beyond the reach,
 // and the run of samples is clipped at the edge of those that may be used. Weights are in 1/65536
 // and add up to 65536; a single weight is 65535.
+//
+// A third filter takes a value of Filter; its reach in axis.cpp and its shares in
+// kernels/weights.inc.h (weights are unsigned: one with negative lobes changes the sums of all
+// lines_*.h); its word in Filtering() of reader/transform/step.h; its value in
+// reader/python/binding/steps.cpp; its formula in tests/pixels/interleaved_test.cpp and
+// bench/decode/reference.cpp; lines in bench/compare/quality.cpp and reader/TRANSFORMS.md. The
+// writer's resample.h has the triangle alone.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// Resampling of 8-bit images: separable, anti-aliased with a triangle filter, in fixed point.
+// Resampling of 8-bit images for the writer: separable, anti-aliased with a triangle filter, in
+// fixed point. The reader's filters are in axis.h.
 //
 // The filter is that of Pillow's BILINEAR and torchvision's antialias=True. Output pixel i is the
 // weighted mean of the source pixels whose centres lie within max(1, scale) of the point (i + 0.5)

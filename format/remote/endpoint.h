@@ -1,7 +1,9 @@
 // Where a store's objects are, and how that server is spoken to: what differs between S3 and a
-// plain HTTP server. Thread-safe. Another protocol takes an endpoint of its own, its Kind in
-// store_url.h and its line in open_store.cpp; what only S3 has (uploads in parts, lists) asks for
-// an S3Endpoint.
+// plain HTTP server. Thread-safe. Another protocol takes an endpoint of its own, its Kind and its
+// prefix in store_url.{h,cpp}, the prefix in is_store_url.cpp too (else its URLs are taken for
+// paths), its line in open_store.cpp, credentials in credentials/, and a row in README.md; the list
+// of prefixes stands in open_store_none.cpp, sluice/dataset.h, sluice/copy.h, tools/copy.cpp and
+// reader/README.md. What only S3 has (uploads in parts, lists) asks for an S3Endpoint.
 #pragma once
 
 #include <map>

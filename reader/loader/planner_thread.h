@@ -29,7 +29,6 @@ class PlannerThread {
   BlockSource& source_;
   BatchRing& ring_;
   BatchPlanner planner_;
-  // The batches planned and not published, oldest first, all of one stream; and the reading of
   std::deque<InHand> in_hand_;  // planned and not published, oldest first, all of one stream
 };
 

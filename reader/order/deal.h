@@ -14,6 +14,9 @@
 // the epoch's end), loader/checked_options.cpp (what divides what), loader/batch_ring.cpp and
 // resume_check.cpp (which batches a resume goes on with), reading/next_uses.cpp (what the other
 // ranks read) and dataset/rank_epoch.h; order_by_document.py does it once more, from ORDER.md.
+//
+// If positions or deals change, raise kOrderVersion (sluice/version.h). The promises stand at
+// RankOptions (sluice/loader_options.h) and in reader/README.md, "Several ranks".
 #pragma once
 
 #include <cstddef>

@@ -10,7 +10,10 @@
 // - its program, by its kind, below;
 // - its lines in tests/reader/step_declarations_test.cpp, a line in bench/transforms/cost.cpp, and
 //   a row in reader/TRANSFORMS.md: tests fail without them;
-// - its class in reader/python/binding/steps.cpp.
+// - its class in reader/python/binding/steps.cpp;
+// - if it changes pixels, its lines in tests/reader/distribution_test.cpp and
+//   tests/device/device_steps_test.cpp, and a new operation's in tests/device/pixel_ops_test.cpp:
+//   no test misses them.
 //
 // The programs:
 // - A geometric step changes the frame: Take() and its properties (GeometricStep in framing.h).

@@ -96,8 +96,8 @@ for cells in rows(page, under="Options"):
 
 # The tools around.
 help_text = subprocess.run([sluice, "--help"], capture_output=True, text=True, check=True).stdout
-commands = set(re.findall(r"^  (\w+) ", help_text[:help_text.index("Examples:")], flags=re.M))
+commands = set(re.findall(r"^  (\w[\w-]*) ", help_text[:help_text.index("Examples:")], flags=re.M))
 named = {command for cells in rows(page, under="The tools around")
-         for command in re.findall(r"`sluice (\w+)", cells[0])}
+         for command in re.findall(r"`sluice (\w[\w-]*)", cells[0])}
 compare(page, "command", named | {"convert", "completion"}, commands | {"completion"})
 pages.fail(faults)

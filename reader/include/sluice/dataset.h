@@ -137,10 +137,10 @@ class Dataset {
   // while they read). Further calls decompress one chunk of up to 4096 keys, unless it is one of
   // the 64 read last.
   //
-  // Shards that are missing or whose keys cannot be read are passed over: a sample of another shard
-  // is found, though an earlier one may have the same key. If no sample is found, each call tries
-  // those shards again, and throws the Error of the first that still cannot be read: its samples
-  // may have the key. Error(kLimit) if there is not that much memory.
+  // Shards that are missing or whose keys cannot be read are passed over: the sample found need not
+  // be the first with that key, which may lie in such a shard. If no sample is found, each call
+  // tries those shards again, and throws the Error of the first that still cannot be read: its
+  // samples may have the key. Error(kLimit) if there is not that much memory.
   std::optional<std::uint64_t> Find(std::string_view key) const;
 
   const Schema& schema() const noexcept;

@@ -32,9 +32,9 @@ struct LoaderStats {
   // LoaderOptions::storage = Direct: shards on a file system that refuses O_DIRECT.
   std::uint64_t refused_shards = 0;
   std::uint64_t staged_shards = 0;  // LoaderOptions::stage: shards read from their copy
-  // A dataset at a URL; by all that use the same Dataset, unless this loader has a cache
-  // (LoaderOptions::stage). Bytes of blocks fetched; found in the cache; and fetched but not kept
-  // there, because it had no room.
+  // Of a dataset at a URL: by all users of this Dataset together; with a cache
+  // (LoaderOptions::stage), by this loader alone. Bytes of blocks fetched; found in the cache; and
+  // fetched but not kept there, because it had no room.
   std::uint64_t fetched_bytes = 0;
   std::uint64_t cached_bytes = 0;
   std::uint64_t past_cache_bytes = 0;

@@ -1,6 +1,6 @@
 // A record of what each thread of a Loader did and when, one event at a time.
 //
-//   options.trace = std::make_shared<sluice::LoaderTrace>();
+//   options.diagnostics.trace = std::make_shared<sluice::LoaderTrace>();
 //
 // `sluice-bench epoch --trace FILE` writes it as a file for a trace viewer. An event costs a few
 // tens of nanoseconds; a Loader without a trace spends nothing.

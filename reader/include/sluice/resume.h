@@ -21,8 +21,7 @@
 namespace sluice {
 
 struct ResumePoint {
-  // Everything that the order depends on. A Loader refuses a point that differs from it in any of
-  // these.
+  // What the order depends on. A Loader refuses a point if its own order differs in any of these.
   std::string dataset;  // its id: 32 hexadecimal digits
   std::uint32_t order_version = kOrderVersion;
   Shuffle shuffle = Shuffle::kQuasiRandom;

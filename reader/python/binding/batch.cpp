@@ -1,5 +1,9 @@
 // Batches and their fields. A field is an Array, or a Ragged one if its samples differ in length,
 // and stays valid by holding its batch.
+//
+// Another framework takes what torch() has here, of Array and of Batch; a module beside
+// ../sluice/torch.py if it wants a dataset; a section in ../README.md; and a test_NAME.py in
+// tests/python/, whose CMakeLists.txt lists them by name.
 #include <sluice/dlpack.h>
 
 #include "reader/python/binding/binding.h"
