@@ -7,6 +7,7 @@ import sys
 
 import numpy
 import pytest
+import sluice
 
 ROOT = pathlib.Path(__file__).parents[2]
 Image = pytest.importorskip("PIL.Image")
@@ -43,7 +44,7 @@ def test_the_pages_python_runs(folder):
     subprocess.run([sys.executable, program], cwd=folder, check=True, timeout=500)
 
 
-@pytest.mark.parametrize("sample", sorted((ROOT / "samples/python").glob("*.py")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("sample", sorted((ROOT / "samples/python").glob("train_*.py")), ids=lambda path: path.stem)
 def test_the_samples_run(folder, sample):
     pytest.importorskip("torch")
     if "lightning" in sample.stem:
@@ -53,3 +54,35 @@ def test_the_samples_run(folder, sample):
         cwd=folder, check=True, timeout=500, stdout=subprocess.PIPE, text=True,
     ).stdout
     assert "accuracy" in output
+
+
+def test_a_dataset_of_mosaicml_is_copied(folder):
+    streaming = pytest.importorskip("streaming")
+    files = sorted((folder / "photos").rglob("*.jpg"))[:10]
+    with streaming.MDSWriter(out=str(folder / "mds"), columns={"image": "jpeg", "label": "int"}) as writer:
+        for number, file in enumerate(files):
+            writer.write({"image": Image.open(file), "label": number})
+    run_copy("convert_mds", folder, "mds")
+    copied = sluice.Dataset(folder / "from-mds")
+    assert [sample["label"] for sample in copied] == list(range(10))
+    assert [sample.payload() for sample in copied] == [file.read_bytes() for file in files]
+
+
+def test_a_dataset_of_litdata_is_copied(folder):
+    litdata = pytest.importorskip("litdata")
+    files = sorted((folder / "photos").rglob("*.jpg"))[:10]
+    litdata.optimize(fn=lit_sample, inputs=list(enumerate(files)), output_dir=str(folder / "lit"), chunk_bytes="1MB",
+                     num_workers=1, verbose=False)
+    run_copy("convert_litdata", folder, "lit")
+    copied = sluice.Dataset(folder / "from-lit")
+    assert sorted((sample["label"], sample.payload()) for sample in copied) == \
+        [(number, file.read_bytes()) for number, file in enumerate(files)]
+
+
+def lit_sample(item):
+    return {"image": item[1].read_bytes(), "label": item[0]}
+
+
+def run_copy(sample, folder, source):
+    subprocess.run([sys.executable, ROOT / f"samples/python/{sample}.py", source, f"from-{source}"], cwd=folder,
+                   check=True, timeout=500)

@@ -17,11 +17,13 @@
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
+#include <sluice/convert_source.h>
 #include <sluice/sluice.h>
 
 namespace sluice::python {
@@ -36,7 +38,10 @@ void BindUserFunctions(nb::module_& module);
 void BindOptions(nb::module_& module);
 void BindBatch(nb::module_& module);
 void BindLoader(nb::module_& module);
+void BindStats(nb::module_& module);
 void BindDataset(nb::module_& module);
+void BindSource(nb::module_& module);
+void BindConvert(nb::module_& module);
 void BindWriter(nb::module_& module);
 
 // Counts the forks that this process came from. Loaders and batches made before one belong to the
@@ -76,6 +81,14 @@ using FieldTypes = std::map<std::string, Field, std::less<>>;
 // As the stub names them.
 using ShapeTuple = nb::typed<nb::tuple, int, nb::ellipsis>;
 using NamedValues = nb::typed<nb::dict, nb::str, nb::any>;
+using NamedNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
+
+// Whatever may read a file or wait for a server lets Python's other threads run.
+template <class F>
+auto WithoutGil(F&& work) {
+  const nb::gil_scoped_release released;
+  return work();
+}
 
 // A numpy array over memory that `owner` keeps.
 nb::object ArrayOver(const void* data, DType type, std::vector<std::size_t> shape, nb::handle owner,
@@ -110,6 +123,13 @@ BatchFunction BatchFunctionOf(nb::object function, std::shared_ptr<const FieldTy
 // RingOptions::hold where Python is not told otherwise: a loop's variable still holds the last
 // batch while the next one is made, and one more may lie in a list.
 inline constexpr std::size_t kHold = 2;
+
+// What is converted.
+using SourceOrFolder = std::variant<ConvertSource, std::filesystem::path>;
+ConvertSource SourceOf(const SourceOrFolder& given);
+
+// Of a LoaderMemory.
+NamedNumbers MemoryOf(const LoaderMemory& memory);
 
 // A list of steps, or their text form.
 Pipeline PipelineOf(nb::handle steps);

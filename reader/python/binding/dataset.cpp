@@ -33,21 +33,17 @@ nb::object PixelsOf(Image image) {
 
 // A sample and the schema of its dataset.
 struct PySample {
-  Sample sample;
+  Sample sample;  // copied for each use: a Sample is for one thread, and the GIL is released
   Dataset dataset;
 
   nb::object Array(const std::string& name) const {
+    const Sample own = sample;
     const Field& field = FieldNamed(dataset.schema(), name);
     if (field.kind == FieldKind::kImage) {
-      std::optional<Image> image;
-      {
-        const nb::gil_scoped_release released;
-        image = sample.Decode(name);
-      }
-      return PixelsOf(std::move(*image));
+      return PixelsOf(WithoutGil([&] { return own.Decode(name); }));
     }
     return WithType(field.dtype, [&](auto value) {
-      const auto span = sample.Array<decltype(value)>(name);
+      const auto span = WithoutGil([&] { return own.Array<decltype(value)>(name); });
       std::vector<std::size_t> shape(field.shape.begin(), field.shape.end());
       if (field.kind == FieldKind::kVariable) {
         shape.insert(shape.begin(), span.size() / static_cast<std::size_t>(field.elements()));
@@ -60,12 +56,13 @@ struct PySample {
   // What a person wants to see: a PIL image, a number, a numpy array, str or bytes; None if absent.
   nb::object Value(const std::string& name) const {
     const Field& field = FieldNamed(dataset.schema(), name);
-    if (!sample.Has(name)) return nb::none();
+    const Sample own = sample;
+    if (!WithoutGil([&] { return own.Has(name); })) return nb::none();
     if (field.kind == FieldKind::kImage) {
       return nb::module_::import_("sluice._pictures").attr("picture_of")(Array(name));
     }
     if (field.kind == FieldKind::kBytes) {
-      const auto bytes = sample.Bytes(name);
+      const auto bytes = WithoutGil([&] { return own.Bytes(name); });
       const auto* const first = reinterpret_cast<const char*>(bytes.data());
       const auto count = static_cast<Py_ssize_t>(bytes.size());
       const bool text = field.role == Role::kText || field.role == Role::kJson;
@@ -78,9 +75,11 @@ struct PySample {
   }
 
   nb::bytes Payload(const std::string& name) const {
-    const ImagePayload payload = sample.Payload(name);
+    const Sample own = sample;
+    const ImagePayload payload = WithoutGil([&] { return own.Payload(name); });
     const bool jpeg = payload.codec == Codec::kPacked;
-    const std::vector<std::byte> file = jpeg ? JpegFileOf(payload) : std::vector<std::byte>();
+    const std::vector<std::byte> file =
+        jpeg ? WithoutGil([&] { return JpegFileOf(payload); }) : std::vector<std::byte>();
     const std::span<const std::byte> bytes =
         jpeg ? std::span<const std::byte>(file) : payload.bytes;
     return nb::bytes(bytes.data(), bytes.size());
@@ -118,7 +117,8 @@ void BindSampleList(nb::module_& module) {
       .def_static("weighted", &SampleList::Weighted, "weights"_a, "count"_a, "replacement"_a,
                   "count samples drawn in proportion to weights, anew each epoch")
       .def_static("class_balanced", &SampleList::ClassBalanced, "dataset"_a, "per_class"_a,
-                  "field"_a = "", "per_class samples of each class, drawn anew each epoch")
+                  "field"_a = "", nb::call_guard<nb::gil_scoped_release>(),
+                  "per_class samples of each class, drawn anew each epoch")
       .def("__len__", &SampleList::size);
 }
 
@@ -137,7 +137,10 @@ void BindDataset(nb::module_& module) {
            "The stored bytes of an image: a JPEG file, or raw pixels")
       .def_prop_ro("index", [](const PySample& self) { return self.sample.index(); })
       .def_prop_ro(
-          "key", [](const PySample& self) { return PathText(self.sample.key()); },
+          "key",
+          [](const PySample& self) {
+            return PathText(WithoutGil([own = self.sample] { return own.key(); }));
+          },
           "The source's path below its folder, or what the writer gave")
       .def_prop_ro("place", [](const PySample& self) { return self.sample.place(); })
       .def("keys", [](const PySample& self) {
@@ -167,7 +170,7 @@ void BindDataset(nb::module_& module) {
                    ("the dataset has " + std::to_string(size) + " samples").c_str());
              }
              const auto at = static_cast<std::uint64_t>(index < 0 ? index + size : index);
-             return PySample{dataset[at], dataset};
+             return PySample{WithoutGil([&] { return dataset[at]; }), dataset};
            })
       .def(
           "find",

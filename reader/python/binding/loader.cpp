@@ -10,14 +10,21 @@ namespace {
 
 using std::chrono_literals::operator""ms;
 
+constexpr auto kLook = 100ms;
+
 struct PyLoader {
   // Empty once closed. A thread that plays without the GIL has a copy meanwhile.
   std::shared_ptr<Owned<Loader>> loader;
   std::shared_ptr<const FieldTypes> types;
+  std::chrono::milliseconds timeout;  // 0: none
+  std::chrono::milliseconds look;     // after which a wait looks at signals
   std::uint64_t next_epoch = 0;
 
-  PyLoader(Loader made, std::shared_ptr<const FieldTypes> fields)
-      : loader(std::make_shared<Owned<Loader>>(std::move(made))), types(std::move(fields)) {
+  PyLoader(Loader made, std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
+      : loader(std::make_shared<Owned<Loader>>(std::move(made))),
+        types(std::move(fields)),
+        timeout(most),
+        look(most > 0ms ? std::min(most, kLook) : kLook) {
     next_epoch = (*loader)->State().epoch;
     Live().insert(this);
   }
@@ -62,19 +69,38 @@ struct Walk {
       playing.reset();  // here: the last owner waits for threads, which may want the GIL
     }
     *loader;  // refuses a loader that is closed or of another process
-    std::optional<Batch> batch;
-    for (bool ready = false; !ready;) {
-      {
-        const nb::gil_scoped_release released;
-        ready = range->WaitFor(100ms);
-        if (ready) batch = range->Next();
-      }
-      if (!ready && PyErr_CheckSignals() != 0) throw nb::python_error();
+    std::optional<Batch> batch = {};
+    for (std::chrono::milliseconds waited{0}; !NextWithin(loader.look, batch);) {
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      waited += loader.look;
+      if (loader.timeout > 0ms && waited >= loader.timeout) ThrowTimeout(loader.timeout);
     }
     if (!batch) throw nb::stop_iteration();
     return nb::cast(PyBatch{Owned<Batch>(std::move(*batch)), loader.types});
   }
+
+ private:
+  // False if there is no batch yet, nor an end, after that time.
+  bool NextWithin(std::chrono::milliseconds most, std::optional<Batch>& batch) const {
+    const nb::gil_scoped_release released;
+    if (!range->WaitFor(most)) return false;
+    batch = range->Next();
+    return true;
+  }
+  // The waiting is done in pieces here, so LoaderOptions::timeout is looked after here, too.
+  [[noreturn]] static void ThrowTimeout(std::chrono::milliseconds timeout) {
+    throw Error(ErrorCode::kIo, "no batch came within " + std::to_string(timeout.count()) +
+                                    " ms (timeout): the storage hangs or is slow, or the steps of "
+                                    "the transform take that long; next() goes on waiting");
+  }
 };
+
+std::chrono::milliseconds Milliseconds(double seconds) {
+  if (!(seconds >= 0 && seconds <= 1e9)) {
+    throw Error(ErrorCode::kInvalidArgument, "timeout is a number of seconds; 0 is no limit");
+  }
+  return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
+}
 
 FieldTypes TypesOf(const Dataset& dataset, const LoaderOptions& options) {
   FieldTypes types;
@@ -91,7 +117,7 @@ void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> sou
                 const std::optional<std::string>& resume_from, nb::handle device,
                 nb::object sample_function, nb::object batch_function, OrderOptions order,
                 RankOptions ranks, Storage storage, std::optional<DecodedPictures> keep,
-                std::optional<Stage> stage, RingOptions ring, OutputOptions output,
+                std::optional<Stage> stage, RingOptions ring, double timeout, OutputOptions output,
                 IntegrityOptions integrity, OnDevice on_device, DiagnosticsOptions diagnostics) {
   LoaderOptions options;
   options.batch_size = batch_size;
@@ -108,12 +134,14 @@ void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> sou
   options.keep = std::move(keep);
   options.stage = std::move(stage);
   options.ring = ring;
+  options.timeout = Milliseconds(timeout);
   options.output = std::move(output);
   options.integrity = integrity;
   options.on_device = on_device;
   options.diagnostics = std::move(diagnostics);
   const auto* const path = std::get_if<std::filesystem::path>(&source);
-  const Dataset dataset = path != nullptr ? Dataset::Open(*path) : std::get<Dataset>(source);
+  const Dataset dataset = path != nullptr ? WithoutGil([&] { return Dataset::Open(*path); })
+                                          : std::get<Dataset>(source);
   const auto types = std::make_shared<const FieldTypes>(TypesOf(dataset, options));
   options.sample_function = SampleFunctionOf(std::move(sample_function), types);
   options.batch_function = BatchFunctionOf(std::move(batch_function), types);
@@ -122,75 +150,12 @@ void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> sou
     const nb::gil_scoped_release released;
     loader.emplace(dataset, std::move(options));
   }
-  new (self) PyLoader(std::move(*loader), types);
-}
-
-nb::typed<nb::dict, nb::str, nb::int_> MemoryOf(const LoaderMemory& memory) {
-  nb::dict made;
-  made["own"] = memory.own();
-  made["slots"] = memory.slots;
-  made["variable"] = memory.variable;
-  made["scratch"] = memory.scratch;
-  made["bookkeeping"] = memory.bookkeeping;
-  made["kept"] = memory.kept;
-  made["blocks"] = memory.blocks;
-  made["device"] = memory.device;
-  made["window"] = memory.window;
-  made["mapped"] = memory.mapped;
-  return nb::typed<nb::dict, nb::str, nb::int_>(made);
-}
-
-void BindStats(nb::module_& module) {
-  nb::enum_<Bound>(module, "Bound", "The bottleneck of a training, as far as the loader can see")
-      .value("TOO_EARLY", Bound::kTooEarly)
-      .value("TRAINER", Bound::kTrainer)
-      .value("DECODING", Bound::kDecoding)
-      .value("STORAGE", Bound::kStorage)
-      .value("UPLOAD", Bound::kUpload)
-      .value("PREFETCH", Bound::kPrefetch);
-  nb::class_<LoaderStats>(module, "LoaderStats",
-                          "A loader's measurements of itself: see loader_stats.h for each figure")
-      .def_ro("seconds", &LoaderStats::seconds)
-      .def_ro("samples", &LoaderStats::samples)
-      .def_ro("batches", &LoaderStats::batches)
-      .def_ro("faults", &LoaderStats::faults)
-      .def_ro("payload_bytes", &LoaderStats::payload_bytes)
-      .def_ro("read_ahead_bytes", &LoaderStats::read_ahead_bytes)
-      .def_ro("read_seconds", &LoaderStats::read_seconds)
-      .def_ro("decode_seconds", &LoaderStats::decode_seconds)
-      .def_ro("decode_wait_seconds", &LoaderStats::decode_wait_seconds)
-      .def_ro("upload_bytes", &LoaderStats::upload_bytes)
-      .def_ro("upload_seconds", &LoaderStats::upload_seconds)
-      .def_ro("consumer_wait_seconds", &LoaderStats::consumer_wait_seconds)
-      .def_ro("consumer_seconds", &LoaderStats::consumer_seconds)
-      .def_ro("ready_batches", &LoaderStats::ready_batches)
-      .def_ro("threads", &LoaderStats::threads)
-      .def_ro("prefetch", &LoaderStats::prefetch)
-      .def("since", &LoaderStats::Since, "earlier"_a, "The difference to an earlier snapshot")
-      .def_prop_ro("bound", [](const LoaderStats& stats) { return stats.bound(); })
-      .def_prop_ro("verdict", &LoaderStats::Verdict,
-                   "What holds the training back, with figures and what to change")
-      .def("__repr__", &LoaderStats::Verdict);
-  nb::class_<SampleFault>(module, "SampleFault", "A sample, or a shard, that could not be read")
-      .def_ro("sample", &SampleFault::sample)
-      .def_ro("samples", &SampleFault::samples)
-      .def_ro("shard", &SampleFault::shard)
-      .def_prop_ro("key",
-                   [](const SampleFault& fault) {
-                     return nb::steal(PyUnicode_DecodeFSDefault(fault.key.c_str()));
-                   })
-      .def_ro("reason", &SampleFault::reason)
-      .def_ro("epoch", &SampleFault::epoch)
-      .def_ro("times", &SampleFault::times)
-      .def("__repr__", [](const SampleFault& fault) {
-        return "SampleFault(sample " + std::to_string(fault.sample) + ": " + fault.reason + ")";
-      });
+  new (self) PyLoader(std::move(*loader), types, Milliseconds(timeout));
 }
 
 }  // namespace
 
 void BindLoader(nb::module_& module) {
-  BindStats(module);
   nb::class_<Walk>(module, "Epoch", "An iterator over the batches of one epoch")
       .def(
           "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Epoch"))
@@ -201,7 +166,8 @@ void BindLoader(nb::module_& module) {
       "Epochs of batches from a dataset, decoded ahead by threads. Options have the names, "
       "defaults "
       "and meanings of loader_options.h (transform: a list of steps, or their text form; device: "
-      "'cpu' or 'cuda:0'; resume_from: the text of an earlier state()). `for batch in loader` "
+      "'cpu' or 'cuda:0'; resume_from: the text of an earlier state(); timeout: seconds). `for "
+      "batch in loader` "
       "plays "
       "the next epoch; epoch(n) plays any.")
       .def("__init__", &MakeLoader, "dataset"_a, "batch_size"_a = options.batch_size, nb::kw_only(),
@@ -210,7 +176,7 @@ void BindLoader(nb::module_& module) {
            "device"_a = "cpu", "sample_function"_a = nb::none(), "batch_function"_a = nb::none(),
            "order"_a = OrderOptions(), "ranks"_a = RankOptions(), "storage"_a = Mapped(),
            "keep"_a = nb::none(), "stage"_a = nb::none(), "ring"_a = RingOptions{.hold = kHold},
-           "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
+           "timeout"_a = 0.0, "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
            "on_device"_a = OnDevice(), "diagnostics"_a = DiagnosticsOptions())
       .def(
           "epoch",

@@ -25,8 +25,11 @@ NB_MODULE(_sluice, module) {
   BindSteps(module);
   BindUserFunctions(module);
   BindDataset(module);
+  BindStats(module);
   BindOptions(module);
   BindBatch(module);
   BindLoader(module);
   BindWriter(module);
+  BindSource(module);
+  BindConvert(module);
 }

@@ -40,7 +40,8 @@ void BindPlaying(nb::module_& module) {
             new (self) View{std::move(name), PipelineOf(transform), std::move(sizes)};
           },
           "name"_a, "transform"_a, "sizes"_a = std::vector<OutputSize>())
-      .def_ro("name", &View::name);
+      .def_ro("name", &View::name)
+      .def_ro("sizes", &View::sizes);
 }
 
 void BindReading(nb::module_& module) {
@@ -84,7 +85,9 @@ void BindResult(nb::module_& module) {
   const BoxRule boxes;
   nb::class_<BoxRule>(module, "BoxRule", "Which boxes are dropped when an image is transformed")
       .def(nb::init<double, double>(), "min_side"_a = boxes.min_side,
-           "min_visible"_a = boxes.min_visible);
+           "min_visible"_a = boxes.min_visible)
+      .def_rw("min_side", &BoxRule::min_side)
+      .def_rw("min_visible", &BoxRule::min_visible);
   nb::class_<OutputOptions>(module, "OutputOptions", "The content of batches")
       .def(nb::init<std::vector<std::string>, std::string, Layout, unsigned, BoxRule,
                     std::map<std::string, std::uint32_t>, std::vector<Field>>(),
@@ -96,6 +99,8 @@ void BindResult(nb::module_& module) {
       .def_rw("image", &OutputOptions::image)
       .def_rw("layout", &OutputOptions::layout)
       .def_rw("channels", &OutputOptions::channels)
+      .def_rw("boxes", &OutputOptions::boxes)
+      .def_rw("mask_fill", &OutputOptions::mask_fill)
       .def_rw("made_fields", &OutputOptions::made_fields);
   nb::class_<IntegrityOptions>(module, "IntegrityOptions", "What is checked, and what then happens")
       .def(nb::init<Verify, OnFault>(), "verify"_a = Verify::kAuto, "on_fault"_a = OnFault::kError)
@@ -104,13 +109,8 @@ void BindResult(nb::module_& module) {
   nb::class_<OnDevice>(module, "OnDevice", "The work done on the device")
       .def(nb::init<bool>(), "steps"_a = true);
   nb::class_<DiagnosticsOptions>(module, "DiagnosticsOptions", "For measurements")
-      .def(
-          "__init__",
-          [](DiagnosticsOptions* self, bool repeat_first_batch) {
-            new (self) DiagnosticsOptions();
-            self->repeat_first_batch = repeat_first_batch;
-          },
-          "repeat_first_batch"_a = false);
+      .def(nb::init<std::shared_ptr<LoaderTrace>, bool>(), "trace"_a.none() = nb::none(),
+           "repeat_first_batch"_a = false);
 }
 
 }  // namespace

@@ -16,6 +16,6 @@ particular to Python.
 from sluice._sluice import *  # noqa: F401,F403
 from sluice._sluice import __version__  # noqa: F401
 from sluice import _pictures
-from sluice._writing import Writer as Writer, convert as convert
+from sluice._writing import Writer as Writer
 
 _pictures.extend_dataset()

@@ -1,68 +1,16 @@
-"""Converting with a progress bar, and a writer for samples from Python."""
+"""A writer for samples from Python."""
 
 from __future__ import annotations
 
 import collections
 import concurrent.futures
 import os
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sluice._sluice import ConvertSource, ConvertSummary, Field, _convert, _DatasetWriter, _SampleBuilder
+from sluice._sluice import Field, _DatasetWriter, _SampleBuilder
 
 Path = str | os.PathLike[str]
-Progress = bool | Callable[[int, int], object] | None
-
-
-class _Bar:
-    """tqdm's bar, in a terminal or a notebook, where tqdm is installed."""
-
-    def __init__(self, total: int = 0) -> None:
-        from tqdm.auto import tqdm
-
-        self._bar = tqdm(total=total, unit=" images", desc="convert")
-
-    def __call__(self, done: int, total: int) -> None:
-        self._bar.total = total
-        self._bar.update(done - self._bar.n)
-
-    def close(self) -> None:
-        self._bar.close()
-
-
-def _bar_for(progress: Progress) -> Callable[[int, int], object] | None:
-    if progress is None:
-        progress = sys.stderr.isatty() or "ipykernel" in sys.modules
-    if callable(progress):
-        return progress
-    if not progress:
-        return None
-    try:
-        return _Bar()
-    except ImportError:
-        return None
-
-
-def convert(
-    source: Path | ConvertSource, dataset: Path, *, progress: Progress = None, **options: Any
-) -> ConvertSummary:
-    """Converts images into a dataset: what `sluice convert` does.
-
-    source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar in
-    terminals and notebooks (where tqdm is installed), True or False, or a function of (samples done,
-    samples in all). Options have the names and defaults of ConvertOptions: max_side=500, short_side,
-    size=(w, h), fit, image=ImageCodec.JPEG, quality=90, keep, channels, truncated, shard_bytes,
-    block_samples, seed, keep_order, threads, fail_on_error, max_pixels, dry_run.
-
-    Returns a ConvertSummary. Ctrl-C stops it; the same call goes on from there. Raises sluice.Error.
-    """
-    bar = _bar_for(progress)
-    try:
-        return _convert(source, dataset, bar, **options)
-    finally:
-        if isinstance(bar, _Bar):
-            bar.close()
 
 
 class Writer:

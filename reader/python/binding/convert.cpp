@@ -1,0 +1,168 @@
+// convert(): what `sluice convert` does, with the names and defaults of ConvertOptions.
+#include <sluice/convert.h>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+namespace {
+
+using SizePair = std::pair<std::uint32_t, std::uint32_t>;
+
+// As the stub names it.
+class Progress : public nb::object {
+  static bool Any(nb::handle) { return true; }
+
+ public:
+  NB_OBJECT_DEFAULT(Progress, nb::object, "bool | collections.abc.Callable[[int, int], object]",
+                    Any)
+};
+
+void BindOptionEnums(nb::module_& module) {
+  nb::enum_<ImageCodec>(module, "ImageCodec", "How convert stores images")
+      .value("JPEG", ImageCodec::kJpeg)
+      .value("RAW", ImageCodec::kRaw, "pixels")
+      .value("PACKED", ImageCodec::kPacked,
+             "a JPEG laid out for fast decoding, 1.4 times its bytes");
+  nb::enum_<Fit>(module, "Fit", "What `size` does about another aspect ratio")
+      .value("CROP", Fit::kCrop)
+      .value("STRETCH", Fit::kStretch)
+      .value("PAD", Fit::kPad);
+  nb::enum_<Subsampling>(module, "Subsampling", "Of a JPEG's colours")
+      .value("S420", Subsampling::k420)
+      .value("S444", Subsampling::k444);
+  nb::enum_<IccProfiles>(module, "IccProfiles", "How to treat a picture's colour profile")
+      .value("DROP", IccProfiles::kDrop)
+      .value("CONVERT", IccProfiles::kConvert, "to sRGB");
+  nb::enum_<OnError>(module, "OnError", "What becomes of a source that cannot be converted")
+      .value("SKIP", OnError::kSkip, "it is left out and listed")
+      .value("FAIL", OnError::kFail, "the conversion ends");
+  nb::enum_<Truncated>(module, "Truncated", "What becomes of images whose data end early")
+      .value("REFUSE", Truncated::kRefuse)
+      .value("WARN", Truncated::kWarn)
+      .value("ACCEPT", Truncated::kAccept);
+}
+
+nb::object PathText(const std::string& path) {
+  return nb::steal(PyUnicode_DecodeFSDefault(path.c_str()));
+}
+
+void BindSummary(nb::module_& module) {
+  nb::class_<LeftOut>(module, "LeftOut", "A source that became no sample, and why")
+      .def_prop_ro("path", [](const LeftOut& one) { return PathText(one.path); })
+      .def_ro("reason", &LeftOut::reason)
+      .def("__repr__", [](const LeftOut& one) { return one.path + ": " + one.reason; });
+  nb::class_<Duplicate>(module, "Duplicate", "A source with the same bytes as another")
+      .def_prop_ro("path", [](const Duplicate& one) { return PathText(one.path); })
+      .def_ro("class_name", &Duplicate::class_name);
+  nb::class_<ConvertSummary>(module, "ConvertSummary", "What a conversion did")
+      .def_ro("samples", &ConvertSummary::samples)
+      .def_ro("classes", &ConvertSummary::classes)
+      .def_ro("class_counts", &ConvertSummary::class_counts)
+      .def_ro("shards", &ConvertSummary::shards)
+      .def_ro("bytes_in", &ConvertSummary::bytes_in)
+      .def_ro("bytes_out", &ConvertSummary::bytes_out)
+      .def_ro("seconds", &ConvertSummary::seconds)
+      .def_ro("skipped", &ConvertSummary::skipped, "broken or unsupported images")
+      .def_ro("passed_over", &ConvertSummary::passed_over, "files that are no images")
+      .def_ro("truncated", &ConvertSummary::truncated, "taken though they end early")
+      .def_ro("kept", &ConvertSummary::kept)
+      .def_ro("boxes_dropped", &ConvertSummary::boxes_dropped)
+      .def_ro("profiles_dropped", &ConvertSummary::profiles_dropped)
+      .def_ro("profiles_converted", &ConvertSummary::profiles_converted)
+      .def_ro("smaller", &ConvertSummary::smaller)
+      .def_ro("duplicates", &ConvertSummary::duplicates)
+      .def_ro("direct_refused", &ConvertSummary::direct_refused)
+      .def_ro("warnings", &ConvertSummary::warnings)
+      .def_ro("block_samples", &ConvertSummary::block_samples)
+      .def_ro("shard_samples", &ConvertSummary::shard_samples)
+      .def("__repr__", [](const ConvertSummary& summary) {
+        return "ConvertSummary(" + std::to_string(summary.samples) + " samples in " +
+               std::to_string(summary.shards) + " shards, " +
+               std::to_string(summary.skipped.size()) + " left out)";
+      });
+}
+
+// Runs a conversion, tells the progress, and stops at Ctrl-C.
+ConvertSummary Run(const ConvertSource& source, const std::filesystem::path& dataset,
+                   const ConvertOptions& options, const nb::object& on_progress) {
+  std::stop_source stop;
+  std::optional<nb::python_error> raised;
+  ConvertHooks hooks;
+  hooks.stop = stop.get_token();
+  hooks.on_progress = [&](const ConvertProgress& progress) {
+    const nb::gil_scoped_acquire acquired;
+    if (raised) return;
+    try {
+      on_progress(progress.samples_done, progress.samples_total);
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+    } catch (nb::python_error& error) {
+      raised.emplace(std::move(error));
+      stop.request_stop();
+    }
+  };
+  try {
+    const nb::gil_scoped_release released;
+    ConvertSummary summary = Convert(source, dataset, options, hooks);
+    if (!raised) return summary;
+  } catch (const Error&) {
+    if (!raised) throw;
+  }
+  throw std::move(*raised);
+}
+
+}  // namespace
+
+void BindConvert(nb::module_& module) {
+  BindOptionEnums(module);
+  BindSummary(module);
+  const ConvertOptions d;
+  module.def(
+      "convert",
+      [](const SourceOrFolder& given, const std::filesystem::path& dataset,
+         std::optional<Progress> progress, std::optional<std::uint32_t> max_side,
+         std::optional<std::uint32_t> short_side, std::optional<SizePair> size, Fit fit,
+         ImageCodec image, int quality, bool keep, unsigned restart_rows, Subsampling subsampling,
+         unsigned channels, std::array<std::uint8_t, 3> background, IccProfiles icc,
+         Truncated truncated, std::uint64_t shard_bytes, std::uint32_t block_samples,
+         std::uint64_t seed, bool keep_order, unsigned threads, OnError on_error,
+         std::uint64_t max_pixels, bool dry_run, bool find_duplicates, bool direct) {
+        ConvertOptions options{
+            max_side,        short_side,  {},         fit,        image,    quality,    keep,
+            restart_rows,    subsampling, channels,   background, icc,      truncated,  shard_bytes,
+            block_samples,   seed,        keep_order, threads,    on_error, max_pixels, dry_run,
+            find_duplicates, direct};
+        const ConvertSource source = SourceOf(given);
+        if (size) options.size = Size{size->first, size->second};
+        // Another size replaces the default, as on the command line.
+        if ((size || short_side) && max_side == ConvertOptions().max_side) options.max_side.reset();
+        const nb::object bar = nb::module_::import_("sluice._progress").attr("Progress")(progress);
+        try {
+          ConvertSummary summary = Run(source, dataset, options, bar);
+          bar.attr("close")();
+          return summary;
+        } catch (...) {
+          bar.attr("close")();
+          throw;
+        }
+      },
+      "source"_a, "dataset"_a, nb::kw_only(), "progress"_a = nb::none(),
+      "max_side"_a.none() = d.max_side, "short_side"_a = nb::none(), "size"_a = nb::none(),
+      "fit"_a = d.fit, "image"_a = d.image, "quality"_a = d.quality, "keep"_a = d.keep,
+      "restart_rows"_a = d.restart_rows, "subsampling"_a = d.subsampling, "channels"_a = d.channels,
+      "background"_a = d.background, "icc"_a = d.icc, "truncated"_a = d.truncated,
+      "shard_bytes"_a = d.shard_bytes, "block_samples"_a = d.block_samples, "seed"_a = d.seed,
+      "keep_order"_a = d.keep_order, "threads"_a = d.threads, "on_error"_a = d.on_error,
+      "max_pixels"_a = d.max_pixels, "dry_run"_a = d.dry_run,
+      "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct,
+      "Converts images into a dataset: what `sluice convert` does.\n\n"
+      "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
+      "in terminals and notebooks (where tqdm is installed), True or False, or a function of "
+      "(samples done, samples in all). The other options have the names, defaults and meanings of "
+      "ConvertOptions; size is (width, height), and short_side or size replaces the default "
+      "max_side.\n\n"
+      "Returns a ConvertSummary. Ctrl-C stops it; the same call goes on from there. Raises "
+      "sluice.Error.");
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,119 @@
+// What is converted: ConvertSource, with the names and defaults of convert_source.h.
+#include <sluice/convert.h>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+namespace {
+
+void BindColumns(nb::module_& module) {
+  nb::enum_<ColumnType>(module, "ColumnType", "The kind of field that a table's column becomes")
+      .value("CLASS", ColumnType::kClass)
+      .value("CLASSES", ColumnType::kClasses)
+      .value("INTEGER", ColumnType::kInteger)
+      .value("NUMBER", ColumnType::kNumber)
+      .value("NUMBERS", ColumnType::kNumbers)
+      .value("BOXES", ColumnType::kBoxes)
+      .value("BOX_CLASSES", ColumnType::kBoxClasses)
+      .value("TEXT", ColumnType::kText)
+      .value("JSON", ColumnType::kJson)
+      .value("MASK", ColumnType::kMask, "the path of a mask, relative to the root");
+  nb::enum_<BoxFormat>(module, "BoxFormat", "The four numbers of a box in a table")
+      .value("CORNERS", BoxFormat::kCorners, "left, top, right, bottom")
+      .value("CORNER_SIZE", BoxFormat::kCornerSize, "left, top, width, height")
+      .value("CENTRE_SIZE", BoxFormat::kCentreSize, "the centre's x and y, width, height");
+  nb::class_<Column>(module, "Column", "A column of a table, and the field that it becomes")
+      .def(nb::init<std::string, ColumnType, std::string, BoxFormat, bool, bool>(), "column"_a,
+           "type"_a = ColumnType::kText, "field"_a = "", "boxes"_a = BoxFormat::kCorners,
+           "relative"_a = false, "at_spaces"_a = false)
+      .def_rw("column", &Column::column)
+      .def_rw("type", &Column::type)
+      .def_rw("field", &Column::field)
+      .def_rw("boxes", &Column::boxes)
+      .def_rw("relative", &Column::relative)
+      .def_rw("at_spaces", &Column::at_spaces);
+}
+
+void BindAnnotations(nb::module_& module) {
+  nb::enum_<AnnotationFormat>(module, "AnnotationFormat", "Label files")
+      .value("COCO", AnnotationFormat::kCoco, "a .json file")
+      .value("VOC", AnnotationFormat::kVoc, "a folder of .xml files")
+      .value("YOLO", AnnotationFormat::kYolo, "a folder of .txt files");
+  const AnnotationParts all;
+  nb::class_<AnnotationParts>(module, "AnnotationParts",
+                              "What to take from label files, if it is there")
+      .def(nb::init<bool, bool, bool, bool>(), "boxes"_a = all.boxes, "masks"_a = all.masks,
+           "keypoints"_a = all.keypoints, "captions"_a = all.captions)
+      .def_rw("boxes", &AnnotationParts::boxes)
+      .def_rw("masks", &AnnotationParts::masks)
+      .def_rw("keypoints", &AnnotationParts::keypoints)
+      .def_rw("captions", &AnnotationParts::captions);
+}
+
+}  // namespace
+
+ConvertSource SourceOf(const SourceOrFolder& given) {
+  return std::visit([](const auto& one) { return ConvertSource(one); }, given);
+}
+
+void BindSource(nb::module_& module) {
+  BindColumns(module);
+  BindAnnotations(module);
+  nb::enum_<FolderLabels>(module, "FolderLabels", "Which folder of an image is its class")
+      .value("AUTO", FolderLabels::kAuto, "the outermost, unless the folders look like a split")
+      .value("TOP", FolderLabels::kTop, "the outermost")
+      .value("PARENT", FolderLabels::kParent, "the innermost, by its own name")
+      .value("PATH", FolderLabels::kPath, "all of them, as a path");
+  nb::class_<ConvertSource> bound(
+      module, "ConvertSource",
+      "What is converted: a folder (with one sub-folder for each class, or images directly), a "
+      "table, a list of paths, archives, Parquet, TFRecord or RecordIO files, or images with label "
+      "files. Its attributes are the members of convert_source.h, which describes each.");
+  nb::enum_<ConvertSource::Kind>(bound, "Kind")
+      .value("FOLDER", ConvertSource::Kind::kFolder)
+      .value("TABLE", ConvertSource::Kind::kTable)
+      .value("PATHS", ConvertSource::Kind::kPaths)
+      .value("ARCHIVES", ConvertSource::Kind::kArchives)
+      .value("ANNOTATIONS", ConvertSource::Kind::kAnnotations);
+  bound.def(nb::init<std::filesystem::path>(), "folder"_a)
+      .def_static("table", &ConvertSource::Table, "file"_a, "A .csv, .tsv or .jsonl file")
+      .def_static("paths", &ConvertSource::Paths, "paths"_a, "root"_a)
+      .def_static("archives", &ConvertSource::Archives, "files"_a,
+                  "Tar files in WebDataset's naming; or Parquet, TFRecord or RecordIO files with "
+                  "images inside, whose values are columns")
+      .def_static("annotated", &ConvertSource::Annotated, "format"_a, "annotations"_a, "root"_a,
+                  "The images below root with the boxes, outlines, key points and captions of "
+                  "COCO's, VOC's or YOLO's label files")
+      .def_ro("kind", &ConvertSource::kind)
+      .def_rw("root", &ConvertSource::root)
+      .def_rw("path_column", &ConvertSource::path_column)
+      .def_rw("columns", &ConvertSource::columns)
+      .def_rw("parts", &ConvertSource::parts)
+      .def_rw("group", &ConvertSource::group)
+      .def_rw("mask_folder", &ConvertSource::mask_folder)
+      .def_rw("upright", &ConvertSource::upright)
+      .def_rw("split_begin", &ConvertSource::split_begin)
+      .def_rw("split_end", &ConvertSource::split_end)
+      .def_rw("split_seed", &ConvertSource::split_seed)
+      .def_rw("classes", &ConvertSource::classes)
+      .def_rw("labels", &ConvertSource::labels)
+      .def_rw("folder_labels", &ConvertSource::folder_labels);
+  module.def(
+      "find_classes",
+      [](const SourceOrFolder& source, unsigned threads) {
+        return FindClasses(SourceOf(source), threads);
+      },
+      "source"_a, "threads"_a = 0, nb::call_guard<nb::gil_scoped_release>(),
+      "The classes that the source's samples have, in the order of their numbers");
+  module.def(
+      "find_split_folders",
+      [](const std::filesystem::path& root, bool of_any_name) {
+        return FindSplitFolders(root, of_any_name);
+      },
+      "root"_a, "of_any_name"_a = false, nb::call_guard<nb::gil_scoped_release>(),
+      "The folders directly below root that hold images, if they look like the parts of a split "
+      "(train, val) and not like classes; each is then a source of its own");
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,138 @@
+// A loader's measurements of itself: figures, faults, memory, and the record of its threads.
+#include <chrono>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+namespace {
+
+void BindFigures(nb::module_& module) {
+  nb::enum_<Bound>(module, "Bound", "The bottleneck of a training, as far as the loader can see")
+      .value("TOO_EARLY", Bound::kTooEarly)
+      .value("TRAINER", Bound::kTrainer)
+      .value("DECODING", Bound::kDecoding)
+      .value("STORAGE", Bound::kStorage)
+      .value("UPLOAD", Bound::kUpload)
+      .value("PREFETCH", Bound::kPrefetch);
+  nb::class_<LoaderStats>(module, "LoaderStats",
+                          "A loader's measurements of itself: see loader_stats.h for each figure")
+      .def_ro("seconds", &LoaderStats::seconds)
+      .def_ro("samples", &LoaderStats::samples)
+      .def_ro("batches", &LoaderStats::batches)
+      .def_ro("faults", &LoaderStats::faults)
+      .def_ro("payload_bytes", &LoaderStats::payload_bytes)
+      .def_ro("read_ahead_bytes", &LoaderStats::read_ahead_bytes)
+      .def_ro("kept_pictures", &LoaderStats::kept_pictures)
+      .def_ro("kept_bytes", &LoaderStats::kept_bytes)
+      .def_ro("refused_shards", &LoaderStats::refused_shards)
+      .def_ro("staged_shards", &LoaderStats::staged_shards)
+      .def_ro("fetched_bytes", &LoaderStats::fetched_bytes,
+              "Of a dataset at a URL: from the server")
+      .def_ro("cached_bytes", &LoaderStats::cached_bytes, "... from the cache")
+      .def_ro("past_cache_bytes", &LoaderStats::past_cache_bytes)
+      .def_ro("requests", &LoaderStats::requests)
+      .def_ro("repeated_requests", &LoaderStats::repeated_requests)
+      .def_ro("read_seconds", &LoaderStats::read_seconds)
+      .def_ro("read_wait_seconds", &LoaderStats::read_wait_seconds)
+      .def_ro("decode_seconds", &LoaderStats::decode_seconds)
+      .def_ro("decode_wait_seconds", &LoaderStats::decode_wait_seconds)
+      .def_ro("decode_cpu_seconds", &LoaderStats::decode_cpu_seconds)
+      .def_ro("decode_major_faults", &LoaderStats::decode_major_faults)
+      .def_ro("upload_bytes", &LoaderStats::upload_bytes)
+      .def_ro("upload_seconds", &LoaderStats::upload_seconds)
+      .def_ro("upload_wait_seconds", &LoaderStats::upload_wait_seconds)
+      .def_ro("consumer_wait_seconds", &LoaderStats::consumer_wait_seconds)
+      .def_ro("first_wait_seconds", &LoaderStats::first_wait_seconds)
+      .def_ro("consumer_seconds", &LoaderStats::consumer_seconds)
+      .def_ro("ready_batches", &LoaderStats::ready_batches)
+      .def_ro("prefetch", &LoaderStats::prefetch)
+      .def_ro("threads", &LoaderStats::threads)
+      .def_ro("read_ahead_depth_bytes", &LoaderStats::read_ahead_depth_bytes)
+      .def_ro("changes", &LoaderStats::changes)
+      .def_prop_ro(
+          "rank",
+          [](const LoaderStats& stats) {
+            return std::pair(stats.rank.rank, stats.rank.world_size);
+          },
+          "(rank, world size)")
+      .def_ro("epoch_samples", &LoaderStats::epoch_samples)
+      .def_ro("epoch_samples_of_all", &LoaderStats::epoch_samples_of_all)
+      .def("since", &LoaderStats::Since, "earlier"_a, "The difference to an earlier snapshot")
+      .def_prop_ro("bound", [](const LoaderStats& stats) { return stats.bound(); })
+      .def_prop_ro("verdict", &LoaderStats::Verdict,
+                   "What holds the training back, with figures and what to change")
+      .def("__repr__", &LoaderStats::Verdict);
+}
+
+void BindFaults(nb::module_& module) {
+  nb::class_<SampleFault>(module, "SampleFault", "A sample, or a shard, that could not be read")
+      .def_ro("sample", &SampleFault::sample)
+      .def_ro("samples", &SampleFault::samples)
+      .def_ro("shard", &SampleFault::shard)
+      .def_prop_ro("key",
+                   [](const SampleFault& fault) {
+                     return nb::steal(PyUnicode_DecodeFSDefault(fault.key.c_str()));
+                   })
+      .def_ro("reason", &SampleFault::reason)
+      .def_ro("epoch", &SampleFault::epoch)
+      .def_ro("times", &SampleFault::times)
+      .def("__repr__", [](const SampleFault& fault) {
+        return "SampleFault(sample " + std::to_string(fault.sample) + ": " + fault.reason + ")";
+      });
+}
+
+// Linux's time.monotonic() reads the same clock.
+double Seconds(std::chrono::steady_clock::time_point time) {
+  return std::chrono::duration<double>(time.time_since_epoch()).count();
+}
+
+void BindTrace(nb::module_& module) {
+  nb::class_<TraceEvent> event(module, "TraceEvent",
+                               "A piece of a thread's work; begin and end as time.monotonic()");
+  nb::enum_<TraceEvent::Kind>(event, "Kind")
+      .value("READ_AHEAD", TraceEvent::Kind::kReadAhead, "a batch was planned; thread 0")
+      .value("DECODE", TraceEvent::Kind::kDecode, "rows were decoded; threads from 1 on");
+  event.def_ro("kind", &TraceEvent::kind)
+      .def_ro("thread", &TraceEvent::thread)
+      .def_ro("epoch", &TraceEvent::epoch)
+      .def_ro("batch", &TraceEvent::batch)
+      .def_ro("first_row", &TraceEvent::first_row)
+      .def_ro("rows", &TraceEvent::rows)
+      .def_prop_ro(
+          "slot", [](const TraceEvent& one) { return reinterpret_cast<std::uintptr_t>(one.slot); },
+          "The address of the batch's image")
+      .def_prop_ro("begin", [](const TraceEvent& one) { return Seconds(one.begin); })
+      .def_prop_ro("end", [](const TraceEvent& one) { return Seconds(one.end); });
+  nb::class_<LoaderTrace>(module, "LoaderTrace",
+                          "A record of what each thread of a Loader did and when: "
+                          "DiagnosticsOptions(trace=...)")
+      .def(nb::init<std::size_t>(), "most"_a = 2'000'000)
+      .def("take", &LoaderTrace::Take, "Returns and forgets the recorded events")
+      .def_prop_ro("dropped", &LoaderTrace::dropped);
+}
+
+}  // namespace
+
+NamedNumbers MemoryOf(const LoaderMemory& memory) {
+  nb::dict made;
+  made["own"] = memory.own();
+  made["slots"] = memory.slots;
+  made["variable"] = memory.variable;
+  made["scratch"] = memory.scratch;
+  made["bookkeeping"] = memory.bookkeeping;
+  made["kept"] = memory.kept;
+  made["blocks"] = memory.blocks;
+  made["device"] = memory.device;
+  made["window"] = memory.window;
+  made["mapped"] = memory.mapped;
+  return NamedNumbers(made);
+}
+
+void BindStats(nb::module_& module) {
+  BindFigures(module);
+  BindFaults(module);
+  BindTrace(module);
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,131 @@
+"""Nothing of C++ is forgotten: the members of its option structs, its figures and its enumerators, held
+against the stub. A member that Python is to do without is named here."""
+
+import ast
+import pathlib
+import re
+
+import pytest
+import sluice
+
+ROOT = pathlib.Path(__file__).parents[2]
+STUB = ast.parse((pathlib.Path(sluice.__file__).parent / "_sluice.pyi").read_text())
+
+
+def headers():
+    for folder in "format", "reader", "writer":
+        for file in sorted((ROOT / folder / "include/sluice").glob("*.h")):
+            yield re.sub(r"//.*", "", file.read_text())
+
+
+def bodies(pattern):
+    return [found for text in headers() for found in re.findall(pattern, text, flags=re.M | re.S)]
+
+
+STRUCTS = dict(bodies(r"^struct (\w+) \{(?:\};|(.*?)^\};)"))
+ENUMS = bodies(r"^ *enum class (\w+)(?: : [\w: ]+)? \{(.*?)\}")
+
+
+def members(struct):
+    """The data members, in the order of the header."""
+    body = re.sub(r"\{[^{}]*\}", "", re.sub(r"\([^()]*\)", "()", STRUCTS[struct]))  # functions, braced defaults
+    return [name for names in re.findall(r"^  (?!friend|static|using|enum)[\w:<>, ]+? (\w+(?: = [^;,]*)?(?:, \w+(?: = [^;,]*)?)*)(?: = [^;]*)?;",
+                                         body, flags=re.M)
+            for name in re.findall(r"(\w+)(?: = [^;,]*)?(?:, |$)", names)]
+
+
+def functions(nodes):
+    return [node for node in nodes if isinstance(node, ast.FunctionDef)]
+
+
+CLASSES = {node.name: functions(node.body) for node in STUB.body if isinstance(node, ast.ClassDef)}
+
+
+def keywords(name):
+    """The parameters of a class's __init__, or of a function."""
+    made = [f for f in CLASSES.get(name, functions(STUB.body)) if f.name == ("__init__" if name in CLASSES else name)]
+    assert made, name
+    return {one.arg for f in made for one in f.args.args + f.args.kwonlyargs} - {"self"}
+
+
+def attributes(name):
+    return {f.name for f in CLASSES[name] if not f.name.startswith("_")}
+
+
+def test_the_members_of_a_struct_are_found():
+    assert members("RankOptions") == ["rank", "world_size", "last_batch", "by_shards"]
+    assert "timeout" in members("LoaderOptions") and len(members("LoaderOptions")) == 21
+    assert members("LoaderStats")[-1] == "epoch_samples_of_all"
+    assert members("RandomErasing") == ["probability", "min_scale", "max_scale", "min_ratio", "max_ratio", "value", "noise"]
+
+
+OPTIONS = {
+    "LoaderOptions": "Loader",
+    "ConvertOptions": "convert",
+    "ReadLimits": "Dataset",
+    **{name: name for name in ("OrderOptions", "RankOptions", "View", "Mapped", "Locked", "Direct", "DecodedPictures",
+                               "Stage", "RingOptions", "OutputOptions", "BoxRule", "IntegrityOptions", "OnDevice",
+                               "DiagnosticsOptions", "Column", "AnnotationParts", "OutputSize")},
+}
+
+
+@pytest.mark.parametrize("struct, made_by", OPTIONS.items(), ids=OPTIONS)
+def test_every_option_is_a_keyword(struct, made_by):
+    assert set(members(struct)) - keywords(made_by) == set()
+
+
+def test_no_struct_of_options_is_left_out():
+    structs = {name for name in STRUCTS if name.endswith(("Options", "Limits"))}
+    without = {
+        "DatasetWriterOptions",  # sluice.Writer's, below
+        "FilterOptions",         # SampleList::Where
+        # Copying, checking and editing whole datasets: by the commands.
+        "CopyOptions", "MergeOptions", "TranscodeOptions", "VerifyOptions",
+    }
+    assert structs - set(OPTIONS) == without
+
+
+def test_the_writers_options():
+    import inspect
+
+    assert set(members("DatasetWriterOptions")) <= set(inspect.signature(sluice.Writer).parameters)
+
+
+def test_every_part_of_a_source_is_an_attribute():
+    by_function = {"table", "paths", "archives", "annotation_format", "annotations"}  # of ConvertSource.table() and so on
+    assert set(members("ConvertSource")) - attributes("ConvertSource") <= by_function
+    assert by_function - {"annotation_format", "annotations"} <= attributes("ConvertSource")
+
+
+@pytest.mark.parametrize("struct", ["LoaderStats", "SampleFault", "ConvertSummary", "LeftOut", "Duplicate", "TraceEvent"])
+def test_every_figure_is_an_attribute(struct):
+    assert set(members(struct)) - attributes(struct) == set()
+
+
+def test_memory_has_every_figure(raw):
+    assert set(sluice.Loader(raw, 8).memory()) == set(members("LoaderMemory")) | {"own"}
+
+
+def test_every_enumerator_is_there():
+    strings = {"ErrorCode", "DType", "FieldKind", "Role", "PixelType", "Codec", "ElementType"}
+    kinds = [sluice.ConvertSource.Kind, sluice.TraceEvent.Kind]
+    for name, body in ENUMS:
+        names = re.findall(r"\bk([A-Z0-9]\w*)", body)
+        python = {re.sub(r"(?<=[a-z])(?=[A-Z])", "_", one).upper() for one in names}
+        python = {("S" if one[0].isdigit() else "") + one for one in python}
+        if name in strings | {"Duplicates"} or (name == "Kind" and "CUDA" in python):
+            continue  # "Duplicates": of merge; Device's kind is a string, too
+        forms = kinds if name == "Kind" else [getattr(sluice, name)]
+        assert python in [{one.name for one in form} for form in forms], name
+
+
+def test_every_step_takes_all_of_its_parameters():
+    step = re.search(r"using Transform =\s*std::variant<(.*?)>;", "\n".join(headers()), flags=re.S).group(1)
+    ranges = {"degrees": "degrees", "scale": "scale", "ratio": "ratio", "sigma": "sigma", "shear_x": "shear_x",
+              "shear_y": "shear_y"}
+    for name in re.split(r",\s*", step):
+        wanted = set()
+        for member in members(name):
+            of_range = re.fullmatch(r"(?:min|max)_(\w+)", member)
+            wanted.add(ranges[of_range.group(1)] if of_range else re.sub(r"^translate_[xy]$", "translate", member))
+        assert wanted == keywords(name), name

@@ -1,0 +1,93 @@
+"""What convert takes: tables, label files, folders of folders; and its options."""
+
+import json
+import signal
+
+import numpy
+import pytest
+import sluice
+from conftest import SIDE, picture
+
+Image = pytest.importorskip("PIL.Image")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """train/ and val/ with a/ and b/ below, two pictures in each."""
+    root = tmp_path_factory.mktemp("images")
+    for number in range(8):
+        place = root / ("train", "val")[number // 4] / "ab"[number % 2]
+        place.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(picture(number)).save(place / f"{number}.png")
+    return root
+
+
+def test_folders_that_look_like_a_split(folder, tmp_path):
+    assert sluice.find_split_folders(folder) == ["train", "val"]
+    with pytest.raises(sluice.Error, match="train"):
+        sluice.convert(folder, tmp_path / "all")
+    source = sluice.ConvertSource(folder)
+    source.folder_labels = sluice.FolderLabels.PARENT
+    assert sluice.find_classes(source) == ["a", "b"]
+    assert sluice.convert(source, tmp_path / "all").class_counts == [4, 4]
+    source.folder_labels = sluice.FolderLabels.PATH
+    assert sluice.convert(source, tmp_path / "paths").classes == ["train/a", "train/b", "val/a", "val/b"]
+
+
+def test_rows_of_a_table_are_grouped(folder, tmp_path):
+    table = tmp_path / "table.csv"
+    table.write_text("file,what,box\ntrain/a/0.png,cat,\"1,2,3,4\"\ntrain/a/0.png,dog,\"5,6,7,8\"\nval/b/5.png,dog,\"0,0,9,9\"\n")
+    source = sluice.ConvertSource.table(table)
+    source.root = folder
+    source.columns = [sluice.Column("box", sluice.ColumnType.BOXES, "boxes", sluice.BoxFormat.CORNER_SIZE),
+                      sluice.Column("what", sluice.ColumnType.BOX_CLASSES)]
+    source.group = True
+    sluice.convert(source, tmp_path / "data", keep_order=True)
+    first, second = sluice.Dataset(tmp_path / "data")
+    assert first["boxes"].tolist() == [[1, 2, 4, 6], [5, 6, 12, 14]] and first["what"].tolist() == [0, 1]
+    assert second["boxes"].tolist() == [[0, 0, 9, 9]] and second["what"].tolist() == [1]
+
+
+def test_coco(folder, tmp_path):
+    labels = tmp_path / "labels.json"
+    labels.write_text(json.dumps({
+        "images": [{"id": 1, "file_name": "train/a/0.png", "width": SIDE, "height": SIDE}],
+        "categories": [{"id": 7, "name": "eel"}],
+        "annotations": [{"id": 1, "image_id": 1, "category_id": 7, "bbox": [2, 3, 4, 5], "area": 20, "iscrowd": 0}],
+    }))
+    source = sluice.ConvertSource.annotated(sluice.AnnotationFormat.COCO, labels, folder)
+    source.parts = sluice.AnnotationParts(masks=False)
+    sluice.convert(source, tmp_path / "data")
+    (sample,) = sluice.Dataset(tmp_path / "data")
+    assert sample["boxes"].tolist() == [[2, 3, 6, 8]] and sample["classes"].tolist() == [0]
+
+
+def test_options_of_a_conversion(folder, tmp_path):
+    Image.fromarray(numpy.zeros((8, 8, 4), numpy.uint8), "RGBA").save(tmp_path / "clear.png")
+    (tmp_path / "same.png").write_bytes((tmp_path / "clear.png").read_bytes())
+    source = sluice.ConvertSource.paths(["clear.png", "same.png"], tmp_path)
+    summary = sluice.convert(source, tmp_path / "data", image=sluice.ImageCodec.RAW, size=(4, 6),
+                             background=(1, 2, 3), find_duplicates=True)
+    assert [[one.path for one in group] for group in summary.duplicates] == [["clear.png", "same.png"]]
+    pixels = sluice.Dataset(tmp_path / "data")[0].array("image")
+    assert pixels.shape == (6, 4, 3) and (pixels == (1, 2, 3)).all()
+    (tmp_path / "broken.png").write_bytes(b"\x89PNG\r\n\x1a\n")
+    with pytest.raises(sluice.Error, match="broken.png"):
+        sluice.convert(sluice.ConvertSource.paths(["broken.png", "clear.png"], tmp_path), tmp_path / "failed",
+                       on_error=sluice.OnError.FAIL)
+    with pytest.raises(sluice.Error, match="max_side"):
+        sluice.convert(source, tmp_path / "both", size=(4, 6), max_side=400)
+
+
+def test_ctrl_c_stops_a_conversion_and_it_goes_on(folder, tmp_path):
+    source = sluice.ConvertSource(folder)
+    source.labels = False
+
+    def interrupt(done, total):
+        signal.raise_signal(signal.SIGINT)  # in this thread, at once
+
+    with pytest.raises(KeyboardInterrupt):
+        sluice.convert(source, tmp_path / "data", progress=interrupt)
+    with pytest.raises(ZeroDivisionError):
+        sluice.convert(source, tmp_path / "other", progress=lambda done, total: 1 / 0)
+    assert sluice.convert(source, tmp_path / "data", progress=False).samples == 8
