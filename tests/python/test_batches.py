@@ -50,6 +50,9 @@ def test_images_are_not_copied_and_keep_their_batch(raw):
     address = batch["image"].__array_interface__["data"][0]
     view = batch["image"].numpy()
     assert view.__array_interface__["data"][0] == address
+    with memoryview(batch["image"]) as buffer:
+        assert (buffer.shape, buffer.format, buffer.strides[0]) == ((8, SIDE, SIDE, 3), "B", SIDE * SIDE * 3)
+        assert numpy.asarray(buffer).__array_interface__["data"][0] == address
     assert numpy.from_dlpack(batch["image"]).__array_interface__["data"][0] == address
     del batch
     loader.close()
