@@ -1,16 +1,13 @@
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <system_error>
+#include <string_view>
 #include <thread>
 
-#include <fcntl.h>
 #include <nlohmann/json.hpp>
-#include <unistd.h>
 
 #include <sluice/cpu.h>
 #include <sluice/dataset.h>
@@ -94,31 +91,10 @@ ExportNames NamesOf(const Dataset& dataset, const ReadableSamples& readable,
   return ExportNames(samples);
 }
 
-// Never overwrites a file: throws if the file system takes two names for one.
-void WriteNew(const std::filesystem::path& path, const char* bytes, std::size_t size) {
-  std::error_code error;
-  std::filesystem::create_directories(path.parent_path(), error);
-  const auto fail = [&](int code) {
-    throw Error(ErrorCode::kIo, path.string(),
-                code == EEXIST ? "exists already, under a name that this file system does not tell "
-                                 "from it; export to a file system that does"
-                               : "cannot be written: " + std::generic_category().message(code));
-  };
-  if (error) fail(error.value());
-  const int file = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-  if (file < 0) fail(errno);
-  while (size > 0) {
-    const ssize_t written = write(file, bytes, size);
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const int code = errno;
-      close(file);
-      fail(code);
-    }
-    bytes += written;
-    size -= static_cast<std::size_t>(written);
-  }
-  if (close(file) != 0) fail(errno);
+void WriteNew(const std::filesystem::path& path, std::string_view bytes) {
+  NewFile file(path);
+  file.Write(bytes);
+  file.Close();
 }
 
 class Export {
@@ -188,7 +164,7 @@ class Export {
       std::string text;
       for (const std::string& name : field.classes)
         text += name + (lines ? '\n' : '\0');
-      return WriteNew(folder_ / "classes.txt", text.data(), text.size());
+      return WriteNew(folder_ / "classes.txt", text);
     }
   }
 
@@ -253,7 +229,7 @@ class Export {
                     const char* content, std::size_t size, std::uint64_t& bytes) const {
     const std::filesystem::path relative =
         std::filesystem::path(folders_[f]) / names_.NameFor(of.position, of.key, ending);
-    WriteNew(folder_ / relative, content, size);
+    WriteNew(folder_ / relative, {content, size});
     bytes += size;
     return relative.native();
   }

@@ -1,13 +1,17 @@
 #include "tools/export_files.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <charconv>
 #include <cstdlib>
 #include <memory>
 #include <system_error>
+#include <utility>
 
+#include <fcntl.h>
 #include <nlohmann/json.hpp>
 #include <spng.h>
+#include <unistd.h>
 
 #include <sluice/error.h>
 
@@ -21,6 +25,41 @@ void Check(int result) {
 }
 
 }  // namespace
+
+NewFile::NewFile(const std::filesystem::path& path) : path_(path) {
+  std::error_code error;
+  std::filesystem::create_directories(path.parent_path(), error);
+  if (error) Fail(error.value());
+  file_ = open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (file_ < 0) Fail(errno);
+}
+
+NewFile::~NewFile() {
+  if (file_ >= 0) close(file_);
+  if (!whole_) unlink(path_.c_str());
+}
+
+void NewFile::Write(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(file_, bytes.data(), bytes.size());
+    if (written < 0 && errno != EINTR) Fail(errno);
+    if (written > 0) bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
+void NewFile::Close() {
+  const int file = std::exchange(file_, -1);
+  if (close(file) != 0) Fail(errno);
+  whole_ = true;
+}
+
+void NewFile::Fail(int error) const {
+  throw Error(ErrorCode::kIo, path_.string(),
+              error == EEXIST ? "exists already, under a name that this file system does not tell "
+                                "from it; export to a file system that does"
+                              : "cannot be written: " + std::generic_category().message(error) +
+                                    "; empty the export's folder before you try again");
+}
 
 std::vector<char> EncodePng(const Image& image) {
   const std::unique_ptr<spng_ctx, void (*)(spng_ctx*)> context(spng_ctx_new(SPNG_CTX_ENCODER),

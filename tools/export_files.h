@@ -1,12 +1,35 @@
 // Samples as files: images as standard files, values as cells of a table.
 #pragma once
 
+#include <cstddef>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sluice/image.h>
 
 namespace sluice {
+
+// A file of an export: one that was not there, in a folder that is made if need be. Removed again
+// unless Close() succeeds, so that no file is left that is cut short. All throw Error(kIo).
+class NewFile {
+ public:
+  explicit NewFile(const std::filesystem::path& path);
+  ~NewFile();
+  NewFile(const NewFile&) = delete;
+  NewFile& operator=(const NewFile&) = delete;
+
+  void Write(std::string_view bytes);
+  void Close();
+
+ private:
+  [[noreturn]] void Fail(int error) const;
+
+  const std::filesystem::path path_;
+  int file_ = -1;
+  bool whole_ = false;
+};
 
 // Decoded pixels as a PNG file: grey, grey and alpha, RGB or RGBA, of 8 or 16 bits.
 std::vector<char> EncodePng(const Image& image);

@@ -2,8 +2,6 @@
 
 #include <utility>
 
-#include <sluice/error.h>
-
 namespace sluice {
 
 namespace {
@@ -20,9 +18,8 @@ std::uint64_t BytesOf(const ExportedSample& sample) noexcept {
 ExportTable::ExportTable(
     const std::filesystem::path& file, const std::string& headings,
     std::function<void(std::uint64_t index, const ExportedSample& sample)> on_written)
-    : path_(file), on_written_(std::move(on_written)), file_(file, std::ios::binary) {
-  file_ << headings << '\n';
-  Check();
+    : on_written_(std::move(on_written)), file_(file) {
+  Write(headings);
 }
 
 void ExportTable::Put(std::uint64_t index, ExportedSample sample) {
@@ -35,8 +32,7 @@ void ExportTable::Put(std::uint64_t index, ExportedSample sample) {
   waiting_.emplace(index, std::move(sample));
   while (!waiting_.empty() && waiting_.begin()->first == next_) {
     const ExportedSample& written = waiting_.begin()->second;
-    if (written.trouble.empty()) file_ << written.row << '\n';
-    Check();
+    if (written.trouble.empty()) Write(written.row);
     on_written_(next_++, written);
     waiting_bytes_ -= BytesOf(written);
     waiting_.erase(waiting_.begin());
@@ -51,12 +47,17 @@ void ExportTable::End() {
 }
 
 void ExportTable::Close() {
-  file_.close();
-  Check();
+  file_.Write(buffer_);
+  file_.Close();
 }
 
-void ExportTable::Check() const {
-  if (!file_) throw Error(ErrorCode::kIo, path_.string(), "cannot be written");
+void ExportTable::Write(const std::string& row) {
+  constexpr std::size_t kEnough = 64 << 10;
+  buffer_ += row;
+  buffer_ += '\n';
+  if (buffer_.size() < kEnough) return;
+  file_.Write(buffer_);
+  buffer_.clear();
 }
 
 }  // namespace sluice

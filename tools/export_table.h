@@ -4,11 +4,12 @@
 #include <condition_variable>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <string>
+
+#include "tools/export_files.h"
 
 namespace sluice {
 
@@ -24,7 +25,8 @@ struct ExportedSample {
 class ExportTable {
  public:
   // `on_written`: called for each sample, in order and one at a time, once its row is written.
-  // Throws Error(kIo) if the file cannot be written, and so does everything below.
+  // Throws Error(kIo) if the file cannot be written, and so does everything below. Without Close()
+  // there is no file in the end.
   ExportTable(const std::filesystem::path& file, const std::string& headings,
               std::function<void(std::uint64_t index, const ExportedSample& sample)> on_written);
 
@@ -38,13 +40,13 @@ class ExportTable {
   void Close();
 
  private:
-  void Check() const;
+  void Write(const std::string& row);
 
-  const std::filesystem::path path_;
   const std::function<void(std::uint64_t, const ExportedSample&)> on_written_;
   std::mutex mutex_;
   std::condition_variable room_;
-  std::ofstream file_;
+  NewFile file_;
+  std::string buffer_;                               // rows to be written next
   std::map<std::uint64_t, ExportedSample> waiting_;  // by index
   std::uint64_t waiting_bytes_ = 0;
   std::uint64_t next_ = 0;  // to be written
