@@ -164,7 +164,7 @@ void ShardWriter::WriteSection(std::uint32_t number, Bytes content) {
   sections_.push_back(entry);
 }
 
-FinishedShard ShardWriter::Finish(std::string_view origin) {
+FinishedShard ShardWriter::Finish(std::string_view origin, FolderSync folder) {
   WriteBlock();
   WriteSection(kSectionKeys, keys_.Finish());
   if (!origin.empty()) WriteSection(kSectionOrigin, AsBytes(origin));
@@ -173,7 +173,7 @@ FinishedShard ShardWriter::Finish(std::string_view origin) {
   finished_.shard.samples = samples_;
   finished_.shard.blocks = blocks_.size();
   finished_.shard.bytes = file_->size();
-  file_->Commit();
+  file_->Commit(folder);
   return std::move(finished_);
 }
 

@@ -54,7 +54,7 @@ class ShardWriter {
 
   // Writes what is left and gives the file its name; at least one sample has been added. `origin`,
   // a JSON text, becomes the section of that name, unless it is empty. No call may follow.
-  FinishedShard Finish(std::string_view origin = {});
+  FinishedShard Finish(std::string_view origin = {}, FolderSync folder = FolderSync::kNow);
 
  private:
   void WriteBlock();

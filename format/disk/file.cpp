@@ -194,7 +194,7 @@ void AtomicFile::GoThroughCache() {
   if (fcntl(file_.get(), F_SETFL, 0) != 0) ThrowIo(path_, "cannot be written", errno);
 }
 
-void AtomicFile::Commit() {
+void AtomicFile::Commit(FolderSync folder) {
   if (direct_ != nullptr) Put(direct_->memory().first(waiting_));
   if (fsync(file_.get()) != 0) ThrowIo(path_, "cannot be synced to disk", errno);
   const int fd = file_.Release();
@@ -208,7 +208,7 @@ void AtomicFile::Commit() {
     unlink(temporary_.c_str());
     ThrowIo(path_, "cannot be renamed to its final name", error_number);
   }
-  SyncFolder(path_.parent_path());
+  if (folder == FolderSync::kNow) SyncFolder(path_.parent_path());
 }
 
 void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct) {

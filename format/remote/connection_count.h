@@ -18,6 +18,7 @@ class ConnectionCount {
 
   // Windows of the same length, in each of which all connections were in use and more were wanted.
   void Window(double bytes_per_second) noexcept {
+    if (bytes_per_second <= 0) return;  // says nothing: the server answers later, or not at all
     if (pause_ > 0) {
       --pause_;
       proven_rate_ += (bytes_per_second - proven_rate_) / 4;

@@ -41,6 +41,16 @@ TEST_CASE("A busy server halves the connections, and they come back") {
   CHECK(count.limit() == ConnectionCount::kMost);
 }
 
+TEST_CASE("Connections do not grow while a server sends nothing, and do once it does") {
+  ConnectionCount count;
+  for (int i = 0; i < 10; ++i)
+    count.Window(0);
+  CHECK(count.limit() == ConnectionCount::kFirst);
+  for (int i = 0; i < 3; ++i)
+    count.Window(count.limit() * 50e6);
+  CHECK(count.limit() > ConnectionCount::kFirst);
+}
+
 TEST_CASE("Bytes of use are what the connections carry, and two seconds of a slow link") {
   using namespace std::chrono_literals;
   LinkMeasure link;

@@ -1,5 +1,6 @@
 // Reading from a server that fails.
 #include <atomic>
+#include <set>
 
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
@@ -22,12 +23,12 @@ TEST_CASE("A body that is cut is gone on with at the byte where it ended") {
   server.Set("o", content);
   const auto store = OpenStoreWith("s3://bkt", TestSettings(server.Variables()));
   CHECK(ReadRange(*store, "o", 500, 9000) == content.substr(500, 9000));
-  const auto requests = server.web().requests();
-  REQUIRE(requests.size() == 3);
-  CHECK(requests[0].headers.at("range") == "bytes=500-9499");
-  CHECK(requests[1].headers.at("range") == "bytes=3500-9499");
-  CHECK(requests[2].headers.at("range") == "bytes=6500-9499");
-  CHECK(store->counts().repeated == 2);
+  // On a machine that stands still for seconds, one of them may be sent a second time.
+  std::set<std::string> ranges;
+  for (const WebRequest& request : server.web().requests())
+    ranges.insert(request.headers.at("range"));
+  CHECK(ranges == std::set<std::string>{"bytes=500-9499", "bytes=3500-9499", "bytes=6500-9499"});
+  CHECK(store->counts().repeated >= 2);
 }
 
 TEST_CASE("With a tenth of all requests failing in each way all bytes come right") {
@@ -117,15 +118,21 @@ TEST_CASE("A server that sends a few bytes a second is asked again for the rest"
 TEST_CASE("A read without progress ends after the timeout with what went wrong last") {
   BucketServer server(
       [](const WebRequest&) -> std::optional<WebAnswer> { return S3ErrorAnswer(503, "SlowDown"); });
-  StoreSettings settings = TestSettings(server.Variables());
-  settings.retries.timeout = std::chrono::milliseconds(300);
-  const auto store = OpenStoreWith("s3://bkt", settings);
-  const auto error = ErrorOf([&] { ReadRange(*store, "o", 0, 10); });
-  REQUIRE(error);
-  CHECK(error->code() == ErrorCode::kIo);
-  CHECK(error->file() == "s3://bkt/o");
-  CHECK_THAT(error->what(), ContainsSubstring("SlowDown") || ContainsSubstring("503"));
-  CHECK(CodeOf([&] { store->Get("o", 10); }) == ErrorCode::kIo);
+  // A time in which this machine, busy as it may be, gets an answer.
+  for (std::chrono::milliseconds timeout(100);; timeout *= 4) {
+    StoreSettings settings = TestSettings(server.Variables());
+    settings.retries.timeout = timeout;
+    const auto store = OpenStoreWith("s3://bkt", settings);
+    const auto error = ErrorOf([&] { ReadRange(*store, "o", 0, 10); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kIo);
+    CHECK(error->file() == "s3://bkt/o");
+    CHECK(CodeOf([&] { store->Get("o", 10); }) == ErrorCode::kIo);
+    const std::string said = error->what();
+    if (said.find("SlowDown") != said.npos || said.find("503") != said.npos) return;
+    INFO(said);
+    REQUIRE(timeout < std::chrono::minutes(1));
+  }
 }
 
 TEST_CASE("A read that hangs for longer than the timeout ends") {

@@ -97,7 +97,7 @@ void DatasetBuild::Copy(const ShardFile& shard, FinishedShard survey) {
     const ReadGuard guard = shard.Guard();
     file.Write(shard.bytes());
     if (shard.Lost(shard.bytes())) throw shard.Unreadable({});
-    file.Commit();
+    file.Commit(FolderSync::kByCaller);
   }
   const std::uint64_t samples = survey.shard.samples;
   Append(std::move(survey));
@@ -113,7 +113,7 @@ void DatasetBuild::BeginShard(Id128 id, std::uint32_t block_samples) {
 
 void DatasetBuild::Add(EncodedSample sample) {
   if (shard_ && !shard_->Fits(sample, kMaxShardBytes)) {
-    Append(shard_->Finish());
+    Append(shard_->Finish({}, FolderSync::kByCaller));
     shard_.reset();
   }
   if (!shard_) {
@@ -127,14 +127,14 @@ void DatasetBuild::Add(EncodedSample sample) {
 }
 
 void DatasetBuild::EndShard() {
-  if (shard_) Append(shard_->Finish());
+  if (shard_) Append(shard_->Finish({}, FolderSync::kByCaller));
   shard_.reset();
 }
 
 EditSummary DatasetBuild::Finish(const std::string& made) {
   EndShard();
   manifest_.made = made;
-  SyncFolder(folder_);  // the names of linked shards
+  SyncFolder(folder_);  // the names of all shards
   Id128 id;
   const std::string text = ManifestToJson(manifest_, id);
   WriteFile(folder_ / kManifestName, AsBytes(text));
@@ -173,7 +173,7 @@ void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& 
     }
     copy.Write(part);
   }
-  copy.Commit();
+  copy.Commit(FolderSync::kByCaller);
 }
 
 std::string MadeByEdit(const char* command, const std::vector<Id128>& inputs,

@@ -71,7 +71,8 @@ class DatasetBuild {
   std::uint64_t linked_ = 0;
 };
 
-// Gives a file a second name; if that is impossible, copies it durably. `direct` as for AtomicFile.
+// Gives a file a second name; if that is impossible, copies it. The caller syncs the folder.
+// `direct` as for AtomicFile.
 void LinkOrCopy(const std::filesystem::path& from, const std::filesystem::path& to,
                 DirectBuffer* direct);
 
