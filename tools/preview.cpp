@@ -1,8 +1,10 @@
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <system_error>
 
 #include <nlohmann/json.hpp>
 
@@ -65,11 +67,19 @@ void CheckPreview(const PreviewArguments& arguments) {
   }
 }
 
+// A page that is there stays until this one is whole.
 void WriteWhole(const std::string& path, const char* data, std::size_t size) {
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  const std::string part = path + ".part";
+  errno = 0;
+  std::ofstream file(part, std::ios::binary | std::ios::trunc);
   file.write(data, static_cast<std::streamsize>(size));
   file.close();
-  if (!file) throw Error(ErrorCode::kIo, path, "cannot be written");
+  std::error_code error(file ? 0 : (errno != 0 ? errno : EIO), std::generic_category());
+  if (!error) std::filesystem::rename(part, path, error);
+  if (!error) return;
+  std::error_code ignored;
+  std::filesystem::remove(part, ignored);
+  throw Error(ErrorCode::kIo, path, "cannot be written: " + error.message());
 }
 
 void WriteSheet(const PreviewArguments& arguments, Preview& preview) {

@@ -1,5 +1,10 @@
 // sluice preview: pictures of plain colours, found again where they should be.
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <fstream>
+
+#include <sys/resource.h>
 
 #include <sluice/dataset.h>
 #include <sluice/dataset_writer.h>
@@ -270,6 +275,28 @@ TEST_CASE("wrong usage of preview ends with 2 and writes nothing") {
   CHECK(code("a.png", {"--count", "10000", "--side", "1024"}) == 2);
   CHECK(code("a.png", {"--side", "8"}) == 2);
   CHECK(code("nowhere/a.png", {}) == 1);
+}
+
+TEST_CASE("a page that there is no room for is an error with its reason, and the old page stays") {
+  const TemporaryFolder folder;
+  WriteDataset(folder / "data", 60, 90, 60);
+  WriteBytes(folder / "page.html", "the old page");
+  // No file may be longer than that; the command inherits it.
+  rlimit before{};
+  REQUIRE(getrlimit(RLIMIT_FSIZE, &before) == 0);
+  rlimit little = before;
+  little.rlim_cur = 512;
+  const auto handler = std::signal(SIGXFSZ, SIG_IGN);
+  REQUIRE(setrlimit(RLIMIT_FSIZE, &little) == 0);
+  const Outcome outcome =
+      Sluice({"preview", (folder / "data").string(), (folder / "page.html").string()});
+  setrlimit(RLIMIT_FSIZE, &before);
+  std::signal(SIGXFSZ, handler);
+  CHECK(outcome.exit_code == 1);
+  CHECK_THAT(outcome.err, Catch::Matchers::ContainsSubstring("page.html: cannot be written: " +
+                                                             std::string(std::strerror(EFBIG))));
+  CHECK(ContentOf(folder / "page.html") == "the old page");
+  CHECK_FALSE(std::filesystem::exists(folder / "page.html.part"));
 }
 
 }  // namespace sluice::test
