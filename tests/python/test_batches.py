@@ -137,3 +137,11 @@ def test_references_are_counted_right(raw):
     gc.collect()
     assert loader_gone() is None and batch_gone() is None
     assert array.sum() > 0
+
+
+def test_jax_takes_arrays_by_dlpack(raw):
+    jax = pytest.importorskip("jax")
+    batch = next(iter(sluice.Loader(raw, 8, order=SEQUENTIAL)))
+    image = jax.dlpack.from_dlpack(batch["image"])
+    assert image.shape == (8, SIDE, SIDE, 3) and (numpy.asarray(image)[3] == picture(3)).all()
+    assert image.unsafe_buffer_pointer() == batch["image"].__array_interface__["data"][0]

@@ -102,3 +102,18 @@ def test_compiled_functions_run_without_the_gil(raw):
     batches = list(batch["image"].numpy().copy() for batch in loader)
     assert (batches[0][7] == 255 - picture(7)).all()
     assert sum(map(len, batches)) == 49 and "returned 3" in loader.faults()[0].reason
+
+
+def test_a_function_of_numba(raw):
+    numba = pytest.importorskip("numba")
+    of = numba.types
+
+    @numba.cfunc(of.intc(of.CPointer(of.uint8), of.int64, of.int64, of.int64, of.uint64, of.uint64, of.uint64))
+    def invert(values, height, width, channels, sample, epoch, random):
+        for at in range(height * width * channels):
+            values[at] = 255 - values[at]
+        return 0
+
+    function = sluice.NativeFunction(invert.address, invert)
+    batch = next(iter(sluice.Loader(raw, 10, threads=3, sample_function=function, order=SEQUENTIAL)))
+    assert (batch["image"].numpy()[7] == 255 - picture(7)).all()
