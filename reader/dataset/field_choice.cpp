@@ -92,7 +92,7 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
 
 FieldChoice FieldChoice::WithoutImage() const {
   FieldChoice rest = *this;
-  rest.chosen[image] = false;
+  if (image != Schema::kNone) rest.chosen[image] = false;
   rest.all_payloads = false;
   return rest;
 }

@@ -1,4 +1,4 @@
-// One function for each question about LoaderOptions::storage.
+// One function for each question about LoaderOptions::storage and keep.
 #pragma once
 
 #include <optional>
@@ -27,6 +27,11 @@ inline std::optional<std::uint64_t> ReadAheadBytesOf(const LoaderOptions& option
     return direct->read_ahead_bytes;
   }
   return std::nullopt;
+}
+
+// Whether what is kept lies behind the user's function.
+inline bool KeepsFunctionRows(const LoaderOptions& options) noexcept {
+  return options.keep && options.keep->function_is_deterministic;
 }
 
 }  // namespace sluice

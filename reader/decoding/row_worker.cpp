@@ -24,8 +24,12 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
   // checksum was compared, only this finds it.
   decoder_.LookAtFilesAnew();
   for (std::size_t row = begin; row < end; ++row) {
-    if (slot.flags[row] == kLeftOut || StillThere(slot, row)) continue;
-    if (!Settle(slot, row, outcome)) return outcome;
+    if (slot.flags[row] == kLeftOut) continue;
+    if (StillThere(slot, row)) {
+      kept_.Keep(slot, row);
+    } else if (!Settle(slot, row, outcome)) {
+      return outcome;
+    }
   }
   if (!dataset_.keeps_all()) {
     for (std::size_t row = begin; row < end; ++row)
@@ -35,6 +39,7 @@ RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t en
 }
 
 bool RowWorker::Fill(Slot& slot, std::size_t row) {
+  if (kept_.Restore(slot, row)) return true;
   if (!decoder_.Decode(slot, row)) return false;
   const SampleRef& ref = slot.refs[row];
   if (program_.target() && !program_.SetTarget(slot, row)) {
@@ -59,6 +64,7 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
 }
 
 bool RowWorker::StillThere(Slot& slot, std::size_t row) {
+  if (slot.files[row] == nullptr) return true;  // it was kept
   if (decoder_.StillThere(slot, row)) return true;
   return decoder_.LeaveCopy(slot, row) && Fill(slot, row) && decoder_.StillThere(slot, row);
 }

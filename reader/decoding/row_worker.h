@@ -4,6 +4,7 @@
 
 #include "reader/batch/batch_recipe.h"
 #include "reader/decoding/fault_log.h"
+#include "reader/decoding/kept_rows.h"
 #include "reader/decoding/sample_decoder.h"
 #include "reader/decoding/substitutes.h"
 
@@ -18,7 +19,8 @@ class RowWorker {
         program_(recipe.program),
         faults_(faults),
         decoder_(recipe, aids),
-        substitutes_(dataset_, options_) {}
+        substitutes_(dataset_, options_),
+        kept_(aids.rows) {}
 
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
@@ -39,7 +41,7 @@ class RowWorker {
   // says why.
   bool Settle(Slot& slot, std::size_t row, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
-  // Decodes the row and calls the user's sample_function.
+  // Decodes the row and calls the user's sample_function; or takes what is kept of that.
   bool Fill(Slot& slot, std::size_t row);
   // Whether the row's file still held its bytes when it was decoded, or the row could be decoded
   // again.
@@ -51,6 +53,7 @@ class RowWorker {
   FaultLog& faults_;
   SampleDecoder decoder_;
   Substitutes substitutes_;
+  KeptRows kept_;
   std::vector<std::byte> user_scratch_;
   std::vector<std::uint8_t> mix_scratch_;
 };

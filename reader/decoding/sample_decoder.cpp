@@ -41,7 +41,8 @@ SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
       holds_blocks_(aids.holds_blocks),
       stage_(aids.stage),
       compared_(aids.compared),
-      verify_(recipe.options.integrity.verify),
+      // What is kept has been compared.
+      verify_(aids.rows != nullptr ? Verify::kAlways : recipe.options.integrity.verify),
       pictures_(aids.store, recipe.options),
       fields_(recipe),
       raw_bytes_(dataset_.RawImageBytes(layout_.image_field)),

@@ -19,7 +19,8 @@ namespace sluice {
 
 // The places from which samples may be read and in which they may be kept; each may be null.
 struct ReadingAids {
-  DecodedStore* store = nullptr;  // LoaderOptions::keep
+  DecodedStore* store = nullptr;  // LoaderOptions::keep, of pictures
+  DecodedStore* rows = nullptr;   // the same, of rows behind the user's function
   DirectFiles* direct = nullptr;  // LoaderOptions::storage = Direct
   ShardStage* stage = nullptr;    // LoaderOptions::stage
   // For Verify::kAuto and kFirstEpoch.

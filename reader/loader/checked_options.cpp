@@ -7,6 +7,8 @@
 #include "reader/dataset/sample_list_state.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/loader/self_tuning.h"
+#include "reader/transform/step_kind.h"
+#include "reader/transform/step_text.h"
 
 namespace sluice {
 
@@ -47,10 +49,31 @@ void CheckRank(const DatasetState& dataset, const LoaderOptions& options) {
   }
 }
 
+// Rows behind the function can be kept if the same ones come before it in each epoch.
+void CheckFunctionRows(const LoaderOptions& options) {
+  const std::string what =
+      "DecodedPictures::function_is_deterministic keeps what LoaderOptions::sample_function made";
+  if (!options.sample_function) Refuse(what + ", and there is no such function; leave it false");
+  if (options.sizes.size() > 1) {
+    Refuse(what + ", for images of one size; leave it false, or LoaderOptions::sizes empty");
+  }
+  const auto check = [&](const Pipeline& steps) {
+    for (const Transform& step : steps) {
+      if (!DrawsNumbers(step) || ConcernsBatch(step)) continue;
+      Refuse(what + ", and " + StepText(step) +
+             " before it draws anew in each epoch; leave it false, or draw in a batch_function");
+    }
+  };
+  check(options.transform);
+  for (const View& view : options.views)
+    check(view.transform);
+}
+
 void CheckStorage(const DatasetState& dataset, const LoaderOptions& options) {
   if (options.keep && options.keep->bytes == 0) {
     Refuse("LoaderOptions::keep: set DecodedPictures::bytes to the most that may be kept");
   }
+  if (KeepsFunctionRows(options)) CheckFunctionRows(options);
   CheckStage(options);
   if (dataset.remote != nullptr && (LocksInMemory(options) || ReadsDirectly(options))) {
     Refuse(

@@ -1,6 +1,7 @@
 #include "reader/loader/description.h"
 
 #include "reader/batch/uploader.h"
+#include "reader/dataset/storage_choice.h"
 #include "reader/reading/kept_pictures.h"
 #include "reader/transform/pixel_steps.h"
 #include "reader/transform/step_kind.h"
@@ -103,7 +104,9 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
             (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
   }
   text += FollowersText(options, layout, recipe.followers);
-  if (options.keep) {
+  if (KeepsFunctionRows(options)) {
+    text += "Rows are kept as sample_function left them: it is said to be deterministic.\n";
+  } else if (options.keep) {
     text +=
         RowsAreFixed(options)
             ? "Rows are kept as they are before flips and steps that change pixels.\n"

@@ -13,14 +13,13 @@ namespace sluice {
 
 namespace {
 
-// Neither masks nor 16-bit images are kept: masks are not resampled, and 16-bit images are stored
-// raw.
+// As pictures, neither masks nor 16-bit images are kept: masks are not resampled, and 16-bit images
+// are stored raw.
 std::unique_ptr<DecodedStore> MakeStore(const BatchRecipe& recipe) {
   const SlotLayout& layout = recipe.layout;
-  if (!recipe.options.keep || layout.image_field == Schema::kNone || layout.image_nearest ||
-      layout.image_pixels != PixelType::kUint8) {
-    return nullptr;
-  }
+  const bool pictures = layout.image_field != Schema::kNone && !layout.image_nearest &&
+                        layout.image_pixels == PixelType::kUint8;
+  if (!recipe.options.keep || (!pictures && !KeepsFunctionRows(recipe.options))) return nullptr;
   return std::make_unique<DecodedStore>(recipe.dataset.shape.samples(), recipe.options.keep->bytes,
                                         recipe.options.keep->folder);
 }
@@ -82,7 +81,12 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
 void LoaderState::StartThreads() {
   auto planner = std::make_unique<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
   threads_.emplace_back([planner = std::move(planner)] { planner->Run(); });
-  const ReadingAids aids{decoded_.get(), direct_.get(), stage_.get(), &compared_,
+  const bool rows = KeepsFunctionRows(setup_.recipe.options);
+  const ReadingAids aids{rows ? nullptr : decoded_.get(),
+                         rows ? decoded_.get() : nullptr,
+                         direct_.get(),
+                         stage_.get(),
+                         &compared_,
                          source_->holds_blocks()};
   for (unsigned t = 0; t < threads(); ++t) {
     auto decoder = std::make_unique<DecoderThread>(t, setup_, aids, faults_, *ring_);

@@ -37,6 +37,15 @@ bool IsGeometric(const Transform& step) noexcept {
 bool ChangesPixels(const Transform& step) noexcept {
   return KindOfStep(step) == StepKind::kPixels;
 }
+bool DrawsNumbers(const Transform& step) noexcept {
+  return std::visit(
+      []<class Step>(const Step&) {
+        return requires {
+          StepOf<Step>::kDraws;
+        };
+      },
+      step);
+}
 bool ConcernsBatch(const Transform& step) noexcept {
   return KindOfStep(step) == StepKind::kBatch;
 }

@@ -183,6 +183,98 @@ TEST_CASE("A budget that memory or the disk has no room for is refused before an
              ContainsSubstring("DecodedPictures::bytes"));
 }
 
+namespace {
+
+// An expensive function's results: pixels, a number and a list.
+struct Made {
+  std::vector<std::uint8_t> pixels;
+  std::vector<double> numbers;
+  std::vector<std::int64_t> lists;
+  friend bool operator==(const Made&, const Made&) = default;
+};
+
+Made PlayMade(Loader& loader, std::uint64_t epoch) {
+  Made made;
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    const ImageBatch& image = batch.image();
+    made.pixels.insert(made.pixels.end(), image.data,
+                       image.data + image.samples * image.sample_bytes());
+    const auto numbers = batch.Field<double>("number");
+    made.numbers.insert(made.numbers.end(), numbers.begin(), numbers.end());
+    const auto lists = batch.Variable<std::int64_t>("list");
+    for (std::size_t row = 0; row < batch.size(); ++row) {
+      made.lists.push_back(batch.Has("list", row) ? -1 : -2);
+      made.lists.insert(made.lists.end(), lists[row].begin(), lists[row].end());
+    }
+  }
+  return made;
+}
+
+}  // namespace
+
+TEST_CASE("Rows behind a deterministic function are kept, and it is called once for each sample") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60));
+  std::atomic<int> calls = 0;
+  const auto make = [](MutableSample& sample) {
+    for (std::uint8_t& value : sample.image())
+      value = static_cast<std::uint8_t>(255 - value);
+    sample.Field<double>("number")[0] = 0.5 * double(sample.index());
+    const std::vector<std::int64_t> list(sample.index() % 3, std::int64_t(sample.index()));
+    if (sample.index() % 4 != 0) sample.SetVariable<std::int64_t>("list", list);
+  };
+  LoaderOptions options = Keeping({Resize(24, 24)}, 1'000'000);
+  options.sample_function = [&](MutableSample& sample) { void(++calls), make(sample); };
+  options.output.made_fields = {Field::Array("number", DType::kFloat64, {}),
+                                Field::Variable("list", DType::kInt64, {})};
+  LoaderOptions plainly = options;
+  plainly.sample_function = make;
+  plainly.keep.reset();
+  options.keep->function_is_deterministic = true;
+  bool all = true;
+  SECTION("in memory") {}
+  SECTION("in a file") {
+    options.keep->folder = folder.path().string();
+  }
+  SECTION("as many as there is room for") {
+    options.keep->bytes = 20'000;  // of 60 rows of 1752 bytes and more
+    all = false;
+  }
+  {
+    Loader keeping(dataset, options);
+    Loader plain(dataset, plainly);
+    CHECK(keeping.Describe().find("kept as sample_function left them") != std::string::npos);
+    for (const std::uint64_t epoch : {0, 1, 2})
+      CHECK(PlayMade(keeping, epoch) == PlayMade(plain, epoch));
+    CHECK(keeping.Stats().kept_bytes <= options.keep->bytes);
+    CHECK((keeping.Stats().kept_pictures == 60) == all);
+    CHECK(keeping.Stats().kept_pictures > 0);
+  }
+  CHECK((calls == 60) == all);
+}
+
+TEST_CASE("Rows behind a function are not kept if a step before it draws, or there is none") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 10));
+  LoaderOptions options = Keeping({Resize(24, 24)}, 1'000'000);
+  options.keep->function_is_deterministic = true;
+  const auto refused = [&](const char* why) {
+    CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring(why));
+  };
+  refused("there is no such function");
+  options.sample_function = [](MutableSample&) {};
+  for (const Transform& step : {Transform(HorizontalFlip()), Transform(RandomErasing())}) {
+    options.transform = {Resize(24, 24), step};
+    refused("draws anew in each epoch");
+  }
+  options.transform = {RandomResizedCrop(24)};
+  refused("RandomResizedCrop");
+  options.transform = {Resize(24, 24)};
+  options.views = {{"second", {RandomResizedCrop(24)}, {}}};
+  refused("RandomResizedCrop");
+}
+
 TEST_CASE("A locked dataset is resident as a whole when the loader is made, or refused") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 4000);

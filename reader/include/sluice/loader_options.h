@@ -108,11 +108,20 @@ using Storage = std::variant<Mapped, Locked, Direct>;
 // it keeps whole pictures, and each epoch crops from them: then every sample is decoded whole, kept
 // or not, and its pixels differ by rounding from those without this option. For compressed images;
 // raw ones need no decoding.
+//
+// With `function_is_deterministic`, rows are kept as LoaderOptions::sample_function left them: the
+// images and all fields. A kept sample is not read again, and the function is not called for it.
+// Needs a transform in which no step draws before the function (steps over the batch come after
+// it), and one size of images.
 struct DecodedPictures {
   std::uint64_t bytes = 0;  // the most that is kept; above 0
   // A folder on a local disk; empty: in memory. The file there has no name and goes away with the
   // loader.
   std::string folder = {};
+  // You declare that sample_function is there, and that what it does to a sample depends on the
+  // sample alone: not on draws(), epoch() or position(), nor on anything else that changes. The
+  // loader cannot check that; if it is wrong, later epochs repeat what the first one drew.
+  bool function_is_deterministic = false;
 };
 
 // LoaderOptions::stage: each shard is copied to a fast local disk when it is first read. The rest

@@ -58,7 +58,8 @@ void BindReading(nb::module_& module) {
       .def(nb::init<std::optional<std::uint64_t>>(), "read_ahead_bytes"_a = nb::none());
   nb::class_<DecodedPictures>(module, "DecodedPictures",
                               "Keeps decoded pictures between epochs, up to that many bytes")
-      .def(nb::init<std::uint64_t, std::string>(), "bytes"_a, "folder"_a = "");
+      .def(nb::init<std::uint64_t, std::string, bool>(), "bytes"_a, "folder"_a = "",
+           "function_is_deterministic"_a = false);
   nb::class_<Stage>(module, "Stage", "Copies shards to a fast local folder when first read")
       .def(nb::init<std::string, std::uint64_t>(), "folder"_a, "bytes"_a);
   nb::enum_<Verify>(module, "Verify", "When payloads are compared with their checksums")
