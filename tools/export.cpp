@@ -12,6 +12,7 @@
 #include <sluice/cpu.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
@@ -313,13 +314,13 @@ int RunExport(ExportArguments& arguments) {
   RequireEmpty(arguments.folder);
   std::optional<ReadableSamples> readable;
   ExportTotals totals;
-  const bool done =
-      RunEdit(arguments.output, "exporting", "exporting " + cli::Printable(arguments.dataset),
-              [&](const EditHooks& hooks) {
-                readable.emplace(dataset, hooks.stop);
-                const Export out(dataset, *readable, arguments, hooks.stop);
-                totals = ExportAll(*readable, out, arguments, hooks);
-              });
+  const bool done = RunEdit(arguments.output, "exporting",
+                            "exporting " + cli::Printable(ShownPath(arguments.dataset)),
+                            [&](const EditHooks& hooks) {
+                              readable.emplace(dataset, hooks.stop);
+                              const Export out(dataset, *readable, arguments, hooks.stop);
+                              totals = ExportAll(*readable, out, arguments, hooks);
+                            });
   if (!done) return cli::kInterrupted;
   if (arguments.output.json) {
     cli::PrintJson({{"folder", arguments.folder},

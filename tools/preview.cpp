@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
@@ -101,19 +102,18 @@ int RunPreview(PreviewArguments& arguments) {
   CheckPreview(arguments);
   const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   if (dataset.images().empty() || dataset.size() == 0) {
-    throw Error(ErrorCode::kInvalidArgument, arguments.dataset, "has no image");
+    throw Error(ErrorCode::kInvalidArgument, ShownPath(arguments.dataset), "has no image");
   }
   Preview preview;
-  const bool done =
-      RunEdit(arguments.output, "decoding", "looking at " + cli::Printable(arguments.dataset),
-              [&](const EditHooks& hooks) {
-                preview = TakePreview(dataset, arguments.options,
-                                      [&hooks](std::uint64_t i, std::uint64_t of) {
-                                        if (hooks.stop.stop_requested())
-                                          throw Error(ErrorCode::kState, "stopped");
-                                        hooks.on_progress(i, of);
-                                      });
-              });
+  const bool done = RunEdit(
+      arguments.output, "decoding", "looking at " + cli::Printable(ShownPath(arguments.dataset)),
+      [&](const EditHooks& hooks) {
+        preview =
+            TakePreview(dataset, arguments.options, [&hooks](std::uint64_t i, std::uint64_t of) {
+              if (hooks.stop.stop_requested()) throw Error(ErrorCode::kState, "stopped");
+              hooks.on_progress(i, of);
+            });
+      });
   if (!done) return cli::kInterrupted;
   std::vector<std::string> damaged;
   for (const PreviewPicture& picture : preview.pictures) {
@@ -127,7 +127,7 @@ int RunPreview(PreviewArguments& arguments) {
     WriteSheet(arguments, preview);
   }
   if (arguments.output.json) {
-    cli::PrintJson({{"dataset", arguments.dataset},
+    cli::PrintJson({{"dataset", ShownPath(arguments.dataset)},
                     {"out", arguments.out},
                     {"samples", dataset.size()},
                     {"probed", preview.probed},

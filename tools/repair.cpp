@@ -1,5 +1,7 @@
 #include <memory>
 
+#include <sluice/shown_path.h>
+
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -77,11 +79,11 @@ void PrintReport(const RepairArguments& arguments, const RepairReport& report) {
 
 int RunRepair(RepairArguments& arguments) {
   RepairReport report;
-  const bool done =
-      RunEdit(arguments.output, "mending", "mending " + cli::Printable(arguments.dataset),
-              [&](const EditHooks& hooks) {
-                report = RepairDataset(arguments.dataset, arguments.out, hooks);
-              });
+  const bool done = RunEdit(arguments.output, "mending",
+                            "mending " + cli::Printable(ShownPath(arguments.dataset)),
+                            [&](const EditHooks& hooks) {
+                              report = RepairDataset(arguments.dataset, arguments.out, hooks);
+                            });
   if (!done) return cli::kInterrupted;
   PrintWarnings(arguments.output, report.made);
   PrintReport(arguments, report);

@@ -11,6 +11,7 @@
 #include <sluice/cpu.h>
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
@@ -241,16 +242,16 @@ std::string StatsText(const Json& json, const ReadableSamples& samples) {
 int RunStats(StatsArguments& arguments) {
   const Dataset dataset = Dataset::Open(arguments.dataset, arguments.limits);
   if (dataset.images().empty()) {
-    throw Error(ErrorCode::kInvalidArgument, arguments.dataset, "has no image field");
+    throw Error(ErrorCode::kInvalidArgument, ShownPath(arguments.dataset), "has no image field");
   }
   Found found;
   std::optional<ReadableSamples> samples;
-  const bool done =
-      RunEdit(arguments.output, "counting", "counting " + cli::Printable(arguments.dataset),
-              [&](const EditHooks& hooks) {
-                samples.emplace(dataset, hooks.stop);
-                found = Counting(dataset, arguments.threads, *samples).Run(hooks);
-              });
+  const bool done = RunEdit(arguments.output, "counting",
+                            "counting " + cli::Printable(ShownPath(arguments.dataset)),
+                            [&](const EditHooks& hooks) {
+                              samples.emplace(dataset, hooks.stop);
+                              found = Counting(dataset, arguments.threads, *samples).Run(hooks);
+                            });
   if (!done) return cli::kInterrupted;
   const Json json = StatsJson(dataset, found, *samples);
   if (arguments.output.json) {

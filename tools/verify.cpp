@@ -1,6 +1,7 @@
 #include <chrono>
 #include <memory>
 
+#include <sluice/shown_path.h>
 #include <sluice/verify.h>
 
 #include "tools/cli/exit_code.h"
@@ -38,7 +39,7 @@ struct VerifyArguments {
 int RunVerify(VerifyArguments& arguments) {
   const cli::Interrupt interrupt;
   cli::Progress progress(cli::ProgressStyleFor(arguments.json || arguments.quiet), "verifying",
-                         "verifying " + cli::Printable(arguments.dataset));
+                         "verifying " + cli::Printable(ShownPath(arguments.dataset)));
   arguments.options.stop = interrupt.token();
   arguments.options.on_progress = [&progress](std::uint64_t done, std::uint64_t total) {
     progress.Update(done, total);
@@ -50,7 +51,7 @@ int RunVerify(VerifyArguments& arguments) {
   if (arguments.json) {
     PrintVerifyJson(report, taken.count());
   } else {
-    PrintVerifyText(arguments.dataset, report, taken.count(), arguments.quiet);
+    PrintVerifyText(ShownPath(arguments.dataset), report, taken.count(), arguments.quiet);
   }
   if (report.stopped) return cli::kInterrupted;
   return report.faults.empty() ? cli::kDone : cli::kFailed;

@@ -8,6 +8,7 @@
 #include <sluice/dataset.h>
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
+#include <sluice/shown_path.h>
 
 #include "bench/advise/advice.h"
 #include "bench/commands.h"
@@ -233,7 +234,7 @@ cli::Command AddAdviseCommand(CLI::App& program) {
   return {app, [arguments] {
             CheckNeed(*arguments);
             return RunMeasuring(arguments->output, "looking",
-                                "trying forms of " + cli::Printable(arguments->source),
+                                "trying forms of " + cli::Printable(ShownPath(arguments->source)),
                                 [&](const std::stop_token& stop, cli::Progress& progress) {
                                   return AdviseAnswer(*arguments, stop, progress);
                                 });

@@ -3,6 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/shown_path.h>
+
 #include "bench/commands.h"
 #include "bench/compare/measure.h"
 #include "bench/report/measuring_command.h"
@@ -104,7 +106,7 @@ cli::Command AddCompareCommand(CLI::App& program) {
   return {app, [arguments] {
             CheckNames(arguments->options);  // before anything is done
             return RunMeasuring(arguments->output, "comparing",
-                                "comparing with " + cli::Printable(arguments->source),
+                                "comparing with " + cli::Printable(ShownPath(arguments->source)),
                                 [&](const std::stop_token& stop, cli::Progress& progress) {
                                   return CompareAnswer(*arguments, stop, progress);
                                 });

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/shown_path.h>
+
 #include "bench/commands.h"
 #include "bench/convert/measure.h"
 #include "bench/report/measuring_command.h"
@@ -92,7 +94,7 @@ cli::Command AddConvertCommand(CLI::App& program) {
   app->footer(std::string(kConvertExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {
             return RunMeasuring(arguments->output, "converting",
-                                "converting " + cli::Printable(arguments->source),
+                                "converting " + cli::Printable(ShownPath(arguments->source)),
                                 [&](const std::stop_token& stop, cli::Progress& progress) {
                                   return ConvertAnswer(*arguments, stop, progress);
                                 });

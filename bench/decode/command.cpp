@@ -7,6 +7,7 @@
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
+#include <sluice/shown_path.h>
 
 #include "bench/commands.h"
 #include "bench/decode/bandwidth.h"
@@ -170,7 +171,7 @@ nlohmann::ordered_json JsonOf(const DecodeArguments& arguments,
     measurements.push_back({"milliseconds_per_image." + f.name, "ms", false, f.milliseconds});
   nlohmann::ordered_json answer = ResultOf("decode", measurements, measured.warnings);
   const FormBytes bytes(items);
-  answer.update({{"dataset", arguments.dataset},
+  answer.update({{"dataset", ShownPath(arguments.dataset)},
                  {"rounds", arguments.rounds},
                  {"seed", arguments.seed},
                  {"images", items.size()},
@@ -253,11 +254,12 @@ cli::Command AddDecodeCommand(CLI::App& program) {
   AddResultOptions(*app, arguments->output);
   app->footer(std::string(kDecodeExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {
-            return RunMeasuring(arguments->output, "decoding",
-                                "decoding pictures of " + cli::Printable(arguments->dataset),
-                                [&](const std::stop_token& stop, cli::Progress&) {
-                                  return DecodeAnswer(*arguments, stop);
-                                });
+            return RunMeasuring(
+                arguments->output, "decoding",
+                "decoding pictures of " + cli::Printable(ShownPath(arguments->dataset)),
+                [&](const std::stop_token& stop, cli::Progress&) {
+                  return DecodeAnswer(*arguments, stop);
+                });
           }};
 }
 

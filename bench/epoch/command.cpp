@@ -4,6 +4,7 @@
 
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
+#include <sluice/shown_path.h>
 
 #include "bench/commands.h"
 #include "bench/epoch/accelerators.h"
@@ -274,7 +275,8 @@ void Complete(EpochArguments& arguments) {
   }
   const Dataset dataset = Dataset::Open(options.dataset, options.limits);
   if (dataset.size() == 0)
-    throw Error(ErrorCode::kNotFound, options.dataset.string(), "has no samples to play");
+    throw Error(ErrorCode::kNotFound, ShownPath(options.dataset.string()),
+                "has no samples to play");
   if (!arguments.transform) {
     arguments.transform = DefaultTransform(dataset);
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";
@@ -378,7 +380,7 @@ cli::Command AddEpochCommand(CLI::App& program) {
             Complete(*arguments);
             CheckWritable(arguments->trace_file);
             return RunMeasuring(arguments->output, "playing",
-                                "playing " + cli::Printable(arguments->dataset),
+                                "playing " + cli::Printable(ShownPath(arguments->dataset)),
                                 [&](const std::stop_token& stop, cli::Progress& progress) {
                                   return EpochAnswer(*arguments, stop, progress);
                                 });

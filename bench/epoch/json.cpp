@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/cpu.h>
+#include <sluice/shown_path.h>
 #include <sluice/version.h>
 
 #include "bench/epoch/report.h"
@@ -44,7 +45,7 @@ Json EpochJson(const EpochFigures& figures) {
 
 // The settings in every result of this command.
 void AddSettings(Json& json, const EpochOptions& options, const std::string& transform) {
-  json.update({{"dataset", options.dataset.string()},
+  json.update({{"dataset", ShownPath(options.dataset.string())},
                {"batch_size", options.loader.batch_size},
                {"prefetch", options.loader.ring.prefetch.value_or(0)},
                {"transform", transform},

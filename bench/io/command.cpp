@@ -1,6 +1,7 @@
 #include <memory>
 
 #include <sluice/cpu.h>
+#include <sluice/shown_path.h>
 
 #include "bench/commands.h"
 #include "bench/io/download.h"
@@ -81,7 +82,7 @@ Answer MeasureRemote(const IoArguments& arguments, const std::stop_token& stop) 
                          {{"download_bytes_per_second", "B/s", true, rates.download},
                           {"blocks_bytes_per_second", "B/s", true, rates.blocks}},
                          warnings);
-  result.update({{"dataset", arguments.dataset},
+  result.update({{"dataset", ShownPath(arguments.dataset)},
                  {"dataset_bytes", rates.bytes},
                  {"rounds", arguments.rounds},
                  {"requests", rates.block_requests},
@@ -107,7 +108,7 @@ Answer MeasureIo(const IoArguments& arguments, const std::stop_token& stop) {
                           {"cold_blocks_bytes_per_second", "B/s", true, rates.cold_blocks},
                           {"warm_blocks_bytes_per_second", "B/s", true, rates.warm_blocks}},
                          warnings);
-  result.update({{"dataset", arguments.dataset},
+  result.update({{"dataset", ShownPath(arguments.dataset)},
                  {"dataset_bytes", rates.bytes},
                  {"threads", arguments.threads},
                  {"rounds", arguments.rounds},
@@ -131,7 +132,7 @@ cli::Command AddIoCommand(CLI::App& program) {
   app->footer(std::string(kIoExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {
             return RunMeasuring(arguments->output, "reading",
-                                "reading " + cli::Printable(arguments->dataset),
+                                "reading " + cli::Printable(ShownPath(arguments->dataset)),
                                 [&](const std::stop_token& stop, cli::Progress&) {
                                   return IsRemote(arguments->dataset, arguments->link)
                                              ? MeasureRemote(*arguments, stop)

@@ -120,11 +120,12 @@ double FetchBlocks(DatasetState& dataset, std::uint64_t round, std::uint64_t& re
     ThrowIfStopped(stop);
     const SampleRef first = dataset.shape.Row(blocks[i], 0);
     const ShardUse shard = dataset.Shard(first.shard);
-    const ShardParts::Part part = shard->PartOf(first.block);
-    in_flight.push_back({dataset.remote->Begin(first.shard, part, {i, 0}), part.bytes});
+    const ShardParts::Block parts = shard->PartsOf(first.block);
+    const std::uint64_t bytes = parts.bytes(true);
+    in_flight.push_back({dataset.remote->Begin(first.shard, parts.whole(), {i, 0}), bytes});
     dataset.remote->Flush();
-    waiting += part.bytes;
-    all += part.bytes;
+    waiting += bytes;
+    all += bytes;
     while (waiting > InFlight(*dataset.store))
       finish_one();
   }

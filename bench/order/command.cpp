@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/dataset.h>
+#include <sluice/shown_path.h>
 
 #include "bench/commands.h"
 #include "bench/machine/machine.h"
@@ -173,7 +174,7 @@ Json JsonOf(const OrderArguments& arguments, const std::vector<SizeFigures>& siz
     list.push_back({{"name", size.name}, {"samples", size.samples}, {"orders", std::move(orders)}});
   }
   Json result = ResultOf("order", measurements, warnings);
-  result.update({{"dataset", arguments.dataset},
+  result.update({{"dataset", ShownPath(arguments.dataset)},
                  {"batch_size", arguments.batch},
                  {"lanes", arguments.lanes},
                  {"seed", arguments.seed},

@@ -4,6 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "format/remote/shown_url.h"
+
 namespace sluice {
 
 struct StoreUrl {
@@ -23,9 +25,6 @@ struct StoreUrl {
 
 // Throws Error(kInvalidArgument), which names no user information and no query.
 StoreUrl ParseStoreUrl(std::string_view url);
-
-// "https://user:password@host/path?query" is "https://host/path": what messages may show of a URL.
-std::string ShownUrl(std::string_view url);
 
 // The parts of "http://host:80/path?query" that a connection is made to.
 struct HttpOrigin {

@@ -27,6 +27,7 @@
 #include <sluice/sample_fault.h>
 #include <sluice/sample_list.h>
 #include <sluice/schema.h>
+#include <sluice/shown_path.h>
 #include <sluice/transform.h>
 #include <sluice/user_function.h>
 #include <sluice/verify.h>

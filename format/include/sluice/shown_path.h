@@ -1,0 +1,14 @@
+// A dataset's path or URL as others may see it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sluice {
+
+// A URL without user information and query, which may be secret:
+// "https://user:password@host/data?sig=x" is "https://host/data". Paths of files, and keys of s3://
+// and gs://, are as they were.
+std::string ShownPath(std::string_view path);
+
+}  // namespace sluice
