@@ -202,7 +202,7 @@ ShardFile::ShardFile(std::shared_ptr<ShardParts> parts, std::shared_ptr<const Sh
       frame_(ShardFrame::Of(*schema_, entry)),
       brought_(std::make_unique<Brought>()) {
   for (const ShardParts::Part& part : {frame_.start, frame_.end})
-    if (part.bytes > 0) opened_.push_back(parts_->Begin(part));
+    if (part.bytes > 0) opened_.push_back(parts_->Begin({&part, 1}));
   for (const ShardParts::Held& held : opened_)
     parts_->Await(held);
   Open(ShardExpectation::Of(entry));
@@ -253,11 +253,15 @@ void ShardFile::BringEndRest() {
   frame_.end.offset = offset;
 }
 
-ShardParts::Part ShardFile::PartOf(std::uint32_t block) const noexcept {
+ShardParts::Block ShardFile::PartsOf(std::uint32_t block) const noexcept {
   const BlockEntry& entry = blocks_[block];
-  const std::uint64_t begin = std::max(entry.offset, frame_.start.bytes);
   const std::uint64_t end = std::min(entry.offset + entry.bytes, frame_.end.offset);
-  return {ShardParts::kFirstBlock + block, begin, end > begin ? end - begin : 0};
+  const std::uint64_t begin = std::min(std::max(entry.offset, frame_.start.bytes), end);
+  const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().row_bytes();
+  const std::uint64_t rest =
+      std::clamp(AlignUp(entry.offset + std::min(entry.bytes, table), kPageBytes), begin, end);
+  const std::uint64_t number = ShardParts::PartsOf(block);
+  return {{{{number, begin, rest - begin}, {number + 1, rest, end - rest}}}};
 }
 
 void ShardFile::BringSections() const {
@@ -279,7 +283,7 @@ void ShardFile::BringBlock(std::uint32_t block) const {
     const MutexLock lock(brought_->mutex);
     std::uint64_t ahead = 0;
     for (std::uint32_t b = block; b < blocks() && ahead <= kAhead; ++b) {
-      if (brought_->blocks[b] == nullptr) brought_->blocks[b] = parts_->Begin(PartOf(b));
+      if (brought_->blocks[b] == nullptr) brought_->blocks[b] = parts_->Begin(PartsOf(b).whole());
       ahead += blocks_[b].bytes;
     }
     held = brought_->blocks[block];
@@ -301,7 +305,7 @@ BlockView BlockHold::Block(std::uint32_t block, std::uint64_t ahead) {
   std::uint32_t next = block;
   for (; next < shard_.blocks() && (next == block || asked < ahead); ++next) {
     ShardParts::Held& held = held_[next];
-    if (held == nullptr) held = parts->Begin(shard_.PartOf(next));
+    if (held == nullptr) held = parts->Begin(shard_.PartsOf(next).whole());
     if (next > block) asked += shard_.block_entry(next).bytes;
   }
   held_.erase(held_.lower_bound(next), held_.end());

@@ -204,7 +204,7 @@ class ShardFile {
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
   // Of parts(): a block without what the frame has of it, which may be everything.
-  ShardParts::Part PartOf(std::uint32_t block) const noexcept;
+  ShardParts::Block PartsOf(std::uint32_t block) const noexcept;
 
   // The key of a sample of this shard. Throws Error(kCorrupt).
   std::string Key(std::uint64_t sample) const;

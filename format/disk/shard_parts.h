@@ -4,7 +4,9 @@
 // once nobody holds it. Thread-safe.
 #pragma once
 
+#include <array>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "format/disk/bytes.h"
@@ -15,11 +17,21 @@ class ShardParts {
  public:
   // The numbers of parts. Header and end are asked for before anything is known of the shard, so
   // each may turn out too short and has a rest.
+  // A block has two: its header and table, up to a page's end, and the rest, its payloads.
   enum Number : std::uint64_t { kHeader, kHeaderRest, kSections, kEndRest, kEnd, kFirstBlock };
+  static constexpr std::uint64_t PartsOf(std::uint64_t blocks) { return kFirstBlock + 2 * blocks; }
   struct Part {
-    std::uint64_t number = 0;  // kFirstBlock + b for block b
+    std::uint64_t number = 0;  // of block b: PartsOf(b), PartsOf(b) + 1
     std::uint64_t offset = 0;  // from the shard's start, whole pages
     std::uint64_t bytes = 0;
+  };
+  struct Block {
+    std::array<Part, 2> parts;
+    std::span<const Part> whole() const noexcept { return parts; }
+    std::span<const Part> table() const noexcept { return {parts.data(), 1}; }
+    std::uint64_t bytes(bool all) const noexcept {
+      return parts[0].bytes + (all ? parts[1].bytes : 0);
+    }
   };
   // Keeps a part while it lives.
   using Held = std::shared_ptr<const void>;
@@ -28,13 +40,13 @@ class ShardParts {
 
   virtual const std::string& name() const noexcept = 0;  // for messages
   virtual Bytes bytes() const noexcept = 0;              // the mapping, as long as the shard
-  // Begins to bring a part, and returns at once. Throws Error.
-  virtual Held Begin(const Part& part) = 0;
-  // Returns when it is there. Throws the Error for which it cannot be brought.
+  // Begins to bring parts, and returns at once. Throws Error.
+  virtual Held Begin(std::span<const Part> parts) = 0;
+  // Returns when they are there. Throws the Error for which one cannot be brought.
   virtual void Await(const Held& held) = 0;
 
   Held Bring(const Part& part) {
-    Held held = Begin(part);
+    Held held = Begin({&part, 1});
     Await(held);
     return held;
   }

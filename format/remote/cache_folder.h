@@ -16,7 +16,7 @@ inline constexpr const char* kCacheData = "data";     // the shards, one after a
 inline constexpr const char* kCacheTable = "pieces";  // what is there
 inline constexpr const char* kCacheLock = "lock";     // held, shared, by those who use it
 inline constexpr char kCacheMagic[8] = {'S', 'L', 'U', 'I', 'C', 'E', 'P', 'C'};
-inline constexpr std::uint32_t kCacheVersion = 1;
+inline constexpr std::uint32_t kCacheVersion = 2;
 
 // Held while subfolders are made or removed. Makes the folder if there is none.
 class CacheLock {

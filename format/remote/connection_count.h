@@ -13,6 +13,9 @@ class ConnectionCount {
  public:
   static constexpr unsigned kFirst = 16;
   static constexpr unsigned kMost = 192;
+  // Of each connection; and with what curl and TLS take besides.
+  static constexpr std::uint64_t kReceiveBuffer = 256 << 10;
+  static constexpr std::uint64_t kConnectionBytes = kReceiveBuffer + (128 << 10);
 
   unsigned limit() const noexcept { return limit_; }
 

@@ -5,11 +5,12 @@
 
 #include <sluice/error.h>
 
+#include "format/remote/connection_count.h"
+
 namespace sluice {
 
 namespace {
 
-constexpr long kReceiveBuffer = 256 << 10;  // of each connection
 // A peer that sends less than this per second stalls.
 constexpr long kStallBytesPerSecond = 1024;
 constexpr std::size_t kLongestHeaderValue = 4096;
@@ -122,7 +123,7 @@ void HttpTransfer::SetConnection(const HttpRequest& request, const HttpLoop::Set
   SetOption(h, CURLOPT_PROTOCOLS_STR, "http,https");
   SetOption(h, CURLOPT_HTTP_VERSION, static_cast<long>(CURL_HTTP_VERSION_1_1));
   SetOption(h, CURLOPT_USERAGENT, "sluice/" SLUICE_VERSION);
-  SetOption(h, CURLOPT_BUFFERSIZE, kReceiveBuffer);
+  SetOption(h, CURLOPT_BUFFERSIZE, static_cast<long>(ConnectionCount::kReceiveBuffer));
   SetOption(h, CURLOPT_TCP_KEEPALIVE, 1L);
   SetOption(
       h, CURLOPT_CONNECTTIMEOUT_MS,

@@ -73,6 +73,9 @@ class ObjectStore {
   // byte as measured: bandwidth times delay, and some more. Grows and shrinks with the link.
   virtual std::uint64_t UsefulBytesInFlight() const noexcept = 0;
 
+  // The most memory that its connections take, besides what is asked for.
+  virtual std::uint64_t BufferBytes() const noexcept { return 0; }
+
   // What follows is Error(kUnsupported) for a plain HTTP server.
 
   // Writes an object from memory. With `only_new`, Error(kExists) if there is one of that name.

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -25,15 +26,12 @@
 #include "format/disk/read_guard.h"
 #include "format/disk/shard_parts.h"
 #include "format/mutex.h"
+#include "format/remote/cache_room.h"
 #include "format/remote/object_store.h"
+#include "format/remote/piece_fetch.h"
 #include "format/remote/sparse_data.h"
 
 namespace sluice {
-
-struct BlockCache {
-  std::filesystem::path folder;
-  std::uint64_t bytes = 0;  // the most that lies there, of all datasets
-};
 
 class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
  public:
@@ -59,9 +57,12 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     std::uint64_t urgency = 0;          // as RangeRead's
     std::uint64_t next_use = kUnknown;  // after this one, in any unit that grows with time
   };
-  // Begins to fetch a part of a shard, unless it is there. It is sent with the next Flush() or
-  // Await(): neighbours asked for one after another become one request. Null if the part is empty.
-  Held Begin(std::uint32_t shard, const ShardParts::Part& part, const Plan& plan);
+  // Begins to fetch parts of a shard, unless they are there. They are sent with the next Flush() or
+  // Await(): neighbours asked for one after another become one request. Null if all are empty.
+  Held Begin(std::uint32_t shard, std::span<const ShardParts::Part> parts, const Plan& plan);
+  // Says later than Begin() when they are needed next.
+  void NoteNextUse(std::uint32_t shard, std::span<const ShardParts::Part> parts,
+                   std::uint64_t next_use);
   void Flush();
   // Returns when it is there, or false if `give_up` was set first. Throws Error.
   bool Await(const Held& held, const std::atomic<bool>* give_up = nullptr);
@@ -74,16 +75,20 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
     std::uint64_t in_flight_bytes = 0;
   };
   Counts counts() const;
+  // The most memory that this object takes besides the pieces: a table, and the order in which they
+  // are given up.
+  std::uint64_t BookkeepingBytes() const noexcept { return (48 * data_->pieces()) + (256 << 10); }
   // Bytes of memory or disk that hold pieces now.
   std::uint64_t allocated() const { return data_->allocated(); }
-  bool has_cache() const noexcept { return cache_.has_value(); }
+  bool has_cache() const noexcept { return room_.has_value(); }
+  // Whether the next piece that comes may take another's place.
+  bool cache_is_full() const noexcept { return room_ && room_->full(); }
   ObjectStore& store() const noexcept { return *store_; }
   std::string UrlOf(std::uint32_t shard) const;
 
  private:
   class Parts;
   struct Hold;
-  struct Fetch;
   struct Live {
     enum class State {
       kReading,    // on its way
@@ -110,17 +115,17 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::uint64_t PieceOf(std::uint32_t shard, const ShardParts::Part& part) const;
   void Start(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   bool TakeFromCache(std::uint64_t piece, Live& live) REQUIRES(mutex_);
-  bool Reserve(std::uint64_t piece, const Live& live) REQUIRES(mutex_);
-  bool GiveUpFurthest(std::uint64_t than) REQUIRES(mutex_);
+  bool IsLive(std::uint64_t piece) const REQUIRES(mutex_) { return live_.count(piece) > 0; }
   void TrimIdle() REQUIRES(mutex_);
+  bool AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give_up);
   void Compare(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   void Release(std::uint64_t piece) noexcept;
   void LetGo(std::uint64_t piece, const Live& live) REQUIRES(mutex_);
   void SetNextUse(std::uint64_t piece, std::uint64_t next_use) REQUIRES(mutex_);
-  std::vector<std::shared_ptr<Fetch>> TakeToRead() REQUIRES(mutex_);
-  void Send(const std::shared_ptr<Fetch>& fetch);
-  void Take(Fetch& fetch, Bytes bytes);
-  void Finish(Fetch& fetch, const Error* error);
+  std::vector<std::shared_ptr<PieceFetch>> TakeToRead() REQUIRES(mutex_);
+  void Send(const std::shared_ptr<PieceFetch>& fetch);
+  void Take(PieceFetch& fetch, Bytes bytes);
+  void Finish(PieceFetch& fetch, const Error* error);
   void Arrived(std::uint64_t piece, bool unwritten, std::uint64_t hash) REQUIRES(mutex_);
   void ReadPastDisk(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   void Fail(std::uint64_t piece, const Error& error) REQUIRES(mutex_);
@@ -131,8 +136,6 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::vector<std::uint64_t> first_piece_;  // by shard, and one more
   std::vector<std::uint64_t> shard_bytes_;
   const std::uint64_t idle_bytes_;
-  std::optional<BlockCache> cache_;
-  std::string id_;
   std::unique_ptr<SparseData> data_;
 
   mutable Mutex mutex_;
@@ -142,14 +145,11 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::set<std::pair<std::uint64_t, std::uint64_t>> idle_ GUARDED_BY(mutex_);
   std::uint64_t idle_now_ GUARDED_BY(mutex_) = 0;  // bytes of them
   std::vector<std::uint64_t> to_read_ GUARDED_BY(mutex_);
-  std::list<std::shared_ptr<Fetch>> fetches_ GUARDED_BY(mutex_);
+  std::list<std::shared_ptr<PieceFetch>> fetches_ GUARDED_BY(mutex_);
   std::vector<std::string> etags_ GUARDED_BY(mutex_);  // by shard; empty: not known yet
-  // With a cache: the hashes of pieces that this process has fetched or compared.
-  std::unordered_map<std::uint64_t, std::uint64_t> seen_ GUARDED_BY(mutex_);
-  std::uint64_t others_use_ GUARDED_BY(mutex_) = 0;
-  std::uint64_t reservations_ GUARDED_BY(mutex_) = 0;
   std::uint64_t tick_ GUARDED_BY(mutex_) = 0;
   Counts counts_ GUARDED_BY(mutex_);
+  std::optional<CacheRoom> room_;  // with a cache; its functions need the mutex
   LostPages lost_;
 };
 

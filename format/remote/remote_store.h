@@ -5,6 +5,7 @@
 #include <initializer_list>
 #include <memory>
 
+#include "format/remote/connection_count.h"
 #include "format/remote/credentials/renewed_credentials.h"
 #include "format/remote/endpoint.h"
 #include "format/remote/http_loop.h"
@@ -34,6 +35,9 @@ class RemoteStore final : public ObjectStore {
   std::uint64_t Read(RangeRead read) override;
   void Cancel(std::uint64_t ticket) override;
   std::uint64_t UsefulBytesInFlight() const noexcept override { return measures_.useful_bytes; }
+  std::uint64_t BufferBytes() const noexcept override {
+    return ConnectionCount::kMost * ConnectionCount::kConnectionBytes;
+  }
   void Put(std::string_view object, Bytes content, bool only_new) override;
   void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;
   void Remove(std::string_view object) override;

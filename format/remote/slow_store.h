@@ -31,6 +31,7 @@ class SlowStore : public ObjectStore {
   std::uint64_t Read(RangeRead read) override;
   void Cancel(std::uint64_t ticket) override;
   std::uint64_t UsefulBytesInFlight() const noexcept override;
+  std::uint64_t BufferBytes() const noexcept override { return store_->BufferBytes(); }
   void Put(std::string_view object, Bytes content, bool only_new) override;
   void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;
   void Remove(std::string_view object) override;

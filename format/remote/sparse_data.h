@@ -44,6 +44,7 @@ class SparseData {
   std::atomic<std::uint64_t>& next_use(std::uint64_t piece) const noexcept {
     return next_use_[piece];
   }
+  const std::atomic<std::uint64_t>* next_uses() const noexcept { return next_use_; }
   // Bytes of all pieces that are there or being fetched, by any process.
   std::atomic<std::uint64_t>& used() const noexcept { return head_->used; }
 

@@ -162,7 +162,7 @@ ShardUse DatasetState::Shard(std::uint32_t shard, std::shared_ptr<const Error>& 
 
 std::vector<ShardParts::Held> DatasetState::BeginOpening(std::uint32_t shard) const {
   const ShardFrame frame = ShardFrame::Of(*schema_, manifest.shards[shard]);
-  return {remote->Begin(shard, frame.start, {}), remote->Begin(shard, frame.end, {})};
+  return {remote->Begin(shard, {&frame.start, 1}, {}), remote->Begin(shard, {&frame.end, 1}, {})};
 }
 
 std::uint64_t DatasetState::FrameBytes() const noexcept {
@@ -179,7 +179,7 @@ std::uint64_t DatasetState::FrameBytes() const noexcept {
 ShardParts::Held DatasetState::HoldBlock(std::uint32_t shard, const ShardFile& file,
                                          std::uint32_t block) {
   constexpr std::uint64_t kAhead = RemoteShards::kIdleBytes / 4;
-  ShardParts::Held held = remote->Begin(shard, file.PartOf(block), {});
+  ShardParts::Held held = remote->Begin(shard, file.PartsOf(block).whole(), {});
   const std::uint64_t number = shape.first_block(shard) + block;
   const std::uint64_t before = last_held_.exchange(number, std::memory_order_relaxed);
   if (number == before + 1) {
@@ -187,7 +187,7 @@ ShardParts::Held DatasetState::HoldBlock(std::uint32_t shard, const ShardFile& f
     std::uint64_t ahead = 0;
     std::uint32_t next = block + 1;
     for (; next < file.blocks() && ahead < kAhead; ++next) {
-      remote->Begin(shard, file.PartOf(next), {});
+      remote->Begin(shard, file.PartsOf(next).whole(), {});
       ahead += file.block_entry(next).bytes;
     }
     if (next == file.blocks() && shard + 1 < shards.size()) BeginOpening(shard + 1);

@@ -275,6 +275,15 @@ std::uint64_t RemoteBound(const BatchRecipe& recipe) {
          dataset.FrameBytes();
 }
 
+// The connections' buffers, the table of what is there, and for a cache when that is needed next.
+std::uint64_t RemoteBookkeeping(const BatchRecipe& recipe) {
+  const DatasetState& dataset = recipe.dataset;
+  const std::uint64_t bytes = dataset.store->BufferBytes() + dataset.remote->BookkeepingBytes();
+  if (!dataset.remote->has_cache()) return bytes;
+  return bytes + NextUsesAhead::MemoryBytes(dataset.shape) +
+         OrderBound(dataset.shape, recipe.options, WindowOf(dataset, recipe.options).samples);
+}
+
 }  // namespace
 
 LoaderMemory MemoryBound(const BatchRecipe& recipe) {
@@ -302,6 +311,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
       BehindOf(options) != Behind::kKeep && options.order.shuffle != Shuffle::kRandom;
   const bool direct = ReadsDirectly(options);
   if (dataset.remote != nullptr) {
+    memory.bookkeeping += RemoteBookkeeping(recipe);
     memory.blocks = RemoteBound(recipe);
     memory.mapped = 0;
   } else if (let_go || direct) {

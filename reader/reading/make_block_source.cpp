@@ -11,7 +11,7 @@ std::unique_ptr<BlockSource> MakeBlockSource(DatasetState& dataset, const Loader
                                              DirectFiles* direct, std::uint64_t most_open,
                                              const std::atomic<bool>& give_up) {
   if (dataset.remote != nullptr) {
-    return std::make_unique<RemoteBlocks>(dataset, options, most_open, give_up);
+    return std::make_unique<RemoteBlocks>(dataset, options, choice, decoded, most_open, give_up);
   }
   if (direct == nullptr) {
     return std::make_unique<MappedBlocks>(dataset, choice, decoded, give_up,

@@ -1,6 +1,8 @@
 #include "reader/reading/next_uses.h"
 
 #include <algorithm>
+#include <chrono>
+#include <system_error>
 
 #include "reader/dataset/rank_epoch.h"
 
@@ -8,22 +10,91 @@ namespace sluice {
 
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
                                     std::uint64_t epoch, GiveUp give_up) {
+  if (options.ranks.by_shards || options.order.shuffle == Shuffle::kRandom) return {};
   std::vector<std::uint64_t> uses(shape.blocks(), UINT64_MAX);
-  if (options.ranks.by_shards || options.order.shuffle == Shuffle::kRandom) return uses;
   const std::uint64_t positions =
       options.order.samples.all() ? shape.samples() : options.order.samples.size();
   EpochOrder order(shape, RankEpoch::With(OrderParametersOf(options), give_up), epoch,
                    RankEpoch::PartOf(options, Deal(shape, DealOptionsOf(options)), epoch, give_up));
   std::vector<std::uint64_t> opened;
   for (std::uint64_t p = 0; p < positions; ++p) {
-    if (p % 4096 == 0 && give_up != nullptr && give_up->load(std::memory_order_relaxed))
-      throw OrderGivenUp();
+    if (p % 4096 == 0) ThrowIfGivenUp(give_up);
     opened.clear();
     order.At(p, opened);
     for (const std::uint64_t block : opened)
       uses[block] = std::min(uses[block], epoch * positions + p);
   }
   return uses;
+}
+
+NextUsesAhead::~NextUsesAhead() {
+  {
+    const MutexLock lock(mutex_);
+    stopped_ = true;
+    give_up_ = true;
+    changed_.NotifyAll();
+  }
+  if (thread_.joinable()) thread_.join();
+}
+
+void NextUsesAhead::Begin(std::uint64_t epoch) {
+  const MutexLock lock(mutex_);
+  wanted_ = epoch;
+  std::erase_if(known_, [&](const auto& one) { return one.first - epoch > 1; });
+  if (computing_ && *computing_ - epoch > 1) give_up_ = true;
+  changed_.NotifyAll();
+  if (thread_.joinable()) return;
+  try {
+    thread_ = std::thread([this] { Run(); });
+  } catch (const std::system_error&) {  // no more threads: played without knowing
+    known_[epoch] = std::make_shared<const std::vector<std::uint64_t>>();
+  }
+}
+
+std::optional<std::uint64_t> NextUsesAhead::Missing() const {
+  if (!wanted_) return std::nullopt;
+  for (const std::uint64_t epoch : {*wanted_, *wanted_ + 1})
+    if (known_.count(epoch) == 0) return epoch;
+  return std::nullopt;
+}
+
+void NextUsesAhead::Run() {
+  const MutexLock lock(mutex_);
+  while (!stopped_) {
+    computing_ = Missing();
+    if (!computing_) {
+      changed_.Wait(mutex_);
+      continue;
+    }
+    give_up_ = false;
+    const std::uint64_t epoch = *computing_;
+    Uses uses;
+    {
+      const MutexUnlock unlocked(mutex_);
+      try {
+        uses = std::make_shared<const std::vector<std::uint64_t>>(
+            NextUses(shape_, options_, epoch, &give_up_));
+      } catch (const OrderGivenUp&) {
+      } catch (const std::exception&) {  // no memory: played without knowing
+        uses = std::make_shared<const std::vector<std::uint64_t>>();
+      }
+    }
+    if (uses != nullptr && epoch - *wanted_ <= 1) known_[epoch] = std::move(uses);
+    changed_.NotifyAll();
+  }
+}
+
+NextUsesAhead::Uses NextUsesAhead::Find() const {
+  const MutexLock lock(mutex_);
+  const auto found = known_.find(*wanted_);
+  return found == known_.end() ? nullptr : found->second;
+}
+
+void NextUsesAhead::Await(GiveUp give_up) const {
+  constexpr std::chrono::milliseconds kLook{20};
+  const MutexLock lock(mutex_);
+  while (known_.count(*wanted_) == 0 && !give_up->load(std::memory_order_relaxed))
+    changed_.WaitFor(mutex_, kLook);
 }
 
 }  // namespace sluice

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "reader/dataset/storage_choice.h"
-#include "reader/reading/next_uses.h"
 
 namespace sluice {
 
@@ -12,6 +11,12 @@ namespace {
 
 // Behind every block that is needed now.
 constexpr std::uint64_t kSuggestedUrgency = std::uint64_t{1} << 62;
+
+bool NeedsPayloads(const Schema& schema, const FieldChoice& choice) {
+  for (std::size_t f = 0; f < schema.fields.size(); ++f)
+    if (choice.chosen[f] && schema.fields[f].kind != FieldKind::kArray) return true;
+  return false;
+}
 
 Bytes BytesOf(const ShardFile& shard, std::uint32_t block) {
   const BlockEntry& entry = shard.block_entry(block);
@@ -21,14 +26,20 @@ Bytes BytesOf(const ShardFile& shard, std::uint32_t block) {
 }  // namespace
 
 RemoteBlocks::RemoteBlocks(DatasetState& dataset, const LoaderOptions& options,
+                           const FieldChoice& choice, const DecodedStore* store,
                            std::uint64_t most_open, const std::atomic<bool>& give_up)
     : dataset_(dataset),
       remote_(*dataset.remote),
-      options_(options),
+      store_(store),
+      needs_payloads_(NeedsPayloads(dataset.manifest.schema, choice)),
+      needs_others_(store == nullptr ||
+                    NeedsPayloads(dataset.manifest.schema, choice.WithoutImage())),
       most_open_(most_open),
       most_ahead_(ReadAheadBytesOf(options).value_or(kMostRemoteAhead)),
-      one_at_a_time_(options.order.shuffle == Shuffle::kSequential),
-      give_up_(give_up) {}
+      give_up_(give_up),
+      open_(options.order.shuffle == Shuffle::kSequential) {
+  if (remote_.has_cache()) next_uses_.emplace(dataset.shape, options);
+}
 
 void RemoteBlocks::SetDepth(std::uint64_t bytes) noexcept {
   BlockSource::SetDepth(
@@ -38,16 +49,47 @@ void RemoteBlocks::SetDepth(std::uint64_t bytes) noexcept {
 void RemoteBlocks::BeginEpoch(std::uint64_t epoch) {
   suggested_.clear();
   suggested_bytes_ = 0;
-  if (!remote_.has_cache()) return;
-  try {
-    next_uses_ = NextUses(dataset_.shape, options_, epoch + 1, &give_up_);
-  } catch (const OrderGivenUp&) {
-    next_uses_.clear();  // nobody wants the epoch any more
-  }
+  if (!next_uses_) return;
+  next_uses_->Begin(epoch + 1);
+  uses_ = nullptr;
+  untold_.clear();
+  first_batch_ = 0;
 }
 
-std::uint64_t RemoteBlocks::NextUseOf(std::uint64_t block) const noexcept {
-  return next_uses_.empty() ? RemoteShards::kUnknown : next_uses_[block];
+bool RemoteBlocks::KnowsNextUses() {
+  if (!next_uses_ || uses_ != nullptr) return true;
+  uses_ = next_uses_->Find();
+  if (uses_ == nullptr) return false;
+  for (const Untold& one : untold_)
+    remote_.NoteNextUse(one.shard, one.parts.whole(), NextUseOf(one.block));
+  untold_.clear();
+  return true;
+}
+
+// Giving up pieces takes knowing when they are needed. The first batch does not wait for that.
+void RemoteBlocks::AwaitNextUses(const Pending& pending) {
+  if (KnowsNextUses() || pending.urgency <= first_batch_ || !remote_.cache_is_full()) return;
+  next_uses_->Await(&give_up_);
+  KnowsNextUses();
+}
+
+std::uint64_t RemoteBlocks::NextUseOf(std::uint64_t block) const {
+  if (!next_uses_) return RemoteShards::kUnknown;
+  if (uses_ == nullptr) return 0;  // it stays until more is known
+  return uses_->empty() ? RemoteShards::kUnknown : (*uses_)[block];
+}
+
+ShardParts::Held RemoteBlocks::BeginPiece(std::uint64_t block, const SampleRef& first,
+                                          const ShardParts::Block& parts, bool whole,
+                                          std::uint64_t urgency) {
+  if (!KnowsNextUses()) untold_.push_back({block, first.shard, parts});
+  return remote_.Begin(first.shard, whole ? parts.whole() : parts.table(),
+                       {urgency, NextUseOf(block)});
+}
+
+bool RemoteBlocks::TakesWhole(std::uint64_t block, bool& without_image) const noexcept {
+  without_image = !needs_others_ && store_ != nullptr && store_->HasAll(dataset_.shape, block);
+  return needs_payloads_ && !without_image;
 }
 
 std::vector<ShardParts::Held> RemoteBlocks::FrameOf(std::uint32_t shard) {
@@ -56,54 +98,38 @@ std::vector<ShardParts::Held> RemoteBlocks::FrameOf(std::uint32_t shard) {
 }
 
 void RemoteBlocks::Open(std::uint64_t block, std::uint64_t rows) {
-  if (one_at_a_time_) {  // a rank gets only some of a block's samples, so `rows` may be too many
-    CloseAll();
-    rows = 0;
-  }
-  OpenBlock& open = open_[block];
-  if (open.held == nullptr) {
-    open.held = std::make_shared<HeldBlock>();
+  open_.Open(block, rows, [&] {
     const SampleRef first = dataset_.shape.Row(block, 0);
-    pending_.push_back({block, ++opened_, open.held, FrameOf(first.shard), {}, {}, 0});
     const ShardSummary& shard = dataset_.shards[first.shard];
-    open.bytes = shard.bytes / std::max<std::uint64_t>(shard.blocks, 1);
-    open_bytes_ += open.bytes;
-  }
-  open.rows = rows == 0 ? ~std::uint64_t{0} : rows;
-  open.used = ++uses_;
+    Pending pending;
+    pending.number = block;
+    pending.held = std::make_shared<HeldBlock>();
+    pending.frame = FrameOf(first.shard);
+    pending.urgency = opened_ + 1;
+    OpenBlocks::Block open{pending.held, shard.bytes / std::max<std::uint64_t>(shard.blocks, 1)};
+    pending_.push_back(std::move(pending));
+    ++opened_;
+    return open;
+  });
   MakeRoom();
 }
 
 std::shared_ptr<const HeldBlock> RemoteBlocks::Use(std::uint64_t block) {
-  auto found = open_.find(block);
-  if (found == open_.end()) {
-    Open(block, 0);
-    found = open_.find(block);
-  }
-  OpenBlock& open = found->second;
-  open.used = ++uses_;
-  std::shared_ptr<const HeldBlock> held = open.held;
-  if (--open.rows == 0) {
-    open_bytes_ -= open.bytes;
-    open_.erase(found);
-  }
-  return held;
+  if (std::shared_ptr<const HeldBlock> held = open_.Use(block)) return held;
+  Open(block, 0);
+  return open_.Use(block);
 }
 
-void RemoteBlocks::CloseAll() {
-  open_.clear();
-  open_bytes_ = 0;
+void RemoteBlocks::EndBatch() {
+  if (first_batch_ == 0) first_batch_ = opened_;
+  Begin();
 }
 
 // Steady playing keeps to the window; lists whose rows are unknown, and random order, do not.
 void RemoteBlocks::MakeRoom() {
-  while (open_bytes_ > most_open_ && open_.size() > 1) {
-    const auto oldest = std::min_element(
-        open_.begin(), open_.end(),
-        [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
-    open_bytes_ -= oldest->second.bytes;
-    open_.erase(oldest);
-  }
+  const auto any = [](const std::shared_ptr<HeldBlock>&) { return true; };
+  while (open_.bytes() > most_open_ && open_.size() > 1)
+    open_.CloseOldest(any);
 }
 
 void RemoteBlocks::Begin() {
@@ -130,9 +156,13 @@ bool RemoteBlocks::Start(Pending& pending) {
   pending.frame.clear();
   if (pending.shard == nullptr) return true;
   try {
-    const ShardParts::Part part = pending.shard->PartOf(first.block);
-    pending.piece = remote_.Begin(first.shard, part, {pending.urgency, NextUseOf(pending.number)});
-    pending.bytes = part.bytes;
+    AwaitNextUses(pending);
+    const ShardParts::Block parts = pending.shard->PartsOf(first.block);
+    bool without_image = false;
+    const bool whole = TakesWhole(pending.number, without_image);
+    if (without_image) pending.held->LeaveOutImage();
+    pending.piece = BeginPiece(pending.number, first, parts, whole, pending.urgency);
+    pending.bytes = parts.bytes(whole);
     bytes_in_flight_ += pending.bytes;
   } catch (const Error& error) {
     pending.held->Fail(error, std::exchange(pending.shard, nullptr));
@@ -180,8 +210,9 @@ void RemoteBlocks::Cancel() {
 }
 
 bool RemoteBlocks::TakesSuggestions() const noexcept {
-  return begun_ == opened_ && bytes_in_flight_ < depth_bytes() && suggested_bytes_ < most_ahead_ &&
-         !give_up_.load(std::memory_order_relaxed);
+  const bool blind = next_uses_ && uses_ == nullptr && remote_.cache_is_full();
+  return !blind && begun_ == opened_ && bytes_in_flight_ < depth_bytes() &&
+         suggested_bytes_ < most_ahead_ && !give_up_.load(std::memory_order_relaxed);
 }
 
 void RemoteBlocks::Suggest(std::uint64_t block) {
@@ -191,10 +222,12 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
     if (shard == nullptr) {
       FrameOf(first.shard);  // it will be there when a block of it is opened
     } else if (suggested_.count(block) == 0) {
-      const ShardParts::Part part = shard->PartOf(first.block);
-      suggested_[block] = {remote_.Begin(first.shard, part, {kSuggestedUrgency, NextUseOf(block)}),
-                           part.bytes};
-      suggested_bytes_ += part.bytes;
+      const ShardParts::Block parts = shard->PartsOf(first.block);
+      bool without_image = false;
+      const bool whole = TakesWhole(block, without_image);
+      suggested_[block] = {BeginPiece(block, first, parts, whole, kSuggestedUrgency),
+                           parts.bytes(whole)};
+      suggested_bytes_ += parts.bytes(whole);
     }
   } catch (const Error&) {
     return;  // whoever needs the block will say so
@@ -205,7 +238,7 @@ void RemoteBlocks::Suggest(std::uint64_t block) {
 std::shared_ptr<const HeldBlock> RemoteBlocks::Fetch(DatasetState& dataset, std::uint32_t number,
                                                      const ShardUse& shard, std::uint32_t block) {
   auto held = std::make_shared<HeldBlock>();
-  ShardParts::Held piece = dataset.remote->Begin(number, shard->PartOf(block), {});
+  ShardParts::Held piece = dataset.remote->Begin(number, shard->PartsOf(block).whole(), {});
   dataset.remote->Await(piece);
   held->Give(BytesOf(*shard, block), std::move(piece), shard);
   return held;

@@ -6,6 +6,10 @@
 // the store has measured it. Further blocks, of the next windows, are fetched while the trainer
 // plays: lanes open their windows in bursts.
 //
+// A block is fetched whole, or without its payloads if no chosen field has any, or if all of its
+// pictures are kept decoded. (A field's payloads lie together, so ranges of some fields could be
+// fetched, too; but rows, keys and small fields are a few percent of a block.)
+//
 // Used by the planner thread only.
 #pragma once
 
@@ -17,7 +21,11 @@
 #include <sluice/loader_options.h>
 
 #include "reader/dataset/dataset_state.h"
+#include "reader/dataset/field_choice.h"
 #include "reader/reading/block_source.h"
+#include "reader/reading/decoded_store.h"
+#include "reader/reading/next_uses.h"
+#include "reader/reading/open_blocks.h"
 
 namespace sluice {
 
@@ -27,16 +35,17 @@ inline constexpr std::uint64_t kMostRemoteAhead = std::uint64_t{128} << 20;
 
 class RemoteBlocks : public BlockSource {
  public:
-  // All references must outlive it. `options` are checked ones; `most_open`: bytes of blocks held
-  // open, beyond which the least recently used block is let go.
-  RemoteBlocks(DatasetState& dataset, const LoaderOptions& options, std::uint64_t most_open,
+  // All must outlive it; `store` may be null. `options` are checked ones; `most_open`: bytes of
+  // blocks held open, beyond which the least recently used block is let go.
+  RemoteBlocks(DatasetState& dataset, const LoaderOptions& options, const FieldChoice& choice,
+               const DecodedStore* store, std::uint64_t most_open,
                const std::atomic<bool>& give_up);
 
   void BeginEpoch(std::uint64_t epoch) override;
   void Open(std::uint64_t block, std::uint64_t rows) override;
   std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
-  void EndBatch() override { Begin(); }
-  void CloseAll() override;
+  void EndBatch() override;
+  void CloseAll() override { open_.Clear(); }
   void Await(std::uint64_t count) override;
   void Cancel() override;
   void SetDepth(std::uint64_t bytes) noexcept override;
@@ -50,12 +59,6 @@ class RemoteBlocks : public BlockSource {
                                                 const ShardUse& shard, std::uint32_t block);
 
  private:
-  struct OpenBlock {
-    std::shared_ptr<HeldBlock> held;
-    std::uint64_t rows = 0;  // still to come
-    std::uint64_t used = 0;
-    std::uint64_t bytes = 0;
-  };
   // A block that has been asked for.
   struct Pending {
     std::uint64_t number = 0;
@@ -66,23 +69,33 @@ class RemoteBlocks : public BlockSource {
     ShardParts::Held piece;
     std::uint64_t bytes = 0;
   };
+  // A block begun before it was known when it is needed next.
+  struct Untold {
+    std::uint64_t block = 0;
+    std::uint32_t shard = 0;
+    ShardParts::Block parts;
+  };
+  bool KnowsNextUses();
+  void AwaitNextUses(const Pending& pending);
+  bool TakesWhole(std::uint64_t block, bool& without_image) const noexcept;
+  ShardParts::Held BeginPiece(std::uint64_t block, const SampleRef& first,
+                              const ShardParts::Block& parts, bool whole, std::uint64_t urgency);
   void Begin();
   bool Start(Pending& pending);
   void FinishFront();
   void MakeRoom();
   std::vector<ShardParts::Held> FrameOf(std::uint32_t shard);
-  std::uint64_t NextUseOf(std::uint64_t block) const noexcept;
+  std::uint64_t NextUseOf(std::uint64_t block) const;
 
   DatasetState& dataset_;
   RemoteShards& remote_;
-  const LoaderOptions& options_;
+  const DecodedStore* const store_;
+  const bool needs_payloads_;
+  const bool needs_others_;  // if all pictures of a block are kept decoded
   const std::uint64_t most_open_;
   const std::uint64_t most_ahead_;
-  const bool one_at_a_time_;  // Shuffle::kSequential
   const std::atomic<bool>& give_up_;
-  std::unordered_map<std::uint64_t, OpenBlock> open_;
-  std::uint64_t open_bytes_ = 0;
-  std::uint64_t uses_ = 0;
+  OpenBlocks open_;
   std::deque<Pending> pending_;  // in the order asked for
   std::size_t next_ = 0;         // the first of them that is not begun
   // Blocks of the next windows.
@@ -92,8 +105,11 @@ class RemoteBlocks : public BlockSource {
   };
   std::unordered_map<std::uint64_t, Suggested> suggested_;
   std::uint64_t suggested_bytes_ = 0;
-  // With a cache, by block: when the next epoch needs it.
-  std::vector<std::uint64_t> next_uses_;
+  // With a cache: when the next epoch needs each block.
+  std::optional<NextUsesAhead> next_uses_;
+  NextUsesAhead::Uses uses_;  // null: not known yet
+  std::vector<Untold> untold_;
+  std::uint64_t first_batch_ = 0;  // the last block opened for the epoch's first batch
 };
 
 }  // namespace sluice

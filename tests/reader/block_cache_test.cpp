@@ -104,11 +104,14 @@ TEST_CASE("what a cache holds is compared, and fetched again if it is not what w
     std::fstream(cached / "data").seekp(2'000'000).put('!');
   }
   SECTION("records changed") {
-    std::fstream(cached / "pieces").seekp(4096 + 26 * 8 + 7 * 32 + 3).put('!');
+    // After a page and 8 bytes for each piece, 32 bytes for each; the first five are the frame's.
+    const auto size = static_cast<std::streamoff>(std::filesystem::file_size(cached / "pieces"));
+    const std::streamoff pieces = (size - 4096) / 40;
+    std::fstream(cached / "pieces").seekp(4096 + pieces * 8 + 8 * 32 + 3).put('!');
   }
   SECTION("a table of nonsense") {
     std::fstream file(cached / "pieces");
-    for (int i = 0; i < 4096 + 26 * 40; ++i)
+    for (int i = 0; i < 4096 + 46 * 40; ++i)
       file.put(static_cast<char>(i * 7));
   }
   SECTION("no table") {

@@ -139,6 +139,40 @@ TEST_CASE("a dataset in an object store plays the batches of the local one, to t
   CHECK(Play(OpenRemote(path, kBadLink), options) == Play(local, options));
 }
 
+TEST_CASE("payloads that no batch needs are not fetched", "[remote]") {
+  const TemporaryFolder folder;
+  const auto path = WriteLargerDataset(folder, 640);  // 8 MB
+  LoaderOptions options = OptionsFor(32, 2);
+  options.order.lanes = 4;
+  options.order.window_bytes = 1'000'000;
+  SECTION("labels alone") {
+    options.output.fields = {"label"};
+    Loader loader(OpenRemote(path), options);
+    Loader local(Dataset::Open(path), options);
+    auto other = local.Epoch(0).begin();
+    for (const Batch& batch : loader.Epoch(0)) {
+      const auto a = batch.Field<std::int32_t>("label");
+      const auto b = other->Field<std::int32_t>("label");
+      CHECK(std::equal(a.begin(), a.end(), b.begin(), b.end()));
+      ++other;
+    }
+    CHECK(loader.Stats().fetched_bytes < 1'000'000);
+  }
+  SECTION("pictures that are kept") {
+    options.transform = {Resize(16, 16)};
+    options.keep = DecodedPictures{10'000'000, {}};
+    if (GENERATE(false, true)) options.keep->folder = folder.path().string();
+    Loader loader(OpenRemote(path), options);
+    Loader local(Dataset::Open(path), options);
+    CHECK(PlayBatches(loader, 0) == PlayBatches(local, 0));
+    PlayBatches(loader, 1);  // reading ahead of it begins before all pictures are kept
+    const std::uint64_t before = loader.Stats().read_ahead_bytes;
+    CHECK(before > 7'000'000);
+    CHECK(PlayBatches(loader, 2) == PlayBatches(local, 2));
+    CHECK(loader.Stats().read_ahead_bytes < before + 1'000'000);
+  }
+}
+
 TEST_CASE("a remote epoch goes on where another loader stopped", "[remote]") {
   const TemporaryFolder folder;
   const auto path = WriteJpegDataset(folder, 120);

@@ -38,37 +38,22 @@ DirectBlocks::DirectBlocks(DatasetState& dataset, const FieldChoice& choice,
       others_(store == nullptr ? choice : choice.WithoutImage()),
       store_(store),
       files_(files),
-      one_at_a_time_(one_at_a_time),
       give_up_(give_up),
-      io_(io != nullptr ? std::move(io) : MakeIo()) {}
+      io_(io != nullptr ? std::move(io) : MakeIo()),
+      open_(one_at_a_time) {}
 
 DirectBlocks::~DirectBlocks() {
   Cancel();
 }
 
 void DirectBlocks::Open(std::uint64_t block, std::uint64_t rows) {
-  if (one_at_a_time_) {  // a rank gets only some of a block's samples, so `rows` may be too many
-    CloseAll();
-    rows = 0;
-  }
-  const auto found = open_.find(block);
-  OpenBlock& open = found != open_.end() ? found->second : open_[block];
-  if (open.held == nullptr) open.held = AskFor(block);
-  open.rows = rows == 0 ? ~std::uint64_t{0} : rows;
-  open.used = ++uses_;
+  open_.Open(block, rows, [&] { return OpenBlocks::Block{AskFor(block)}; });
 }
 
 std::shared_ptr<const HeldBlock> DirectBlocks::Use(std::uint64_t block) {
-  auto found = open_.find(block);
-  if (found == open_.end()) {
-    Open(block, 0);
-    found = open_.find(block);
-  }
-  OpenBlock& open = found->second;
-  open.used = ++uses_;
-  std::shared_ptr<const HeldBlock> held = open.held;
-  if (--open.rows == 0) open_.erase(found);
-  return held;
+  if (std::shared_ptr<const HeldBlock> held = open_.Use(block)) return held;
+  Open(block, 0);
+  return open_.Use(block);
 }
 
 std::shared_ptr<HeldBlock> DirectBlocks::AskFor(std::uint64_t block) {
@@ -224,20 +209,14 @@ void DirectBlocks::Cancel() {
     FinishRead();
   pending_.clear();
   next_ = pending_.end();
-  open_.clear();
+  open_.Clear();
   begun_ = finished_ = opened_;
 }
 
 void DirectBlocks::MakeRoom(std::uint64_t bytes) {
-  while (!files_.memory().HasRoom(bytes)) {
-    auto oldest = open_.end();
-    for (auto it = open_.begin(); it != open_.end(); ++it) {
-      // Skips blocks that a row to be decoded or a read in flight still has.
-      if (it->second.held.use_count() > 1) continue;
-      if (oldest == open_.end() || it->second.used < oldest->second.used) oldest = it;
-    }
-    if (oldest == open_.end()) return;
-    open_.erase(oldest);
+  // A row to be decoded, or a read in flight, may still have a block.
+  const auto unused = [](const std::shared_ptr<HeldBlock>& held) { return held.use_count() == 1; };
+  while (!files_.memory().HasRoom(bytes) && open_.CloseOldest(unused)) {
   }
 }
 

@@ -12,7 +12,6 @@
 #include <deque>
 #include <list>
 #include <memory>
-#include <unordered_map>
 
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
@@ -20,6 +19,7 @@
 #include "reader/reading/decoded_store.h"
 #include "reader/reading/direct/block_io.h"
 #include "reader/reading/direct/direct_files.h"
+#include "reader/reading/open_blocks.h"
 
 namespace sluice {
 
@@ -35,17 +35,12 @@ class DirectBlocks : public BlockSource {
   void Open(std::uint64_t block, std::uint64_t rows) override;
   std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
   void EndBatch() override { Begin(); }
-  void CloseAll() override { open_.clear(); }
+  void CloseAll() override { open_.Clear(); }
   void Await(std::uint64_t count) override;
   void Cancel() override;
   bool holds_blocks() const noexcept override { return true; }
 
  private:
-  struct OpenBlock {
-    std::shared_ptr<HeldBlock> held;
-    std::uint64_t rows = 0;  // still to come
-    std::uint64_t used = 0;
-  };
   // A block that has been asked for.
   struct Pending {
     std::uint64_t number = 0;
@@ -77,11 +72,9 @@ class DirectBlocks : public BlockSource {
   const FieldChoice others_;  // without the image
   const DecodedStore* store_;
   DirectFiles& files_;
-  const bool one_at_a_time_;
   const std::atomic<bool>& give_up_;
   std::unique_ptr<BlockIo> io_;
-  std::unordered_map<std::uint64_t, OpenBlock> open_;
-  std::uint64_t uses_ = 0;
+  OpenBlocks open_;
   std::list<Pending> pending_;  // in the order asked for; Pop() takes done ones from the front
   std::list<Pending>::iterator next_ = pending_.end();  // the first not begun
   std::size_t reads_in_flight_ = 0;

@@ -1,0 +1,180 @@
+// RemoteShards: how pieces are asked for, and what is done as their bytes come.
+#include <algorithm>
+#include <cstring>
+#include <new>
+
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/system_error.h"
+#include "format/remote/remote_shards.h"
+
+namespace sluice {
+
+namespace {
+
+// Neighbours are joined to requests of this size. (A larger block is one request.)
+constexpr std::uint64_t kMostJoined = std::uint64_t{8} << 20;
+
+// Not a copy: copies of an exception share their text, and this one goes to another thread.
+std::shared_ptr<const Error> CopyOf(const Error& error) {
+  return std::make_shared<const Error>(error.code(), error.file(), error.place(), error.sentence());
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<PieceFetch>> RemoteShards::TakeToRead() {
+  std::vector<std::shared_ptr<PieceFetch>> fetches;
+  for (const std::uint64_t piece : to_read_) {
+    const Live& live = live_.at(piece);
+    PieceFetch* const last = fetches.empty() ? nullptr : fetches.back().get();
+    const bool joins = last != nullptr && last->shard == live.shard && last->end() == live.offset &&
+                       last->bytes() + live.bytes <= kMostJoined;
+    if (!joins) {
+      fetches.push_back(std::make_shared<PieceFetch>());
+      fetches.back()->shard = live.shard;
+      fetches.back()->urgency = live.urgency;
+      fetches.back()->etag = etags_[live.shard];
+    }
+    fetches.back()->parts.push_back({piece, live.offset, live.bytes, live.overlay});
+  }
+  to_read_.clear();
+  fetches_.insert(fetches_.end(), fetches.begin(), fetches.end());
+  return fetches;
+}
+
+void RemoteShards::Flush() {
+  std::vector<std::shared_ptr<PieceFetch>> fetches;
+  {
+    const MutexLock lock(mutex_);
+    fetches = TakeToRead();
+  }
+  // The store's thread may answer at once, and needs the mutex for it.
+  for (const std::shared_ptr<PieceFetch>& fetch : fetches) {
+    try {
+      Send(fetch);
+    } catch (const Error& error) {  // else whoever waits for its pieces would wait for ever
+      Finish(*fetch, &error);
+    } catch (const std::bad_alloc&) {
+      const Error error(ErrorCode::kLimit, UrlOf(fetch->shard), "there is not enough memory");
+      Finish(*fetch, &error);
+    }
+  }
+}
+
+void RemoteShards::Send(const std::shared_ptr<PieceFetch>& fetch) {
+  RangeRead read;
+  read.object = objects_[fetch->shard];
+  read.offset = fetch->parts.front().offset - bases_[fetch->shard];
+  read.bytes = fetch->bytes();
+  read.etag = fetch->etag;
+  read.info = fetch->info;
+  read.urgency = fetch->urgency;
+  read.take = [this, fetch](Bytes bytes) { Take(*fetch, bytes); };
+  read.done = [this, fetch](const Error* error) { Finish(*fetch, error); };
+  fetch->ticket = store_->Read(std::move(read));
+}
+
+void RemoteShards::Take(PieceFetch& fetch, Bytes bytes) {
+  while (!bytes.empty()) {
+    const PieceFetch::Part& part = fetch.parts[fetch.at];
+    const std::size_t count = std::min<std::uint64_t>(bytes.size(), part.bytes - fetch.done);
+    if (part.overlay) {
+      std::memcpy(data_->overlay(part.offset) + fetch.done, bytes.data(), count);
+    } else if (!fetch.unwritten) {
+      try {
+        data_->Write(part.offset + fetch.done, bytes.first(count));
+      } catch (const SystemError&) {
+        fetch.unwritten = true;
+      }
+    }
+    bytes = bytes.subspan(count);
+    fetch.done += count;
+    if (fetch.done < part.bytes) continue;
+    std::uint64_t hash = 0;
+    if (room_ && !part.overlay && !fetch.unwritten) {
+      const ReadGuard guard(data_->bytes(), lost_);
+      hash = Hash64(data_->bytes().subspan(part.offset, part.bytes));
+    }
+    {
+      const MutexLock lock(mutex_);
+      Arrived(part.piece, fetch.unwritten, hash);
+    }
+    ++fetch.at;
+    fetch.done = 0;
+    fetch.unwritten = false;
+  }
+}
+
+void RemoteShards::Arrived(std::uint64_t piece, bool unwritten, std::uint64_t hash) {
+  const auto found = live_.find(piece);
+  Live& live = found->second;
+  if (unwritten) {
+    ReadPastDisk(piece, live);
+    return;
+  }
+  live.state = Live::State::kThere;
+  counts_.in_flight_bytes -= live.bytes;
+  counts_.fetched_bytes += live.bytes;
+  ++counts_.fetched;
+  if (!live.overlay) {
+    data_->Note(piece, {live.offset, live.bytes, hash});
+    if (room_) {
+      room_->See(piece, hash);
+      data_->Lock(piece, SparseData::Hold::kShared);
+    }
+  }
+  if (live.holders == 0) {
+    LetGo(piece, live);
+    live_.erase(found);
+  }
+  changed_.NotifyAll();
+}
+
+// The disk, or memory, has refused the bytes that came.
+void RemoteShards::ReadPastDisk(std::uint64_t piece, Live& live) {
+  if (room_ && data_->Overlay(live.offset, live.bytes)) {
+    live.overlay = true;
+    room_->GiveBack(live.bytes);
+    data_->Free(live.offset, live.bytes);
+    data_->Lock(piece, SparseData::Hold::kNone);
+  }
+  if (live.overlay && live.holders > 0) {
+    counts_.past_cache_bytes += live.bytes;
+    to_read_.push_back(piece);  // a thread that waits for it will send it
+    changed_.NotifyAll();
+    return;
+  }
+  Fail(piece,
+       Error(ErrorCode::kLimit, UrlOf(live.shard), "there is not enough memory for a block"));
+}
+
+void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
+  const auto found = live_.find(piece);
+  Live& live = found->second;
+  counts_.in_flight_bytes -= live.bytes;
+  if (live.overlay) {
+    data_->EndOverlay(live.offset, live.bytes);
+    data_->next_use(piece).store(0, std::memory_order_relaxed);
+    live.overlay = false;
+  } else {
+    data_->Free(live.offset, live.bytes);
+    data_->next_use(piece).store(0, std::memory_order_relaxed);
+    if (room_) room_->GiveBack(live.bytes);
+    data_->Lock(piece, SparseData::Hold::kNone);
+  }
+  live.state = Live::State::kFailed;
+  live.error = CopyOf(error);
+  if (live.holders == 0) live_.erase(found);
+  changed_.NotifyAll();
+}
+
+void RemoteShards::Finish(PieceFetch& fetch, const Error* error) {
+  const MutexLock lock(mutex_);
+  if (error == nullptr && etags_[fetch.shard].empty()) etags_[fetch.shard] = fetch.info->etag;
+  for (; error != nullptr && fetch.at < fetch.parts.size(); ++fetch.at)
+    Fail(fetch.parts[fetch.at].piece, *error);
+  fetches_.remove_if([&fetch](const auto& one) { return one.get() == &fetch; });
+}
+
+}  // namespace sluice
