@@ -65,6 +65,36 @@ std::string FeedSentence(const Advice& advice, const Forecast& forecast) {
       kMargin * need / std::max(forecast.images_per_second, 1e-9));
 }
 
+std::string PriceText(const StoreLink& link, std::uint64_t requests) {
+  if (link.price_of_1000 <= 0) return "";
+  return Format(" (%.4g)", link.price_of_1000 * static_cast<double>(requests) / 1000);
+}
+
+// What a dataset in an object store costs: requests, a slow start, a slow epoch.
+std::string StoreSentence(const StoreLink& link, const FormConstants& constants,
+                          const Forecast& forecast) {
+  std::string text =
+      Format("Store: the first epoch takes about %llu requests%s, a later one %llu%s",
+             static_cast<unsigned long long>(forecast.first_requests),
+             PriceText(link, forecast.first_requests).c_str(),
+             static_cast<unsigned long long>(forecast.requests),
+             PriceText(link, forecast.requests).c_str());
+  if (link.price_of_1000 <= 0) text += "; --request-price adds what they cost";
+  text += Format(
+      ". The first batch comes %s after the start: three answers, and a block of each of "
+      "%llu lanes; with fewer lanes, sooner. ",
+      SecondsText(forecast.first_batch_seconds).c_str(),
+      static_cast<unsigned long long>(kUsualLanes));
+  if (forecast.bound != Bound::kLink) return text + "After that the link is fast enough.";
+  const double wanted = constants.all_threads_per_second * constants.bytes_per_image;
+  text += Format("Decoding could use %s/s, but the link gives %s/s. ",
+                 BytesText(static_cast<std::uint64_t>(wanted)).c_str(),
+                 BytesText(static_cast<std::uint64_t>(link.bytes_per_second)).c_str());
+  return text + (link.cache_bytes < forecast.dataset_bytes / forecast.machines
+                     ? "A cache on a local disk (stage, --link-cache) or a smaller form helps."
+                     : "A smaller form helps.");
+}
+
 std::string MemorySentence(const Advice& advice, const FormConstants& constants,
                            const Forecast& forecast) {
   const std::string free = BytesText(advice.resources.memory_bytes);
@@ -131,7 +161,9 @@ std::vector<std::string> SentencesOf(const Advice& advice) {
   const Forecast& forecast = advice.forecasts[advice.chosen];
   std::vector<std::string> sentences = {
       MakingSentence(advice, trial.form, forecast), EpochSentence(advice, forecast),
-      FeedSentence(advice, forecast), MemorySentence(advice, trial.constants, forecast)};
+      FeedSentence(advice, forecast),
+      advice.resources.link ? StoreSentence(*advice.resources.link, trial.constants, forecast)
+                            : MemorySentence(advice, trial.constants, forecast)};
   if (!forecast.fits_disk) {
     sentences.push_back(Format("The disk has only %s free: this form does not fit.",
                                BytesText(advice.resources.disk_free_bytes).c_str()));

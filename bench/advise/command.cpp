@@ -16,6 +16,7 @@
 #include "bench/epoch/run.h"
 #include "bench/machine/machine.h"
 #include "bench/machine/page_cache.h"
+#include "bench/remote/simulated_store.h"
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/transforms/transform_text.h"
@@ -46,13 +47,17 @@ constexpr const char* kAdviseDescription =
     "If you say what the trainer needs (--step-ms, --profile), it chooses the smallest form\n"
     "from which one machine feeds the trainer, at the largest size that allows it. Otherwise\n"
     "it chooses, at the usual size, the smallest form that is at least three quarters as fast\n"
-    "as the fastest.\n";
+    "as the fastest.\n\n"
+    "With --link it says what training from an object store takes: an epoch's time over that\n"
+    "link, its requests and their price, and the time to the first batch. `sluice-bench io URL`\n"
+    "measures a link.\n";
 
 constexpr const char* kAdviseExamples =
     "\n"
     "Examples:\n"
     "  sluice-bench advise photos/\n"
     "  sluice-bench advise photos/ --step-ms 120 --batch-size 256 --gpus 4\n"
+    "  sluice-bench advise photos/ --link 1GB/s --link-delay 40ms --request-price 0.0004\n"
     "  sluice-bench advise data/photos --profile mlperf-resnet50-h100 --gpus 8 --json\n\n";
 
 struct AdviseArguments {
@@ -65,6 +70,8 @@ struct AdviseArguments {
   std::vector<int> qualities = {90};
   FormTrialOptions trial;
   std::uint64_t seed = 0;
+  StoreLink link;
+  bool link_options = false;  // some of --link's were given
   ResultOptions output;
 };
 
@@ -100,6 +107,7 @@ Resources ResourcesHere(const AdviseArguments& arguments, const DiskRate& disk) 
   struct statvfs file_system {};
   if (statvfs(arguments.source.c_str(), &file_system) == 0)
     resources.disk_free_bytes = std::uint64_t{file_system.f_bavail} * file_system.f_frsize;
+  if (arguments.link.bytes_per_second > 0) resources.link = arguments.link;
   return resources;
 }
 
@@ -163,6 +171,9 @@ void CheckNeed(const AdviseArguments& arguments) {
     throw cli::UsageError(
         "--batch-size and --gpus need a step's time: give --step-ms or --profile");
   }
+  if (arguments.link_options && arguments.link.bytes_per_second == 0) {
+    throw cli::UsageError("--link-delay, --link-cache and --request-price need --link");
+  }
 }
 
 Answer AdviseAnswer(AdviseArguments& arguments, const std::stop_token& stop,
@@ -196,6 +207,28 @@ void AddOptions(CLI::App& app, AdviseArguments& arguments) {
             });
   AddOption(app, "--profile", "NAME", "mlperf-resnet50-h100: batches of 400 and steps of\n224 ms",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
+  AddOption(app, "--link", "RATE",
+            "the dataset will lie in an object store, and come over a\n"
+            "link of that many bytes a second to each machine:\n100MB/s",
+            [&arguments](const std::string& text) {
+              arguments.link.bytes_per_second = static_cast<double>(ParseRate(text));
+            });
+  AddOption(
+      app, "--link-delay", "TIME", "... whose requests take that long to the first byte: 50ms",
+      [&arguments](const std::string& text) {
+        arguments.link.delay_seconds = std::chrono::duration<double>(ParseDelay(text)).count();
+        arguments.link_options = true;
+      });
+  AddOption(app, "--link-cache", "BYTES", "... with a cache of that size on each machine's disk",
+            [&arguments](const std::string& text) {
+              arguments.link.cache_bytes = cli::ParseBytes(text);
+              arguments.link_options = true;
+            });
+  AddOption(app, "--request-price", "X", "... where 1000 requests cost X, in any currency",
+            [&arguments](const std::string& text) {
+              arguments.link.price_of_1000 = cli::ParseNumber(text, 1e9);
+              arguments.link_options = true;
+            });
   AddOption(app, "--transform", "STEPS",
             TransformHelp() +
                 "\n"

@@ -5,11 +5,26 @@
 #include <limits>
 
 #include "bench/report/statistics.h"
+#include "reader/order/ceil_div.h"
 
 namespace sluice::bench {
 namespace {
 
 constexpr std::uint64_t kMostMachines = 4096;
+
+// The share of a machine's part of the dataset that a later epoch fetches: what a cache of that
+// size cannot hold. (It keeps what is needed first, so the rest is no less.)
+double MissingShare(std::uint64_t bytes, const StoreLink& link, std::uint64_t machines) {
+  const double part = static_cast<double>(bytes) / static_cast<double>(machines);
+  return part > 0 ? std::max(0.0, 1 - static_cast<double>(link.cache_bytes) / part) : 0;
+}
+
+// The rate that one machine can deliver if it fetches that share of its images.
+double LinkRate(const FormConstants& form, const StoreLink& link, double share) {
+  const double bytes = form.bytes_per_image * share;
+  return bytes > 0 ? std::min(form.all_threads_per_second, link.bytes_per_second / bytes)
+                   : form.all_threads_per_second;
+}
 
 // The rate that one of `machines` can deliver, with its part of the dataset in memory or not.
 double SteadyRate(const FormConstants& form, const Resources& resources, bool in_memory) {
@@ -31,12 +46,26 @@ unsigned ThreadsFor(const FormConstants& form, unsigned measured, double wanted)
   return measured;
 }
 
+void CountRequests(Forecast& forecast, const StoreLink& link) {
+  const auto blocks = static_cast<double>(CeilDiv(forecast.dataset_bytes, kUsualBlockBytes));
+  const std::uint64_t shards = CeilDiv(forecast.dataset_bytes, kUsualShardBytes);
+  const double missing = MissingShare(forecast.dataset_bytes, link, forecast.machines);
+  forecast.first_requests = static_cast<std::uint64_t>(blocks) + 2 * shards * forecast.machines;
+  forecast.requests = static_cast<std::uint64_t>(std::ceil(missing * blocks));
+  const std::uint64_t opened = std::min(forecast.dataset_bytes, kUsualLanes * kUsualBlockBytes);
+  // Manifest, directories, blocks: each needs the one before.
+  forecast.first_batch_seconds =
+      3 * link.delay_seconds +
+      static_cast<double>(opened) / link.bytes_per_second / static_cast<double>(forecast.machines);
+}
+
 }  // namespace
 
 const char* NameOf(Bound bound) noexcept {
   switch (bound) {
     case Bound::kDecoding: return "decoding";
     case Bound::kDisk: return "the disk";
+    case Bound::kLink: return "the link";
     case Bound::kTrainer: return "the trainer";
   }
   return "";
@@ -58,27 +87,37 @@ Forecast ForecastOf(const FormConstants& form, std::uint64_t images, const Resou
   if (form.converted_per_second > 0) forecast.convert_seconds = count / form.converted_per_second;
 
   const double wanted = need.ImagesPerSecond();
+  const std::optional<StoreLink>& link = resources.link;
+  // Of one of so many machines: in later epochs, and in the first.
+  const auto later_rate = [&](std::uint64_t machines) {
+    if (link) return LinkRate(form, *link, MissingShare(forecast.dataset_bytes, *link, machines));
+    return SteadyRate(form, resources, FitsMemory(forecast.dataset_bytes, resources, machines));
+  };
+  const double first_rate = link ? LinkRate(form, *link, 1) : SteadyRate(form, resources, false);
   if (wanted > 0) {
     const auto fed = [&](std::uint64_t machines) {
-      const bool kept = FitsMemory(forecast.dataset_bytes, resources, machines);
-      return static_cast<double>(machines) * SteadyRate(form, resources, kept);
+      return static_cast<double>(machines) * later_rate(machines);
     };
     while (forecast.machines < kMostMachines && fed(forecast.machines) < kMargin * wanted)
       ++forecast.machines;
   }
   const auto machines = static_cast<double>(forecast.machines);
-  forecast.in_memory = FitsMemory(forecast.dataset_bytes, resources, forecast.machines);
-  forecast.images_per_second = SteadyRate(form, resources, forecast.in_memory);
+  forecast.in_memory = !link && FitsMemory(forecast.dataset_bytes, resources, forecast.machines);
+  forecast.images_per_second = later_rate(forecast.machines);
   const double loader = machines * forecast.images_per_second;
   const double limit = wanted > 0 ? wanted : std::numeric_limits<double>::infinity();
   const double steady = std::min(loader, limit);
-  const double first = std::min(machines * SteadyRate(form, resources, false), limit);
+  const double first = std::min(machines * first_rate, limit);
   if (steady > 0) forecast.epoch_seconds = count / steady;
   if (first > 0) forecast.first_epoch_seconds = count / first;
   if (wanted > 0 && loader >= wanted) {
     forecast.bound = Bound::kTrainer;
   } else if (loader < machines * form.all_threads_per_second) {
-    forecast.bound = Bound::kDisk;
+    forecast.bound = link ? Bound::kLink : Bound::kDisk;
+  }
+  if (link) {
+    forecast.fits_disk = true;  // the store's, not this machine's
+    CountRequests(forecast, *link);
   }
   forecast.threads = resources.threads;
   if (wanted > 0)

@@ -20,11 +20,20 @@ struct FormConstants {
   std::uint32_t preference = 0;       // 0: the most wanted size and quality
 };
 
+// The dataset lies in an object store, behind a link of each machine's own.
+struct StoreLink {
+  double bytes_per_second = 0;
+  double delay_seconds = 0;       // of a request, to its first byte
+  std::uint64_t cache_bytes = 0;  // on each machine's disk (LoaderOptions::stage); 0: none
+  double price_of_1000 = 0;       // requests, in any currency
+};
+
 struct Resources {
   unsigned threads = 1;            // that may decode
   std::uint64_t memory_bytes = 0;  // free, the page cache's share included
   std::uint64_t disk_free_bytes = 0;
   double disk_bytes_per_second = 0;
+  std::optional<StoreLink> link;  // the disk is not read then
 };
 
 // The rate that the trainer needs. 0 images a second: as many as possible.
@@ -38,7 +47,7 @@ struct Need {
   }
 };
 
-enum class Bound { kDecoding, kDisk, kTrainer };
+enum class Bound { kDecoding, kDisk, kLink, kTrainer };
 const char* NameOf(Bound bound) noexcept;
 
 struct Forecast {
@@ -52,7 +61,18 @@ struct Forecast {
   Bound bound = Bound::kDecoding;  // what an epoch waits for
   unsigned threads = 1;            // enough for the trainer, on each machine
   std::uint64_t machines = 1;      // of this kind, to feed the trainer
+  // With a link, of all machines together: requests of the first epoch and of a later one (a block
+  // each, and two for each shard that is opened), and how long a first batch takes to fetch: it
+  // opens a block of each lane.
+  std::uint64_t first_requests = 0;
+  std::uint64_t requests = 0;
+  double first_batch_seconds = 0;
 };
+
+// As `sluice convert` makes blocks and shards, and a loader's lanes, unless told otherwise.
+inline constexpr std::uint64_t kUsualBlockBytes = std::uint64_t{512} << 10;
+inline constexpr std::uint64_t kUsualShardBytes = 64'000'000;
+inline constexpr std::uint64_t kUsualLanes = 192;
 
 // The share of free memory that is expected to keep pages of a dataset.
 inline constexpr double kMemoryShare = 0.8;

@@ -52,6 +52,10 @@ std::string MachineText(const Advice& advice) {
         Format("the source's small files %s/s, ",
                BytesText(static_cast<std::uint64_t>(advice.small_files->bytes_per_second)).c_str());
   }
+  if (resources.link) {
+    text += Format("a link of %s/s to an object store, ",
+                   BytesText(static_cast<std::uint64_t>(resources.link->bytes_per_second)).c_str());
+  }
   if (advice.gpus.empty()) return text + "no GPU";
   return text + Format("%zu x ", advice.gpus.size()) + advice.gpus.front();
 }
@@ -62,6 +66,11 @@ std::string NeedText(const Advice& advice) {
   return Format("%.0f images/s: %llu x batches of %llu in %g ms", need.ImagesPerSecond(),
                 static_cast<unsigned long long>(need.accelerators),
                 static_cast<unsigned long long>(need.batch_size), 1e3 * need.step_seconds);
+}
+
+const char* PlayedFrom(const Advice& advice, const Forecast& forecast) {
+  if (!advice.resources.link) return forecast.in_memory ? "memory" : "disk";
+  return forecast.requests == 0 ? "cache" : "link";
 }
 
 std::string RowOf(const Advice& advice, std::size_t i) {
@@ -82,7 +91,7 @@ std::string RowOf(const Advice& advice, std::size_t i) {
                 trial.form.name.c_str(), trial.constants.bytes_per_image,
                 BytesText(forecast.dataset_bytes).c_str(), trial.constants.all_threads_per_second,
                 100 * error.images_per_second, forecast.images_per_second,
-                forecast.in_memory ? "memory" : "disk", made.c_str(), quality.c_str());
+                PlayedFrom(advice, forecast), made.c_str(), quality.c_str());
 }
 
 Json FactsJson(const SourceFacts& facts) {
@@ -124,6 +133,11 @@ Json FormJson(const Trial& trial, const Forecast& forecast) {
                       {"bound", NameOf(forecast.bound)},
                       {"threads", forecast.threads},
                       {"machines", forecast.machines}};
+  if (forecast.first_requests > 0) {
+    json["forecast"].update({{"first_requests", forecast.first_requests},
+                             {"requests", forecast.requests},
+                             {"first_batch_seconds", forecast.first_batch_seconds}});
+  }
   return json;
 }
 
@@ -197,6 +211,12 @@ Json JsonOf(const Advice& advice) {
                  {"forms", std::move(forms)},
                  {"chosen", advice.trials.forms[advice.chosen].form.name},
                  {"advice", SentencesOf(advice)}});
+  if (resources.link) {
+    result["link"] = {{"bytes_per_second", resources.link->bytes_per_second},
+                      {"delay_seconds", resources.link->delay_seconds},
+                      {"cache_bytes", resources.link->cache_bytes},
+                      {"price_of_1000_requests", resources.link->price_of_1000}};
+  }
   return result;
 }
 

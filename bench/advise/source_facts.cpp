@@ -7,9 +7,11 @@
 
 #include <sluice/dataset.h>
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "format/disk/file.h"
 #include "format/pixels/decode.h"
+#include "format/remote/object_store.h"
 #include "writer/source/image_kinds.h"
 #include "writer/source/sniff.h"
 #include "writer/source/source_list.h"
@@ -182,6 +184,11 @@ SourceFacts LookAtDataset(const fs::path& path, const LookLimits& limits, std::m
 SourceFacts LookAtSource(const fs::path& source, const LookLimits& limits, std::uint64_t seed,
                          const std::stop_token& stop) {
   std::mt19937_64 random(seed);
+  if (IsStoreUrl(source.string())) {
+    throw Error(ErrorCode::kUnsupported, ShownPath(source.string()),
+                "advise tries forms of local files: give it a part of the dataset (sluice subset "
+                "URL DATASET) and --link with the rate that sluice-bench io URL measures");
+  }
   if (fs::exists(source / "manifest.json")) return LookAtDataset(source, limits, random, stop);
   if (!fs::is_directory(source)) {
     throw Error(ErrorCode::kNotFound, source.string(),

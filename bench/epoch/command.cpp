@@ -137,6 +137,10 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
              {"sequential", Shuffle::kSequential}});
   AddNumber(app, "--seed", "N", "seed of the order and the transform's draws (default 0)",
             loader.seed, 0, UINT64_MAX);
+  AddNumber(app, "--lanes", "N",
+            "streams that the order is woven of (default 192): fewer\n"
+            "open fewer blocks for the first batch",
+            loader.order.lanes, 1, 65536);
   AddChoice(app, "--layout", "L", "nhwc (default) or nchw", loader.output.layout,
             {{"nhwc", Layout::kNHWC}, {"nchw", Layout::kNCHW}});
   AddOption(app, "--device", "D",

@@ -54,6 +54,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"flip", Flips(options)},
                {"shuffle", NameOf(options.loader.order.shuffle)},
                {"seed", options.loader.seed},
+               {"lanes", options.loader.order.lanes},
                {"layout", options.loader.output.layout == Layout::kNHWC ? "nhwc" : "nchw"},
                {"device", options.loader.device.name()},
                {"device_steps", options.loader.on_device.steps},

@@ -11,7 +11,18 @@
 namespace sluice::bench {
 namespace {
 
-// "50ms", "1.5s", "200us".
+double ParseShare(std::string_view text) {
+  const double share = cli::ParseNumber(text, 1);
+  if (share > 0.9) throw cli::UsageError("must be a share of the requests, 0 to 0.9");
+  return share;
+}
+
+SlowLink& LinkOf(std::optional<SlowLink>& link) {
+  return link ? *link : link.emplace();
+}
+
+}  // namespace
+
 std::chrono::microseconds ParseDelay(std::string_view text) {
   constexpr double kMostSeconds = 60;
   constexpr std::array<std::pair<std::string_view, double>, 3> kUnits = {
@@ -32,18 +43,6 @@ std::uint64_t ParseRate(std::string_view text) {
   if (rate == 0) throw cli::UsageError("nothing comes over a link of 0 bytes a second");
   return rate;
 }
-
-double ParseShare(std::string_view text) {
-  const double share = cli::ParseNumber(text, 1);
-  if (share > 0.9) throw cli::UsageError("must be a share of the requests, 0 to 0.9");
-  return share;
-}
-
-SlowLink& LinkOf(std::optional<SlowLink>& link) {
-  return link ? *link : link.emplace();
-}
-
-}  // namespace
 
 void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link) {
   cli::AddOption(app, "--store-delay", "TIME",

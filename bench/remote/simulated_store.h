@@ -13,6 +13,10 @@
 
 namespace sluice::bench {
 
+// "50ms", "1.5s", "200us"; "100MB/s". Throw cli::UsageError.
+std::chrono::microseconds ParseDelay(std::string_view text);
+std::uint64_t ParseRate(std::string_view text);
+
 // --store-delay, --store-rate and --store-errors; empty: none was given. `link` must outlive the
 // program.
 void AddStoreOptions(CLI::App& app, std::optional<SlowLink>& link);

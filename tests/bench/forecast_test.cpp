@@ -90,6 +90,34 @@ TEST_CASE("a forecast says how many machines feed the trainer, each keeping its 
   CHECK(large.images_per_second == Approx(500));
 }
 
+TEST_CASE("a forecast over a link says requests, the start, and what a cache leaves to fetch") {
+  // 2000 blocks of 512 KiB in 17 shards; decoding 500 images a second, the link gives 400.
+  Resources resources = SomeMachine();
+  resources.link = StoreLink{52'428'800, 0.05, 0, 0.0004};
+  constexpr std::uint64_t kImages = 8000;
+  const FormConstants form = FormOf(131'072, 500);
+  const Forecast none = ForecastOf(form, kImages, resources, {});
+  CHECK(none.bound == Bound::kLink);
+  CHECK(none.fits_disk);  // it does not lie there
+  CHECK_FALSE(none.in_memory);
+  CHECK(none.images_per_second == Approx(400));
+  CHECK(none.first_requests == 2000 + 2 * 17);
+  CHECK(none.requests == 2000);
+  CHECK(none.first_batch_seconds == Approx(0.15 + 192 * 524'288 / 52'428'800.0));
+  // A cache of half the dataset: half of the blocks come over the link.
+  resources.link->cache_bytes = kImages * 131'072 / 2;
+  const Forecast half = ForecastOf(form, kImages, resources, {});
+  CHECK(half.bound == Bound::kDecoding);
+  CHECK(half.requests == 1000);
+  CHECK(half.epoch_seconds == Approx(16));
+  CHECK(half.first_epoch_seconds == Approx(20));
+  // Two machines have a link and a cache each.
+  const Forecast two = ForecastOf(form, kImages, resources, NeedOf(800));
+  CHECK(two.machines == 2);
+  CHECK(two.requests == 0);
+  CHECK(two.bound == Bound::kTrainer);
+}
+
 TEST_CASE("rates on other counts of threads follow Amdahl's law through the two measured") {
   FormConstants form;
   form.one_thread_per_second = 100;

@@ -77,8 +77,17 @@ TEST_CASE("sluice-bench advise on a dataset offers to transcode it and prints a 
   WriteClasses(folder / "source", 6, 80, 60);
   const std::string data = (folder / "data").string();
   REQUIRE(Sluice({"convert", (folder / "source").string(), data}).exit_code == 0);
-  const Outcome outcome =
-      Bench(Advise(data, {"--step-ms", "1000", "--batch-size", "1", "--gpus", "1"}));
+  Words words = {"--step-ms", "1000", "--batch-size", "1", "--gpus", "1"};
+  bool link = false;
+  SECTION("from a disk") {}
+  SECTION("from an object store, with what its requests cost") {
+    words.insert(words.end(),
+                 {"--link", "100MB/s", "--link-delay", "50ms", "--request-price", "5"});
+    link = true;
+  }
+  const Outcome outcome = Bench(Advise(data, words));
+  CHECK((outcome.out.find("a later one 1 (0.005)") != std::string::npos) == link);
+  CHECK((outcome.out.find("The first batch comes") != std::string::npos) == link);
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, ContainsSubstring("jpeg, as it is"));
   CHECK_THAT(outcome.out, ContainsSubstring("packed"));
@@ -96,6 +105,12 @@ TEST_CASE("sluice-bench advise refuses what it cannot judge") {
   CHECK(Bench({"advise", (folder / "none").string()}).exit_code == 1);
   CHECK(Bench({"advise", folder.path().string()}).exit_code == 1);
   CHECK(Bench({"advise", folder.path().string(), "--gpus", "2"}).exit_code == 2);
+  CHECK(Bench({"advise", folder.path().string(), "--link-cache", "1GB"}).exit_code == 2);
+  const Outcome url = Bench({"advise", "https://host/data?sig=geheim", "--link", "1GB/s"});
+  CHECK(url.exit_code == 1);
+  CHECK_THAT(url.err,
+             ContainsSubstring("https://host/data:") && ContainsSubstring("sluice subset"));
+  CHECK_THAT(url.err, !ContainsSubstring("geheim"));
   CHECK(Bench({"advise", folder.path().string(), "--quality", "90,"}).exit_code == 2);
   CHECK(Bench({"advise"}).exit_code == 2);
 }

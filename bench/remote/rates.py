@@ -1,0 +1,254 @@
+"""What a dataset's epochs reach from nginx and from Ceph's radosgw, beside bare transfers by curl.
+
+    python3 bench/remote/rates.py DATASET [--programs build/release] [--servers nginx,radosgw] [--rounds 5]
+                                          [--at-once 16,64] [--skip delay,first] [--work FOLDER]
+
+DATASET is a local one. Take one of 1 to 1.5 GB (radosgw's store in memory holds 2 GB) of raw images, so that the
+link is the bound and not decoding: sluice convert PHOTOS DATASET --image raw --size 512. Needs nginx, curl, and for radosgw
+what tests/remote/radosgw.sh names. Everything runs on this machine, so the servers take CPUs from the loader, as
+they do from curl.
+
+Prints four tables. The rates: in turns, curl with so many transfers at once over the very ranges that an epoch
+asks for (read from nginx's log), `sluice-bench io` (fetching alone) and `sluice-bench epoch` (whole epochs), in MB/s, and
+the epoch's share of curl's best; its goal is 0.95, or what decoding reaches from memory. Repeated requests of io: 0
+expected. Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a
+loss below 5%. First batch: its time through a link of 100 MB/s and 50 ms, by lanes.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+KEY, SECRET, BUCKET = "testkey", "testsecret", "rates"
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+def median(values):
+    return statistics.median(values) if values else 0.0
+
+
+class Nginx:
+    """A folder behind nginx, with a log of the ranges asked for."""
+
+    def __init__(self, dataset, work):
+        self.port, self.folder = free_port(), work / "nginx"
+        self.folder.mkdir()
+        temporary = "".join(f"{name}_temp_path tmp_{name};\n"
+                            for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        user = "user root;\n" if os.geteuid() == 0 else ""
+        (self.folder / "nginx.conf").write_text(
+            f"daemon off; master_process off; pid nginx.pid; error_log error.log;\n{user}"
+            "events { worker_connections 1024; }\n"
+            f"http {{ {temporary} sendfile on; tcp_nodelay on; keepalive_requests 1000000;\n"
+            "log_format ranges '$uri $http_range'; access_log access.log ranges;\n"
+            f"server {{ listen 127.0.0.1:{self.port}; location /data/ {{ alias {dataset}/; }} }} }}\n")
+        program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
+        if program is None:
+            sys.exit("rates: nginx is not installed")
+        self.process = subprocess.Popen([program, "-p", self.folder, "-c", self.folder / "nginx.conf", "-e", "error.log"])
+        self.url, self.environment = f"http://127.0.0.1:{self.port}/data", {}
+        for _ in range(100):
+            with socket.socket() as one:
+                if one.connect_ex(("127.0.0.1", self.port)) == 0:
+                    return
+            time.sleep(0.05)
+        sys.exit("rates: nginx did not start; see " + str(self.folder / "error.log"))
+
+    def forget_log(self):
+        (self.folder / "access.log").write_bytes(b"")
+        self.process.send_signal(signal.SIGUSR1)  # opens it anew
+        time.sleep(0.2)
+
+    def ranges(self):
+        """(file, first byte, last byte), as they were first asked for: reading ahead goes on into a next epoch."""
+        found = {}
+        for line in (self.folder / "access.log").read_text().splitlines():
+            match = re.match(r"/data/(\S+) bytes=(\d+)-(\d+)$", line)
+            if match:
+                found.setdefault((match[1], int(match[2]), int(match[3])))
+        return list(found)
+
+    def object_url(self, name):
+        return f"{self.url}/{name}"
+
+    curl_options = []
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Radosgw:
+    """The dataset in a bucket of radosgw, which checks signatures."""
+
+    def __init__(self, dataset, work, sluice):
+        self.port = free_port()
+        script = HERE.parent.parent / "tests/remote/radosgw.sh"
+        self.process = subprocess.Popen(["sh", script, work / "radosgw", str(self.port), str(free_port())],
+                                        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        if self.process.stdout.readline().strip() != "ready":
+            sys.exit("rates: radosgw did not start; see " + str(work / "radosgw/log"))
+        endpoint = f"http://127.0.0.1:{self.port}"
+        self.environment = {"AWS_ENDPOINT_URL": endpoint, "AWS_ACCESS_KEY_ID": KEY,
+                            "AWS_SECRET_ACCESS_KEY": SECRET, "AWS_REGION": "us-east-1"}
+        self.curl_options = [f'user = "{KEY}:{SECRET}"', 'aws-sigv4 = "aws:amz:us-east-1:s3"',
+                             'header = "x-amz-content-sha256: UNSIGNED-PAYLOAD"']
+        self.endpoint, self.url = endpoint, f"s3://{BUCKET}/data"
+        make = ["curl", "-sf", "-X", "PUT", "--user", f"{KEY}:{SECRET}", "--aws-sigv4", "aws:amz:us-east-1:s3", "-H",
+                "x-amz-content-sha256: UNSIGNED-PAYLOAD", f"{endpoint}/{BUCKET}"]
+        for _ in range(100):
+            if subprocess.run(make).returncode == 0:
+                break
+            time.sleep(0.2)
+        else:
+            sys.exit("rates: the bucket could not be made")
+        subprocess.run([sluice, "copy", dataset, self.url, "--quiet"], check=True,
+                       env={**os.environ, **self.environment})
+
+    def object_url(self, name):
+        return f"{self.endpoint}/{BUCKET}/data/{name}"
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+class Bench:
+    def __init__(self, program, work):
+        self.program, self.out = program, work / "result.json"
+
+    def run(self, command, url, *options, environment=None):
+        subprocess.run([self.program, command, url, *options, "--json-file", self.out, "--quiet"], check=True,
+                       stdout=subprocess.DEVNULL, env={**os.environ, **(environment or {})})
+        return json.loads(self.out.read_text())
+
+    @staticmethod
+    def values(result, name):
+        return next(one["values"] for one in result["measurements"] if one["name"] == name)
+
+    def epoch(self, url, *options, environment=None):
+        """MB/s of whole epochs, and the result."""
+        result = self.run("epoch", url, "--transform", "none", "--warm-up", "0", "--epochs", "2", *options,
+                          environment=environment)
+        rate = median(self.values(result, "images_per_second"))
+        return rate * result["dataset_bytes"] / result["samples"] / 1e6, result
+
+
+def curl_rate(server, ranges, at_once, work):
+    """MB/s of these ranges by one curl with so many transfers at a time, each on a connection that is kept."""
+    config = work / "curl.txt"
+    blocks = []
+    for name, first, last in ranges:
+        blocks.append("\n".join([f'url = "{server.object_url(name)}"', f'range = "{first}-{last}"',
+                                 'output = "/dev/null"', "silent", "fail", *server.curl_options]))
+    config.write_text("\nnext\n".join(blocks) + "\n")
+    begin = time.perf_counter()
+    subprocess.run(["curl", "--no-progress-meter", "--parallel", "--parallel-immediate", "--parallel-max", str(at_once),
+                    "--config", config], check=True)
+    seconds = time.perf_counter() - begin
+    return sum(last - first + 1 for _, first, last in ranges) / seconds / 1e6
+
+
+def spread(values):
+    return f"{median(values):8.0f}  ({min(values):.0f} to {max(values):.0f})"
+
+
+def rates(arguments, servers, bench, dataset, work):
+    local = bench.epoch(dataset)[0]
+    print(f"decoding, from memory: {local:.0f} MB/s")
+    nginx = next((one for one in servers if isinstance(one, Nginx)), None)
+    if nginx is None:
+        sys.exit("rates: nginx is needed: its log says which ranges an epoch asks for")
+    nginx.forget_log()
+    bench.run("epoch", nginx.url, "--transform", "none", "--warm-up", "0", "--epochs", "1")
+    ranges = nginx.ranges()
+    print(f"an epoch asks for {len(ranges)} ranges, {sum(b - a + 1 for _, a, b in ranges) / 1e6:.0f} MB")
+    for server in servers:
+        name = type(server).__name__.lower()
+        curls = {at_once: [] for at_once in arguments.at_once}
+        fetches, epochs, repeated = [], [], 0
+        for _ in range(arguments.rounds):
+            for at_once, values in curls.items():
+                values.append(curl_rate(server, ranges, at_once, work))
+            fetched = bench.run("io", server.url, "--rounds", "1", environment=server.environment)
+            fetches += [value / 1e6 for value in bench.values(fetched, "blocks_bytes_per_second")]
+            repeated += fetched["repeated_requests"]
+            epochs.append(bench.epoch(server.url, environment=server.environment)[0])
+        best = max(median(values) for values in curls.values())
+        print(f"\n{name:<28}     MB/s")
+        for at_once, values in curls.items():
+            print(f"  curl, {at_once:3} at once         {spread(values)}")
+        print(f"  sluice-bench io            {spread(fetches)}   {repeated} requests repeated")
+        print(f"  sluice-bench epoch         {spread(epochs)}   {median(epochs) / best:.3f} of curl's best, "
+              f"{median(epochs) / min(best, local):.3f} of the lower of that and decoding")
+
+
+def delays(arguments, bench, dataset):
+    print("\nthrough a simulated link of 100 MB/s: MB/s of epochs")
+    found = {}
+    for delay in ("1us", "100ms"):
+        found[delay] = [bench.epoch(dataset, "--store-rate", "100MB/s", "--store-delay", delay)[0]
+                        for _ in range(min(arguments.rounds, 3))]
+        print(f"  {delay:>6} to the first byte     {spread(found[delay])}")
+    print(f"  with the delay {median(found['100ms']) / median(found['1us']):.3f} of without")
+
+
+def first_batches(bench, dataset):
+    print("\nfirst batch through a simulated link of 100 MB/s and 50 ms, after the process's start")
+    for lanes in (192, 96, 48, 24, 12):
+        result = bench.epoch(dataset, "--store-rate", "100MB/s", "--store-delay", "50ms", "--lanes", str(lanes),
+                             "--batches", "1", "--batch-size", "64")[1]
+        print(f"  {lanes:3} lanes {result['first_batch_seconds']:8.2f} s")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("dataset", type=pathlib.Path)
+    parser.add_argument("--programs", type=pathlib.Path, default=HERE.parent.parent / "build/release")
+    parser.add_argument("--servers", default="nginx,radosgw")
+    parser.add_argument("--at-once", default="16,64", type=lambda text: [int(one) for one in text.split(",")])
+    parser.add_argument("--rounds", default=5, type=int)
+    parser.add_argument("--skip", default="", help="rates, delay, first")
+    parser.add_argument("--work", type=pathlib.Path, help="a folder that stays")
+    arguments = parser.parse_args()
+    work = pathlib.Path(arguments.work or tempfile.mkdtemp(prefix="sluice-rates-")).resolve()
+    work.mkdir(parents=True, exist_ok=True)
+    dataset = arguments.dataset.resolve()
+    bench = Bench(arguments.programs / "bench/sluice-bench", work)
+    skipped = arguments.skip.split(",")
+    servers = []
+    try:
+        if "rates" not in skipped:
+            servers.append(Nginx(dataset, work))
+            if "radosgw" in arguments.servers.split(","):
+                servers.append(Radosgw(dataset, work, arguments.programs / "tools/sluice"))
+            rates(arguments, servers, bench, dataset, work)
+        if "delay" not in skipped:
+            delays(arguments, bench, dataset)
+        if "first" not in skipped:
+            first_batches(bench, dataset)
+    finally:
+        for server in servers:
+            server.close()
+        if arguments.work is None:
+            shutil.rmtree(work, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()
