@@ -158,9 +158,9 @@ TEST_CASE("payloads that no batch needs are not fetched", "[remote]") {
     }
     CHECK(loader.Stats().fetched_bytes < 1'000'000);
   }
-  SECTION("pictures that are kept") {
-    options.transform = {Resize(16, 16)};
-    options.keep = DecodedPictures{10'000'000, {}};
+  SECTION("rows that are kept") {  // raw pictures are not, but for a function
+    options.sample_function = [](MutableSample&) {};
+    options.keep = DecodedPictures{10'000'000, {}, true};
     if (GENERATE(false, true)) options.keep->folder = folder.path().string();
     Loader loader(OpenRemote(path), options);
     Loader local(Dataset::Open(path), options);
