@@ -212,7 +212,7 @@ Made PlayMade(Loader& loader, std::uint64_t epoch) {
 
 }  // namespace
 
-TEST_CASE("Rows behind a deterministic function are kept, and it is called once for each sample") {
+TEST_CASE("Rows behind a deterministic function are kept, and it is not called for them again") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 60));
   std::atomic<int> calls = 0;
@@ -244,13 +244,18 @@ TEST_CASE("Rows behind a deterministic function are kept, and it is called once 
     Loader keeping(dataset, options);
     Loader plain(dataset, plainly);
     CHECK(keeping.Describe().find("kept as sample_function left them") != std::string::npos);
-    for (const std::uint64_t epoch : {0, 1, 2})
+    for (const std::uint64_t epoch : {0, 1})
       CHECK(PlayMade(keeping, epoch) == PlayMade(plain, epoch));
+    // The next epoch's first rows may be made while this one's last ones are.
+    const int settled = calls;
+    CHECK(settled >= 60);
+    for (const std::uint64_t epoch : {2, 3})
+      CHECK(PlayMade(keeping, epoch) == PlayMade(plain, epoch));
+    CHECK((calls == settled) == all);
     CHECK(keeping.Stats().kept_bytes <= options.keep->bytes);
     CHECK((keeping.Stats().kept_pictures == 60) == all);
     CHECK(keeping.Stats().kept_pictures > 0);
   }
-  CHECK((calls == 60) == all);
 }
 
 TEST_CASE("Rows behind a function are not kept if a step before it draws, or there is none") {
