@@ -196,7 +196,8 @@ void RemoteShards::Start(std::uint64_t piece, Live& live) {
   }
   if (room_) {
     if (TakeFromCache(piece, live)) return;
-    const auto in_use = [this](std::uint64_t other) { return IsLive(other); };
+    const auto* const all = &live_;  // the mutex is held until Reserve() returns
+    const auto in_use = [all](std::uint64_t other) { return all->count(other) > 0; };
     if (!room_->Reserve(piece, live.offset, live.bytes, in_use)) {
       data_->Lock(piece, SparseData::Hold::kNone);
       live.overlay = data_->Overlay(live.offset, live.bytes);

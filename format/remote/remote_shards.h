@@ -115,7 +115,6 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::uint64_t PieceOf(std::uint32_t shard, const ShardParts::Part& part) const;
   void Start(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   bool TakeFromCache(std::uint64_t piece, Live& live) REQUIRES(mutex_);
-  bool IsLive(std::uint64_t piece) const REQUIRES(mutex_) { return live_.count(piece) > 0; }
   void TrimIdle() REQUIRES(mutex_);
   bool AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give_up);
   void Compare(std::uint64_t piece, Live& live) REQUIRES(mutex_);
