@@ -46,18 +46,30 @@ std::shared_ptr<const SampleListState> Make(SampleDraw draw, const ListDigest& d
   return state;
 }
 
+// Any number of classes in a sample: multi-label, or the classes of boxes.
+bool HasSeveralClasses(const Field& field) noexcept {
+  return field.kind == FieldKind::kVariable && field.role == Role::kLabel &&
+         field.dtype == DType::kInt32 && field.shape.empty();
+}
+
 std::size_t LabelField(const DatasetState& dataset, const std::string& name) {
   const Schema& schema = dataset.manifest.schema;
-  const std::size_t index = name.empty() ? schema.LabelField() : dataset.FieldIndex(name);
+  std::size_t index = name.empty() ? schema.LabelField() : dataset.FieldIndex(name);
+  for (std::size_t f = 0; f < schema.fields.size() && index == Schema::kNone; ++f) {
+    if (HasSeveralClasses(schema.fields[f])) index = f;
+  }
   if (index == Schema::kNone) {
     throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
-                "has no label field of one integer");
+                "has no label field of integers");
   }
   const Field& field = schema.fields[index];
+  if (HasSeveralClasses(field)) return index;
   if (field.kind != FieldKind::kArray || !field.shape.empty() || !IsInteger(field.dtype)) {
     throw Error(
         ErrorCode::kInvalidArgument, dataset.folder.string(),
-        "field \"" + field.name + "\" is not an integer scalar, so it cannot be a class label");
+        "field \"" + field.name +
+            "\" is neither an integer scalar nor a list of labels (int32), so it cannot be a class "
+            "label");
   }
   return index;
 }
@@ -80,6 +92,25 @@ std::vector<std::int64_t> ValuesOf(DatasetState& dataset, std::size_t field) {
     if (shard.Lost(bytes) || shard.CutBefore(bytes)) throw shard.Unreadable("directory");
   }
   return values;
+}
+
+// Every sample's list. They lie in blocks, which a filter reads in parallel.
+std::vector<std::vector<std::int32_t>> ClassListsOf(const Dataset& dataset,
+                                                    const std::string& field) {
+  std::vector<std::vector<std::int32_t>> lists(dataset.size());
+  FilterOptions options;
+  options.fields = {field};
+  SampleList::Where(
+      dataset,
+      [&](const Sample& sample) {
+        if (sample.Has(field)) {
+          const std::span<const std::int32_t> numbers = sample.Array<std::int32_t>(field);
+          lists[sample.index()].assign(numbers.begin(), numbers.end());
+        }
+        return false;
+      },
+      options);
+  return lists;
 }
 
 }  // namespace
@@ -117,11 +148,22 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
   DatasetState& state = *dataset.state();
   const std::size_t index = LabelField(state, field);
   const Field& label = state.manifest.schema.fields[index];
-  const std::vector<std::int64_t> values = ValuesOf(state, index);
   std::map<std::int64_t, std::vector<std::uint64_t>> classes;
-  for (std::uint64_t sample = 0; sample < values.size(); ++sample) {
-    if (label.classes.empty() || IsClass(label, values[sample]))
-      classes[values[sample]].push_back(sample);
+  const auto take = [&](std::uint64_t sample, std::int64_t number) {
+    if (!label.classes.empty() && !IsClass(label, number)) return;
+    std::vector<std::uint64_t>& members = classes[number];
+    if (members.empty() || members.back() != sample) members.push_back(sample);
+  };
+  if (HasSeveralClasses(label)) {
+    const std::vector<std::vector<std::int32_t>> lists = ClassListsOf(dataset, label.name);
+    for (std::uint64_t sample = 0; sample < lists.size(); ++sample) {
+      for (const std::int32_t number : lists[sample])
+        take(sample, number);
+    }
+  } else {
+    const std::vector<std::int64_t> values = ValuesOf(state, index);
+    for (std::uint64_t sample = 0; sample < values.size(); ++sample)
+      take(sample, values[sample]);
   }
   BalancedDraw draw;
   draw.per_class = per_class;
@@ -130,7 +172,7 @@ SampleList SampleList::ClassBalanced(const Dataset& dataset, std::uint64_t per_c
     digest.Add(members);
     draw.classes.push_back(std::move(members));
   }
-  return SampleList(Make(std::move(draw), digest, 0, values.size(), dataset.id()));
+  return SampleList(Make(std::move(draw), digest, 0, dataset.size(), dataset.id()));
 }
 
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,

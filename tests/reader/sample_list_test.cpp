@@ -202,6 +202,48 @@ TEST_CASE("A class-balanced epoch has as many samples of each class, whatever th
              ContainsSubstring("class label"));
 }
 
+TEST_CASE("Lists balanced over several labels a sample have as many of each class") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "tags";
+  Field tags = Field::Variable("tags", DType::kInt32, {});
+  tags.role = Role::kLabel;
+  tags.classes = {"rare", "common", "none"};
+  {
+    DatasetWriter writer(path, {{Field::Image(), tags}});
+    for (int i = 0; i < 60; ++i) {
+      SampleBuilder sample = writer.NewSample(std::to_string(i));
+      const std::vector<std::uint8_t> pixels(12, static_cast<std::uint8_t>(i));
+      sample.SetPixels("image", 2, 2, 3, PixelType::kUint8, std::as_bytes(std::span(pixels)));
+      std::vector<std::int32_t> numbers;  // both for 0, none for the last ten; 1 twice
+      if (i < 3) numbers.push_back(0);
+      if (i == 0 || (i >= 3 && i < 50)) numbers.insert(numbers.end(), {1, 1});
+      sample.SetArray<std::int32_t>("tags", numbers);
+      writer.Add(sample);
+    }
+    writer.Finish();
+  }
+  const Dataset dataset = Dataset::Open(path);
+  LoaderOptions options = OptionsFor(12, 2);
+  options.order.samples = SampleList::ClassBalanced(dataset, 6);
+  CHECK(options.order.samples.size() == 12);
+  CHECK(SampleList::ClassBalanced(dataset, 6, "tags").digest() == options.order.samples.digest());
+  Loader loader(dataset, options);
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    std::uint64_t rare = 0;
+    std::uint64_t all = 0;
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      for (const std::uint64_t sample : batch.samples()) {
+        REQUIRE(sample < 50);
+        // Sample 0 may come once more for its other class.
+        rare += sample == 1 || sample == 2 ? 1 : 0;
+        ++all;
+      }
+    }
+    CHECK(all == 12);
+    CHECK(rare == 4);  // two of three samples, twice each
+  }
+}
+
 TEST_CASE("A loader of an empty list is refused, which says why the list is empty") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));

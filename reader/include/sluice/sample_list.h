@@ -54,6 +54,10 @@ class SampleList {
   // more, some are drawn. If it has fewer, each comes equally often as far as that goes, and the
   // remainder is drawn. Classes without samples are left out; so are samples whose label is not a
   // class of the field, which a damaged dataset may have. Reads the directories of all shards.
+  //
+  // The field may also hold any number of classes (multi-label, the classes of boxes): int32 [n]. A
+  // sample then counts for each of its classes, so that an epoch may have more of one than was
+  // asked for, and samples without a class are left out. Reads the blocks of all shards.
   static SampleList ClassBalanced(const Dataset& dataset, std::uint64_t per_class,
                                   const std::string& field = {});
 
