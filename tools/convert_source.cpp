@@ -149,6 +149,7 @@ Column ParseColumn(const std::string& text) {
                                                     {"box-classes", ColumnType::kBoxClasses},
                                                     {"text", ColumnType::kText},
                                                     {"json", ColumnType::kJson},
+                                                    {"bytes", ColumnType::kBytes},
                                                     {"mask", ColumnType::kMask}});
   if (form.empty() && colon == std::string::npos) return column;
   if (column.type == ColumnType::kBoxes) {
@@ -166,7 +167,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   app.add_option(
          "SOURCE", arguments.places,
          "a folder of images, or one or more files that hold them\n(tar, Parquet, TFRecord, "
-         "RecordIO; - is a tar from\nstandard input), or "
+         "RecordIO,\nFFCV's .beton; - is a tar from standard input), or\n"
          "several folders (each becomes\nDATASET/ITS-NAME, with the same classes); then the\n"
          "DATASET, a folder to create")
       ->required()
@@ -199,7 +200,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
                      "FORM is xyxy (default), xywh or cxcywh, with -relative\n"
                      "for fractions of the sides (COLUMN may be four, joined\n"
                      "by +: left+top+right+bottom); box-classes, text, json,\n"
-                     "mask (a path). Default: label or class as class, text\n"
+                     "bytes, mask (a path). Default: label or class as class, text\n"
                      "or caption as text")
           ->type_name("SPEC")
           ->allow_extra_args(false);

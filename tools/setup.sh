@@ -44,14 +44,15 @@ Install these by its own means, then run again with SLUICE_SKIP_SETUP=1:
   a C++20 compiler (g++ 12 or later), CMake 3.25 or later, Ninja, pkg-config;
   with their headers: libjpeg-turbo 2.1 (libjpeg and libturbojpeg), zstd, xxHash 0.8, libspng,
   libexif, CLI11 2.1, nlohmann_json 3.10; as you like liburing 2, libwebp, giflib, libtiff 4.5,
-  lcms2, and libcurl 7.85 with OpenSSL (direct reading, WebP, GIF, TIFF, colour profiles, datasets at
-  URLs) and help2man (manual pages); for the tests Catch2 (2.13 or 3), libpng and Python 3."
+  libavif 0.11, libheif 1.15, libjxl 0.7, openjpeg 2.5 (direct reading, images of these kinds),
+  lcms2, and libcurl 7.85 with OpenSSL (colour profiles, datasets at URLs) and help2man (manual pages); for the tests Catch2 (2.13 or 3), libpng and Python 3."
     ;;
 esac
 libraries="$jpeg libturbojpeg0-dev libzstd-dev libxxhash-dev libspng-dev libexif-dev libcli11-dev
   nlohmann-json3-dev liburing-dev"
-# A build does without these, and then without WebP, GIF, TIFF, colour profiles or datasets at URLs.
-libraries="$libraries libwebp-dev libgif-dev libtiff-dev liblcms2-dev libcurl4-openssl-dev libssl-dev"
+# A build does without these, and then without some kinds of images, colour profiles or datasets at URLs.
+libraries="$libraries libwebp-dev libgif-dev libtiff-dev libavif-dev libheif-dev libjxl-dev
+  libopenjp2-7-dev liblcms2-dev libcurl4-openssl-dev libssl-dev"
 # Besides their framework the tests need means that are not Sluice's own: libpng to write pictures,
 # Python and what follows it for a reader that knows the format by its document alone.
 test_libraries="catch2 libpng-dev"

@@ -29,6 +29,7 @@ std::vector<Target> Targets() {
 #endif
       {"labels", RunLabels, LabelsSeeds, 150},
       {"parquet", RunParquet, ParquetSeeds, 400},
+      {"beton", RunBeton, BetonSeeds, 400},
       {"records", RunRecords, RecordsSeeds, 400},
   };
   for (const std::span<const Target> forged : {ForgedTargets(), CommandTargets()})

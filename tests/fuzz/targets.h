@@ -51,6 +51,7 @@ void RunCredentials(Bytes input);
 void RunStoreUrl(Bytes input);
 void RunLabels(Bytes input);
 void RunParquet(Bytes input);
+void RunBeton(Bytes input);
 void RunRecords(Bytes input);
 
 std::vector<Input> ManifestSeeds();
@@ -70,6 +71,7 @@ std::vector<Input> CredentialsSeeds();
 std::vector<Input> StoreUrlSeeds();
 std::vector<Input> LabelsSeeds();
 std::vector<Input> ParquetSeeds();
+std::vector<Input> BetonSeeds();
 std::vector<Input> RecordsSeeds();
 
 // Whether the input was a packed image without a fault, so that it was compared with its JPEG.

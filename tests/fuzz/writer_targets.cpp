@@ -125,7 +125,7 @@ void RunSource(Bytes input) {
 
 namespace {
 
-// A BMP, a GIF, WebPs with and without loss, and a TIFF, as small as they come.
+// A BMP, a GIF, WebPs with and without loss, TIFFs, PPMs, a PAM and a TGA, as small as they come.
 std::vector<Input> OtherKinds() {
   const auto input = [](std::initializer_list<unsigned> values, std::size_t zeros = 0) {
     Input bytes;
@@ -155,6 +155,15 @@ std::vector<Input> OtherKinds() {
              1,   0,   0,  0, 17, 1, 4,  0, 1, 0, 0, 0, 122, 0,  0,  0,  21, 1,  3,  0, 1, 0,
              0,   0,   1,  0, 0,  0, 22, 1, 3, 0, 1, 0, 0,   0,  2,  0,  0,  0,  23, 1, 4, 0,
              1,   0,   0,  0, 8,  0, 0,  0, 0, 0, 0, 0, 10,  20, 30, 40, 50, 60, 70, 80}),
+      ToInput("P6\n# two\n2 1\n255\nabcdef"),
+      ToInput("P3 2 1 99 1 2 3 4 5 6"),
+      ToInput("P1\n#\n2 2\n10 01"),
+      ToInput(std::string("P4 9 1\n\x80\x80", 9)),
+      ToInput("P7\nWIDTH 1\nHEIGHT 1\nDEPTH 4\nMAXVAL 65535\nENDHDR\nabcdefgh"),
+      // Run lengths of a palette's indices, from below.
+      input({0, 1, 9, 0, 0, 2, 0, 24, 0, 0,    0, 0, 3, 0, 2,
+             0, 8, 0, 1, 2, 3, 4, 5,  6, 0x83, 0, 1, 1, 0}),
+      input({0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0, 1, 0, 32, 0x28, 1, 2, 3, 4, 5, 6, 7, 8}),
   };
 }
 

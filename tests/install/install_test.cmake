@@ -39,7 +39,7 @@ function(compile_sample prefix module program)
   set(ENV{PKG_CONFIG_PATH} ${prefix}/${PC_DIR})
   execute_process(COMMAND pkg-config --cflags --libs ${module} OUTPUT_VARIABLE flags
     OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
-  if(module STREQUAL "sluice-reader" AND flags MATCHES "sluice_writer|spng|exif|turbojpeg|tiff|webp|gif|lcms")
+  if(module STREQUAL "sluice-reader" AND flags MATCHES "sluice_writer|spng|exif|turbojpeg|tiff|webp|gif|avif|heif|jxl|openjp|lcms")
     message(FATAL_ERROR "the reader pulls in what only the writer needs: ${flags}")
   endif()
   separate_arguments(flags UNIX_COMMAND "${flags}")

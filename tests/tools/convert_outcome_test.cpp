@@ -235,14 +235,14 @@ TEST_CASE("images of known kinds that are not read are left out and counted by k
   const Folders folders;
   WriteClasses(folders.source, 2);
   const std::string icon("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0", 22);
-  WriteBytes(folders / "cat/1.ppm", "P6\n1 1\n255\nrgb");
-  WriteBytes(folders / "cat/2.ppm", "P5 2 1 255 ab");
+  WriteBytes(folders / "cat/1.dds", std::string("DDS \x7c\0\0\0\x07\x10\0\0", 12));
+  WriteBytes(folders / "cat/2.dds", std::string("DDS \x7c\0\0\0\x07\x10\0\0", 12));
   WriteBytes(folders / "dog/favicon.png", icon);
-  WriteBytes(folders / "dog/notes.txt", "P6 is a kind of picture");
+  WriteBytes(folders / "dog/notes.txt", "DDS is a kind of picture");
   const Outcome text = folders.Convert({"--dry-run"});
   CHECK(text.exit_code == 3);
   CHECK_THAT(text.out, ContainsSubstring("LEFT OUT   3 sources"));
-  CHECK_THAT(text.out, ContainsSubstring("       2  unsupported: a PPM image"));
+  CHECK_THAT(text.out, ContainsSubstring("       2  unsupported: a DDS image"));
   CHECK_THAT(text.out, ContainsSubstring("       1  unsupported: an ICO image"));
   CHECK_THAT(text.out, ContainsSubstring("1 file over"));
   const Outcome outcome = folders.Convert({"--json"});
@@ -253,7 +253,7 @@ TEST_CASE("images of known kinds that are not read are left out and counted by k
   const Outcome fails =
       Sluice({"convert", folders.source, folders.data + "2", "--on-error", "fail"});
   CHECK(fails.exit_code == 1);
-  CHECK_THAT(fails.err, ContainsSubstring("cat/1.ppm: unsupported: a PPM image"));
+  CHECK_THAT(fails.err, ContainsSubstring("cat/1.dds: unsupported: a DDS image"));
 }
 
 TEST_CASE("option --no-labels takes a mixed tree, and its dataset can be added to") {

@@ -240,6 +240,25 @@ TEST_CASE("a PNG's own Exif orientation turns it") {
         std::vector<std::uint8_t>{4, 5, 6, 1, 2, 3});
 }
 
+TEST_CASE("an XMP packet's orientation turns a file whose Exif data have none") {
+  const std::string attribute = "<rdf:Description tiff:Orientation=\"3\"/>";
+  PngOptions options;
+  options.xmp = attribute;
+  const std::vector<std::uint8_t> turned = {4, 5, 6, 1, 2, 3};
+  CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels == turned);
+  options.xmp = "<tiff:Orientation>3</tiff:Orientation>";
+  CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels == turned);
+  options.orientation = 1;  // what the camera wrote holds
+  CHECK(ConvertOne(MakePng(2, 1, {1, 2, 3, 4, 5, 6}, options)).picture.pixels ==
+        std::vector<std::uint8_t>{1, 2, 3, 4, 5, 6});
+  const FileBytes jpeg = MakeJpeg(MakePicture(20, 10));
+  CHECK(ConvertOne(WithXmp(jpeg, "<x tiff:Orientation='6'/>")).picture.width == 10);
+  CHECK(ConvertOne(WithOrientation(WithXmp(jpeg, "<x tiff:Orientation='6'/>"), 3)).picture.width ==
+        20);
+  for (const char* none : {"tiff:Orientation", "tiff:Orientation=\"66\"", "tiff:Orientation='9'"})
+    CHECK(ConvertOne(WithXmp(jpeg, none)).picture.width == 20);
+}
+
 TEST_CASE("files that end early are left out as broken") {
   for (const bool progressive : {false, true}) {
     const FileBytes jpeg = MakeJpeg(MakePicture(200, 200), {.progressive = progressive});

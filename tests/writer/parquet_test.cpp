@@ -120,6 +120,23 @@ TEST_CASE(
   CHECK(ContentsOf(folder / "one") == ContentsOf(folder / "five"));
 }
 
+TEST_CASE("classes that files number on their own are one class if they have one name") {
+  const ParquetFolder folder;
+  ConvertSource source = ConvertSource::Archives({Golden("plain"), Golden("other")});
+  source.columns = {{"label", ColumnType::kClass}};
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(summary.classes == Strings{"zebra", "ant", "cat"});
+  const StoredDataset data = folder.Data();
+  REQUIRE(data.samples.size() == 9);
+  const std::int32_t expected[] = {0, 1, 0, 1, 0, 1, 1, 2, 0};  // zebra and ant; ant, cat, zebra
+  for (std::size_t i = 0; i < 9; ++i)
+    CHECK(data.samples[i].Label() == expected[i]);
+  source.archives = {Golden("bare"), Golden("other")};
+  const std::optional<Error> error = ErrorOf([&] { sluice::Convert(source, folder / "more"); });
+  REQUIRE(error.has_value());
+  CHECK_THAT(error->what(), ContainsSubstring("put that one first"));
+}
+
 TEST_CASE("a Parquet file without metadata has its image in the only column of bytes") {
   const ParquetFolder folder;
   const ConvertSummary summary = folder.Convert(ConvertSource::Archives({Golden("bare")}));

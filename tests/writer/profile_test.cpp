@@ -305,6 +305,37 @@ TEST_CASE("a CMYK JPEG's profile says what its inks look like, inverted or not")
   CHECK(Near(ConvertOne(file(true, 153), Converting(1)).picture.at(4, 4), {expected}, 2));
 }
 
+#ifdef SLUICE_HAS_TIFF
+TEST_CASE("a CMYK TIFF's profile says what its inks look like") {
+  const FileBytes profile = BlackInkProfile();
+  const auto profile_bytes = static_cast<std::uint32_t>(profile.size());
+  ByteWriter file;
+  file.Text("II").U16(42).U32(8).U16(10);
+  const auto entry = [&file](unsigned tag, unsigned type, std::uint32_t count,
+                             std::uint32_t value) {
+    file.U16(tag).U16(type).U32(count).U32(value);
+  };
+  const std::uint32_t end = 8 + 2 + 10 * 12 + 4;
+  entry(256, 4, 1, 1);  // width, height
+  entry(257, 4, 1, 1);
+  entry(258, 3, 4, end);  // bits
+  entry(259, 3, 1, 1);    // not compressed
+  entry(262, 3, 1, 5);    // inks
+  entry(273, 4, 1, end + 8);
+  entry(277, 3, 1, 4);
+  entry(278, 4, 1, 1);
+  entry(279, 4, 1, 4);
+  entry(34675, 7, profile_bytes, end + 12);
+  file.U32(0).U16(8).U16(8).U16(8).U16(8).Values({0, 0, 0, 102}).Add(profile);
+  const int expected = GreyOfLightness(100 * (1 - 102 / 255.0));
+  const Converted converted = ConvertOne(file.bytes(), Converting());
+  REQUIRE(converted.reason.empty());
+  CHECK(converted.summary.profiles_converted == 1);
+  CHECK(Near(converted.picture.at(0, 0), {expected, expected, expected}, 2));
+  CHECK(ConvertOne(file.bytes()).picture.pixels == std::vector<std::uint8_t>{153, 153, 153});
+}
+#endif
+
 TEST_CASE("sRGB's own profile changes nothing, and lets coefficients be kept") {
   const FileBytes plain = MakeJpeg(MakePicture(64, 48));
   const Converted converted = ConvertOne(WithProfile(plain, SrgbProfile()), Converting());

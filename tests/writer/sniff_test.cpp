@@ -58,6 +58,36 @@ TEST_CASE("a kind whose library this build lacks says what to install, others no
   CHECK(says("RIFF\x24\0\0\0WEBPVP8 "sv, kWebp, "libwebp-dev"));
   CHECK(says("GIF89a\1\0\1\0"sv, kGif, "libgif-dev"));
   CHECK(says("MM\0*\0\0\0\x08"sv, kTiff, "libtiff-dev"));
+#ifdef SLUICE_HAS_AVIF
+  constexpr bool kAvif = true;
+#else
+  constexpr bool kAvif = false;
+#endif
+#ifdef SLUICE_HAS_HEIF
+  constexpr bool kHeif = true;
+#else
+  constexpr bool kHeif = false;
+#endif
+#ifdef SLUICE_HAS_JXL
+  constexpr bool kJxl = true;
+#else
+  constexpr bool kJxl = false;
+#endif
+#ifdef SLUICE_HAS_JP2
+  constexpr bool kJp2 = true;
+#else
+  constexpr bool kJp2 = false;
+#endif
+  CHECK(
+      says("\0\0\0\x1c"
+           "ftypavif\0\0\0\0"sv,
+           kAvif, "libavif-dev"));
+  CHECK(
+      says("\0\0\0\x1c"
+           "ftypheic\0\0\0\0"sv,
+           kHeif, "libheif-dev"));
+  CHECK(says("\xff\x0a\xfa\x1f"sv, kJxl, "libjxl-dev"));
+  CHECK(says("\xff\x4f\xff\x51\0"sv, kJp2, "libopenjp2-7-dev"));
   CHECK(says("8BPS\0\1"sv, false, "unsupported: a Photoshop image; JPEG, PNG"));
   CHECK(ConvertedKinds().find("BMP") != std::string::npos);
 }
@@ -69,33 +99,47 @@ TEST_CASE("images of kinds that are not converted are known by name") {
   };
   CHECK(name("II*\0\x10\0\0\0CR\2\0"sv) == "Canon raw");
   CHECK(name("8BPS\0\1"sv) == "Photoshop");
-  CHECK(name("\0\0\0\x18"
-             "ftypheic\0\0\0\0mif1heic"sv) == "HEIF");
-  CHECK(name("\0\0\0\x1c"
-             "ftypavif\0\0\0\0avifmif1"sv) == "AVIF");
-  CHECK(name("\0\0\0\x0cJXL \x0d\x0a\x87\x0a"sv) == "JPEG XL");
-  CHECK(name("\0\0\0\x0cjP  \x0d\x0a\x87\x0a"sv) == "JPEG 2000");
-  for (const std::string_view text :
-       {"P6\n640 480\n255\n\1\2\3"sv, "P5 3 2 15 "sv, "P1\n# made by hand\n2 2\n"sv,
-        "P4\t8\n8\n\xff"sv, "P7\nWIDTH 4\nHEIGHT 2"sv, "Pf\n4 2\n-1.0\n"sv}) {
-    INFO(text);
-    CHECK(name(text) == "PPM");
-  }
+  CHECK(name("Pf\n4 2\n-1.0\n"sv) == "PFM");
   CHECK(name("DDS \x7c\0\0\0\x07\x10\0\0"sv) == "DDS");
   CHECK(name("\x0a\5\1\x08\0\0\0\0\x1f\0\x1f\0\x2c\1\x2c\1"sv) == "PCX");
   CHECK(name("\x01\xda\1\1\0\3\0\x40\0\x30\0\3\0\0\0\0"sv) == "SGI");
   CHECK(name("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"sv) == "ICO");
+}
+
+TEST_CASE("the newer kinds, netpbm's and Truevision's files are known by content") {
+  using enum ImageKind;
+  CHECK(Of("\0\0\0\x18"
+           "ftypheic\0\0\0\0mif1heic"sv)
+            .kind == kHeif);
+  CHECK(Of("\0\0\0\x18"
+           "ftypmif1\0\0\0\0mif1heic"sv)
+            .kind == kHeif);
+  CHECK(Of("\0\0\0\x1c"
+           "ftypavif\0\0\0\0avifmif1"sv)
+            .kind == kAvif);
+  CHECK(Of("\0\0\0\x1c"
+           "ftypmif1\0\0\0\0mif1avif"sv)
+            .kind == kAvif);
+  CHECK(Of("\0\0\0\x0cJXL \x0d\x0a\x87\x0a"sv).kind == kJxl);
+  CHECK(Of("\xff\x0a\xfa\x1f"sv).kind == kJxl);
+  CHECK(Of("\0\0\0\x0cjP  \x0d\x0a\x87\x0a"sv).kind == kJp2);
+  CHECK(Of("\xff\x4f\xff\x51\0"sv).kind == kJp2);
+  for (const std::string_view text :
+       {"P6\n640 480\n255\n\1\2\3"sv, "P5 3 2 15 "sv, "P1\n# made by hand\n2 2\n"sv,
+        "P4\t8\n8\n\xff"sv, "P7\nWIDTH 4\nHEIGHT 2"sv}) {
+    INFO(text);
+    CHECK(Of(text).kind == kPnm);
+  }
   // Colours, run lengths of grey, a colour map.
-  CHECK(name("\0\0\2\0\0\0\0\0\0\0\0\0\4\0\2\0\x18\x20\1\2\3"sv) == "TGA");
-  CHECK(name("\x05\0\x0b\0\0\0\0\0\0\0\0\0\4\0\2\0\x08\0title"sv) == "TGA");
-  CHECK(name("\0\1\1\0\0\0\1\x18\0\0\0\0\4\0\2\0\x08\0\1\2\3"sv) == "TGA");
+  CHECK(Of("\0\0\2\0\0\0\0\0\0\0\0\0\4\0\2\0\x18\x20\1\2\3"sv).kind == kTga);
+  CHECK(Of("\x05\0\x0b\0\0\0\0\0\0\0\0\0\4\0\2\0\x08\0title"sv).kind == kTga);
+  CHECK(Of("\0\1\1\0\0\0\1\x18\0\0\0\0\4\0\2\0\x08\0\1\2\3"sv).kind == kTga);
 }
 
 TEST_CASE("the reason an image is left out for has the right article") {
   const auto why = [](std::string_view text) { return WhyNotConverted(Of(text)); };
-  CHECK(why("\0\0\0\x1c"
-            "ftypavif\0\0\0\0"sv)
-            .starts_with("unsupported: an AVIF image"));
+  CHECK(why("\0\0\1\0\1\0\x10\x10\0\0\1\0\x20\0\x68\4\0\0\x16\0\0\0"sv)
+            .starts_with("unsupported: an ICO image"));
   CHECK(why("DDS \x7c\0\0\0"sv).starts_with("unsupported: a DDS image"));
   CHECK(why("\x01\xda\1\1\0\3\0\x40\0\x30\0\3"sv).starts_with("unsupported: an SGI image"));
 }

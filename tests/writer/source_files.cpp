@@ -54,6 +54,18 @@ FileBytes WithOrientation(const FileBytes& jpeg, std::uint16_t orientation) {
   return file;
 }
 
+FileBytes WithXmp(const FileBytes& jpeg, const std::string& packet) {
+  const std::string name("http://ns.adobe.com/xap/1.0/\0", 29);
+  const std::size_t length = 2 + name.size() + packet.size();
+  std::string segment = {'\xff', '\xe1', static_cast<char>(length >> 8), static_cast<char>(length)};
+  segment += name + packet;
+  FileBytes file(jpeg.begin(), jpeg.begin() + 2);
+  const Bytes bytes = AsBytes(segment);
+  file.insert(file.end(), bytes.begin(), bytes.end());
+  file.insert(file.end(), jpeg.begin() + 2, jpeg.end());
+  return file;
+}
+
 FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<std::uint8_t>& rows,
                   const PngOptions& options) {
   png_structp png = png_create_write_struct(PNG_LIBPNG_VER_STRING, nullptr, nullptr, nullptr);
@@ -82,6 +94,13 @@ FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<s
   if (options.orientation != 0) {
     std::vector<std::uint8_t> exif = ExifOf(options.orientation);
     png_set_eXIf_1(png, info, static_cast<png_uint_32>(exif.size()), exif.data());
+  }
+  if (!options.xmp.empty()) {
+    png_text text{};
+    text.compression = PNG_ITXT_COMPRESSION_NONE;
+    text.key = const_cast<png_charp>("XML:com.adobe.xmp");
+    text.text = const_cast<png_charp>(options.xmp.c_str());
+    png_set_text(png, info, &text, 1);
   }
   if (!options.profile.empty()) {
     // Whether the profile is one is not libpng's business here.

@@ -33,7 +33,10 @@ struct PngOptions {
   std::vector<std::uint8_t> palette_opacity = {};
   std::uint16_t orientation = 0;  // of an eXIf chunk
   FileBytes profile = {};         // of an iCCP chunk
+  std::string xmp = {};           // of an iTXt chunk
 };
+// The JPEG with an XMP packet before everything else.
+FileBytes WithXmp(const FileBytes& jpeg, const std::string& packet);
 // `rows`: the rows as PNG packs them, big-endian, one after another.
 FileBytes MakePng(std::uint32_t width, std::uint32_t height, const std::vector<std::uint8_t>& rows,
                   const PngOptions& options = {});

@@ -132,9 +132,9 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
         break;
       }
       case Feed::kElements:
-        if (const std::optional<Bytes> elements = sources_.Value(source, f)) {
-          value.bytes.assign(elements->begin(), elements->end());
-          if (schema_.fields[f].kind == FieldKind::kVariable) value.codec = Codec::kRaw;
+        if (ReadStored(sources_, source, f, value.bytes) &&
+            schema_.fields[f].kind == FieldKind::kVariable) {
+          value.codec = Codec::kRaw;
         }
         break;
       case Feed::kText: EncodeText(source, f, value); break;
@@ -154,7 +154,7 @@ void SampleEncoder::EncodeFields(std::size_t source, Outcome& outcome) {
 }
 
 void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue& value) {
-  if (!ReadText(sources_, source, field, value.bytes)) return;
+  if (!ReadStored(sources_, source, field, value.bytes)) return;
   value.codec = Codec::kRaw;
   if (!sources_.fields[field].located) return;  // a table's texts were checked when it was read
   const std::string_view text = AsText(value.bytes);
@@ -164,6 +164,7 @@ void SampleEncoder::EncodeText(std::size_t source, std::size_t field, FieldValue
     }
     return;
   }
+  if (schema_.fields[field].role != Role::kText) return;
   const std::string valid = ToUtf8(text);
   if (valid == text) return;
   const Bytes bytes = AsBytes(valid);
@@ -316,9 +317,7 @@ void SampleEncoder::EncodeFromPixels(ImageKind kind, Outcome& outcome) {
   const std::uint32_t height = source->height();
   CheckPixels(width, height);
   const Bytes profile = convert ? source->Profile() : Bytes();
-  const ColorRules rules =
-      RulesFor(source->has_profile(), profile,
-               source->grey() ? ProfileColors::kGrey : ProfileColors::kRgb, outcome);
+  const ColorRules rules = RulesFor(source->has_profile(), profile, source->colors(), outcome);
   if (TakesCutShort()) source->TakeCutShort();
   Picture picture = source->Decode(rules);
   outcome.cut_short = ToReason(source->cut_short());

@@ -30,7 +30,10 @@ class CarriedList {
                     "has no column \"" + ToUtf8(heading) +
                         "\", as the first file has; convert files of different columns apart");
       }
+      if (archive > 0) AddClasses(*rows);
       rows->Use(used_);
+      for (const std::string& heading : fields_.NumbersOf())
+        rows->ReadNumbersOf(heading);
       const std::string place = source_.archives[archive].filename().string() + ": ";
       while (rows->Next()) {
         if (stop_.stop_requested()) ThrowStopped();
@@ -53,7 +56,8 @@ class CarriedList {
         throw Error(ErrorCode::kInvalidArgument, source_.archives.front().string(),
                     "a column of masks needs a table of paths");
       }
-      fields_.Add(column, rows.headings(), rows.ClassesOf(column.column));
+      fields_.Add(column, rows.headings(), rows.ClassesOf(column.column),
+                  rows.FormOf(column.column));
       for (const std::string& heading : rows.headings()) {
         const bool part =
             ("+" + column.column + "+").find("+" + heading + "+") != std::string::npos;
@@ -63,6 +67,12 @@ class CarriedList {
       }
     }
     fields_.Check();
+  }
+
+  // Each file numbers its classes on its own: their names are what they have in common.
+  void AddClasses(const CarriedRows& rows) {
+    for (const std::string& heading : used_)
+      fields_.AddClasses(heading, rows.ClassesOf(heading));
   }
 
   void Take(const CarriedRows& rows, const std::string& place) {

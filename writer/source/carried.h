@@ -1,4 +1,4 @@
-// Sources whose rows carry their images: Parquet, TFRecord, RecordIO.
+// Sources whose rows carry their images: Parquet, TFRecord, RecordIO, .beton.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,10 @@ class CarriedRows : public Cells {
   virtual std::vector<std::string> ClassesOf(const std::string& heading) const = 0;
   // Only these headings will be asked for.
   virtual void Use(const std::vector<std::string>& headings) = 0;
+  // How the column's values lie in the file.
+  virtual StoredForm FormOf(const std::string&) const { return {}; }
+  // From now on this column's cells are numbers, though it could be located.
+  virtual void ReadNumbersOf(const std::string&) {}
 
   // Goes to the next row. False at the end. Throws Error for what makes the rest unreadable.
   virtual bool Next() = 0;

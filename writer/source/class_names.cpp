@@ -31,6 +31,15 @@ ClassNames::ClassNames(std::vector<std::string> wanted)
     numbers_.push_back(static_cast<std::int32_t>(i));
 }
 
+void ClassNames::Extend(const std::vector<std::string>& wanted) {
+  for (const std::string& name : wanted) {
+    const auto number = static_cast<std::int32_t>(names_.size());
+    if (!added_.emplace(name, number).second) continue;
+    names_.push_back(name);
+    numbers_.push_back(number);
+  }
+}
+
 std::optional<std::int32_t> ClassNames::Add(std::string_view name) {
   const auto found = added_.find(name);
   if (found != added_.end()) return found->second;

@@ -17,6 +17,9 @@ class ClassNames {
   // `wanted`: the names of classes 0, 1, ...; if empty, the names that occur.
   explicit ClassNames(std::vector<std::string> wanted = {});
 
+  // Adds wanted names to those that there are.
+  void Extend(const std::vector<std::string>& wanted);
+
   // A preliminary number for the name; nullopt if it is none of the wanted ones (by name or by
   // number).
   std::optional<std::int32_t> Add(std::string_view name);

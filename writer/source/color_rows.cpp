@@ -94,4 +94,31 @@ void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t ch
   StoreRgbaRow(row.data(), width, channels, rules, out);
 }
 
+void DivideByOpacity(std::span<std::uint16_t> rgba) noexcept {
+  for (std::size_t i = 0; i + 4 <= rgba.size(); i += 4) {
+    const std::uint64_t opacity = rgba[i + 3];
+    if (opacity == 0 || opacity == 65'535) continue;
+    for (std::size_t c = i; c < i + 3; ++c) {
+      rgba[c] = static_cast<std::uint16_t>(
+          std::min<std::uint64_t>(65'535, (rgba[c] * 65'535ULL + opacity / 2) / opacity));
+    }
+  }
+}
+
+void StoreCmykRow(const std::uint8_t* in, std::uint32_t width, bool inverted,
+                  std::uint32_t channels, const ColorRules& rules, std::uint8_t* out) {
+  std::vector<std::uint8_t> rgb(std::size_t{width} * 3);
+  if (rules.transform != nullptr) {
+    rules.transform->Apply(in, rgb.data(), width);
+  } else {
+    const unsigned flip = inverted ? 0 : 255;
+    for (std::size_t i = 0; i < rgb.size(); ++i) {
+      const std::uint8_t* const inks = in + i / 3 * 4;
+      const unsigned product = (inks[i % 3] ^ flip) * (inks[3] ^ flip);
+      rgb[i] = static_cast<std::uint8_t>((product + 127) / 255);
+    }
+  }
+  StoreRgbRow(rgb.data(), width, channels, {}, out);
+}
+
 }  // namespace sluice

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace sluice {
 
@@ -34,5 +35,12 @@ void StoreRgbaRow(const std::uint8_t* in, std::uint32_t width, std::uint32_t cha
                   const ColorRules& rules, std::uint8_t* out);
 void StoreRgbaRow(const std::uint16_t* in, std::uint32_t width, std::uint32_t channels,
                   const ColorRules& rules, std::uint8_t* out);
+// Divides the colours of pixels of four values by their opacity, by which they were multiplied.
+void DivideByOpacity(std::span<std::uint16_t> rgba) noexcept;
+
+// `in`: `width` pixels of four inks; `inverted`: 0 is all of the ink. Without a transform inks
+// become light by their product.
+void StoreCmykRow(const std::uint8_t* in, std::uint32_t width, bool inverted,
+                  std::uint32_t channels, const ColorRules& rules, std::uint8_t* out);
 
 }  // namespace sluice

@@ -29,4 +29,12 @@ inline Bytes WithoutZeros(Bytes file) noexcept {
   return file.first(size);
 }
 
+// The file without the zeros at its end if they are as many as only a broken download leaves. For
+// kinds of files that may end with a few.
+inline Bytes WithoutManyZeros(Bytes file) noexcept {
+  constexpr std::size_t kMany = 512;
+  const Bytes data = WithoutZeros(file);
+  return file.size() - data.size() < kMany ? file : data;
+}
+
 }  // namespace sluice

@@ -8,10 +8,32 @@
 
 #include "writer/source/bmp_source.h"
 #include "writer/source/png_source.h"
+#include "writer/source/pnm_source.h"
+#include "writer/source/tga_source.h"
+#ifdef SLUICE_HAS_AVIF
+#include <avif/avif.h>
+
+#include "writer/source/avif_source.h"
+#endif
 #ifdef SLUICE_HAS_GIF
 #include <gif_lib.h>
 
 #include "writer/source/gif_source.h"
+#endif
+#ifdef SLUICE_HAS_HEIF
+#include <libheif/heif.h>
+
+#include "writer/source/heif_source.h"
+#endif
+#ifdef SLUICE_HAS_JP2
+#include <openjpeg.h>
+
+#include "writer/source/jp2_source.h"
+#endif
+#ifdef SLUICE_HAS_JXL
+#include <jxl/decode.h>
+
+#include "writer/source/jxl_source.h"
 #endif
 #ifdef SLUICE_HAS_TIFF
 #include <tiffio.h>
@@ -81,6 +103,38 @@ constexpr FileKind kTiff = {ImageKind::kTiff,       "TIFF",    nullptr,
 constexpr FileKind kTiff = {ImageKind::kTiff, "TIFF", "libtiff-dev"};
 #endif
 
+#ifdef SLUICE_HAS_AVIF
+constexpr FileKind kAvif = {ImageKind::kAvif, "AVIF",
+                            nullptr,          MakeSource<AvifSource>,
+                            "libavif",        [] { return std::string(avifVersion()); }};
+#else
+constexpr FileKind kAvif = {ImageKind::kAvif, "AVIF", "libavif-dev"};
+#endif
+
+#ifdef SLUICE_HAS_HEIF
+constexpr FileKind kHeif = {ImageKind::kHeif, "HEIF",
+                            nullptr,          MakeSource<HeifSource>,
+                            "libheif",        [] { return std::string(heif_get_version()); }};
+#else
+constexpr FileKind kHeif = {ImageKind::kHeif, "HEIF", "libheif-dev"};
+#endif
+
+#ifdef SLUICE_HAS_JXL
+constexpr FileKind kJxl = {ImageKind::kJxl, "JPEG XL",
+                           nullptr,         MakeSource<JxlSource>,
+                           "libjxl",        [] { return std::to_string(JxlDecoderVersion()); }};
+#else
+constexpr FileKind kJxl = {ImageKind::kJxl, "JPEG XL", "libjxl-dev"};
+#endif
+
+#ifdef SLUICE_HAS_JP2
+constexpr FileKind kJp2 = {ImageKind::kJp2, "JPEG 2000",
+                           nullptr,         MakeSource<Jp2Source>,
+                           "openjpeg",      [] { return std::string(opj_version()); }};
+#else
+constexpr FileKind kJp2 = {ImageKind::kJp2, "JPEG 2000", "libopenjp2-7-dev"};
+#endif
+
 // In the order of ImageKind.
 constexpr std::array kKinds = {
     FileKind{ImageKind::kJpeg, "JPEG", nullptr},  // opened by jpeg_source.h
@@ -89,6 +143,12 @@ constexpr std::array kKinds = {
     kGif,
     FileKind{ImageKind::kBmp, "BMP", nullptr, MakeSource<BmpSource>},
     kTiff,
+    FileKind{ImageKind::kPnm, "PPM", nullptr, MakeSource<PnmSource>},
+    FileKind{ImageKind::kTga, "TGA", nullptr, MakeSource<TgaSource>},
+    kAvif,
+    kHeif,
+    kJxl,
+    kJp2,
 };
 
 // Whether each ImageKind that some build converts has its line.

@@ -3,10 +3,10 @@
 //
 // A new kind takes a value of ImageKind and a signature (sniff.h), a PixelSource of its own, its
 // line in the table, and its library in the CMakeLists.txt of this library and at the top, in
-// tools/setup.sh and in tools/packaging/package.cmake. Each kind except JPEG, PNG and BMP needs a
-// library that a build may lack. In archives its names end as archives.cpp says. People read of it
-// in tools/convert.cpp, sluice/convert.h, writer/README.md and README.md; its tests are a file of
-// its own in tests/writer/, sniff_test.cpp, and an input in tests/fuzz/writer_targets.cpp.
+// tools/setup.sh and in tools/packaging/package.cmake. Each kind except JPEG, PNG, BMP, PPM and TGA
+// needs a library that a build may lack. In archives its names end as archives.cpp says. People
+// read of it in tools/convert.cpp, sluice/convert.h, writer/README.md and README.md; its tests are
+// a file in tests/writer/, sniff_test.cpp, and an input in tests/fuzz/writer_targets.cpp.
 #pragma once
 
 #include <map>

@@ -13,19 +13,8 @@ namespace sluice {
 namespace {
 
 constexpr std::string_view kExifMarker("Exif\0\0", 6);
+constexpr std::string_view kXmpMarker("http://ns.adobe.com/xap/1.0/\0", 29);
 constexpr std::string_view kProfileMarker("ICC_PROFILE\0", 12);
-
-// Converts inks to light. Adobe's programs store inks inverted, and mark the file as theirs; nearly
-// every CMYK JPEG is from one of them.
-void CmykToRgb(const std::uint8_t* in, std::uint32_t width, bool inverted, std::uint8_t* out) {
-  const unsigned flip = inverted ? 0 : 255;
-  for (std::uint32_t x = 0; x < width; ++x, in += 4, out += 3) {
-    for (int c = 0; c < 3; ++c) {
-      const unsigned product = (in[c] ^ flip) * (in[3] ^ flip);
-      out[c] = static_cast<std::uint8_t>((product + 127) / 255);
-    }
-  }
-}
 
 bool IsCmyk(const jpeg_decompress_struct& object) noexcept {
   return object.jpeg_color_space == JCS_CMYK || object.jpeg_color_space == JCS_YCCK;
@@ -47,17 +36,19 @@ void JpegSource::ReadHeader(Bytes bytes, bool with_profile) {
 }
 
 void JpegSource::ReadMarkers() {
-  bool exif = false;
+  Bytes exif;
+  Bytes xmp;
   for (auto* marker = jpeg_.object.marker_list; marker != nullptr; marker = marker->next) {
     const Bytes data(reinterpret_cast<const std::byte*>(marker->data), marker->data_length);
-    if (marker->marker == JPEG_APP0 + 1 && !exif && AsText(data).starts_with(kExifMarker)) {
-      orientation_ = OrientationOf(ReadExifOrientation(data));
-      exif = true;
+    if (marker->marker == JPEG_APP0 + 1) {
+      if (exif.empty() && AsText(data).starts_with(kExifMarker)) exif = data;
+      if (xmp.empty() && AsText(data).starts_with(kXmpMarker)) xmp = data;
     }
     if (marker->marker == JPEG_APP0 + 2 && AsText(data).starts_with(kProfileMarker)) {
       has_profile_ = true;
     }
   }
+  orientation_ = ReadOrientation(exif, xmp);
 }
 
 std::vector<std::byte> JpegSource::Profile() {
@@ -128,13 +119,10 @@ void JpegSource::StoreRow(const ColorRules& rules, std::uint8_t* row, const Pict
                ? StoreGreyRow(row, picture.width, rules, out)
                : StoreRgbRow(row, picture.width, picture.channels, rules, out);
   }
-  std::uint8_t* const rgb = row + std::size_t{picture.width} * 4;
-  if (rules.transform != nullptr) {
-    rules.transform->Apply(row, rgb, picture.width);
-  } else {
-    CmykToRgb(row, picture.width, jpeg_.object.saw_Adobe_marker != 0, rgb);
-  }
-  StoreRgbRow(rgb, picture.width, picture.channels, {}, out);
+  // Adobe's programs store inks inverted, and mark the file as theirs; nearly every CMYK JPEG is
+  // from one of them.
+  StoreCmykRow(row, picture.width, jpeg_.object.saw_Adobe_marker != 0, picture.channels, rules,
+               out);
 }
 
 void JpegSource::ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture) {
@@ -156,7 +144,7 @@ Picture JpegSource::Decode(const ColorRules& rules, std::uint32_t reduction) {
   Picture picture{jpeg_.object.output_width, jpeg_.object.output_height, channels, {}};
   picture.pixels.resize(std::size_t{picture.width} * picture.height * picture.channels);
   const bool in_place = !IsCmyk(jpeg_.object) && rules.transform == nullptr;
-  std::vector<std::uint8_t> row(in_place ? 0 : std::size_t{picture.width} * 7);
+  std::vector<std::uint8_t> row(in_place ? 0 : std::size_t{picture.width} * 4);
   ReadRows(rules, in_place ? nullptr : row.data(), picture);
   CheckScans();
   return picture;

@@ -55,7 +55,7 @@ class JpegSource {
   void CheckScans();
   jvirt_barray_ptr* ReadAllCoefficients();
   // `row`: nullptr if rows can be decoded into the picture; else room for a row of four values a
-  // pixel, followed by a row of three.
+  // pixel.
   void ReadRows(const ColorRules& rules, std::uint8_t* row, Picture& picture);
   void StoreRow(const ColorRules& rules, std::uint8_t* row, const Picture& picture,
                 std::uint8_t* out) const;

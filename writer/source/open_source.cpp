@@ -11,6 +11,7 @@
 #include "format/disk/file.h"
 #include "writer/source/annotations.h"
 #include "writer/source/archives.h"
+#include "writer/source/beton.h"
 #include "writer/source/mask_folder.h"
 #include "writer/source/parquet.h"
 #include "writer/source/record_files.h"
@@ -92,12 +93,13 @@ namespace {
 SourceList OpenArchives(const ConvertSource& source, unsigned threads,
                         const std::stop_token& stop) {
   const FileHandle file = OpenForReading(source.archives.front());
-  std::array<std::byte, 12> start{};
+  std::array<std::byte, kBetonStartBytes> start{};
   const ssize_t got = read(file.get(), start.data(), start.size());
   const Bytes begin = Bytes(start).first(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
   if (AsText(begin).starts_with("PAR1")) return ReadParquet(source, stop);
   if (IsTfRecord(begin)) return ReadTfRecords(source, stop);
   if (IsRecordIo(begin)) return ReadRecordIo(source, stop);
+  if (IsBeton(begin)) return ReadBeton(source, stop);
   if (!source.columns.empty() || !source.path_column.empty()) {
     throw Error(ErrorCode::kInvalidArgument, source.archives.front().string(),
                 "is an archive without columns; its members' names say what they are");

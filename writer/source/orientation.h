@@ -30,8 +30,9 @@ constexpr Orientation OrientationOf(unsigned value) noexcept {
   }
 }
 
-// The tag's value in Exif data, with or without "Exif\0\0" before it; 1 if it is missing or out of
-// range, or the data is broken.
-unsigned ReadExifOrientation(Bytes exif);
+// The orientation that a file's metadata gives: that of Exif data, with or without "Exif\0\0"
+// before them; or else, if the tag is missing there or out of range, that of an XMP packet
+// (tiff:Orientation). Either may be empty or broken.
+Orientation ReadOrientation(Bytes exif, Bytes xmp);
 
 }  // namespace sluice

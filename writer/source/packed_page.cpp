@@ -49,8 +49,12 @@ bool Join(Bytes stored, std::span<std::byte> content) noexcept {
 
 }  // namespace
 
-bool UnpackPage(PageCodec codec, Bytes stored, std::span<std::byte> content) noexcept {
-  switch (codec) {
+std::string PpmHeader(std::uint64_t bytes, std::uint32_t width) {
+  return "P6 " + std::to_string(width) + " " + std::to_string(bytes / 3 / width) + " 255\n";
+}
+
+bool UnpackPage(const PackedPage& page, Bytes stored, std::span<std::byte> content) {
+  switch (page.codec) {
     case PageCodec::kNone:
       if (stored.size() != content.size()) return false;
       std::copy(stored.begin(), stored.end(), content.begin());
@@ -62,6 +66,14 @@ bool UnpackPage(PageCodec codec, Bytes stored, std::span<std::byte> content) noe
       std::copy_n(stored.begin(), content.size(), content.begin());
       return MaskedCrc(Crc32c(content)) == LoadAt<std::uint32_t>(stored, content.size());
     case PageCodec::kJoined: return Join(stored, content);
+    case PageCodec::kPixels: {
+      const std::string header = PpmHeader(stored.size(), page.width);
+      if (content.size() != header.size() + stored.size()) return false;
+      const Bytes begin = AsBytes(header);
+      std::copy(stored.begin(), stored.end(),
+                std::copy(begin.begin(), begin.end(), content.begin()));
+      return true;
+    }
   }
   return false;
 }

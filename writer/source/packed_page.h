@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "format/disk/file.h"
 
@@ -13,6 +14,7 @@ enum class PageCodec : std::uint8_t {
   kZstd = 6,
   kChecked = 100,  // a TFRecord: the bytes, then their masked CRC-32C
   kJoined = 101,   // the parts of a split RecordIO record, without the first part's head
+  kPixels = 102,   // RGB values of 8 bits; unpacked, they are a PPM
 };
 
 inline constexpr std::uint32_t kRecordIoMagic = 0xced7230a;
@@ -24,10 +26,14 @@ struct PackedPage {
   std::uint64_t stored = 0;
   std::uint64_t plain = 0;  // bytes
   PageCodec codec = PageCodec::kNone;
+  std::uint32_t width = 0;  // kPixels
 };
 
+// What stands before that many bytes of RGB to make a PPM of them.
+std::string PpmHeader(std::uint64_t bytes, std::uint32_t width);
+
 // Into exactly `content`. False if the bytes are not that.
-bool UnpackPage(PageCodec codec, Bytes stored, std::span<std::byte> content) noexcept;
+bool UnpackPage(const PackedPage& page, Bytes stored, std::span<std::byte> content);
 
 // Reads exactly `to.size()` bytes at `offset`. Throws Error(kIo) or, at the file's end, kCorrupt.
 void ReadExactly(const FileHandle& file, const std::filesystem::path& path, std::uint64_t offset,

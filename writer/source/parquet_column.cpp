@@ -208,7 +208,7 @@ void ParquetColumn::Load(std::uint64_t offset, std::uint64_t stored, std::uint64
   if (!compressed) return;
   std::vector<std::byte> packed = std::move(content);
   content.resize(plain);
-  if (!UnpackPage(chunk_.codec, packed, content)) Fail("a page cannot be decompressed");
+  if (!UnpackPage({.codec = chunk_.codec}, packed, content)) Fail("a page cannot be decompressed");
 }
 
 void ParquetColumn::TakeDictionary(const PageHead& head, std::uint64_t offset) {

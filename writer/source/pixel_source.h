@@ -6,6 +6,7 @@
 #include <string>
 
 #include "format/disk/bytes.h"
+#include "writer/source/color_profile.h"
 #include "writer/source/color_rows.h"
 #include "writer/source/cut_short.h"
 #include "writer/source/orientation.h"
@@ -26,6 +27,10 @@ class PixelSource {
   std::uint32_t height() const noexcept { return height_; }
   // Whether the file has only grey values.
   bool grey() const noexcept { return grey_; }
+  // The values that an embedded profile describes.
+  virtual ProfileColors colors() const noexcept {
+    return grey_ ? ProfileColors::kGrey : ProfileColors::kRgb;
+  }
 
   // Whether the file embeds an ICC profile that gives its values their meaning.
   bool has_profile() const noexcept { return has_profile_; }

@@ -115,10 +115,17 @@ void PngSource::DecodeInterlaced(RowFormat format, const ColorRules& rules, Pict
 
 void PngSource::FindOrientation() {
   spng_exif exif{};
-  if (spng_get_exif(png_.get(), &exif) == SPNG_OK) {
-    orientation_ =
-        OrientationOf(ReadExifOrientation(std::as_bytes(std::span(exif.data, exif.length))));
-  }
+  if (spng_get_exif(png_.get(), &exif) != SPNG_OK) exif = {};
+  std::uint32_t count = 0;
+  std::vector<spng_text> texts;
+  if (spng_get_text(png_.get(), nullptr, &count) == SPNG_OK) texts.resize(count);
+  if (count > 0 && spng_get_text(png_.get(), texts.data(), &count) != SPNG_OK) texts.clear();
+  const auto xmp = std::find_if(texts.begin(), texts.end(), [](const spng_text& text) {
+    return std::string_view(text.keyword) == "XML:com.adobe.xmp";
+  });
+  orientation_ = ReadOrientation(
+      std::as_bytes(std::span(exif.data, exif.length)),
+      xmp == texts.end() ? Bytes() : std::as_bytes(std::span(xmp->text, xmp->length)));
 }
 
 }  // namespace sluice

@@ -136,7 +136,7 @@ class RecordRows final : public CarriedRows {
     std::vector<std::byte> parts(stored);
     std::vector<std::byte> whole(plain);
     ReadExactly(file_, path_, begin, parts);
-    if (!UnpackPage(PageCodec::kJoined, parts, whole)) Fail("a record is damaged");
+    if (!UnpackPage({.codec = PageCodec::kJoined}, parts, whole)) Fail("a record is damaged");
     Take(plain, [&](std::uint64_t offset, std::span<std::byte> to) {
       std::copy_n(whole.begin() + static_cast<std::ptrdiff_t>(offset), to.size(), to.begin());
     });

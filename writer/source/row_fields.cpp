@@ -46,6 +46,7 @@ Field FieldOfColumn(const Column& column, bool joined) {
       return field;
     case ColumnType::kText: return Field::Bytes(name, Role::kText);
     case ColumnType::kJson: return Field::Bytes(name, Role::kJson);
+    case ColumnType::kBytes: return Field::Bytes(name);
     case ColumnType::kMask: return Field::Mask(name, "image");
   }
   return field;
@@ -74,6 +75,7 @@ Feed FeedOf(const Column& column, bool labelled) {
     case ColumnType::kBoxes: return Feed::kBoxes;
     case ColumnType::kBoxClasses: return Feed::kBoxClasses;
     case ColumnType::kText:
+    case ColumnType::kBytes:
     case ColumnType::kJson: return Feed::kText;
     case ColumnType::kMask: return Feed::kMask;
     case ColumnType::kClasses:
@@ -82,6 +84,12 @@ Feed FeedOf(const Column& column, bool labelled) {
     case ColumnType::kNumbers: break;
   }
   return Feed::kElements;
+}
+
+// Types whose values are stored as they lie in a file.
+bool IsStoredAsIs(ColumnType type) noexcept {
+  return type == ColumnType::kNumbers || type == ColumnType::kText || type == ColumnType::kJson ||
+         type == ColumnType::kBytes;
 }
 
 // Lists of left edges, tops, rights and bottoms as one of boxes.
@@ -106,7 +114,7 @@ void RowFields::Refuse(const std::string& sentence) const {
 }
 
 void RowFields::Add(const Column& column, const std::vector<std::string>& headings,
-                    const std::vector<std::string>& classes) {
+                    const std::vector<std::string>& classes, const StoredForm& form) {
   const std::vector<std::string> taken = HeadingsOf(column, headings);
   for (const std::string& heading : taken) {
     if (HasHeading(headings, heading)) continue;
@@ -115,12 +123,39 @@ void RowFields::Add(const Column& column, const std::vector<std::string>& headin
   SourceField field{FieldOfColumn(column, taken.size() > 1), FeedOf(column, list_.labelled)};
   field.relative = column.relative;
   if (field.feed == Feed::kMask) field.folder = list_.root;
+  if (column.type == ColumnType::kNumbers && form.dtype) {
+    field.field.dtype = *form.dtype;
+    field.field.shape = form.shape;
+  }
+  field.located = form.located && IsStoredAsIs(column.type);
   const bool first_label = field.feed == Feed::kLabel;
   list_.labelled = list_.labelled || first_label;
   const bool given = first_label && !source_.classes.empty();
-  taking_.push_back(
-      {column, taken, list_.fields.size(), ClassNames(given ? source_.classes : classes)});
+  taking_.push_back({column, taken, list_.fields.size(),
+                     ClassNames(given ? source_.classes : classes), !classes.empty(), given});
   list_.fields.push_back(std::move(field));
+}
+
+void RowFields::AddClasses(const std::string& heading, const std::vector<std::string>& names) {
+  for (Taking& taking : taking_) {
+    if (taking.given || taking.column.column != heading) continue;
+    if (!taking.named && !names.empty()) {
+      Refuse("does not name the classes of the column \"" + ToUtf8(heading) +
+             "\", as another of the files does; put that one first, give the names (--classes), or "
+             "convert the files apart");
+    }
+    taking.names.Extend(names);
+  }
+}
+
+std::vector<std::string> RowFields::NumbersOf() const {
+  std::vector<std::string> headings;
+  for (const Taking& taking : taking_) {
+    if (!list_.fields[taking.field].located) {
+      headings.insert(headings.end(), taking.headings.begin(), taking.headings.end());
+    }
+  }
+  return headings;
 }
 
 void RowFields::Check() const {
@@ -210,6 +245,10 @@ std::int32_t RowFields::ClassOf(Taking& taking, const std::string& name) {
 
 std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool is_text) {
   const Column& column = taking.column;
+  if (list_.fields[taking.field].located) {
+    const auto& extent = cell.get_binary();
+    return ElementBytes<std::uint8_t>(extent);
+  }
   switch (column.type) {
     case ColumnType::kClass: {
       const std::int32_t number = ClassOf(taking, TextOf(cell));
@@ -237,13 +276,17 @@ std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool
       const std::string text = JsonOf(cell, is_text);
       return ElementBytes<char>(text);
     }
+    case ColumnType::kBytes: {
+      const std::string bytes = TextOf(cell);
+      return ElementBytes<char>(bytes);
+    }
     case ColumnType::kMask: return MaskKey(TextOf(cell));
   }
   return {};
 }
 
 std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell& cell) {
-  const std::vector<double> numbers = NumbersOf(cell);
+  const std::vector<double> numbers = sluice::NumbersOf(cell);
   std::vector<std::uint32_t>& shape = list_.fields[taking.field].field.shape;
   std::size_t expected = 1;
   if (taking.column.type == ColumnType::kNumbers) {
@@ -256,6 +299,9 @@ std::vector<std::byte> RowFields::NumbersValue(const Taking& taking, const Cell&
     throw Error(ErrorCode::kCorrupt, "there are " + std::to_string(numbers.size()) +
                                          " numbers, and not " + std::to_string(expected) +
                                          (shape.empty() ? "" : " as in the earlier rows"));
+  }
+  if (list_.fields[taking.field].field.dtype == DType::kFloat64) {
+    return ElementBytes<double>(numbers);
   }
   std::vector<float> narrow;
   for (const double number : numbers)

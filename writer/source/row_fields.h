@@ -29,6 +29,13 @@ class Cells {
   virtual bool has_text_cells() const noexcept = 0;
 };
 
+// How a column's values lie in a file that has a type for them.
+struct StoredForm {
+  bool located = false;        // its cells are Extents (json::binary), unless numbers are wanted
+  std::optional<DType> dtype;  // of numbers; nullopt: as the column's type says
+  std::vector<std::uint32_t> shape = {};
+};
+
 // "a, b, c and 3 more"
 std::string ListedHeadings(const std::vector<std::string>& headings);
 bool HasHeading(const std::vector<std::string>& headings, const std::string& heading);
@@ -47,7 +54,12 @@ class RowFields {
   // Adds the column's field to the list. `classes`: those of the column, in order, if they are
   // known. Throws Error(kInvalidArgument) if there is no such column.
   void Add(const Column& column, const std::vector<std::string>& headings,
-           const std::vector<std::string>& classes = {});
+           const std::vector<std::string>& classes = {}, const StoredForm& form = {});
+  // Adds the classes' names that another file of the same columns has. Throws
+  // Error(kInvalidArgument) if the first file had none.
+  void AddClasses(const std::string& heading, const std::vector<std::string>& names);
+  // The headings whose cells must be numbers, and no extents.
+  std::vector<std::string> NumbersOf() const;
   // Call it after the last Add(). Throws Error(kInvalidArgument) if the fields do not fit together.
   void Check() const;
 
@@ -65,6 +77,8 @@ class RowFields {
     std::vector<std::string> headings;  // one; of boxes also four
     std::size_t field = 0;              // index in the list
     ClassNames names;                   // for types with classes
+    bool named = false;                 // the file has the classes' names
+    bool given = false;                 // ConvertSource::classes are the names
   };
   nlohmann::json CellOf(const Taking& taking, const Cells& row) const;
   void RequireNone(const Taking& taking) const;

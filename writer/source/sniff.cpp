@@ -18,17 +18,23 @@ bool IsBmp(std::string_view text) noexcept {
   return std::find(kSizes.begin(), kSizes.end(), size) != kSizes.end();
 }
 
-// ISO base media files name their kind by a brand.
-const char* KindOfBrand(std::string_view text) noexcept {
-  if (!HasAt(text, 4, "ftyp")) return nullptr;
-  for (const std::string_view brand : {"avif", "avis"}) {
-    if (HasAt(text, 8, brand)) return "AVIF";
+constexpr Sniffed Unsupported(const char* name) noexcept {
+  return {ImageKind::kUnsupported, name};
+}
+
+// ISO base media files name their kind by a brand. "mif1" says only that there is an image: what
+// codes it is among the brands that follow.
+Sniffed KindOfBrand(std::string_view text) noexcept {
+  if (!HasAt(text, 4, "ftyp")) return {};
+  const bool any = HasAt(text, 8, "mif1") || HasAt(text, 8, "msf1");
+  for (std::size_t at = 8; at + 4 <= text.size() && (at == 8 || any); at += at == 8 ? 8 : 4) {
+    if (HasAt(text, at, "avif") || HasAt(text, at, "avis")) return {ImageKind::kAvif, "AVIF"};
   }
   for (const std::string_view brand : {"heic", "heix", "heim", "heis", "hevc", "mif1", "msf1"}) {
-    if (HasAt(text, 8, brand)) return "HEIF";
+    if (HasAt(text, 8, brand)) return {ImageKind::kHeif, "HEIF"};
   }
-  if (HasAt(text, 8, "crx ")) return "Canon raw";
-  return nullptr;
+  if (HasAt(text, 8, "crx ")) return Unsupported("Canon raw");
+  return {};
 }
 
 unsigned ByteAt(std::string_view text, std::size_t at) noexcept {
@@ -39,14 +45,10 @@ unsigned LittleAt(std::string_view text, std::size_t at) noexcept {
   return LoadAt<std::uint16_t>(AsBytes(text), at);
 }
 
-// The netpbm kinds: "P6", then lines of comment or two numbers. "P1 comes first." is a text.
-bool IsPortable(std::string_view text) noexcept {
+// Behind a netpbm file's two letters: lines of comment or two numbers. "P1 comes first." is a text.
+bool HasPortableSize(std::string_view text) noexcept {
   constexpr std::string_view kSpaces = " \t\r\n";
-  if (text.size() < 4 || text[0] != 'P' || kSpaces.find(text[2]) == std::string_view::npos) {
-    return false;
-  }
-  if (text[1] == '7') return HasAt(text, 2, "\nWIDTH") || HasAt(text, 2, "\n#");
-  if (std::string_view("123456Ff").find(text[1]) == std::string_view::npos) return false;
+  if (text.size() < 4 || kSpaces.find(text[2]) == std::string_view::npos) return false;
   for (std::size_t at = 3, numbers = 0; numbers < 2; ++numbers) {
     at = text.find_first_not_of(kSpaces, at);
     if (at == std::string_view::npos) return false;
@@ -57,6 +59,16 @@ bool IsPortable(std::string_view text) noexcept {
     at = end;
   }
   return true;
+}
+
+bool IsPortable(std::string_view text) noexcept {
+  if (HasAt(text, 0, "P7")) return HasAt(text, 2, "\nWIDTH") || HasAt(text, 2, "\n#");
+  return text.size() > 1 && text[0] == 'P' && text[1] >= '1' && text[1] <= '6' &&
+         HasPortableSize(text);
+}
+
+bool IsPortableFloats(std::string_view text) noexcept {
+  return (HasAt(text, 0, "PF") || HasAt(text, 0, "Pf")) && HasPortableSize(text);
 }
 
 // Truevision's files have no signature at their beginning: every field of the header must make
@@ -108,10 +120,6 @@ struct Signature {
   Sniffed kind;
 };
 
-constexpr Sniffed Unsupported(const char* name) noexcept {
-  return {ImageKind::kUnsupported, name};
-}
-
 using namespace std::string_view_literals;
 constexpr std::array kSignatures = {
     Signature{"\xff\xd8\xff"sv, {ImageKind::kJpeg, "JPEG"}},
@@ -125,10 +133,10 @@ constexpr std::array kSignatures = {
     Signature{"MM\0*"sv, {ImageKind::kTiff, "TIFF"}},
     Signature{"II+\0"sv, {ImageKind::kTiff, "TIFF"}},
     Signature{"MM\0+"sv, {ImageKind::kTiff, "TIFF"}},
-    Signature{"\0\0\0\x0cJXL "sv, Unsupported("JPEG XL")},
-    Signature{"\xff\x0a"sv, Unsupported("JPEG XL")},
-    Signature{"\0\0\0\x0cjP  "sv, Unsupported("JPEG 2000")},
-    Signature{"\xff\x4f\xff\x51"sv, Unsupported("JPEG 2000")},
+    Signature{"\0\0\0\x0cJXL "sv, {ImageKind::kJxl, "JPEG XL"}},
+    Signature{"\xff\x0a"sv, {ImageKind::kJxl, "JPEG XL"}},
+    Signature{"\0\0\0\x0cjP  "sv, {ImageKind::kJp2, "JPEG 2000"}},
+    Signature{"\xff\x4f\xff\x51"sv, {ImageKind::kJp2, "JPEG 2000"}},
     Signature{"8BPS"sv, Unsupported("Photoshop")},
     Signature{"\x76\x2f\x31\x01"sv, Unsupported("OpenEXR")},
     Signature{"#?RADIANCE"sv, Unsupported("Radiance HDR")},
@@ -156,12 +164,13 @@ Sniffed Sniff(Bytes start) noexcept {
   }
   if (HasAt(text, 0, "RIFF") && HasAt(text, 8, "WEBP")) return {ImageKind::kWebp, "WebP"};
   if (IsBmp(text)) return {ImageKind::kBmp, "BMP"};
-  if (const char* kind = KindOfBrand(text)) return Unsupported(kind);
-  if (IsPortable(text)) return Unsupported("PPM");
+  if (const Sniffed branded = KindOfBrand(text); branded.kind != ImageKind::kNone) return branded;
+  if (IsPortable(text)) return {ImageKind::kPnm, "PPM"};
+  if (IsPortableFloats(text)) return Unsupported("PFM");
   if (IsPcx(text)) return Unsupported("PCX");
   if (IsSgi(text)) return Unsupported("SGI");
   if (IsIcon(text)) return Unsupported("ICO");
-  if (IsTga(text)) return Unsupported("TGA");
+  if (IsTga(text)) return {ImageKind::kTga, "TGA"};
   return {};
 }
 

@@ -13,6 +13,12 @@ enum class ImageKind : std::uint8_t {
   kGif,
   kBmp,
   kTiff,
+  kPnm,
+  kTga,
+  kAvif,
+  kHeif,
+  kJxl,
+  kJp2,
   kUnsupported,  // an image of a kind that no build converts
 };
 

@@ -40,7 +40,7 @@ void ReadExtent(const SourceList& list, const Extent& extent, std::vector<std::b
     std::vector<std::byte> stored(page.stored);
     std::vector<std::byte> plain(page.plain);
     ReadExactly(OpenForReading(path), path, page.offset, stored);
-    if (!UnpackPage(page.codec, stored, plain) || extent.offset > plain.size() ||
+    if (!UnpackPage(page, stored, plain) || extent.offset > plain.size() ||
         extent.bytes > plain.size() - extent.offset) {
       throw Error(ErrorCode::kCorrupt, page.codec == PageCodec::kChecked
                                            ? "the archive is damaged: a checksum is wrong"
@@ -199,8 +199,8 @@ bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
   return true;
 }
 
-bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
-              std::vector<std::byte>& content) {
+bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
+                std::vector<std::byte>& content) {
   const std::optional<Bytes> value = list.Value(source, field);
   if (!value) return false;
   if (!list.fields[field].located) {

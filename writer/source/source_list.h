@@ -55,7 +55,7 @@ struct SourceField {
   bool relative = false;              // kBoxes, kShapes, kPoints: fractions
   std::filesystem::path folder = {};  // kMask: the path is relative to this
   bool wide = false;                  // kShapes: the mask has 16 bits
-  bool located = false;               // kText, kMask: SourceValues holds an Extent
+  bool located = false;               // kElements, kText, kMask: SourceValues holds an Extent
 };
 
 // A run of bytes of an archive.
@@ -130,8 +130,9 @@ void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::
 // False if the source has none.
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
                   std::vector<std::byte>& content);
-bool ReadText(const SourceList& list, std::size_t source, std::size_t field,
-              std::vector<std::byte>& content);
+// Of kElements and kText, as above.
+bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
+                std::vector<std::byte>& content);
 
 // Whether a file could not be opened because the process or machine has run out of memory or open
 // files, and not because of the file.

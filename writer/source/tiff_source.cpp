@@ -8,6 +8,8 @@
 
 #include <sluice/error.h>
 
+#include "writer/source/tiff_samples.h"
+
 namespace sluice {
 
 namespace {
@@ -66,9 +68,14 @@ TiffSource::TiffSource(Bytes file) : stream_{file, 0, {}}, tiff_(nullptr, &TIFFC
   std::uint16_t photometric = 0;
   grey_ = TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric) == 1 &&
           (photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE);
-  std::uint16_t orientation = 1;
-  TIFFGetFieldDefaulted(tiff_.get(), TIFFTAG_ORIENTATION, &orientation);
-  orientation_ = OrientationOf(orientation);
+  std::uint16_t orientation = 0;
+  std::uint32_t xmp_bytes = 0;
+  const void* xmp = nullptr;
+  if (TIFFGetField(tiff_.get(), TIFFTAG_ORIENTATION, &orientation) == 1) {
+    orientation_ = OrientationOf(orientation);
+  } else if (TIFFGetField(tiff_.get(), TIFFTAG_XMLPACKET, &xmp_bytes, &xmp) == 1) {
+    orientation_ = ReadOrientation({}, {static_cast<const std::byte*>(xmp), xmp_bytes});
+  }
   has_profile_ = !TiffSource::Profile().empty();
 }
 
@@ -137,6 +144,10 @@ Bytes TiffSource::Profile() {
   return {static_cast<const std::byte*>(data), count};
 }
 
+ProfileColors TiffSource::colors() const noexcept {
+  return HasInks(tiff_.get()) ? ProfileColors::kCmyk : PixelSource::colors();
+}
+
 // Codecs whose data never end in a row of zeros. Data that are not compressed may, and so may those
 // of PackBits.
 bool EndsInNoZeros(TIFF* tiff) noexcept {
@@ -202,6 +213,29 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   const char* const cut_short = HowCutShort();
   if (cut_short != nullptr) EndsEarly("broken TIFF", cut_short);
   stream_.trouble.clear();
+  if (!IsForSamples(tiff_.get())) return DecodeRgba(rules, cut_short != nullptr);
+  TiffSamples samples = ReadTiffSamples(tiff_.get());
+  if (cut_short == nullptr && (!samples.whole || !stream_.trouble.empty())) ThrowBroken();
+  Picture picture = MakePicture(PictureChannels(grey_, samples.opaque, rules));
+  std::vector<std::uint8_t> inks(colors() == ProfileColors::kCmyk ? std::size_t{width_} * 4 : 0);
+  for (std::size_t y = 0; y < height_; ++y) {
+    const std::span row =
+        std::span(samples.values).subspan(y * width_ * 4, std::size_t{width_} * 4);
+    std::uint8_t* const out = &picture.pixels[y * width_ * picture.channels];
+    if (inks.empty()) {
+      if (samples.premultiplied) DivideByOpacity(row);
+      StoreRgbaRow(row.data(), width_, picture.channels, rules, out);
+      continue;
+    }
+    std::transform(row.begin(), row.end(), inks.begin(), [](std::uint32_t value) {
+      return static_cast<std::uint8_t>((value * 255 + 32'767) / 65'535);
+    });
+    StoreCmykRow(inks.data(), width_, false, picture.channels, rules, out);
+  }
+  return picture;
+}
+
+Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   RgbaImage rgba;
   std::array<char, 1024> sentence{};
   // libtiff stops at the first piece that it cannot decode; the raster stays zero from there on.
@@ -213,7 +247,7 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   std::vector<std::uint32_t> raster(std::size_t{width_} * height_);
   const bool whole = TIFFRGBAImageGet(&rgba.image, raster.data(), width_, height_) != 0;
   // Some codecs report damage and then continue as if there were none.
-  if (cut_short == nullptr && (!whole || !stream_.trouble.empty())) ThrowBroken();
+  if (!cut_short && (!whole || !stream_.trouble.empty())) ThrowBroken();
   const bool opaque = IsOpaque(rgba);
   Picture picture = MakePicture(PictureChannels(grey_, opaque, rules));
   std::vector<std::uint8_t> row(std::size_t{width_} * 4);

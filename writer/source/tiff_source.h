@@ -1,5 +1,6 @@
 // The first picture of a TIFF file as a source of pixels: every kind that libtiff turns into 8-bit
-// colours, which is whole numbers of up to 16 bits, palettes, and CMYK (whose profile is ignored).
+// colours (palettes, YCbCr, Lab and more), and by tiff_samples.h those that it does not, or not
+// exactly: grey, RGB and CMYK of 16 bits and more, floating-point numbers, and CMYK with a profile.
 #pragma once
 
 #include <memory>
@@ -16,6 +17,7 @@ class TiffSource : public PixelSource {
   explicit TiffSource(Bytes file);
 
   Bytes Profile() override;
+  ProfileColors colors() const noexcept override;
   Picture Decode(const ColorRules& rules) override;
 
  private:
@@ -29,6 +31,7 @@ class TiffSource : public PixelSource {
 
   void Open();
   const char* HowCutShort() const;
+  Picture DecodeRgba(const ColorRules& rules, bool cut_short);
   bool IsOpaque(const RgbaImage& rgba) const;
   void CheckPieces() const;
   [[noreturn]] void ThrowBroken() const;

@@ -18,15 +18,13 @@ constexpr const char* kEndsEarly = "its pixels end early";
   throw Error(ErrorCode::kCorrupt, std::string(kBrokenWebp) + ": " + what);
 }
 
-// Coded pixels may end with a few zeros; this many are left by a broken download.
-Bytes WithoutManyZeros(Bytes file) {
-  constexpr std::size_t kMany = 512;
+// Without what lies behind the file's content.
+Bytes ContentOf(Bytes file) {
   constexpr std::size_t kRiffHeader = 8;
   if (file.size() < kRiffHeader) return file;
   const std::uint64_t end = kRiffHeader + std::uint64_t{LoadAt<std::uint32_t>(file, 4)};
-  file = file.first(static_cast<std::size_t>(std::min<std::uint64_t>(end, file.size())));
-  const Bytes data = WithoutZeros(file);
-  return file.size() - data.size() < kMany ? file : data;
+  return WithoutManyZeros(
+      file.first(static_cast<std::size_t>(std::min<std::uint64_t>(end, file.size()))));
 }
 
 const char* SentenceOf(VP8StatusCode status) noexcept {
@@ -55,7 +53,7 @@ struct Frame {
 }  // namespace
 
 WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
-  file = WithoutManyZeros(file);
+  file = ContentOf(file);
   const WebPData data{reinterpret_cast<const std::uint8_t*>(file.data()), file.size()};
   WebPDemuxState state = WEBP_DEMUX_PARSE_ERROR;
   demuxer_.reset(WebPDemuxPartial(&data, &state));
@@ -66,7 +64,7 @@ WebpSource::WebpSource(Bytes file) : demuxer_(nullptr, &WebPDemuxDelete) {
   height_ = WebPDemuxGetI(demuxer_.get(), WEBP_FF_CANVAS_HEIGHT);
   profile_ = Chunk("ICCP");
   has_profile_ = !profile_.empty();
-  orientation_ = OrientationOf(ReadExifOrientation(Chunk("EXIF")));
+  orientation_ = ReadOrientation(Chunk("EXIF"), Chunk("XMP "));
 }
 
 Bytes WebpSource::Chunk(const char* name) const {

@@ -55,3 +55,10 @@ for name, options in {
 pq.write_table(pa.table({"jpg": pa.array([png(i) for i in range(2)], pa.binary()), "label": ["b", "a"]}),
                here / "bare.parquet", compression="none", store_schema=False)
 pq.write_table(table.select(["image", "label"]), here / "gzip.parquet", compression="gzip", store_schema=False)
+
+# Another split, which numbers its classes on its own and has one more.
+other = {"image": features["image"], "label": {"names": ["ant", "cat", "zebra"], "_type": "ClassLabel"}}
+few = table.select(["image", "label"]).slice(0, 3).set_column(1, "label", pa.array([0, 1, 2], pa.int64()))
+with pq.ParquetWriter(here / "other.parquet", few.schema, store_schema=False, compression="none") as writer:
+    writer.write_table(few)
+    writer.add_key_value_metadata({"huggingface": json.dumps({"info": {"features": other}})})

@@ -162,9 +162,10 @@ struct ConvertHooks {
 // nothing is left are dropped, with their classes. Rows and members that lack what their field
 // needs are left out like broken images, with the line or the member.
 //
-// JPEG, PNG and BMP files are converted and, if the build has their libraries, WebP, GIF and TIFF.
+// JPEG, PNG, BMP, PPM and TGA files are converted and, if the build has their libraries, WebP, GIF,
+// TIFF, AVIF, HEIF, JPEG XL and JPEG 2000.
 // They are recognised by their content. Of several frames or pages the first is taken. Orientation
-// is applied, 16-bit values are rounded to 8. A frame smaller than its canvas lies on it as in
+// is applied, deeper values are rounded to 8 bits. A frame smaller than its canvas lies on it as in
 // browsers; the rest is transparent. A file with damaged pixels is left out, and so is one that
 // disappears meanwhile. If its whole folder or archive disappears, the conversion ends with
 // Error(kIo), and can go on once that is back.
@@ -172,8 +173,9 @@ struct ConvertHooks {
 // A file that ends early is left out, or taken as ConvertOptions::truncated says: missing pixels
 // are grey in a JPEG, otherwise black, or the background if the image has transparency. It ends
 // early if its decoder lacks data for a pixel; zeros up to the end of a JPEG, PNG or GIF without
-// its end marker (512 and more of a WebP) are no data. Not seen are zeros at the end of a BMP or
-// within a file. A mask that ends early is always refused.
+// its end marker (512 and more of a WebP, AVIF, HEIF, JPEG XL or JPEG 2000) are no data. Not seen
+// are zeros at the end of a BMP, PPM or TGA or within a file. Of an AVIF or HEIF no part is taken.
+// A mask that ends early is always refused.
 //
 // Memory: at most (threads x (the largest source, decoded four times) + 128 MiB of finished samples
 // + one block, twice), about 100 bytes for each source, the values of a table, and with `direct` a

@@ -21,11 +21,13 @@ enum class ColumnType {
   kClasses,  // any number of classes, separated by comma, semicolon or bar: int32 [n], role label
   kInteger,  // a whole number: int64
   kNumber,   // a number: float32
-  kNumbers,  // numbers, as many in each row: float32 of that shape
+  kNumbers,  // numbers, as many in each row: float32 of that shape; from a file with types of its
+             // own (.beton) its type and shape
   kBoxes,    // any number of boxes, four numbers each: float32 [n, 4]
   kBoxClasses,  // a class for each box of the first kBoxes column: int32 [n], role label
   kText,        // UTF-8
   kJson,        // any JSON value, stored as its text
+  kBytes,       // any bytes
   kMask,        // the path of a mask, relative to the root: see ConvertSource::mask_folder
 };
 
