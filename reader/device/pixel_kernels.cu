@@ -34,8 +34,9 @@ __global__ void __launch_bounds__(kThreads) Convert(Conversion job) {
   ConvertShare(job, table, thread, std::uint64_t{gridDim.x} * blockDim.x);
 }
 
+// With operations on single pixels: several blocks share a sample.
 template <class Number>
-__global__ void __launch_bounds__(kThreadsAlone) ConvertWithOps(Conversion job) {
+__global__ void __launch_bounds__(kThreads) ConvertWithOps(Conversion job) {
   __shared__ Number table[3 * 256];
   __shared__ PixelOpScratch scratch;
   LoadTable(job, table);
@@ -43,6 +44,22 @@ __global__ void __launch_bounds__(kThreadsAlone) ConvertWithOps(Conversion job) 
   at.blocks = gridDim.x / static_cast<unsigned>(job.samples);
   at.sample = blockIdx.x / at.blocks;
   at.block = blockIdx.x % at.blocks;
+  at.thread = threadIdx.x;
+  at.threads = blockDim.x;
+  Phase all;
+  all.kind = PhaseKind::kWrite;
+  RunPhase(job, table, CountOps(job, at.sample), all, at, scratch);
+}
+
+// With operations that look at whole pictures. Two blocks at a time on a multiprocessor: while one
+// waits for memory or at a barrier, the other works.
+template <class Number>
+__global__ void __launch_bounds__(kThreadsAlone, 2) ConvertWhole(Conversion job) {
+  __shared__ Number table[3 * 256];
+  __shared__ PixelOpScratch scratch;
+  LoadTable(job, table);
+  PixelOpThread at;
+  at.sample = blockIdx.x;
   at.thread = threadIdx.x;
   at.threads = blockDim.x;
   const PixelOp* const ops = OpsOf(job, at.sample);
@@ -69,7 +86,7 @@ cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
     return Start(Convert<Number>, blocks < kMostBlocks ? blocks : kMostBlocks, kThreads, job,
                  stream);
   }
-  if (job.whole) return Start(ConvertWithOps<Number>, job.samples, kThreadsAlone, job, stream);
+  if (job.whole) return Start(ConvertWhole<Number>, job.samples, kThreadsAlone, job, stream);
   const std::uint64_t each = (items + kThreads * kFoursEach - 1) / (kThreads * kFoursEach);
   const std::uint64_t most = 0x7FFFFFFFU / job.samples;  // a grid's largest size
   return Start(ConvertWithOps<Number>, job.samples * (each < most ? each : most), kThreads, job,
@@ -77,19 +94,22 @@ cudaError_t StartWith(const Conversion& job, cudaStream_t stream) {
 }
 
 template <class Number>
-cudaError_t LoadBoth() {
+cudaError_t LoadAll() {
   cudaFuncAttributes attributes;
-  const cudaError_t result =
-      cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&Convert<Number>));
-  if (result != cudaSuccess) return result;
-  return cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(&ConvertWithOps<Number>));
+  for (void (*const kernel)(Conversion) :
+       {Convert<Number>, ConvertWithOps<Number>, ConvertWhole<Number>}) {
+    const cudaError_t result =
+        cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+    if (result != cudaSuccess) return result;
+  }
+  return cudaSuccess;
 }
 
 }  // namespace
 
 int LoadPixelKernels() noexcept {
   for (const cudaError_t result :
-       {LoadBoth<std::uint8_t>(), LoadBoth<std::uint16_t>(), LoadBoth<std::uint32_t>()}) {
+       {LoadAll<std::uint8_t>(), LoadAll<std::uint16_t>(), LoadAll<std::uint32_t>()}) {
     if (result != cudaSuccess) return result;
   }
   return cudaSuccess;

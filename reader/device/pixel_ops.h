@@ -163,84 +163,82 @@ SLUICE_ON_DEVICE inline std::uint8_t* PictureOf(const Conversion& job, std::uint
                : job.from + sample * job.pixels * job.channels;
 }
 
-// One of a sample's threads in a phase, which reads kCount pixels at a time.
+// What a phase does with a run of kCount pixels, after the operations so far.
 template <std::uint32_t kCount>
-class PhaseThread {
- public:
-  SLUICE_ON_DEVICE PhaseThread(const Conversion& job, const Phase& phase, const PixelOpThread& at,
-                               PixelOpScratch& scratch)
-      : job_(job),
-        phase_(phase),
-        at_(at),
-        scratch_(scratch),
-        ops_(OpsOf(job, at.sample)),
-        picture_(PictureOf(job, at.sample, phase.spare)) {}
+SLUICE_ON_DEVICE inline std::uint64_t SumOfLightness(const FourPixels& run,
+                                                     std::uint32_t channels) {
+  std::uint64_t sum = 0;
+  SLUICE_UNROLL
+  for (std::uint32_t p = 0; p < kCount; ++p) {
+    const std::uint8_t* const values = run.at + 3 * p;
+    sum += channels == 3 ? on_device::GreyValue(values[0], values[1], values[2]) : values[0];
+  }
+  return sum;
+}
+template <std::uint32_t kCount>
+SLUICE_ON_DEVICE inline void CountValues(const FourPixels& run, std::uint32_t channels,
+                                         PixelOpScratch& scratch) {
+  SLUICE_UNROLL
+  for (std::uint32_t p = 0; p < kCount; ++p) {
+    SLUICE_UNROLL
+    for (std::uint32_t c = 0; c < 3; ++c)
+      if (c < channels) AddAtomically(scratch.counts[c * 256 + run.at[3 * p + c]], 1);
+  }
+}
+template <class Number, std::uint32_t kCount>
+SLUICE_ON_DEVICE inline void StoreNumbers(const Conversion& job, const Number* table,
+                                          std::uint64_t sample, std::uint64_t first,
+                                          const FourPixels& run) {
+  if (kCount == 1) {
+    StorePixel(job, table, sample, first, run.at);
+  } else if (job.planar) {
+    StoreFour<Number, true>(job, table, sample, first, run);
+  } else {
+    StoreFour<Number, false>(job, table, sample, first, run);
+  }
+}
 
-  // Calls `take(first, run)` for each run of this thread's pixels, changed by the operations before
-  // `end`; `first` is the number of the run's first pixel in the picture.
-  template <class Take>
-  SLUICE_ON_DEVICE void TakeRuns(std::uint32_t end, const Take& take) const {
-    const std::uint32_t channels = kCount == 4 ? 3 : job_.channels;
-    const std::uint64_t step = std::uint64_t{at_.threads} * at_.blocks;
-    for (std::uint64_t g = std::uint64_t{at_.block} * at_.threads + at_.thread;
-         g < job_.pixels / kCount; g += step) {
-      const std::uint64_t first = g * kCount;
-      FourPixels run = LoadRun<kCount>(picture_, channels, first);
-      TakeOps<kCount>(ops_ + phase_.begin, ops_ + end, {scratch_.means, scratch_.table}, first,
-                      job_.width, channels, run);
-      take(first, run);
+// A thread's work in a phase that reads pixels, kCount at a time. One loop serves all such phases:
+// with a copy of the operations for each, the kernel was four times as large, and spilled
+// registers.
+template <class Number, std::uint32_t kCount>
+SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Number* table,
+                                          std::uint32_t count, const Phase& phase,
+                                          const PixelOpThread& at, PixelOpScratch& scratch) {
+  const std::uint32_t channels = kCount == 4 ? 3 : job.channels;
+  const PixelOp* const ops = OpsOf(job, at.sample);
+  const PixelOp* const end = ops + (phase.kind == PhaseKind::kWrite ? count : phase.op);
+  const std::uint8_t* const picture = PictureOf(job, at.sample, phase.spare);
+  // A blur reads where the picture was copied to.
+  const bool blurs = phase.kind == PhaseKind::kSettle && end->kind == PixelOpKind::kBlur;
+  std::uint8_t* const settled = PictureOf(job, at.sample, phase.spare && !blurs);
+  std::uint64_t sum = 0;
+  const std::uint64_t step = std::uint64_t{at.threads} * at.blocks;
+  for (std::uint64_t g = std::uint64_t{at.block} * at.threads + at.thread; g < job.pixels / kCount;
+       g += step) {
+    const std::uint64_t first = g * kCount;
+    FourPixels run = LoadRun<kCount>(picture, channels, first);
+    TakeOps<kCount>(ops + phase.begin, end, {scratch.means, scratch.table}, first, job.width,
+                    channels, run);
+    switch (phase.kind) {
+      case PhaseKind::kSum: sum += SumOfLightness<kCount>(run, channels); break;
+      case PhaseKind::kCount: CountValues<kCount>(run, channels, scratch); break;
+      case PhaseKind::kSettle: StoreRun<kCount>(run, channels, first, settled); break;
+      default: StoreNumbers<Number, kCount>(job, table, at.sample, first, run);
     }
   }
+  if (phase.kind == PhaseKind::kSum) scratch.of_thread[at.thread] = sum;
+}
 
-  SLUICE_ON_DEVICE void Sum() const {
-    const std::uint32_t channels = kCount == 4 ? 3 : job_.channels;
-    std::uint64_t sum = 0;
-    TakeRuns(phase_.op, [&](std::uint64_t, const FourPixels& run) {
-      SLUICE_UNROLL
-      for (std::uint32_t p = 0; p < kCount; ++p) {
-        const std::uint8_t* const values = run.at + 3 * p;
-        sum += channels == 3 ? on_device::GreyValue(values[0], values[1], values[2]) : values[0];
-      }
-    });
-    scratch_.of_thread[at_.thread] = sum;
-  }
-
-  SLUICE_ON_DEVICE void Count() const {
-    const std::uint32_t channels = kCount == 4 ? 3 : job_.channels;
-    TakeRuns(phase_.op, [&](std::uint64_t, const FourPixels& run) {
-      SLUICE_UNROLL
-      for (std::uint32_t p = 0; p < kCount; ++p) {
-        SLUICE_UNROLL
-        for (std::uint32_t c = 0; c < 3; ++c)
-          if (c < channels) AddAtomically(scratch_.counts[c * 256 + run.at[3 * p + c]], 1);
-      }
-    });
-  }
-
-  // Writes changed pixels in place; for a blur, to where the picture was copied to, because a blur
-  // reads there.
-  SLUICE_ON_DEVICE void Settle() const {
-    const PixelOp* const op = ops_ + phase_.op;
-    const bool blurs = op->kind == PixelOpKind::kBlur;
-    if (phase_.begin < phase_.op || (blurs && phase_.spare)) {
-      std::uint8_t* const to = PictureOf(job_, at_.sample, phase_.spare && !blurs);
-      TakeRuns(phase_.op, [&](std::uint64_t first, const FourPixels& run) {
-        StoreRun<kCount>(run, kCount == 4 ? 3 : job_.channels, first, to);
-      });
-    }
-    if (!blurs) return;
-    for (std::uint32_t tap = at_.thread; tap < op->number; tap += at_.threads)
-      scratch_.weights[tap] = WeightOf(op, tap);
-  }
-
- private:
-  const Conversion& job_;
-  const Phase& phase_;
-  const PixelOpThread& at_;
-  PixelOpScratch& scratch_;
-  const PixelOp* const ops_;
-  std::uint8_t* const picture_;
-};
+// Before a filter. Returns whether the picture must be written.
+SLUICE_ON_DEVICE inline bool BeginToSettle(const Conversion& job, const Phase& phase,
+                                           const PixelOpThread& at, PixelOpScratch& scratch) {
+  const PixelOp* const op = OpsOf(job, at.sample) + phase.op;
+  const bool blurs = op->kind == PixelOpKind::kBlur;
+  for (std::uint32_t tap = at.thread; blurs && tap < op->number; tap += at.threads)
+    scratch.weights[tap] = WeightOf(op, tap);
+  return phase.begin < phase.op || (blurs && phase.spare);
+}
 
 // The work on sums and counts, which does not depend on how pixels are read.
 SLUICE_ON_DEVICE inline void AddParts(const PixelOpThread& at, PixelOpScratch& scratch) {
@@ -291,40 +289,6 @@ SLUICE_ON_DEVICE inline void FilterPhase(const Conversion& job, const Phase& pha
   FilterPicture(share, op, phase.spare ? spare : copied, phase.spare ? copied : spare);
 }
 
-template <class Number>
-SLUICE_ON_DEVICE inline void WritePhase(const Conversion& job, const Number* table,
-                                        std::uint32_t count, const Phase& phase,
-                                        const PixelOpThread& at, PixelOpScratch& scratch) {
-  if (!InFours(job)) {
-    PhaseThread<1>(job, phase, at, scratch)
-        .TakeRuns(count, [&](std::uint64_t first, const FourPixels& run) {
-          StorePixel(job, table, at.sample, first, run.at);
-        });
-  } else if (job.planar) {
-    PhaseThread<4>(job, phase, at, scratch)
-        .TakeRuns(count, [&](std::uint64_t first, const FourPixels& run) {
-          StoreFour<Number, true>(job, table, at.sample, first, run);
-        });
-  } else {
-    PhaseThread<4>(job, phase, at, scratch)
-        .TakeRuns(count, [&](std::uint64_t first, const FourPixels& run) {
-          StoreFour<Number, false>(job, table, at.sample, first, run);
-        });
-  }
-}
-
-// Phases that read pixels and change them on the way.
-template <std::uint32_t kCount>
-SLUICE_ON_DEVICE inline void ReadingPhase(const Conversion& job, const Phase& phase,
-                                          const PixelOpThread& at, PixelOpScratch& scratch) {
-  const PhaseThread<kCount> thread(job, phase, at, scratch);
-  switch (phase.kind) {
-    case PhaseKind::kSum: return thread.Sum();
-    case PhaseKind::kCount: return thread.Count();
-    default: return thread.Settle();
-  }
-}
-
 // A thread's work in one phase of a sample with `count` operations. If a sample has phases before
 // kWrite, it has one block.
 template <class Number>
@@ -333,11 +297,14 @@ SLUICE_ON_DEVICE inline void RunPhase(const Conversion& job, const Number* table
                                       const PixelOpThread& at, PixelOpScratch& scratch) {
   switch (phase.kind) {
     case PhaseKind::kStart: return;
+    case PhaseKind::kSettle:
+      if (!BeginToSettle(job, phase, at, scratch)) return;
+      [[fallthrough]];
     case PhaseKind::kSum:
     case PhaseKind::kCount:
-    case PhaseKind::kSettle:
-      return InFours(job) ? ReadingPhase<4>(job, phase, at, scratch)
-                          : ReadingPhase<1>(job, phase, at, scratch);
+    case PhaseKind::kWrite:
+      return InFours(job) ? ReadingPhase<Number, 4>(job, table, count, phase, at, scratch)
+                          : ReadingPhase<Number, 1>(job, table, count, phase, at, scratch);
     case PhaseKind::kSumParts: return AddParts(at, scratch);
     case PhaseKind::kMean: return FindMean(job, phase, at, scratch);
     case PhaseKind::kClear: return ClearCounts(at, scratch);
@@ -346,7 +313,6 @@ SLUICE_ON_DEVICE inline void RunPhase(const Conversion& job, const Number* table
     case PhaseKind::kFilter:
     case PhaseKind::kColumns:
     case PhaseKind::kLines: return FilterPhase(job, phase, at, scratch);
-    case PhaseKind::kWrite: return WritePhase(job, table, count, phase, at, scratch);
   }
 }
 

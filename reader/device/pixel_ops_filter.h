@@ -47,36 +47,53 @@ SLUICE_ON_DEVICE inline void SharpenShare(const FilterShare& share, float factor
   }
 }
 
+// The weighted sum of `taps` values that lie `step` apart in a row or column of `side` values; `at`
+// is the place of the middle one. Only near an end are places mirrored, one by one.
+template <class Value>
+SLUICE_ON_DEVICE inline std::uint32_t WeightedSum(const Value* values, std::uint32_t step,
+                                                  std::uint32_t at, std::uint32_t side,
+                                                  const std::uint32_t* weights,
+                                                  std::uint32_t taps) {
+  const std::uint32_t reach = taps / 2;
+  std::uint32_t sum = 0;
+  if (at >= reach && at - reach + taps <= side) {
+    const Value* value = values + std::uint64_t{at - reach} * step;
+    for (std::uint32_t tap = 0; tap < taps; ++tap, value += step)
+      sum += *value * weights[tap];
+    return sum;
+  }
+  for (std::uint32_t tap = 0; tap < taps; ++tap) {
+    const auto place = static_cast<std::int32_t>(at + tap - reach);  // a side is at most 65535
+    const auto within = on_device::Mirrored(place, static_cast<std::int32_t>(side));
+    sum += values[static_cast<std::uint64_t>(within) * step] * weights[tap];
+  }
+  return sum;
+}
+
 // kBlur with `taps` weights: first along columns, then along lines.
 SLUICE_ON_DEVICE inline void BlurColumnsShare(const FilterShare& share,
                                               const std::uint32_t* weights, std::uint32_t taps,
                                               const std::uint8_t* in, std::uint16_t* out) {
-  const std::uint64_t stride = share.stride();
+  const auto stride = static_cast<std::uint32_t>(share.stride());
+  constexpr std::uint32_t kHalf = 1U << (on_device::kColumnsShift - 1);
   for (std::uint64_t i = share.thread; i < share.pixels() * share.channels; i += share.threads) {
-    const std::uint64_t y = i / stride;
-    const std::uint8_t* const column = in + i % stride;
-    std::uint32_t sum = 1U << (on_device::kColumnsShift - 1);
-    for (std::uint32_t tap = 0; tap < taps; ++tap) {
-      const std::int64_t line = on_device::Mirrored(
-          static_cast<std::int64_t>(y) + tap - std::int64_t{taps / 2}, share.height);
-      sum += column[static_cast<std::uint64_t>(line) * stride] * weights[tap];
-    }
+    const auto y = static_cast<std::uint32_t>(i / stride);
+    const std::uint32_t sum =
+        kHalf + WeightedSum(in + i % stride, stride, y, share.height, weights, taps);
     out[i] = static_cast<std::uint16_t>(sum >> on_device::kColumnsShift);
   }
 }
 SLUICE_ON_DEVICE inline void BlurLinesShare(const FilterShare& share, const std::uint32_t* weights,
                                             std::uint32_t taps, const std::uint16_t* in,
                                             std::uint8_t* out) {
-  const std::uint64_t stride = share.stride();
+  const auto stride = static_cast<std::uint32_t>(share.stride());
+  constexpr std::uint32_t kHalf = 1U << (on_device::kLinesShift - 1);
   for (std::uint64_t i = share.thread; i < share.pixels() * share.channels; i += share.threads) {
-    const std::uint64_t x = i % stride / share.channels;
-    const std::uint16_t* const line = in + i / stride * stride + i % share.channels;
-    std::uint32_t sum = 1U << (on_device::kLinesShift - 1);
-    for (std::uint32_t tap = 0; tap < taps; ++tap) {
-      const std::int64_t column = on_device::Mirrored(
-          static_cast<std::int64_t>(x) + tap - std::int64_t{taps / 2}, share.width);
-      sum += line[static_cast<std::uint64_t>(column) * share.channels] * weights[tap];
-    }
+    const std::uint32_t in_line = static_cast<std::uint32_t>(i % stride);
+    const std::uint32_t x = in_line / share.channels;
+    const std::uint16_t* const line = in + (i - in_line) + in_line % share.channels;
+    const std::uint32_t sum =
+        kHalf + WeightedSum(line, share.channels, x, share.width, weights, taps);
     out[i] = static_cast<std::uint8_t>(sum >> on_device::kLinesShift);
   }
 }

@@ -24,7 +24,7 @@ void Blur::Run(const Pixels& pixels, std::span<const std::uint32_t> weights) {
   // Sums between the two have seven bits of fraction.
   wide_.resize(stride * (pixels.height + 2 * static_cast<std::size_t>(reach)));
   for (std::int64_t y = -reach; y < std::int64_t{pixels.height} + reach; ++y) {
-    const auto from = static_cast<std::size_t>(Mirrored(y, pixels.height));
+    const auto from = static_cast<std::size_t>(Mirrored(y, std::int64_t{pixels.height}));
     std::copy_n(pixels.data + from * stride, stride,
                 &wide_[static_cast<std::size_t>(y + reach) * stride]);
   }

@@ -3,7 +3,8 @@
 // (reader/device).
 
 // The index mirrored into 0 .. size - 1. It must lie less than `size` outside.
-SLUICE_INLINE std::int64_t Mirrored(std::int64_t index, std::int64_t size) noexcept {
+template <class Integer>
+SLUICE_INLINE Integer Mirrored(Integer index, Integer size) noexcept {
   if (index < 0) return -index;
   return index < size ? index : 2 * (size - 1) - index;
 }

@@ -29,7 +29,7 @@ void Barrier() noexcept;
 
 #define __global__
 #define __device__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static  // only one block runs at a time
 #define threadIdx (::cuda_double::Here().thread)
 #define blockIdx (::cuda_double::Here().block)
