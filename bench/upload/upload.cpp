@@ -160,7 +160,7 @@ class UploadRun {
 
   // The times since done_ for a batch that is on the device.
   UploadMoments MomentsOf(const DeviceSlot& place) const {
-    const auto since = [&](const OwnEvent& event) {
+    const auto since = [&](const OwnTimedEvent& event) {
       return driver_->SecondsBetween(done_.get(), event.get());
     };
     const double copied = since(place.copied);
@@ -172,7 +172,7 @@ class UploadRun {
   const SlotLayout layout_;
   Uploader uploader_;
   OwnStream trainer_;
-  OwnEvent done_;
+  OwnTimedEvent done_;
   DeviceBuffer target_;  // of copies alone
   std::vector<std::unique_ptr<Slot>> slots_;
 };

@@ -13,7 +13,7 @@ DeviceSlot::DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t b
       device_(device),
       driver_(driver),
       converts_(converts) {
-  if (converts) converted = OwnEvent(driver);
+  if (converts) converted = OwnTimedEvent(driver);
 }
 
 void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {

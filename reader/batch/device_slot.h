@@ -59,7 +59,7 @@ class DeviceSlot {
 
   // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
   void WaitForTrainer(DeviceDriver::Stream stream);
-  OwnEvent copy_begins, copied, converted;
+  OwnTimedEvent copy_begins, copied, converted;
   bool under_way = false;  // a copy has been enqueued since the last Reclaim()
 
  private:

@@ -51,7 +51,7 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
   if (spare_bytes_ > 0) spare_ = DeviceBuffer(*driver_, spare_bytes_);
   for (Staging& staging : staging_)
     staging = {DeviceBuffer(*driver_, staging_bytes_), OwnEvent(*driver_)};
-  convert_stream_ = OwnStream(*driver_);
+  convert_stream_ = OwnPriorityStream(*driver_);
 }
 
 void Uploader::AddPicture(const ImageBatch& shipped, std::size_t from,
@@ -183,7 +183,7 @@ Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& imag
 }
 
 void Uploader::Finish() noexcept {
-  convert_stream_ = OwnStream();
+  convert_stream_ = OwnPriorityStream();
   copy_stream_ = OwnStream();
 }
 

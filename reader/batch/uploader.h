@@ -79,7 +79,8 @@ class Uploader {
   DeviceBuffer spare_;  // for one conversion at a time: their stream runs them one by one
   Staging staging_[2];
   std::size_t turn_ = 0;
-  OwnStream copy_stream_, convert_stream_;
+  OwnStream copy_stream_;
+  OwnPriorityStream convert_stream_;  // otherwise conversions queue behind the trainer's kernels
 
   mutable Mutex mutex_;  // guards the order of work on the streams
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;

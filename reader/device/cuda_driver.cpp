@@ -184,18 +184,21 @@ class CudaDriver final : public DeviceDriver {
     Check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "make a stream");
     return stream;
   }
+  Stream NewPriorityStream() override {
+    const Within within(context_);
+    int least = 0, greatest = 0;
+    Check(cudaDeviceGetStreamPriorityRange(&least, &greatest), "query priorities");
+    cudaStream_t stream = nullptr;
+    Check(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, greatest), "make a stream");
+    return stream;
+  }
   void FreeStream(Stream stream) noexcept override {
     const Within within(context_);
     Done(cudaStreamSynchronize(StreamOf(stream)));
     Done(cudaStreamDestroy(StreamOf(stream)));
   }
-  Event NewEvent() override {
-    const Within within(context_);
-    cudaEvent_t event = nullptr;
-    // A thread that waits for the event sleeps: the decoding threads need the CPU.
-    Check(cudaEventCreateWithFlags(&event, cudaEventBlockingSync), "make an event");
-    return event;
-  }
+  Event NewEvent() override { return NewEventWith(cudaEventDisableTiming); }
+  Event NewTimedEvent() override { return NewEventWith(cudaEventDefault); }
   void FreeEvent(Event event) noexcept override {
     const Within within(context_);
     Done(cudaEventDestroy(EventOf(event)));
@@ -261,6 +264,14 @@ class CudaDriver final : public DeviceDriver {
   }
 
  private:
+  Event NewEventWith(unsigned flags) {
+    const Within within(context_);
+    cudaEvent_t event = nullptr;
+    // A thread that waits for the event sleeps: the decoding threads need the CPU.
+    Check(cudaEventCreateWithFlags(&event, cudaEventBlockingSync | flags), "make an event");
+    return event;
+  }
+
   void RequirePrimaryContext() const {
     if (!context_.ThreadHasAnother()) return;
     throw Error(ErrorCode::kUnsupported,

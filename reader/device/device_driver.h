@@ -31,8 +31,12 @@ class DeviceDriver {
   virtual void FreeDevice(std::byte* memory) noexcept = 0;
 
   virtual Stream NewStream() = 0;
+  // Its kernels start before those that wait on other streams.
+  virtual Stream NewPriorityStream() = 0;
   virtual void FreeStream(Stream stream) noexcept = 0;  // once all of its work is done
+  // To order work, which a device does faster with an event that notes no time.
   virtual Event NewEvent() = 0;
+  virtual Event NewTimedEvent() = 0;
   virtual void FreeEvent(Event event) noexcept = 0;
 
   // Adds work to the end of a stream. These do not wait.
@@ -57,7 +61,7 @@ class DeviceDriver {
   virtual void Drain(Stream stream) noexcept = 0;
   // Blocks until the work that the event recorded is done.
   virtual void Synchronize(Event event) = 0;
-  // Seconds between two events that are done.
+  // Seconds between two timed events that are done.
   virtual double SecondsBetween(Event begin, Event end) = 0;
 };
 
@@ -93,7 +97,9 @@ class DriverHandle {
   void* handle_ = nullptr;
 };
 using OwnStream = DriverHandle<&DeviceDriver::NewStream, &DeviceDriver::FreeStream>;
+using OwnPriorityStream = DriverHandle<&DeviceDriver::NewPriorityStream, &DeviceDriver::FreeStream>;
 using OwnEvent = DriverHandle<&DeviceDriver::NewEvent, &DeviceDriver::FreeEvent>;
+using OwnTimedEvent = DriverHandle<&DeviceDriver::NewTimedEvent, &DeviceDriver::FreeEvent>;
 
 class DeviceBuffer {
  public:

@@ -102,6 +102,8 @@ struct SimulatedDevice::StreamState {
 };
 
 struct SimulatedDevice::EventState {
+  explicit EventState(bool is_timed) : timed(is_timed) {}
+  const bool timed;
   std::mutex mutex;
   std::shared_ptr<Moment> moment;  // null: nothing has been recorded
   std::shared_ptr<Moment> Recorded() {
@@ -161,9 +163,9 @@ void SimulatedDevice::FreeStream(Stream stream) noexcept {
   state = std::move(streams_[stream]);
   streams_.erase(stream);
 }
-DeviceDriver::Event SimulatedDevice::NewEvent() {
+DeviceDriver::Event SimulatedDevice::NewEventOf(bool timed) {
   RequireWhole();
-  auto event = std::make_unique<EventState>();
+  auto event = std::make_unique<EventState>(timed);
   void* const handle = event.get();
   const std::lock_guard lock(mutex_);
   events_[handle] = std::move(event);
@@ -262,8 +264,11 @@ void SimulatedDevice::Synchronize(Event event) {
 }
 
 double SimulatedDevice::SecondsBetween(Event begin, Event end) {
-  const auto first = static_cast<EventState*>(begin)->Recorded();
-  const auto last = static_cast<EventState*>(end)->Recorded();
+  auto* const begins = static_cast<EventState*>(begin);
+  auto* const ends = static_cast<EventState*>(end);
+  if (!begins->timed || !ends->timed) throw Error(ErrorCode::kState, "an event notes no time");
+  const auto first = begins->Recorded();
+  const auto last = ends->Recorded();
   return std::chrono::duration<double>(last->Await() - first->Await()).count();
 }
 

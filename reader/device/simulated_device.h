@@ -28,8 +28,10 @@ class SimulatedDevice final : public DeviceDriver {
   std::byte* AllocateDevice(std::size_t bytes) override;
   void FreeDevice(std::byte* memory) noexcept override;
   Stream NewStream() override;
+  Stream NewPriorityStream() override { return NewStream(); }  // each has a thread of its own
   void FreeStream(Stream stream) noexcept override;
-  Event NewEvent() override;
+  Event NewEvent() override { return NewEventOf(false); }
+  Event NewTimedEvent() override { return NewEventOf(true); }
   void FreeEvent(Event event) noexcept override;
   void Copy(Stream stream, std::byte* to, const std::byte* from_pinned, std::size_t bytes) override;
   void Convert(Stream stream, const Conversion& conversion) override;
@@ -58,6 +60,7 @@ class SimulatedDevice final : public DeviceDriver {
   struct EventState;
   using Blocks = std::map<const std::byte*, std::size_t>;
 
+  Event NewEventOf(bool timed);
   void Give(Stream stream, Work work, std::function<void()> action);
   std::byte* Allocate(Blocks& blocks, std::size_t bytes);
   void Free(Blocks& blocks, std::byte* memory) noexcept;

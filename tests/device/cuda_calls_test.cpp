@@ -4,7 +4,9 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <future>
 #include <optional>
 #include <thread>
@@ -83,6 +85,16 @@ TEST_CASE("A loader takes room on its own GPU alone, and leaves the thread's as 
   CHECK(cuda_double::Alive() == 0);
   CHECK_THAT(ErrorText([&] { Loader(dataset, OptionsOn(3)); }, ErrorCode::kUnsupported),
              Catch::Matchers::ContainsSubstring("sees 3"));
+}
+
+TEST_CASE("Conversions go before a trainer's kernels, on the stream of the greatest priority") {
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 20));
+  LoaderOptions options = OptionsOn(0);
+  options.transform = {Normalize{{0.5F}, {0.25F}, FloatType::kFloat16}};
+  const Loader loader(dataset, options);
+  CHECK(cuda_double::Priorities() == std::multiset<int>{cuda_double::kGreatestPriority, 0});
 }
 
 TEST_CASE("Loaders on several GPUs play at once, whatever the thread's GPU is") {
@@ -201,6 +213,37 @@ TEST_CASE("The driver may be gone before a loader is, as when a program ends") {
   kept.reset();
   cuda_double::FailNoMore();
   CHECK(cuda_double::Alive() == 0);
+}
+
+namespace {
+
+// Runs one of these tests in a process of its own. Returns what waitpid() says of its end.
+int EndOfProcess(const char* test) {
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const std::string command = "ASAN_OPTIONS=detect_leaks=0 '" + self + "' '" + test + "' >&2";
+  return std::system(command.c_str());
+}
+
+}  // namespace
+
+// What CUDA had is the system's to take back then.
+TEST_CASE("A process exits well if a static loader and batch outlive the CUDA runtime") {
+  CHECK(EndOfProcess("exit with a static loader and batch") == 0);
+}
+
+TEST_CASE("exit with a static loader and batch", "[.]") {
+  static std::optional<Loader> loader;
+  static std::optional<Batch> kept;
+  cuda_double::Reset();
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsOn(0);
+  options.transform = {Normalize{{0.5F}, {0.25F}, FloatType::kFloat16}};
+  loader.emplace(Dataset::Open(WriteRawDataset(folder, 1000)), options);
+  EpochIterator it = loader->Epoch(0).begin();
+  it->WaitOn(OnStream(nullptr));
+  kept = *it;
+  // After this was registered, before what was made earlier is destroyed.
+  REQUIRE(std::atexit(&cuda_double::Unload) == 0);
 }
 
 TEST_CASE("The default stream is not waited on while a stream that it waits for is captured") {

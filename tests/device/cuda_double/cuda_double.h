@@ -29,10 +29,16 @@ class OwnContext {
 // GPUs that this process has used, and on which it therefore has a context.
 std::set<int> Contexts();
 
+// Of the streams that exist, default streams aside; 0: none was asked for.
+std::multiset<int> Priorities();
+inline constexpr int kGreatestPriority = -5;
+
 // After that many more calls, the next one fails, on any thread, and does nothing; or it and all
 // later ones fail with that error, as after a faulty kernel. Calls that free or wait still do so.
 void FailAfter(long calls, cudaError_t error, bool from_there_on = false);
 void FailNoMore();
+// From now on all calls fail, of the runtime and of the driver, and do nothing: the process exits.
+void Unload();
 // The number of calls since Reset() or FailAfter().
 long Calls();
 

@@ -25,8 +25,10 @@ cudaError_t Give(cudaStream_t stream, Action action) {
   });
 }
 
-// A result of the driver: 0 for success.
+// Results of the driver: 0 for success.
+constexpr int kDeinitialized = 4;
 int Retain(CUctx_st** context, int device) {
+  if (world.unloaded) return kDeinitialized;
   const std::lock_guard lock(world.mutex);
   if (device < 0 || static_cast<std::size_t>(device) >= world.devices.size()) return 1;
   world.used.insert(device);
@@ -35,20 +37,24 @@ int Retain(CUctx_st** context, int device) {
   return 0;
 }
 int Release(int) {
+  if (world.unloaded) return kDeinitialized;
   const std::lock_guard lock(world.mutex);
   --world.retained;
   return 0;
 }
 int Push(CUctx_st* context) {
+  if (world.unloaded) return kDeinitialized;
   Mine().pushed.push_back(context);
   return 0;
 }
 int Pop(CUctx_st** context) {
+  if (world.unloaded) return kDeinitialized;
   *context = const_cast<CUctx_st*>(Mine().pushed.back());
   Mine().pushed.pop_back();
   return 0;
 }
 int GetCurrent(CUctx_st** context) {
+  if (world.unloaded) return kDeinitialized;
   const std::lock_guard lock(world.mutex);
   const bool some = Mine().bound || !Mine().pushed.empty();
   *context = some ? const_cast<CUctx_st*>(CurrentContext()) : nullptr;
@@ -56,11 +62,13 @@ int GetCurrent(CUctx_st** context) {
 }
 int GetContextDevice(int* device) {
   constexpr int kInvalidContext = 201;
+  if (world.unloaded) return kDeinitialized;
   if (!Mine().bound && Mine().pushed.empty()) return kInvalidContext;
   *device = CurrentDevice();
   return 0;
 }
 int GetContextOf(cudaStream_t stream, CUctx_st** context) {
+  if (world.unloaded) return kDeinitialized;
   *context = const_cast<CUctx_st*>(TargetOf(stream).owned.context);
   return 0;
 }
@@ -200,12 +208,22 @@ cudaError_t cudaMemsetAsync(void* memory, int value, std::size_t bytes, cudaStre
   });
 }
 
-cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
-  return Call(Kind::kUnsafe, [&] {
-    *stream = static_cast<cudaStream_t>(DeviceOf(CurrentDevice()).NewStream());
-    Own(world.streams, *stream, flags);
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  return Call(Kind::kUses, [&] {
+    *least = 0;
+    *greatest = kGreatestPriority;
     return cudaSuccess;
   });
+}
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned flags, int priority) {
+  return Call(Kind::kUnsafe, [&] {
+    *stream = static_cast<cudaStream_t>(DeviceOf(CurrentDevice()).NewStream());
+    Own(world.streams, *stream, flags, priority);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned flags) {
+  return cudaStreamCreateWithPriority(stream, flags, 0);
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return Call(Kind::kFrees, [&] {
@@ -238,9 +256,17 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
     return cudaSuccess;
   });
 }
+cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* data) {
+  return Give(stream, [&](const Target& target) {
+    target.device().Run(target.handle, [=] { function(data); });
+    return cudaSuccess;
+  });
+}
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned flags) {
   return Call(Kind::kUnsafe, [&] {
-    *event = static_cast<cudaEvent_t>(DeviceOf(CurrentDevice()).NewEvent());
+    SimulatedDevice& device = DeviceOf(CurrentDevice());
+    const bool timed = (flags & cudaEventDisableTiming) == 0;
+    *event = static_cast<cudaEvent_t>(timed ? device.NewTimedEvent() : device.NewEvent());
     Own(world.events, *event, flags);
     return cudaSuccess;
   });

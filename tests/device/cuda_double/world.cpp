@@ -84,7 +84,7 @@ Target TargetOf(cudaStream_t stream) {
     void*& handle = world.thread_streams[{CurrentContext(), std::this_thread::get_id()}];
     if (handle == nullptr) {
       handle = world.devices[static_cast<std::size_t>(CurrentDevice())]->NewStream();
-      world.streams[handle] = {CurrentContext(), cudaStreamDefault, false};
+      world.streams[handle] = {CurrentContext(), cudaStreamDefault, 0, false};
     }
     target.handle = handle;
   }
@@ -124,9 +124,9 @@ void InOrder::Order(void* first, void* then) const {
   target_.device().FreeEvent(event);
 }
 
-void Own(Handles& all, const void* handle, unsigned flags) {
+void Own(Handles& all, const void* handle, unsigned flags, int priority) {
   const std::lock_guard lock(world.mutex);
-  all[handle] = {CurrentContext(), flags, false};
+  all[handle] = {CurrentContext(), flags, priority, false};
 }
 Owned OwnedOf(const Handles& all, const void* handle) {
   const std::lock_guard lock(world.mutex);
@@ -189,6 +189,18 @@ void FailAfter(long calls, cudaError_t error, bool from_there_on) {
 void FailNoMore() {
   const std::lock_guard lock(world.mutex);
   world.fail_after = -1;
+}
+
+void Unload() {
+  world.unloaded = true;
+}
+
+std::multiset<int> Priorities() {
+  const std::lock_guard lock(world.mutex);
+  std::multiset<int> priorities;
+  for (const auto& stream : world.streams)
+    priorities.insert(stream.second.priority);
+  return priorities;
 }
 
 long Calls() {

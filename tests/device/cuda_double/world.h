@@ -3,6 +3,7 @@
 // otherwise.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -40,6 +41,7 @@ struct Capture {
 struct Owned {
   const CUctx_st* context = nullptr;
   unsigned flags = 0;
+  int priority = 0;       // of a stream
   bool captured = false;  // for an event: a capture recorded it
 };
 using Handles = std::map<const void*, Owned>;
@@ -58,6 +60,7 @@ struct World {
   long calls = 0, fail_after = -1;
   cudaError_t failure = cudaSuccess;
   bool from_there_on = false;
+  std::atomic<bool> unloaded = false;
 };
 extern World world;
 
@@ -78,6 +81,7 @@ cudaError_t Refusal(Kind kind);
 
 template <class Action>
 cudaError_t Call(Kind kind, Action action) {
+  if (world.unloaded) return cudaErrorCudartUnloading;
   cudaError_t result = Refusal(kind);
   if (result == cudaSuccess || kind == Kind::kFrees || kind == Kind::kWaits) {
     try {
@@ -121,7 +125,7 @@ class InOrder {
   std::vector<void*> others_;
 };
 
-void Own(Handles& all, const void* handle, unsigned flags);
+void Own(Handles& all, const void* handle, unsigned flags, int priority = 0);
 Owned OwnedOf(const Handles& all, const void* handle);
 int Disown(Handles& all, const void* handle);  // returns the device it belonged to
 
