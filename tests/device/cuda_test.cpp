@@ -1,6 +1,9 @@
 // On a GPU: what tests/device/device_*_test.cpp check on a device made of threads. Skipped without
 // a GPU, and the test says so. Also runs on cuda_double/, which always has one.
+#include <chrono>
 #include <cstdio>
+#include <deque>
+#include <thread>
 
 #include <cuda_runtime_api.h>
 
@@ -19,10 +22,16 @@ namespace {
 constexpr int kPictures = 5;
 constexpr std::size_t kBatch = 3;
 constexpr std::uint32_t kWidths[] = {16, 13};
+constexpr int kReused = 200;  // samples, in batches of 10
+constexpr std::size_t kLargeBatch = 12;
+constexpr std::uint32_t kLargeWidth = 32;
 #else
 constexpr int kPictures = 100;
 constexpr std::size_t kBatch = 16;
 constexpr std::uint32_t kWidths[] = {64, 33};
+constexpr int kReused = 1000;
+constexpr std::size_t kLargeBatch = 256;
+constexpr std::uint32_t kLargeWidth = 224;
 #endif
 
 bool NoCard() {
@@ -41,8 +50,47 @@ struct Stream {
   cudaStream_t handle = nullptr;
 };
 
-// Plays an epoch on the GPU. The trainer's stream copies each batch back into memory of its own,
-// and the batch is dropped at once.
+// Page-locked: a copy to other memory blocks the host until the stream is done.
+struct PinnedMemory {
+  explicit PinnedMemory(std::size_t size) : bytes(size) {
+    void* memory = nullptr;
+    Check(cudaHostAlloc(&memory, bytes, cudaHostAllocPortable));
+    data = static_cast<std::uint8_t*>(memory);
+  }
+  PinnedMemory(const PinnedMemory&) = delete;
+  PinnedMemory& operator=(const PinnedMemory&) = delete;
+  ~PinnedMemory() { cudaFreeHost(data); }
+  std::uint8_t* data = nullptr;
+  std::size_t bytes;
+};
+
+// A trainer whose stream is late: it sleeps before each copy of a batch into memory of its own.
+// The host goes on at once, so the batch is dropped long before it is read.
+struct LateTrainer {
+  const PinnedMemory& Read(const Batch& batch) {
+    batch.WaitOn(OnStream(stream.handle));
+    const auto sleep = [](void*) { std::this_thread::sleep_for(std::chrono::milliseconds(2)); };
+    Check(cudaLaunchHostFunc(stream.handle, sleep, nullptr));
+    const PinnedMemory& copy =
+        copies.emplace_back(batch.image().samples * batch.image().sample_bytes());
+    Check(cudaMemcpyAsync(copy.data, batch.image().data, copy.bytes, cudaMemcpyDeviceToHost,
+                          stream.handle));
+    return copy;
+  }
+  ~LateTrainer() { cudaStreamSynchronize(stream.handle); }  // it copies until then
+
+  std::deque<PinnedMemory> copies;
+  const Stream stream;
+};
+
+PlayedBatch WithoutPixels(const Batch& batch) {
+  PlayedBatch kept{batch.epoch(), batch.index(), batch.valid(), {}, {}};
+  kept.samples.assign(batch.samples().begin(), batch.samples().end());
+  return kept;
+}
+
+// Plays an epoch on the GPU. The trainer's stream copies each batch back, and the batch is dropped
+// at once.
 std::vector<PlayedBatch> PlayOnCard(const Dataset& dataset, LoaderOptions options,
                                     std::uint64_t epoch) {
   options.device = Device::Cuda(0);
@@ -51,14 +99,33 @@ std::vector<PlayedBatch> PlayOnCard(const Dataset& dataset, LoaderOptions option
   Loader loader(dataset, options);
   for (const Batch& batch : loader.Epoch(epoch)) {
     batch.WaitOn(OnStream(stream.handle));
-    PlayedBatch& kept = played.emplace_back();
-    kept = {batch.epoch(), batch.index(), batch.valid(), {}, {}};
-    kept.samples.assign(batch.samples().begin(), batch.samples().end());
+    PlayedBatch& kept = played.emplace_back(WithoutPixels(batch));
     kept.pixels.resize(batch.image().samples * batch.image().sample_bytes());
     Check(cudaMemcpyAsync(kept.pixels.data(), batch.image().data, kept.pixels.size(),
                           cudaMemcpyDeviceToHost, stream.handle));
   }
   Check(cudaStreamSynchronize(stream.handle));
+  return played;
+}
+
+// Likewise with a late trainer and the shortest ring.
+std::vector<PlayedBatch> PlayLate(const Dataset& dataset, LoaderOptions options,
+                                  std::uint64_t epoch) {
+  options.device = Device::Cuda(0);
+  options.ring.prefetch = 1;
+  options.ring.hold = 0;
+  std::vector<PlayedBatch> played;
+  Loader loader(dataset, options);
+  LateTrainer trainer;
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    played.push_back(WithoutPixels(batch));
+    trainer.Read(batch);
+  }
+  Check(cudaStreamSynchronize(trainer.stream.handle));
+  for (std::size_t b = 0; b < played.size(); ++b) {
+    const PinnedMemory& copy = trainer.copies[b];
+    played[b].pixels.assign(copy.data, copy.data + copy.bytes);
+  }
   return played;
 }
 
@@ -156,13 +223,30 @@ TEST_CASE("On a card, sizes change with the epoch, and further views are whole")
 TEST_CASE("On a card, places are used again only when the trainer's stream is done with them") {
   if (NoCard()) return;
   const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 1000));
-  LoaderOptions options = OptionsFor(10, 4);
-  options.ring.prefetch = 1;
-  options.ring.hold = 0;
-  for (std::uint64_t epoch = 0; epoch < 5; ++epoch) {
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, kReused));
+  const LoaderOptions options = OptionsFor(10, 4);
+  for (const std::uint64_t epoch : {0, 1}) {
     Loader host(dataset, options);
-    REQUIRE(PlayOnCard(dataset, options, epoch) == PlayBatches(host, epoch));
+    REQUIRE(PlayLate(dataset, options, epoch) == PlayBatches(host, epoch));
+  }
+}
+
+TEST_CASE("On a card, large batches are whole for a late trainer, copied and converted") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 64));
+  LoaderOptions options = OptionsFor(kLargeBatch, std::nullopt);
+  std::vector<std::uint64_t> six_batches;
+  for (std::uint64_t i = 0; i < 6 * kLargeBatch; ++i)
+    six_batches.push_back(i % 64);
+  options.order.samples = SampleList::Of(six_batches);
+  options.output.layout = Layout::kNCHW;
+  options.transform = {RandomResizedCrop(kLargeWidth)};
+  for (const bool converts : {false, true}) {
+    CAPTURE(converts);
+    if (converts) options.transform.push_back(Normalize{{0.5F}, {0.25F}, FloatType::kBFloat16});
+    Loader host(dataset, options);
+    REQUIRE(PlayLate(dataset, options, 0) == PlayBatches(host, 0));
   }
 }
 
@@ -204,22 +288,20 @@ TEST_CASE("On a card, a loader can be dropped with copies under way, and before 
   LoaderOptions options = OptionsFor(10, 4);
   options.device = Device::Cuda(0);
   for (int round = 0; round < 20; ++round) {
-    const Stream stream;
+    LateTrainer trainer;
     std::optional<Loader> loader(std::in_place, dataset, options);
     std::optional<Batch> kept;
     for (const Batch& batch : loader->Epoch(0)) {
-      batch.WaitOn(OnStream(stream.handle));
+      trainer.Read(batch);
       kept = batch;
       if (batch.index() == static_cast<std::uint64_t>(round % 5)) break;
     }
     loader.reset();
-    std::vector<std::uint8_t> pixels(1920);
-    Check(cudaMemcpyAsync(pixels.data(), kept->image().data, 1920, cudaMemcpyDeviceToHost,
-                          stream.handle));
+    const PinnedMemory& copy = trainer.Read(*kept);
     const auto expected = static_cast<std::uint8_t>(kept->samples()[9] % 251);
     kept.reset();
-    Check(cudaStreamSynchronize(stream.handle));
-    REQUIRE(pixels[1919] == expected);
+    Check(cudaStreamSynchronize(trainer.stream.handle));
+    REQUIRE(copy.data[1919] == expected);
   }
   Check(cudaDeviceSynchronize());
 }
