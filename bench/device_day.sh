@@ -3,23 +3,39 @@
 #
 #   bench/device_day.sh pack BUILD FOLDER [PICTURES]   # where Sluice was built (x86-64, with CUDA and tests)
 #   FOLDER/device_day.sh run OUT [STAGE...]            # where the card is
+#   FOLDER/device_day.sh table OUT... [--price N]      # anywhere: what was found, as Markdown
 #
 # `pack` fills FOLDER with the programs of BUILD (a build folder, Release), the shared libraries they need
-# but for the C and C++ ones, what train_cifar is compiled and linked with, and its source. PICTURES is for
-# train_cifar: CIFAR-10 as train/CLASS/*.jpg and test/CLASS/*.jpg.
+# but for the C and C++ ones, what train_cifar is compiled and linked with, and its source; compressed, and
+# less than 64 MiB in all. PICTURES is for train_cifar: CIFAR-10 as train/CLASS/*.jpg and test/CLASS/*.jpg.
 #
-# `run` needs NVIDIA's driver; compute-sanitizer to look into kernels, and for the training a python3 with
-# torch (and torchvision, to compare with its DataLoader) and g++: what is missing of these is skipped.
-# Stages: check (is it right), measure (how fast is it), train; all of them in this order unless some are
-# named. Each part has a limit of its own, and all together end within DEVICE_DAY_SECONDS (560, unless the
-# environment says otherwise); parts that no time is left for are skipped. OUT gets three files, written as it goes:
-# summary.tsv (part, exit code, seconds), log.txt (what each part said) and results.jsonl (what each
-# measured). Ends with 1 where a part failed or was left out for time.
+# `run` needs NVIDIA's driver; compute-sanitizer and ncu (on the PATH or in the toolkit's folder) to look
+# into kernels, and for the training a python3 with torch (and torchvision, to compare with) and g++: what is
+# missing of these is skipped. Stages, each of which ends within ten minutes:
+#
+#   check                                       is it right: the tests
+#   memcheck, racecheck, initcheck, synccheck   compute-sanitizer, one stage for each of its tools
+#   upload                                      copies and conversions alone
+#   kernels                                     what holds them back, by ncu
+#   epoch                                       whole epochs to the card
+#   cores                                       JPEG, packed and raw images on 1, 2, 4, ... cores; nvJPEG
+#   profiles                                    how many pretend accelerators this machine feeds
+#   train, peers                                ResNet-9 on CIFAR-10; the same from other loaders
+#
+# All of them in this order unless some are named. Each part has a limit of its own, and all together end
+# within DEVICE_DAY_SECONDS (560, unless the environment says otherwise); parts that no time is left for are
+# skipped: name one or two stages at a time. OUT gets summary.tsv (part, exit code, seconds) and, as they are
+# written, parts/PART.log (what it said) and parts/PART.json (what it measured). Cut off at any point, it
+# keeps those, and `run` with the same OUT goes on with parts that have not succeeded yet. Ends with 1 where a
+# part failed or was left out for time.
+#
+# `table` reads as many OUTs as there are, the last that succeeded of a part counts. --price: of an hour of the machine, for what
+# an epoch and a training cost.
 #
 # No card has run it yet: without one it was tried up to where each program looks for it, and train_cifar
-# compiled against torch 2.8 and trained on the processor.
+# compiled against torch and trained on the processor.
 set -eu
-usage() { sed -n '4,5s/^# *//p' "$0" >&2; exit 2; }
+usage() { sed -n '4,6s/^# *//p' "$0" >&2; exit 2; }
 
 # Libraries that the machine has its own of.
 system_libraries='/(ld-linux[^/]*|lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+))\.so'
@@ -32,42 +48,57 @@ pack() {
     exit 1
   }
   here=$(cd "$(dirname "$0")/.." && pwd)
-  mkdir -p "$folder/bin" "$folder/lib" "$folder/include" "$folder/samples" "$folder/peers"
+  stage=$(mktemp -d)
+  trap 'rm -rf "$stage"' EXIT
+  mkdir -p "$stage/bin" "$stage/lib" "$stage/include" "$stage/samples" "$stage/peers"
   for program in tests/device/sluice_cuda_tests tests/device/sluice_device_tests bench/sluice-bench \
     tools/sluice samples/make_photos samples/stream_cuda; do
-    strip -o "$folder/bin/${program##*/}" "$build/$program"
+    strip -o "$stage/bin/${program##*/}" "$build/$program"
     ldd "$build/$program"
-  done | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | grep -Ev "$system_libraries" |
-    xargs -I{} cp -L {} "$folder/lib/"
-  cp "$build/reader/libsluice_reader.a" "$build/format/libsluice_format.a" "$folder/lib/"
+  done | libraries_of_ldd "$stage/lib"
+  cp "$build"/reader/libsluice_reader.a "$build"/format/libsluice_format.a "$stage/lib/"
+  [ ! -f "$build/format/remote/libsluice_remote.a" ] || cp "$build/format/remote/libsluice_remote.a" "$stage/lib/"
+  strip -g "$stage"/lib/*.a
   cudart=$(sed -n 's/^CUDA_cudart_static_LIBRARY:[A-Z]*=//p' "$build/CMakeCache.txt")
-  cp "$cudart" "$folder/lib/"
+  cp "$cudart" "$stage/lib/"
   # The headers that the runtime's own takes.
   headers=$(cd "$(dirname "$cudart")/../include" && pwd)
-  mkdir -p "$folder/include/cuda"
+  mkdir -p "$stage/include/cuda"
   echo '#include <cuda_runtime_api.h>' | c++ -x c++ -M -I"$headers" - | tr ' ' '\n' |
-    sed -n "s|^$headers/||p" | (cd "$headers" && xargs cp --parents -t "$folder/include/cuda")
-  cp -R "$here/format/include/sluice" "$here/reader/include/sluice" "$folder/include/"
-  cp "$(pkg-config --variable=includedir libturbojpeg)/turbojpeg.h" "$folder/include/"
+    sed -n "s|^$headers/||p" | (cd "$headers" && xargs cp --parents -t "$stage/include/cuda")
+  cp -R "$here/format/include/sluice" "$here/reader/include/sluice" "$stage/include/"
+  cp "$(pkg-config --variable=includedir libturbojpeg)/turbojpeg.h" "$stage/include/"
   cp "$here"/samples/train_cifar.cpp "$here"/samples/train_cifar_batches.h \
-    "$here"/samples/plain_loader.h "$folder/samples/"
-  cp "$here/bench/peers/train_cifar.py" "$folder/peers/"
-  cp "$0" "$folder/device_day.sh"
-  if [ -n "$pictures" ]; then
-    # Small files, much alike: a tenth of what they take.
+    "$here"/samples/plain_loader.h "$stage/samples/"
+  cp "$here"/bench/peers/train_cifar.py "$here"/bench/peers/decode_nvjpeg.py "$stage/peers/"
+  # Programs that share much code, and small files much alike: far less than half of what they take.
+  tar -C "$stage" -cf - . | zstd -q -19 --long=27 -T0 -f -o "$folder/programs.tar.zst"
+  [ -z "$pictures" ] ||
     tar -C "$pictures" -cf - train test | zstd -q -19 --long=27 -T0 -f -o "$folder/pictures.tar.zst"
-    cp "$(command -v zstd)" "$folder/bin/"
-    ldd "$folder/bin/zstd" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | grep -Ev "$system_libraries" |
-      xargs -I{} cp -L {} "$folder/lib/"
-  fi
-  du -sh "$folder"
+  mkdir -p "$folder/zstd"
+  cp "$(command -v zstd)" "$folder/zstd/"
+  ldd "$folder/zstd/zstd" | libraries_of_ldd "$folder/zstd"
+  cp "$0" "$here/bench/device_day_table.py" "$folder/"
+  bytes=$(du -sb "$folder" | cut -f 1)
+  printf '%s: %s bytes\n' "$folder" "$bytes"
+  [ "$bytes" -lt 67108864 ] || {
+    printf '%s\n' "device_day: that is more than 64 MiB, the most that may travel" >&2
+    exit 1
+  }
 }
 
-# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds. What it writes to $result, a file, is what
-# it measured.
+# Copies the libraries in the output of ldd, but for those of every machine.
+libraries_of_ldd() {
+  awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | sort -u | grep -Ev "$system_libraries" |
+    xargs -I{} cp -L {} "$1/"
+}
+
+# part NAME LIMIT COMMAND...: runs it for at most LIMIT seconds, unless an earlier run has done it. What it
+# says and what it measures, if it takes --json-file, goes to where it is kept as it comes.
 part() {
   name=$1 limit=$2
   shift 2
+  if grep -q "^$name	0	" "$out/summary.tsv"; then return; fi
   left=$((deadline - $(date +%s)))
   if [ "$left" -lt 5 ]; then
     skip "$name" "no time left"
@@ -81,130 +112,229 @@ part() {
     shift
     set -- env "LD_LIBRARY_PATH=$libraries" "$program" "$@"
   fi
-  printf '\n== %s: %s\n' "$name" "$*" >>"$out/log.txt"
-  rm -f "$result"
+  log=$out/parts/$name.log
+  rm -f "$out/parts/$name.json"
+  printf '== %s\n' "$*" >"$log"
   begin=$(date +%s) code=0
-  timeout -k 5 "$limit" "$@" >"$work/log" 2>&1 </dev/null || code=$?
-  head -c 1000000 "$work/log" >>"$out/log.txt"
+  timeout -k 5 "$limit" "$@" >>"$log" 2>&1 </dev/null || code=$?
   printf '%s\t%s\t%s\n' "$name" $code $(($(date +%s) - begin)) | tee -a "$out/summary.tsv"
-  tail -n 4 "$work/log" | cut -c 1-100 | sed 's/^/    /'
-  if [ -s "$result" ]; then
-    { printf '{"part": "%s", "result": ' "$name"; tr -d '\n' <"$result"; printf '}\n'; } >>"$out/results.jsonl"
-  fi
+  tail -n 4 "$log" | cut -c 1-100 | sed 's/^/    /'
   [ $code = 0 ] || failed=1
+}
+# Like part, of a sluice-bench that writes its result as JSON.
+bench() {
+  of=$1 for=$2
+  shift 2
+  part "$of" "$for" sluice-bench "$@" --json-file "$out/parts/$of.json"
 }
 # Of what this machine may lack.
 skip() { printf '%s\tskipped: %s\t0\n' "$1" "$2" | tee -a "$out/summary.tsv"; }
 
+# Where a tool of the toolkit is: on the PATH, or in the folders that installers put it in. Fails if nowhere.
+tool() {
+  for place in "$(command -v "$1" || true)" "${CUDA_HOME:-/usr/local/cuda}/bin/$1" /usr/local/cuda*/bin/"$1" \
+    /usr/local/cuda*/compute-sanitizer/"$1" /usr/local/cuda*/nsight-compute*/"$1" \
+    /opt/nvidia/nsight-compute/*/"$1"; do
+    if [ -x "$place" ]; then
+      echo "$place"
+      return
+    fi
+  done
+  return 1
+}
+
 check() {
   part card 20 nvidia-smi -q
-  part cuda_tests 120 sluice_cuda_tests --durations yes
-  if grep -q 'skipped: there is no CUDA device' "$work/log"; then
+  part cuda_tests 240 sluice_cuda_tests --durations yes
+  if grep -q 'skipped: there is no CUDA device' "$out/parts/cuda_tests.log"; then
     printf '%s\n' "device_day: no card can be used here" >&2
     exit 1
   fi
-  part device_tests 60 sluice_device_tests
-  if command -v compute-sanitizer >/dev/null; then
-    for tool in memcheck racecheck initcheck; do
-      part $tool 110 env "LD_LIBRARY_PATH=$libraries" compute-sanitizer --tool $tool --print-limit 20 \
-        --error-exitcode 9 "$folder/bin/sluice_cuda_tests" "*host's*"
-    done
+  part device_tests 200 sluice_device_tests
+}
+
+sanitize() {
+  if sanitizer=$(tool compute-sanitizer); then
+    part "$1" 540 env "LD_LIBRARY_PATH=$libraries" "$sanitizer" --tool "$1" --print-limit 20 \
+      --error-exitcode 9 "$folder/bin/sluice_cuda_tests" "*host's*"
   else
-    skip compute-sanitizer "not installed"
+    skip "$1" "compute-sanitizer is not installed"
+  fi
+}
+memcheck() { sanitize memcheck; }
+racecheck() { sanitize racecheck; }
+initcheck() { sanitize initcheck; }
+synccheck() { sanitize synccheck; }
+
+steps=jitter:0.4/0.4/0.4/0.1,gray:0.2,solarize:128
+whole=randaug:2/9,blur:23/0.1/2,equalize:0.5,sharpness:2  # steps that look at whole pictures
+
+upload() {
+  bench upload 60 upload
+  bench upload_bf16 60 upload --normalize bf16 --layout nchw
+  bench upload_f32 60 upload --normalize f32 --layout nchw
+  bench upload_steps 60 upload --transform $steps --normalize bf16 --layout nchw
+  bench upload_whole 60 upload --transform $whole --normalize bf16 --layout nchw
+  bench upload_blur 60 upload --transform blur:23/0.1/2 --normalize bf16 --layout nchw
+}
+
+kernels() {
+  if ! profiler=$(tool ncu); then
+    skip kernels "ncu is not installed"
+    return
+  fi
+  for job in "bf16 " "steps --transform $steps" "whole --transform $whole" "blur --transform blur:23/0.1/2"; do
+    # shellcheck disable=SC2086  # words
+    part "ncu_${job%% *}" 130 env "LD_LIBRARY_PATH=$libraries" "$profiler" --clock-control none \
+      --section SpeedOfLight --section LaunchStats --section Occupancy --section WarpStateStats \
+      --section MemoryWorkloadAnalysis --kernel-name regex:Convert --launch-skip 4 --launch-count 3 \
+      "$folder/bin/sluice-bench" upload --batches 8 --rounds 1 ${job#* } --normalize bf16 --layout nchw
+  done
+}
+
+photos() {
+  part make_photos 60 make_photos "$work/photos" 10 400 500
+  part convert_jpeg 60 sluice convert "$work/photos" "$work/data/jpeg"
+  part convert_packed 60 sluice convert --image packed "$work/photos" "$work/data/packed"
+  part convert_raw 60 sluice convert --image raw --size 256 "$work/photos" "$work/data/raw"
+}
+# What a run makes lies in its own folder: an earlier run's is gone.
+forget() {
+  grep -v "^\($1\)	" "$out/summary.tsv" >"$work/summary" || true
+  cp "$work/summary" "$out/summary.tsv"
+}
+
+epoch() {
+  photos
+  augment=rrc:224,flip,jitter:0.4/0.4/0.4,normalize:bf16
+  data=$work/data/packed
+  for round in 1 2 3; do
+    bench epoch_host_$round 40 epoch "$data" --repeat 40 --transform rrc:224,flip
+    bench epoch_cuda_$round 40 epoch "$data" --repeat 40 --transform rrc:224,flip --device cuda:0
+    bench epoch_cuda_steps_$round 40 epoch "$data" --repeat 40 --transform $augment --device cuda:0
+  done
+  bench epoch_host_steps 40 epoch "$data" --repeat 40 --transform $augment
+  bench epoch_cuda_host_steps 40 epoch "$data" --repeat 40 --transform $augment --device cuda:0 --device-steps host
+  # A training that is slower than the loader: whatever it waits, it waits for uploads.
+  bench epoch_cuda_step 60 epoch "$data" --repeat 10 --transform rrc:224,flip,normalize:bf16 --device cuda:0 --step-ms 25
+  part stream_cuda 40 stream_cuda "$data" 10
+}
+
+# 1,2,4,... as far as there are cores.
+counts_of_cores() {
+  counts=1 count=2
+  while [ $count -le "$(nproc)" ]; do
+    counts=$counts,$count count=$((2 * count))
+  done
+  echo $counts
+}
+
+cores() {
+  photos
+  counts=$(counts_of_cores)
+  for form in jpeg packed raw; do
+    bench cores_host_$form 90 epoch "$work/data/$form" --repeat 4 --transform rrc:224,flip --threads "$counts"
+    bench cores_cuda_$form 90 epoch "$work/data/$form" --repeat 4 --transform rrc:224,flip --threads "$counts" --device cuda:0
+  done
+  if python3 -c 'import torchvision' 2>/dev/null; then
+    part nvjpeg 60 python3 "$folder/peers/decode_nvjpeg.py" "$work/photos"
+  else
+    skip nvjpeg "python3 has no torchvision"
   fi
 }
 
-measure() {
-  upload="sluice-bench upload --json-file $result"
-  steps=jitter:0.4/0.4/0.4/0.1,gray:0.2,solarize:128
-  pictures=randaug:2/9,blur:23/0.1/2,equalize:0.5,sharpness:2  # that look at whole pictures
-  # shellcheck disable=SC2086  # words
-  {
-    part upload 40 $upload
-    part upload_bf16 40 $upload --normalize bf16 --layout nchw
-    part upload_f32 40 $upload --normalize f32 --layout nchw
-    part upload_steps 40 $upload --transform $steps --normalize bf16 --layout nchw
-    part upload_pictures 40 $upload --transform $pictures --normalize bf16 --layout nchw
-  }
-
-  part make_photos 60 make_photos "$work/photos" 10 400 500
-  part convert 60 sluice convert --image packed "$work/photos" "$work/data/photos"
-  epoch="sluice-bench epoch $work/data/photos --json-file $result"
-  augment=rrc:224,flip,jitter:0.4/0.4/0.4,normalize:bf16
-  # shellcheck disable=SC2086  # words
-  {
-    for round in 1 2 3; do
-      part epoch_host_$round 40 $epoch --repeat 40 --transform rrc:224,flip
-      part epoch_cuda_$round 40 $epoch --repeat 40 --transform rrc:224,flip --device cuda:0
-      part epoch_cuda_steps_$round 40 $epoch --repeat 40 --transform $augment --device cuda:0
+profiles() {
+  photos
+  for form in packed jpeg; do
+    for profile in mlperf-resnet50-h100 retinanet-b200; do
+      bench feeds_${form}_$profile 120 epoch "$work/data/$form" --transform rrc:224,flip --profile $profile --find-accelerators
     done
-    part epoch_host_steps 40 $epoch --repeat 40 --transform $augment
-    part epoch_cuda_host_steps 40 $epoch --repeat 40 --transform $augment --device cuda:0 --device-steps host
-    # A training that is slower than the loader: whatever it waits, it waits for uploads.
-    part epoch_cuda_step 60 $epoch --repeat 10 --transform rrc:224,flip,normalize:bf16 --device cuda:0 --step-ms 25
-  }
-  part stream_cuda 40 stream_cuda "$work/data/photos" 10
+  done
 }
 
 # Against the torch of python3, with the libraries packed.
 build_train_cifar() {
   torch=$(python3 -c 'import os, torch; print(os.path.dirname(torch.__file__))')
+  remote=$folder/lib/libsluice_remote.a
+  [ -f "$remote" ] || remote=
+  # shellcheck disable=SC2086  # none or one
   part build_train_cifar 200 g++ -std=c++20 -O1 "$folder/samples/train_cifar.cpp" -o "$work/train_cifar" \
     -I"$folder/include" -isystem "$torch/include" -isystem "$torch/include/torch/csrc/api/include" \
     -isystem "$folder/include/cuda" -idirafter "$torch/../nvidia/cu13/include" \
-    "$folder/lib/libsluice_reader.a" "$folder/lib/libsluice_format.a" -Wl,--as-needed "$folder"/lib/*.so* \
+    "$folder/lib/libsluice_reader.a" $remote "$folder/lib/libsluice_format.a" -Wl,--as-needed "$folder"/lib/*.so* \
     "$folder/lib/libcudart_static.a" -L"$torch/lib" -Wl,--no-as-needed -ltorch -ltorch_cuda -ltorch_cpu -lc10 \
     -lc10_cuda -Wl,--allow-shlib-undefined -Wl,-rpath,"$torch/lib:$folder/lib" -ldl -lrt -lpthread
 }
 
-train() {
+# Pictures and programs of the training; fails where something is missing.
+cifar() {
   if ! python3 -c 'import torch' 2>/dev/null; then
-    skip train "python3 has no torch"
-    return
+    skip "$1" "python3 has no torch"
+    return 1
   fi
-  if [ ! -r "$folder/pictures.tar.zst" ]; then
-    skip train "no pictures packed"
-    return
+  if [ ! -r "$packed/pictures.tar.zst" ]; then
+    skip "$1" "no pictures packed"
+    return 1
   fi
-  build_train_cifar
-  # shellcheck disable=SC2016  # for the shell within
-  part unpack 60 sh -c 'LD_LIBRARY_PATH=$1 "$2/bin/zstd" -dcq --long=27 "$2/pictures.tar.zst" | tar -C "$3" -xf -' \
-    unpack "$libraries" "$folder" "$work"
-  for half in train test; do
-    part convert_$half 40 sluice convert --quality keep "$work/$half" "$work/data/$half"
-    part convert_raw_$half 40 sluice convert --image raw "$work/$half" "$work/data/raw_$half"
-  done
+  [ -x "$work/train_cifar" ] || build_train_cifar
+  [ -d "$work/train" ] || unpack "$packed/pictures.tar.zst" "$work"
   train="$work/train_cifar"
   if [ ! -x "$train" ]; then
-    skip train_cifar "not built"
-    return
+    skip "$1" "train_cifar is not built"
+    return 1
   fi
-  # To the end, which is to be an accuracy of 93.5%; the lines of each epoch say what it waited for batches.
-  part train_cifar 120 "$train" "$work/data/train" "$work/data/test"
-  part train_raw 120 "$train" "$work/data/raw_train" "$work/data/raw_test"
-  # What an epoch takes: without a loader, and with others in turn.
-  part train_repeat 40 "$train" --loader repeat --epochs 4 "$work/data/train" "$work/data/test"
-  part train_torch 120 python3 "$folder/peers/train_cifar.py" --epochs 3 "$work/train" "$work/test"
-  part train_naive 60 "$train" --loader naive --epochs 4 "$work/train" "$work/test"
+}
+
+train() {
+  cifar train || return 0
+  for half in train test; do
+    part cifar_$half 40 sluice convert --quality keep "$work/$half" "$work/data/$half"
+    part cifar_raw_$half 40 sluice convert --image raw "$work/$half" "$work/data/raw_$half"
+  done
+  # To the end, which is to be an accuracy of 93.5%.
+  part train_jpeg 150 "$train" "$work/data/train" "$work/data/test"
+  part train_raw 150 "$train" "$work/data/raw_train" "$work/data/raw_test"
+  # What an epoch takes without a loader.
+  part train_repeat 60 "$train" --loader repeat --epochs 8 "$work/data/raw_train" "$work/data/raw_test"
+}
+
+peers() {
+  cifar peers || return 0
+  part train_naive 80 "$train" --loader naive --epochs 5 "$work/train" "$work/test"
   part train_naive_one 80 "$train" --loader naive --threads 1 --epochs 2 "$work/train" "$work/test"
+  part train_torch 150 python3 "$folder/peers/train_cifar.py" --epochs 4 "$work/train" "$work/test"
+  part train_torch_on_card 150 python3 "$folder/peers/train_cifar.py" --on-card "$work/train" "$work/test"
+}
+
+# Of zstd's tar archives, with the zstd packed.
+unpack() {
+  LD_LIBRARY_PATH=$packed/zstd "$packed/zstd/zstd" -dcq --long=27 "$1" >"$work/unpacked.tar"
+  tar -C "$2" -xf "$work/unpacked.tar"
+  rm "$work/unpacked.tar"
 }
 
 run() {
   out=$1
   shift
-  [ $# -gt 0 ] || set -- check measure train
+  stages='check memcheck racecheck initcheck synccheck upload kernels epoch cores profiles train peers'
+  # shellcheck disable=SC2086  # words
+  [ $# -gt 0 ] || set -- $stages
   for stage; do
-    case $stage in check | measure | train) ;; *) usage ;; esac
+    case " $stages " in *" $stage "*) ;; *) usage ;; esac
   done
-  folder=$(cd "$(dirname "$0")" && pwd)
-  mkdir -p "$out"
+  packed=$(cd "$(dirname "$0")" && pwd)
+  mkdir -p "$out/parts"
   out=$(cd "$out" && pwd)
+  touch "$out/summary.tsv"
+  deadline=$(($(date +%s) + ${DEVICE_DAY_SECONDS:-560}))
   work=$(mktemp -d)
   trap 'rm -rf "$work"' EXIT
-  mkdir "$work/data"
-  result=$work/result.json
+  trap 'exit 143' INT TERM HUP
+  folder=$work/programs
+  mkdir "$work/data" "$folder"
+  unpack "$packed/programs.tar.zst" "$folder"
   libraries=$folder/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
-  deadline=$(($(date +%s) + ${DEVICE_DAY_SECONDS:-560}))
+  forget 'make_photos\|convert_.*\|cifar_.*\|build_train_cifar'
   failed=0
   for stage; do
     $stage
@@ -216,5 +346,7 @@ case ${1-},$# in
   pack,3 | pack,4) pack "$2" "$3" "${4-}" ;;
   run,1) usage ;;
   run,*) shift; run "$@" ;;
+  table,1) usage ;;
+  table,*) shift; exec python3 "$(dirname "$0")/device_day_table.py" "$@" ;;
   *) usage ;;
 esac

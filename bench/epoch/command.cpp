@@ -183,9 +183,9 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
                                     "batch of its own (default 1)",
                                     options.batches_per_step, 1, 1000));
   AddOption(app, "--profile", "NAME",
-            "mlperf-resnet50-h100: that of MLPerf Storage, with\n"
-            "batches of 400 and steps of 224 ms, which must take 90%\n"
-            "of the time",
+            "one of MLPerf Storage's: mlperf-resnet50-h100 (batches of\n"
+            "400, steps of 224 ms, which must take 90% of the time) or\n"
+            "retinanet-b200 (24, 47.55 ms, 85%)",
             [&arguments](const std::string& text) { arguments.profile = ProfileNamed(text); });
   CLI::Option* const search =
       app.add_flag("--find-accelerators", arguments.find_accelerators,

@@ -32,12 +32,15 @@ TEST_CASE("the search ends if every number passes") {
   CHECK(SearchOn(UINT64_MAX, 1).trials.size() <= 40);
 }
 
-TEST_CASE(
-    "the profile of an H100 has MLPerf Storage's figures, and an unknown one is wrong usage") {
+TEST_CASE("the profiles have MLPerf Storage's figures, and an unknown one is wrong usage") {
   const Profile& profile = ProfileNamed("mlperf-resnet50-h100");
   CHECK(profile.batch_size == 400);
   CHECK(profile.step_ms == 224);
   CHECK(profile.utilisation == 0.9);
+  const Profile& retinanet = ProfileNamed("retinanet-b200");
+  CHECK(retinanet.batch_size == 24);
+  CHECK(retinanet.step_ms == 47.55);
+  CHECK(retinanet.utilisation == 0.85);
   CHECK_THROWS_AS(ProfileNamed("h100"), cli::UsageError);
 }
 

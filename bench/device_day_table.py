@@ -1,0 +1,233 @@
+"""What bench/device_day.sh found, as Markdown for bench/MEASURED.md.
+
+    python3 device_day_table.py OUT... [--price PER_HOUR] [--plot FILE.svg]
+
+OUT are folders that `device_day.sh run` filled, however far it came; of a part that several have, the last
+that succeeded counts. --price: of an hour of the machine, in any currency; adds what trainings cost. --plot draws
+seconds an epoch.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import statistics
+import sys
+
+
+class Found:
+    """Parts by name: exit code, what each measured (JSON) and said."""
+
+    def __init__(self, folders):
+        self.code, self.json, self.log = {}, {}, {}
+        for folder in folders:
+            self.read(folder)
+
+    def read(self, folder):
+        codes = {}
+        summary = folder / "summary.tsv"
+        for line in summary.read_text().splitlines() if summary.exists() else []:
+            fields = line.split("\t")
+            if len(fields) == 3:  # the last line may have been cut off
+                codes[fields[0]] = fields[1]
+        for log in sorted((folder / "parts").glob("*.log")):
+            codes.setdefault(log.stem, "cut off")
+        for name, code in codes.items():
+            if self.code.get(name) == "0" and code != "0":
+                continue
+            self.code[name] = code
+            self.json.pop(name, None)
+            self.log.pop(name, None)
+            log, result = folder / "parts" / f"{name}.log", folder / "parts" / f"{name}.json"
+            if log.exists():
+                self.log[name] = log.read_text(errors="replace")
+            try:
+                self.json[name] = json.loads(result.read_text())
+            except (OSError, ValueError):
+                pass  # it measured nothing, or was cut off
+
+    def median(self, part, measurement):
+        for found in self.json.get(part, {}).get("measurements", []):
+            if found["name"] == measurement and found["values"]:
+                return statistics.median(found["values"])
+        return None
+
+    def medians_of_rounds(self, prefix, measurement):
+        found = [self.median(f"{prefix}_{round}", measurement) for round in (1, 2, 3)]
+        found = [value for value in found if value is not None]
+        return statistics.median(found) if found else None
+
+
+def number(value, form="{:,.0f}"):
+    return "" if value is None else form.format(value)
+
+
+def table(title, head, rows):
+    rows = [row for row in rows if any(cell != "" for cell in row[1:])]
+    if not rows:
+        return
+    print(f"\n### {title}\n")
+    print("| " + " | ".join(head) + " |")
+    print("|" + " --- |" * len(head))
+    for row in rows:
+        print("| " + " | ".join(row) + " |")
+
+
+def card_of(found):
+    log = found.log.get("card", "")
+    name = re.search(r"Product Name\s*: (.*)", log)
+    driver = re.search(r"Driver Version\s*: (.*)", log)
+    machine = next((result["machine"] for result in found.json.values() if "machine" in result), {})
+    return ", ".join(filter(None, [
+        name and name.group(1), driver and "driver " + driver.group(1),
+        machine.get("cpu") and f"{machine['cpu']} ({machine['cpus']} CPUs)"]))
+
+
+def state(found):
+    names = {"0": "passed", "124": "took too long", "137": "was killed"}
+    table("Is it right", ["part", "result"],
+          [[name, names.get(found.code[name], found.code[name])] for name in
+           ("cuda_tests", "device_tests", "memcheck", "racecheck", "initcheck", "synccheck") if name in found.code])
+    wrong = [f"{name} ({code})" for name, code in found.code.items() if code != "0"]
+    if wrong:
+        print("\nNot done: " + "; ".join(wrong) + ".")
+
+
+def conversion_seconds(timeline):
+    free, taken = 0.0, []
+    for batch in timeline:
+        taken.append(batch["converted"] - max(batch["copy_end"], free))
+        free = batch["converted"]
+    return statistics.median(taken) if taken else None
+
+
+def uploads(found):
+    rows = []
+    for part in ("upload", "upload_bf16", "upload_f32", "upload_steps", "upload_whole", "upload_blur"):
+        bare, ours = (found.median(part, f"{kind}_bytes_per_second") for kind in ("copies", "uploads"))
+        result = found.json.get(part, {})
+        converts = part != "upload"
+        taken = conversion_seconds(result.get("timeline", [])) if converts else None
+        rows.append([f"`{result.get('transform', '')}` to `{result.get('normalize', '')}`",
+                     number(bare and bare / 1e9, "{:.1f}"), number(ours and ours / 1e9, "{:.1f}"),
+                     number(bare and ours and 100 * ours / bare, "{:.1f}%"),
+                     number(ours and 1e3 * result["batch_bytes"] / ours, "{:.3f}"),
+                     number(taken and 1e6 * taken, "{:.0f}")])
+    table("Copies to the card, 256 x 224 x 224 x 3",
+          ["steps", "bare pinned copy, GB/s", "a loader's batches, GB/s", "of the bare copy (goal 95%)", "ms a batch",
+           "conversion, us"], rows)
+
+
+def epochs(found):
+    rows = []
+    for prefix, title in (("epoch_host", "host"), ("epoch_cuda", "card"), ("epoch_cuda_steps", "card, colours there")):
+        rows.append([title, number(found.medians_of_rounds(prefix, "images_per_second")),
+                     number(found.medians_of_rounds(prefix, "cpu_seconds_per_1000"), "{:.3f}")])
+    for part, title in (("epoch_host_steps", "host, colours"),
+                        ("epoch_cuda_host_steps", "card, colours on the host")):
+        rows.append([title, number(found.median(part, "images_per_second")),
+                     number(found.median(part, "cpu_seconds_per_1000"), "{:.3f}")])
+    table("Whole epochs from packed, random-resized-crop 224, flip", ["to", "images/s", "CPU s per 1000"], rows)
+    waits = found.json.get("epoch_cuda_step", {}).get("batch_wait_percentiles")
+    if waits:
+        print(f"\nA pretend step of 25 ms waited {1e3 * waits[50]:.3f} ms for a batch (median), "
+              f"{1e3 * waits[99]:.3f} ms at the 99th percentile (goal: none).")
+
+
+def cores(found):
+    rows, counts = [], []
+    for form in ("jpeg", "packed", "raw"):
+        for where in ("host", "cuda"):
+            curve = found.json.get(f"cores_{where}_{form}", {}).get("curve", {})
+            rates = {point["threads"]: point["images_per_second"] for point in curve.get("points", [])}
+            counts = sorted(set(counts) | set(rates))
+            rows.append((f"{form}, to the {'card' if where == 'cuda' else 'host'}", rates))
+    cells = []
+    for title, rates in rows:
+        most = max(rates, default=0)
+        share = rates[most] / (most * rates[1]) if most > 1 and rates.get(1) else None
+        cells.append([title] + [number(rates.get(count)) for count in counts]
+                     + [number(share and 100 * share, "{:.0f}%")])
+    nvjpeg = re.search(r"median (\d+) images/s", found.log.get("nvjpeg", ""))
+    if nvjpeg:
+        cells.append(["torchvision's nvJPEG, whole pictures", number(int(nvjpeg.group(1)))]
+                     + [""] * max(len(counts), 1))
+    table("Images/s by cores, random-resized-crop 224, flip (decoded on the host)",
+          ["", *(f"{count}" for count in counts or [1]), "of a straight line (goal 95%)"], cells)
+
+
+def feeds(found):
+    rows = []
+    goals = {("packed", "mlperf-resnet50-h100"): "58", ("jpeg", "mlperf-resnet50-h100"): "32"}
+    for form in ("packed", "jpeg"):
+        for profile in ("mlperf-resnet50-h100", "retinanet-b200"):
+            fed = found.median(f"feeds_{form}_{profile}", "accelerators_fed")
+            rows.append([f"{profile}, {form}", number(fed), goals.get((form, profile), "") if fed is not None else ""])
+    table("Pretend accelerators fed", ["profile", "fed", "goal on 16 cores"], rows)
+
+
+TRAININGS = (("train_jpeg", "Sluice, JPEG"), ("train_raw", "Sluice, raw"), ("train_repeat", "no loader (one batch again)"),
+             ("train_torch_on_card", "torch, data set on the card"), ("train_torch", "torch, DataLoader"),
+             ("train_naive", "threaded loader of files"), ("train_naive_one", "the same, one thread"))
+
+
+def epoch_seconds(found, part):
+    taken = [float(text) for text in re.findall(r"^epoch \d+ .* ([0-9.]+) s\b", found.log.get(part, ""), re.M)]
+    return statistics.median(taken[1:] or taken) if taken else None  # the first one tunes cuDNN
+
+
+def trainings(found, price, plot):
+    alone, dataloader = epoch_seconds(found, "train_repeat"), epoch_seconds(found, "train_torch")
+    rows, bars = [], []
+    for part, title in TRAININGS:
+        taken = epoch_seconds(found, part)
+        if taken is None:
+            continue
+        bars.append((title, taken))
+        accuracy = re.search(r"accuracy ([0-9.]+)% after ([0-9.]+) s", found.log[part])
+        whole = accuracy and part in ("train_jpeg", "train_raw", "train_torch_on_card")
+        rows.append([title, f"{taken:.3f}", number(alone and max(0.0, taken - alone), "{:.3f}"),
+                     number(dataloader and 100 * (1 - taken / dataloader), "{:.0f}%"),
+                     f"{accuracy.group(1)}% in {accuracy.group(2)} s" if whole else ""]
+                    + ([f"{24 * taken * price / 3600:.4f}"] if price else []))
+    table("ResNet-9 on CIFAR-10, batches of 512",
+          ["loader", "s an epoch (median)", "more than without a loader", "less than DataLoader (goal 50%)",
+           "accuracy (goal 93.5%)"] + (["cost of 24 epochs"] if price else []), rows)
+    if plot and bars:
+        plot.write_text(svg(bars))
+
+
+def svg(bars):
+    longest, height = max(taken for _, taken in bars), 28
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" width="760" height="{height * len(bars) + 30}" '
+             'font-family="sans-serif" font-size="13">',
+             '<text x="4" y="16" font-weight="bold">Seconds an epoch, ResNet-9 on CIFAR-10</text>']
+    for row, (title, taken) in enumerate(bars):
+        y, width = 26 + height * row, 400 * taken / longest
+        lines += [f'<text x="4" y="{y + 15}">{title}</text>',
+                  f'<rect x="250" y="{y}" width="{width:.1f}" height="20" fill="#4878a8"/>',
+                  f'<text x="{256 + width:.1f}" y="{y + 15}">{taken:.2f} s</text>']
+    return "\n".join(lines + ["</svg>", ""])
+
+
+def main():
+    parser = argparse.ArgumentParser(prog="device_day.sh table")
+    parser.add_argument("out", nargs="+", type=pathlib.Path)
+    parser.add_argument("--price", type=float)
+    parser.add_argument("--plot", type=pathlib.Path)
+    arguments = parser.parse_args()
+    for folder in arguments.out:
+        if not folder.is_dir():
+            sys.exit(f"device_day: there is no folder {folder}")
+    found = Found(arguments.out)
+    print(f"## On a card\n\n{card_of(found)}; `bench/device_day.sh run`.")
+    state(found)
+    uploads(found)
+    epochs(found)
+    cores(found)
+    feeds(found)
+    trainings(found, arguments.price, arguments.plot)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,39 @@
+"""How many of a folder's JPEGs torchvision decodes on the card in a second (by nvJPEG): whole, without a crop.
+
+    python3 decode_nvjpeg.py FOLDER [--batch N] [--rounds N]
+
+The files are read before the clock starts. Prints the rate of each round and their median.
+"""
+
+import argparse
+import pathlib
+import statistics
+import time
+
+import torch
+from torchvision.io import decode_jpeg, read_file
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--batch", type=int, default=256)
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("folder", type=pathlib.Path)
+    arguments = parser.parse_args()
+    files = [read_file(str(path)) for path in sorted(arguments.folder.rglob("*.jpg"))]
+    batches = [files[at:at + arguments.batch] for at in range(0, len(files), arguments.batch)]
+    decode_jpeg(batches[0], device="cuda")  # not measured: the first use of the library
+    rates = []
+    for _ in range(arguments.rounds):
+        torch.cuda.synchronize()
+        begin = time.monotonic()
+        for batch in batches:
+            decode_jpeg(batch, device="cuda")
+        torch.cuda.synchronize()
+        rates.append(len(files) / (time.monotonic() - begin))
+        print(f"{rates[-1]:.0f} images/s", flush=True)
+    print(f"median {statistics.median(rates):.0f} images/s")
+
+
+if __name__ == "__main__":
+    main()
