@@ -40,6 +40,10 @@ Json EpochJson(const EpochFigures& figures) {
             {"left_in_cache_bytes", figures.left_in_cache_bytes}};
   if (figures.utilisation) json["utilisation"] = *figures.utilisation;
   if (figures.joules) json["joules"] = *figures.joules;
+  if (figures.gpu) {
+    json["gpu_busy"] = figures.gpu->busy;
+    json["gpu_memory_bytes"] = figures.gpu->memory_bytes;
+  }
   return json;
 }
 
@@ -163,8 +167,13 @@ Json JsonOf(const EpochReport& report) {
          {"prefetch", run.stats.prefetch},
          {"read_ahead_depth_bytes", run.stats.read_ahead_depth_bytes},
          {"changes", run.stats.changes}}},
-       {"verdict", run.stats.Verdict()}});
+       {"verdict", VerdictOf(run)}});
   AddSettings(json, report.options, report.transform);
+  if (const std::optional<GpuUse> gpu = GpuUseOf(run)) {
+    json["gpu_busy"] = gpu->busy;
+    json["gpu_memory_bytes"] = gpu->memory_bytes;
+    json["gpu_memory_total_bytes"] = gpu->memory_total_bytes;
+  }
   if (report.pipeline) {
     json["pipeline"] = {{"training_seconds", report.pipeline->training_seconds},
                         {"loading_seconds", report.pipeline->loading_seconds},

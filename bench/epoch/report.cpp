@@ -218,7 +218,7 @@ std::string TextOf(const EpochReport& report) {
   }
   text += StagesText(report);
   text += StepText(report);
-  text += cli::Wrapped(run.stats.Verdict(), 100) + "\n";
+  text += cli::Wrapped(VerdictOf(run), 100) + "\n";
   return text + WarningsText(report.warnings);
 }
 

@@ -13,6 +13,8 @@
 #include "bench/machine/page_cache.h"
 #include "bench/machine/process_usage.h"
 #include "bench/report/statistics.h"
+#include "reader/device/device_driver.h"
+#include "tools/cli/quantity.h"
 
 namespace sluice::bench {
 namespace {
@@ -37,6 +39,10 @@ SampleList Repeated(const Dataset& dataset, std::uint64_t times) {
   for (std::size_t i = 0; i < samples.size(); ++i)
     samples[i] = i % dataset.size();
   return SampleList::Of(std::move(samples));
+}
+
+std::string BusIdOf(const Device& device) {
+  return device.is_host() ? std::string() : DeviceAccess::Open(device)->BusId();
 }
 
 class EpochRunner {
@@ -111,6 +117,7 @@ class EpochRunner {
   EpochFigures Timed(std::uint64_t epoch) {
     EpochFigures figures;
     EnergyMeter energy;
+    gpu_.Take();  // what was before is not counted
     const auto begin = Clock::now();
     const double cpu = CpuSeconds();
     if (!loader_) MakeLoader();
@@ -118,6 +125,7 @@ class EpochRunner {
     figures.seconds = Seconds(Clock::now() - begin);
     figures.cpu_seconds = CpuSeconds() - cpu;
     figures.joules = energy.Joules();
+    figures.gpu = gpu_.Take();
     return figures;
   }
 
@@ -193,6 +201,7 @@ class EpochRunner {
   EpochsRun run_;
   std::optional<Loader> loader_;
   LoaderStats counted_;  // of loader_, at the end of the epoch before
+  GpuMeter gpu_{BusIdOf(options_.loader.device)};
 };
 
 }  // namespace
@@ -225,6 +234,31 @@ std::vector<double> EpochsRun::Rates() const {
   for (const EpochFigures* const figures : Measured())
     rates.push_back(ImagesPerSecond(*figures));
   return rates;
+}
+
+std::optional<GpuUse> GpuUseOf(const EpochsRun& run) {
+  std::optional<GpuUse> all;
+  double busy = 0;
+  std::uint64_t epochs = 0;
+  for (const EpochFigures* const figures : run.Measured()) {
+    if (!figures->gpu) continue;
+    if (!all) all = figures->gpu;
+    all->memory_bytes = std::max(all->memory_bytes, figures->gpu->memory_bytes);
+    busy += figures->gpu->busy;
+    ++epochs;
+  }
+  if (all) all->busy = busy / static_cast<double>(epochs);
+  return all;
+}
+
+std::string VerdictOf(const EpochsRun& run) {
+  const std::optional<GpuUse> gpu = GpuUseOf(run);
+  if (!gpu) return run.stats.Verdict();
+  return run.stats.Verdict() +
+         cli::Format(
+             "; by NVML the GPU was busy %.0f%% of the time, with at most %s of its %s in use",
+             100 * gpu->busy, cli::BytesText(gpu->memory_bytes).c_str(),
+             cli::BytesText(gpu->memory_total_bytes).c_str());
 }
 
 Pipeline DefaultTransform(const Dataset& dataset) {

@@ -14,6 +14,7 @@
 #include <sluice/loader.h>
 
 #include "bench/epoch/training_step.h"
+#include "bench/machine/gpu_meter.h"
 #include "bench/remote/simulated_store.h"
 #include "bench/report/interrupted.h"
 
@@ -58,6 +59,7 @@ struct EpochFigures {
   std::optional<double> utilisation;
   double cpu_seconds = 0;                 // of the whole process
   std::optional<double> joules;           // of the machine's processors
+  std::optional<GpuUse> gpu;              // of the loader's device
   std::uint64_t peak_bytes = 0;           // of the process until then
   std::uint64_t anonymous_bytes = 0;      // at the epoch's end
   std::uint64_t left_in_cache_bytes = 0;  // cold: bytes that could not be dropped before
@@ -92,6 +94,11 @@ struct EpochsRun {
   std::vector<const EpochFigures*> Measured() const;
   std::vector<double> Rates() const;  // their images per second
 };
+
+// The GPU's use over the measured epochs, if it is known.
+std::optional<GpuUse> GpuUseOf(const EpochsRun& run);
+// What holds the epochs back, in words: the loader's verdict, and how busy the GPU was.
+std::string VerdictOf(const EpochsRun& run);
 
 // When the consumer had a batch, for a trace.
 struct ConsumerSpan {

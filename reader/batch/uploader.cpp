@@ -103,6 +103,7 @@ std::optional<Error> Uploader::Upload(Slot& slot) {
     place.images[i].height = image.height;
     place.images[i].width = image.width;
   }
+  const DriverRange range(driver_.get(), "Sluice: start an upload");
   try {
     const MutexLock lock(mutex_);
     Start(slot, place);

@@ -10,6 +10,17 @@
 #include "reader/device/device_driver.h"
 #include "reader/device/pixel_kernels.h"
 
+#if __has_include(<nvtx3/nvToolsExt.h>)
+#include <nvtx3/nvToolsExt.h>
+#else  // a package of its own for some toolkits
+inline int nvtxRangePushA(const char*) {
+  return 0;
+}
+inline int nvtxRangePop() {
+  return 0;
+}
+#endif
+
 struct CUctx_st;  // of the driver: a CUcontext is a pointer to it, a CUdevice an int
 
 namespace sluice {
@@ -153,6 +164,18 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     Check(static_cast<cudaError_t>(LoadPixelKernels()), "load Sluice's kernels");
   }
+
+  std::string BusId() override {
+    const Within within(context_);
+    int device = -1;
+    char id[32] = "";
+    Check(cudaGetDevice(&device), "query the thread's device");
+    Check(cudaDeviceGetPCIBusId(id, sizeof id, device), "query a device's place");
+    return id;
+  }
+  // NVTX: some nanoseconds each where no profiler is attached.
+  void BeginRange(const char* name) noexcept override { nvtxRangePushA(name); }
+  void EndRange() noexcept override { nvtxRangePop(); }
 
   std::byte* AllocatePinned(std::size_t bytes) override {
     const Within within(context_);

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include <sluice/device.h>
@@ -23,6 +24,14 @@ class DeviceDriver {
   using Event = void*;
 
   virtual ~DeviceDriver() = default;
+
+  // Where the device is on the machine's bus ("0000:65:00.0"), as other libraries name it; empty:
+  // nowhere.
+  virtual std::string BusId() = 0;
+
+  // What the calling thread does until EndRange(), for the device's profiler. They nest.
+  virtual void BeginRange(const char* name) noexcept = 0;
+  virtual void EndRange() noexcept = 0;
 
   // Page-locked host memory, zeroed; and device memory, uninitialised.
   virtual std::byte* AllocatePinned(std::size_t bytes) = 0;
@@ -72,6 +81,22 @@ std::shared_ptr<DeviceDriver> OpenCuda(int ordinal);
 struct DeviceAccess {
   static std::shared_ptr<DeviceDriver> Open(const Device& device);  // null: the host
   static Device DeviceOf(std::shared_ptr<DeviceDriver> driver);
+};
+
+// A range that lasts as long as this; no driver: none.
+class DriverRange {
+ public:
+  DriverRange(DeviceDriver* driver, const char* name) noexcept : driver_(driver) {
+    if (driver_ != nullptr) driver_->BeginRange(name);
+  }
+  DriverRange(const DriverRange&) = delete;
+  DriverRange& operator=(const DriverRange&) = delete;
+  ~DriverRange() {
+    if (driver_ != nullptr) driver_->EndRange();
+  }
+
+ private:
+  DeviceDriver* const driver_;
 };
 
 // RAII handle of a driver's event, stream or memory.

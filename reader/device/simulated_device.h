@@ -23,6 +23,9 @@ class SimulatedDevice final : public DeviceDriver {
   explicit SimulatedDevice(Before before = {});
   ~SimulatedDevice() override;
 
+  std::string BusId() override { return {}; }
+  void BeginRange(const char*) noexcept override {}
+  void EndRange() noexcept override {}
   std::byte* AllocatePinned(std::size_t bytes) override;
   void FreePinned(std::byte* memory) noexcept override;
   std::byte* AllocateDevice(std::size_t bytes) override;

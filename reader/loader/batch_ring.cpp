@@ -211,6 +211,8 @@ void BatchRing::WaitForFront() {
   for (;;) {
     {
       WaitTimer timer(measures_.consumer_waits);
+      const DriverRange waiting(FrontIsToCome(range) ? driver_.get() : nullptr,
+                                "Sluice: wait for a batch");
       while (FrontIsToCome(range)) {
         timer.Begin();
         WaitReady(begun);

@@ -86,6 +86,7 @@ bool BatchRing::Reclaim(Slot& slot) {
     captured_ = stream;
     ready_.NotifyOne();
   };
+  const DriverRange range(driver_.get(), "Sluice: wait for a slot's last copy");
   const std::optional<double> copied = slot.device->Reclaim(give_up_, on_capture);
   const MutexLock lock(mutex_);
   captured_.reset();

@@ -79,6 +79,8 @@ TEST_CASE("A loader takes room on its own GPU alone, and leaves the thread's as 
     CHECK(Plays(loader, 0, OnTheHost(dataset, options, 0)));
   }
   CHECK(cuda_double::Contexts() == std::set<int>{2});
+  CHECK(cuda_double::Ranges().count("Sluice: start an upload") == 1);
+  CHECK(cuda_double::OpenRanges() == 0);
   int device = -1;
   CHECK(cudaGetDevice(&device) == cudaSuccess);
   CHECK(device == 0);
@@ -95,6 +97,12 @@ TEST_CASE("Conversions go before a trainer's kernels, on the stream of the great
   options.transform = {Normalize{{0.5F}, {0.25F}, FloatType::kFloat16}};
   const Loader loader(dataset, options);
   CHECK(cuda_double::Priorities() == std::multiset<int>{cuda_double::kGreatestPriority, 0});
+}
+
+TEST_CASE("A GPU is found on the bus by its own number, not the thread's") {
+  cuda_double::Reset(2);
+  CHECK(DeviceAccess::Open(Device::Cuda(0))->BusId() == "0000:65:00.0");
+  CHECK(DeviceAccess::Open(Device::Cuda(1))->BusId() == "0000:66:00.0");
 }
 
 TEST_CASE("Loaders on several GPUs play at once, whatever the thread's GPU is") {

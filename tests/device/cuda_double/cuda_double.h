@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <set>
+#include <string>
 
 #include "reader/device/simulated_device.h"
 #include "tests/device/cuda_double/cuda_runtime_api.h"
@@ -32,6 +33,11 @@ std::set<int> Contexts();
 // Of the streams that exist, default streams aside; 0: none was asked for.
 std::multiset<int> Priorities();
 inline constexpr int kGreatestPriority = -5;
+
+// The names of NVTX's ranges so far, of all threads; aborts if one ends that was not begun.
+std::set<std::string> Ranges();
+// The number of ranges that have begun and not ended.
+long OpenRanges();
 
 // After that many more calls, the next one fails, on any thread, and does nothing; or it and all
 // later ones fail with that error, as after a faulty kernel. Calls that free or wait still do so.

@@ -1,8 +1,12 @@
 // The calls. Simulated devices (reader/device/simulated_device.h) do the work; CUDA's rules for
 // threads, contexts, captures and errors are here and in world.cpp.
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <string>
+
+#include <nvtx3/nvToolsExt.h>
 
 #include "reader/device/pixels_to_numbers.h"
 #include "tests/device/cuda_double/world.h"
@@ -118,6 +122,12 @@ cudaError_t cudaSetDevice(int device) {
       mine.pushed.back() = &world.contexts[static_cast<std::size_t>(device)];
     }
     world.used.insert(device);
+    return cudaSuccess;
+  });
+}
+cudaError_t cudaDeviceGetPCIBusId(char* id, int bytes, int device) {
+  return Call(Kind::kPlain, [&] {
+    std::snprintf(id, static_cast<std::size_t>(bytes), "0000:%02x:00.0", 0x65 + device);
     return cudaSuccess;
   });
 }
@@ -360,6 +370,19 @@ cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
     delete graph;
     return cudaSuccess;
   });
+}
+
+int nvtxRangePushA(const char* message) {
+  const std::lock_guard lock(world.mutex);
+  world.ranges.insert(message);
+  ++world.open_ranges;
+  return Mine().ranges++;
+}
+int nvtxRangePop() {
+  const std::lock_guard lock(world.mutex);
+  if (Mine().ranges == 0) std::abort();
+  --world.open_ranges;
+  return --Mine().ranges;
 }
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {

@@ -191,6 +191,15 @@ void FailNoMore() {
   world.fail_after = -1;
 }
 
+std::set<std::string> Ranges() {
+  const std::lock_guard lock(world.mutex);
+  return world.ranges;
+}
+long OpenRanges() {
+  const std::lock_guard lock(world.mutex);
+  return world.open_ranges;
+}
+
 void Unload() {
   world.unloaded = true;
 }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <set>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -60,6 +61,8 @@ struct World {
   long calls = 0, fail_after = -1;
   cudaError_t failure = cudaSuccess;
   bool from_there_on = false;
+  std::set<std::string> ranges;
+  long open_ranges = 0;
   std::atomic<bool> unloaded = false;
 };
 extern World world;
@@ -71,6 +74,7 @@ struct ThreadState {
   int device = 0;
   bool bound = false;  // the thread uses that GPU's primary context unless one is pushed
   std::vector<const CUctx_st*> pushed;
+  int ranges = 0;  // NVTX's, open
 };
 ThreadState& Mine() noexcept;
 int CurrentDevice();
