@@ -228,7 +228,8 @@ namespace {
 // Runs one of these tests in a process of its own. Returns what waitpid() says of its end.
 int EndOfProcess(const char* test) {
   const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const std::string command = "ASAN_OPTIONS=detect_leaks=0 '" + self + "' '" + test + "' >&2";
+  const std::string command =
+      "SLUICE_EXIT_TEST=1 ASAN_OPTIONS=detect_leaks=0 '" + self + "' '" + test + "' >&2";
   return std::system(command.c_str());
 }
 
@@ -240,13 +241,12 @@ TEST_CASE("A process exits well if a static loader and batch outlive the CUDA ru
 }
 
 TEST_CASE("exit with a static loader and batch", "[.]") {
+  if (std::getenv("SLUICE_EXIT_TEST") == nullptr) return;  // it leaves the others no runtime
   static std::optional<Loader> loader;
   static std::optional<Batch> kept;
   cuda_double::Reset();
   const TemporaryFolder folder;
-  LoaderOptions options = OptionsOn(0);
-  options.transform = {Normalize{{0.5F}, {0.25F}, FloatType::kFloat16}};
-  loader.emplace(Dataset::Open(WriteRawDataset(folder, 1000)), options);
+  loader.emplace(Dataset::Open(WriteRawDataset(folder, 1000)), OptionsOn(0));
   EpochIterator it = loader->Epoch(0).begin();
   it->WaitOn(OnStream(nullptr));
   kept = *it;

@@ -202,6 +202,9 @@ long OpenRanges() {
 
 void Unload() {
   world.unloaded = true;
+  // Never destroyed: what they still do must not wait for the end of other statics.
+  const std::lock_guard lock(world.mutex);
+  new std::vector<std::shared_ptr<sluice::SimulatedDevice>>(world.devices);
 }
 
 std::multiset<int> Priorities() {
