@@ -43,10 +43,9 @@ constexpr const char* kConvertDescription =
     "or .beton (FFCV's) files.\n"
     "Or --table or --paths name the images, or --coco, --voc or --yolo describe them.\n\n"
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
-    "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or pages, "
-    "the first is taken. Hidden files, and\n"
-    "files that are not images, are skipped and counted; broken images are left out and\n"
-    "listed in DATASET/skipped.tsv.\n\n"
+    "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or\n"
+    "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
+    "counted; broken images are left out and listed in DATASET/skipped.tsv.\n\n"
     "DATASET is created. To go on after an interruption, run the same command again. The\n"
     "result depends only on the sources and the options, never on --threads.\n";
 
