@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include <fcntl.h>
+
 #include <sluice/error.h>
 
 #include "format/disk/absolute_path.h"
@@ -163,6 +165,19 @@ ShardUse DatasetState::Shard(std::uint32_t shard, std::shared_ptr<const Error>& 
 std::vector<ShardParts::Held> DatasetState::BeginOpening(std::uint32_t shard) const {
   const ShardFrame frame = ShardFrame::Of(*schema_, manifest.shards[shard]);
   return {remote->Begin(shard, {&frame.start, 1}, {}), remote->Begin(shard, {&frame.end, 1}, {})};
+}
+
+void DatasetState::AskForFrame(std::uint32_t shard) const noexcept {
+  if (remote != nullptr || OpenShard(shard) != nullptr) return;
+  try {
+    const ShardFrame frame = ShardFrame::Of(*schema_, manifest.shards[shard]);
+    const FileHandle file = OpenForReading(PlaceOf(shard));
+    for (const ShardParts::Part& part : {frame.start, frame.end})
+      posix_fadvise(file.get(), static_cast<off_t>(part.offset), static_cast<off_t>(part.bytes),
+                    POSIX_FADV_WILLNEED);
+  } catch (const std::exception&) {
+    return;  // opening it will say so
+  }
 }
 
 std::uint64_t DatasetState::FrameBytes() const noexcept {

@@ -54,6 +54,10 @@ struct DatasetState {
     // Pairs with the release in Keep(): a thread that sees the pointer sees the whole shard.
     return Uncounted(open_[shard].load(std::memory_order_acquire));
   }
+  // The same without counting, if keeps_all(): valid as long as this lives.
+  const ShardFile* KeptShard(std::uint32_t shard) const noexcept {
+    return open_[shard].load(std::memory_order_acquire);
+  }
   // The fault that is remembered of a shard, or null.
   std::shared_ptr<const Error> KnownFault(std::uint32_t shard);
   // From now on, shards whose fault is remembered are tried again.
@@ -100,6 +104,9 @@ struct DatasetState {
   const std::shared_ptr<RemoteShards> remote;
   // Begins to fetch what opening the shard needs. Keep the result until it is open.
   std::vector<ShardParts::Held> BeginOpening(std::uint32_t shard) const;
+  // Of a folder: makes the kernel begin to read what opening the shard needs, if it is not open.
+  // Nobody waits for it.
+  void AskForFrame(std::uint32_t shard) const noexcept;
   // The bytes of shards' frames that stay in memory at once.
   std::uint64_t FrameBytes() const noexcept;
   // Fetches a block, and holds it. If one is asked for after the other, also begins to fetch those

@@ -11,9 +11,12 @@ BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSou
       views_(recipe.views),
       source_(source),
       stage_(stage),
+      uses_rows_(source.UsesRows()),
       deal_(deal),
       watch_(dataset_),
-      give_up_(give_up) {}
+      give_up_(give_up),
+      announced_(dataset_.shape.blocks()),
+      asked_for_(dataset_.shards.size()) {}
 
 void BatchPlanner::BeginEpoch(std::uint64_t epoch, std::uint64_t batch) {
   if (epoch_ && epoch == epoch_->epoch && batch == next_batch_) return;
@@ -44,7 +47,6 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   if (slot.layout->image_field != Schema::kNone) slot.image.samples = slot.rows;
   for (FurtherImage& further : slot.further_images)
     further.image.samples = slot.rows;
-  slot.valid = 0;
   slot.draw_seed = DrawSeed(options_.seed, epoch);
   slot.view_seeds.resize(views_.size());
   std::vector<std::size_t> stages;
@@ -55,16 +57,19 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   SetStages(slot, std::move(stages));
   opened_.clear();
   watch_.BeginBatch();
-  FillRows(batch, slot);
+  const std::size_t planned = FillRows(batch, slot);
   if (stage_ != nullptr) {
     for (std::size_t row = 0; row < slot.rows; ++row)
       stage_->Want(slot.refs[row].shard);
     for (const std::uint64_t block : opened_)
       stage_->Want(dataset_.shape.Row(block, 0).shard);
   }
+  AskForFrames();
+  const std::uint64_t needed = OpenBlocks(slot, planned);
   source_.EndBatch();
+  watch_.EndBatch();
   SuggestFollowing(slot.rows);
-  return source_.opened();
+  return needed;
 }
 
 // If all blocks have one size, lanes reach the ends of their windows together, and the order opens
@@ -84,26 +89,75 @@ void BatchPlanner::SuggestFollowing(std::size_t rows) {
   }
 }
 
-void BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
+// Stops if nobody wants the batch any more: a window may have many blocks to open.
+std::size_t BatchPlanner::FillRows(std::uint64_t batch, Slot& slot) {
+  constexpr std::size_t kRun = 64;
+  const Deal::OwnRows own = deal_.OwnRowsOf(epoch_->size, batch, slot.rows);
+  slot.valid = own.count;
+  std::size_t row = 0;
+  while (row < slot.rows && !give_up_.load(std::memory_order_relaxed)) {
+    const std::size_t end = std::min(row + kRun, row < own.count ? own.count : slot.rows);
+    if (row < own.count) {
+      epoch_->order.Run(own.position + row * own.stride, own.stride,
+                        std::span(slot.refs).subspan(row, end - row), opened_);
+      for (; row < end; ++row)
+        NoteRow(slot, row, SampleFlag::kOwn, own.draw_position + row * own.draw_stride);
+      continue;
+    }
+    for (; row < end; ++row) {
+      const Deal::Row dealt = deal_.RowOf(epoch_->size, batch, row);
+      slot.refs[row] = epoch_->order.At(dealt.position, opened_, true);
+      NoteRow(slot, row, SampleFlag::kFillsUp, dealt.draw_position);
+    }
+  }
+  return row;
+}
+
+void BatchPlanner::NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position) {
+  const SampleRef& ref = slot.refs[row];
+  slot.flags[row] = flag;
+  slot.positions[row] = position;
+  slot.samples[row] = ref.index;
+  watch_.Use(ref.shard);
+}
+
+// Opening a shard reads its directory. So that a batch of many shards that are not in memory does
+// not wait for one after the other, behind all blocks asked for before, they are asked for
+// together.
+void BatchPlanner::AskForFrames() {
+  for (const std::uint64_t block : opened_) {
+    const std::uint32_t shard = dataset_.shape.Row(block, 0).shard;
+    if (asked_for_[shard]) continue;
+    asked_for_[shard] = true;
+    dataset_.AskForFrame(shard);
+  }
+}
+
+// Opens the blocks that the order has announced: those of the batch's rows in the order of the
+// rows, and then those that only fill windows. So the first batch of an epoch, which opens all
+// windows, waits for no more than it needs.
+std::uint64_t BatchPlanner::OpenBlocks(Slot& slot, std::size_t rows) {
   const bool holds = source_.holds_blocks();
   if (holds) slot.blocks.resize(options_.batch_size);
-  // Stops if nobody wants the batch any more: a window may have many blocks to open.
-  for (std::size_t row = 0; row < slot.rows && !give_up_.load(std::memory_order_relaxed); ++row) {
-    const Deal::Row dealt = deal_.RowOf(epoch_->size, batch, row);
-    slot.valid += dealt.fills_up ? 0 : 1;
-    slot.flags[row] = dealt.fills_up ? SampleFlag::kFillsUp : SampleFlag::kOwn;
-    slot.positions[row] = dealt.draw_position;
-    const std::size_t before = opened_.size();
-    const SampleRef ref = epoch_->order.At(dealt.position, opened_, dealt.fills_up);
-    slot.refs[row] = ref;
-    slot.samples[row] = ref.index;
-    watch_.Use(ref.shard);
+  for (const std::uint64_t block : opened_)
+    announced_[block] = true;
+  for (std::size_t row = 0; row < rows && (uses_rows_ || !opened_.empty()); ++row) {
+    const SampleRef& ref = slot.refs[row];
     const std::uint64_t block = dataset_.shape.first_block(ref.shard) + ref.block;
-    for (std::size_t i = before; i < opened_.size(); ++i)
-      source_.Open(opened_[i], epoch_->order.SamplesIn(opened_[i]));
+    if (announced_[block]) Open(block);
+    if (!uses_rows_) continue;
     std::shared_ptr<const HeldBlock> held = source_.Use(block);
     if (holds) slot.blocks[row] = std::move(held);
   }
+  const std::uint64_t needed = source_.opened();
+  for (const std::uint64_t block : opened_)
+    if (announced_[block]) Open(block);
+  return needed;
+}
+
+void BatchPlanner::Open(std::uint64_t block) {
+  announced_[block] = false;
+  source_.Open(block, epoch_->order.SamplesIn(block));
 }
 
 }  // namespace sluice

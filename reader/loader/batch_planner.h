@@ -32,7 +32,14 @@ class BatchPlanner {
 
  private:
   void BeginEpoch(std::uint64_t epoch, std::uint64_t batch);
-  void FillRows(std::uint64_t batch, Slot& slot);
+  // Returns how many of the batch's rows have a sample.
+  std::size_t FillRows(std::uint64_t batch, Slot& slot);
+  // Notes what else a row has than its sample.
+  void NoteRow(Slot& slot, std::size_t row, SampleFlag flag, std::uint64_t position);
+  void AskForFrames();
+  // Returns how many blocks have been opened once those of the batch's rows are.
+  std::uint64_t OpenBlocks(Slot& slot, std::size_t rows);
+  void Open(std::uint64_t block);
   void SuggestFollowing(std::size_t rows);
 
   DatasetState& dataset_;
@@ -40,13 +47,16 @@ class BatchPlanner {
   const std::vector<ViewProgram>& views_;
   BlockSource& source_;
   ShardStage* const stage_;
+  const bool uses_rows_;
   const Deal& deal_;
   std::optional<RankEpoch> epoch_;  // of the batch planned last
   std::uint64_t next_batch_ = 0;    // in epoch_, if the caller asks for batches in order
   std::uint64_t played_ = 0;        // rows of epoch_ for which nothing has been suggested yet
   ShardWatch watch_;
   const std::atomic<bool>& give_up_;
-  std::vector<std::uint64_t> opened_;
+  std::vector<std::uint64_t> opened_;  // announced for this batch,
+  std::vector<bool> announced_;        // by block: the same, and not opened yet
+  std::vector<bool> asked_for_;        // by shard: AskForFrame()
 };
 
 }  // namespace sluice

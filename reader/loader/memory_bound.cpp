@@ -126,8 +126,8 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
   // Every shard costs something, and a mapped one more, with its directory.
   const std::uint64_t all = std::max<std::uint64_t>(shape.shards().size(), 1);
   const std::uint64_t mapped = std::min<std::uint64_t>(all, dataset.most_mapped());
-  const std::uint64_t shards =
-      schema + 512 * all + 4096 * mapped + CeilDiv(40 * shape.blocks(), all) * mapped;
+  const std::uint64_t shards = schema + 512 * all + 4096 * mapped +
+                               CeilDiv(40 * shape.blocks(), all) * mapped + shape.blocks() / 8;
   // Kept for each image of a row if the user's functions may ask: see SlotLayout::keeps_shown.
   const std::uint64_t shown =
       layout.keeps_shown ? sizeof(VisiblePart) * (1 + layout.further_images.size()) : 0;
@@ -139,8 +139,8 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
                                            options.stage.has_value())
            : 0;
   // Each thread that has to find substitutes makes an order of its own.
-  return (1 + *options.threads) * order + shards + rows + 64 * window.blocks + compared + kFaults +
-         kKeys;
+  return (1 + *options.threads) * order + shards + rows +
+         (64 + 32 * (1 + *options.threads)) * window.blocks + compared + kFaults + kKeys;
 }
 
 // Passes over shards that cannot be read: no batch will hold their values.

@@ -87,4 +87,18 @@ Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t ro
   return result;
 }
 
+Deal::OwnRows Deal::OwnRowsOf(const EpochSize& size, std::uint64_t batch,
+                              std::size_t rows) const noexcept {
+  const Row first = RowOf(size, batch, 0);
+  OwnRows own;
+  if (first.fills_up) return own;
+  own.stride = options_.by_shards ? 1 : options_.world_size;
+  own.draw_stride = options_.world_size;
+  own.position = first.position;
+  own.draw_position = first.draw_position;
+  own.count = static_cast<std::size_t>(
+      std::min<std::uint64_t>(rows, CeilDiv(size.domain - first.position, own.stride)));
+  return own;
+}
+
 }  // namespace sluice

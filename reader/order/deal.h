@@ -75,6 +75,18 @@ class Deal {
   };
   Row RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept;
 
+  // The rows of a batch that do not fill up, which are its first: each row's position is `stride`
+  // after that of the row before it, and its draw_position `draw_stride`.
+  struct OwnRows {
+    std::size_t count = 0;
+    std::uint64_t position = 0;
+    std::uint64_t stride = 1;
+    std::uint64_t draw_position = 0;
+    std::uint64_t draw_stride = 1;
+  };
+  // Of `rows` rows.
+  OwnRows OwnRowsOf(const EpochSize& size, std::uint64_t batch, std::size_t rows) const noexcept;
+
  private:
   std::vector<unsigned> DealShards(std::uint64_t epoch, std::vector<std::uint64_t>& samples) const;
 

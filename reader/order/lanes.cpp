@@ -136,17 +136,46 @@ std::uint64_t LaneOrder::FirstPlace(std::uint64_t l, std::uint64_t window) const
 
 void LaneOrder::EnterWindow(std::uint64_t l, std::uint64_t sample) {
   Lane& lane = lanes_[l];
-  if (lane.window != kNoWindow && sample >= lane.first && sample < lane.first + lane.count) return;
+  if (IsOpen(lane, sample)) return;
   const std::uint64_t place = PlaceOf(lane, sample);
   const std::uint64_t first_window = 1 + l * window_blocks_ / lanes_.size();
   lane.window = place < first_window ? 0 : 1 + (place - first_window) / window_blocks_;
-  lane.first = SamplesBefore(lane, FirstPlace(l, lane.window));
-  lane.count = SamplesBefore(lane, FirstPlace(l, lane.window + 1)) - lane.first;
+  const std::uint64_t begin = FirstPlace(l, lane.window);
+  const std::uint64_t end = FirstPlace(l, lane.window + 1);
+  lane.first = SamplesBefore(lane, begin);
+  lane.count = SamplesBefore(lane, end) - lane.first;
   // Blocks that lie wholly in the tail are permuted there.
-  if (lane.first < body_per_lane_) {
-    RandomStream random(window_key_, Purpose::kWindowOrder, l << 40 | lane.window);
-    lane.mix.Reset(lane.count, random.Word64());
+  if (lane.first >= body_per_lane_) return;
+  RandomStream random(window_key_, Purpose::kWindowOrder, l << 40 | lane.window);
+  lane.mix.Reset(lane.count, random.Word64());
+  lane.open.clear();
+  for (std::uint64_t p = begin; p < end; ++p)
+    lane.open.push_back({SamplesBefore(lane, p) - lane.first, shape_.Row(BlockAt(l, p), 0)});
+}
+
+SampleRef LaneOrder::Mixed(const Lane& lane, std::uint64_t place) noexcept {
+  // Of so many blocks, all are compared: that takes less than branches that cannot be foreseen.
+  constexpr std::size_t kCompared = 8;
+  const std::uint64_t sample = lane.mix(place);
+  const OpenBlock* block = lane.open.data();
+  if (lane.open.size() <= kCompared) {
+    std::size_t passed = 0;
+    for (std::size_t i = 1; i < lane.open.size(); ++i)
+      passed += lane.open[i].before <= sample ? 1 : 0;
+    block += passed;
+  } else {
+    block = &*std::prev(
+        std::partition_point(lane.open.begin(), lane.open.end(),
+                             [sample](const OpenBlock& open) { return open.before <= sample; }));
   }
+  const std::uint64_t row = sample - block->before;
+  return {block->first.shard, block->first.block, static_cast<std::uint32_t>(row),
+          block->first.index + row};
+}
+
+void LaneOrder::OpenOne(const SampleRef& sample, std::vector<std::uint64_t>& opened) {
+  const std::uint64_t block = shape_.first_block(sample.shard) + sample.block;
+  if (tail_opened_.insert(block).second) opened.push_back(block);
 }
 
 void LaneOrder::Announce(std::uint64_t l, std::uint64_t place, std::vector<std::uint64_t>& opened) {
@@ -204,27 +233,54 @@ std::uint64_t LaneOrder::SamplesIn(std::uint64_t block) const noexcept {
 }
 
 SampleRef LaneOrder::At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up) {
-  const bool in_body = position < body();
-  std::uint64_t l = position % lanes_.size();
-  std::uint64_t sample = position / lanes_.size();  // of the lane
-  if (!in_body) {
-    const std::uint64_t left = tail_(position - body());
-    l = static_cast<std::uint64_t>(std::upper_bound(tail_start_.begin(), tail_start_.end(), left) -
-                                   tail_start_.begin() - 1);
-    sample = body_per_lane_ + (left - tail_start_[l]);
+  if (position >= body()) return InTail(position, opened);
+  return InBody(position % lanes_.size(), position / lanes_.size(), opened, fills_up);
+}
+
+void LaneOrder::Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
+                    std::vector<std::uint64_t>& opened) {
+  const std::uint64_t lanes = lanes_.size();
+  std::uint64_t l = position % lanes;
+  std::uint64_t sample = position / lanes;  // of the lane
+  for (SampleRef& result : samples) {
+    result = position < body() ? InBody(l, sample, opened, false) : InTail(position, opened);
+    position += stride;
+    for (l += stride; l >= lanes; l -= lanes)
+      ++sample;
   }
+}
+
+SampleRef LaneOrder::InBody(std::uint64_t l, std::uint64_t sample,
+                            std::vector<std::uint64_t>& opened, bool fills_up) {
+  const Lane& lane = lanes_[l];
+  if (!IsOpen(lane, sample)) EnterWindow(l, sample);
+  const std::uint64_t place = sample - lane.first;
+  const SampleRef result = Mixed(lane, place);
+  if (lane.announced == lane.window) return result;
+  if (fills_up) {
+    OpenOne(result, opened);
+  } else {
+    Announce(l, place, opened);
+  }
+  return result;
+}
+
+SampleRef LaneOrder::InTail(std::uint64_t position, std::vector<std::uint64_t>& opened) {
+  const std::uint64_t left = tail_(position - body());
+  const auto after = std::upper_bound(tail_start_.begin(), tail_start_.end(), left);
+  const auto l = static_cast<std::uint64_t>(after - tail_start_.begin() - 1);
+  const std::uint64_t sample = body_per_lane_ + (left - tail_start_[l]);
   EnterWindow(l, sample);
   const Lane& lane = lanes_[l];
-  const std::uint64_t in_window = sample - lane.first;
-  if (lane.first < body_per_lane_) sample = lane.first + lane.mix(in_window);
-  const std::uint64_t place = PlaceOf(lane, sample);
-  const std::uint64_t block = BlockAt(l, place);
-  if (in_body && !fills_up) {
-    Announce(l, in_window, opened);
-  } else if (lane.announced != lane.window && tail_opened_.insert(block).second) {
-    opened.push_back(block);
+  SampleRef result;
+  if (lane.first < body_per_lane_) {
+    result = Mixed(lane, sample - lane.first);
+  } else {
+    const std::uint64_t place = PlaceOf(lane, sample);
+    result = shape_.Row(BlockAt(l, place), sample - SamplesBefore(lane, place));
   }
-  return shape_.Row(block, sample - SamplesBefore(lane, place));
+  if (lane.announced != lane.window) OpenOne(result, opened);
+  return result;
 }
 
 }  // namespace sluice

@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 #include <vector>
@@ -53,6 +54,10 @@ class LaneOrder {
   // batch, it adds only the block of the sample.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
 
+  // The same for positions `position`, `position` + `stride`, ... as many as there is room for.
+  void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
+           std::vector<std::uint64_t>& opened);
+
   // From now on, TakeFollowing() gives the blocks of coming windows, in the order in which they
   // open: for each window that At() enters, those of the lane's next one. Blocks opened in the
   // meantime are left out.
@@ -78,6 +83,11 @@ class LaneOrder {
     std::uint64_t block = 0;
     std::uint64_t before = 0;
   };
+  // A block of the open window, and the number of the window's samples before it.
+  struct OpenBlock {
+    std::uint64_t before = 0;
+    SampleRef first;  // its first sample
+  };
   struct Lane {
     std::vector<ShortBlock> short_blocks;  // by place
     std::vector<DealtBlock> dealt;         // by place; empty if blocks have one size
@@ -89,6 +99,7 @@ class LaneOrder {
     std::uint64_t first = 0;              // its first sample, within the lane
     std::uint64_t count = 0;
     Permutation mix;
+    std::vector<OpenBlock> open;
   };
 
   // A lane's next window, while TakeFollowing() has not given all of its blocks.
@@ -106,6 +117,16 @@ class LaneOrder {
   std::uint64_t SamplesBefore(const Lane& lane, std::uint64_t place) const noexcept;
   // The place of the block that holds the lane's sample number `sample`.
   std::uint64_t PlaceOf(const Lane& lane, std::uint64_t sample) const noexcept;
+  SampleRef InBody(std::uint64_t lane, std::uint64_t sample, std::vector<std::uint64_t>& opened,
+                   bool fills_up);
+  SampleRef InTail(std::uint64_t position, std::vector<std::uint64_t>& opened);
+  // Where the open window's sample lies that comes at a place of the window.
+  static SampleRef Mixed(const Lane& lane, std::uint64_t place) noexcept;
+  // For a sample of a window that is not announced.
+  void OpenOne(const SampleRef& sample, std::vector<std::uint64_t>& opened);
+  bool IsOpen(const Lane& lane, std::uint64_t sample) const noexcept {
+    return sample - lane.first < lane.count;  // no window is open: it counts none
+  }
   // Opens the window that holds the lane's sample.
   void EnterWindow(std::uint64_t lane, std::uint64_t sample);
   // `place`: the number of the window's samples that come before.

@@ -149,6 +149,17 @@ SampleRef EpochOrder::At(std::uint64_t position, std::vector<std::uint64_t>& ope
   return InShape(position, opened, fills_up);
 }
 
+void EpochOrder::Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
+                     std::vector<std::uint64_t>& opened) {
+  if (lanes_ && std::holds_alternative<std::monostate>(part_)) {
+    return lanes_->Run(position, stride, samples, opened);
+  }
+  for (SampleRef& sample : samples) {
+    sample = At(position, opened);
+    position += stride;
+  }
+}
+
 SampleRef EpochOrder::InShards(std::uint64_t position, std::vector<std::uint64_t>& opened,
                                bool fills_up) {
   const std::vector<std::uint32_t>& shards = std::get<ShardPart>(part_).shards;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -46,6 +47,11 @@ class EpochOrder {
   // ahead. Cheap if positions are asked for in order. `fills_up`: the position has been asked for
   // before, so only the sample's own block is opened.
   SampleRef At(std::uint64_t position, std::vector<std::uint64_t>& opened, bool fills_up = false);
+
+  // The same for positions `position`, `position` + `stride`, ... as many as there is room for. For
+  // a whole dataset it takes a fraction of the time.
+  void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
+           std::vector<std::uint64_t>& opened);
 
   // From now on, for each window that At() enters, TakeFollowing() gives the blocks (by number in
   // the dataset) of the window after it, in the order in which they will open, for reading further

@@ -65,8 +65,7 @@ std::uint64_t Permutation::Backward(std::uint64_t value) const noexcept {
   return high << low_bits_ | low;
 }
 
-std::uint64_t Permutation::operator()(std::uint64_t i) const noexcept {
-  if (!table_.empty()) return table_[i];
+std::uint64_t Permutation::Walk(std::uint64_t i) const noexcept {
   do {
     i = Forward(i);
   } while (i >= n_);

@@ -20,12 +20,15 @@ class Permutation {
   void Reset(std::uint64_t n, std::uint64_t key);
 
   std::uint64_t size() const noexcept { return n_; }
-  std::uint64_t operator()(std::uint64_t i) const noexcept;  // i < size()
+  std::uint64_t operator()(std::uint64_t i) const noexcept {  // i < size()
+    return table_.empty() ? Walk(i) : table_[i];
+  }
   // The i whose image is `value`; takes O(n) for a table.
   std::uint64_t Inverse(std::uint64_t value) const noexcept;
 
  private:
   static constexpr int kRounds = 8;
+  std::uint64_t Walk(std::uint64_t i) const noexcept;
   std::uint64_t Forward(std::uint64_t value) const noexcept;
   std::uint64_t Backward(std::uint64_t value) const noexcept;
 

@@ -29,6 +29,8 @@ class BlockSource {
   // The next row of the batch is in that block. Returns its memory, which is filled once
   // Await(opened()) returns; null unless holds_blocks().
   virtual std::shared_ptr<const HeldBlock> Use(std::uint64_t block) = 0;
+  // Whether Use() does anything.
+  virtual bool UsesRows() const noexcept { return true; }
   // All rows of the batch are planned: begins to read the blocks opened for it, and releases blocks
   // that no batch in the ring needs.
   virtual void EndBatch() = 0;

@@ -25,6 +25,7 @@ class MappedBlocks : public BlockSource {
 
   void Open(std::uint64_t block, std::uint64_t rows) override;
   std::shared_ptr<const HeldBlock> Use(std::uint64_t block) override;
+  bool UsesRows() const noexcept override { return behind_.has_value(); }
   void EndBatch() override;
   void CloseAll() override;
   void Await(std::uint64_t count) override;

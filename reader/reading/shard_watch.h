@@ -1,13 +1,16 @@
 // Notices that another program overwrites a shard in place while it is played.
 //
 // The new content has valid checksums of its own, so only the file's own attributes can tell. The
-// watch looks at each shard that batches use once in kBatches batches, at the cost of a system
-// call, and when an epoch first uses it. A changed shard is a fault from then on. Used by the
+// watch looks at each shard that batches use when an epoch first uses it, and then once in kBatches
+// batches, at the cost of a system call. A changed shard is a fault from then on. The planner looks
+// the first time; after that a thread does, so that no batch waits for a file system. Used by the
 // planner thread only.
 #pragma once
 
+#include <thread>
 #include <vector>
 
+#include "format/mutex.h"
 #include "reader/dataset/dataset_state.h"
 
 namespace sluice {
@@ -19,20 +22,37 @@ class ShardWatch {
   // `dataset` must outlive it.
   explicit ShardWatch(DatasetState& dataset)
       : dataset_(dataset), looked_at_(dataset.shards.size()) {}
+  ~ShardWatch();
+  ShardWatch(const ShardWatch&) = delete;
+  ShardWatch& operator=(const ShardWatch&) = delete;
 
-  void BeginEpoch() noexcept { batch_ += kBatches; }
+  void BeginEpoch() noexcept { epoch_begun_ = batch_ += kBatches; }
   void BeginBatch() noexcept { ++batch_; }
   // The batch has a sample of that shard.
   void Use(std::uint32_t shard) {
-    if (batch_ - looked_at_[shard] < kBatches) return;
-    looked_at_[shard] = batch_;
-    if (const ShardUse file = dataset_.OpenShard(shard)) file->StillTheSame();
+    if (batch_ - looked_at_[shard] >= kBatches) LookSoon(shard);
+  }
+  void EndBatch() {
+    if (!due_.empty()) LookAtDue();
   }
 
  private:
+  void LookSoon(std::uint32_t shard);
+  void Look(std::uint32_t shard);
+  void LookAtDue();
+  void Run();
+
   DatasetState& dataset_;
   std::uint64_t batch_ = kBatches;
+  std::uint64_t epoch_begun_ = kBatches;  // the value of batch_ then
   std::vector<std::uint64_t> looked_at_;  // by shard: the batch of the last look
+  std::vector<std::uint32_t> due_;        // of this batch
+  std::thread thread_;                    // started when the first shard is due
+
+  Mutex mutex_;
+  Condition changed_;
+  bool stopping_ GUARDED_BY(mutex_) = false;
+  std::vector<std::uint32_t> queue_ GUARDED_BY(mutex_);
 };
 
 }  // namespace sluice

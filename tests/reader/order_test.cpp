@@ -55,6 +55,55 @@ std::vector<DatasetShape> Shapes() {
 
 }  // namespace
 
+TEST_CASE("A run of positions gives the samples, and opens the blocks, that each position does") {
+  for (const DatasetShape& shape : Shapes()) {
+    for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
+      for (const std::uint64_t stride : {1, 4, 12}) {
+        // One lane to a stride, windows of one block and of ten.
+        const std::uint64_t window = stride == 4 ? 10 * 8000 * 12 : 1;
+        const OrderParameters options{shuffle, 5, 12, window};
+        EpochOrder one(shape, options, 2);
+        EpochOrder many(shape, options, 2);
+        std::vector<std::uint64_t> opened_by_one;
+        std::vector<std::uint64_t> opened_by_many;
+        std::vector<SampleRef> run(37);
+        for (std::uint64_t p = stride - 1; p < shape.samples(); p += run.size() * stride) {
+          run.resize(std::min<std::uint64_t>(37, (shape.samples() - p + stride - 1) / stride));
+          many.Run(p, stride, run, opened_by_many);
+          for (std::size_t i = 0; i < run.size(); ++i) {
+            const SampleRef sample = one.At(p + i * stride, opened_by_one);
+            REQUIRE(run[i].index == sample.index);
+            REQUIRE(run[i].shard == sample.shard);
+            REQUIRE(run[i].block == sample.block);
+            REQUIRE(run[i].row == sample.row);
+          }
+          REQUIRE(opened_by_many == opened_by_one);
+        }
+      }
+    }
+  }
+}
+
+TEST_CASE("The rows of a batch that do not fill it up follow each other at equal distances") {
+  const DatasetShape shape = Equal(3, 101, 8);
+  for (const bool by_shards : {false, true}) {
+    for (const unsigned rank : {0U, 2U}) {
+      const Deal deal(shape, {10, rank, 3, LastBatch::kPad, by_shards, 4, std::nullopt});
+      const EpochSize size = deal.SizeOf(1);
+      for (std::uint64_t batch = 0; batch < size.batches; ++batch) {
+        const Deal::OwnRows own = deal.OwnRowsOf(size, batch, 10);
+        for (std::size_t row = 0; row < 10; ++row) {
+          const Deal::Row dealt = deal.RowOf(size, batch, row);
+          REQUIRE(dealt.fills_up == (row >= own.count));
+          if (dealt.fills_up) continue;
+          REQUIRE(dealt.position == own.position + row * own.stride);
+          REQUIRE(dealt.draw_position == own.draw_position + row * own.draw_stride);
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("Every order plays every sample exactly once an epoch") {
   for (const DatasetShape& shape : Shapes()) {
     for (const Shuffle shuffle : {Shuffle::kQuasiRandom, Shuffle::kRandom, Shuffle::kSequential}) {
