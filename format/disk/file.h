@@ -71,6 +71,9 @@ class MappedFile {
 
   ReadGuard Guard() const noexcept { return {bytes_, *lost_}; }
   bool Lost(Bytes range) const noexcept { return lost_->Any() && lost_->Touch(range); }
+  bool LostAny() const noexcept { return lost_->Any(); }
+  // For a guard of several files.
+  GuardedMapping guarded() const noexcept { return {bytes_, lost_.get()}; }
 
   // The present size of the file with the name it was opened by. If another file has that name now,
   // or none, the mapped size: the mapping still has the old file. (Reading the last page of a file

@@ -44,11 +44,11 @@ struct GuardedFault {
     const auto address = reinterpret_cast<std::uintptr_t>(info->si_addr);
     for (const ReadGuard* guard = info->si_code > 0 ? innermost : nullptr; guard != nullptr;
          guard = guard->outer_) {
-      const auto begin = reinterpret_cast<std::uintptr_t>(guard->mapping_.data());
-      if (address < begin || address - begin >= guard->mapping_.size()) continue;
+      const GuardedMapping* const mapping = guard->MappingOf(address);
+      if (mapping == nullptr) continue;
       const std::uintptr_t page = address & ~(page_bytes - 1);
       // Noted before the zeros appear, so that any thread that reads them finds the page listed.
-      guard->lost_.Add(page);
+      mapping->lost->Add(page);
       // The raw system call: a wrapper does not belong in a signal handler. (A sanitizer's mmap
       // would also report a race with the threads that read the page.)
       const long zeros = syscall(SYS_mmap, page, page_bytes, PROT_READ,
@@ -112,13 +112,30 @@ void LostPages::Add(std::uintptr_t page) noexcept {
   if (place < kCapacity) pages_[place].store(page, std::memory_order_seq_cst);
 }
 
-// Keeps the compiler from moving a read of the mapping out of the guard's lifetime.
 ReadGuard::ReadGuard(Bytes mapping, LostPages& lost) noexcept
-    : mapping_(mapping), lost_(lost), outer_(innermost) {
+    : own_{mapping, &lost}, mappings_(&own_, 1), outer_(innermost) {
+  Arm();
+}
+
+ReadGuard::ReadGuard(std::span<const GuardedMapping> mappings) noexcept
+    : mappings_(mappings), outer_(innermost) {
+  Arm();
+}
+
+// Keeps the compiler from moving a read of the mapping out of the guard's lifetime.
+void ReadGuard::Arm() noexcept {
   InstallHandler();
   LetFaultsThrough();
   innermost = this;
   std::atomic_signal_fence(std::memory_order_seq_cst);
+}
+
+const GuardedMapping* ReadGuard::MappingOf(std::uintptr_t address) const noexcept {
+  for (const GuardedMapping& mapping : mappings_) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(mapping.bytes.data());
+    if (address >= begin && address - begin < mapping.bytes.size()) return &mapping;
+  }
+  return nullptr;
 }
 
 ReadGuard::~ReadGuard() {

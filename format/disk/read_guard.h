@@ -15,6 +15,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "format/disk/bytes.h"
 
@@ -36,18 +37,28 @@ class LostPages {
   std::array<std::atomic<std::uintptr_t>, kCapacity> pages_{};
 };
 
-// While it lives, the calling thread can read `mapping` safely. Guards of one thread nest.
+struct GuardedMapping {
+  Bytes bytes;
+  LostPages* lost = nullptr;
+};
+
+// While it lives, the calling thread can read the mappings safely. Guards of one thread nest.
 class ReadGuard {
  public:
   ReadGuard(Bytes mapping, LostPages& lost) noexcept;
+  // The list must outlive the guard.
+  explicit ReadGuard(std::span<const GuardedMapping> mappings) noexcept;
   ~ReadGuard();
   ReadGuard(const ReadGuard&) = delete;
   ReadGuard& operator=(const ReadGuard&) = delete;
 
  private:
   friend struct GuardedFault;  // the signal handler
-  Bytes mapping_;
-  LostPages& lost_;
+  void Arm() noexcept;
+  const GuardedMapping* MappingOf(std::uintptr_t address) const noexcept;
+
+  const GuardedMapping own_;
+  const std::span<const GuardedMapping> mappings_;
   const ReadGuard* outer_;
 };
 

@@ -168,6 +168,19 @@ class ShardFile {
   Bytes bytes() const noexcept { return file_.bytes(); }
   ReadGuard Guard() const noexcept { return file_.Guard(); }
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
+  // For code that reads rows of many shards under one guard.
+  GuardedMapping guarded() const noexcept { return file_.guarded(); }
+  // Whether all that was read of the mapping so far was there: no page is lost, and the last bytes
+  // are those it was opened with. A file that was cut fails this, wherever it was cut: the kernel
+  // takes the pages after the cut away before it zeroes the rest of the page that was cut. A file
+  // that was overwritten with another shard fails it, too. Call it under a guard, and after a fence
+  // that keeps earlier reads before it. Unlike CutBefore() it is no system call.
+  bool WholeSoFar() const noexcept {
+    const Bytes file = file_.bytes();
+    const auto end = LoadAt<std::uint64_t>(file, file.size() - sizeof(std::uint64_t));
+    std::atomic_signal_fence(std::memory_order_seq_cst);  // reading it may lose its page
+    return end == tail_.tail_checksum && !file_.LostAny();
+  }
   // Whether a byte of the range lies after the file's present end. Asks the file system.
   bool CutBefore(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
@@ -201,6 +214,14 @@ class ShardFile {
   BlockView Block(std::uint32_t block, Bytes bytes, bool checked) const;
   // The same for a block that is there: one that the caller holds (parts()), or any of a file.
   BlockView BlockThere(std::uint32_t block) const;
+  // The first byte of a block of a file whose header and table have been verified, else null: then
+  // Block() says more.
+  const std::byte* VerifiedBlock(std::uint32_t block) const noexcept {
+    if (parts_ != nullptr || overwritten_.load(std::memory_order_relaxed)) return nullptr;
+    const std::uint64_t word = verified_[block / 64].load(std::memory_order_relaxed);
+    if ((word >> (block % 64) & 1) == 0) return nullptr;
+    return file_.bytes().data() + blocks_[block].offset;
+  }
   // Null if the shard is a file, whose blocks are always there.
   const std::shared_ptr<ShardParts>& parts() const noexcept { return parts_; }
   // Of parts(): a block without what the frame has of it, which may be everything.

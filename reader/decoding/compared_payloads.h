@@ -23,7 +23,12 @@ class ComparedPayloads {
   explicit ComparedPayloads(std::size_t shards) : newest_(shards), chains_(shards) {}
 
   // `file`: the sample's shard or a copy of it. The first call for a file may throw std::bad_alloc.
-  bool Has(const SampleRef& ref, const ShardFile& file);
+  bool Has(const SampleRef& ref, const ShardFile& file) {
+    const std::uint64_t number = std::uint64_t{ref.block} * file.block_samples() + ref.row;
+    const std::uint64_t word =
+        Of(ref.shard, file).words[number / 64].load(std::memory_order_relaxed);
+    return (word >> (number % 64) & 1) != 0;
+  }
   void Add(const SampleRef& ref, const ShardFile& file);
 
   // Bytes of memory for so many samples; `copied`: shards may have a copy, too.
@@ -37,7 +42,11 @@ class ComparedPayloads {
     std::vector<std::atomic<std::uint64_t>> words;  // one bit for each sample
     std::unique_ptr<OfFile> older;                  // of the same shard
   };
-  OfFile& Of(std::uint32_t shard, const ShardFile& file);
+  OfFile& Of(std::uint32_t shard, const ShardFile& file) {
+    OfFile* const newest = newest_[shard].load(std::memory_order_acquire);
+    return newest != nullptr && newest->file == file.file() ? *newest : Find(shard, file);
+  }
+  OfFile& Find(std::uint32_t shard, const ShardFile& file);
 
   std::vector<std::atomic<OfFile*>> newest_;  // by shard: the one used last
   Mutex mutex_;

@@ -1,5 +1,7 @@
 #include "reader/decoding/row_worker.h"
 
+#include <algorithm>
+
 #include "format/random.h"
 
 namespace sluice {
@@ -14,28 +16,38 @@ std::string Thrown(const char* which, const std::exception& error) {
 
 RowWorker::Outcome RowWorker::Work(Slot& slot, std::size_t begin, std::size_t end) {
   Outcome outcome;
+  const std::size_t step = plain_ ? PlainCopy::kMostRows : end - begin;
+  for (std::size_t row = begin; row < end; row += step)
+    if (!WorkStep(slot, row, std::min(row + step, end), outcome)) break;
+  return outcome;
+}
+
+bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome) {
+  if (slot.abandoned.load(std::memory_order_relaxed)) return false;
+  if (plain_) plain_->Fill(slot, begin, end);
   for (std::size_t row = begin; row < end; ++row) {
-    if (slot.abandoned.load(std::memory_order_relaxed)) return outcome;
+    if (Copied(row)) continue;
+    if (slot.abandoned.load(std::memory_order_relaxed)) return false;
     if (row + 1 < end) decoder_.Prefetch(slot, row + 1);
-    if (!Fill(slot, row) && !Settle(slot, row, outcome)) return outcome;
+    if (!Fill(slot, row) && !Settle(slot, row, outcome)) return false;
     if (!slot.blocks.empty()) slot.blocks[row].reset();  // frees memory for the next block
   }
   // Checked afterwards: a file cut off in the middle of a page reads as zeros there, and if no
   // checksum was compared, only this finds it.
   decoder_.LookAtFilesAnew();
   for (std::size_t row = begin; row < end; ++row) {
-    if (slot.flags[row] == kLeftOut) continue;
+    if (Copied(row) || slot.flags[row] == kLeftOut) continue;
     if (StillThere(slot, row)) {
       kept_.Keep(slot, row);
     } else if (!Settle(slot, row, outcome)) {
-      return outcome;
+      return false;
     }
   }
   if (!dataset_.keeps_all()) {
     for (std::size_t row = begin; row < end; ++row)
       slot.files[row].reset();  // the rows are done: their shards may be unmapped
   }
-  return outcome;
+  return true;
 }
 
 bool RowWorker::Fill(Slot& slot, std::size_t row) {

@@ -5,6 +5,7 @@
 #include "reader/batch/batch_recipe.h"
 #include "reader/decoding/fault_log.h"
 #include "reader/decoding/kept_rows.h"
+#include "reader/decoding/plain_copy.h"
 #include "reader/decoding/sample_decoder.h"
 #include "reader/decoding/substitutes.h"
 
@@ -20,7 +21,10 @@ class RowWorker {
         faults_(faults),
         decoder_(recipe, aids),
         substitutes_(dataset_, options_),
-        kept_(aids.rows) {}
+        kept_(aids.rows) {
+    if (!PlainCopy::Serves(recipe)) return;
+    plain_.emplace(recipe, options_.integrity.verify == Verify::kNever ? nullptr : aids.compared);
+  }
 
   struct Outcome {
     std::size_t left_out = 0;           // rows marked kLeftOut
@@ -34,9 +38,16 @@ class RowWorker {
   // Returns why the batch fails, if it does.
   std::optional<Error> Close(Slot& slot);
 
-  std::uint64_t payload_bytes() const noexcept { return decoder_.payload_bytes(); }  // so far
+  // So far.
+  std::uint64_t payload_bytes() const noexcept {
+    return decoder_.payload_bytes() + (plain_ ? plain_->payload_bytes() : 0);
+  }
 
  private:
+  // Work() for the rows of one step.
+  bool WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome);
+  // Whether the row was copied: there is nothing left to do for it.
+  bool Copied(std::size_t row) const noexcept { return plain_ && plain_->Filled(row); }
   // Treats a row that failed. Returns whether it has a substitute or is left out; if not, `outcome`
   // says why.
   bool Settle(Slot& slot, std::size_t row, Outcome& outcome);
@@ -52,6 +63,7 @@ class RowWorker {
   const BatchProgram& program_;
   FaultLog& faults_;
   SampleDecoder decoder_;
+  std::optional<PlainCopy> plain_;
   Substitutes substitutes_;
   KeptRows kept_;
   std::vector<std::byte> user_scratch_;

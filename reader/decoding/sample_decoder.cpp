@@ -5,6 +5,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/payload_start.h"
+#include "reader/decoding/read_later.h"
 #include "reader/reading/remote_blocks.h"
 
 namespace sluice {
@@ -22,10 +23,6 @@ Bytes BytesOf(const ShardFile& shard, const SampleRef& ref) {
 constexpr std::size_t kLineBytes = 64;
 constexpr std::size_t kFetchedBytes = 1024;
 constexpr std::size_t kFetchedImages = 16384;
-
-// If a batch's images take more than this, they have left every core's own cache when the batch is
-// done.
-constexpr std::size_t kCachedBytes = std::size_t{16} << 20;
 
 PixelOrder OrderOf(const ImageBatch& image) {
   return image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
@@ -46,8 +43,7 @@ SampleDecoder::SampleDecoder(const BatchRecipe& recipe, const ReadingAids& aids)
       pictures_(aids.store, recipe.options),
       fields_(recipe),
       raw_bytes_(dataset_.RawImageBytes(layout_.image_field)),
-      read_later_(!recipe.options.sample_function &&
-                  recipe.options.batch_size * layout_.image.sample_bytes() > kCachedBytes) {}
+      read_later_(ReadLater(recipe)) {}
 
 void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   if (raw_bytes_ == 0 || raw_bytes_ > kFetchedImages || holds_blocks_) return;

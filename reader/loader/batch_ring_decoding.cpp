@@ -22,14 +22,16 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
     if (thread < measures_.tuning().threads) break;
   }
   Slot& slot = *planned_[handing_out_];
-  const Rows rows{&slot, slot.handed_out,
-                  std::min(slot.handed_out + setup_.rows_at_once, slot.rows)};
+  const bool one_each = planned_.size() - handing_out_ >= measures_.tuning().threads;
+  const std::size_t most = setup_.whole_batches && one_each ? slot.rows : setup_.rows_at_once;
+  const Rows rows{&slot, slot.handed_out, std::min(slot.handed_out + most, slot.rows)};
   slot.handed_out = rows.end;
   ++slot.in_hand;
   while (handing_out_ < planned_.size() &&
          planned_[handing_out_]->handed_out == planned_[handing_out_]->rows) {
     ++handing_out_;
   }
+  if (handing_out_ < planned_.size()) to_work_.NotifyOne();  // for another thread
   return rows;
 }
 

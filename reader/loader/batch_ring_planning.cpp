@@ -106,11 +106,7 @@ bool BatchRing::Publish(const Planned& planned) {
     if (handing_out_ == planned_.size()) ++handing_out_;
   }
   planned_.push_back(&slot);
-  if (slot.rows > setup_.rows_at_once) {
-    to_work_.NotifyAll();
-  } else {
-    to_work_.NotifyOne();  // one thread takes the whole batch
-  }
+  to_work_.NotifyOne();  // that thread wakes another if it leaves rows
   if (planned_.front() == &slot && slot.done == slot.rows) ready_.NotifyOne();
   return true;
 }

@@ -4,6 +4,7 @@
 
 #include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/storage_choice.h"
+#include "reader/decoding/plain_copy.h"
 #include "reader/loader/checked_options.h"
 #include "reader/loader/description.h"
 #include "reader/loader/memory_bound.h"
@@ -29,6 +30,12 @@ std::size_t RowsAtOnce(const BatchRecipe& recipe) {
   return std::clamp<std::uint64_t>((raw ? kCopiedBytes : kDecodedBytes) / mean, 1, kMostRows);
 }
 
+// Batches that are copied within a few hundred microseconds.
+bool TakesWholeBatches(const BatchRecipe& recipe) {
+  constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+  return PlainCopy::Serves(recipe) && recipe.layout.bytes <= kMostBytes;
+}
+
 }  // namespace
 
 // A private shard table if this loader stages shards, keeps what it fetches in a cache, or reads
@@ -52,7 +59,8 @@ LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options)
       recipe(*dataset.state(), CheckedOptions(*dataset.state(), std::move(options))),
       deal(dataset.state()->shape, DealOptionsOf(recipe.options)),
       start(StartOf(*dataset.state(), recipe.options)),
-      rows_at_once(RowsAtOnce(recipe)) {
+      rows_at_once(RowsAtOnce(recipe)),
+      whole_batches(TakesWholeBatches(recipe)) {
   const std::optional<ResumePoint>& resume_from = recipe.options.resume_from;
   const std::uint64_t epoch = resume_from ? resume_from->epoch : 0;
   CheckEpoch(*dataset.state(), recipe.options, epoch, deal.SizeOf(epoch));

@@ -36,7 +36,8 @@ class LoaderSetup {
   const BatchRecipe recipe;
   const Deal deal;
   const ResumePoint start;         // the order, at the beginning of epoch 0
-  const std::size_t rows_at_once;  // the most rows that a worker takes
+  const std::size_t rows_at_once;  // the most rows that a worker takes,
+  const bool whole_batches;        // unless there is a batch for each: then it takes a whole one
 
  private:
   static Dataset OwnShards(const Dataset& shared, const LoaderOptions& options);

@@ -3,6 +3,7 @@
 #include <csignal>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -66,6 +67,24 @@ TEST_CASE("A thread that blocks every signal is guarded like any other") {
   }).join();
   CHECK(sum == 0);
   CHECK(file.Lost(file.bytes()));
+}
+
+TEST_CASE("One guard covers several files, and each notes the pages that it lost") {
+  const test::TemporaryFolder folders[3];
+  std::vector<MappedFile> files;
+  std::vector<GuardedMapping> mappings;
+  for (const test::TemporaryFolder& folder : folders)
+    files.emplace_back(WritePages(folder));
+  for (const MappedFile& file : files)
+    mappings.push_back(file.guarded());
+  REQUIRE(truncate((folders[1] / "pages").c_str(), 4096) == 0);
+  const ReadGuard guard{std::span<const GuardedMapping>(mappings)};
+  for (const MappedFile& file : files)
+    Sum(file.bytes());
+  CHECK_FALSE(files[0].LostAny());
+  CHECK(files[1].Lost(files[1].bytes().subspan(4096)));
+  CHECK_FALSE(files[1].Lost(files[1].bytes().first(4096)));
+  CHECK_FALSE(files[2].LostAny());
 }
 
 TEST_CASE("Guards nest, and each covers its own file") {

@@ -1,0 +1,197 @@
+#include "reader/decoding/plain_copy.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include "format/pixels/stream_copy.h"
+#include "reader/dataset/storage_choice.h"
+#include "reader/decoding/read_later.h"
+
+namespace sluice {
+
+namespace {
+
+// Images are fetched into the CPU's caches that many rows before they are copied, up to so many
+// bytes: after them, the CPU fetches by itself.
+constexpr std::size_t kRowsAhead = 2;
+constexpr std::size_t kAheadBytes = 1024;
+constexpr std::size_t kAheadStep = 64;
+
+template <class... Steps>
+bool IsOneOf(const Transform& step) {
+  return (std::holds_alternative<Steps>(step) || ...);
+}
+
+// Whether it moves pixels without mixing them.
+bool OnlyMoves(const Transform& step) {
+  return IsOneOf<RandomCrop, CenterCrop, HorizontalFlip, VerticalFlip>(step);
+}
+
+// What every image of the recipe's field is, if they are raw and of one size.
+ImagePayload ImageOf(const BatchRecipe& recipe) {
+  const ImageSummary& images = recipe.dataset.ImagesOf(recipe.layout.image_field);
+  ImagePayload image;
+  image.codec = Codec::kRaw;
+  image.width = images.max_width;
+  image.height = images.max_height;
+  image.channels = images.max_channels;
+  image.pixel_type = images.pixel_type;
+  return image;
+}
+
+void CopyElements(const std::byte* from, std::size_t bytes, std::byte* to) noexcept {
+  if (bytes == sizeof(std::uint32_t)) {
+    std::memcpy(to, from, sizeof(std::uint32_t));
+  } else if (bytes == sizeof(std::uint64_t)) {
+    std::memcpy(to, from, sizeof(std::uint64_t));
+  } else {
+    std::memcpy(to, from, bytes);
+  }
+}
+
+}  // namespace
+
+bool PlainCopy::Serves(const BatchRecipe& recipe) {
+  const SlotLayout& layout = recipe.layout;
+  const LoaderOptions& options = recipe.options;
+  const bool raw = layout.image_field != Schema::kNone &&
+                   layout.image_pixels == PixelType::kUint8 &&
+                   recipe.dataset.RawImageBytes(layout.image_field) != 0;
+  if (!raw || recipe.views.size() != 1 || layout.image_nearest || layout.keeps_shown ||
+      layout.ops.each != 0 || !layout.variables.empty() || !layout.further_images.empty() ||
+      !recipe.followers.empty() || recipe.program.target() || options.sample_function) {
+    return false;
+  }
+  if (ReadsDirectly(options) || recipe.dataset.remote != nullptr || options.keep ||
+      !recipe.dataset.keeps_all() || options.integrity.verify == Verify::kAlways) {
+    return false;
+  }
+  const ImagePayload image = ImageOf(recipe);
+  const Pipeline& steps = recipe.views[0].geometry.steps();
+  return image.channels == layout.image.channels && recipe.views[0].pixels.idle() &&
+         std::all_of(steps.begin(), steps.end(), OnlyMoves) &&
+         !recipe.dataset.limits.CheckImage(layout.image_field, image);
+}
+
+PlainCopy::PlainCopy(const BatchRecipe& recipe, ComparedPayloads* compared)
+    : dataset_(recipe.dataset),
+      layout_(recipe.layout),
+      geometry_(recipe.views[0].geometry),
+      compared_(compared),
+      row_bytes_(dataset_.layout.row_bytes()),
+      entry_offset_(dataset_.layout.offset(layout_.image_field)),
+      image_(ImageOf(recipe)),
+      image_bytes_(dataset_.RawImageBytes(layout_.image_field)),
+      whole_(geometry_.empty() && layout_.image.layout == Layout::kNHWC &&
+             layout_.image.sample_bytes() == image_bytes_),
+      read_later_(ReadLater(recipe)) {
+  sources_.reserve(kMostRows);
+  mappings_.reserve(kMostRows);
+}
+
+void PlainCopy::Fill(Slot& slot, std::size_t begin, std::size_t end) {
+  begin_ = begin;
+  std::fill_n(filled_, end - begin, false);
+  FindRows(slot, begin, end);
+  if (sources_.empty()) return;
+  const ReadGuard guard(mappings_);
+  FindPixels();
+  CopyArrays(slot);
+  CopyImages(slot);
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // for WholeSoFar()
+  for (const Source& source : sources_) {
+    if (source.pixels == nullptr || !source.file->WholeSoFar()) continue;
+    filled_[source.row - begin] = true;
+    payload_bytes_ += image_bytes_;
+  }
+}
+
+void PlainCopy::FindRows(const Slot& slot, std::size_t begin, std::size_t end) {
+  sources_.clear();
+  mappings_.clear();
+  const ShardFile* last = nullptr;
+  for (std::size_t row = begin; row < end; ++row) {
+    const SampleRef& ref = slot.refs[row];
+    const ShardFile* const file = dataset_.KeptShard(ref.shard);
+    if (file == nullptr || (compared_ != nullptr && !compared_->Has(ref, *file))) continue;
+    const std::byte* const block = file->VerifiedBlock(ref.block);
+    if (block == nullptr) continue;
+    const std::byte* const entries = block + sizeof(BlockHeader) + ref.row * row_bytes_;
+    __builtin_prefetch(entries);
+    sources_.push_back({file, row, block, file->block_entry(ref.block).bytes, entries, nullptr});
+    if (file != last) mappings_.push_back(file->guarded());
+    last = file;
+  }
+}
+
+void PlainCopy::FindPixels() {
+  for (Source& source : sources_) {
+    PayloadEntry entry;
+    ImageEntryPart part;
+    std::memcpy(&entry, source.entries + entry_offset_, sizeof entry);
+    std::memcpy(&part, source.entries + entry_offset_ + sizeof entry, sizeof part);
+    const bool usual = entry.codec == static_cast<std::uint16_t>(Codec::kRaw) && entry.flags == 0 &&
+                       entry.size == image_bytes_ && part.width == image_.width &&
+                       part.height == image_.height && part.channels == image_.channels &&
+                       part.pixel_type == static_cast<std::uint8_t>(image_.pixel_type) &&
+                       entry.offset <= source.block_bytes &&
+                       image_bytes_ <= source.block_bytes - entry.offset;
+    if (usual) source.pixels = source.block + entry.offset;
+  }
+}
+
+void PlainCopy::CopyArrays(Slot& slot) const {
+  for (const SlotLayout::ArrayField& array : layout_.arrays) {
+    std::byte* const first = slot.memory.data() + array.offset;
+    const std::size_t bytes = array.sample_bytes;
+    if (array.field == Schema::kNone) {
+      std::memset(first + sources_.front().row * bytes, 0,
+                  (sources_.back().row + 1 - sources_.front().row) * bytes);
+      continue;
+    }
+    const std::size_t offset = dataset_.layout.offset(array.field);
+    for (const Source& source : sources_)
+      CopyElements(source.entries + offset, bytes, first + source.row * bytes);
+  }
+}
+
+void PlainCopy::CopyImages(Slot& slot) {
+  auto* const memory = reinterpret_cast<std::uint8_t*>(slot.memory.data());
+  const std::size_t fetched = std::min(image_bytes_, kAheadBytes);
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (i + kRowsAhead < sources_.size()) {
+      const std::byte* const ahead = sources_[i + kRowsAhead].pixels;
+      for (std::size_t at = 0; ahead != nullptr && at < fetched; at += kAheadStep)
+        __builtin_prefetch(ahead + at);
+    }
+    Source& source = sources_[i];
+    if (source.pixels == nullptr) continue;
+    const auto* const pixels = reinterpret_cast<const std::uint8_t*>(source.pixels);
+    if (!whole_) {
+      if (!CopyPart(slot, source)) source.pixels = nullptr;
+    } else if (read_later_) {
+      StreamLines(pixels, 0, image_bytes_, 1, memory + source.row * image_bytes_, 0);
+    } else {
+      std::memcpy(memory + source.row * image_bytes_, pixels, image_bytes_);
+    }
+  }
+}
+
+bool PlainCopy::CopyPart(Slot& slot, const Source& source) {
+  const Frame frame = geometry_.FrameFor(image_.width, image_.height, slot.view_seeds[0],
+                                         slot.positions[source.row], slot.stages[0]);
+  const Region& region = frame.region;
+  if (frame.warped || region.width() != slot.image.width || region.height() != slot.image.height) {
+    return false;
+  }
+  ImagePayload image = image_;
+  image.bytes = {source.pixels, image_bytes_};
+  auto* const target =
+      reinterpret_cast<std::uint8_t*>(slot.memory.data()) + source.row * slot.image.sample_bytes();
+  const PixelOrder order =
+      slot.image.layout == Layout::kNHWC ? PixelOrder::kInterleaved : PixelOrder::kPlanar;
+  return decoder_.Decode(image, region, {target, image_.channels, order, read_later_}) == nullptr;
+}
+
+}  // namespace sluice
