@@ -22,7 +22,7 @@ class RowWorker {
         decoder_(recipe, aids),
         substitutes_(dataset_, options_),
         kept_(aids.rows) {
-    if (!PlainCopy::Serves(recipe)) return;
+    if (aids.holds_blocks || !PlainCopy::Serves(recipe)) return;
     plain_.emplace(recipe, options_.integrity.verify == Verify::kNever ? nullptr : aids.compared);
   }
 
