@@ -99,7 +99,7 @@ TEST_CASE("Raw images are not copied in chunks if something looks at each row") 
   function.sample_function = [](MutableSample&) {};
   CHECK_FALSE(Serves(dataset, function));
   LoaderOptions views = usual;
-  views.views = {{"small", {CenterCrop(4, 4)}}};
+  views.views = {{"small", {CenterCrop(4, 4)}, {}}};
   CHECK_FALSE(Serves(dataset, views));
   LoaderOptions resized = usual;
   resized.transform = {Resize(6, 6)};
