@@ -77,7 +77,7 @@ void ReadAll(const SourceList& list, std::size_t source, std::size_t archive_byt
     Promise(extent.offset <= archive_bytes && extent.bytes <= archive_bytes - extent.offset,
             "what makes a sample lies in its archive");
     try {
-      if (list.fields[f].feed == Feed::kText) ReadText(list, source, f, content);
+      if (list.fields[f].feed == Feed::kText) ReadStored(list, source, f, content);
       if (list.fields[f].feed == Feed::kMask) ReadMaskFile(list, source, f, content);
     } catch (const Error&) {  // the text is not valid
       continue;
