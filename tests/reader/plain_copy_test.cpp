@@ -11,8 +11,8 @@ using namespace sluice::test;
 
 namespace {
 
-constexpr std::uint32_t kWidth = 21;
-constexpr std::uint32_t kHeight = 17;
+constexpr std::uint32_t kRawWidth = 21;
+constexpr std::uint32_t kRawHeight = 17;
 
 // Pictures of noise, with a number and four floats each.
 std::filesystem::path WriteNoise(const TemporaryFolder& folder, int count) {
@@ -21,13 +21,13 @@ std::filesystem::path WriteNoise(const TemporaryFolder& folder, int count) {
                        {{Field::Array("four", DType::kFloat32, {4}), Field::Image(),
                          Field::Array("number", DType::kInt16, {})}},
                        {"noise", 1'000'000, 32});
-  std::vector<std::uint8_t> pixels(kWidth * kHeight * 3);
+  std::vector<std::uint8_t> pixels(kRawWidth * kRawHeight * 3);
   for (int i = 0; i < count; ++i) {
     RandomStream random(static_cast<std::uint64_t>(i), static_cast<Purpose>(999), 0);
     for (std::uint8_t& value : pixels)
       value = static_cast<std::uint8_t>(random.Word());
     SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
-    sample.SetPixels("image", kWidth, kHeight, 3, PixelType::kUint8,
+    sample.SetPixels("image", kRawWidth, kRawHeight, 3, PixelType::kUint8,
                      std::as_bytes(std::span(pixels)));
     const std::vector<float> four(4, static_cast<float>(i) / 7);
     sample.SetArray<float>("four", four);
