@@ -364,8 +364,16 @@ Id128 ShardFile::DigestNow() const {
 }
 
 bool ShardFile::CutBefore(Bytes range) const noexcept {
-  return static_cast<std::uint64_t>(range.data() + range.size() - file_.bytes().data()) >
-         file_.BytesLeft();
+  const std::uint64_t left = file_.BytesLeft();
+  if (static_cast<std::uint64_t>(range.data() + range.size() - file_.bytes().data()) > left) {
+    return true;
+  }
+  // Nobody knows the size of a file without a name: a copy that was given up, say, because it was
+  // cut.
+  if (parts_ != nullptr || left < file_.bytes().size() || HasItsName()) return false;
+  const ReadGuard guard = Guard();
+  std::atomic_thread_fence(std::memory_order_seq_cst);  // after what was read before
+  return !EndIsThere();
 }
 
 Error ShardFile::Unreadable(const std::string& place) const {

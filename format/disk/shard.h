@@ -170,18 +170,20 @@ class ShardFile {
   bool Lost(Bytes range) const noexcept { return file_.Lost(range); }
   // For code that reads rows of many shards under one guard.
   GuardedMapping guarded() const noexcept { return file_.guarded(); }
-  // Whether all that was read of the mapping so far was there: no page is lost, and the last bytes
-  // are those it was opened with. A file that was cut fails this, wherever it was cut: the kernel
-  // takes the pages after the cut away before it zeroes the rest of the page that was cut. A file
-  // that was overwritten with another shard fails it, too. Call it under a guard, and after a fence
-  // that keeps earlier reads before it. Unlike CutBefore() it is no system call.
-  bool WholeSoFar() const noexcept {
-    const Bytes file = file_.bytes();
-    const auto end = LoadAt<std::uint64_t>(file, file.size() - sizeof(std::uint64_t));
+  // Whether the file's last bytes are those it was opened with. A file that was cut fails this,
+  // wherever it was cut: the kernel takes the pages after the cut away before it zeroes the rest of
+  // the page that was cut. A file that was overwritten with another shard fails it, too. Call it
+  // under a guard, and after a fence that keeps earlier reads before it. No system call.
+  bool EndIsThere() const noexcept {
+    const Bytes end = file_.bytes().last(sizeof(std::uint64_t));
+    const auto checksum = LoadAt<std::uint64_t>(end, 0);
     std::atomic_signal_fence(std::memory_order_seq_cst);  // reading it may lose its page
-    return end == tail_.tail_checksum && !file_.LostAny();
+    return checksum == tail_.tail_checksum && !Lost(end);
   }
-  // Whether a byte of the range lies after the file's present end. Asks the file system.
+  // Whether all that was read of the mapping so far was there. Call it as EndIsThere().
+  bool WholeSoFar() const noexcept { return EndIsThere() && !file_.LostAny(); }
+  // Whether a byte of the range lies after the file's present end. Asks the file system; of a file
+  // that has lost its name, it says that of every range if the end is gone.
   bool CutBefore(Bytes range) const noexcept;
   FileId file() const noexcept { return file_.id(); }
   // Whether an open file is the same file as the mapped one.

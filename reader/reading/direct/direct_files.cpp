@@ -121,9 +121,13 @@ void DirectFiles::ReadMapped(const ShardFile& shard, std::uint64_t block_offset,
   madvise(pages, from.size(), MADV_WILLNEED);
   const ReadGuard guard = shard.Guard();
   std::memcpy(held.data() + range.offset, from.data(), from.size());
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  const bool cut = !shard.EndIsThere();
   for (std::size_t at = 0; at < from.size(); at += kPageBytes) {
     const Bytes page = from.subspan(at, std::min<std::size_t>(kPageBytes, from.size() - at));
-    if (shard.Lost(page)) held.Lose({range.offset + at, page.size()});
+    if (shard.Lost(page) || (cut && shard.CutBefore(page))) {
+      held.Lose({range.offset + at, page.size()});
+    }
   }
   madvise(pages, from.size(), MADV_DONTNEED);
 }
