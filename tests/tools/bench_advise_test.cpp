@@ -1,6 +1,6 @@
 // sluice-bench advise, run as a user would.
-#include <regex>
 #include <filesystem>
+#include <regex>
 
 #include "tests/temporary_folder.h"
 #include "tests/tools/json_answer.h"

@@ -57,7 +57,8 @@ TEST_CASE("a PAM's values are grey or RGB, and opacity is laid over the backgrou
              StartsWith("unsupported PAM: it has 7 values"));
 }
 
-TEST_CASE("a PPM that ends early is refused or taken as far as it goes, and a damaged one is refused") {
+TEST_CASE(
+    "a PPM that ends early is refused or taken as far as it goes, and a damaged one is refused") {
   ConvertOptions accept = AsTheyAre();
   accept.truncated = sluice::Truncated::kAccept;
   for (const auto& [text, pixels] :
