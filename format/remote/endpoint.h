@@ -2,8 +2,9 @@
 // plain HTTP server. Thread-safe. Another protocol takes an endpoint of its own, its Kind and its
 // prefix in store_url.{h,cpp}, the prefix in is_store_url.cpp too (else its URLs are taken for
 // paths), its line in open_store.cpp, credentials in credentials/, and a row in README.md; the list
-// of prefixes stands in open_store_none.cpp, sluice/dataset.h, sluice/copy.h, tools/copy.cpp and
-// reader/README.md. What only S3 has (uploads in parts, lists) asks for an S3Endpoint.
+// of prefixes stands in object_store.h, open_store_none.cpp, sluice/dataset.h, sluice/copy.h,
+// tools/copy.cpp and reader/README.md. What only S3 has (uploads in parts, lists) asks for an
+// S3Endpoint; RemoteStore::Writable() words its refusal for plain servers.
 #pragma once
 
 #include <map>

@@ -5,9 +5,10 @@
 // A new figure takes a member of LoaderStats (loader_stats.cpp does not compile without it) and who
 // counts it: a thread, in `counters`, through BatchRing (planner_thread.cpp the bytes of its
 // BlockSource, thread_usage.h a thread's faults); or a part of the loader, asked by
-// LoaderState::Stats(). Then reader/python/binding/loader.cpp, tests/reader/loader_stats_test.cpp.
+// LoaderState::Stats(). Then reader/python/binding/stats.cpp, tests/reader/loader_stats_test.cpp.
 // `sluice-bench epoch` prints it from EpochFigures: run.{h,cpp}, report.cpp and json.cpp in
-// bench/epoch/, bench/report/SCHEMA.md, tests/tools/bench_epoch_test.cpp.
+// bench/epoch/ (one of storage: storage_options.cpp; a stage's time: stages.cpp there),
+// bench/report/SCHEMA.md, tests/tools/bench_epoch_test.cpp.
 #pragma once
 
 #include <sluice/loader_stats.h>

@@ -11,7 +11,7 @@
 // All ranks have the same number of batches, and the same number of rows in each.
 //
 // What else knows of ranks: decoding/substitutes.cpp (positions), loader/memory_bound.cpp (lanes,
-// the epoch's end), loader/checked_options.cpp (what divides what), loader/batch_ring.cpp and
+// the epoch's end), loader/checked_options.cpp (what divides what), loader/stream_cursor.cpp and
 // resume_check.cpp (which batches a resume goes on with), reading/next_uses.cpp (what the other
 // ranks read) and dataset/rank_epoch.h; order_by_document.py does it once more, from ORDER.md.
 //

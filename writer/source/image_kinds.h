@@ -1,8 +1,8 @@
 // The kinds of image files that are converted, and what reads each of them: one line of the table
 // in image_kinds.cpp for each.
 //
-// A new kind takes a value of ImageKind and a signature (sniff.h), a PixelSource of its own, its
-// line in the table, and its library in the CMakeLists.txt of this library and at the top, in
+// A new kind takes a value of ImageKind and a signature (sniff.{h,cpp}), a PixelSource of its own,
+// its line in the table, and its library in the CMakeLists.txt of this library and at the top, in
 // tools/setup.sh and in tools/packaging/package.cmake. Each kind except JPEG, PNG, BMP, PPM and TGA
 // needs a library that a build may lack. In archives its names end as archives.cpp says. People
 // read of it in tools/convert.cpp, sluice/convert.h, writer/README.md and README.md; its tests are

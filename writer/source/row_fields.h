@@ -1,11 +1,13 @@
 // The fields that a table's columns become, and their values row by row.
 //
 // Another type of column takes a value of ColumnType (sluice/convert_source.h), its case in the
-// switches of row_fields.cpp (SettleClasses() there takes every field of role label for int32
-// classes), its parsing in table_values.cpp, its word in ParseColumn() and in the help of --field
-// (tools/convert_source.cpp), lines in tests/writer/table_test.cpp and tests/fuzz/table_target.cpp,
-// and a word in writer/README.md. A new DType besides: sluice/schema.h, FORMAT.md,
-// format/disk/schema_json.cpp and reader/python/binding/schema.cpp; the compiler warns of the rest.
+// switches of row_fields.cpp, and in IsStoredAsIs() and Join() there, which are none
+// (SettleClasses() there takes every field of role label for int32 classes), its parsing in
+// table_values.cpp, its word in ParseColumn() and in the help of --field
+// (tools/convert_source.cpp), its value in reader/python/binding/source.cpp, lines in
+// tests/writer/table_test.cpp and tests/fuzz/table_target.cpp, and a word in writer/README.md. A
+// new DType besides: sluice/schema.h, FORMAT.md, format/disk/schema_json.cpp and
+// reader/python/binding/schema.cpp; the compiler warns of the rest.
 #pragma once
 
 #include <optional>

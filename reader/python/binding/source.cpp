@@ -18,6 +18,7 @@ void BindColumns(nb::module_& module) {
       .value("BOX_CLASSES", ColumnType::kBoxClasses)
       .value("TEXT", ColumnType::kText)
       .value("JSON", ColumnType::kJson)
+      .value("BYTES", ColumnType::kBytes)
       .value("MASK", ColumnType::kMask, "the path of a mask, relative to the root");
   nb::enum_<BoxFormat>(module, "BoxFormat", "The four numbers of a box in a table")
       .value("CORNERS", BoxFormat::kCorners, "left, top, right, bottom")
