@@ -22,15 +22,6 @@ bool HasMagic(const Frame& frame) noexcept {
   return std::memcmp(frame.magic, Frame{}.magic, sizeof(frame.magic)) == 0;
 }
 
-// Where the columns begin, from the directory's start.
-std::uint64_t ColumnsOffset(std::uint64_t blocks, std::uint64_t sections) noexcept {
-  return sizeof(DirectoryHeader) + blocks * sizeof(BlockEntry) + sections * sizeof(SectionEntry);
-}
-
-std::uint64_t ColumnBytes(const Field& field, std::uint64_t samples) noexcept {
-  return samples * SizeOf(field.dtype);
-}
-
 // Parses the header at a file's beginning; returns the schema's text.
 std::string_view ParseHeader(Bytes file, const std::string& name, ShardHeader& header) {
   const auto corrupt = [&name](const char* what) {
@@ -74,94 +65,6 @@ std::int64_t Settled(std::int64_t written) {
 }
 
 }  // namespace
-
-std::vector<std::size_t> ColumnFields(const Schema& schema) {
-  std::vector<std::size_t> columns;
-  for (std::size_t f = 0; f < schema.fields.size(); ++f) {
-    const Field& field = schema.fields[f];
-    if (field.kind == FieldKind::kArray && field.shape.empty()) columns.push_back(f);
-  }
-  return columns;
-}
-
-std::vector<std::byte> BuildShardHeader(const Schema& schema, Id128 shard_id,
-                                        std::uint32_t block_samples) {
-  const std::string text = SchemaToJson(schema);
-  const std::uint64_t bytes = AlignUp(sizeof(ShardHeader) + text.size(), kPageBytes);
-  if (bytes > kMaxHeaderBytes) {
-    throw Error(ErrorCode::kLimit,
-                "the schema takes more than 16 MiB as text; shorten class names");
-  }
-  ShardHeader header;
-  header.header_bytes = static_cast<std::uint32_t>(bytes);
-  header.shard_id = shard_id;
-  header.block_samples = block_samples;
-  header.schema_bytes = static_cast<std::uint32_t>(text.size());
-  header.schema_checksum = Hash64(AsBytes(text));
-  std::vector<std::byte> out(bytes);
-  StoreAt<ShardHeader>(out, 0, header);
-  header.header_checksum = Hash64(Bytes(out).first(offsetof(ShardHeader, header_checksum)));
-  StoreAt<ShardHeader>(out, 0, header);
-  std::memcpy(out.data() + sizeof(header), text.data(), text.size());
-  return out;
-}
-
-std::uint64_t DirectoryBytes(const Schema& schema, std::uint64_t blocks, std::uint64_t sections,
-                             std::uint64_t samples) noexcept {
-  std::uint64_t bytes = ColumnsOffset(blocks, sections);
-  for (const Field& field : schema.fields) {
-    if (field.kind == FieldKind::kArray && field.shape.empty()) {
-      bytes = AlignUp(bytes, kPayloadAlignment) + ColumnBytes(field, samples);
-    }
-  }
-  return AlignUp(bytes, kPayloadAlignment);
-}
-
-std::vector<std::byte> BuildShardEnd(const Schema& schema, const ShardHeader& shard,
-                                     std::uint64_t offset, std::span<const BlockEntry> blocks,
-                                     std::span<const SectionEntry> sections, std::uint64_t samples,
-                                     std::span<const std::vector<std::byte>> columns,
-                                     Id128& digest) {
-  const std::uint64_t bytes = DirectoryBytes(schema, blocks.size(), sections.size(), samples);
-  const std::uint64_t end = AlignUp(offset + bytes + sizeof(ShardTail), kPageBytes);
-  std::vector<std::byte> out(end - offset);
-
-  DirectoryHeader header;
-  header.blocks = static_cast<std::uint32_t>(blocks.size());
-  header.sections = static_cast<std::uint32_t>(sections.size());
-  header.samples = samples;
-  header.columns = static_cast<std::uint32_t>(columns.size());
-  header.shard_id = shard.shard_id;
-  header.header_checksum = shard.header_checksum;
-  header.bytes = bytes;
-  StoreAt<DirectoryHeader>(out, 0, header);
-  std::uint64_t at = sizeof(header);
-  for (const BlockEntry& entry : blocks) {
-    StoreAt<BlockEntry>(out, at, entry);
-    at += sizeof(entry);
-  }
-  for (const SectionEntry& entry : sections) {
-    StoreAt<SectionEntry>(out, at, entry);
-    at += sizeof(entry);
-  }
-  for (const std::vector<std::byte>& column : columns) {
-    at = AlignUp(at, kPayloadAlignment);
-    std::memcpy(out.data() + at, column.data(), column.size());
-    at += column.size();
-  }
-
-  ShardTail tail;
-  tail.shard_id = shard.shard_id;
-  tail.directory_offset = offset;
-  tail.directory_bytes = bytes;
-  tail.directory_checksum = Hash64(Bytes(out).first(bytes));
-  const std::size_t tail_at = out.size() - sizeof(tail);
-  StoreAt<ShardTail>(out, tail_at, tail);
-  tail.tail_checksum = Hash64(Bytes(out).subspan(tail_at, offsetof(ShardTail, tail_checksum)));
-  StoreAt<ShardTail>(out, tail_at, tail);
-  digest = Hash128({Bytes(out).first(bytes), Bytes(out).subspan(tail_at)});
-  return out;
-}
 
 ShardExpectation ShardExpectation::Of(const ManifestShard& entry) {
   return {entry.id, entry.digest, entry.samples, entry.blocks, entry.bytes, entry.block_samples};
@@ -233,91 +136,6 @@ void ShardFile::Open(const ShardExpectation& expect) {
 }
 
 // If the header is longer than expected, its schema has not come yet.
-void ShardFile::BringHeaderRest() {
-  if (parts_ == nullptr || file_.bytes().size() < sizeof(ShardHeader)) return;
-  const std::uint64_t bytes =
-      std::min<std::uint64_t>(LoadAt<ShardHeader>(file_.bytes(), 0).header_bytes, kMaxHeaderBytes);
-  const std::uint64_t end = std::min<std::uint64_t>(bytes, file_.bytes().size());
-  const std::uint64_t there = frame_.start.bytes;
-  if (end <= there || frame_.end.bytes == 0) return;
-  frame_.start.bytes = std::min(end, frame_.end.offset);
-  opened_.push_back(parts_->Bring({ShardParts::kHeaderRest, there, frame_.start.bytes - there}));
-}
-
-// If the directory is longer than expected, its beginning has not come yet.
-void ShardFile::BringEndRest() {
-  if (parts_ == nullptr || tail_.directory_offset >= frame_.end.offset) return;
-  const std::uint64_t offset =
-      std::max(frame_.start.bytes, tail_.directory_offset / kPageBytes * kPageBytes);
-  opened_.push_back(parts_->Bring({ShardParts::kEndRest, offset, frame_.end.offset - offset}));
-  frame_.end.offset = offset;
-}
-
-ShardParts::Block ShardFile::PartsOf(std::uint32_t block) const noexcept {
-  const BlockEntry& entry = blocks_[block];
-  const std::uint64_t end = std::min(entry.offset + entry.bytes, frame_.end.offset);
-  const std::uint64_t begin = std::min(std::max(entry.offset, frame_.start.bytes), end);
-  const std::uint64_t table = sizeof(BlockHeader) + entry.count * layout().row_bytes();
-  const std::uint64_t rest =
-      std::clamp(AlignUp(entry.offset + std::min(entry.bytes, table), kPageBytes), begin, end);
-  const std::uint64_t number = ShardParts::PartsOf(block);
-  return {{{{number, begin, rest - begin}, {number + 1, rest, end - rest}}}};
-}
-
-void ShardFile::BringSections() const {
-  if (parts_ == nullptr) return;
-  const MutexLock lock(brought_->mutex);
-  if (brought_->sections != nullptr) return;
-  const BlockEntry& last = blocks_.back();
-  const std::uint64_t begin =
-      std::max(frame_.start.bytes, AlignUp(last.offset + last.bytes, kPageBytes));
-  const std::uint64_t end = frame_.end.offset;
-  if (begin >= end) return;
-  brought_->sections = parts_->Bring({ShardParts::kSections, begin, end - begin});
-}
-
-void ShardFile::BringBlock(std::uint32_t block) const {
-  constexpr std::uint64_t kAhead = std::uint64_t{16} << 20;
-  ShardParts::Held held;
-  {
-    const MutexLock lock(brought_->mutex);
-    std::uint64_t ahead = 0;
-    for (std::uint32_t b = block; b < blocks() && ahead <= kAhead; ++b) {
-      if (brought_->blocks[b] == nullptr) brought_->blocks[b] = parts_->Begin(PartsOf(b).whole());
-      ahead += blocks_[b].bytes;
-    }
-    held = brought_->blocks[block];
-  }
-  try {
-    parts_->Await(held);
-  } catch (...) {
-    const MutexLock lock(brought_->mutex);
-    brought_->blocks[block].reset();  // the next call tries again
-    throw;
-  }
-}
-
-BlockView BlockHold::Block(std::uint32_t block, std::uint64_t ahead) {
-  const std::shared_ptr<ShardParts>& parts = shard_.parts();
-  if (parts == nullptr) return shard_.Block(block);
-  held_.erase(held_.begin(), held_.lower_bound(block));
-  std::uint64_t asked = 0;
-  std::uint32_t next = block;
-  for (; next < shard_.blocks() && (next == block || asked < ahead); ++next) {
-    ShardParts::Held& held = held_[next];
-    if (held == nullptr) held = parts->Begin(shard_.PartsOf(next).whole());
-    if (next > block) asked += shard_.block_entry(next).bytes;
-  }
-  held_.erase(held_.lower_bound(next), held_.end());
-  try {
-    parts->Await(held_[block]);
-  } catch (...) {
-    held_.erase(block);
-    throw;
-  }
-  return shard_.BlockThere(block);
-}
-
 Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
   const MappedFile file(path);
   const ReadGuard guard = file.Guard();

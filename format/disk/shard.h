@@ -82,6 +82,15 @@ struct ShardTail {
 };
 static_assert(sizeof(ShardTail) == 64);
 
+// Where the columns begin, from the directory's start.
+inline std::uint64_t ColumnsOffset(std::uint64_t blocks, std::uint64_t sections) noexcept {
+  return sizeof(DirectoryHeader) + blocks * sizeof(BlockEntry) + sections * sizeof(SectionEntry);
+}
+
+inline std::uint64_t ColumnBytes(const Field& field, std::uint64_t samples) noexcept {
+  return samples * SizeOf(field.dtype);
+}
+
 // The scalar array fields, which the directory repeats as columns; in the schema's order.
 std::vector<std::size_t> ColumnFields(const Schema& schema);
 

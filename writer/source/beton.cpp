@@ -309,12 +309,7 @@ bool IsBeton(Bytes start) noexcept {
 }
 
 SourceList ReadBeton(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadCarried(
-      source,
-      [&source](std::uint64_t archive, SourceList& list) {
-        return std::make_unique<BetonRows>(source, archive, list);
-      },
-      stop);
+  return ReadCarriedAs<BetonRows>(source, stop);
 }
 
 }  // namespace sluice

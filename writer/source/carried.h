@@ -48,4 +48,15 @@ using OpenRows =
 SourceList ReadCarried(const ConvertSource& source, const OpenRows& open,
                        const std::stop_token& stop);
 
+// The same with Rows(source, archive, list).
+template <class Rows>
+SourceList ReadCarriedAs(const ConvertSource& source, const std::stop_token& stop) {
+  return ReadCarried(
+      source,
+      [&source](std::uint64_t archive, SourceList& list) {
+        return std::make_unique<Rows>(source, archive, list);
+      },
+      stop);
+}
+
 }  // namespace sluice

@@ -304,12 +304,7 @@ class ParquetRows final : public CarriedRows {
 }  // namespace
 
 SourceList ReadParquet(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadCarried(
-      source,
-      [&source](std::uint64_t archive, SourceList& list) {
-        return std::make_unique<ParquetRows>(source, archive, list);
-      },
-      stop);
+  return ReadCarriedAs<ParquetRows>(source, stop);
 }
 
 }  // namespace sluice

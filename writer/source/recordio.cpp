@@ -222,12 +222,7 @@ bool IsRecordIo(Bytes start) noexcept {
 }
 
 SourceList ReadRecordIo(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadCarried(
-      source,
-      [&source](std::uint64_t archive, SourceList& list) {
-        return std::make_unique<RecordRows>(source, archive, list);
-      },
-      stop);
+  return ReadCarriedAs<RecordRows>(source, stop);
 }
 
 }  // namespace sluice

@@ -364,12 +364,7 @@ bool IsTfRecord(Bytes start) noexcept {
 }
 
 SourceList ReadTfRecords(const ConvertSource& source, const std::stop_token& stop) {
-  return ReadCarried(
-      source,
-      [&source](std::uint64_t archive, SourceList& list) {
-        return std::make_unique<TfRows>(source, archive, list);
-      },
-      stop);
+  return ReadCarriedAs<TfRows>(source, stop);
 }
 
 }  // namespace sluice
