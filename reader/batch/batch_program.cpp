@@ -10,6 +10,7 @@
 #include "reader/batch/slot.h"
 #include "reader/batch/wrong_kind.h"
 #include "reader/transform/all_steps.h"
+#include "reader/transform/pipeline_stages.h"
 #include "reader/transform/step_check.h"
 #include "reader/transform/step_kind.h"
 
@@ -41,21 +42,26 @@ std::int64_t IntegerOf(DType type, const std::byte* value) {
 
 BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& options,
                            const FieldChoice& choice) {
-  for (const Transform& transform : options.transform) {
-    if (ConcernsBatch(transform)) CheckParameters(transform);
-    std::visit(
-        [&]<class Step>(const Step& op) {
-          if constexpr (requires { StepOf<Step>::Mix(op); }) {
-            AddMix(StepOf<Step>::Mix(op));
-          } else if constexpr (StepOf<Step>::kKind == StepKind::kBatch) {
-            Add(op, dataset, choice);
-          }
-        },
-        transform);
+  for (const PipelineStage& stage : StagesOf(options.transform, options.sizes, options.schedule)) {
+    target_.reset();  // the same in all stages
+    std::vector<MixStep>& mixes = mixes_.emplace_back();
+    for (const Transform& transform : stage.steps) {
+      if (ConcernsBatch(transform)) CheckParameters(transform);
+      std::visit(
+          [&]<class Step>(const Step& op) {
+            if constexpr (requires { StepOf<Step>::Mix(op); }) {
+              AddMix(StepOf<Step>::Mix(op), mixes);
+            } else if constexpr (StepOf<Step>::kKind == StepKind::kBatch) {
+              Add(op, dataset, choice);
+            }
+          },
+          transform);
+    }
+    mixes_any_ = mixes_any_ || !mixes.empty();
   }
-  if (!mixes_.empty() && choice.image == Schema::kNone)
+  if (mixes_any_ && choice.image == Schema::kNone)
     RefuseTransform("MixUp and CutMix need an image, and the batch has none");
-  if (!mixes_.empty() && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
+  if (mixes_any_ && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
     RefuseTransform("MixUp and CutMix mix pictures, and LoaderOptions::output.image is a mask");
 }
 
@@ -97,13 +103,13 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
   target_ = Field::Array(op.field, DType::kFloat32, {static_cast<std::uint32_t>(classes_)});
 }
 
-void BatchProgram::AddMix(MixStep step) {
+void BatchProgram::AddMix(MixStep step, std::vector<MixStep>& mixes) const {
   if (!target_) RefuseTransform("MixUp and CutMix mix labels, too: put OneHot before them");
   // A stream for each: its kDraws, and the number of its type before it.
   const auto same = [&step](const MixStep& other) { return (other.stream & 255) == step.stream; };
-  const auto uses = std::count_if(mixes_.begin(), mixes_.end(), same);
+  const auto uses = std::count_if(mixes.begin(), mixes.end(), same);
   step.stream = static_cast<std::uint16_t>(uses << 8 | step.stream);
-  mixes_.push_back(step);
+  mixes.push_back(step);
 }
 
 void BatchProgram::Bind(const SlotLayout& layout) {
@@ -135,12 +141,13 @@ bool BatchProgram::SetTarget(Slot& slot, std::size_t row) const {
 }
 
 void BatchProgram::Mix(Slot& slot, std::vector<std::uint8_t>& saved) const {
-  if (slot.size == 0) return;
+  const std::vector<MixStep>& mixes = mixes_[slot.stages[0]];
+  if (slot.size == 0 || mixes.empty()) return;
   ImageBatch shape = slot.image;
   shape.samples = slot.size;
   auto* const pixels = reinterpret_cast<std::uint8_t*>(slot.memory.data());
   auto* const numbers = reinterpret_cast<float*>(slot.memory.data() + target_place_.offset);
-  for (const MixStep& step : mixes_) {
+  for (const MixStep& step : mixes) {
     const std::optional<double> share =
         MixBatch(step, slot.draw_seed, slot.positions[0], pixels, shape, saved);
     if (share) MixNumbers(numbers, slot.size, classes_, *share, saved);

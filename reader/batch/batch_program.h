@@ -24,7 +24,7 @@ class BatchProgram {
 
   // The field that OneHot adds to batches.
   const std::optional<Field>& target() const noexcept { return target_; }
-  bool mixes() const noexcept { return !mixes_.empty(); }
+  bool mixes() const noexcept { return mixes_any_; }  // in some epoch
 
   // Finds its fields in the layout of batches. Call it before the two below.
   void Bind(const SlotLayout& layout);
@@ -36,7 +36,7 @@ class BatchProgram {
 
  private:
   void Add(const OneHot& op, const DatasetState& dataset, const FieldChoice& choice);
-  void AddMix(MixStep step);
+  void AddMix(MixStep step, std::vector<MixStep>& mixes) const;
   std::span<const std::byte> LabelOf(const Slot& slot, std::size_t row) const;
 
   std::optional<Field> target_;
@@ -48,7 +48,8 @@ class BatchProgram {
       Schema::kNone;  // instead of label_place_: of the layout's variables
   std::size_t classes_ = 0;
   float own_ = 1, other_ = 0;  // the target's numbers at the label's class and at the others
-  std::vector<MixStep> mixes_;
+  std::vector<std::vector<MixStep>> mixes_;  // by stage of the transform
+  bool mixes_any_ = false;
 };
 
 }  // namespace sluice

@@ -70,8 +70,9 @@ std::size_t ChannelsOf(const DatasetState& dataset, const LoaderOptions& options
 }
 
 void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
-  for (const Transform& step : geometry.steps()) {
-    if (!Turns(step)) {
+  for (std::size_t stage = 0; stage < geometry.stages(); ++stage) {
+    const Pipeline& steps = geometry.steps(stage);
+    if (!std::all_of(steps.begin(), steps.end(), Turns)) {
       Refuse(dataset,
              "16-bit images can only be flipped and turned; do other steps in a sample_function, "
              "or before you convert the images");
@@ -124,8 +125,9 @@ void SetOutput(const DatasetState& dataset, const PixelProgram& program, const s
     Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" + field +
                         "\" is a mask or has 16 bits");
   }
-  for (const Geometry::Extent& extent : extents) {
-    program.CheckSize(extent.width, extent.height, static_cast<std::uint32_t>(image.channels));
+  for (std::size_t stage = 0; stage < extents.size(); ++stage) {
+    program.CheckSize(extents[stage].width, extents[stage].height,
+                      static_cast<std::uint32_t>(image.channels), stage);
   }
   if (const auto output = program.output()) {
     image.type = ElementTypeOf(*output);

@@ -4,6 +4,8 @@
 
 #include <sluice/error.h>
 
+#include "reader/transform/pipeline_stages.h"
+
 namespace sluice {
 
 namespace {
@@ -57,6 +59,7 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
   FieldChoice choice;
   choice.image = ImageOf(dataset, options, named);
   choice.chosen.resize(count);
+  const bool transforms = HasSteps(options.transform, options.schedule);
   for (std::size_t f = 0; f < count; ++f) {
     choice.leaders.push_back(LeaderOf(schema, f, choice.image));
     const Field& field = schema.fields[f];
@@ -73,8 +76,7 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
       continue;
     }
     const std::size_t leader = choice.leaders[f];
-    const bool needs_leader =
-        field.kind == FieldKind::kImage || (HasGeometry(field) && !options.transform.empty());
+    const bool needs_leader = field.kind == FieldKind::kImage || (HasGeometry(field) && transforms);
     if (needs_leader && (leader == Schema::kNone || !choice.chosen[leader])) {
       throw Error(
           ErrorCode::kInvalidArgument, dataset.folder.string(),
@@ -82,7 +84,7 @@ FieldChoice FieldChoice::Of(const DatasetState& dataset, const LoaderOptions& op
               "\", which LoaderOptions::output.fields leaves out; name that image there, too");
     }
   }
-  if (choice.image == Schema::kNone && !options.transform.empty()) {
+  if (choice.image == Schema::kNone && transforms) {
     throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(),
                 "LoaderOptions::transform has steps, but LoaderOptions::output.fields chooses no "
                 "image for them");

@@ -68,9 +68,13 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     return false;
   }
   const ImagePayload image = ImageOf(recipe);
-  const Pipeline& steps = recipe.views[0].geometry.steps();
-  return image.channels == layout.image.channels && recipe.views[0].pixels.idle() &&
-         std::all_of(steps.begin(), steps.end(), OnlyMoves) &&
+  const ViewProgram& view = recipe.views[0];
+  for (std::size_t stage = 0; stage < view.geometry.stages(); ++stage) {
+    const Pipeline& steps = view.geometry.steps(stage);
+    if (!view.pixels.idle(stage) || !std::all_of(steps.begin(), steps.end(), OnlyMoves))
+      return false;
+  }
+  return image.channels == layout.image.channels &&
          !recipe.dataset.limits.CheckImage(layout.image_field, image);
 }
 

@@ -308,15 +308,16 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
       return shared ? shared_.Take(decoder_, region, target)
                     : pictures_.Decode(decoder_, payload, region, target);
     };
-    if (const Defect defect = writer_.Write(
-            decode, frames_[v], views_[v].pixels, {slot.view_seeds[v], slot.positions[row]},
-            {view.data, channels, OrderOf(*view.image), read_later_})) {
+    if (const Defect defect =
+            writer_.Write(decode, frames_[v], views_[v].pixels,
+                          {slot.view_seeds[v], slot.positions[row], slot.stages[v]},
+                          {view.data, channels, OrderOf(*view.image), read_later_})) {
       return defect;
     }
     if (view.ops.empty()) continue;
     const Region& region = frames_[v].region;
     views_[v].pixels.DrawOps({nullptr, region.width(), region.height(), channels},
-                             slot.view_seeds[v], slot.positions[row], view.ops);
+                             slot.view_seeds[v], slot.positions[row], view.ops, slot.stages[v]);
   }
   return nullptr;
 }

@@ -57,6 +57,11 @@ void CheckFunctionRows(const LoaderOptions& options) {
   if (options.sizes.size() > 1) {
     Refuse(what + ", for images of one size; leave it false, or LoaderOptions::sizes empty");
   }
+  if (!options.schedule.empty()) {
+    Refuse(what +
+           ", behind the same steps in each epoch; leave it false, or "
+           "LoaderOptions::schedule empty");
+  }
   const auto check = [&](const Pipeline& steps) {
     for (const Transform& step : steps) {
       if (!DrawsNumbers(step) || ConcernsBatch(step)) continue;
@@ -65,8 +70,12 @@ void CheckFunctionRows(const LoaderOptions& options) {
     }
   };
   check(options.transform);
-  for (const View& view : options.views)
+  for (const View& view : options.views) {
+    if (!view.schedule.empty())
+      Refuse(what +
+             ", behind the same steps in each epoch; leave it false, or View::schedule empty");
     check(view.transform);
+  }
 }
 
 void CheckStorage(const DatasetState& dataset, const LoaderOptions& options) {

@@ -22,9 +22,8 @@ std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Exten
          std::string(NameOf(image.type)) + (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
 }
 
-void Describe(const std::string& title, const Pipeline& steps, const PixelProgram& program,
-              std::string& text) {
-  text += title + "\n";
+void DescribeSteps(const Pipeline& steps, const PixelProgram& program, std::size_t stage,
+                   std::string& text) {
   std::vector<std::string> names;
   std::size_t widest = 0;
   for (const Transform& step : steps) {
@@ -33,12 +32,24 @@ void Describe(const std::string& title, const Pipeline& steps, const PixelProgra
   }
   std::size_t pixel_steps = 0;
   for (std::size_t s = 0; s < steps.size(); ++s) {
-    const bool on_device =
-        program.goes_on() && (std::holds_alternative<Normalize>(steps[s]) ||
-                              (ChangesPixels(steps[s]) && pixel_steps >= program.steps_here()));
+    const bool on_device = program.goes_on() &&
+                           (std::holds_alternative<Normalize>(steps[s]) ||
+                            (ChangesPixels(steps[s]) && pixel_steps >= program.steps_here(stage)));
     pixel_steps += ChangesPixels(steps[s]) ? 1 : 0;
     text += "  " + names[s] + std::string(widest - names[s].size() + 2, ' ') +
             (on_device ? "on the device" : HowItRuns(steps[s])) + "\n";
+  }
+}
+
+void Describe(const std::string& title, const Pipeline& transform,
+              const std::vector<ScheduledTransform>& schedule, const ViewProgram& view,
+              std::string& text) {
+  text += title + "\n";
+  DescribeSteps(transform, view.pixels, 0, text);
+  for (const ScheduledTransform& later : schedule) {
+    text += "  from epoch " + std::to_string(later.epoch) + " on" +
+            (later.transform.empty() ? ": no steps\n" : ":\n");
+    DescribeSteps(later.transform, view.pixels, view.geometry.StageOf(later.epoch), text);
   }
 }
 
@@ -85,16 +96,16 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
     const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.output.layout);
     Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents) +
                  FillText(layout.image_fill),
-             options.transform, pixels, text);
+             options.transform, options.schedule, views[0], text);
   } else {
-    Describe("no image", options.transform, views[0].pixels, text);
+    Describe("no image", options.transform, options.schedule, views[0], text);
   }
   for (std::size_t v = 1; v < views.size(); ++v) {
     const SlotLayout::ImageField& view = layout.further_images[v - 1];
     const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.output.layout);
     Describe(
         view.name + " (a view of " + layout.image_name + "): " + ShapeText(delivered, view.extents),
-        options.views[v - 1].transform, views[v].pixels, text);
+        options.views[v - 1].transform, options.views[v - 1].schedule, views[v], text);
   }
   if (views.size() > 1)
     text += "A picture is decoded once for all views if that is cheaper than once for each.\n";

@@ -35,18 +35,23 @@ constexpr std::uint64_t kKeys = std::uint64_t{8} << 20;
 
 // Steps work in buffers of their own: the picture, the picture before turning, before warping and
 // before an operation, a smoothed one, and two of 16 bits.
-std::uint64_t StepsOf(const Pipeline& steps, const ImageBatch& image) {
-  const bool plain = std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
-    return IsGeometric(step) && !Warps(step) && !SwapsSides(step);
-  });
-  return plain ? 0 : 10 * image.height * image.width * image.channels;
+std::uint64_t StepsOf(const Pipeline& transform, const std::vector<ScheduledTransform>& schedule,
+                      const ImageBatch& image) {
+  const auto plain = [](const Pipeline& steps) {
+    return std::all_of(steps.begin(), steps.end(), [](const Transform& step) {
+      return IsGeometric(step) && !Warps(step) && !SwapsSides(step);
+    });
+  };
+  const bool all_plain = plain(transform) && std::all_of(schedule.begin(), schedule.end(),
+                                                         [&plain](const ScheduledTransform& later) {
+                                                           return plain(later.transform);
+                                                         });
+  return all_plain ? 0 : 10 * image.height * image.width * image.channels;
 }
 
 // One sample, which mixing a batch sets aside.
-std::uint64_t SetAsideOf(const LoaderOptions& options, const SlotLayout& layout) {
-  const bool mixes = std::any_of(options.transform.begin(), options.transform.end(),
-                                 [](const Transform& step) { return MixStepOf(step).has_value(); });
-  return mixes ? layout.image.sample_bytes() : 0;
+std::uint64_t SetAsideOf(const BatchRecipe& recipe) {
+  return recipe.program.mixes() ? recipe.layout.image.sample_bytes() : 0;
 }
 
 // A mask decoded whole, and its crop before turning or warping.
@@ -62,21 +67,24 @@ std::uint64_t MasksOf(const DatasetState& dataset, const SlotLayout& layout) {
   return most;
 }
 
-std::uint64_t ScratchOfThread(const DatasetState& dataset, const LoaderOptions& options,
-                              const SlotLayout& layout) {
+std::uint64_t ScratchOfThread(const BatchRecipe& recipe) {
+  const DatasetState& dataset = recipe.dataset;
+  const LoaderOptions& options = recipe.options;
+  const SlotLayout& layout = recipe.layout;
   if (layout.image_field == Schema::kNone) return kThreadBytes;
   const ImageSummary& images = dataset.ImagesOf(layout.image_field);
   const std::uint64_t pixels =
       dataset.limits.pixels(layout.image_field) +
       kMargin * (std::uint64_t{images.max_width} + images.max_height + kMargin);
-  std::uint64_t steps = StepsOf(options.transform, layout.image);
+  std::uint64_t steps = StepsOf(options.transform, options.schedule, layout.image);
   std::uint64_t shared = 0;
   for (std::size_t v = 0; v < options.views.size(); ++v) {
-    steps = std::max(steps, StepsOf(options.views[v].transform, layout.further_images[v].image));
+    const View& view = options.views[v];
+    steps = std::max(steps, StepsOf(view.transform, view.schedule, layout.further_images[v].image));
     shared = layout.image.channels * pixels;  // one decoding for all views
   }
   return kThreadBytes + kPixelBytes * pixels + steps + shared + images.max_payload_bytes +
-         SetAsideOf(options, layout) + MasksOf(dataset, layout);
+         SetAsideOf(recipe) + MasksOf(dataset, layout);
 }
 
 // The blocks and samples that are open for shuffling at once on this rank.
@@ -295,7 +303,7 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   const Window window = WindowOf(dataset, options);
   LoaderMemory memory;
   memory.slots = slots * layout.bytes;
-  memory.scratch = *options.threads * ScratchOfThread(dataset, options, layout);
+  memory.scratch = *options.threads * ScratchOfThread(recipe);
   memory.bookkeeping = BookkeepingOf(dataset, options, layout, slots, window);
   if (options.keep) {
     memory.kept = DecodedStore::MemoryBytes(shape.samples(), options.keep->bytes,

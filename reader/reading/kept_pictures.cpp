@@ -6,7 +6,7 @@
 namespace sluice {
 
 bool RowsAreFixed(const LoaderOptions& options) {
-  if (!options.views.empty() || options.sizes.size() > 1) return false;
+  if (!options.views.empty() || options.sizes.size() > 1 || !options.schedule.empty()) return false;
   bool turned = false;
   for (const Transform& step : options.transform) {
     // These steps work on the row, after this stage.

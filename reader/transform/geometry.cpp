@@ -94,38 +94,15 @@ class OrderCheck {
   bool reflected_ = false;
 };
 
-// Changes the width and height of the last step that has them, if there is one.
-void SetSize(Pipeline& pipeline, const OutputSize& size) {
-  bool set = false;
-  for (auto step = pipeline.rbegin(); step != pipeline.rend() && !set; ++step) {
-    std::visit(
-        [&]<class T>(T& op) {
-          if constexpr (FixesExtent<T>) {
-            op.width = size.width;
-            op.height = size.height;
-            set = true;
-          }
-        },
-        *step);
-  }
-}
-
 }  // namespace
 
-Geometry::Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes) {
-  if (pipeline.size() > 256) RefuseTransform("a pipeline can have at most 256 steps");
-  stages_.resize(std::max<std::size_t>(sizes.size(), 1));
-  for (std::size_t s = 0; s < stages_.size(); ++s) {
-    Stage& stage = stages_[s];
-    std::copy_if(pipeline.begin(), pipeline.end(), std::back_inserter(stage.pipeline), IsGeometric);
-    if (!sizes.empty()) {
-      stage.epoch = sizes[s].epoch;
-      if (s == 0 ? stage.epoch != 0 : stage.epoch <= stages_[s - 1].epoch) {
-        RefuseTransform(
-            "LoaderOptions::sizes must begin with epoch 0, and its epochs must increase");
-      }
-      SetSize(stage.pipeline, sizes[s]);
-    }
+Geometry::Geometry(const std::vector<PipelineStage>& stages) {
+  for (const PipelineStage& from : stages) {
+    if (from.steps.size() > 256) RefuseTransform("a pipeline can have at most 256 steps");
+    Stage& stage = stages_.emplace_back();
+    stage.epoch = from.epoch;
+    std::copy_if(from.steps.begin(), from.steps.end(), std::back_inserter(stage.pipeline),
+                 IsGeometric);
     OrderCheck order;
     for (const Transform& step : stage.pipeline) {
       CheckParameters(step);
@@ -134,25 +111,28 @@ Geometry::Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes) 
             if constexpr (StepOf<Step>::kKind == StepKind::kGeometric) order.Follow(op);
           },
           step);
+      if (SwapsSides(step)) swapping_step_ = StepName(step);
+      if (Warps(step)) warping_step_ = StepName(step);
     }
     stage.fixed = order.known();
-    if (!sizes.empty() && stage.fixed != PictureExtent{sizes[s].width, sizes[s].height}) {
+    if (from.size && stage.fixed != from.size) {
       RefuseTransform(
           "LoaderOptions::sizes needs a step with a width and height, such as "
           "RandomResizedCrop(224), and no ResizeShortSide after it");
     }
   }
-  for (const Transform& step : stages_[0].pipeline) {
-    if (SwapsSides(step)) swapping_step_ = StepName(step);
-    if (Warps(step)) warping_step_ = StepName(step);
-  }
+}
+
+bool Geometry::empty() const noexcept {
+  return std::all_of(stages_.begin(), stages_.end(),
+                     [](const Stage& stage) { return stage.pipeline.empty(); });
 }
 
 std::size_t Geometry::StageOf(std::uint64_t epoch) const noexcept {
-  std::size_t stage = 0;
-  while (stage + 1 < stages_.size() && stages_[stage + 1].epoch <= epoch)
-    ++stage;
-  return stage;
+  const auto after = std::upper_bound(
+      stages_.begin(), stages_.end(), epoch,
+      [](std::uint64_t number, const Stage& stage) { return number < stage.epoch; });
+  return static_cast<std::size_t>(after - stages_.begin()) - 1;
 }
 
 Frame Geometry::FrameFor(std::uint32_t width, std::uint32_t height, std::uint64_t draw_seed,

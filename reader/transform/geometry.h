@@ -13,15 +13,18 @@
 #include <sluice/transform.h>
 
 #include "reader/transform/frame.h"
+#include "reader/transform/pipeline_stages.h"
 
 namespace sluice {
 
 class Geometry {
  public:
-  // Uses the pipeline's steps that move pixels. `sizes` as in LoaderOptions. Throws
+  // Uses the pipelines' steps that move pixels. `sizes` as in LoaderOptions. Throws
   // Error(kInvalidArgument) for parameters out of range, and for steps that cannot be combined in
   // this order.
-  explicit Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes = {});
+  explicit Geometry(const std::vector<PipelineStage>& stages);
+  explicit Geometry(const Pipeline& pipeline, std::span<const OutputSize> sizes = {})
+      : Geometry(StagesOf(pipeline, sizes)) {}
 
   using Extent = PictureExtent;
   // The size of the result, if it does not depend on the picture's.
@@ -32,10 +35,10 @@ class Geometry {
   // of one that adds a second pass. Empty: there is none.
   const std::string& swapping_step() const noexcept { return swapping_step_; }
   const std::string& warping_step() const noexcept { return warping_step_; }
-  bool empty() const noexcept { return stages_[0].pipeline.empty(); }
-  const Pipeline& steps() const noexcept { return stages_[0].pipeline; }
+  bool empty() const noexcept;  // in all stages
+  const Pipeline& steps(std::size_t stage) const noexcept { return stages_[stage].pipeline; }
 
-  // Output sizes may change with the epoch: the number of stages, and the stage of an epoch.
+  // Steps may change with the epoch: the number of stages, and the stage of an epoch.
   std::size_t stages() const noexcept { return stages_.size(); }
   std::size_t StageOf(std::uint64_t epoch) const noexcept;
 

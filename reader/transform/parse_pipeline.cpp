@@ -232,6 +232,28 @@ Pipeline ParsePipeline(std::string_view text) {
   return pipeline;
 }
 
+std::vector<ScheduledTransform> ParseSchedule(std::string_view text) {
+  std::vector<ScheduledTransform> schedule;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(';', begin), text.size());
+    const std::string_view part = text.substr(begin, end - begin);
+    const std::size_t sign = std::min(part.find('='), part.size());
+    ScheduledTransform later;
+    const char* const number_end = part.data() + sign;
+    const auto [stop, error] = std::from_chars(part.data(), number_end, later.epoch);
+    if (sign == part.size() || error != std::errc() || stop != number_end) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "\"" + std::string(part) +
+                      "\" is no part of a schedule, which has an epoch, = and steps, such as "
+                      "80=rrc:224,flip; parts are joined by ;");
+    }
+    later.transform = ParsePipeline(part.substr(sign + 1));
+    schedule.push_back(std::move(later));
+    begin = end + 1;
+  }
+  return schedule;
+}
+
 std::vector<std::string> PipelineSteps() {
   std::vector<std::string> forms;
   ForEachStep([&](const StepForm&, auto, auto form_text) { forms.push_back(form_text()); });

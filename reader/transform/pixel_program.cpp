@@ -27,7 +27,17 @@ constexpr std::array<std::byte, 768> kOwnValues = [] {
 
 }  // namespace
 
-PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(part) {
+PixelProgram::PixelProgram(const std::vector<PipelineStage>& stages, DevicePart part)
+    : part_(part) {
+  for (const PipelineStage& from : stages) {
+    numbers_.reset();  // the same in all stages
+    Stage& stage = stages_.emplace_back(StageOf(from.steps));
+    if (part_ == DevicePart::kSteps) LeaveSteps(stage);
+  }
+}
+
+PixelProgram::Stage PixelProgram::StageOf(const Pipeline& pipeline) {
+  Stage stage;
   std::uint16_t uses[256] = {};
   bool batch_steps = false;
   for (const Transform& step : pipeline) {
@@ -46,28 +56,35 @@ PixelProgram::PixelProgram(const Pipeline& pipeline, DevicePart part) : part_(pa
     if (ChangesPixels(step)) {
       CheckParameters(step);
       const std::uint8_t kind = DrawKind(step);
-      steps_.push_back({step, static_cast<std::uint16_t>(uses[kind]++ << 8 | kind)});
+      stage.steps.push_back({step, static_cast<std::uint16_t>(uses[kind]++ << 8 | kind)});
     } else if (const auto* const normalize = std::get_if<Normalize>(&step)) {
       numbers_.emplace(*normalize);
-    } else if (!steps_.empty()) {
+    } else if (!stage.steps.empty()) {
       RefuseTransform("steps that change pixels must come after those that move them; put " +
-                      StepName(step) + " before " + StepName(steps_.front().transform));
+                      StepName(step) + " before " + StepName(stage.steps.front().transform));
     }
   }
-  steps_here_ = steps_.size();
-  if (part_ == DevicePart::kSteps) LeaveSteps();
+  stage.steps_here = stage.steps.size();
+  return stage;
 }
 
-void PixelProgram::LeaveSteps() {
-  while (steps_here_ > 0) {
-    const Transform& last = steps_[steps_here_ - 1].transform;
+void PixelProgram::LeaveSteps(Stage& stage) {
+  std::size_t left = 0;
+  while (stage.steps_here > 0) {
+    const Transform& last = stage.steps[stage.steps_here - 1].transform;
     const std::size_t ops = MostOps(last);
-    if (device_ops_ + ops > kMostDeviceOps) return;
-    device_ops_ += ops;
+    if (left + ops > kMostDeviceOps) break;
+    left += ops;
     const DeviceNeed need = NeedOf(last);
     need_ = {need_.whole || need.whole, std::max(need_.spare_bytes, need.spare_bytes)};
-    --steps_here_;
+    --stage.steps_here;
   }
+  device_ops_ = std::max(device_ops_, left);
+}
+
+bool PixelProgram::empty() const noexcept {
+  return !numbers_ && std::all_of(stages_.begin(), stages_.end(),
+                                  [](const Stage& stage) { return stage.steps.empty(); });
 }
 
 std::span<const std::byte> PixelProgram::numbers() const noexcept {
@@ -75,12 +92,14 @@ std::span<const std::byte> PixelProgram::numbers() const noexcept {
 }
 
 bool PixelProgram::moves() const noexcept {
-  return std::any_of(steps_.begin(), steps_.end(),
-                     [](const Step& step) { return MayMovePixels(step.transform); });
+  return std::any_of(stages_.begin(), stages_.end(), [](const Stage& stage) {
+    return std::any_of(stage.steps.begin(), stage.steps.end(),
+                       [](const Step& step) { return MayMovePixels(step.transform); });
+  });
 }
 
-void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height,
-                             std::uint32_t channels) const {
+void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+                             std::size_t stage) const {
   if (empty()) return;
   if (channels != 1 && channels != 3) {
     RefuseTransform(
@@ -90,25 +109,27 @@ void PixelProgram::CheckSize(std::uint32_t width, std::uint32_t height,
   if (numbers_ && !numbers_->Fits(channels)) {
     RefuseTransform("Normalize has three means or deviations, but the images have one channel");
   }
-  for (const Step& step : steps_)
+  for (const Step& step : stages_[stage].steps)
     CheckStepFits(step.transform, width, height);
 }
 
 void PixelProgram::Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
-                       StepScratch& scratch) const {
-  for (std::size_t s = 0; s < steps_here_; ++s) {
-    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps_[s].stream);
-    RunStep(steps_[s].transform, pixels, draws, scratch);
+                       StepScratch& scratch, std::size_t stage) const {
+  const std::vector<Step>& steps = stages_[stage].steps;
+  for (std::size_t s = 0; s < stages_[stage].steps_here; ++s) {
+    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps[s].stream);
+    RunStep(steps[s].transform, pixels, draws, scratch);
   }
 }
 
 void PixelProgram::DrawOps(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
-                           std::span<PixelOp> ops) const {
+                           std::span<PixelOp> ops, std::size_t stage) const {
+  const std::vector<Step>& steps = stages_[stage].steps;
   std::size_t count = 0;
-  for (std::size_t s = steps_here_; s < steps_.size(); ++s) {
-    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps_[s].stream);
+  for (std::size_t s = stages_[stage].steps_here; s < steps.size(); ++s) {
+    RandomStream draws(draw_seed, Purpose::kPixelTransform, position, steps[s].stream);
     PixelOps drawn;
-    DrawStep(steps_[s].transform, shape, draws, drawn);
+    DrawStep(steps[s].transform, shape, draws, drawn);
     std::copy_n(drawn.at, drawn.count, ops.begin() + static_cast<std::ptrdiff_t>(count));
     count += drawn.count;
   }

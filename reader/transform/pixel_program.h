@@ -17,6 +17,7 @@
 
 #include "format/pixels/decode.h"
 #include "reader/transform/number_table.h"
+#include "reader/transform/pipeline_stages.h"
 #include "reader/transform/pixel_steps.h"
 
 namespace sluice {
@@ -32,20 +33,26 @@ class PixelProgram {
  public:
   static constexpr std::size_t kMostDeviceOps = 256;  // for one sample
 
-  // Uses the pipeline's steps that change pixels. Throws Error(kInvalidArgument) for parameters out
+  // Uses the pipelines' steps that change pixels. Throws Error(kInvalidArgument) for parameters out
   // of range, and for steps that cannot stand in this order.
-  explicit PixelProgram(const Pipeline& pipeline, DevicePart part = DevicePart::kNone);
+  explicit PixelProgram(const std::vector<PipelineStage>& stages,
+                        DevicePart part = DevicePart::kNone);
+  explicit PixelProgram(const Pipeline& pipeline, DevicePart part = DevicePart::kNone)
+      : PixelProgram(StagesOf(pipeline), part) {}
 
-  // The pipeline has no step that changes pixels.
-  bool empty() const noexcept { return steps_.empty() && !numbers_; }
+  std::size_t stages() const noexcept { return stages_.size(); }  // by epoch, as Geometry's
+  // No stage has a step that changes pixels.
+  bool empty() const noexcept;
   // Nothing to do on the host: pixels may be decoded straight into a batch.
-  bool idle() const noexcept { return steps_here_ == 0 && !output(); }
+  bool idle(std::size_t stage = 0) const noexcept {
+    return stages_[stage].steps_here == 0 && !output();
+  }
   // The type of the floats that Write() makes; nothing if it leaves pixels as they are.
   std::optional<FloatType> output() const noexcept {
     return part_ == DevicePart::kNone ? numbers_type() : std::nullopt;
   }
   // The number of steps that Run() runs; the device runs the later ones.
-  std::size_t steps_here() const noexcept { return steps_here_; }
+  std::size_t steps_here(std::size_t stage = 0) const noexcept { return stages_[stage].steps_here; }
 
   // Whether the device has work. It gets pixels as decoded (kNHWC), and at most device_ops()
   // operations for each sample, which may need what need() says.
@@ -61,16 +68,17 @@ class PixelProgram {
   std::span<const std::byte> numbers() const noexcept;
   // Draws the device's operations for a picture of that shape, and adds the kEnd.
   void DrawOps(const Pixels& shape, std::uint64_t draw_seed, std::uint64_t position,
-               std::span<PixelOp> ops) const;
+               std::span<PixelOp> ops, std::size_t stage = 0) const;
 
   // Whether a step may move pixels: then no mask, boxes or points can follow the picture.
   bool moves() const noexcept;
-  // Throws Error(kInvalidArgument) if the steps do not fit pictures of that size.
-  void CheckSize(std::uint32_t width, std::uint32_t height, std::uint32_t channels) const;
+  // Throws Error(kInvalidArgument) if the stage's steps do not fit pictures of that size.
+  void CheckSize(std::uint32_t width, std::uint32_t height, std::uint32_t channels,
+                 std::size_t stage = 0) const;
 
   // Changes the pixels in place, by all steps that are not left to a device.
   void Run(const Pixels& pixels, std::uint64_t draw_seed, std::uint64_t position,
-           StepScratch& scratch) const;
+           StepScratch& scratch, std::size_t stage = 0) const;
   // Writes pixels to a batch, as its numbers.
   void Write(const Pixels& pixels, PixelOrder order, std::uint8_t* target) const;
 
@@ -83,12 +91,16 @@ class PixelProgram {
   std::optional<FloatType> numbers_type() const noexcept {
     return numbers_ ? std::optional(numbers_->type()) : std::nullopt;
   }
-  void LeaveSteps();
+  struct Stage {
+    std::vector<Step> steps;
+    std::size_t steps_here = 0;
+  };
+  Stage StageOf(const Pipeline& pipeline);
+  void LeaveSteps(Stage& stage);
 
   DevicePart part_;
-  std::vector<Step> steps_;
-  std::size_t steps_here_ = 0;
-  std::size_t device_ops_ = 0;
+  std::vector<Stage> stages_;
+  std::size_t device_ops_ = 0;  // of the stage with the most
   DeviceNeed need_;
   std::optional<NumberTable> numbers_;
 };

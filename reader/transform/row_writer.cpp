@@ -23,7 +23,7 @@ Pixels RowWriter::Unwarped(const Pixels& pixels) {
 void RowWriter::Finish(const Pixels& first, const Pixels& pixels, const Frame& frame,
                        const PixelProgram& program, const Place& place, const PixelTarget& row) {
   if (frame.warped) WarpBilinear(first, frame.warp.Inverse(), frame.warp_fill, pixels);
-  program.Run(pixels, place.draw_seed, place.position, scratch_);
+  program.Run(pixels, place.draw_seed, place.position, scratch_, place.stage);
   if (pixels.data != row.data) program.Write(pixels, row.order, row.data);
 }
 

@@ -18,13 +18,14 @@ class RowWriter {
   struct Place {
     std::uint64_t draw_seed = 0;
     std::uint64_t position = 0;
+    std::size_t stage = 0;  // of the program, by epoch
   };
 
   // `decode(region, target)` writes 8-bit pixels, and returns a Defect if it cannot.
   template <class Decode>
   Defect Write(const Decode& decode, const Frame& frame, const PixelProgram& program,
                const Place& place, const PixelTarget& row) {
-    if (!frame.warped && program.idle()) return decode(frame.region, row);
+    if (!frame.warped && program.idle(place.stage)) return decode(frame.region, row);
     const Pixels pixels = PixelsFor(frame, program, row);
     const Pixels first = frame.warped ? Unwarped(pixels) : pixels;
     if (const Defect defect =

@@ -6,17 +6,29 @@
 
 #include "reader/transform/batch_mix.h"
 #include "reader/transform/step_kind.h"
+#include "reader/transform/step_parameters.h"
 
 namespace sluice {
 
 namespace {
 
 // Whether a step mixes batches by blending pictures or, if `cut`, by cutting rectangles.
-bool HasMix(const Pipeline& steps, bool cut) noexcept {
-  return std::any_of(steps.begin(), steps.end(), [cut](const Transform& step) {
+bool HasMix(const LoaderOptions& options, bool cut) noexcept {
+  const auto mixes = [cut](const Transform& step) {
     const std::optional<MixStep> mix = MixStepOf(step);
     return mix && mix->cut == cut;
-  });
+  };
+  const auto has = [&mixes](const Pipeline& steps) {
+    return std::any_of(steps.begin(), steps.end(), mixes);
+  };
+  return has(options.transform) ||
+         std::any_of(options.schedule.begin(), options.schedule.end(),
+                     [&has](const ScheduledTransform& later) { return has(later.transform); });
+}
+
+ViewProgram ProgramOf(const std::string& name, const std::vector<PipelineStage>& stages,
+                      DevicePart part) {
+  return {name, Geometry(stages), PixelProgram(stages, part)};
 }
 
 }  // namespace
@@ -24,11 +36,11 @@ bool HasMix(const Pipeline& steps, bool cut) noexcept {
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
   // Blending and the user's functions need the final numbers, on the host.
   if (options.device.is_host() || options.sample_function || options.batch_function ||
-      HasMix(options.transform, false)) {
+      HasMix(options, false)) {
     return DevicePart::kNone;
   }
   // Cutting can run before Normalize, but only after the steps that change pixels.
-  if (!options.on_device.steps || HasMix(options.transform, true)) return DevicePart::kNumbers;
+  if (!options.on_device.steps || HasMix(options, true)) return DevicePart::kNumbers;
   return DevicePart::kSteps;
 }
 
@@ -40,9 +52,8 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
   const DevicePart part = DevicePartOf(options);
   std::vector<ViewProgram> views;
   views.push_back(
-      {"", Geometry(options.transform, options.sizes), PixelProgram(options.transform, part)});
-  if (!options.views.empty() &&
-      (HasMix(options.transform, false) || HasMix(options.transform, true))) {
+      ProgramOf("", StagesOf(options.transform, options.sizes, options.schedule), part));
+  if (!options.views.empty() && (HasMix(options, false) || HasMix(options, true))) {
     refuse("MixUp and CutMix cannot be used with several views");
   }
   if (options.views.size() > kMostViews) refuse("there can be at most 64 views");
@@ -52,12 +63,15 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
     if (std::any_of(views.begin(), views.end(), same)) {
       refuse("two views have the name \"" + view.name + "\"");
     }
-    if (std::any_of(view.transform.begin(), view.transform.end(), ConcernsBatch)) {
-      refuse("OneHot, MixUp and CutMix belong in LoaderOptions::transform, not in a view");
-    }
     try {
-      views.push_back(
-          {view.name, Geometry(view.transform, view.sizes), PixelProgram(view.transform, part)});
+      const std::vector<PipelineStage> stages = StagesOf(view.transform, view.sizes, view.schedule);
+      for (const PipelineStage& stage : stages) {
+        if (std::any_of(stage.steps.begin(), stage.steps.end(), ConcernsBatch))
+          RefuseTransform(
+              "OneHot, MixUp and CutMix belong in LoaderOptions::transform, not in a "
+              "view");
+      }
+      views.push_back(ProgramOf(view.name, stages, part));
     } catch (const Error& error) {
       throw Error(error.code(), "LoaderOptions::views, \"" + view.name + "\"", error.sentence());
     }

@@ -66,6 +66,31 @@ Pipeline WholePictures() {
 
 }  // namespace
 
+TEST_CASE("A device follows a schedule of steps") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 6);
+  const Pipeline crop = {RandomResizedCrop(17, 12), Normalize{}};
+  options.transform = crop;
+  Pipeline few = crop, many = crop;
+  few.insert(few.end() - 1, ColorJitter{.4});
+  const Pipeline whole = WholePictures();
+  many.insert(many.end() - 1, whole.begin(), whole.end());
+  options.schedule = {{1, many}, {2, few}, {3, crop}};
+  LoaderOptions host = options;
+  host.device = Device();
+  Loader host_loader(dataset, host), loader(dataset, options);
+  for (std::uint64_t epoch = 0; epoch < 4; ++epoch) {
+    auto expected = host_loader.Epoch(epoch).begin();
+    for (const Batch& batch : loader.Epoch(epoch)) {
+      batch.Synchronize();
+      CHECK(Keep(batch) == Keep(*expected));
+      ++expected;
+    }
+  }
+}
+
 TEST_CASE("Each step that a device can take gives the host's bytes there") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14));

@@ -147,7 +147,7 @@ TEST_CASE("Adding a flip does not move the crops, and positions draw independent
 }
 
 TEST_CASE("The extent is known if the last step fixes it") {
-  CHECK_FALSE(Geometry({}).FixedExtent().has_value());
+  CHECK_FALSE(Geometry(Pipeline{}).FixedExtent().has_value());
   CHECK_FALSE(Geometry({ResizeShortSide{9}, HorizontalFlip{}}).FixedExtent().has_value());
   CHECK(Geometry({ResizeShortSide{9}, CenterCrop(8, 6)}).FixedExtent()->height == 6);
   CHECK(Geometry({Resize(20, 10), ResizeShortSide{5}}).FixedExtent()->width == 10);

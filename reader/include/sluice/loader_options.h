@@ -244,6 +244,11 @@ struct LoaderOptions {
   // Output sizes that change with the epoch; the first must be for epoch 0. Empty: as `transform`
   // says. Slots are large enough for the largest. See ProgressiveSizes().
   std::vector<OutputSize> sizes = {};
+  // Steps that change with the epoch: from each one's epoch on, its steps are applied instead of
+  // `transform`. Epochs begin with 1 and increase. Everything is checked when the loader is made.
+  // Normalize and OneHot must be the same in all of them; MixUp and CutMix may come and go. A step
+  // that stays draws the same numbers. See Ramp().
+  std::vector<ScheduledTransform> schedule = {};
   std::uint64_t seed = 0;  // for the order and every random step
   // Goes on from the point where Loader::State() was called. The dataset, the seed and the options
   // in `order` must be the same (Error(kInvalidArgument) says which is not). Threads, the ring and

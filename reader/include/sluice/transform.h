@@ -13,6 +13,8 @@
 //   RandomResizedCrop(224).scale(0.35, 1).with_filter(Filter::kArea)
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -40,11 +42,25 @@ using Transform =
                  TrivialAugmentWide, Normalize, OneHot, MixUp, CutMix>;
 using Pipeline = std::vector<Transform>;
 
+// From `epoch` on, these steps instead of those before: see LoaderOptions::schedule.
+struct ScheduledTransform {
+  std::uint64_t epoch = 0;
+  Pipeline transform;
+};
+
+// For LoaderOptions::schedule: steps whose strength grows from `transform` = steps(0) before epoch
+// `begin` to steps(1) from epoch `end` on, linearly: `steps` is called with a share of 0 to 1 for
+// each epoch between. Throws Error(kInvalidArgument) unless begin < end, and for more than 65535
+// epochs between.
+std::vector<ScheduledTransform> Ramp(std::uint64_t begin, std::uint64_t end,
+                                     const std::function<Pipeline(double share)>& steps);
+
 // One more picture of each sample's image: Batch::image(name). It has its own random choices.
 struct View {
   std::string name;
   Pipeline transform;             // as LoaderOptions::transform, without OneHot, MixUp and CutMix
   std::vector<OutputSize> sizes;  // as LoaderOptions::sizes
+  std::vector<ScheduledTransform> schedule = {};  // as LoaderOptions::schedule
 };
 
 }  // namespace sluice

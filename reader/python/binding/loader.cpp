@@ -113,18 +113,20 @@ FieldTypes TypesOf(const Dataset& dataset, const LoaderOptions& options) {
 
 void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> source,
                 std::size_t batch_size, std::optional<unsigned> threads, nb::handle transform,
-                std::vector<View> views, std::vector<OutputSize> sizes, std::uint64_t seed,
-                const std::optional<std::string>& resume_from, nb::handle device,
-                nb::object sample_function, nb::object batch_function, OrderOptions order,
-                RankOptions ranks, Storage storage, std::optional<DecodedPictures> keep,
-                std::optional<Stage> stage, RingOptions ring, double timeout, OutputOptions output,
-                IntegrityOptions integrity, OnDevice on_device, DiagnosticsOptions diagnostics) {
+                std::vector<View> views, std::vector<OutputSize> sizes, nb::handle schedule,
+                std::uint64_t seed, const std::optional<std::string>& resume_from,
+                nb::handle device, nb::object sample_function, nb::object batch_function,
+                OrderOptions order, RankOptions ranks, Storage storage,
+                std::optional<DecodedPictures> keep, std::optional<Stage> stage, RingOptions ring,
+                double timeout, OutputOptions output, IntegrityOptions integrity,
+                OnDevice on_device, DiagnosticsOptions diagnostics) {
   LoaderOptions options;
   options.batch_size = batch_size;
   options.threads = threads;
   options.transform = PipelineOf(transform);
   options.views = std::move(views);
   options.sizes = std::move(sizes);
+  options.schedule = ScheduleOf(schedule);
   options.seed = seed;
   if (resume_from) options.resume_from = ResumePoint::Parse(*resume_from);
   options.device = DeviceOf(device);
@@ -165,19 +167,21 @@ void BindLoader(nb::module_& module) {
       module, "Loader", nb::is_weak_referenceable(),
       "Epochs of batches from a dataset, decoded ahead by threads. Options have the names, "
       "defaults "
-      "and meanings of loader_options.h (transform: a list of steps, or their text form; device: "
+      "and meanings of loader_options.h (transform: a list of steps, or their text form; schedule: "
+      "a list of (epoch, steps); device: "
       "'cpu' or 'cuda:0'; resume_from: the text of an earlier state(); timeout: seconds). `for "
       "batch in loader` "
       "plays "
       "the next epoch; epoch(n) plays any.")
       .def("__init__", &MakeLoader, "dataset"_a, "batch_size"_a = options.batch_size, nb::kw_only(),
            "threads"_a = nb::none(), "transform"_a = nb::tuple(), "views"_a = std::vector<View>(),
-           "sizes"_a = std::vector<OutputSize>(), "seed"_a = 0, "resume_from"_a = nb::none(),
-           "device"_a = "cpu", "sample_function"_a = nb::none(), "batch_function"_a = nb::none(),
-           "order"_a = OrderOptions(), "ranks"_a = RankOptions(), "storage"_a = Mapped(),
-           "keep"_a = nb::none(), "stage"_a = nb::none(), "ring"_a = RingOptions{.hold = kHold},
-           "timeout"_a = 0.0, "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
-           "on_device"_a = OnDevice(), "diagnostics"_a = DiagnosticsOptions())
+           "sizes"_a = std::vector<OutputSize>(), "schedule"_a = nb::tuple(), "seed"_a = 0,
+           "resume_from"_a = nb::none(), "device"_a = "cpu", "sample_function"_a = nb::none(),
+           "batch_function"_a = nb::none(), "order"_a = OrderOptions(), "ranks"_a = RankOptions(),
+           "storage"_a = Mapped(), "keep"_a = nb::none(), "stage"_a = nb::none(),
+           "ring"_a = RingOptions{.hold = kHold}, "timeout"_a = 0.0, "output"_a = OutputOptions(),
+           "integrity"_a = IntegrityOptions(), "on_device"_a = OnDevice(),
+           "diagnostics"_a = DiagnosticsOptions())
       .def(
           "epoch",
           [](nb::handle self, std::uint64_t epoch) {

@@ -36,10 +36,13 @@ void BindPlaying(nb::module_& module) {
   nb::class_<View>(module, "View", "One more picture of each sample's image, by its own transform")
       .def(
           "__init__",
-          [](View* self, std::string name, nb::handle transform, std::vector<OutputSize> sizes) {
-            new (self) View{std::move(name), PipelineOf(transform), std::move(sizes)};
+          [](View* self, std::string name, nb::handle transform, std::vector<OutputSize> sizes,
+             nb::handle schedule) {
+            new (self) View{std::move(name), PipelineOf(transform), std::move(sizes),
+                            ScheduleOf(schedule)};
           },
-          "name"_a, "transform"_a, "sizes"_a = std::vector<OutputSize>())
+          "name"_a, "transform"_a, "sizes"_a = std::vector<OutputSize>(),
+          "schedule"_a = nb::tuple())
       .def_ro("name", &View::name)
       .def_ro("sizes", &View::sizes);
 }

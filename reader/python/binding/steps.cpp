@@ -268,6 +268,17 @@ Pipeline PipelineOf(nb::handle steps) {
   return pipeline;
 }
 
+std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule) {
+  if (schedule.is_none()) return {};
+  if (nb::isinstance<nb::str>(schedule)) return ParseSchedule(nb::cast<std::string>(schedule));
+  std::vector<ScheduledTransform> later;
+  for (const nb::handle entry : nb::iter(schedule)) {
+    const auto [epoch, transform] = nb::cast<std::pair<std::uint64_t, nb::object>>(entry);
+    later.push_back({epoch, PipelineOf(transform)});
+  }
+  return later;
+}
+
 void BindSteps(nb::module_& module) {
   BindCrops(module);
   BindColours(module);
