@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -20,6 +21,7 @@
 #include "tools/convert_report.h"
 #include "tools/convert_shared.h"
 #include "tools/convert_source.h"
+#include "tools/convert_steps.h"
 #include "tools/edit_command.h"
 #include "tools/piped_archive.h"
 
@@ -67,6 +69,21 @@ constexpr const char* kConvertExamples =
     "  sluice convert imagenet/ data/imagenet --split-folders\n"
     "  find . -name '*.jpg' | sluice convert --paths - data/found\n\n";
 
+constexpr const char* kPlanDescription =
+    "Plans a conversion that several processes or machines then make in parts.\n\n"
+    "Takes what `sluice convert` takes, looks for the sources, decides which of them go to\n"
+    "which shard, and writes that into DATASET. Then run `sluice convert --part I/N DATASET`\n"
+    "for each I from 0 to N - 1, wherever the sources and DATASET are seen at the same paths,\n"
+    "and at last `sluice finish DATASET`. The dataset has the bytes that `sluice convert`\n"
+    "gives it, whatever N is. `sluice status DATASET` shows how far it is.\n";
+
+constexpr const char* kPlanExamples =
+    "\n"
+    "Examples:\n"
+    "  sluice plan photos/ data/photos\n"
+    "  for i in 0 1 2 3; do sluice convert --part $i/4 data/photos & done; wait\n"
+    "  sluice finish data/photos\n\n";
+
 struct ConvertArguments {
   SourceArguments source;
   std::string name;  // of the source, for messages
@@ -74,6 +91,8 @@ struct ConvertArguments {
   std::string split;
   std::uint64_t split_seed = 0;
   bool no_resize = false;
+  bool plan_only = false;  // `sluice plan`
+  std::optional<PlanPart> part;
   bool json = false;
   bool quiet = false;
 };
@@ -269,6 +288,14 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
                "none is left out");
   AddDirectOption(app, options.direct);
   app.add_flag("--dry-run", options.dry_run, "look at the sources, plan and count; write nothing");
+  if (!arguments.plan_only) {
+    AddOption(app, "--part", "I/N",
+              "make part I (0 to N - 1) of a conversion that\n"
+              "`sluice plan` has begun; only DATASET is named then.\n"
+              "Parts may run anywhere at any time, also again;\n"
+              "`sluice finish` ends it",
+              [&arguments](const std::string& text) { arguments.part = ParsePart(text); });
+  }
   app.add_flag("--json", arguments.json,
                "print one JSON object to standard output, and no\nprogress");
   app.add_flag("--quiet", arguments.quiet, "print errors only");
@@ -303,7 +330,7 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
   cli::Progress progress(
       cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
       "converting " + cli::Printable(arguments.name) + " into " + cli::Printable(dataset));
-  ConvertAccount account{dataset, arguments.options, {}, 0};
+  ConvertAccount account{dataset, arguments.options, {}, arguments.plan_only, 0};
   bool begun = false;
   ConvertHooks hooks;
   hooks.stop = interrupt.token();
@@ -313,7 +340,9 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
     progress.Update(now.samples_done, now.samples_total, now.bytes_out);
   };
   try {
-    account.summary = Convert(part.source, dataset, arguments.options, hooks);
+    account.summary = arguments.plan_only
+                          ? PlanConversion(part.source, dataset, arguments.options, hooks)
+                          : Convert(part.source, dataset, arguments.options, hooks);
   } catch (const Error& error) {
     progress.Erase();
     if (error.code() == ErrorCode::kIo) ThrowWithAdvice(error);
@@ -393,8 +422,32 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
   return exit_code;
 }
 
+// --part, with the few options that it takes: the plan has the others.
+int RunPartOf(const CLI::App& app, const ConvertArguments& arguments) {
+  const std::set<std::string> taken = {"--part", "--threads", "--direct", "--json", "--quiet"};
+  for (const CLI::Option* const option : app.get_options()) {
+    if (option->count() == 0 || option->get_positional()) continue;
+    if (!taken.contains(option->get_name())) {
+      throw UsageError(option->get_name() + " is not for --part: it was chosen by `sluice plan`");
+    }
+  }
+  if (arguments.source.places.size() != 1) {
+    throw UsageError("--part takes DATASET alone, a folder that `sluice plan` has begun");
+  }
+  return RunPart({arguments.source.places[0],
+                  *arguments.part,
+                  {arguments.options.threads, arguments.options.direct},
+                  arguments.json,
+                  arguments.quiet});
+}
+
 int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
+  if (arguments.part) return RunPartOf(app, arguments);
   Complete(app, arguments);
+  if (arguments.plan_only && !arguments.source.places.empty() &&
+      arguments.source.places[0] == "-") {
+    throw UsageError("a pipe can be read once only; plan a file");
+  }
   const cli::Interrupt interrupt;
   arguments.name = NameOf(arguments.source);
   std::optional<PipedArchive> piped;
@@ -412,16 +465,30 @@ int RunConvert(const CLI::App& app, ConvertArguments& arguments) {
 
 }  // namespace
 
-cli::Command AddConvertCommand(CLI::App& program) {
-  CLI::App* const app = program.add_subcommand("convert", kConvertDescription);
+namespace {
+
+cli::Command AddConversion(CLI::App& program, const char* name, const char* description,
+                           const char* examples, bool plan_only) {
+  CLI::App* const app = program.add_subcommand(name, description);
   const auto arguments = std::make_shared<ConvertArguments>();
+  arguments->plan_only = plan_only;
   AddSourceOptions(*app, arguments->source);
   AddSizeOptions(*app, *arguments);
   AddImageOptions(*app, *arguments);
   AddDatasetOptions(*app, *arguments);
   AddRunningOptions(*app, *arguments);
-  app->footer(std::string(kConvertExamples) + cli::kExitCodeHelp);
+  app->footer(std::string(examples) + cli::kExitCodeHelp);
   return {app, [app, arguments] { return RunConvert(*app, *arguments); }};
+}
+
+}  // namespace
+
+cli::Command AddConvertCommand(CLI::App& program) {
+  return AddConversion(program, "convert", kConvertDescription, kConvertExamples, false);
+}
+
+cli::Command AddPlanCommand(CLI::App& program) {
+  return AddConversion(program, "plan", kPlanDescription, kPlanExamples, true);
 }
 
 }  // namespace sluice

@@ -69,8 +69,10 @@ namespace {
 // The result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
-  const bool dry_run = account.options.dry_run;
-  std::string text = dry_run ? "dry run, nothing was written" : Printable(account.dataset);
+  const bool dry_run = account.options.dry_run || account.planned;
+  std::string text = account.options.dry_run ? "dry run, nothing was written"
+                     : account.planned       ? Printable(account.dataset) + ", planned"
+                                             : Printable(account.dataset);
   text += dry_run && !summary.skipped.empty() ? ": at most " : ": ";
   text += CountText(summary.samples, "sample", "samples");
   text += summary.classes.empty() ? " without labels"

@@ -14,6 +14,7 @@ struct ConvertAccount {
   std::string dataset;
   ConvertOptions options;
   ConvertSummary summary;
+  bool planned = false;          // `sluice plan`: nothing is converted yet
   std::uint64_t found_done = 0;  // sources that an earlier run of the same command was done with
 };
 

@@ -28,6 +28,7 @@ int main(int argc, char** argv) {
        sluice::AddRepairCommand(program), sluice::AddSubsetCommand(program),
        sluice::AddMergeCommand(program), sluice::AddExportCommand(program),
        sluice::AddTranscodeCommand(program), sluice::AddCopyCommand(program),
-       sluice::AddCacheCommand(program)},
+       sluice::AddCacheCommand(program), sluice::AddPlanCommand(program),
+       sluice::AddFinishCommand(program), sluice::AddStatusCommand(program)},
       argc, argv);
 }

@@ -76,7 +76,7 @@ std::string DirectRefusal(const std::filesystem::path& folder) {
 
 ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& folder,
                          std::string file_name, Id128 id, std::uint32_t block_samples,
-                         std::uint64_t reserve_bytes, DirectBuffer* direct)
+                         std::uint64_t reserve_bytes, DirectBuffer* direct, const std::string& own)
     : schema_(schema),
       layout_(schema),
       column_fields_(ColumnFields(schema)),
@@ -89,7 +89,7 @@ ShardWriter::ShardWriter(const Schema& schema, const std::filesystem::path& fold
   finished_.shard.file = std::move(file_name);
   finished_.shard.id = id;
   finished_.shard.block_samples = block_samples;
-  file_ = std::make_unique<AtomicFile>(folder / finished_.shard.file, direct);
+  file_ = std::make_unique<AtomicFile>(folder / finished_.shard.file, direct, own);
   file_->Write(header);
 }
 

@@ -34,11 +34,11 @@ std::string DirectRefusal(const std::filesystem::path& folder);
 class ShardWriter {
  public:
   // `schema` is valid and outlives the writer. `reserve_bytes` are kept free, in the sense of
-  // Fits(), for the origin that Finish() will be given. `direct`: as of AtomicFile; a shard is a
-  // whole number of pages.
+  // Fits(), for the origin that Finish() will be given. `direct` and `own`: as of AtomicFile; a
+  // shard is a whole number of pages.
   ShardWriter(const Schema& schema, const std::filesystem::path& folder, std::string file_name,
               Id128 id, std::uint32_t block_samples, std::uint64_t reserve_bytes = 0,
-              DirectBuffer* direct = nullptr);
+              DirectBuffer* direct = nullptr, const std::string& own = {});
   ~ShardWriter();
 
   // Whether the finished file would have at most `limit` bytes if this sample were its last.

@@ -139,8 +139,9 @@ MappedFile::~MappedFile() {
   if (mapped_here_ && !bytes_.empty()) munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct)
+AtomicFile::AtomicFile(std::filesystem::path path, DirectBuffer* direct, const std::string& own)
     : path_(std::move(path)), temporary_(path_), direct_(direct) {
+  if (!own.empty()) temporary_ += "." + own;
   temporary_ += kTemporarySuffix;
   file_ = FileHandle(open(temporary_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!file_) ThrowIo(temporary_, "cannot be created", errno);
@@ -211,8 +212,9 @@ void AtomicFile::Commit(FolderSync folder) {
   if (folder == FolderSync::kNow) SyncFolder(path_.parent_path());
 }
 
-void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct) {
-  AtomicFile file(path, direct);
+void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct,
+               const std::string& own) {
+  AtomicFile file(path, direct, own);
   file.Write(content);
   file.Commit();
 }

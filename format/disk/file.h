@@ -109,7 +109,9 @@ class AtomicFile {
   // With `direct`, writes go past the page cache, in pieces of that buffer's size. The buffer must
   // outlive the file and serves one file at a time. Writes that the file system refuses go through
   // the page cache: see DirectBuffer::refused().
-  explicit AtomicFile(std::filesystem::path path, DirectBuffer* direct = nullptr);
+  // `own`: a word for the temporary name, where several processes may write the same file at once.
+  explicit AtomicFile(std::filesystem::path path, DirectBuffer* direct = nullptr,
+                      const std::string& own = {});
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -134,8 +136,9 @@ class AtomicFile {
 
 inline constexpr std::string_view kTemporarySuffix = ".tmp";
 
-// Writes a whole file atomically; `direct` as above.
-void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct = nullptr);
+// Writes a whole file atomically; `direct` and `own` as above.
+void WriteFile(const std::filesystem::path& path, Bytes content, DirectBuffer* direct = nullptr,
+               const std::string& own = {});
 
 // Creates a folder and its missing parents, durably.
 void CreateFolder(const std::filesystem::path& path);

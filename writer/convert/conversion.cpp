@@ -27,10 +27,19 @@ std::uint64_t BytesOf(const MadeShard& made) noexcept {
 }
 }  // namespace
 
+ConvertSummary BeginSummary(const SourceList& sources) {
+  ConvertSummary summary;
+  summary.classes = sources.classes;
+  summary.skipped = sources.broken;
+  summary.passed_over = sources.passed_over;
+  summary.warnings = sources.warnings;
+  return summary;
+}
+
 Conversion::Conversion(const DatasetFolder& dataset, const SourceList& sources,
                        const Schema& schema, const Plan& plan,
                        const std::vector<std::uint32_t>& order, const ConvertOptions& options,
-                       const ConvertHooks& hooks)
+                       const ConvertHooks& hooks, const PlanPart& part)
     : dataset_(dataset),
       sources_(sources),
       schema_(schema),
@@ -38,8 +47,10 @@ Conversion::Conversion(const DatasetFolder& dataset, const SourceList& sources,
       order_(order),
       options_(options),
       hooks_(hooks),
+      part_(part),
       made_(plan.shards()) {
-  progress_.samples_total = plan.samples;
+  for (std::uint64_t shard = part.number; shard < made_.size(); shard += part.of)
+    progress_.samples_total += plan.SamplesOf(shard);
   if (options.direct) direct_.emplace();
 }
 
@@ -54,9 +65,10 @@ void Conversion::Resume() {
   Id128 id;
   const std::optional<Manifest> manifest = FindManifest(id);
   if (manifest && !IsOfPlan(*manifest, plan_)) RefuseChanged();
-  for (std::uint32_t shard = 0; shard < made_.size(); ++shard) {
+  for (std::uint64_t at = part_.number; at < made_.size(); at += part_.of) {
+    const auto shard = static_cast<std::uint32_t>(at);
     if (hooks_.stop.stop_requested()) ThrowStopped();
-    made_[shard] = FindMadeShard(plan_, schema_, dataset_.path(), shard);
+    made_[shard] = FindDoneShard(plan_, schema_, dataset_.path(), shard);
     if (!made_[shard]) continue;
     RequireKnown(made_[shard]->origin.left_out, shard);
     RequireKnown(made_[shard]->origin.truncated, shard);
@@ -78,14 +90,29 @@ void Conversion::RequireKnown(const std::vector<std::pair<std::uint64_t, std::st
               "names sources that the plan does not have; remove this file and run again");
 }
 
-void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probed) {
-  std::vector<std::uint32_t> open;  // planned shards still to be made
-  std::uint64_t samples = 0;
-  for (std::uint32_t shard = 0; shard < made_.size(); ++shard) {
-    if (made_[shard]) continue;
-    open.push_back(shard);
-    samples += plan_.SamplesOf(shard);
+std::vector<std::uint32_t> Conversion::Missing() const {
+  std::vector<std::uint32_t> missing;
+  for (std::uint64_t shard = part_.number; shard < made_.size(); shard += part_.of) {
+    if (!made_[shard]) missing.push_back(static_cast<std::uint32_t>(shard));
   }
+  return missing;
+}
+
+void Conversion::Summarize(PartSummary& summary) const {
+  for (std::uint64_t shard = part_.number; shard < made_.size(); shard += part_.of) {
+    ++summary.shards;
+    summary.samples += plan_.SamplesOf(shard);
+    summary.left_out += made_[shard]->origin.left_out.size();
+    summary.bytes_out += BytesOf(*made_[shard]);
+  }
+  summary.direct_refused = direct_ && direct_->refused();
+}
+
+void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probed) {
+  const std::vector<std::uint32_t> open = Missing();
+  std::uint64_t samples = 0;
+  for (const std::uint32_t shard : open)
+    samples += plan_.SamplesOf(shard);
   Report(true);
   // All shards but the plan's last have the same number of samples.
   const auto position_of = [&](std::uint64_t index) {
@@ -119,7 +146,8 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   const auto shard = static_cast<std::uint32_t>(position / plan_.shard_samples);
   const std::uint64_t within = position % plan_.shard_samples;
   if (within == 0) {
-    writing_.emplace(plan_, schema_, dataset_.path(), shard, direct_ ? &*direct_ : nullptr);
+    writing_.emplace(plan_, schema_, dataset_.path(), shard, direct_ ? &*direct_ : nullptr,
+                     dataset_.own());
   }
   const Source& source = sources_.sources[order_[position]];
   if (outcome.reason.empty()) {
@@ -133,6 +161,9 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
   if (within + 1 == plan_.SamplesOf(shard)) {
     made_[shard] = writing_->Finish();
     writing_.reset();
+    if (made_[shard]->parts.empty() && !dataset_.own().empty()) {
+      LeaveEmptyShard(dataset_.path(), plan_, *made_[shard], dataset_.own());
+    }
     finished_bytes_ += BytesOf(*made_[shard]);
   }
   Report(!writing_);

@@ -3,7 +3,7 @@
 
 #include <chrono>
 
-#include <sluice/convert.h>
+#include <sluice/convert_steps.h>
 
 #include "writer/convert/dataset_folder.h"
 #include "writer/convert/plan.h"
@@ -11,18 +11,25 @@
 
 namespace sluice {
 
+// The part of the summary that is known before any sample is made.
+ConvertSummary BeginSummary(const SourceList& sources);
+
 class Conversion {
  public:
   // All arguments must outlive the conversion. `order`: position in the dataset -> index of the
-  // source.
+  // source. Of the planned shards, `part` is made.
   Conversion(const DatasetFolder& dataset, const SourceList& sources, const Schema& schema,
              const Plan& plan, const std::vector<std::uint32_t>& order,
-             const ConvertOptions& options, const ConvertHooks& hooks);
+             const ConvertOptions& options, const ConvertHooks& hooks, const PlanPart& part = {});
 
-  // Finds the planned shards that an earlier run has finished. Throws Error(kExists) if the dataset
-  // holds other shards by now.
+  // Finds the part's shards that an earlier run, or another process, has finished. Throws
+  // Error(kExists) if the dataset holds other shards by now.
   void Resume();
-  // Makes the other shards, on `threads` threads. `probed`: the outcomes of some of the order's
+  // The part's shards that are not there.
+  std::vector<std::uint32_t> Missing() const;
+  // After Run().
+  void Summarize(PartSummary& summary) const;
+  // Makes these, on `threads` threads. `probed`: the outcomes of some of the order's
   // first samples, which need not be made again.
   void Run(unsigned threads, std::vector<std::optional<Outcome>> probed);
   // Writes skipped.tsv and the manifest; adds the samples' outcomes to `summary`.
@@ -48,6 +55,7 @@ class Conversion {
   const std::vector<std::uint32_t>& order_;
   const ConvertOptions& options_;
   const ConvertHooks& hooks_;
+  const PlanPart part_;
 
   std::vector<std::optional<MadeShard>> made_;  // by planned shard
   std::optional<DirectBuffer> direct_;          // if shards bypass the page cache

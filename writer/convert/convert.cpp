@@ -1,6 +1,6 @@
 #include <chrono>
 
-#include <sluice/convert.h>
+#include <sluice/convert_steps.h>
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 
@@ -10,6 +10,7 @@
 #include "writer/convert/convert_to.h"
 #include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/suspicions.h"
 #include "writer/source/open_source.h"
@@ -17,16 +18,6 @@
 namespace sluice {
 
 namespace {
-
-// The part of the summary that is known before any sample is made.
-ConvertSummary BeginSummary(const SourceList& sources) {
-  ConvertSummary summary;
-  summary.classes = sources.classes;
-  summary.skipped = sources.broken;
-  summary.passed_over = sources.passed_over;
-  summary.warnings = sources.warnings;
-  return summary;
-}
 
 void FailOnBroken(const SourceList& sources, const ConvertOptions& options) {
   if (options.on_error != OnError::kFail || sources.broken.empty()) return;
@@ -119,6 +110,20 @@ class Stages {
     return Summary();
   }
 
+  // Ends with the plan and its list of sources.
+  ConvertSummary PlanOnly(const std::filesystem::path& dataset) {
+    const DatasetFolder folder(dataset);
+    if (folder.plan()) ResumePlan(*folder.plan(), (dataset / kPlanName).string(), plan_);
+    const Probe probe = Settle(folder.plan().has_value());
+    SummarizePlan(sources_, plan_, probe, summary_);
+    AddSuspicions(options_, summary_);
+    if (std::filesystem::exists(dataset / kManifestName)) return Summary();
+    // The plan comes last: who finds it finds the list.
+    WritePlannedSources(dataset, sources_, options_);
+    if (!folder.plan()) folder.Write(kPlanName, PlanToJson(plan_, source_.paths));
+    return Summary();
+  }
+
   ConvertSummary Run(const std::filesystem::path& dataset) {
     const DatasetFolder folder(dataset);
     Probe probe;
@@ -134,12 +139,14 @@ class Stages {
     conversion.Run(threads_, std::move(probe.outcomes));
     LookForDuplicates();
     conversion.Finish(summary_);
+    RemovePlanned(dataset);
     return Summary();
   }
 
  private:
-  Probe Settle() {
+  Probe Settle(bool settled = false) {
     Probe probe = ProbeSizes(sources_, schema_, order_, options_, threads_, hooks_.stop);
+    if (settled) return probe;
     SettlePlan(options_, probe.mean_bytes, BuildShardHeader(schema_, {}, 1).size(), plan_);
     return probe;
   }
@@ -168,14 +175,16 @@ class Stages {
 
 ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
                               const std::filesystem::path& dataset, const ConvertOptions& options,
-                              const ConvertHooks& hooks) {
+                              const ConvertHooks& hooks, bool plan_only = false) {
   const auto start = std::chrono::steady_clock::now();
   CheckOptions(options);
   CheckSource(source);
   CheckFoldersApart(source, dataset);
   const ConvertSource whole = WithPaths(source, dataset);
   Stages stages(wanted, whole, options, hooks);
-  ConvertSummary summary = options.dry_run ? stages.DryRun() : stages.Run(dataset);
+  ConvertSummary summary = options.dry_run ? stages.DryRun()
+                           : plan_only     ? stages.PlanOnly(dataset)
+                                           : stages.Run(dataset);
   AddGrowth(options, summary);
   summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return summary;
@@ -186,6 +195,11 @@ ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options, const ConvertHooks& hooks) {
   return ConvertSources(nullptr, source, dataset, options, hooks);
+}
+
+ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
+                              const ConvertOptions& options, const ConvertHooks& hooks) {
+  return ConvertSources(nullptr, source, dataset, options, hooks, true);
 }
 
 ConvertSummary ConvertTo(const Schema& wanted, const ConvertSource& source,

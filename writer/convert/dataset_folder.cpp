@@ -11,6 +11,8 @@
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/duplicates.h"
+#include "writer/convert/planned_shard.h"
+#include "writer/convert/planned_sources.h"
 #include "writer/local_folder.h"
 
 namespace sluice {
@@ -23,9 +25,11 @@ bool EndsWith(const std::string& text, std::string_view suffix) {
 
 bool IsLeftover(const std::string& name) {
   if (!EndsWith(name, kTemporarySuffix)) return false;
-  const std::string whole = name.substr(0, name.size() - kTemporarySuffix.size());
-  return whole == kPlanName || whole == kManifestName || whole == kSkippedName ||
-         whole == kDuplicatesName || (whole.starts_with("shard-") && EndsWith(whole, ".sluice")) ||
+  std::string whole = name.substr(0, name.size() - kTemporarySuffix.size());
+  if (const std::size_t own = whole.rfind(kOwnPrefix); own != std::string::npos) whole.resize(own);
+  return whole == kPlanName || whole == kPlannedSourcesName || whole == kManifestName ||
+         whole == kSkippedName || whole == kDuplicatesName || IsEmptyShardName(whole) ||
+         (whole.starts_with("shard-") && EndsWith(whole, ".sluice")) ||
          (whole.starts_with("manifest-") && EndsWith(whole, ".json"));
 }
 
@@ -49,12 +53,7 @@ DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
   CreateFolder(path_);
   lock_ = LockFolder(path_);
   if (std::filesystem::exists(path_ / kPlanName)) {
-    std::vector<std::byte> content;
-    ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
-    plan_ = AsText(content);
-    // The run that left the plan may have been killed between naming a file and syncing the folder.
-    // Files that this run adds must not become durable before this one.
-    SyncFolder(path_);
+    TakePlan();
   } else if (HoldsForeignFiles(path_)) {
     throw Error(ErrorCode::kExists, path_.string(),
                 "holds files that are not from a conversion; empty it, or choose a folder that "
@@ -62,13 +61,34 @@ DatasetFolder::DatasetFolder(const std::filesystem::path& path) : path_(path) {
   }
 }
 
-FileHandle LockFolder(const std::filesystem::path& folder) {
+DatasetFolder::DatasetFolder(const std::filesystem::path& path, std::string own)
+    : path_(path), own_(std::move(own)) {
+  RequireFolder(path_);
+  if (!std::filesystem::exists(path_ / kPlanName)) {
+    throw Error(ErrorCode::kNotFound, path_.string(),
+                "has no plan of a conversion; make one with `sluice plan SOURCE DATASET`");
+  }
+  lock_ = LockFolder(path_, true);
+  TakePlan();
+}
+
+void DatasetFolder::TakePlan() {
+  std::vector<std::byte> content;
+  ReadFile(path_ / kPlanName, kMaxManifestBytes, content);
+  plan_ = AsText(content);
+  // The run that left the plan may have been killed between naming a file and syncing the folder.
+  // Files that this run adds must not become durable before this one.
+  SyncFolder(path_);
+}
+
+FileHandle LockFolder(const std::filesystem::path& folder, bool shared) {
   FileHandle lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!lock) {
     throw Error(ErrorCode::kIo, folder.string(),
                 "the folder cannot be opened: " + SystemErrorText(errno));
   }
-  if (flock(lock.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  const int how = shared ? LOCK_SH : LOCK_EX;
+  if (flock(lock.get(), how | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     throw Error(ErrorCode::kState, folder.string(),
                 "another command is writing into this folder; wait until it ends");
   }
@@ -81,6 +101,19 @@ void RemoveLeftovers(const std::filesystem::path& folder) {
   }
 }
 
+void RemovePlanned(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder / kPlannedSourcesName)) return;
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (IsEmptyShardName(name) || IsLeftover(name)) files.push_back(entry.path());
+  }
+  std::error_code ignored;  // another process may do the same
+  for (const std::filesystem::path& file : files)
+    std::filesystem::remove(file, ignored);
+  std::filesystem::remove(folder / kPlannedSourcesName, ignored);
+}
+
 void DatasetFolder::Write(const std::string& name, std::string_view content) const {
   std::error_code error;
   const std::uintmax_t size = std::filesystem::file_size(path_ / name, error);
@@ -89,7 +122,7 @@ void DatasetFolder::Write(const std::string& name, std::string_view content) con
     ReadFile(path_ / name, content.size(), there);
     if (AsText(there) == content) return;
   }
-  WriteFile(path_ / name, AsBytes(content));
+  WriteFile(path_ / name, AsBytes(content), nullptr, own_);
 }
 
 void RemoveConversion(const std::filesystem::path& folder) {

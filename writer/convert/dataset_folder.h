@@ -12,6 +12,8 @@
 namespace sluice {
 
 inline constexpr const char* kSkippedName = "skipped.tsv";
+// Begins the word of one of many processes in a temporary name.
+inline constexpr std::string_view kOwnPrefix = ".part-";
 
 class DatasetFolder {
  public:
@@ -19,16 +21,25 @@ class DatasetFolder {
   // with the process. Errors: kExists (the folder holds files that no conversion left there),
   // kState (another conversion is running in it), kIo.
   explicit DatasetFolder(const std::filesystem::path& path);
+  // For one of many that work on a plan: the folder has one, and the lock is shared with the
+  // others. What this process writes has `own` in its temporary names. Errors: kNotFound (no plan),
+  // kState, kIo.
+  DatasetFolder(const std::filesystem::path& path, std::string own);
 
   const std::filesystem::path& path() const noexcept { return path_; }
   // The text of the plan that an earlier run left, or nullopt.
   const std::optional<std::string>& plan() const noexcept { return plan_; }
+  // Empty if no other process writes here at the same time.
+  const std::string& own() const noexcept { return own_; }
 
   // Writes a whole file, unless it has that content already.
   void Write(const std::string& name, std::string_view content) const;
 
  private:
+  void TakePlan();
+
   std::filesystem::path path_;
+  std::string own_;
   FileHandle lock_;
   std::optional<std::string> plan_;
 };
@@ -37,9 +48,13 @@ class DatasetFolder {
 // that name as well when power was lost. The caller must hold the folder's lock.
 void RemoveLeftovers(const std::filesystem::path& folder);
 
+// Removes what a conversion in steps needs until the manifest is there.
+void RemovePlanned(const std::filesystem::path& folder);
+
 // Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
 // another process holds the lock. If the file system cannot lock a folder, there is no lock.
-FileHandle LockFolder(const std::filesystem::path& folder);
+// `shared`: with others that ask for that.
+FileHandle LockFolder(const std::filesystem::path& folder, bool shared = false);
 
 // Removes a folder that a conversion left, its plan last. If interrupted at any point, a later
 // conversion into the folder finds either one it can continue or none.

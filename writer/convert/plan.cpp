@@ -197,16 +197,19 @@ std::vector<std::string> PathsOfPlan(std::string_view text) {
   return paths;
 }
 
-void ResumePlan(std::string_view text, const std::string& file, Plan& plan) {
+namespace {
+
+// The plan's text; the numbers of samples in it are taken and checked.
+json ParsePlan(std::string_view text, const std::string& file, Plan& plan) {
   const Error broken(ErrorCode::kCorrupt, file,
                      "is not the plan of a conversion that this version of Sluice can go on with; "
                      "choose another folder, or remove this one");
   if (NestsDeeperThan(text, kMaxJsonDepth)) throw broken;
-  const json then = json::parse(text, nullptr, false);
+  json then = json::parse(text, nullptr, false);
   if (!then.is_object()) throw broken;
   try {
     if (then.at("format") != kFormatName || then.at("version") != kPlanVersion) throw broken;
-    if (then.at("digest") != ToHex(plan.digest)) ThrowOtherPlan(then, plan.inputs, file);
+    then.at("digest").get_ref<const std::string&>();
     plan.shard_samples = then.at("shard_samples").get<std::uint64_t>();
     plan.block_samples = then.at("block_samples").get<std::uint32_t>();
   } catch (const json::exception&) {
@@ -216,6 +219,34 @@ void ResumePlan(std::string_view text, const std::string& file, Plan& plan) {
       plan.block_samples == 0 || plan.block_samples > kMaxBlockSamples) {
     throw broken;
   }
+  return then;
+}
+
+}  // namespace
+
+void ResumePlan(std::string_view text, const std::string& file, Plan& plan) {
+  Plan of_text;
+  const json then = ParsePlan(text, file, of_text);
+  if (then.at("digest") != ToHex(plan.digest)) ThrowOtherPlan(then, plan.inputs, file);
+  plan.shard_samples = of_text.shard_samples;
+  plan.block_samples = of_text.block_samples;
+}
+
+PlanOutline OutlineOfPlan(std::string_view text, const std::string& file) {
+  PlanOutline outline;
+  const json then = ParsePlan(text, file, outline.plan);
+  outline.digest = then.at("digest").get<std::string>();
+  const json count = then.value("sources", json()).is_object()
+                         ? then.at("sources").value("count", json())
+                         : json();
+  if (!count.is_number_unsigned() || count == 0 || count > UINT32_MAX) {
+    throw Error(ErrorCode::kCorrupt, file, "does not say how many sources were planned");
+  }
+  outline.plan.samples = count.get<std::uint64_t>();
+  if (outline.plan.shards() > kMaxShards) {
+    throw Error(ErrorCode::kCorrupt, file, "plans more than 1000000 shards");
+  }
+  return outline;
 }
 
 std::string MadeJson(const Plan& plan) {

@@ -52,6 +52,13 @@ std::vector<std::string> PathsOfPlan(std::string_view text);
 // messages.
 void ResumePlan(std::string_view text, const std::string& file, Plan& plan);
 
+// What a plan's text says without its sources. Throws Error(kCorrupt); `file` is for messages.
+struct PlanOutline {
+  std::string digest;  // as text
+  Plan plan;           // the numbers of samples
+};
+PlanOutline OutlineOfPlan(std::string_view text, const std::string& file);
+
 // How the dataset was made, for its manifest.
 std::string MadeJson(const Plan& plan);
 

@@ -1,6 +1,7 @@
 #include "writer/convert/planned_shard.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include <sluice/error.h>
 
@@ -18,8 +19,8 @@ Bytes Identity(const Plan& plan) noexcept {
 
 PlannedShardWriter::PlannedShardWriter(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard,
-                                       DirectBuffer* direct)
-    : plan_(plan), schema_(schema), folder_(folder), direct_(direct) {
+                                       DirectBuffer* direct, const std::string& own)
+    : plan_(plan), schema_(schema), folder_(folder), direct_(direct), own_(own) {
   made_.origin.shard = shard;
 }
 
@@ -27,7 +28,7 @@ void PlannedShardWriter::BeginPart() {
   const Origin& origin = made_.origin;
   part_.emplace(schema_, folder_, ShardFileName(origin.shard, origin.part),
                 ShardId(Identity(plan_), origin.shard, origin.part), plan_.block_samples,
-                OriginBound(plan_.SamplesOf(origin.shard)), direct_);
+                OriginBound(plan_.SamplesOf(origin.shard)), direct_, own_);
 }
 
 void PlannedShardWriter::Add(std::uint64_t position, Outcome outcome, std::uint64_t source_bytes) {
@@ -90,6 +91,71 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
       return std::nullopt;
     }
   }
+}
+
+namespace {
+constexpr std::string_view kEmptySuffix = ".empty.json";
+}  // namespace
+
+std::optional<PlannedName> ParseShardName(const std::string& name) {
+  constexpr std::string_view kBegin = "shard-";
+  if (!name.starts_with(kBegin)) return std::nullopt;
+  PlannedName out;
+  const char* at = name.data() + kBegin.size();
+  const char* const end = name.data() + name.size();
+  const auto number = [&](std::uint64_t& value) {
+    const auto [next, error] = std::from_chars(at, end, value);
+    const bool good = error == std::errc() && next != at;
+    at = next;
+    return good;
+  };
+  if (!number(out.shard)) return std::nullopt;
+  if (std::string_view(at, end) == kEmptySuffix) {
+    out.empty = true;
+    return out;
+  }
+  if (end - at > 1 && *at == '.' && at[1] >= '0' && at[1] <= '9') {
+    ++at;
+    if (!number(out.part)) return std::nullopt;
+  }
+  if (std::string_view(at, end) != ".sluice") return std::nullopt;
+  return out;
+}
+
+namespace {
+// "shard-00012.empty.json"
+std::string EmptyShardName(std::uint32_t shard) {
+  const std::string name = ShardFileName(shard);
+  return name.substr(0, name.rfind('.')) + std::string(kEmptySuffix);
+}
+}  // namespace
+
+bool IsEmptyShardName(const std::string& name) {
+  return name.starts_with("shard-") && name.ends_with(kEmptySuffix);
+}
+
+void LeaveEmptyShard(const std::filesystem::path& folder, const Plan& plan, const MadeShard& made,
+                     const std::string& own) {
+  const std::string text = ToHex(plan.digest) + "\n" + OriginToJson(made.origin);
+  WriteFile(folder / EmptyShardName(made.origin.shard), AsBytes(text), nullptr, own);
+}
+
+std::optional<MadeShard> FindDoneShard(const Plan& plan, const Schema& schema,
+                                       const std::filesystem::path& folder, std::uint32_t shard) {
+  if (std::optional<MadeShard> made = FindMadeShard(plan, schema, folder, shard)) return made;
+  std::vector<std::byte> content;
+  try {
+    ReadFile(folder / EmptyShardName(shard), OriginBound(kMaxPlannedSamples), content);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kIo) throw;
+    return std::nullopt;
+  }
+  const std::string_view text = AsText(content);
+  const std::string digest = ToHex(plan.digest) + "\n";
+  if (!text.starts_with(digest)) return std::nullopt;
+  std::optional<Origin> origin = OriginFromJson(text.substr(digest.size()));
+  if (!origin || origin->shard != shard || !origin->last || origin->part != 0) return std::nullopt;
+  return MadeShard{{}, std::move(*origin)};
 }
 
 bool IsOfPlan(const Manifest& manifest, const Plan& plan) {

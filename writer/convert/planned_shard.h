@@ -22,9 +22,9 @@ struct MadeShard {
 
 class PlannedShardWriter {
  public:
-  // All arguments must outlive the writer. `direct`: as for AtomicFile, or nullptr.
+  // All arguments must outlive the writer. `direct` and `own`: as for AtomicFile.
   PlannedShardWriter(const Plan& plan, const Schema& schema, const std::filesystem::path& folder,
-                     std::uint32_t shard, DirectBuffer* direct);
+                     std::uint32_t shard, DirectBuffer* direct, const std::string& own);
 
   // An outcome without a reason.
   void Add(std::uint64_t position, Outcome outcome, std::uint64_t source_bytes);
@@ -40,6 +40,7 @@ class PlannedShardWriter {
   const Schema& schema_;
   const std::filesystem::path& folder_;
   DirectBuffer* direct_;
+  const std::string& own_;
   MadeShard made_;
   std::uint64_t finished_bytes_ = 0;
   std::optional<ShardWriter> part_;
@@ -49,6 +50,24 @@ class PlannedShardWriter {
 // with its name is damaged. Throws Error(kIo) if a file cannot be read.
 std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard);
+
+// The same, or a planned shard all of whose sources were left out, if LeaveEmptyShard() has said
+// so.
+std::optional<MadeShard> FindDoneShard(const Plan& plan, const Schema& schema,
+                                       const std::filesystem::path& folder, std::uint32_t shard);
+
+// For others that work on the same plan: notes that this shard is done and has no file.
+void LeaveEmptyShard(const std::filesystem::path& folder, const Plan& plan, const MadeShard& made,
+                     const std::string& own);
+bool IsEmptyShardName(const std::string& name);
+
+// What the name of a shard's file, or of the note that there is none, says.
+struct PlannedName {
+  std::uint64_t shard = 0;
+  std::uint64_t part = 0;
+  bool empty = false;
+};
+std::optional<PlannedName> ParseShardName(const std::string& name);
 
 // Whether all shards that a manifest names are of this plan. Other shards were added or exchanged
 // since, and have the names that the plan's own would get.

@@ -183,6 +183,23 @@ void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& 
   Append(std::span(shape.outline), value);
 }
 
+bool AreShapes(Bytes value) noexcept {
+  for (std::size_t at = 0; at < value.size();) {
+    if (value.size() - at < sizeof(ShapeHead)) return false;
+    const auto head = LoadAt<ShapeHead>(value, at);
+    at += sizeof head;
+    if (head.kind > ShapeKind::kRuns) return false;
+    const std::size_t size = head.kind == ShapeKind::kRuns ? 4 : 8;
+    if (head.count > (value.size() - at) / size) return false;
+    for (std::uint64_t i = 0; head.kind == ShapeKind::kOutline && i < head.count; ++i) {
+      if (!std::isfinite(LoadAt<double>(value, at + 8 * i))) return false;
+    }
+    if (head.kind == ShapeKind::kOutline && head.count % 2 != 0) return false;
+    at += head.count * size;
+  }
+  return true;
+}
+
 MaskPicture PaintMask(Bytes value, std::uint32_t width, std::uint32_t height, bool wide,
                       bool relative) {
   MaskPicture mask{width, height, 1, wide ? 2U : 1U, {}};

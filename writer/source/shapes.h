@@ -26,6 +26,9 @@ std::vector<std::uint32_t> DecodeRuns(std::string_view text);
 // Appends the shape to a value for PaintMask(): what it covers gets `number`.
 void AddShape(const Shape& shape, std::uint16_t number, std::vector<std::byte>& value);
 
+// Whether the value is whole shapes and nothing else.
+bool AreShapes(Bytes value) noexcept;
+
 // Paints the shapes in order, each over those before it; what none covers is 0. Pixels are of 8
 // bits unless `wide`. Outlines are filled as pycocotools does, in `relative` ones corners are
 // fractions. Throws Error(kCorrupt) if runs are for another size or an outline is too long to be

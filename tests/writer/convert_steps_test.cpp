@@ -1,0 +1,206 @@
+// A conversion in parts gives the bytes of one in one piece, whoever makes which part and when.
+#include <fstream>
+#include <map>
+#include <thread>
+
+#include <sluice/convert_steps.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/zstd.h"
+#include "tests/catch.h"
+#include "tests/file_content.h"
+#include "tests/format/error_of.h"
+#include "tests/temporary_folder.h"
+#include "tests/writer/source_files.h"
+
+namespace sluice::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+// Thirty sources a shard or so of 1 MB, five shards; every tenth is broken.
+void WriteSources(const fs::path& folder) {
+  WriteClasses(folder, 42);
+  for (int i = 0; i < 14; ++i)
+    WriteSource(folder / ("cow/broken" + std::to_string(i)), std::string("\xff\xd8\xff\xe0"));
+}
+
+ConvertOptions SmallShards() {
+  ConvertOptions options;
+  options.max_side.reset();
+  options.size = Size{110, 90};
+  options.image = ImageCodec::kRaw;
+  options.shard_bytes = 1'000'000;
+  return options;
+}
+
+std::map<std::string, std::string> FilesOf(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(folder))
+    files[entry.path().filename().string()] = ContentOf(entry.path());
+  return files;
+}
+
+}  // namespace
+
+TEST_CASE("parts give the bytes of a whole conversion, in any order and number, and repeated") {
+  const TemporaryFolder folder;
+  WriteSources(folder / "source");
+  const ConvertSummary whole = Convert(folder / "source", folder / "whole", SmallShards());
+  REQUIRE(whole.shards >= 4);
+  const fs::path data = folder / "data";
+  const ConvertSummary planned = PlanConversion(folder / "source", data, SmallShards());
+  CHECK(planned.shards == whole.shards);
+  CHECK(StatusOfConversion(data).missing.size() == whole.shards);
+  SECTION("three parts, the last one first and twice") {
+    CHECK(ConvertPlanned(data, {2, 3}).found == 0);
+    const PartSummary again = ConvertPlanned(data, {2, 3});
+    CHECK(again.found == again.shards);
+    CHECK(again.shards > 0);
+    ConvertPlanned(data, {0, 3});
+    const std::optional<Error> error = ErrorOf([&] { FinishConversion(data); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kUnfinished);
+    CHECK_THAT(error->what(), ContainsSubstring(": 1"));
+    ConvertPlanned(data, {1, 3});
+  }
+  SECTION("the number of parts changes") {
+    ConvertPlanned(data, {1, 2});
+    ConvertPlanned(data, {0, 1}, {.threads = 3});
+  }
+  SECTION("every part by two at a time") {
+    std::vector<std::jthread> workers;
+    for (std::uint64_t i = 0; i < 4; ++i)
+      workers.emplace_back([&, i] { ConvertPlanned(data, {i % 2, 2}, {.threads = 1}); });
+  }
+  SECTION("more parts than shards") {
+    for (std::uint64_t i = 0; i < 9; ++i)
+      ConvertPlanned(data, {i, 9}, {.threads = 1});
+  }
+  SECTION("begun in parts, ended by a conversion in one piece") {
+    ConvertPlanned(data, {0, 2});
+    Convert(folder / "source", data, SmallShards());
+  }
+  CHECK(StatusOfConversion(data).missing.empty());
+  const ConvertSummary finished = FinishConversion(data);
+  CHECK(finished.samples == whole.samples);
+  CHECK(FilesOf(data) == FilesOf(folder / "whole"));
+  CHECK(StatusOfConversion(data).finished);
+  CHECK(ConvertPlanned(data, {0, 2}).dataset_finished);
+  CHECK(FinishConversion(data).samples == whole.samples);
+  CHECK(FilesOf(data) == FilesOf(folder / "whole"));
+}
+
+TEST_CASE("a planned shard without a sample is noted, so that nobody makes it again") {
+  const TemporaryFolder folder;
+  WriteSource(folder / "source/a/good.png",
+              MakePng(Picture{8, 8, 3, std::vector<std::uint8_t>(192)}));
+  for (int i = 0; i < 40; ++i)
+    WriteSource(folder / ("source/b/" + std::to_string(i)), std::string("\xff\xd8\xff\xe0"));
+  ConvertOptions options = SmallShards();
+  options.size = Size{300, 300};  // three samples a shard
+  options.keep_order = true;
+  const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
+  CHECK(whole.samples == 1);
+  const fs::path data = folder / "data";
+  PlanConversion(folder / "source", data, options);
+  const PartSummary part = ConvertPlanned(data, {0, 1});
+  CHECK(part.left_out == 40);
+  CHECK(part.shards > 3);
+  CHECK(StatusOfConversion(data).missing.empty());
+  CHECK(ConvertPlanned(data, {0, 1}).found == part.shards);
+  CHECK(FinishConversion(data).skipped.size() == 40);
+  CHECK(FilesOf(data) == FilesOf(folder / "whole"));
+}
+
+TEST_CASE("what is not of the plan is made again or refused by name") {
+  const TemporaryFolder folder;
+  WriteSources(folder / "source");
+  const fs::path data = folder / "data";
+  PlanConversion(folder / "source", data, SmallShards());
+  ConvertPlanned(data, {0, 1});
+  SECTION("a damaged shard") {
+    const std::string content = ContentOf(data / "shard-00001.sluice");
+    fs::resize_file(data / "shard-00001.sluice", content.size() / 2);
+    CHECK_THAT(ErrorOf([&] { FinishConversion(data); }).value().what(), ContainsSubstring(": 1;"));
+    CHECK(ConvertPlanned(data, {0, 1}).found + 1 == ConvertPlanned(data, {0, 1}).shards);
+    CHECK(ContentOf(data / "shard-00001.sluice") == content);
+  }
+  SECTION("a shard of another plan") {
+    ConvertOptions other = SmallShards();
+    other.seed = 1;
+    Convert(folder / "source", folder / "other", other);
+    fs::copy_file(folder / "other/shard-00002.sluice", data / "shard-00002.sluice",
+                  fs::copy_options::overwrite_existing);
+    CHECK_THAT(ErrorOf([&] { FinishConversion(data); }).value().what(), ContainsSubstring(": 2;"));
+  }
+  SECTION("another plan's list of sources") {
+    ConvertOptions other = SmallShards();
+    WriteSource(folder / "source/cow/more.png",
+                MakePng(Picture{8, 8, 3, std::vector<std::uint8_t>(192)}));
+    PlanConversion(folder / "source", folder / "other", other);
+    fs::copy_file(folder / "other/plan-sources.bin", data / "plan-sources.bin",
+                  fs::copy_options::overwrite_existing);
+    CHECK(CodeOf([&] { ConvertPlanned(data, {0, 1}); }) == ErrorCode::kExists);
+  }
+  SECTION("a part that makes no sense, and a folder without a plan") {
+    CHECK(CodeOf([&] { ConvertPlanned(data, {2, 2}); }) == ErrorCode::kInvalidArgument);
+    CHECK(CodeOf([&] { ConvertPlanned(folder / "source", {0, 1}); }) == ErrorCode::kNotFound);
+  }
+}
+
+TEST_CASE("a damaged or forged list of sources is refused") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 3);
+  WriteSource(folder / "table.jsonl",
+              std::string(R"({"path": "source/ant/0.jpg", "label": "a", "box": [[1, 2, 30, 40]]})"
+                          "\n"
+                          R"({"path": "source/bee/0.jpg", "label": "b", "box": []})"
+                          "\n"));
+  ConvertSource source = ConvertSource::Table(folder / "table.jsonl");
+  source.columns = {{"label", ColumnType::kClass}, {"box", ColumnType::kBoxes}};
+  const fs::path data = folder / "data";
+  PlanConversion(source, data, SmallShards());
+  const std::string content = ContentOf(data / "plan-sources.bin");
+  // One frame: a head of three numbers, then zstd; then a head of zeros.
+  constexpr std::size_t kBegin = 16;
+  constexpr std::size_t kHead = 24;
+  std::vector<std::byte> plain(LoadAt<std::uint64_t>(AsBytes(content), kBegin));
+  const Bytes stored =
+      AsBytes(content).subspan(kBegin + kHead, content.size() - kBegin - 2 * kHead);
+  REQUIRE(ZstdDecompress(stored, plain));
+  const auto write = [&](const std::vector<std::byte>& forged) {
+    const std::vector<std::byte> frame = ZstdCompress(forged, 1);
+    const std::uint64_t head[3] = {forged.size(), frame.size(), Hash64(frame)};
+    std::string text = content.substr(0, kBegin);
+    text += AsText(std::as_bytes(std::span(head)));
+    text += AsText(frame);
+    text += std::string(kHead, '\0');
+    std::ofstream(data / "plan-sources.bin", std::ios::binary) << text;
+  };
+  write(plain);
+  CHECK(ConvertPlanned(data, {0, 2}).shards > 0);
+  fs::remove(data / "shard-00000.sluice");
+  // Each number of the list with its highest byte changed, and each cut: an error or, where it is
+  // of no account (a name in a warning), a part as before.
+  for (std::size_t at = 0; at + 8 <= plain.size(); at += 5) {
+    std::vector<std::byte> forged = plain;
+    forged[at] ^= std::byte{0x81};
+    forged[at + 7] ^= std::byte{0x40};
+    write(forged);
+    try {
+      ConvertPlanned(data, {0, 1}, {.threads = 1});
+      fs::remove(data / "shard-00000.sluice");
+    } catch (const Error&) {  // nothing else, and no fault of memory
+    }
+  }
+  write({plain.begin(), plain.begin() + static_cast<std::ptrdiff_t>(plain.size() / 2)});
+  CHECK(CodeOf([&] { ConvertPlanned(data, {0, 1}); }) == ErrorCode::kCorrupt);
+  std::ofstream(data / "plan-sources.bin", std::ios::binary)
+      << content.substr(0, content.size() / 2);
+  CHECK(CodeOf([&] { ConvertPlanned(data, {0, 1}); }) == ErrorCode::kCorrupt);
+}
+
+}  // namespace sluice::test

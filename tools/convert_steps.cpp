@@ -1,0 +1,227 @@
+#include "tools/convert_steps.h"
+
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "tools/cli/exit_code.h"
+#include "tools/cli/interrupt.h"
+#include "tools/cli/option.h"
+#include "tools/cli/output.h"
+#include "tools/cli/progress.h"
+#include "tools/cli/quantity.h"
+#include "tools/commands.h"
+#include "tools/convert_report.h"
+
+namespace sluice {
+
+using cli::CountText;
+using cli::Printable;
+using cli::UsageError;
+
+namespace {
+
+constexpr const char* kFinishDescription =
+    "Makes a dataset of the parts that `sluice convert --part` has made.\n\n"
+    "DATASET is a folder that `sluice plan` has begun. Reads the tables of all shards, and writes\n"
+    "skipped.tsv and the manifest, after which the dataset is what `sluice convert` alone would\n"
+    "have made. If parts are missing, it names their shards and ends with 1.\n";
+
+constexpr const char* kStatusDescription =
+    "Shows how far a conversion in parts has come.\n\n"
+    "DATASET is a folder that `sluice plan` has begun. Looks at the names and times of its files\n"
+    "alone, from any machine, and disturbs nobody.\n";
+
+struct StepArguments {
+  std::string dataset;
+  unsigned threads = 0;
+  bool json = false;
+  bool quiet = false;
+  bool watch = false;
+};
+
+// Runs a step with progress; false if it was interrupted, which has been said then.
+template <class Step>
+bool RunStep(const std::string& dataset, bool silent, const std::string& activity,
+             const std::string& title, Step&& step) {
+  const cli::Interrupt interrupt;
+  cli::Progress progress(cli::ProgressStyleFor(silent), activity, title);
+  ConvertHooks hooks;
+  hooks.stop = interrupt.token();
+  hooks.on_progress = [&](const ConvertProgress& now) {
+    progress.Update(now.samples_done, now.samples_total, now.bytes_out);
+  };
+  try {
+    step(hooks);
+    return true;
+  } catch (const Error& error) {
+    progress.Erase();
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
+    std::fprintf(stderr,
+                 "sluice: interrupted. What was finished is kept in %s; run the same command again "
+                 "to go on.\n",
+                 Printable(dataset).c_str());
+    return false;
+  }
+}
+
+int RunFinish(const StepArguments& arguments) {
+  ConvertAccount account{arguments.dataset, {}, {}};
+  const bool done =
+      RunStep(arguments.dataset, arguments.json || arguments.quiet, "finishing",
+              "finishing " + Printable(arguments.dataset), [&](const ConvertHooks& hooks) {
+                account.summary = FinishConversion(arguments.dataset, arguments.threads, hooks);
+              });
+  if (!done) return cli::kInterrupted;
+  if (arguments.json) {
+    cli::PrintJson(ConvertJson(account));
+  } else if (!arguments.quiet) {
+    PrintConvertText(account);
+  }
+  return account.summary.skipped.empty() ? cli::kDone : cli::kSomeLeftOut;
+}
+
+nlohmann::ordered_json StatusJson(const std::string& dataset, const ConversionStatus& status) {
+  nlohmann::ordered_json json = {{"dataset", dataset},
+                                 {"finished", status.finished},
+                                 {"samples", status.samples},
+                                 {"samples_done", status.done_samples},
+                                 {"shards", status.shards},
+                                 {"shards_done", status.done},
+                                 {"bytes", status.bytes},
+                                 {"files_being_written", status.writing},
+                                 {"files_abandoned", status.abandoned},
+                                 {"missing", status.missing},
+                                 {"samples_per_second", nullptr},
+                                 {"seconds_left", nullptr}};
+  if (status.samples_per_second && *status.samples_per_second > 0) {
+    json["samples_per_second"] = *status.samples_per_second;
+    json["seconds_left"] =
+        static_cast<double>(status.samples - status.done_samples) / *status.samples_per_second;
+  }
+  return json;
+}
+
+std::string StatusText(const std::string& dataset, const ConversionStatus& status) {
+  std::string text = Printable(dataset) + ": " + std::to_string(status.done) + " of " +
+                     CountText(status.shards, "shard", "shards") + ", " +
+                     std::to_string(status.done_samples) + " of " +
+                     CountText(status.samples, "source", "sources") + ", " +
+                     cli::BytesText(status.bytes) + "\n";
+  if (status.finished) return text + "  finished: the dataset is whole\n";
+  if (status.samples_per_second && *status.samples_per_second > 0) {
+    const double left = static_cast<double>(status.samples - status.done_samples);
+    text += "  rate       " + cli::RateText(*status.samples_per_second) + " images/s\n";
+    if (left > 0)
+      text += "  time left  " + cli::SecondsText(left / *status.samples_per_second) + "\n";
+  }
+  text += "  at work    " + CountText(status.writing, "file grows", "files grow") + "\n";
+  if (status.abandoned > 0) {
+    text += "  abandoned  " + CountText(status.abandoned, "unfinished file", "unfinished files") +
+            " that nothing was written to for a minute: its process is gone, or stuck\n";
+  }
+  if (status.missing.empty()) {
+    return text + "  all parts are there: run `sluice finish " + Printable(dataset) + "`\n";
+  }
+  return text + "  missing    " + NumberRuns(status.missing) + "\n";
+}
+
+int RunStatus(const StepArguments& arguments) {
+  const cli::Interrupt interrupt;
+  for (;;) {
+    const ConversionStatus status = StatusOfConversion(arguments.dataset);
+    if (arguments.json) {
+      cli::PrintJson(StatusJson(arguments.dataset, status));
+    } else {
+      cli::PrintOut(StatusText(arguments.dataset, status));
+    }
+    if (!arguments.watch || status.finished) return cli::kDone;
+    for (int i = 0; i < 40 && !interrupt.requested(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    if (interrupt.requested()) return cli::kInterrupted;
+  }
+}
+
+}  // namespace
+
+PlanPart ParsePart(const std::string& text) {
+  const std::size_t slash = text.find('/');
+  try {
+    if (slash == std::string::npos) throw UsageError("");
+    PlanPart part;
+    part.of = cli::ParseInteger(text.substr(slash + 1), 1, 1'000'000);
+    part.number = cli::ParseInteger(text.substr(0, slash), 0, part.of - 1);
+    return part;
+  } catch (const UsageError&) {
+    throw UsageError("\"" + text + "\" is not I/N, such as 3/10, with I from 0 to N - 1");
+  }
+}
+
+int RunPart(const PartArguments& arguments) {
+  PartSummary summary;
+  const bool done = RunStep(
+      arguments.dataset, arguments.json || arguments.quiet, "converting",
+      "converting a part of " + Printable(arguments.dataset), [&](const ConvertHooks& hooks) {
+        summary = ConvertPlanned(arguments.dataset, arguments.part, arguments.options, hooks);
+      });
+  if (!done) return cli::kInterrupted;
+  if (arguments.json) {
+    cli::PrintJson({{"dataset", arguments.dataset},
+                    {"part", arguments.part.number},
+                    {"of", arguments.part.of},
+                    {"dataset_finished", summary.dataset_finished},
+                    {"shards", summary.shards},
+                    {"shards_found", summary.found},
+                    {"samples", summary.samples},
+                    {"left_out", summary.left_out},
+                    {"bytes", summary.bytes_out},
+                    {"seconds", summary.seconds}});
+  } else if (!arguments.quiet) {
+    std::string text = Printable(arguments.dataset) + ": part " +
+                       std::to_string(arguments.part.number) + " of " +
+                       std::to_string(arguments.part.of);
+    if (summary.dataset_finished) {
+      text += ": the dataset is finished\n";
+    } else {
+      text += " is there: " + CountText(summary.shards, "shard", "shards");
+      if (summary.found > 0) text += " (" + std::to_string(summary.found) + " were there)";
+      text += " of " + CountText(summary.samples, "source", "sources") + ", " +
+              std::to_string(summary.left_out) + " left out, " + cli::BytesText(summary.bytes_out) +
+              ", " + cli::SecondsText(summary.seconds) + "\n";
+    }
+    cli::PrintOut(text);
+  }
+  return summary.left_out > 0 ? cli::kSomeLeftOut : cli::kDone;
+}
+
+cli::Command AddFinishCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("finish", kFinishDescription);
+  const auto arguments = std::make_shared<StepArguments>();
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder that was planned");
+  cli::AddNumber(*app, "--threads", "N",
+                 "threads to look for duplicates with (default: one for\neach CPU)",
+                 arguments->threads, 1, 1024);
+  app->add_flag("--json", arguments->json,
+                "print one JSON object to standard output, and no\nprogress");
+  app->add_flag("--quiet", arguments->quiet, "print errors only");
+  app->footer(std::string("\nExamples:\n  sluice finish data/photos\n\n") + cli::kExitCodeHelp);
+  return {app, [arguments] { return RunFinish(*arguments); }};
+}
+
+cli::Command AddStatusCommand(CLI::App& program) {
+  CLI::App* const app = program.add_subcommand("status", kStatusDescription);
+  const auto arguments = std::make_shared<StepArguments>();
+  cli::AddArgument(*app, "DATASET", arguments->dataset, "folder that was planned");
+  app->add_flag("--watch", arguments->watch,
+                "look again every two seconds, until the dataset is\nfinished");
+  app->add_flag("--json", arguments->json, "print JSON objects to standard output");
+  app->footer(std::string("\nExamples:\n  sluice status data/photos --watch\n\n") +
+              cli::kExitCodeHelp);
+  return {app, [arguments] { return RunStatus(*arguments); }};
+}
+
+}  // namespace sluice

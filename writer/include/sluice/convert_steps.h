@@ -1,0 +1,87 @@
+// A conversion in three steps, for several processes or machines that see one folder: what
+// `sluice plan`, `sluice convert --part`, `sluice finish` and `sluice status` do, as functions.
+//
+//   sluice::PlanConversion("photos/", "data/photos");               // once
+//   sluice::ConvertPlanned("data/photos", {.number = 3, .of = 10});    // each part, anywhere
+//   sluice::FinishConversion("data/photos");                        // once
+//
+// The dataset has the bytes that Convert() gives it, whatever the number of parts. A planned shard
+// is made by one process alone; one that is there is not made again, so a part may be repeated, be
+// done by several at the same time, and `of` may change from call to call. All must see the sources
+// and the dataset's folder at the paths that PlanConversion() was given (as absolute paths), and
+// run the same versions of Sluice and its libraries.
+#pragma once
+
+#include <chrono>
+
+#include <sluice/convert.h>
+
+namespace sluice {
+
+// Of the planned shards, those whose number leaves `number` when divided by `of`.
+struct PlanPart {
+  std::uint64_t number = 0;  // 0 to of - 1
+  std::uint64_t of = 1;
+};
+
+struct PartOptions {
+  unsigned threads = 0;  // 0: one for each CPU this process may use
+  bool direct = false;   // ConvertOptions::direct
+};
+
+struct PartSummary {
+  std::uint64_t shards = 0;       // planned shards of the part
+  std::uint64_t found = 0;        // of these, there already
+  std::uint64_t samples = 0;      // planned for the part, those left out included
+  std::uint64_t left_out = 0;     // broken or unsupported images of the part
+  std::uint64_t bytes_out = 0;    // of the part's shards
+  bool dataset_finished = false;  // its manifest is there: nothing was looked at
+  bool direct_refused = false;
+  double seconds = 0;
+};
+
+// Looks for the sources and writes the plan and their list: plan.json, and plan-sources.bin (about
+// as large as the keys, compressed), which FinishConversion() removes. Samples are probed as
+// Convert() does, and none is stored. The summary is that of a dry run. A folder with the same plan
+// is left as it is. Errors: as of Convert().
+ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
+                              const ConvertOptions& options = {}, const ConvertHooks& hooks = {});
+
+// Makes the part's shards that are not there. Waits for nobody, and removes nothing but what it has
+// begun itself. Any number of processes may be at work in the folder. Errors: kInvalidArgument (the
+// part), kNotFound (no plan), kExists (a dataset of another plan, or another version of Sluice or
+// of a library), kState (stopped, or a command is at work that wants the folder for itself),
+// kCorrupt (the plan is damaged, or with OnError::kFail a source), kIo, kLimit.
+PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
+                        const PartOptions& options = {}, const ConvertHooks& hooks = {});
+
+// Writes skipped.tsv and the manifest once all shards are there; reads their tables. Refuses with
+// Error(kUnfinished), naming them, if planned shards are missing or damaged. Several may do it at
+// the same time. A finished dataset is left as it is: its summary has counts alone. Errors: as
+// above.
+ConvertSummary FinishConversion(const std::filesystem::path& dataset, unsigned threads = 0,
+                                const ConvertHooks& hooks = {});
+
+// How far a conversion has come, by the names of the files in its folder: no file but the plan is
+// opened.
+struct ConversionStatus {
+  bool finished = false;           // the manifest is there
+  std::uint64_t samples = 0;       // planned
+  std::uint64_t shards = 0;        // planned
+  std::uint64_t done = 0;          // planned shards that are there
+  std::uint64_t done_samples = 0;  // planned for those
+  std::uint64_t bytes = 0;         // of the shards' files
+  std::uint64_t writing = 0;       // files that grew in the last minute
+  std::uint64_t abandoned = 0;     // unfinished files that did not: their process is gone, or stuck
+  std::vector<std::uint64_t> missing;  // planned shards that are not there
+  // From the first shard's time to the last one's; nullopt before there are two.
+  std::optional<double> samples_per_second;
+};
+
+// Errors: kNotFound (no plan), kCorrupt, kIo.
+ConversionStatus StatusOfConversion(const std::filesystem::path& dataset);
+
+// "0-4, 7, 9-12": numbers in order, at most `most` runs of them.
+std::string NumberRuns(const std::vector<std::uint64_t>& numbers, std::size_t most = 16);
+
+}  // namespace sluice
