@@ -286,14 +286,15 @@ void AddRunningOptions(CLI::App& app, ConvertArguments& arguments) {
                "list sources with the same bytes in\n"
                "DATASET/duplicates.tsv, also those in several parts;\n"
                "none is left out");
-  AddDirectOption(app, options.direct);
+  if (!arguments.plan_only) AddDirectOption(app, options.direct);
   app.add_flag("--dry-run", options.dry_run, "look at the sources, plan and count; write nothing");
   if (!arguments.plan_only) {
     AddOption(app, "--part", "I/N",
               "make part I (0 to N - 1) of a conversion that\n"
               "`sluice plan` has begun; only DATASET is named then.\n"
               "Parts may run anywhere at any time, also again;\n"
-              "`sluice finish` ends it",
+              "`sluice finish` ends it, and alone has the exit code\n"
+              "for sources left out",
               [&arguments](const std::string& text) { arguments.part = ParsePart(text); });
   }
   app.add_flag("--json", arguments.json,
@@ -330,7 +331,8 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
   cli::Progress progress(
       cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
       "converting " + cli::Printable(arguments.name) + " into " + cli::Printable(dataset));
-  ConvertAccount account{dataset, arguments.options, {}, arguments.plan_only, 0};
+  const bool planned = arguments.plan_only && !arguments.options.dry_run;
+  ConvertAccount account{dataset, arguments.options, {}, planned, 0};
   bool begun = false;
   ConvertHooks hooks;
   hooks.stop = interrupt.token();
@@ -406,7 +408,8 @@ int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
   for (const ConvertPart& part : parts) {
     const std::optional<ConvertAccount> account = ConvertOne(arguments, part, interrupt);
     if (!account) return cli::kInterrupted;
-    if (!account->summary.skipped.empty()) exit_code = cli::kSomeLeftOut;
+    // A plan leaves nothing out yet.
+    if (!account->planned && !account->summary.skipped.empty()) exit_code = cli::kSomeLeftOut;
     if (account->summary.direct_refused) arguments.options.direct = false;  // said once
     if (several) {
       json["parts"][part.name] = ConvertJson(*account);

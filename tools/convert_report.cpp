@@ -69,18 +69,18 @@ namespace {
 // The result: samples, sizes, time.
 std::string MadeLines(const ConvertAccount& account) {
   const ConvertSummary& summary = account.summary;
-  const bool dry_run = account.options.dry_run || account.planned;
+  const bool stored = !account.options.dry_run && !account.planned;
   std::string text = account.options.dry_run ? "dry run, nothing was written"
                      : account.planned       ? Printable(account.dataset) + ", planned"
                                              : Printable(account.dataset);
-  text += dry_run && !summary.skipped.empty() ? ": at most " : ": ";
+  text += !stored && !summary.skipped.empty() ? ": at most " : ": ";
   text += CountText(summary.samples, "sample", "samples");
   text += summary.classes.empty() ? " without labels"
                                   : " of " + CountText(summary.classes.size(), "class", "classes");
   text += " in " + CountText(summary.shards, "shard", "shards") + "\n";
   text += "  sources    " + cli::BytesText(summary.bytes_in) + "\n";
   text +=
-      std::string("  dataset    ") + (dry_run ? "about " : "") + cli::BytesText(summary.bytes_out);
+      std::string("  dataset    ") + (!stored ? "about " : "") + cli::BytesText(summary.bytes_out);
   if (summary.bytes_in > 0) {
     text += Format(" (%.0f%% of the sources)", 100.0 * static_cast<double>(summary.bytes_out) /
                                                    static_cast<double>(summary.bytes_in));
@@ -90,12 +90,12 @@ std::string MadeLines(const ConvertAccount& account) {
   if (account.found_done > 0) {
     text += "; " + CountText(account.found_done, "source was", "sources were") +
             " done already by an earlier run";
-  } else if (!dry_run && summary.seconds > 0) {
+  } else if (stored && summary.seconds > 0) {
     text += Format(" (%s images/s)",
                    cli::RateText(static_cast<double>(sources) / summary.seconds).c_str());
   }
   text += "\n";
-  if (account.options.keep && !dry_run) {
+  if (account.options.keep && stored) {
     text += "  kept       " + CountText(summary.kept, "image has", "images have") +
             " the source's own coefficients\n";
   }
@@ -149,9 +149,15 @@ void PrintConvertText(const ConvertAccount& account) {
     text += "  LEFT OUT   " + CountText(summary.skipped.size(), "source", "sources") + ":\n" +
             ReasonLines(summary.skipped);
   }
-  if (account.options.find_duplicates) text += DuplicatesLine(account);
-  if (!account.options.dry_run && !(summary.passed_over.empty() && summary.skipped.empty())) {
+  if (account.options.find_duplicates && !account.planned) text += DuplicatesLine(account);
+  if (!account.options.dry_run && !account.planned &&
+      !(summary.passed_over.empty() && summary.skipped.empty())) {
     text += "  " + Printable(account.dataset) + "/skipped.tsv lists them all\n";
+  }
+  if (account.planned) {
+    text += "  next       sluice convert --part I/N " + Printable(account.dataset) +
+            "   (for each I from 0 to N - 1)\n             sluice finish " +
+            Printable(account.dataset) + "\n";
   }
   cli::PrintOut(text);
 }
@@ -193,7 +199,8 @@ nlohmann::ordered_json ConvertJson(const ConvertAccount& account) {
                                  {"truncated_list", LeftOutJson(summary.truncated)},
                                  {"smaller", summary.smaller},
                                  {"warnings", summary.warnings}};
-  if (account.options.find_duplicates) json["duplicates"] = duplicates;
+  if (account.options.find_duplicates && !account.planned) json["duplicates"] = duplicates;
+  if (account.planned) json["planned"] = true;
   return json;
 }
 

@@ -71,14 +71,23 @@ bool RunStep(const std::string& dataset, bool silent, const std::string& activit
 
 int RunFinish(const StepArguments& arguments) {
   ConvertAccount account{arguments.dataset, {}, {}};
-  const bool done =
-      RunStep(arguments.dataset, arguments.json || arguments.quiet, "finishing",
-              "finishing " + Printable(arguments.dataset), [&](const ConvertHooks& hooks) {
-                account.summary = FinishConversion(arguments.dataset, arguments.threads, hooks);
-              });
+  bool was_finished = false;
+  const bool done = RunStep(
+      arguments.dataset, arguments.json || arguments.quiet, "finishing",
+      "finishing " + Printable(arguments.dataset), [&](const ConvertHooks& hooks) {
+        FinishedConversion made = FinishConversion(arguments.dataset, arguments.threads, hooks);
+        account.options = made.options;
+        was_finished = made.was_finished;
+        account.summary = std::move(made.summary);
+      });
   if (!done) return cli::kInterrupted;
+  account.found_done = account.summary.samples + account.summary.skipped.size();
   if (arguments.json) {
     cli::PrintJson(ConvertJson(account));
+  } else if (was_finished && !arguments.quiet) {
+    cli::PrintOut(Printable(arguments.dataset) +
+                  ": finished already: " + CountText(account.summary.samples, "sample", "samples") +
+                  " in " + CountText(account.summary.shards, "shard", "shards") + "\n");
   } else if (!arguments.quiet) {
     PrintConvertText(account);
   }
@@ -195,7 +204,7 @@ int RunPart(const PartArguments& arguments) {
     }
     cli::PrintOut(text);
   }
-  return summary.left_out > 0 ? cli::kSomeLeftOut : cli::kDone;
+  return cli::kDone;  // an engine would take another code for a failure, and run the part again
 }
 
 cli::Command AddFinishCommand(CLI::App& program) {

@@ -6,6 +6,7 @@
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 
@@ -32,7 +33,7 @@ struct LabelledImages : TemporaryFolder {
   ConvertSummary Convert(const ConvertSource& source) const {
     ConvertOptions options;
     options.keep_order = true;
-    return sluice::Convert(source, path() / "data", options);
+    return ConvertBothWays(source, path() / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(path() / "data"); }
 };

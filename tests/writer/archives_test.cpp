@@ -7,6 +7,7 @@
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 
@@ -58,7 +59,7 @@ struct Folders {
     options.keep_order = true;
     ConvertSource source = ConvertSource::Archives(paths);
     source.labels = labels;
-    return sluice::Convert(source, folder / "data", options);
+    return ConvertBothWays(source, folder / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(folder / "data"); }
 };

@@ -8,6 +8,7 @@
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 
@@ -31,7 +32,7 @@ struct BetonFolder : TemporaryFolder {
     return ConvertSource::Archives({file});
   }
   ConvertSummary Convert(const ConvertSource& source) const {
-    return sluice::Convert(source, path() / "data", options);
+    return ConvertBothWays(source, path() / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(path() / "data"); }
   std::string Refusal(ErrorCode code) const {

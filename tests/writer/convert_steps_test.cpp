@@ -1,6 +1,5 @@
 // A conversion in parts gives the bytes of one in one piece, whoever makes which part and when.
 #include <fstream>
-#include <map>
 #include <thread>
 
 #include <sluice/convert_steps.h>
@@ -12,6 +11,7 @@
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/source_files.h"
+#include "tests/writer/stored.h"
 
 namespace sluice::test {
 
@@ -27,7 +27,7 @@ void WriteSources(const fs::path& folder) {
     WriteSource(folder / ("cow/broken" + std::to_string(i)), std::string("\xff\xd8\xff\xe0"));
 }
 
-ConvertOptions SmallShards() {
+ConvertOptions FiveShards() {
   ConvertOptions options;
   options.max_side.reset();
   options.size = Size{110, 90};
@@ -36,22 +36,15 @@ ConvertOptions SmallShards() {
   return options;
 }
 
-std::map<std::string, std::string> FilesOf(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::directory_iterator(folder))
-    files[entry.path().filename().string()] = ContentOf(entry.path());
-  return files;
-}
-
 }  // namespace
 
 TEST_CASE("parts give the bytes of a whole conversion, in any order and number, and repeated") {
   const TemporaryFolder folder;
   WriteSources(folder / "source");
-  const ConvertSummary whole = Convert(folder / "source", folder / "whole", SmallShards());
+  const ConvertSummary whole = Convert(folder / "source", folder / "whole", FiveShards());
   REQUIRE(whole.shards >= 4);
   const fs::path data = folder / "data";
-  const ConvertSummary planned = PlanConversion(folder / "source", data, SmallShards());
+  const ConvertSummary planned = PlanConversion(folder / "source", data, FiveShards());
   CHECK(planned.shards == whole.shards);
   CHECK(StatusOfConversion(data).missing.size() == whole.shards);
   SECTION("three parts, the last one first and twice") {
@@ -81,16 +74,16 @@ TEST_CASE("parts give the bytes of a whole conversion, in any order and number, 
   }
   SECTION("begun in parts, ended by a conversion in one piece") {
     ConvertPlanned(data, {0, 2});
-    Convert(folder / "source", data, SmallShards());
+    Convert(folder / "source", data, FiveShards());
   }
   CHECK(StatusOfConversion(data).missing.empty());
-  const ConvertSummary finished = FinishConversion(data);
+  const ConvertSummary finished = FinishConversion(data).summary;
   CHECK(finished.samples == whole.samples);
-  CHECK(FilesOf(data) == FilesOf(folder / "whole"));
+  CHECK(ContentsOf(data) == ContentsOf(folder / "whole"));
   CHECK(StatusOfConversion(data).finished);
   CHECK(ConvertPlanned(data, {0, 2}).dataset_finished);
-  CHECK(FinishConversion(data).samples == whole.samples);
-  CHECK(FilesOf(data) == FilesOf(folder / "whole"));
+  CHECK(FinishConversion(data).summary.samples == whole.samples);
+  CHECK(ContentsOf(data) == ContentsOf(folder / "whole"));
 }
 
 TEST_CASE("a planned shard without a sample is noted, so that nobody makes it again") {
@@ -99,7 +92,7 @@ TEST_CASE("a planned shard without a sample is noted, so that nobody makes it ag
               MakePng(Picture{8, 8, 3, std::vector<std::uint8_t>(192)}));
   for (int i = 0; i < 40; ++i)
     WriteSource(folder / ("source/b/" + std::to_string(i)), std::string("\xff\xd8\xff\xe0"));
-  ConvertOptions options = SmallShards();
+  ConvertOptions options = FiveShards();
   options.size = Size{300, 300};  // three samples a shard
   options.keep_order = true;
   const ConvertSummary whole = Convert(folder / "source", folder / "whole", options);
@@ -111,25 +104,26 @@ TEST_CASE("a planned shard without a sample is noted, so that nobody makes it ag
   CHECK(part.shards > 3);
   CHECK(StatusOfConversion(data).missing.empty());
   CHECK(ConvertPlanned(data, {0, 1}).found == part.shards);
-  CHECK(FinishConversion(data).skipped.size() == 40);
-  CHECK(FilesOf(data) == FilesOf(folder / "whole"));
+  CHECK(FinishConversion(data).summary.skipped.size() == 40);
+  CHECK(ContentsOf(data) == ContentsOf(folder / "whole"));
 }
 
 TEST_CASE("what is not of the plan is made again or refused by name") {
   const TemporaryFolder folder;
   WriteSources(folder / "source");
   const fs::path data = folder / "data";
-  PlanConversion(folder / "source", data, SmallShards());
+  PlanConversion(folder / "source", data, FiveShards());
   ConvertPlanned(data, {0, 1});
   SECTION("a damaged shard") {
     const std::string content = ContentOf(data / "shard-00001.sluice");
     fs::resize_file(data / "shard-00001.sluice", content.size() / 2);
     CHECK_THAT(ErrorOf([&] { FinishConversion(data); }).value().what(), ContainsSubstring(": 1;"));
-    CHECK(ConvertPlanned(data, {0, 1}).found + 1 == ConvertPlanned(data, {0, 1}).shards);
+    const PartSummary mended = ConvertPlanned(data, {0, 1});
+    CHECK(mended.found + 1 == mended.shards);
     CHECK(ContentOf(data / "shard-00001.sluice") == content);
   }
   SECTION("a shard of another plan") {
-    ConvertOptions other = SmallShards();
+    ConvertOptions other = FiveShards();
     other.seed = 1;
     Convert(folder / "source", folder / "other", other);
     fs::copy_file(folder / "other/shard-00002.sluice", data / "shard-00002.sluice",
@@ -137,7 +131,7 @@ TEST_CASE("what is not of the plan is made again or refused by name") {
     CHECK_THAT(ErrorOf([&] { FinishConversion(data); }).value().what(), ContainsSubstring(": 2;"));
   }
   SECTION("another plan's list of sources") {
-    ConvertOptions other = SmallShards();
+    ConvertOptions other = FiveShards();
     WriteSource(folder / "source/cow/more.png",
                 MakePng(Picture{8, 8, 3, std::vector<std::uint8_t>(192)}));
     PlanConversion(folder / "source", folder / "other", other);
@@ -162,7 +156,7 @@ TEST_CASE("a damaged or forged list of sources is refused") {
   ConvertSource source = ConvertSource::Table(folder / "table.jsonl");
   source.columns = {{"label", ColumnType::kClass}, {"box", ColumnType::kBoxes}};
   const fs::path data = folder / "data";
-  PlanConversion(source, data, SmallShards());
+  PlanConversion(source, data, FiveShards());
   const std::string content = ContentOf(data / "plan-sources.bin");
   // One frame: a head of three numbers, then zstd; then a head of zeros.
   constexpr std::size_t kBegin = 16;

@@ -2,6 +2,9 @@
 
 #include <cmath>
 
+#include <sluice/convert_steps.h>
+
+#include "tests/catch.h"
 #include "tests/temporary_folder.h"
 #include "tests/writer/stored.h"
 
@@ -27,6 +30,19 @@ Converted ConvertOne(const FileBytes& file, const ConvertOptions& options) {
     converted.picture = ReadDataset(folder / "data").Find("one").Pixels(options.channels);
   }
   return converted;
+}
+
+ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesystem::path& dataset,
+                               const ConvertOptions& options) {
+  ConvertSummary summary = Convert(source, dataset, options);
+  const TemporaryFolder folder;
+  const std::filesystem::path parts = folder / "parts";
+  PlanConversion(source, parts, options);
+  for (const std::uint64_t part : {1, 0})
+    ConvertPlanned(parts, {part, 2}, {.threads = 1});
+  FinishConversion(parts);
+  CHECK(ContentsOf(parts) == ContentsOf(dataset));
+  return summary;
 }
 
 std::uint8_t Over(double value, double opacity, double under) {

@@ -23,6 +23,10 @@ struct Converted {
 // Beside another file, so that there is a dataset if the first is left out.
 Converted ConvertOne(const FileBytes& file, const ConvertOptions& options = AsTheyAre());
 
+// Convert(), and the same in parts beside it: both must give the same files.
+ConvertSummary ConvertBothWays(const ConvertSource& source, const std::filesystem::path& dataset,
+                               const ConvertOptions& options);
+
 // A colour laid over another, in real numbers: value and opacity from 0 to 1, `under` from 0 to
 // 255.
 std::uint8_t Over(double value, double opacity, double under = 255);

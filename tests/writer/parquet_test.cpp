@@ -10,6 +10,7 @@
 #include "tests/file_content.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 #include "writer/source/snappy.h"
@@ -31,7 +32,7 @@ struct ParquetFolder : TemporaryFolder {
     ConvertOptions options;
     options.keep_order = true;
     options.image = ImageCodec::kRaw;
-    return sluice::Convert(source, path() / "data", options);
+    return ConvertBothWays(source, path() / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(path() / "data"); }
 };

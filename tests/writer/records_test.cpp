@@ -5,6 +5,7 @@
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 #include "writer/source/crc32c.h"
@@ -110,7 +111,7 @@ struct RecordFolder : TemporaryFolder {
     options.keep_order = true;
     options.keep = true;
     options.max_side.reset();
-    return sluice::Convert(source, path() / "data", options);
+    return ConvertBothWays(source, path() / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(path() / "data"); }
 };

@@ -5,6 +5,7 @@
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/temporary_folder.h"
+#include "tests/writer/converted.h"
 #include "tests/writer/source_files.h"
 #include "tests/writer/stored.h"
 
@@ -31,7 +32,7 @@ struct TableFolder {
   ConvertSummary Convert(const ConvertSource& source) const {
     ConvertOptions options;
     options.keep_order = true;
-    return sluice::Convert(source, folder / "data", options);
+    return ConvertBothWays(source, folder / "data", options);
   }
   StoredDataset Data() const { return ReadDataset(folder / "data"); }
 };

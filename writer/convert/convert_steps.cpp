@@ -5,7 +5,6 @@
 #include <sluice/cpu.h>
 #include <sluice/error.h>
 
-#include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
 #include "writer/convert/conversion.h"
@@ -28,12 +27,17 @@ std::string OwnWord() {
   return kOwnPrefix.substr(1).data() + ToHex(id);
 }
 
+// The options that a plan's text names; OptionsOfMade() reads the same member.
+ConvertOptions OptionsOfPlan(const std::string& plan) {
+  return OptionsFromJson(OptionsOfMade(plan));
+}
+
 // What a plan's files say.
 class Planned {
  public:
   explicit Planned(const DatasetFolder& folder)
       : planned_(ReadPlannedSources(folder.path())),
-        options_(OptionsOf(*folder.plan())),
+        options_(OptionsOfPlan(*folder.plan())),
         schema_(planned_.list.MakeSchema()) {
     schema_.Validate();
     CheckOptions(options_);
@@ -51,13 +55,6 @@ class Planned {
   const std::vector<std::uint32_t>& order() const noexcept { return order_; }
 
  private:
-  static ConvertOptions OptionsOf(const std::string& plan) {
-    if (NestsDeeperThan(plan, kMaxJsonDepth)) return {};
-    const nlohmann::json json = nlohmann::json::parse(plan, nullptr, false);
-    return OptionsFromJson(json.is_object() ? json.value("options", nlohmann::json())
-                                            : nlohmann::json());
-  }
-
   PlannedSources planned_;
   ConvertOptions options_;
   Schema schema_;
@@ -112,19 +109,35 @@ ConvertSummary CountsOf(const Manifest& manifest) {
   return summary;
 }
 
-ConvertSummary FinishPlanned(const DatasetFolder& folder, unsigned threads,
-                             const ConvertHooks& hooks) {
+[[noreturn]] void ThrowMissing(const std::filesystem::path& folder,
+                               const std::vector<std::uint32_t>& missing, std::uint64_t planned) {
+  std::vector<std::uint64_t> absent;
+  std::vector<std::uint64_t> wrong;
+  for (const std::uint32_t shard : missing)
+    (IsShardNamed(folder, shard) ? wrong : absent).push_back(shard);
+  std::string what;
+  if (!absent.empty()) {
+    what = std::to_string(absent.size()) + " of " + std::to_string(planned) +
+           " planned shards are not there: " + NumberRuns(absent) + "; ";
+  }
+  if (!wrong.empty()) {
+    what += (what.empty() ? "holds" : "and it holds") +
+            std::string(" planned shards that are damaged or not of this plan: ") +
+            NumberRuns(wrong) + "; ";
+  }
+  throw Error(ErrorCode::kUnfinished, folder.string(),
+              what + "run their parts again (shard S is in part S mod N of N)");
+}
+
+FinishedConversion FinishPlanned(const DatasetFolder& folder, unsigned threads,
+                                 const ConvertHooks& hooks) {
   Planned planned(folder);
   ConvertSummary summary = BeginSummary(planned.sources());
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks);
   conversion.Resume();
   if (const std::vector<std::uint32_t> missing = conversion.Missing(); !missing.empty()) {
-    throw Error(ErrorCode::kUnfinished, folder.path().string(),
-                std::to_string(missing.size()) + " of " + std::to_string(planned.plan().shards()) +
-                    " planned shards are not there, or damaged: " +
-                    NumberRuns({missing.begin(), missing.end()}) +
-                    "; run their parts again (shard S is in part S mod N of N)");
+    ThrowMissing(folder.path(), missing, planned.plan().shards());
   }
   if (planned.options().find_duplicates) {
     const unsigned workers = threads != 0 ? threads : AvailableCpus();
@@ -136,13 +149,13 @@ ConvertSummary FinishPlanned(const DatasetFolder& folder, unsigned threads,
   AddGrowth(planned.options(), summary);
   summary.block_samples = planned.plan().block_samples;
   summary.shard_samples = planned.plan().shard_samples;
-  return summary;
+  return {std::move(summary), planned.options(), false};
 }
 
 }  // namespace
 
 PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
-                        const PartOptions& options, const ConvertHooks& hooks) {
+                           const PartOptions& options, const ConvertHooks& hooks) {
   const auto start = std::chrono::steady_clock::now();
   if (part.of == 0 || part.number >= part.of || part.of > kMaxShards) {
     throw Error(ErrorCode::kInvalidArgument,
@@ -157,6 +170,8 @@ PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart&
   if (!finished()) {
     try {
       MakePart(folder, part, options, hooks, summary);
+      // Whoever finished the dataset meanwhile did not see what this one left since.
+      if (finished()) RemovePlanned(dataset);
     } catch (const Error& error) {
       // Another process may have made the last shards and finished the dataset meanwhile.
       const bool gone = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kNotFound;
@@ -167,27 +182,28 @@ PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart&
   return summary;
 }
 
-ConvertSummary FinishConversion(const std::filesystem::path& dataset, unsigned threads,
-                                const ConvertHooks& hooks) {
+FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads,
+                                    const ConvertHooks& hooks) {
   const auto start = std::chrono::steady_clock::now();
   const DatasetFolder folder(dataset, OwnWord());
-  ConvertSummary summary;
+  FinishedConversion out;
   const auto finished = [&] {
     const std::optional<Manifest> manifest = FindFinished(dataset, *folder.plan());
-    if (!manifest || std::filesystem::exists(dataset / kPlannedSourcesName)) return false;
-    summary = CountsOf(*manifest);
+    if (!manifest) return false;
+    RemovePlanned(dataset);  // the finisher may have been killed before it did
+    out = {CountsOf(*manifest), OptionsOfPlan(*folder.plan()), true};
     return true;
   };
   if (!finished()) {
     try {
-      summary = FinishPlanned(folder, threads, hooks);
+      out = FinishPlanned(folder, threads, hooks);
     } catch (const Error&) {
       // Another process may have finished the dataset, and removed what this one was reading.
       if (!finished()) throw;
     }
   }
-  summary.seconds = SecondsSince(start);
-  return summary;
+  out.summary.seconds = SecondsSince(start);
+  return out;
 }
 
 ConversionStatus StatusOfConversion(const std::filesystem::path& dataset) {

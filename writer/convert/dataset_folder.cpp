@@ -36,7 +36,8 @@ bool IsLeftover(const std::string& name) {
 bool HoldsForeignFiles(const std::filesystem::path& folder) {
   const std::filesystem::directory_iterator entries(folder);
   return std::any_of(begin(entries), end(entries), [](const auto& entry) {
-    return !IsLeftover(entry.path().filename().string());
+    const std::string name = entry.path().filename().string();
+    return name != kPlannedSourcesName && !IsLeftover(name);  // the list comes before its plan
   });
 }
 
@@ -102,7 +103,6 @@ void RemoveLeftovers(const std::filesystem::path& folder) {
 }
 
 void RemovePlanned(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder / kPlannedSourcesName)) return;
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();

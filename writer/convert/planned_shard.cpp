@@ -134,6 +134,11 @@ bool IsEmptyShardName(const std::string& name) {
   return name.starts_with("shard-") && name.ends_with(kEmptySuffix);
 }
 
+bool IsShardNamed(const std::filesystem::path& folder, std::uint32_t shard) {
+  return std::filesystem::exists(folder / ShardFileName(shard)) ||
+         std::filesystem::exists(folder / EmptyShardName(shard));
+}
+
 void LeaveEmptyShard(const std::filesystem::path& folder, const Plan& plan, const MadeShard& made,
                      const std::string& own) {
   const std::string text = ToHex(plan.digest) + "\n" + OriginToJson(made.origin);

@@ -56,6 +56,9 @@ std::optional<MadeShard> FindMadeShard(const Plan& plan, const Schema& schema,
 std::optional<MadeShard> FindDoneShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard);
 
+// Whether a file has the name of this planned shard, whatever it holds.
+bool IsShardNamed(const std::filesystem::path& folder, std::uint32_t shard);
+
 // For others that work on the same plan: notes that this shard is done and has no file.
 void LeaveEmptyShard(const std::filesystem::path& folder, const Plan& plan, const MadeShard& made,
                      const std::string& own);

@@ -1,5 +1,6 @@
 #include "writer/convert/planned_sources.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -277,6 +278,7 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
     for (const std::uint64_t number : {page.archive, page.offset, page.stored, page.plain})
       out.Number(number);
     out.Number(page.codec);
+    out.Number(page.width);
   }
   PutFields(list, out);
   out.Number(list.labelled);
@@ -313,6 +315,11 @@ void WritePlannedSources(const std::filesystem::path& folder, const SourceList& 
 
 PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
   const std::filesystem::path path = folder / kPlannedSourcesName;
+  if (!std::filesystem::exists(path)) {
+    throw Error(ErrorCode::kNotFound, path.string(),
+                "is not there; run `sluice plan` with the same source and options again, or go on "
+                "in one piece with `sluice convert`");
+  }
   Tap in(path);
   PlannedSources planned;
   SourceList& list = planned.list;
@@ -325,7 +332,12 @@ PlannedSources ReadPlannedSources(const std::filesystem::path& folder) {
     for (std::uint64_t* const number : {&page.archive, &page.offset, &page.stored, &page.plain})
       *number = in.Number<std::uint64_t>();
     page.codec = in.Number<PageCodec>();
-    if (page.archive >= list.archives.size()) in.Refuse();
+    page.width = in.Number<std::uint32_t>();
+    const std::uint64_t most = std::max(page.stored, page.plain);
+    const bool pixels = page.codec == PageCodec::kPixels;
+    if (page.archive >= list.archives.size() || most > kMostPlain || pixels != (page.width > 0)) {
+      in.Refuse();
+    }
     list.pages.push_back(page);
   });
   TakeFields(in, path.string(), list);

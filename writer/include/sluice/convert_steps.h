@@ -6,8 +6,8 @@
 //   sluice::FinishConversion("data/photos");                        // once
 //
 // The dataset has the bytes that Convert() gives it, whatever the number of parts. A planned shard
-// is made by one process alone; one that is there is not made again, so a part may be repeated, be
-// done by several at the same time, and `of` may change from call to call. All must see the sources
+// that is there is not made again, so a part may be repeated, be done by several at the same time,
+// and `of` may change from call to call. All must see the sources
 // and the dataset's folder at the paths that PlanConversion() was given (as absolute paths), and
 // run the same versions of Sluice and its libraries.
 #pragma once
@@ -53,14 +53,20 @@ ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem
 // of a library), kState (stopped, or a command is at work that wants the folder for itself),
 // kCorrupt (the plan is damaged, or with OnError::kFail a source), kIo, kLimit.
 PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
-                        const PartOptions& options = {}, const ConvertHooks& hooks = {});
+                           const PartOptions& options = {}, const ConvertHooks& hooks = {});
 
-// Writes skipped.tsv and the manifest once all shards are there; reads their tables. Refuses with
-// Error(kUnfinished), naming them, if planned shards are missing or damaged. Several may do it at
-// the same time. A finished dataset is left as it is: its summary has counts alone. Errors: as
-// above.
-ConvertSummary FinishConversion(const std::filesystem::path& dataset, unsigned threads = 0,
-                                const ConvertHooks& hooks = {});
+struct FinishedConversion {
+  ConvertSummary summary;
+  ConvertOptions options;  // that the dataset's bytes depend on, as planned
+  bool was_finished = false;
+};
+
+// Writes skipped.tsv and the manifest once all shards are there; reads their tables, not their
+// samples (Verify() does). Refuses with Error(kUnfinished), naming them, if planned shards are
+// missing, damaged or of another plan. Several may do it at the same time. A finished dataset is
+// left as it is: its summary has counts alone. `threads` look for duplicates. Errors: as above.
+FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads = 0,
+                                    const ConvertHooks& hooks = {});
 
 // How far a conversion has come, by the names of the files in its folder: no file but the plan is
 // opened.
