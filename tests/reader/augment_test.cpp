@@ -89,7 +89,7 @@ TEST_CASE("Augmenting operations give torchvision's pixels to the byte") {
   }
 }
 
-TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly") {
+TEST_CASE("TrivialAugmentWide draws operations, magnitudes and signs evenly", "[no-tsan]") {
   // The picture that each operation, magnitude and sign gives; several may give the same.
   const std::vector<std::uint8_t> before = FormulaPicture(0, 3);
   constexpr unsigned kBins = 4;

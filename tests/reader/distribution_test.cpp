@@ -129,7 +129,7 @@ TEST_CASE("A blur's sigma is uniform between its bounds") {
   CHECK(squares / kTries == Approx(0.8 * 0.8 / 12).epsilon(0.06));
 }
 
-TEST_CASE("Every step that has a probability happens as often as that says") {
+TEST_CASE("Every step that has a probability happens as often as that says", "[no-tsan]") {
   // A picture that each of them changes.
   constexpr std::uint32_t kSide = 20;
   std::vector<std::uint8_t> before;

@@ -120,7 +120,7 @@ TEST_CASE("Every order plays every sample exactly once an epoch") {
   }
 }
 
-TEST_CASE("Windows may be as large as numbers go") {
+TEST_CASE("Windows may be as large as numbers go", "[no-tsan]") {
   constexpr std::uint64_t kLargest = std::numeric_limits<std::uint64_t>::max();
   for (const DatasetShape& shape : Shapes()) {
     for (const std::uint32_t lanes : {1U, 192U, 65'536U}) {

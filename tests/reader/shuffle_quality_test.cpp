@@ -71,7 +71,8 @@ double RankCorrelation(const std::vector<double>& a, const std::vector<double>& 
 
 }  // namespace
 
-TEST_CASE("A batch shows as many classes as independent draws once the dataset was permuted") {
+TEST_CASE("A batch shows as many classes as independent draws once the dataset was permuted",
+          "[no-tsan]") {
   const DatasetShape shape = ImageNet();
   // Independent draws: 1000 x (1 - (1 - 1/1000)^1024).
   const double independent = kClasses * (1 - std::pow(1 - 1.0 / kClasses, 1024));

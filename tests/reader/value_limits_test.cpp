@@ -98,7 +98,8 @@ TEST_CASE("A value larger than the manifest says is not read") {
   CHECK(report.faults[0].key == "key-2");
 }
 
-TEST_CASE("Without `values` in the manifest, a value has at most 64 MiB, or the given limit") {
+TEST_CASE("Without `values` in the manifest, a value has at most 64 MiB, or the given limit",
+          "[no-tsan]") {
   const TemporaryFolder folder;
   constexpr std::size_t kMost = std::size_t{64} << 20;
   CHECK(CodeOfReading(WriteBlobs(folder, {kMost}, {}), 0) == ErrorCode::kState);

@@ -44,7 +44,7 @@ TEST_CASE("A good dataset has no faults, with and without decoding, on any numbe
   }
 }
 
-TEST_CASE("Any flipped bit of a shard is found") {
+TEST_CASE("Any flipped bit of a shard is found", "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteRawDataset(folder, 40, 8);
   const std::filesystem::path shard = path / Dataset::Open(path).shards()[0].file;
