@@ -328,10 +328,11 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
                                          const cli::Interrupt& interrupt) {
   std::string dataset = arguments.source.places.back();
   if (!part.name.empty()) dataset = (std::filesystem::path(dataset) / part.name).string();
-  cli::Progress progress(
-      cli::ProgressStyleFor(arguments.json || arguments.quiet), "converting",
-      "converting " + cli::Printable(arguments.name) + " into " + cli::Printable(dataset));
   const bool planned = arguments.plan_only && !arguments.options.dry_run;
+  const char* const doing = planned ? "planning" : "converting";
+  cli::Progress progress(
+      cli::ProgressStyleFor(arguments.json || arguments.quiet), doing,
+      doing + (" " + cli::Printable(arguments.name)) + " into " + cli::Printable(dataset));
   ConvertAccount account{dataset, arguments.options, {}, planned, 0};
   bool begun = false;
   ConvertHooks hooks;

@@ -1,0 +1,21 @@
+#!/bin/sh
+# Converts by GNU parallel, here or over ssh: samples/cluster/parallel.sh [PARALLEL-OPTION... --] PARTS SOURCE DATASET [OPTION...]
+#
+#   samples/cluster/parallel.sh -S 4/box1,4/box2 -- 64 /data/photos /data/photos.sluice --image packed
+#
+# Plans, makes PARTS parts as hosts are free, and finishes. A part whose host fails is tried on another, up
+# to three times. SOURCE and DATASET are on a file system that all hosts see, and `sluice` is on their PATH.
+# The OPTIONS are those of `sluice plan`. Run it again after a failure: it makes what is missing.
+set -eu
+. "$(dirname "$0")/own_options.sh"
+[ $# -ge 3 ] || usage
+parts=$1 source=$2 dataset=$3
+shift 3
+
+sluice plan "$source" "$dataset" "$@"
+dataset=$(cd "$dataset" && pwd)
+eval "set -- $own"
+seq 0 $((parts - 1)) |
+  parallel --quote --retries 3 "$@" sluice convert --quiet --threads 1 --part "{}/$parts" "$dataset"
+# The code 3 says that broken sources were left out, which is no failure here.
+sluice finish "$dataset" || [ $? = 3 ]

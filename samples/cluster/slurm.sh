@@ -1,0 +1,25 @@
+#!/bin/sh
+# Converts on a Slurm cluster: samples/cluster/slurm.sh [SBATCH-OPTION... --] PARTS SOURCE DATASET [OPTION...]
+#
+#   samples/cluster/slurm.sh -p cpu --time 2:00:00 -- 64 /data/photos /data/photos.sluice --image packed
+#
+# Plans here, then submits an array of PARTS jobs and a last one that waits for them. Prints the last
+# one's number; `sluice status DATASET --watch` shows how far it is. Slurm puts the parts of a lost node
+# back into the queue (--requeue); they go on with what is there. If a part fails for good, the last job
+# is cancelled: run this again, which makes what is missing. SOURCE and DATASET are on a file system that
+# all nodes see. The OPTIONs are those of `sluice plan`.
+set -eu
+. "$(dirname "$0")/own_options.sh"
+[ $# -ge 3 ] || usage
+parts=$1 source=$2 dataset=$3
+shift 3
+
+sluice plan "$source" "$dataset" "$@" >&2
+eval "set -- $own"
+dataset=$(cd "$dataset" && pwd)
+named=$(quote "$dataset")
+array=$(sbatch --parsable --requeue --array="0-$((parts - 1))" --job-name=sluice-part "$@" \
+  --wrap "sluice convert --part \$SLURM_ARRAY_TASK_ID/$parts --threads \${SLURM_CPUS_PER_TASK:-1}$named")
+# The code 3 says that broken sources were left out, which is no failure here.
+sbatch --parsable --requeue --job-name=sluice-finish --dependency="afterok:${array%%;*}" \
+  --kill-on-invalid-dep=yes "$@" --wrap "sluice finish$named || [ \$? = 3 ]"
