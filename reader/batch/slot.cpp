@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot_layout.h"
 
 namespace sluice {
@@ -49,6 +50,23 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages) {
     set(slot.further_images[i].image, further.extents[stages[further.view]]);
   }
   slot.stages = std::move(stages);
+}
+
+void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows) {
+  slot.epoch = epoch;
+  slot.rows = slot.size = rows;
+  if (slot.layout->image_field != Schema::kNone) slot.image.samples = rows;
+  for (FurtherImage& further : slot.further_images)
+    further.image.samples = rows;
+  const std::uint64_t seed = recipe.options.seed;
+  slot.draw_seed = DrawSeed(seed, epoch);
+  slot.view_seeds.resize(recipe.views.size());
+  std::vector<std::size_t> stages;
+  for (std::size_t v = 0; v < recipe.views.size(); ++v) {
+    slot.view_seeds[v] = DrawSeed(seed, epoch, static_cast<std::uint16_t>(v));
+    stages.push_back(recipe.views[v].geometry.StageOf(epoch));
+  }
+  SetStages(slot, std::move(stages));
 }
 
 void ResetProgress(Slot& slot) {

@@ -29,6 +29,8 @@ struct FurtherImage {
   std::vector<VisiblePart> shown;     // as in Slot
 };
 
+struct BatchRecipe;
+
 struct Slot {
   const SlotLayout* layout = nullptr;  // lives as long as the loader's state, which a Batch keeps
   HostBuffer memory;
@@ -75,6 +77,9 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages);
 
 // Allocates the memory of a slot of that layout, page-locked if a driver is given.
 void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver> pinned);
+
+// Begins a batch of that epoch: the sizes of its stages, and its seeds for draws.
+void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows);
 
 // Resets the progress before another batch is planned into the slot.
 void ResetProgress(Slot& slot);

@@ -64,6 +64,14 @@ const ImageBatch& MutableRows::shape(std::string_view field) const {
   return slot_.further_images[Find(layout, layout.further_images, field, "image")].image;
 }
 
+void MutableRows::RefuseState() const {
+  throw Error(ErrorCode::kState,
+              memory_->state.has_value()
+                  ? "the thread's state has another type: ask for the type that "
+                    "LoaderOptions::thread_setup returns"
+                  : "the thread has no state: set LoaderOptions::thread_setup to what makes one");
+}
+
 void MutableRows::RefuseValues(std::string_view field) const {
   RefuseValuesOf(shape(field).type, field.empty() ? slot_.layout->image_name : field);
 }

@@ -61,7 +61,7 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
   if (!options_.sample_function) return true;
   try {
     RandomStream stream(slot.draw_seed, Purpose::kSampleFunction, slot.positions[row]);
-    MutableSample sample(dataset_, slot, row, Draws(stream), user_scratch_);
+    MutableSample sample(dataset_, slot, row, Draws(stream), user_memory_);
     options_.sample_function(sample);
     return true;
   } catch (const Error& error) {
@@ -73,6 +73,21 @@ bool RowWorker::Fill(Slot& slot, std::size_t row) {
                    "LoaderOptions::sample_function threw something that is no std::exception");
   }
   return false;
+}
+
+void RowWorker::SetUp(unsigned thread) {
+  if (!options_.thread_setup) return;
+  const auto fail = [thread](const std::string& what) {
+    throw Error(ErrorCode::kState,
+                "LoaderOptions::thread_setup threw for thread " + std::to_string(thread) + what);
+  };
+  try {
+    user_memory_.state = options_.thread_setup(thread);
+  } catch (const std::exception& error) {
+    fail(": " + std::string(error.what()));
+  } catch (...) {
+    fail(" something that is no std::exception");
+  }
 }
 
 bool RowWorker::StillThere(Slot& slot, std::size_t row) {
@@ -93,7 +108,7 @@ std::optional<Error> RowWorker::Close(Slot& slot) {
   if (!options_.batch_function || slot.size == 0) return std::nullopt;
   try {
     RandomStream stream(slot.draw_seed, Purpose::kBatchFunction, slot.positions[0]);
-    MutableBatch batch(slot, 0, slot.size, Draws(stream), user_scratch_);
+    MutableBatch batch(slot, 0, slot.size, Draws(stream), user_memory_);
     options_.batch_function(batch);
     return std::nullopt;
   } catch (const Error& error) {

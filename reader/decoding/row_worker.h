@@ -38,6 +38,9 @@ class RowWorker {
   // Returns why the batch fails, if it does.
   std::optional<Error> Close(Slot& slot);
 
+  // Calls LoaderOptions::thread_setup, if there is one. Throws Error.
+  void SetUp(unsigned thread);
+
   // So far.
   std::uint64_t payload_bytes() const noexcept {
     return decoder_.payload_bytes() + (plain_ ? plain_->payload_bytes() : 0);
@@ -66,7 +69,7 @@ class RowWorker {
   std::optional<PlainCopy> plain_;
   Substitutes substitutes_;
   KeptRows kept_;
-  std::vector<std::byte> user_scratch_;
+  MutableRows::Memory user_memory_;
   std::vector<std::uint8_t> mix_scratch_;
 };
 

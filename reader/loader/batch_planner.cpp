@@ -6,9 +6,9 @@ namespace sluice {
 
 BatchPlanner::BatchPlanner(const BatchRecipe& recipe, const Deal& deal, BlockSource& source,
                            ShardStage* stage, const std::atomic<bool>& give_up)
-    : dataset_(recipe.dataset),
+    : recipe_(recipe),
+      dataset_(recipe.dataset),
       options_(recipe.options),
-      views_(recipe.views),
       source_(source),
       stage_(stage),
       uses_rows_(source.UsesRows()),
@@ -40,21 +40,9 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   BeginEpoch(epoch, batch);
   next_batch_ = batch + 1;
   const EpochSize& size = epoch_->size;
-  slot.epoch = epoch;
   slot.index = batch;
-  slot.rows = batch + 1 == size.batches ? size.last_rows : options_.batch_size;
-  slot.size = slot.rows;
-  if (slot.layout->image_field != Schema::kNone) slot.image.samples = slot.rows;
-  for (FurtherImage& further : slot.further_images)
-    further.image.samples = slot.rows;
-  slot.draw_seed = DrawSeed(options_.seed, epoch);
-  slot.view_seeds.resize(views_.size());
-  std::vector<std::size_t> stages;
-  for (std::size_t v = 0; v < views_.size(); ++v) {
-    slot.view_seeds[v] = DrawSeed(options_.seed, epoch, static_cast<std::uint16_t>(v));
-    stages.push_back(views_[v].geometry.StageOf(epoch));
-  }
-  SetStages(slot, std::move(stages));
+  BeginBatch(slot, recipe_, epoch,
+             batch + 1 == size.batches ? size.last_rows : options_.batch_size);
   opened_.clear();
   watch_.BeginBatch();
   const std::size_t planned = FillRows(batch, slot);

@@ -13,7 +13,6 @@
 #include "reader/reading/block_source.h"
 #include "reader/reading/shard_stage.h"
 #include "reader/reading/shard_watch.h"
-#include "reader/transform/view_program.h"
 
 namespace sluice {
 
@@ -42,9 +41,9 @@ class BatchPlanner {
   void Open(std::uint64_t block);
   void SuggestFollowing(std::size_t rows);
 
+  const BatchRecipe& recipe_;
   DatasetState& dataset_;
   const LoaderOptions& options_;
-  const std::vector<ViewProgram>& views_;
   BlockSource& source_;
   ShardStage* const stage_;
   const bool uses_rows_;

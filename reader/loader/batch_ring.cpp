@@ -183,7 +183,8 @@ bool BatchRing::WaitFor(std::uint64_t range, std::chrono::milliseconds most) {
   const auto until = Clock::now() + most;
   const MutexLock lock(mutex_);
   WaitTimer timer(measures_.consumer_waits);
-  while (repeated_ == nullptr && !cursor_.RangeIsOver() && FrontIsToCome(range)) {
+  while (repeated_ == nullptr && !cursor_.RangeIsOver() && FrontIsToCome(range) &&
+         !ConsumerHasRows()) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until - Clock::now());
     if (left.count() <= 0) return false;
     timer.Begin();
@@ -207,17 +208,26 @@ void BatchRing::WaitReady(Clock::time_point begun) {
 // or another epoch has begun.
 void BatchRing::WaitForFront() {
   const std::uint64_t range = cursor_.range();
-  const Clock::time_point begun = Clock::now();
+  Clock::time_point begun = Clock::now();
   for (;;) {
+    while (FrontIsToCome(range) && ConsumerHasRows()) {
+      const Rows rows = HandOut();
+      {
+        const MutexUnlock unlocked(mutex_);
+        decode_here_(rows);
+      }
+      begun = Clock::now();
+    }
     {
       WaitTimer timer(measures_.consumer_waits);
       const DriverRange waiting(FrontIsToCome(range) ? driver_.get() : nullptr,
                                 "Sluice: wait for a batch");
-      while (FrontIsToCome(range)) {
+      while (FrontIsToCome(range) && !ConsumerHasRows()) {
         timer.Begin();
         WaitReady(begun);
       }
     }
+    if (FrontIsToCome(range)) continue;  // the consumer has rows to decode
     if (stopping_ || range != cursor_.range() || !WaitsForItself()) return;
     const DeviceSlot::Named stream = *captured_;
     captured_.reset();  // the planner sets it again while the capture lasts

@@ -12,6 +12,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -109,6 +110,10 @@ class BatchRing {
     std::size_t begin = 0;
     std::size_t end = 0;
   };
+  // With LoaderOptions::threads = 0, the consumer's thread calls this to decode rows while it waits
+  // for its batch. Call it before the first range.
+  void DecodeInConsumer(std::function<void(const Rows&)> decode);
+
   // Waits for rows to decode. `thread` counts from 0. Empty: the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
   // Reports rows as done. `spent`: to be added to the counters. True: these were the batch's last
@@ -121,6 +126,9 @@ class BatchRing {
   std::unique_ptr<Slot> NewSlot() const;
   void Release(Slot& slot);  // the slot's last Batch is gone; any thread
 
+  bool HasRows() const REQUIRES(mutex_) { return handing_out_ < planned_.size(); }
+  Rows HandOut() REQUIRES(mutex_);  // HasRows()
+  bool ConsumerHasRows() const REQUIRES(mutex_) { return decode_here_ && HasRows(); }
   void Abandon() REQUIRES(mutex_);
   bool MayPlan(bool some_in_hand) REQUIRES(mutex_);
   bool IsShort() const REQUIRES(mutex_);
@@ -152,6 +160,7 @@ class BatchRing {
   const std::shared_ptr<DeviceDriver> driver_;
   Uploader* const uploader_;
   std::atomic<bool> give_up_{false};
+  std::function<void(const Rows&)> decode_here_;  // empty: there are decoder threads
 
   Mutex mutex_;
   Condition to_plan_;  // wakes the planner: a slot is free, or the stream has changed

@@ -6,6 +6,10 @@
 
 namespace sluice {
 
+void BatchRing::DecodeInConsumer(std::function<void(const Rows&)> decode) {
+  decode_here_ = std::move(decode);
+}
+
 std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
   const MutexLock lock(mutex_);
   for (;;) {
@@ -13,14 +17,17 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
       to_rest_.Wait(mutex_);
     {
       WaitTimer timer(measures_.worker_waits);
-      while (!stopping_ && handing_out_ == planned_.size() && thread < measures_.tuning().threads) {
+      while (!stopping_ && !HasRows() && thread < measures_.tuning().threads) {
         timer.Begin();
         to_work_.Wait(mutex_);
       }
     }
     if (stopping_) return std::nullopt;
-    if (thread < measures_.tuning().threads) break;
+    if (thread < measures_.tuning().threads) return HandOut();
   }
+}
+
+BatchRing::Rows BatchRing::HandOut() {
   Slot& slot = *planned_[handing_out_];
   const bool one_each = planned_.size() - handing_out_ >= measures_.tuning().threads;
   const std::size_t most = setup_.whole_batches && one_each ? slot.rows : setup_.rows_at_once;
@@ -31,7 +38,7 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
          planned_[handing_out_]->handed_out == planned_[handing_out_]->rows) {
     ++handing_out_;
   }
-  if (handing_out_ < planned_.size()) to_work_.NotifyOne();  // for another thread
+  if (HasRows()) to_work_.NotifyOne();  // for another thread
   return rows;
 }
 

@@ -107,7 +107,8 @@ bool BatchRing::Publish(const Planned& planned) {
   }
   planned_.push_back(&slot);
   to_work_.NotifyOne();  // that thread wakes another if it leaves rows
-  if (planned_.front() == &slot && slot.done == slot.rows) ready_.NotifyOne();
+  if (ConsumerHasRows() || (planned_.front() == &slot && slot.done == slot.rows))
+    ready_.NotifyOne();
   return true;
 }
 

@@ -150,8 +150,10 @@ void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::
 }
 
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
-  if (options.threads && (*options.threads == 0 || *options.threads > kMaxThreads)) {
-    Refuse("LoaderOptions::threads must be 1 to 1024; leave it empty for one thread a CPU");
+  if (options.threads && *options.threads > kMaxThreads) {
+    Refuse(
+        "LoaderOptions::threads must be 1 to 1024, or 0 to decode in the thread that asks for "
+        "batches; leave it empty for one thread a CPU");
   }
   if (options.ring.prefetch &&
       (*options.ring.prefetch == 0 || *options.ring.prefetch > kMaxSlots)) {

@@ -7,16 +7,18 @@
 namespace sluice {
 
 void DecoderThread::Run() {
-  while (const std::optional<BatchRing::Rows> rows = ring_.TakeRows(number_)) {
-    LoaderStats spent;
-    RowWorker::Outcome outcome = Decode(*rows, spent);
-    if (ring_.FinishRows(*rows, std::move(outcome), spent)) {
-      ring_.Closed(*rows, worker_.Close(*rows->slot));
-    }
-  }
+  while (const std::optional<BatchRing::Rows> rows = ring_.TakeRows(number_))
+    Decode(*rows);
 }
 
-RowWorker::Outcome DecoderThread::Decode(const BatchRing::Rows& rows, LoaderStats& spent) {
+void DecoderThread::Decode(const BatchRing::Rows& rows) {
+  LoaderStats spent;
+  RowWorker::Outcome outcome = Work(rows, spent);
+  if (ring_.FinishRows(rows, std::move(outcome), spent))
+    ring_.Closed(rows, worker_.Close(*rows.slot));
+}
+
+RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats& spent) {
   const Clock::time_point begin = Clock::now();
   const std::uint64_t bytes_before = worker_.payload_bytes();
   RowWorker::Outcome outcome;

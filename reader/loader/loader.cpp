@@ -49,6 +49,10 @@ EpochRange Loader::Epoch(std::uint64_t epoch) {
   return {state_, state_->StartEpoch(epoch)};
 }
 
+Batch Loader::Row(std::uint64_t sample, std::uint64_t epoch) const {
+  return state_->Row(sample, epoch);
+}
+
 ResumePoint Loader::State() const {
   return state_->State();
 }

@@ -54,6 +54,7 @@ Dataset LoaderSetup::OwnShards(const Dataset& shared, const LoaderOptions& optio
 
 LoaderSetup::LoaderSetup(const Dataset& shared, LoaderOptions options)
     : dataset(OwnShards(shared, options)),
+      decodes_in_consumer(options.threads == 0U),
       tuning(TuningFor(options)),
       rank_variables(options.ranks.world_size == 0 ? Rank::FromEnvironment().variables : ""),
       recipe(*dataset.state(), CheckedOptions(*dataset.state(), std::move(options))),

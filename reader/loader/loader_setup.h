@@ -30,8 +30,9 @@ class LoaderSetup {
   // Without the memory on a device.
   LoaderMemory Memory() const;
 
-  const Dataset dataset;    // with shards of its own if this loader stages or reads them directly
-  const SelfTuning tuning;  // at the start
+  const Dataset dataset;  // with shards of its own if this loader stages or reads them directly
+  const bool decodes_in_consumer;         // LoaderOptions::threads = 0
+  const SelfTuning tuning;                // at the start
   const std::string_view rank_variables;  // Rank::variables
   const BatchRecipe recipe;
   const Deal deal;

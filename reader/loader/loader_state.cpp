@@ -6,6 +6,7 @@
 #include "reader/loader/decoder_thread.h"
 #include "reader/loader/memory_bound.h"
 #include "reader/loader/planner_thread.h"
+#include "reader/loader/thread_setups.h"
 #include "reader/reading/locked_dataset.h"
 #include "reader/reading/make_block_source.h"
 
@@ -81,17 +82,35 @@ LoaderState::LoaderState(const Dataset& dataset, LoaderOptions options)
 void LoaderState::StartThreads() {
   auto planner = std::make_unique<PlannerThread>(setup_, *source_, stage_.get(), *ring_);
   threads_.emplace_back([planner = std::move(planner)] { planner->Run(); });
-  const bool rows = KeepsFunctionRows(setup_.recipe.options);
-  const ReadingAids aids{rows ? nullptr : decoded_.get(),
-                         rows ? decoded_.get() : nullptr,
-                         direct_.get(),
-                         stage_.get(),
-                         &compared_,
-                         source_->holds_blocks()};
+  const ReadingAids aids = Aids();
+  rows_ = std::make_unique<RowMaker>(setup_, aids);
+  if (setup_.decodes_in_consumer) {
+    auto here = std::make_shared<ConsumerDecoder>(setup_, aids, faults_, *ring_);
+    ring_->DecodeInConsumer([here](const BatchRing::Rows& rows) { here->Decode(rows); });
+    return;
+  }
+  ThreadSetups setups(threads());
   for (unsigned t = 0; t < threads(); ++t) {
     auto decoder = std::make_unique<DecoderThread>(t, setup_, aids, faults_, *ring_);
-    threads_.emplace_back([decoder = std::move(decoder)] { decoder->Run(); });
+    threads_.emplace_back([decoder = std::move(decoder), gate = setups.gate()] {
+      if (gate->Run([&decoder] { decoder->SetUp(); })) decoder->Run();
+    });
   }
+  setups.Await();
+}
+
+ReadingAids LoaderState::Aids() {
+  const bool rows = KeepsFunctionRows(setup_.recipe.options);
+  return {rows ? nullptr : decoded_.get(),
+          rows ? decoded_.get() : nullptr,
+          direct_.get(),
+          stage_.get(),
+          &compared_,
+          source_->holds_blocks()};
+}
+
+Batch LoaderState::Row(std::uint64_t sample, std::uint64_t epoch) {
+  return Batch(rows_->Make(sample, epoch, shared_from_this()));
 }
 
 void LoaderState::Stop() {

@@ -12,6 +12,7 @@
 #include "reader/decoding/fault_log.h"
 #include "reader/loader/batch_ring.h"
 #include "reader/loader/loader_setup.h"
+#include "reader/loader/row_maker.h"
 #include "reader/reading/block_source.h"
 #include "reader/reading/decoded_store.h"
 #include "reader/reading/direct/direct_files.h"
@@ -45,13 +46,17 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   ResumePoint State() { return ring_->Resume(); }
   EpochSize SizeOf(std::uint64_t epoch) const { return setup_.deal.SizeOf(epoch); }
   Rank rank() const noexcept { return setup_.rank(); }
-  unsigned threads() const noexcept { return *setup_.recipe.options.threads; }
+  unsigned threads() const noexcept {
+    return setup_.decodes_in_consumer ? 0 : *setup_.recipe.options.threads;
+  }
+  Batch Row(std::uint64_t sample, std::uint64_t epoch);
   std::size_t memory_bytes() const noexcept;
   LoaderMemory Memory() const;
   std::string Describe() const { return setup_.Describe(); }
 
  private:
   void StartThreads();
+  ReadingAids Aids();
 
   const LoaderSetup setup_;
   FaultLog faults_;
@@ -63,7 +68,8 @@ struct LoaderState : std::enable_shared_from_this<LoaderState> {
   std::unique_ptr<Uploader> uploader_;    // LoaderOptions::device; null: batches stay on the host
   std::unique_ptr<BatchRing> ring_;
   std::unique_ptr<BlockSource> source_;  // used by the planner only
-  std::vector<std::thread> threads_;     // planner first
+  std::unique_ptr<RowMaker> rows_;
+  std::vector<std::thread> threads_;  // planner first
 };
 
 }  // namespace sluice

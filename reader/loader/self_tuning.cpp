@@ -72,7 +72,8 @@ SelfTuning TuningFor(const LoaderOptions& options) {
   const bool pinned = options.ring.pinned || !options.device.is_host();
   const std::optional<std::uint64_t> ahead = ReadAheadBytesOf(options);
   Tuning start;
-  start.threads = options.threads ? *options.threads : AvailableCpus();
+  // 0: the caller's thread decodes.
+  start.threads = options.threads ? std::max(*options.threads, 1U) : AvailableCpus();
   start.prefetch = options.ring.prefetch.value_or(pinned ? kPinnedPrefetch : kUsualPrefetch);
   start.read_ahead_bytes = ahead.value_or(kUsualDepth);
   Tuning least = start;

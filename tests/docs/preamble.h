@@ -20,6 +20,7 @@ using cudaStream_t = CUstream_st*;
 
 // The reader's own program.
 void Train(...);
+void Show(const sluice::ImageBatch& image);
 void TrainPixels(const float* images, const std::uint8_t* masks, std::size_t samples);
 void TrainOnBoth(const sluice::Batch& labelled, const sluice::Batch& unlabelled);
 void TrainWith(sluice::Loader& loader);

@@ -117,3 +117,41 @@ def test_a_function_of_numba(raw):
     function = sluice.NativeFunction(invert.address, invert)
     batch = next(iter(sluice.Loader(raw, 10, threads=3, sample_function=function, order=SEQUENTIAL)))
     assert (batch["image"].numpy()[7] == 255 - picture(7)).all()
+
+
+def test_each_thread_has_what_its_set_up_made(raw):
+    import threading
+
+    seen = []
+
+    def change(sample):
+        seen.append((sample.state["thread"], threading.get_ident(), sample.state["made on"]))
+
+    def make(thread):
+        return {"thread": thread, "made on": threading.get_ident()}
+
+    assert sum(len(batch) for batch in sluice.Loader(raw, 10, threads=3, sample_function=change, thread_setup=make)) == 50
+    assert {one[0] for one in seen} <= {0, 1, 2} and all(mine == made_on for _, mine, made_on in seen)
+
+    def fail(thread):
+        raise KeyError("no card")
+
+    with pytest.raises(sluice.Error, match="no card"):
+        sluice.Loader(raw, 10, thread_setup=fail)
+
+
+def test_without_threads_the_caller_decodes(raw):
+    import threading
+
+    seen = set()
+    loader = sluice.Loader(raw, 10, threads=0, sample_function=lambda sample: seen.add(threading.get_ident()))
+    assert sum(len(batch) for batch in loader) == 50 and seen == {threading.get_ident()}
+
+
+def test_a_row_is_what_its_epoch_holds(raw):
+    loader = sluice.Loader(raw, 10, transform="rrc:16,flip", schedule=[(1, "center:16")])
+    for epoch in 0, 1:
+        for batch in loader.epoch(epoch):
+            for row, number in enumerate(batch.samples):
+                one = loader.row(number, epoch)
+                assert len(one) == 1 and (one["image"].numpy()[0] == batch["image"].numpy()[row]).all()

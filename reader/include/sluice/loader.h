@@ -118,6 +118,16 @@ class Loader {
   // call for its epoch plays the rest of that epoch.
   EpochRange Epoch(std::uint64_t epoch);
 
+  // One row: what Epoch(epoch) holds for that sample, before OneHot's target is mixed with others
+  // (MixUp, CutMix) and without batch_function, which need a whole batch. For looking at
+  // augmentations, and for finding what was wrong with one. If the sample comes several times (a
+  // list), its first time. The calling thread decodes it, with memory and, if there is a
+  // thread_setup, a state of its own; one at a time. To find the sample's place it walks the
+  // epoch's order: about 20 ms for a million samples. The batch is on the host. Throws
+  // Error(kInvalidArgument) if the epoch does not have the sample, and the sample's own Error if it
+  // cannot be read, whatever on_fault says. Any thread, also while an epoch is played.
+  Batch Row(std::uint64_t sample, std::uint64_t epoch) const;
+
   // Where the stream stands: after the last batch handed over; or at the start of the epoch, if
   // Epoch() was called since; or where it was resumed. A batch that threw an Error counts as not
   // played until a later one is handed over. At the end of an epoch, this is the start of the next.
@@ -129,7 +139,7 @@ class Loader {
   std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;
-  unsigned threads() const noexcept;
+  unsigned threads() const noexcept;  // that decode; 0: the caller's
   // Bytes of the slots, fixed when the loader is made. Variable-length and bytes fields are not
   // included: see Memory().
   std::size_t memory_bytes() const noexcept;

@@ -234,7 +234,9 @@ struct DiagnosticsOptions {
 struct LoaderOptions {
   std::size_t batch_size = 256;  // samples, of one rank
   // Decoding threads, 1 to 1024. Empty: one for each CPU this process may use; some of them rest
-  // while the trainer is too slow to need them.
+  // while the trainer is too slow to need them. 0, for debugging: the thread that asks for a batch
+  // decodes it, and nothing is decoded ahead, so that a debugger's stack leads from the training
+  // to the user's function. Batches are the same.
   std::optional<unsigned> threads = {};
   Pipeline transform = {};
   // Further views of the same image, for contrastive learning; Batch::image() is the first view.
@@ -263,6 +265,8 @@ struct LoaderOptions {
   // The user's own steps, after all others: see user_function.h.
   SampleFunction sample_function = {};
   BatchFunction batch_function = {};
+  // Called once by each decoding thread; what it returns is handed to these functions.
+  ThreadSetup thread_setup = {};
 
   OrderOptions order = {};
   RankOptions ranks = {};

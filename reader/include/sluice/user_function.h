@@ -15,6 +15,7 @@
 // the same for any number of threads and after a resume.
 #pragma once
 
+#include <any>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -86,7 +87,13 @@ class MutableRows {
 
   Draws& draws() noexcept { return draws_; }
   // The thread's own memory, for any use. Its size and content stay from call to call.
-  std::vector<std::byte>& scratch() noexcept { return *scratch_; }
+  std::vector<std::byte>& scratch() noexcept { return memory_->scratch; }
+  // What LoaderOptions::thread_setup made for the thread. Error(kState) if it is no T.
+  template <class T>
+  T& state() {
+    if (T* const found = std::any_cast<T>(&memory_->state)) return *found;
+    RefuseState();
+  }
 
  protected:
   friend class RowWorker;
@@ -99,9 +106,14 @@ class MutableRows {
       return static_cast<int>(DTypeOf<T>());
     }
   }
-  MutableRows(Slot& slot, std::size_t first, std::size_t count, Draws draws,
-              std::vector<std::byte>& scratch)
-      : slot_(slot), first_(first), count_(count), draws_(draws), scratch_(&scratch) {}
+  // A thread's own.
+  struct Memory {
+    std::vector<std::byte> scratch;
+    std::any state;
+  };
+  MutableRows(Slot& slot, std::size_t first, std::size_t count, Draws draws, Memory& memory)
+      : slot_(slot), first_(first), count_(count), draws_(draws), memory_(&memory) {}
+  [[noreturn]] void RefuseState() const;
   std::span<std::byte> FieldBytes(std::string_view name, DType type);
   [[noreturn]] void RefuseValues(std::string_view field) const;
   bool HasInRow(std::string_view field, std::size_t row) const;
@@ -109,7 +121,7 @@ class MutableRows {
   Slot& slot_;
   std::size_t first_, count_;  // rows
   Draws draws_;
-  std::vector<std::byte>* scratch_;
+  Memory* memory_;
 };
 
 class MutableSample : public MutableRows {
@@ -140,9 +152,8 @@ class MutableSample : public MutableRows {
 
  private:
   friend class RowWorker;
-  MutableSample(DatasetState& dataset, Slot& slot, std::size_t row, Draws draws,
-                std::vector<std::byte>& scratch)
-      : MutableRows(slot, row, 1, draws, scratch), dataset_(dataset) {}
+  MutableSample(DatasetState& dataset, Slot& slot, std::size_t row, Draws draws, Memory& memory)
+      : MutableRows(slot, row, 1, draws, memory), dataset_(dataset) {}
   std::vector<std::byte>& VariableBytes(std::string_view name, int type) const;
   void SetVariableBytes(std::string_view name, int type, std::span<const std::byte> bytes);
 
@@ -173,5 +184,9 @@ class MutableBatch : public MutableRows {
 
 using SampleFunction = std::function<void(MutableSample&)>;
 using BatchFunction = std::function<void(MutableBatch&)>;
+// Makes what a decoding thread's functions find as state<T>(): called once by each thread, with its
+// number from 0, before it decodes. The Loader's constructor waits for all of them. What it made is
+// destroyed when the thread ends, with the loader. An exception is an Error of the constructor.
+using ThreadSetup = std::function<std::any(unsigned thread)>;
 
 }  // namespace sluice

@@ -134,6 +134,7 @@ NamedNumbers MemoryOf(const LoaderMemory& memory);
 // A list of steps, or their text form.
 Pipeline PipelineOf(nb::handle steps);
 // A list of (epoch, transform), or its text form.
+ThreadSetup ThreadSetupOf(nb::object function);
 std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule);
 // "cpu", "cuda", "cuda:1" or an object whose str() is one of these, such as a torch.device.
 Device DeviceOf(nb::handle device);

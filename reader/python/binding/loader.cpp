@@ -116,7 +116,7 @@ void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> sou
                 std::vector<View> views, std::vector<OutputSize> sizes, nb::handle schedule,
                 std::uint64_t seed, const std::optional<std::string>& resume_from,
                 nb::handle device, nb::object sample_function, nb::object batch_function,
-                OrderOptions order, RankOptions ranks, Storage storage,
+                nb::object thread_setup, OrderOptions order, RankOptions ranks, Storage storage,
                 std::optional<DecodedPictures> keep, std::optional<Stage> stage, RingOptions ring,
                 double timeout, OutputOptions output, IntegrityOptions integrity,
                 OnDevice on_device, DiagnosticsOptions diagnostics) {
@@ -147,6 +147,7 @@ void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> sou
   const auto types = std::make_shared<const FieldTypes>(TypesOf(dataset, options));
   options.sample_function = SampleFunctionOf(std::move(sample_function), types);
   options.batch_function = BatchFunctionOf(std::move(batch_function), types);
+  options.thread_setup = ThreadSetupOf(std::move(thread_setup));
   std::optional<Loader> loader;
   {
     const nb::gil_scoped_release released;
@@ -177,11 +178,11 @@ void BindLoader(nb::module_& module) {
            "threads"_a = nb::none(), "transform"_a = nb::tuple(), "views"_a = std::vector<View>(),
            "sizes"_a = std::vector<OutputSize>(), "schedule"_a = nb::tuple(), "seed"_a = 0,
            "resume_from"_a = nb::none(), "device"_a = "cpu", "sample_function"_a = nb::none(),
-           "batch_function"_a = nb::none(), "order"_a = OrderOptions(), "ranks"_a = RankOptions(),
-           "storage"_a = Mapped(), "keep"_a = nb::none(), "stage"_a = nb::none(),
-           "ring"_a = RingOptions{.hold = kHold}, "timeout"_a = 0.0, "output"_a = OutputOptions(),
-           "integrity"_a = IntegrityOptions(), "on_device"_a = OnDevice(),
-           "diagnostics"_a = DiagnosticsOptions())
+           "batch_function"_a = nb::none(), "thread_setup"_a = nb::none(),
+           "order"_a = OrderOptions(), "ranks"_a = RankOptions(), "storage"_a = Mapped(),
+           "keep"_a = nb::none(), "stage"_a = nb::none(), "ring"_a = RingOptions{.hold = kHold},
+           "timeout"_a = 0.0, "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
+           "on_device"_a = OnDevice(), "diagnostics"_a = DiagnosticsOptions())
       .def(
           "epoch",
           [](nb::handle self, std::uint64_t epoch) {
@@ -189,6 +190,22 @@ void BindLoader(nb::module_& module) {
             return Walk{nb::borrow(self), epoch};
           },
           "epoch"_a, "Plays that epoch, from its beginning or from where resume_from stands")
+      .def(
+          "row",
+          [](PyLoader& loader, std::uint64_t sample, std::uint64_t epoch) {
+            *loader;  // refuses one that is closed
+            std::shared_ptr<Owned<Loader>> playing = loader.loader;
+            std::optional<Batch> row;
+            {
+              const nb::gil_scoped_release released;
+              row = (*playing)->Row(sample, epoch);
+              playing.reset();
+            }
+            return PyBatch{Owned<Batch>(std::move(*row)), loader.types};
+          },
+          "sample"_a, "epoch"_a,
+          "What that epoch holds for one sample, as a batch of one row, before MixUp, CutMix and "
+          "batch_function")
       .def("__iter__",
            [](nb::handle self) {
              return Walk{nb::borrow(self), nb::cast<PyLoader&>(self).next_epoch++};

@@ -122,6 +122,12 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
   return nb::class_<Seen<Rows>>(module, name, doc)
       .def_prop_ro("epoch", [](const Seen<Rows>& seen) { return seen->epoch(); })
       .def_prop_ro("index", [](const Seen<Rows>& seen) { return seen->index(); })
+      .def_prop_ro(
+          "state",
+          [](const Seen<Rows>& seen) {
+            return *seen->template state<std::shared_ptr<nb::object>>();
+          },
+          "What Loader(thread_setup=...) returned for this thread")
       .def("image", &ImageOf<Rows>, "field"_a = "",
            "The values, as a numpy array to write to; valid until the function returns")
       .def("field", &ArrayField<Rows>, "name"_a, "A fixed-shape array field, to write to")
@@ -203,6 +209,18 @@ SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const Field
   }
   return [shared = Shared(std::move(function)), types](MutableSample& sample) {
     Call(*shared, sample, types);
+  };
+}
+
+ThreadSetup ThreadSetupOf(nb::object function) {
+  if (function.is_none()) return {};
+  return [shared = Shared(std::move(function))](unsigned thread) {
+    const nb::gil_scoped_acquire acquired;
+    try {
+      return std::any(Shared((*shared)(thread)));
+    } catch (const nb::python_error& error) {
+      throw std::runtime_error(error.what());
+    }
   };
 }
 

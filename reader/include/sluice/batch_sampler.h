@@ -1,0 +1,53 @@
+// Batches composed by the user: which samples make up each batch of an epoch.
+//
+//   options.order.batches = [&](std::uint64_t seed, std::uint64_t epoch) {
+//     return BucketsByAspectRatio(seed, epoch);   // std::vector<std::vector<std::uint64_t>>
+//   };
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+namespace sluice {
+
+class BatchLists;  // private
+
+// A function of (LoaderOptions::seed, epoch) that returns a list of sample numbers for each batch
+// of the epoch. A sample may come several times, or not at all. It must return the same lists
+// whenever it is asked: ranks, resumed processes and Loader::Row() ask again. Several threads may
+// call it, one at a time for each Loader; a call for the next epoch comes while the last batch of
+// the one before is planned.
+//
+// With W ranks, the lists are those of global batches: of a list of n numbers, rank r plays the
+// n / W (rounded up) from r x n / W (rounded up) on. Pairs that lie side by side so stay on one
+// rank. If n cannot be divided evenly, the last ranks fill up with the list's first samples
+// (SampleFlag::kFillsUp). A list has at most batch_size x W numbers.
+class BatchSampler {
+ public:
+  using Lists = std::vector<std::vector<std::uint64_t>>;
+  using Function = std::function<Lists(std::uint64_t seed, std::uint64_t epoch)>;
+
+  BatchSampler() = default;  // none: batches are cut from the order
+  template <class F>
+    requires(!std::same_as<F, BatchSampler> &&
+             std::is_invocable_r_v<Lists, F&, std::uint64_t, std::uint64_t>)
+  BatchSampler(F function) : function_(std::move(function)) {}  // NOLINT: like std::function
+
+  explicit operator bool() const noexcept { return static_cast<bool>(function_); }
+  const Function& function() const noexcept { return function_; }
+
+  // For the Loader.
+  BatchSampler(Function function, std::shared_ptr<BatchLists> lists)
+      : function_(std::move(function)), lists_(std::move(lists)) {}
+  const std::shared_ptr<BatchLists>& lists() const noexcept { return lists_; }
+
+ private:
+  Function function_;
+  std::shared_ptr<BatchLists> lists_;
+};
+
+}  // namespace sluice

@@ -1,0 +1,40 @@
+// Makes one row of an epoch at a time, beside the ring: Loader::Row(). Thread-safe; the caller's
+// thread decodes.
+#pragma once
+
+#include <memory>
+
+#include "format/mutex.h"
+#include "reader/batch/slot.h"
+#include "reader/decoding/fault_log.h"
+#include "reader/decoding/row_worker.h"
+#include "reader/loader/loader_setup.h"
+
+namespace sluice {
+
+class RowMaker {
+ public:
+  // What `aids` points to must outlive it, as must the setup.
+  RowMaker(const LoaderSetup& setup, const ReadingAids& aids) : setup_(setup), aids_(aids) {}
+
+  // The row of the sample in that epoch, as a slot of one row that keeps `owner` alive. Throws
+  // Error.
+  std::shared_ptr<const Slot> Make(std::uint64_t sample, std::uint64_t epoch,
+                                   std::shared_ptr<void> owner);
+
+ private:
+  // The recipe of a batch of one row, and what works by it. Made when it is first asked for.
+  struct Worker {
+    Worker(const LoaderSetup& setup, const ReadingAids& aids);
+    BatchRecipe recipe;
+    FaultLog faults;  // the caller gets the error: this one is not listed
+    RowWorker rows;
+  };
+
+  const LoaderSetup& setup_;
+  const ReadingAids aids_;
+  Mutex mutex_;
+  std::shared_ptr<Worker> worker_ GUARDED_BY(mutex_);
+};
+
+}  // namespace sluice
