@@ -14,6 +14,7 @@ DealOptions DealOptionsOf(const LoaderOptions& options) {
   deal.last_batch = options.ranks.last_batch;
   deal.by_shards = options.ranks.by_shards;
   deal.seed = options.seed;
+  deal.lists = options.order.batches.lists();
   if (!options.order.samples.all()) deal.listed = options.order.samples.size();
   return deal;
 }

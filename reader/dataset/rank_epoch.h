@@ -28,6 +28,8 @@ struct RankEpoch {
 
   static OrderPart PartOf(const LoaderOptions& options, const Deal& deal, std::uint64_t number,
                           GiveUp give_up) {
+    if (const auto& lists = options.order.batches.lists())
+      return ListPart{lists->Of(number)->samples};
     if (options.ranks.by_shards) return ShardPart{deal.ShardsOf(number)};
     if (options.order.samples.all()) return {};
     return ListPart{Draw(options.order.samples.state()->draw, options.seed, number, give_up)};

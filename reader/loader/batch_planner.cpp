@@ -41,8 +41,7 @@ std::uint64_t BatchPlanner::Plan(std::uint64_t epoch, std::uint64_t batch, Slot&
   next_batch_ = batch + 1;
   const EpochSize& size = epoch_->size;
   slot.index = batch;
-  BeginBatch(slot, recipe_, epoch,
-             batch + 1 == size.batches ? size.last_rows : options_.batch_size);
+  BeginBatch(slot, recipe_, epoch, deal_.RowsOf(size, batch));
   opened_.clear();
   watch_.BeginBatch();
   const std::size_t planned = FillRows(batch, slot);

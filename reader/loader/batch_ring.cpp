@@ -27,8 +27,9 @@ namespace {
 StreamCursor::Options CursorOptionsOf(const LoaderSetup& setup) {
   const LoaderOptions& options = setup.recipe.options;
   // Epochs differ in their number of batches only if whole shards are dealt, which is done anew for
-  // each.
-  return {setup.global_batch(), options.ranks.by_shards, setup.start, options.resume_from};
+  // each, and if the user composes them.
+  const bool differ = options.ranks.by_shards || options.order.batches;
+  return {setup.global_batch(), differ, setup.start, options.resume_from};
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "reader/dataset/sample_list_state.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/loader/self_tuning.h"
+#include "reader/order/batch_lists.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_text.h"
 
@@ -149,6 +150,29 @@ void CheckEpoch(const DatasetState& dataset, const LoaderOptions& options, std::
   refuse(what + "make batch_size at most " + std::to_string(size.least) + keep);
 }
 
+namespace {
+
+// The user's batches are played as a list, in the order given.
+void SetBatches(const DatasetState& dataset, LoaderOptions& options) {
+  if (!options.order.batches) return;
+  const auto refuse = [](const std::string& what) {
+    Refuse("LoaderOptions::order.batches says which samples each batch has; " + what);
+  };
+  if (!options.order.samples.all()) refuse("leave order.samples empty");
+  if (options.ranks.by_shards) refuse("leave ranks.by_shards false");
+  if (options.ranks.last_batch != LastBatch::kKeep) refuse("leave ranks.last_batch at kKeep");
+  if (ReadsDirectly(options))
+    refuse("storage = Direct would read a whole block for each of them: leave storage as Mapped");
+  options.order.shuffle = Shuffle::kSequential;
+  options.order.batches =
+      BatchSampler(options.order.batches.function(),
+                   std::make_shared<BatchLists>(
+                       options.order.batches.function(), options.seed, dataset.manifest.samples,
+                       std::uint64_t{options.batch_size} * options.ranks.world_size));
+}
+
+}  // namespace
+
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
   if (options.threads && *options.threads > kMaxThreads) {
     Refuse(
@@ -185,6 +209,7 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
     options.ranks.rank = found.rank;
     options.ranks.world_size = found.world_size;
   }
+  SetBatches(dataset, options);
   CheckRank(dataset, options);
   CheckStorage(dataset, options);
   if (options.timeout.count() < 0) Refuse("LoaderOptions::timeout must not be negative");

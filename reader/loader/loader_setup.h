@@ -20,7 +20,9 @@ class LoaderSetup {
   // Throws Error for options that do not fit each other, the dataset or the point to resume from.
   LoaderSetup(const Dataset& dataset, LoaderOptions options);
 
+  // By how much ResumePoint::position grows with each batch.
   std::uint64_t global_batch() const noexcept {
+    if (recipe.options.order.batches) return 1;
     return recipe.options.batch_size * recipe.options.ranks.world_size;
   }
   Rank rank() const noexcept {

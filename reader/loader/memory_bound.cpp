@@ -272,7 +272,8 @@ std::uint64_t RemoteBound(const BatchRecipe& recipe) {
   const std::uint64_t windows =
       CeilDiv(rows, std::max<std::uint64_t>(WindowOf(dataset, options).samples, 1));
   const std::uint64_t open = OpenBound(recipe);
-  const bool scattered = options.order.shuffle == Shuffle::kRandom || !options.order.samples.all();
+  const bool scattered = options.order.shuffle == Shuffle::kRandom ||
+                         !options.order.samples.all() || options.order.batches;
   const std::uint64_t in_ring = scattered ? rows * block_bytes : windows * open;
   // On their way, and for the next windows; a block begins while there is room.
   const std::uint64_t ahead =

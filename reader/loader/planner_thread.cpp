@@ -44,10 +44,20 @@ void PlannerThread::Plan(const BatchRing::Turn& turn) {
   batch.planned = turn.planned;
   if (setup_.recipe.options.diagnostics.trace) batch.since = Clock::now();
   try {
-    if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, setup_.deal.SizeOf(epoch + 1).batches);
+    if (turn.ends_epoch) ring_.NoteBatches(epoch + 1, BatchesOf(epoch + 1));
     batch.blocks = planner_.Plan(epoch, number, slot);
   } catch (const std::exception&) {  // bad_alloc, or a vector's length_error
     slot.error = Error(ErrorCode::kState, "there is not enough memory to plan a batch");
+  }
+}
+
+// None if LoaderOptions::order.batches fails for that epoch: the consumer gets the Error when it
+// asks for the epoch, and batches before it are not lost.
+std::uint64_t PlannerThread::BatchesOf(std::uint64_t epoch) const {
+  try {
+    return setup_.deal.SizeOf(epoch).batches;
+  } catch (const Error&) {
+    return 0;
   }
 }
 

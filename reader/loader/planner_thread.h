@@ -22,6 +22,7 @@ class PlannerThread {
     Clock::time_point since;
   };
   void Plan(const BatchRing::Turn& turn);
+  std::uint64_t BatchesOf(std::uint64_t epoch) const;
   void AwaitFirst();
   void Forget();
 

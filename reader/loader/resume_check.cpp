@@ -32,7 +32,7 @@ ResumePoint StartOf(const DatasetState& dataset, const LoaderOptions& options) {
     start.window_blocks = WindowBlocks(dataset.shape, order);
   }
   if (options.ranks.by_shards) start.shard_ranks = options.ranks.world_size;
-  start.list = options.order.samples.digest();
+  start.list = options.order.batches ? "batches" : options.order.samples.digest();
   return start;
 }
 
@@ -59,7 +59,9 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
               std::to_string(start.shard_ranks));
   if (point.list != start.list) {
     RefuseResume(
-        "was saved with another list of samples (LoaderOptions::order.samples); use the same list, "
+        "was saved with another list of samples (LoaderOptions::order.samples, or batches composed "
+        "by "
+        "order.batches); use the same list, "
         "or leave resume_from empty to start anew");
   }
   if (point.position % global_batch != 0) {
@@ -69,8 +71,9 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
         std::to_string(global_batch) + "); choose batch_size and world_size so that it is");
   }
   if (point.position > 0 && point.position >= positions) {
-    RefuseResume("lies at sample " + std::to_string(point.position) + " of an epoch of " +
-                 std::to_string(positions) + "; use the value of Loader::State() unchanged");
+    RefuseResume(std::string("lies at ") + (point.list == "batches" ? "batch " : "sample ") +
+                 std::to_string(point.position) + " of an epoch of " + std::to_string(positions) +
+                 "; use the value of Loader::State() unchanged");
   }
 }
 

@@ -45,6 +45,16 @@ std::vector<std::uint32_t> Deal::ShardsOf(std::uint64_t epoch) const {
 EpochSize Deal::SizeOf(std::uint64_t epoch) const {
   const std::uint64_t rows = options_.batch_size;
   EpochSize size;
+  if (options_.lists) {
+    size.lists = options_.lists->Of(epoch);
+    size.batches = size.lists->count();
+    size.domain = size.positions = size.lists->samples.size();
+    size.least = size.domain / options_.world_size;
+    for (std::uint64_t batch = 0; batch < size.batches; ++batch)
+      size.samples += RowsOf(size, batch);
+    size.last_rows = RowsOf(size, size.batches - 1);
+    return size;
+  }
   std::uint64_t most = 0;  // samples that the rank with the most has
   if (options_.by_shards && shape_.samples() > 0) {
     std::vector<std::uint64_t> samples;
@@ -67,7 +77,13 @@ EpochSize Deal::SizeOf(std::uint64_t epoch) const {
   return size;
 }
 
+std::size_t Deal::RowsOf(const EpochSize& size, std::uint64_t batch) const noexcept {
+  if (size.lists) return CeilDiv(size.lists->size(batch), options_.world_size);
+  return batch + 1 == size.batches ? size.last_rows : options_.batch_size;
+}
+
 std::uint64_t Deal::PositionsOf(std::uint64_t epoch) const {
+  if (options_.lists) return options_.lists->Of(epoch)->count();
   if (!options_.by_shards || shape_.samples() == 0) {
     return options_.listed.value_or(shape_.samples());
   }
@@ -77,8 +93,15 @@ std::uint64_t Deal::PositionsOf(std::uint64_t epoch) const {
 }
 
 Deal::Row Deal::RowOf(const EpochSize& size, std::uint64_t batch, std::size_t row) const noexcept {
-  const std::uint64_t nth = batch * options_.batch_size + row;  // of this rank
   Row result;
+  if (size.lists) {
+    const std::uint64_t rows = size.lists->size(batch);
+    const std::uint64_t nth = options_.rank * RowsOf(size, batch) + row;
+    result.fills_up = nth >= rows;
+    result.position = result.draw_position = size.lists->begins[batch] + nth % rows;
+    return result;
+  }
+  const std::uint64_t nth = batch * options_.batch_size + row;  // of this rank
   result.position = options_.by_shards ? nth : nth * options_.world_size + options_.rank;
   result.fills_up = result.position >= size.domain;
   if (result.fills_up) result.position %= size.domain;
@@ -92,6 +115,13 @@ Deal::OwnRows Deal::OwnRowsOf(const EpochSize& size, std::uint64_t batch,
   const Row first = RowOf(size, batch, 0);
   OwnRows own;
   if (first.fills_up) return own;
+  if (size.lists) {
+    own.position = first.position;
+    own.draw_position = first.draw_position;
+    own.count = static_cast<std::size_t>(
+        std::min<std::uint64_t>(rows, size.lists->begins[batch + 1] - first.position));
+    return own;
+  }
   own.stride = options_.by_shards ? 1 : options_.world_size;
   own.draw_stride = options_.world_size;
   own.position = first.position;

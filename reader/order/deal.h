@@ -8,6 +8,8 @@
 // By shards: whole shards are dealt anew each epoch, each to the rank with the fewest samples so
 // far, and every rank plays its own order over its shards.
 //
+// By the user's lists: each is a global batch, of which every rank plays a run.
+//
 // All ranks have the same number of batches, and the same number of rows in each.
 //
 // What else knows of ranks: decoding/substitutes.cpp (positions), loader/memory_bound.cpp (lanes,
@@ -21,11 +23,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include <sluice/order.h>
 
+#include "reader/order/batch_lists.h"
 #include "reader/order/shape.h"
 
 namespace sluice {
@@ -38,6 +42,7 @@ struct DealOptions {
   bool by_shards = false;
   std::uint64_t seed = 0;
   std::optional<std::uint64_t> listed;  // samples in an epoch, if not the whole dataset; by lanes
+  std::shared_ptr<BatchLists> lists = {};  // instead: the user's batches
 };
 
 // The size of an epoch for one rank.
@@ -47,9 +52,10 @@ struct EpochSize {
   // The range that batches are cut from: the order's positions, or the samples of the rank's
   // shards.
   std::uint64_t domain = 0;
-  std::uint64_t last_rows = 0;  // in the last batch
-  std::uint64_t positions = 0;  // samples dealt to all ranks together
-  std::uint64_t least = 0;      // samples dealt to the rank that gets the fewest
+  std::uint64_t last_rows = 0;                     // in the last batch
+  std::uint64_t positions = 0;                     // samples dealt to all ranks together
+  std::uint64_t least = 0;                         // samples dealt to the rank that gets the fewest
+  std::shared_ptr<const EpochBatches> lists = {};  // DealOptions::lists
 };
 
 class Deal {
@@ -59,8 +65,11 @@ class Deal {
 
   EpochSize SizeOf(std::uint64_t epoch) const;
   // The number of positions that an epoch's global batches are cut from, over all ranks: every
-  // batch begins before it.
+  // batch begins before it. With lists, the number of batches.
   std::uint64_t PositionsOf(std::uint64_t epoch) const;
+
+  // The rows of a batch.
+  std::size_t RowsOf(const EpochSize& size, std::uint64_t batch) const noexcept;
 
   // If shards are dealt: those of the rank, ascending.
   std::vector<std::uint32_t> ShardsOf(std::uint64_t epoch) const;

@@ -10,7 +10,8 @@ namespace sluice {
 
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
                                     std::uint64_t epoch, GiveUp give_up) {
-  if (options.ranks.by_shards || options.order.shuffle == Shuffle::kRandom) return {};
+  if (options.ranks.by_shards || options.order.shuffle == Shuffle::kRandom || options.order.batches)
+    return {};
   std::vector<std::uint64_t> uses(shape.blocks(), UINT64_MAX);
   const std::uint64_t positions =
       options.order.samples.all() ? shape.samples() : options.order.samples.size();

@@ -18,8 +18,8 @@ namespace sluice {
 
 // By block: the time at which that epoch opens it, over all ranks, in samples since epoch 0;
 // UINT64_MAX if it does not. Empty if there is no telling: with ranks that deal whole shards, and
-// with Shuffle::kRandom, which needs most blocks many times. Walks the whole order. `options` are
-// checked ones.
+// with Shuffle::kRandom and the user's own batches, which need most blocks many times. Walks the
+// whole order. `options` are checked ones.
 std::vector<std::uint64_t> NextUses(const DatasetShape& shape, const LoaderOptions& options,
                                     std::uint64_t epoch, GiveUp give_up);
 

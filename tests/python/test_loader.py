@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy
 import pytest
 import sluice
 
@@ -128,3 +129,16 @@ def test_options_have_docs_and_signatures():
         if inspect.isclass(value) and value.__module__.startswith("sluice") and not name.startswith("_"):
             assert value.__doc__, name
     assert "batch_size: int = 256" in sluice.Loader.__init__.__doc__
+
+
+def test_batches_are_composed_by_a_function(raw):
+    def compose(seed, epoch):
+        return [[seed, 3, 3], numpy.arange(epoch + 1), (49,)]
+
+    loader = sluice.Loader(raw, 10, seed=7, order=sluice.OrderOptions(batches=compose))
+    for epoch in range(3):
+        assert [list(batch.samples) for batch in loader.epoch(epoch)] == [[7, 3, 3], list(range(epoch + 1)), [49]]
+    for wrong, words in ((lambda seed, epoch: [[50]], "batch 0.*sample number 50"), (lambda seed, epoch: 1 / 0, "division by zero"),
+                         (lambda seed, epoch: [[-1]], "from 0")):
+        with pytest.raises(sluice.Error, match=words):
+            sluice.Loader(raw, 10, order=sluice.OrderOptions(batches=wrong))

@@ -33,16 +33,16 @@ class BatchSampler {
 
   BatchSampler() = default;  // none: batches are cut from the order
   template <class F>
-    requires(!std::same_as<F, BatchSampler> &&
-             std::is_invocable_r_v<Lists, F&, std::uint64_t, std::uint64_t>)
-  BatchSampler(F function) : function_(std::move(function)) {}  // NOLINT: like std::function
+  requires(!std::same_as<F, BatchSampler> &&
+           std::is_invocable_r_v<Lists, F&, std::uint64_t, std::uint64_t>) BatchSampler(F lists_of)
+      : function_(std::move(lists_of)) {}
 
   explicit operator bool() const noexcept { return static_cast<bool>(function_); }
   const Function& function() const noexcept { return function_; }
 
   // For the Loader.
-  BatchSampler(Function function, std::shared_ptr<BatchLists> lists)
-      : function_(std::move(function)), lists_(std::move(lists)) {}
+  BatchSampler(Function lists_of, std::shared_ptr<BatchLists> checked)
+      : function_(std::move(lists_of)), lists_(std::move(checked)) {}
   const std::shared_ptr<BatchLists>& lists() const noexcept { return lists_; }
 
  private:

@@ -135,7 +135,7 @@ class Loader {
   ResumePoint State() const;
 
   // How much this rank gets in an epoch, LastBatch taken into account: the same in every epoch,
-  // except with LoaderOptions::ranks.by_shards.
+  // except with LoaderOptions::ranks.by_shards and order.batches.
   std::uint64_t batches_per_epoch(std::uint64_t epoch = 0) const;
   std::uint64_t samples_per_epoch(std::uint64_t epoch = 0) const;
   Rank rank() const noexcept;

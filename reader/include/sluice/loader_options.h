@@ -20,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include <sluice/batch_sampler.h>
 #include <sluice/device.h>
 #include <sluice/image.h>
 #include <sluice/order.h>
@@ -38,6 +39,11 @@ struct OrderOptions {
   Shuffle shuffle = Shuffle::kQuasiRandom;
   // The samples of an epoch: a subset, or drawn by weight or class. Empty: each sample once.
   SampleList samples = {};
+  // Batches composed by a function of yours, instead of by shuffle, samples, lanes and
+  // window_bytes: buckets, pairs, hard examples. See batch_sampler.h. Not with ranks.by_shards,
+  // another last_batch than kKeep, or storage = Direct. Memory() does not count the lists: 24 bytes
+  // for each of their samples.
+  BatchSampler batches = {};
   // kQuasiRandom: the number of streams an epoch is interleaved from, 1 to 65536. With fewer lanes,
   // less is read before the first batch. A rank reads whole lanes, so `lanes` must be a multiple of
   // the world size.

@@ -31,10 +31,12 @@ struct ResumePoint {
   // LoaderOptions::ranks.by_shards: the number of ranks. Otherwise 0, because the number may
   // change.
   std::uint64_t shard_ranks = 0;
-  std::string list;  // the digest of LoaderOptions::order.samples; empty for none
+  // The digest of LoaderOptions::order.samples; "batches" with order.batches; empty for neither.
+  std::string list;
 
   std::uint64_t epoch = 0;
-  std::uint64_t position = 0;  // samples of the epoch that are done, over all ranks
+  // Samples of the epoch that are done, over all ranks; with LoaderOptions::order.batches, batches.
+  std::uint64_t position = 0;
 
   // One line of printable ASCII without quotation marks, with a check value at its end.
   std::string Text() const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <sluice/batch.h>
+#include <sluice/batch_sampler.h>
 #include <sluice/batch_transform.h>
 #include <sluice/block_cache.h>
 #include <sluice/cpu.h>

@@ -134,6 +134,8 @@ NamedNumbers MemoryOf(const LoaderMemory& memory);
 // A list of steps, or their text form.
 Pipeline PipelineOf(nb::handle steps);
 // A list of (epoch, transform), or its text form.
+// A function of (seed, epoch) that returns lists of sample numbers.
+BatchSampler BatchSamplerOf(nb::object function);
 ThreadSetup ThreadSetupOf(nb::object function);
 std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule);
 // "cpu", "cuda", "cuda:1" or an object whose str() is one of these, such as a torch.device.

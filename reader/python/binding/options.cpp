@@ -18,9 +18,15 @@ void BindPlaying(nb::module_& module) {
       .value("PAD", LastBatch::kPad, "filled up; Batch.valid says how many rows are no repeats");
   const OrderOptions order;
   nb::class_<OrderOptions>(module, "OrderOptions", "Which samples come, and in which order")
-      .def(nb::init<Shuffle, SampleList, std::uint32_t, std::uint64_t>(),
-           "shuffle"_a = order.shuffle, "samples"_a = SampleList(), "lanes"_a = order.lanes,
-           "window_bytes"_a = order.window_bytes)
+      .def(
+          "__init__",
+          [](OrderOptions* self, Shuffle shuffle, SampleList samples, nb::object batches,
+             std::uint32_t lanes, std::uint64_t window_bytes) {
+            new (self) OrderOptions{shuffle, std::move(samples), BatchSamplerOf(std::move(batches)),
+                                    lanes, window_bytes};
+          },
+          "shuffle"_a = order.shuffle, "samples"_a = SampleList(), "batches"_a = nb::none(),
+          "lanes"_a = order.lanes, "window_bytes"_a = order.window_bytes)
       .def_rw("shuffle", &OrderOptions::shuffle)
       .def_rw("samples", &OrderOptions::samples)
       .def_rw("lanes", &OrderOptions::lanes)

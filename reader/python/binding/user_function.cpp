@@ -212,6 +212,26 @@ SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const Field
   };
 }
 
+BatchSampler BatchSamplerOf(nb::object function) {
+  if (function.is_none()) return {};
+  return [shared = Shared(std::move(function))](std::uint64_t seed, std::uint64_t epoch) {
+    const nb::gil_scoped_acquire acquired;
+    try {
+      BatchSampler::Lists lists;
+      for (const nb::handle list : nb::iter((*shared)(seed, epoch))) {
+        std::vector<std::uint64_t>& samples = lists.emplace_back();
+        for (const nb::handle sample : nb::iter(list))
+          samples.push_back(nb::cast<std::uint64_t>(nb::int_(sample)));
+      }
+      return lists;
+    } catch (const nb::python_error& error) {
+      throw std::runtime_error(error.what());
+    } catch (const nb::cast_error&) {
+      throw std::runtime_error("it must return lists of sample numbers, from 0");
+    }
+  };
+}
+
 ThreadSetup ThreadSetupOf(nb::object function) {
   if (function.is_none()) return {};
   return [shared = Shared(std::move(function))](unsigned thread) {
