@@ -145,3 +145,13 @@ def test_jax_takes_arrays_by_dlpack(raw):
     image = jax.dlpack.from_dlpack(batch["image"])
     assert image.shape == (8, SIDE, SIDE, 3) and (numpy.asarray(image)[3] == picture(3)).all()
     assert image.unsafe_buffer_pointer() == batch["image"].__array_interface__["data"][0]
+
+
+def test_a_ragged_field_is_padded_to_the_longest(raw):
+    for batch in sluice.Loader(raw, 10):
+        values, counts = batch["boxes"].padded(fill=-1)
+        assert values.dtype == "float32" and values.shape == (10, max(counts), 4)
+        for row, number in enumerate(batch.samples):
+            assert counts[row] == number % 3 and (values[row, : counts[row]] == boxes(number)).all()
+            assert (values[row, counts[row] :] == -1).all()
+        assert batch["boxes"].padded(at_least=9)[0].shape == (10, 9, 4)

@@ -80,7 +80,7 @@ def test_no_struct_of_options_is_left_out():
         "DatasetWriterOptions",  # sluice.Writer's, below
         "FilterOptions",         # SampleList::Where
         # Copying, checking and editing whole datasets: by the commands.
-        "CopyOptions", "MergeOptions", "TranscodeOptions", "VerifyOptions",
+        "CopyOptions", "MergeOptions", "PartOptions", "TranscodeOptions", "VerifyOptions",
     }
     assert structs - set(OPTIONS) == without
 

@@ -21,6 +21,7 @@
 #include <sluice/loader_stats.h>
 #include <sluice/loader_trace.h>
 #include <sluice/order.h>
+#include <sluice/pad.h>
 #include <sluice/parse_pipeline.h>
 #include <sluice/pixel_transform.h>
 #include <sluice/rank.h>

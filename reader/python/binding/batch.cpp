@@ -233,6 +233,33 @@ void BindArray(nb::module_& module) {
           "dl_device"_a = nb::none(), "copy"_a = nb::none());
 }
 
+// A rectangle of numpy, and how many entries of each row are its sample's own.
+nb::tuple Padded(nb::handle self, nb::object fill, std::size_t at_least) {
+  const Ragged& field = nb::cast<const Ragged&>(self);
+  const VariableBatch values = field.batch().VariableArray(field.field);
+  const std::size_t rows = field.batch().size();
+  std::size_t longest = at_least;
+  nb::list counts;
+  for (std::size_t row = 0; row < rows; ++row) {
+    const auto own = static_cast<std::size_t>(values.offsets[row + 1] - values.offsets[row]);
+    longest = std::max(longest, own);
+    counts.append(own);
+  }
+  nb::list shape;
+  shape.append(rows);
+  shape.append(longest);
+  for (const std::uint32_t extent : values.shape)
+    shape.append(extent);
+  const nb::object numpy = nb::module_::import_("numpy");
+  const nb::str type(std::string(NameOf(values.type)).c_str());
+  nb::object padded = numpy.attr("full")(nb::tuple(shape), fill, type);
+  for (std::size_t row = 0; row < rows; ++row) {
+    padded[nb::int_(row)][nb::slice(nb::int_(0), nb::int_(counts[row]), nb::int_(1))] =
+        self[nb::int_(row)];
+  }
+  return nb::make_tuple(padded, numpy.attr("array")(counts, "int64"));
+}
+
 void BindRagged(nb::module_& module) {
   nb::class_<Ragged>(module, "Ragged",
                      "A field with a different number of entries in each sample: r[i] is a numpy "
@@ -258,6 +285,9 @@ void BindRagged(nb::module_& module) {
              return ArrayOver(values.data + values.offsets[at] * entry, values.type,
                               std::move(shape), self, true);
            })
+      .def("padded", &Padded, "fill"_a = 0, "at_least"_a = 0,
+           "(values, counts): samples x longest x entry as a numpy array, filled up behind each "
+           "sample's own entries, and how many those are")
       .def("__repr__", [](const Ragged& field) {
         return "Ragged('" + field.field + "', " + std::to_string(field.batch().size()) +
                " samples)";
