@@ -67,9 +67,14 @@ void RangeReads::Enqueue(Ticket ticket, const Reading& reading) {
   waiting_.insert({reading.read.urgency, reading.order, ticket});
 }
 
+bool RangeReads::MayBegin() const noexcept {
+  const unsigned limit = connections_.limit();
+  return active_ - ending_ < limit && active_ < std::min(2 * limit, ConnectionCount::kMost);
+}
+
 // Sends requests for the most urgent ranges, as many as may be under way.
 void RangeReads::Begin() {
-  while (active_ < connections_.limit() && !waiting_.empty() && !for_credentials_) {
+  while (MayBegin() && !waiting_.empty() && !for_credentials_) {
     const Ticket ticket = waiting_.begin()->ticket;
     Reading& reading = readings_.at(ticket);
     try {
@@ -122,7 +127,8 @@ void RangeReads::Request(Ticket ticket, Reading& reading) {
   receiver.end = [=, this](HttpReply&& reply) { OnEnd(ticket, *transfer, std::move(reply)); };
   reading.attempts.reserve(2);
   *transfer = loop_.Start(request, std::move(receiver));
-  reading.attempts.push_back({*transfer, Clock::now(), std::move(*credentials), {}, false, {}});
+  reading.attempts.push_back(
+      {*transfer, Clock::now(), std::move(*credentials), {}, false, false, {}});
   if (active_++ == 0) link_.Begin(Clock::now());
   measures_.requests += 1;
   if (reading.begun) measures_.repeated += 1;
@@ -180,7 +186,16 @@ bool RangeReads::OnBody(Ticket ticket, HttpLoop::Ticket transfer, Bytes bytes) {
   link_.Bytes(bytes.size());
   measures_.bytes += bytes.size();
   reading->read.take(bytes);
+  NoteEnding(*reading, reading->attempts.front());
   return true;
+}
+
+void RangeReads::NoteEnding(const Reading& reading, Attempt& attempt) {
+  const std::uint64_t left = reading.read.bytes - reading.given;
+  if (attempt.ends || left == 0 || left > link_.tail_bytes(active_ - ending_)) return;
+  attempt.ends = true;
+  ++ending_;
+  Begin();
 }
 
 void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& reply) {
@@ -191,6 +206,7 @@ void RangeReads::OnEnd(Ticket ticket, HttpLoop::Ticket transfer, HttpReply&& rep
   const Attempt attempt = *found;
   std::erase_if(reading->attempts, [&](const Attempt& one) { return one.transfer == transfer; });
   --active_;
+  if (attempt.ends) --ending_;
   Verdict verdict = attempt.verdict;
   if (reading->given == reading->read.bytes) {
     link_.ReadBytes(reading->read.bytes);
@@ -263,6 +279,7 @@ void RangeReads::DropAttempts(Reading& reading, HttpLoop::Ticket but) {
     if (attempt.transfer == but) return false;
     loop_.Abort(attempt.transfer);
     --active_;
+    if (attempt.ends) --ending_;
     return true;
   });
 }
@@ -278,7 +295,7 @@ void RangeReads::StartTicking() {
 void RangeReads::Tick() {
   ticking_ = false;
   const auto now = Clock::now();
-  const bool wanted = !waiting_.empty() && active_ >= connections_.limit();
+  const bool wanted = !waiting_.empty() && !MayBegin();
   all_in_use_ = all_in_use_ && wanted;
   if (const auto rate = link_.End(now)) {
     if (all_in_use_) connections_.Window(*rate);

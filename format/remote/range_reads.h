@@ -49,9 +49,10 @@ class RangeReads {
     HttpLoop::Ticket transfer = 0;
     Clock::time_point begun;
     Credentials credentials;
-    Verdict verdict;   // of its head; kGood as long as nothing is wrong
-    bool got = false;  // a byte of the range
-    ObjectInfo info;   // as its head says
+    Verdict verdict;    // of its head; kGood as long as nothing is wrong
+    bool got = false;   // a byte of the range
+    bool ends = false;  // soon: another request is sent already
+    ObjectInfo info;    // as its head says
   };
   struct Reading {
     explicit Reading(const RetrySettings& settings) : retries(settings) {}
@@ -72,6 +73,7 @@ class RangeReads {
     friend auto operator<=>(const Place&, const Place&) = default;
   };
 
+  bool MayBegin() const noexcept;
   void Begin();
   void Enqueue(Ticket ticket, const Reading& reading);
   void Request(Ticket ticket, Reading& reading);
@@ -84,6 +86,7 @@ class RangeReads {
   void EndWith(Ticket ticket, const Verdict& verdict);
   void Tick();
   void StartTicking();
+  void NoteEnding(const Reading& reading, Attempt& attempt);
   void Busy(Clock::time_point begun);
   void DropAttempts(Reading& reading, HttpLoop::Ticket but);
   Attempt* Find(Ticket ticket, HttpLoop::Ticket transfer, Reading*& reading);
@@ -99,6 +102,7 @@ class RangeReads {
   std::set<Ticket> begun_;  // have begun: the others only wait for their turn
   std::uint64_t next_order_ = 0;
   unsigned active_ = 0;  // attempts under way
+  unsigned ending_ = 0;  // of these: end soon
   bool ticking_ = false;
   bool all_in_use_ = false;       // since the window began
   bool for_credentials_ = false;  // waiting

@@ -99,7 +99,7 @@ void RemoteShards::MakeData(const std::string& id, const std::optional<BlockCach
       if (!DiskIsFull(error)) throw;  // else everything is read past the cache
     }
   }
-  data_ = std::make_unique<SparseData>(bytes, pieces);
+  data_ = std::make_unique<SparseData>(bytes, pieces, idle_bytes_ / 2);
 }
 
 RemoteShards::~RemoteShards() {
@@ -258,7 +258,8 @@ bool RemoteShards::TakeFromCache(std::uint64_t piece, Live& live) {
 }
 
 void RemoteShards::TrimIdle() {
-  while (idle_now_ > idle_bytes_ && !idle_.empty()) {
+  // The other half is for the pages of those that were given up.
+  while (idle_now_ > idle_bytes_ - (idle_bytes_ / 2) && !idle_.empty()) {
     const auto last = std::prev(idle_.end());
     const std::uint64_t piece = last->second;
     idle_.erase(last);

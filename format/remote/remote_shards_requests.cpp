@@ -72,6 +72,8 @@ void RemoteShards::Send(const std::shared_ptr<PieceFetch>& fetch) {
   read.urgency = fetch->urgency;
   read.take = [this, fetch](Bytes bytes) { Take(*fetch, bytes); };
   read.done = [this, fetch](const Error* error) { Finish(*fetch, error); };
+  for (const PieceFetch::Part& part : fetch->parts)
+    data_->Prepare(part.offset, part.bytes);
   fetch->ticket = store_->Read(std::move(read));
 }
 

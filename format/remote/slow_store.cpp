@@ -91,8 +91,29 @@ void SlowStore::Cancel(std::uint64_t ticket) {
   requests_.erase(ticket);
 }
 
+// Twice what the link carries in the time to a first byte, as half of it waits for that; and what
+// it carries while this machine is busy with something else.
+std::uint64_t SlowStore::EnoughOutstanding() const noexcept {
+  if (link_.bytes_per_second == 0) return UINT64_MAX;
+  constexpr std::chrono::duration<double> kBusy = std::chrono::milliseconds(20);
+  const std::chrono::duration<double> delay = link_.delay;
+  return static_cast<std::uint64_t>(static_cast<double>(link_.bytes_per_second) *
+                                    (2 * delay + kBusy).count());
+}
+
+std::uint64_t SlowStore::Outstanding() const {
+  std::uint64_t bytes = 0;
+  for (const auto& [ticket, request] : requests_)
+    bytes += request.read.bytes - request.given;
+  return bytes;
+}
+
+// As RangeReads does: a request is sent before those under way have ended, so that the link does
+// not stand still for the time to its first byte; and no more of them than fill the link, which
+// they share with more urgent ones.
 void SlowStore::Begin() {
-  while (!waiting_.empty() && requests_.size() < link_.connections) {
+  while (!waiting_.empty() && requests_.size() < link_.connections &&
+         (requests_.empty() || Outstanding() < EnoughOutstanding())) {
     auto first = waiting_.extract(waiting_.begin());
     const std::uint64_t ticket = first.key().second;
     requests_.emplace(ticket, Request{std::move(first.mapped()), {}, 0, {}});
@@ -191,8 +212,9 @@ std::uint64_t SlowStore::UsefulBytesInFlight() const noexcept {
   constexpr double kMost = 512 << 20;
   const double rate =
       link_.bytes_per_second > 0 ? static_cast<double>(link_.bytes_per_second) : 1e9;
+  // Those under way, and as many that wait to follow them.
   return static_cast<std::uint64_t>(
-      std::clamp(2 * rate * std::chrono::duration<double>(link_.delay).count(), kLeast, kMost));
+      std::clamp(4 * rate * std::chrono::duration<double>(link_.delay).count(), kLeast, kMost));
 }
 
 void SlowStore::Put(std::string_view object, Bytes content, bool only_new) {

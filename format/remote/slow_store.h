@@ -16,7 +16,7 @@ struct SlowLink {
   std::chrono::microseconds delay{0};  // from a request to its first byte
   std::uint64_t bytes_per_second = 0;  // 0: as fast as the store
   double errors = 0;                   // the share of requests that fail, 0 to below 1
-  unsigned connections = 64;           // requests under way at once
+  unsigned connections = 64;           // requests under way at once, at most
 };
 
 class SlowStore : public ObjectStore {
@@ -50,6 +50,8 @@ class SlowStore : public ObjectStore {
   // Starts requests that have a connection, and gives what has arrived.
   void Run();
   void Begin() REQUIRES(mutex_);
+  std::uint64_t EnoughOutstanding() const noexcept;
+  std::uint64_t Outstanding() const REQUIRES(mutex_);
   void Step(std::uint64_t ticket) REQUIRES(mutex_);
   void Fetch(std::uint64_t ticket) REQUIRES(mutex_);
   bool Fails() REQUIRES(mutex_);

@@ -42,7 +42,7 @@ std::byte* MapFile(int fd, std::uint64_t bytes, int protection, const std::strin
   return static_cast<std::byte*>(at);
 }
 
-void Resize(const FileHandle& file, std::uint64_t bytes, const fs::path& name) {
+void SetSize(const FileHandle& file, std::uint64_t bytes, const fs::path& name) {
   if (ftruncate(file.get(), static_cast<off_t>(bytes)) == 0) return;
   const int number = errno;
   if (number == EFBIG || number == EINVAL) {
@@ -62,22 +62,37 @@ std::uint64_t SparseData::TableBytes() const noexcept {
 
 void SparseData::Map() {
   const std::string name = shared() ? folder_.string() : "memory";
-  data_ = MapFile(file_.get(), bytes_, PROT_READ, name);
+  if (data_ == nullptr) data_ = MapFile(file_.get(), bytes_, PROT_READ, name);
   table_ = MapFile(table_file_.get(), TableBytes(), PROT_READ | PROT_WRITE, name);
   head_ = reinterpret_cast<Head*>(table_);
   next_use_ = reinterpret_cast<std::atomic<std::uint64_t>*>(table_ + kPageBytes);
   records_ = reinterpret_cast<Record*>(table_ + kPageBytes + pieces_ * sizeof(std::uint64_t));
 }
 
-SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces)
-    : bytes_(bytes),
-      pieces_(pieces),
-      file_(memfd_create("sluice-blocks", MFD_CLOEXEC)),
-      table_file_(memfd_create("sluice-pieces", MFD_CLOEXEC)) {
-  if (!file_ || !table_file_) Fail("memfd", "cannot be made", errno);
-  Resize(file_, bytes_, "memfd");
-  Resize(table_file_, TableBytes(), "memfd");
+SparseData::SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare)
+    : bytes_(bytes), pieces_(pieces), table_file_(memfd_create("sluice-pieces", MFD_CLOEXEC)) {
+  MapAnonymous(spare);
+  if (data_ == nullptr) {
+    file_ = FileHandle(memfd_create("sluice-blocks", MFD_CLOEXEC));
+    if (!file_) Fail("memfd", "cannot be made", errno);
+    SetSize(file_, bytes_, "memfd");
+  }
+  if (!table_file_) Fail("memfd", "cannot be made", errno);
+  SetSize(table_file_, TableBytes(), "memfd");
   Map();
+}
+
+// Fails where memory may not be promised beyond what there is (vm.overcommit_memory = 2), or a
+// process has little of it (ulimit -d). With larger pages than a piece's it could not be given up.
+void SparseData::MapAnonymous(std::uint64_t spare) {
+  if (sysconf(_SC_PAGESIZE) != static_cast<long>(kPageBytes)) return;
+  void* const at = mmap(nullptr, std::max<std::uint64_t>(bytes_, 1), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (at == MAP_FAILED) return;
+  data_ = static_cast<std::byte*>(at);
+  // A huge page would hold more than the pieces that are there.
+  madvise(at, std::max<std::uint64_t>(bytes_, 1), MADV_NOHUGEPAGE);
+  spare_.emplace(data_, spare);
 }
 
 SparseData::SparseData(const fs::path& folder, const std::string& id, std::uint64_t bytes,
@@ -129,9 +144,9 @@ bool SparseData::Fits() const {
 }
 
 void SparseData::MakeTable() {
-  Resize(file_, 0, folder_ / kCacheData);
-  Resize(file_, bytes_, folder_ / kCacheData);
-  Resize(table_file_, 0, folder_ / kCacheTable);
+  SetSize(file_, 0, folder_ / kCacheData);
+  SetSize(file_, bytes_, folder_ / kCacheData);
+  SetSize(table_file_, 0, folder_ / kCacheTable);
   // With all its blocks, so that writing to the mapping cannot fail.
   const int number = posix_fallocate(table_file_.get(), 0, static_cast<off_t>(TableBytes()));
   if (number != 0) Fail(folder_ / kCacheTable, "cannot be made", number);
@@ -196,6 +211,10 @@ void SparseData::Drop(std::uint64_t piece) noexcept {
 }
 
 void SparseData::Free(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (!file_) {
+    spare_->Keep(offset, AlignUp(bytes, kPageBytes));
+    return;
+  }
   fallocate(file_.get(), FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(offset),
             static_cast<off_t>(AlignUp(bytes, kPageBytes)));
 }
@@ -226,7 +245,23 @@ bool SparseData::Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept {
   return result == 0 || errno == EOPNOTSUPP;  // then writing tells
 }
 
+void SparseData::Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept {
+  if (file_) return;
+  const std::uint64_t pages = AlignUp(bytes, kPageBytes);
+  if (spare_->Give(offset, pages)) {
+    std::memset(data_ + offset + bytes, 0, pages - bytes);
+    return;
+  }
+#ifdef MADV_POPULATE_WRITE  // Linux 5.14; without it, pages come one by one
+  madvise(data_ + offset, pages, MADV_POPULATE_WRITE);
+#endif
+}
+
 void SparseData::Write(std::uint64_t offset, Bytes bytes) {
+  if (!file_) {
+    std::memcpy(data_ + offset, bytes.data(), bytes.size());
+    return;
+  }
   while (!bytes.empty()) {
     const ssize_t put = pwrite(file_.get(), bytes.data(), bytes.size(), static_cast<off_t>(offset));
     if (put < 0 && errno == EINTR) continue;
@@ -248,6 +283,19 @@ void SparseData::EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept 
 }
 
 std::uint64_t SparseData::allocated() const {
+  if (!file_) {
+    constexpr std::uint64_t kAtOnce = std::uint64_t{64} << 20;
+    std::vector<unsigned char> in_memory(kAtOnce / kPageBytes);
+    std::uint64_t pages = 0;
+    for (std::uint64_t offset = 0; offset < bytes_; offset += kAtOnce) {
+      const std::uint64_t count = std::min(kAtOnce, bytes_ - offset);
+      if (mincore(data_ + offset, count, in_memory.data()) != 0) return 0;
+      const std::uint64_t looked_at = AlignUp(count, kPageBytes) / kPageBytes;
+      for (std::uint64_t page = 0; page < looked_at; ++page)
+        pages += in_memory[page] & 1;
+    }
+    return pages * kPageBytes;
+  }
   struct stat info {};
   if (fstat(file_.get(), &info) != 0) return 0;
   return static_cast<std::uint64_t>(info.st_blocks) * 512;

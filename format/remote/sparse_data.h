@@ -1,6 +1,9 @@
 // A sparse file that holds what has been fetched of a dataset's shards, mapped whole, and the table
 // of which pieces are there: in memory, or in a folder that processes share (CACHE.md).
 //
+// Memory is the process's own. (A file in memory would do as well, but each of its pages costs the
+// kernel twice as much.) Where the system allows too little of that, it is a file in memory.
+//
 // The table is shared memory that other processes change meanwhile. Whoever reads or changes a
 // piece in a folder has its lock, which the kernel releases if the process dies.
 #pragma once
@@ -11,13 +14,14 @@
 #include <string>
 
 #include "format/disk/file.h"
+#include "format/remote/spare_pages.h"
 
 namespace sluice {
 
 class SparseData {
  public:
-  // In memory.
-  SparseData(std::uint64_t bytes, std::uint64_t pieces);
+  // In memory, of which up to `spare` bytes are kept for further pieces.
+  SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare);
   // In FOLDER/ID. Others that use the same dataset there share it. Throws Error.
   SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
              std::uint64_t pieces);
@@ -55,6 +59,8 @@ class SparseData {
   // False if the disk has no room.
   bool Allocate(std::uint64_t offset, std::uint64_t bytes) noexcept;
   void Free(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  // Has memory ready for a piece, which is written next: whoever writes takes no page fault.
+  void Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept;
   // Throws SystemError.
   void Write(std::uint64_t offset, Bytes bytes);
   // Puts memory of this process in the place of these whole pages of the mapping; and the file
@@ -63,7 +69,7 @@ class SparseData {
   void EndOverlay(std::uint64_t offset, std::uint64_t bytes) noexcept;
   std::byte* overlay(std::uint64_t offset) noexcept { return data_ + offset; }
 
-  // Bytes that the file takes now.
+  // Bytes of disk or memory taken now.
   std::uint64_t allocated() const;
 
   // The beginning of the table.
@@ -88,6 +94,7 @@ class SparseData {
   std::uint64_t TableBytes() const noexcept;
   void Open();
   void MakeTable();
+  void MapAnonymous(std::uint64_t spare);
   void Map();
   bool Fits() const;
   void Recount();
@@ -97,9 +104,10 @@ class SparseData {
   const std::uint64_t bytes_;
   const std::uint64_t pieces_;
   FileHandle in_use_;  // the dataset's lock, shared
-  FileHandle file_;
+  FileHandle file_;  // none: anonymous memory
   FileHandle table_file_;
   std::byte* data_ = nullptr;
+  std::optional<SparePages> spare_;  // of anonymous memory
   std::byte* table_ = nullptr;
   Head* head_ = nullptr;
   std::atomic<std::uint64_t>* next_use_ = nullptr;

@@ -1,9 +1,15 @@
 // How many connections and bytes are of use, on links made of formulas.
 #include <algorithm>
+#include <condition_variable>
+#include <fstream>
+#include <mutex>
 
 #include "format/remote/connection_count.h"
 #include "format/remote/link_measure.h"
+#include "format/remote/local_store.h"
+#include "format/remote/slow_store.h"
 #include "tests/catch.h"
+#include "tests/temporary_folder.h"
 
 namespace sluice {
 
@@ -69,7 +75,52 @@ TEST_CASE("Bytes of use are what the connections carry, and two seconds of a slo
   play(10e6);
   CHECK(link.useful_bytes(16) == Approx(20e6).epsilon(0.01));
   play(1e9);
-  CHECK(link.useful_bytes(16) == Approx(16.0 * (4 << 20) + 1e9 * 0.1).epsilon(0.01));
+  CHECK(link.useful_bytes(16) == Approx(16.0 * (4 << 20) + 2e9 * 0.1).epsilon(0.01));
+}
+
+TEST_CASE("A transfer nears its end when it has left what it gets in the time to a first byte") {
+  using namespace std::chrono_literals;
+  LinkMeasure link;
+  CHECK(link.tail_bytes(16) == 0);  // nothing is known
+  link.FirstByte(100ms);
+  auto now = LinkMeasure::Clock::now();
+  link.Begin(now);
+  now += 1s;
+  link.Bytes(80'000'000);
+  REQUIRE(link.End(now));
+  CHECK(link.tail_bytes(16) == Approx(80e6 * 0.1 / 16).epsilon(0.01));
+}
+
+TEST_CASE("A simulated store sends the next request before those under way have ended") {
+  using namespace std::chrono_literals;
+  const test::TemporaryFolder folder;
+  std::ofstream(folder / "object") << std::string(2'500'000, 'x');
+  // 10 MB/s, 40 ms and 20 ms for the machine: 1 MB is enough.
+  SlowStore store(std::make_shared<LocalStore>(folder.path()), {40ms, 10'000'000, 0, 64});
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::uint64_t sent_at_first_byte = 0, sent_at_first_end = 0, done = 0;
+  for (std::uint64_t i = 0; i < 5; ++i) {
+    RangeRead read;
+    read.object = "object";
+    read.offset = i * 500'000;
+    read.bytes = 500'000;
+    read.take = [&](Bytes) {
+      if (sent_at_first_byte == 0) sent_at_first_byte = store.counts().requests;
+    };
+    read.done = [&](const Error* error) {
+      if (sent_at_first_end == 0) sent_at_first_end = store.counts().requests;
+      const std::lock_guard lock(mutex);
+      done += error == nullptr ? 1 : 100;
+      changed.notify_all();
+    };
+    store.Read(std::move(read));
+  }
+  std::unique_lock lock(mutex);
+  changed.wait(lock, [&] { return done >= 5; });
+  CHECK(done == 5);
+  CHECK(sent_at_first_byte == 2);
+  CHECK(sent_at_first_end >= 3);
 }
 
 TEST_CASE("A straggler is one far behind the usual first bytes") {

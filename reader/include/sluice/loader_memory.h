@@ -22,7 +22,7 @@ struct LoaderMemory {
   // that need a second buffer, several views, masks and mixing. Most loaders use a tenth of it.
   std::uint64_t scratch = 0;
   // The epoch's order, the shards' directories, the rows of the batches, the list of faults. For a
-  // dataset at a URL also buffers of up to 192 connections (72 MiB), and 100 bytes for each block;
+  // dataset at a URL also buffers of up to 192 connections (36 MiB), and 100 bytes for each block;
   // with a cache, another order, and 24 bytes for each block.
   std::uint64_t bookkeeping = 0;
   // LoaderOptions::keep: 24 bytes a sample, plus DecodedPictures::bytes if pictures are kept in
