@@ -1,0 +1,27 @@
+"""Converts on a Ray cluster: ray_convert.py PARTS SOURCE DATASET [OPTION...]
+
+    RAY_ADDRESS=head:6379 python ray_convert.py 64 /data/photos /data/photos.sluice --image packed
+
+Plans here, makes the parts as tasks, and finishes. Ray runs the part of a lost node again elsewhere. SOURCE and
+DATASET are on a file system that all nodes see; the OPTIONs are those of `sluice plan`."""
+
+import os
+import subprocess
+import sys
+
+import ray
+
+parts, source, dataset, *options = sys.argv[1:]
+dataset = os.path.abspath(dataset)
+
+
+@ray.remote(num_cpus=1, max_retries=3, retry_exceptions=True)
+def convert(part):
+    subprocess.run(["sluice", "convert", "--quiet", "--threads=1", "--part", f"{part}/{parts}", dataset], check=True)
+
+
+subprocess.run(["sluice", "plan", source, dataset, *options], check=True)
+ray.init()
+ray.get([convert.remote(part) for part in range(int(parts))])
+# The code 3 says that broken sources were left out, which is no failure here.
+sys.exit(subprocess.run(["sluice", "finish", dataset], check=False).returncode not in (0, 3))
