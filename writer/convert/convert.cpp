@@ -13,6 +13,7 @@
 #include "writer/convert/planned_sources.h"
 #include "writer/convert/probe.h"
 #include "writer/convert/suspicions.h"
+#include "writer/local_folder.h"
 #include "writer/source/open_source.h"
 
 namespace sluice {
@@ -179,6 +180,7 @@ ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
   const auto start = std::chrono::steady_clock::now();
   CheckOptions(options);
   CheckSource(source);
+  if (!options.dry_run) RequireFolder(dataset);  // before a long look at the sources
   CheckFoldersApart(source, dataset);
   const ConvertSource whole = WithPaths(source, dataset);
   Stages stages(wanted, whole, options, hooks);

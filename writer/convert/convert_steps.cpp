@@ -171,7 +171,7 @@ PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart&
     try {
       MakePart(folder, part, options, hooks, summary);
       // Whoever finished the dataset meanwhile did not see what this one left since.
-      if (finished()) RemovePlanned(dataset);
+      if (finished()) RemoveReceipts(dataset);
     } catch (const Error& error) {
       // Another process may have made the last shards and finished the dataset meanwhile.
       const bool gone = error.code() == ErrorCode::kIo || error.code() == ErrorCode::kNotFound;
@@ -190,7 +190,9 @@ FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsign
   const auto finished = [&] {
     const std::optional<Manifest> manifest = FindFinished(dataset, *folder.plan());
     if (!manifest) return false;
-    RemovePlanned(dataset);  // the finisher may have been killed before it did
+    // The finisher may have been killed before it had removed the list, which goes last. Without
+    // one, nothing here is this conversion's: another command may be at work.
+    if (std::filesystem::exists(dataset / kPlannedSourcesName)) RemovePlanned(dataset);
     out = {CountsOf(*manifest), OptionsOfPlan(*folder.plan()), true};
     return true;
   };

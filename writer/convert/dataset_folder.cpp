@@ -102,15 +102,27 @@ void RemoveLeftovers(const std::filesystem::path& folder) {
   }
 }
 
-void RemovePlanned(const std::filesystem::path& folder) {
+namespace {
+template <class Is>
+void RemoveIf(const std::filesystem::path& folder, Is&& is) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (IsEmptyShardName(name) || IsLeftover(name)) files.push_back(entry.path());
+    if (is(entry.path().filename().string())) files.push_back(entry.path());
   }
   std::error_code ignored;  // another process may do the same
   for (const std::filesystem::path& file : files)
     std::filesystem::remove(file, ignored);
+}
+}  // namespace
+
+void RemoveReceipts(const std::filesystem::path& folder) {
+  RemoveIf(folder, IsEmptyShardName);
+}
+
+void RemovePlanned(const std::filesystem::path& folder) {
+  RemoveIf(folder,
+           [](const std::string& name) { return IsEmptyShardName(name) || IsLeftover(name); });
+  std::error_code ignored;
   std::filesystem::remove(folder / kPlannedSourcesName, ignored);
 }
 

@@ -48,8 +48,10 @@ class DatasetFolder {
 // that name as well when power was lost. The caller must hold the folder's lock.
 void RemoveLeftovers(const std::filesystem::path& folder);
 
-// Removes what a conversion in steps needs until the manifest is there.
+// Removes what a conversion in steps needs until the manifest is there, and what its killed parts
+// have left: the list of sources last. RemoveReceipts(): only the notes of shards without samples.
 void RemovePlanned(const std::filesystem::path& folder);
+void RemoveReceipts(const std::filesystem::path& folder);
 
 // Locks a folder for this process until the handle or the process ends. Throws Error(kState) if
 // another process holds the lock. If the file system cannot lock a folder, there is no lock.
