@@ -23,10 +23,7 @@ struct Look {
 };
 
 std::optional<Error> Compare(const Look& look, const std::string& url, const ManifestShard& shard) {
-  if (look.error) {
-    return Error(look.error->code(), look.error->file(), look.error->place(),
-                 look.error->sentence());
-  }
+  if (look.error) return ShardError(*look.error);
   const ShardTail tail = LoadAt<ShardTail>(look.end, 0);
   const Bytes hashed = Bytes(look.end).first(offsetof(ShardTail, tail_checksum));
   if (std::memcmp(tail.magic, ShardTail{}.magic, sizeof(tail.magic)) != 0 ||
@@ -109,6 +106,15 @@ Manifest ReadManifest(ObjectStore& store, Id128& id) {
                 "there is no dataset here: it has no manifest.json (" + error.sentence() + ")");
   }
   return ManifestFromJson(AsText(content), url, id);
+}
+
+Error ShardError(const Error& error) {
+  std::string sentence = error.sentence();
+  if (error.code() == ErrorCode::kNotFound)
+    sentence +=
+        "; the dataset's manifest names it: bring it back from a copy of the dataset or convert "
+        "again";
+  return Error(error.code(), error.file(), error.place(), sentence);
 }
 
 ShardsLook LookAtShards(ObjectStore& store, const Manifest& manifest, const std::stop_token& stop) {

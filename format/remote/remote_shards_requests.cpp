@@ -7,6 +7,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/system_error.h"
+#include "format/remote/remote_manifest.h"
 #include "format/remote/remote_shards.h"
 
 namespace sluice {
@@ -15,11 +16,6 @@ namespace {
 
 // Neighbours are joined to requests of this size. (A larger block is one request.)
 constexpr std::uint64_t kMostJoined = std::uint64_t{8} << 20;
-
-// Not a copy: copies of an exception share their text, and this one goes to another thread.
-std::shared_ptr<const Error> CopyOf(const Error& error) {
-  return std::make_shared<const Error>(error.code(), error.file(), error.place(), error.sentence());
-}
 
 }  // namespace
 
@@ -166,7 +162,7 @@ void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
     data_->Lock(piece, SparseData::Hold::kNone);
   }
   live.state = Live::State::kFailed;
-  live.error = CopyOf(error);
+  live.error = std::make_shared<const Error>(ShardError(error));
   if (live.holders == 0) live_.erase(found);
   changed_.NotifyAll();
 }

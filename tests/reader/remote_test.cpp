@@ -238,6 +238,7 @@ TEST_CASE("a remote shard that is gone is a fault that names its URL", "[remote]
     Loader loader(dataset, options);
     const std::string text = ErrorText([&] { PlayBatches(loader, 0); }, ErrorCode::kNotFound);
     CHECK(text.find((path / file).string()) != std::string::npos);
+    CHECK(text.find("bring it back") != std::string::npos);
   }
   SECTION("or skipped") {
     options.integrity.on_fault = OnFault::kSkip;
