@@ -9,10 +9,14 @@ what tests/remote/radosgw.sh names. Everything runs on this machine, so the serv
 they do from curl.
 
 Prints four tables. The rates: in turns, curl with so many transfers at once over the very ranges that an epoch
-asks for (read from nginx's log), `sluice-bench io` (fetching alone) and `sluice-bench epoch` (whole epochs), in MB/s, and
-the epoch's share of curl's best; its goal is 0.95, or what decoding reaches from memory. Repeated requests of io: 0
+asks for (read from nginx's log), `sluice-bench io` (fetching alone) and `sluice-bench epoch` (whole epochs after the
+first), in MB/s, and the epoch's share of curl's best; its goal is 0.95, or what decoding reaches from memory. curl drops
+what it gets and leaves the CPUs to the server, so where these are few, the last lines say what they allow: their number
+over the CPU seconds that curl and the server take for a byte, and decoding from memory takes. Repeated requests of io: 0
 expected. Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a
-loss below 5%. First batch: its time through a link of 100 MB/s and 50 ms, by lanes.
+loss below 5%. First batch: its time through a link of 100 MB/s and 50 ms, by lanes, and what the process itself
+takes. Give it a dataset of several samples a block (--first): with one, each row of a batch takes a block of its own,
+whatever the lanes.
 """
 
 import argparse
@@ -143,26 +147,42 @@ class Bench:
         return next(one["values"] for one in result["measurements"] if one["name"] == name)
 
     def epoch(self, url, *options, environment=None):
-        """MB/s of whole epochs, and the result."""
-        result = self.run("epoch", url, "--transform", "none", "--warm-up", "0", "--epochs", "2", *options,
+        """MB/s of whole epochs after the first, in which memory is new; and the result."""
+        result = self.run("epoch", url, "--transform", "none", "--warm-up", "1", "--epochs", "2", *options,
                           environment=environment)
         rate = median(self.values(result, "images_per_second"))
         return rate * result["dataset_bytes"] / result["samples"] / 1e6, result
 
+    def cpu_per_mb(self, result):
+        seconds = median(self.values(result, "cpu_seconds_per_1000")) / 1000
+        return seconds * result["samples"] / result["dataset_bytes"] * 1e6
+
+
+def cpu_of(process):
+    """CPU seconds that a process has used."""
+    fields = pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
 
 def curl_rate(server, ranges, at_once, work):
-    """MB/s of these ranges by one curl with so many transfers at a time, each on a connection that is kept."""
+    """MB/s of these ranges by one curl with so many transfers at a time, each on a connection that is kept; and the CPU
+    seconds that it and the server took for a MB."""
     config = work / "curl.txt"
     blocks = []
     for name, first, last in ranges:
         blocks.append("\n".join([f'url = "{server.object_url(name)}"', f'range = "{first}-{last}"',
                                  'output = "/dev/null"', "silent", "fail", *server.curl_options]))
     config.write_text("\nnext\n".join(blocks) + "\n")
-    begin = time.perf_counter()
+    def used():
+        mine = os.times()
+        return mine.children_user + mine.children_system + cpu_of(server.process)
+
+    before, begin = used(), time.perf_counter()
     subprocess.run(["curl", "--no-progress-meter", "--parallel", "--parallel-immediate", "--parallel-max", str(at_once),
                     "--config", config], check=True)
-    seconds = time.perf_counter() - begin
-    return sum(last - first + 1 for _, first, last in ranges) / seconds / 1e6
+    seconds, cpu = time.perf_counter() - begin, used() - before
+    megabytes = sum(last - first + 1 for _, first, last in ranges) / 1e6
+    return megabytes / seconds, cpu / megabytes
 
 
 def spread(values):
@@ -170,8 +190,9 @@ def spread(values):
 
 
 def rates(arguments, servers, bench, dataset, work):
-    local = bench.epoch(dataset)[0]
-    print(f"decoding, from memory: {local:.0f} MB/s")
+    local, result = bench.epoch(dataset)
+    decoding_cpu = bench.cpu_per_mb(result)
+    print(f"decoding, from memory: {local:.0f} MB/s, {1000 * decoding_cpu:.2f} CPU s/GB")
     nginx = next((one for one in servers if isinstance(one, Nginx)), None)
     if nginx is None:
         sys.exit("rates: nginx is needed: its log says which ranges an epoch asks for")
@@ -182,21 +203,32 @@ def rates(arguments, servers, bench, dataset, work):
     for server in servers:
         name = type(server).__name__.lower()
         curls = {at_once: [] for at_once in arguments.at_once}
-        fetches, epochs, repeated = [], [], 0
+        fetches, epochs, cpus, repeated = [], [], [], 0
+        curl_cpus = {at_once: [] for at_once in arguments.at_once}
         for _ in range(arguments.rounds):
             for at_once, values in curls.items():
-                values.append(curl_rate(server, ranges, at_once, work))
+                rate, cpu = curl_rate(server, ranges, at_once, work)
+                values.append(rate)
+                curl_cpus[at_once].append(cpu)
             fetched = bench.run("io", server.url, "--rounds", "1", environment=server.environment)
             fetches += [value / 1e6 for value in bench.values(fetched, "blocks_bytes_per_second")]
             repeated += fetched["repeated_requests"]
-            epochs.append(bench.epoch(server.url, environment=server.environment)[0])
+            rate, result = bench.epoch(server.url, environment=server.environment)
+            epochs.append(rate)
+            cpus.append(bench.cpu_per_mb(result))
         best = max(median(values) for values in curls.values())
         print(f"\n{name:<28}     MB/s")
         for at_once, values in curls.items():
             print(f"  curl, {at_once:3} at once         {spread(values)}")
         print(f"  sluice-bench io            {spread(fetches)}   {repeated} requests repeated")
         print(f"  sluice-bench epoch         {spread(epochs)}   {median(epochs) / best:.3f} of curl's best, "
-              f"{median(epochs) / min(best, local):.3f} of the lower of that and decoding")
+              f"{median(epochs) / min(best, local):.3f} of the lower of that and decoding; "
+              f"{1000 * median(cpus):.2f} CPU s/GB, the server's not counted")
+        if isinstance(server, Nginx):  # (radosgw is several processes)
+            bare_cpu = min(median(values) for values in curl_cpus.values())
+            bound = os.cpu_count() / (bare_cpu + decoding_cpu)
+            print(f"  {os.cpu_count()} CPUs allow              {bound:8.0f}  (curl and nginx take {1000 * bare_cpu:.2f} "
+                  f"CPU s/GB); the epoch reaches {median(epochs) / min(best, local, bound):.3f} of what bounds it")
 
 
 def delays(arguments, bench, dataset):
@@ -210,10 +242,14 @@ def delays(arguments, bench, dataset):
 
 
 def first_batches(bench, dataset):
-    print("\nfirst batch through a simulated link of 100 MB/s and 50 ms, after the process's start")
+    result = bench.run("epoch", dataset, "--transform", "none", "--warm-up", "0", "--epochs", "1", "--batches", "1",
+                       "--batch-size", "64")
+    print("\nfirst batch through a simulated link of 100 MB/s and 50 ms, after the process's start; local, it comes after "
+          f"{result['first_batch_seconds']:.2f} s")
     for lanes in (192, 96, 48, 24, 12):
-        result = bench.epoch(dataset, "--store-rate", "100MB/s", "--store-delay", "50ms", "--lanes", str(lanes),
-                             "--batches", "1", "--batch-size", "64")[1]
+        result = bench.run("epoch", dataset, "--transform", "none", "--warm-up", "0", "--epochs", "1", "--store-rate",
+                           "100MB/s", "--store-delay", "50ms", "--lanes", str(lanes), "--batches", "1",
+                           "--batch-size", "64")
         print(f"  {lanes:3} lanes {result['first_batch_seconds']:8.2f} s")
 
 
@@ -224,6 +260,7 @@ def main():
     parser.add_argument("--servers", default="nginx,radosgw")
     parser.add_argument("--at-once", default="16,64", type=lambda text: [int(one) for one in text.split(",")])
     parser.add_argument("--rounds", default=5, type=int)
+    parser.add_argument("--first", type=pathlib.Path, help="the dataset for the table of first batches")
     parser.add_argument("--skip", default="", help="rates, delay, first")
     parser.add_argument("--work", type=pathlib.Path, help="a folder that stays")
     arguments = parser.parse_args()
@@ -242,7 +279,7 @@ def main():
         if "delay" not in skipped:
             delays(arguments, bench, dataset)
         if "first" not in skipped:
-            first_batches(bench, dataset)
+            first_batches(bench, (arguments.first or dataset).resolve())
     finally:
         for server in servers:
             server.close()
