@@ -21,6 +21,8 @@ for batch in loader:
 state: str = loader.state()
 summary = sluice.convert("photos", "data")
 samples: int = summary.samples
+line: str = repr(sluice.Dataset("data")) + sluice.Dataset("data").path
+table = sluice.Dataset("data").to_pandas()
 number: int | None = sluice.Dataset("data").find("key")
 with sluice.Writer("new", [sluice.Field.image(), sluice.Field.label("label", ["a"])]) as writer:
     writer.add("key", image=b"", label=0)
@@ -36,6 +38,13 @@ def mypy(*arguments):
 def test_the_stub_is_there_and_strict():
     assert (PACKAGE / "py.typed").exists()
     checked = mypy(PACKAGE / "_sluice.pyi")
+    assert checked.returncode == 0, checked.stdout
+
+
+def test_the_package_is_strict():
+    for others in ("torch", "numpy"):
+        pytest.importorskip(others)
+    checked = mypy("--disable-error-code=import-untyped", "-p", "sluice")  # of tqdm and pandas
     assert checked.returncode == 0, checked.stdout
 
 

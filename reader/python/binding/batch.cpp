@@ -234,7 +234,9 @@ void BindArray(nb::module_& module) {
 }
 
 // A rectangle of numpy, and how many entries of each row are its sample's own.
-nb::tuple Padded(nb::handle self, nb::object fill, std::size_t at_least) {
+using PaddedPair = nb::typed<nb::tuple, nb::any, nb::any>;  // as the stub names it
+
+PaddedPair Padded(nb::handle self, nb::object fill, std::size_t at_least) {
   const Ragged& field = nb::cast<const Ragged&>(self);
   const VariableBatch values = field.batch().VariableArray(field.field);
   const std::size_t rows = field.batch().size();
@@ -257,7 +259,7 @@ nb::tuple Padded(nb::handle self, nb::object fill, std::size_t at_least) {
     padded[nb::int_(row)][nb::slice(nb::int_(0), nb::int_(counts[row]), nb::int_(1))] =
         self[nb::int_(row)];
   }
-  return nb::make_tuple(padded, numpy.attr("array")(counts, "int64"));
+  return PaddedPair(nb::make_tuple(padded, numpy.attr("array")(counts, "int64")));
 }
 
 void BindRagged(nb::module_& module) {

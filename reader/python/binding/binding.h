@@ -83,6 +83,13 @@ using ShapeTuple = nb::typed<nb::tuple, int, nb::ellipsis>;
 using NamedValues = nb::typed<nb::dict, nb::str, nb::any>;
 using NamedNumbers = nb::typed<nb::dict, nb::str, nb::int_>;
 
+// Text of a dataset or the file system as Python has it: bytes that are no UTF-8 become lone
+// surrogates.
+inline nb::str TextOf(std::string_view text) {
+  return nb::steal<nb::str>(
+      PyUnicode_DecodeFSDefaultAndSize(text.data(), static_cast<Py_ssize_t>(text.size())));
+}
+
 // Whatever may read a file or wait for a server lets Python's other threads run.
 template <class F>
 auto WithoutGil(F&& work) {

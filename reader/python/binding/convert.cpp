@@ -43,17 +43,13 @@ void BindOptionEnums(nb::module_& module) {
       .value("ACCEPT", Truncated::kAccept);
 }
 
-nb::object PathText(const std::string& path) {
-  return nb::steal(PyUnicode_DecodeFSDefault(path.c_str()));
-}
-
 void BindSummary(nb::module_& module) {
   nb::class_<LeftOut>(module, "LeftOut", "A source that became no sample, and why")
-      .def_prop_ro("path", [](const LeftOut& one) { return PathText(one.path); })
+      .def_prop_ro("path", [](const LeftOut& one) { return TextOf(one.path); })
       .def_ro("reason", &LeftOut::reason)
       .def("__repr__", [](const LeftOut& one) { return one.path + ": " + one.reason; });
   nb::class_<Duplicate>(module, "Duplicate", "A source with the same bytes as another")
-      .def_prop_ro("path", [](const Duplicate& one) { return PathText(one.path); })
+      .def_prop_ro("path", [](const Duplicate& one) { return TextOf(one.path); })
       .def_ro("class_name", &Duplicate::class_name);
   nb::class_<ConvertSummary>(module, "ConvertSummary", "What a conversion did")
       .def_ro("samples", &ConvertSummary::samples)

@@ -5,9 +5,9 @@ namespace sluice::python {
 
 namespace {
 
-nb::object PathText(const std::string& path) {
-  return nb::steal(
-      PyUnicode_DecodeFSDefaultAndSize(path.data(), static_cast<Py_ssize_t>(path.size())));
+// What is written in Python, since it calls other packages.
+nb::module_ Pictures() {
+  return nb::module_::import_("sluice._pictures");
 }
 
 const Field& FieldNamed(const Schema& schema, const std::string& name) {
@@ -59,7 +59,7 @@ struct PySample {
     const Sample own = sample;
     if (!WithoutGil([&] { return own.Has(name); })) return nb::none();
     if (field.kind == FieldKind::kImage) {
-      return nb::module_::import_("sluice._pictures").attr("picture_of")(Array(name));
+      return Pictures().attr("picture_of")(Array(name));
     }
     if (field.kind == FieldKind::kBytes) {
       const auto bytes = WithoutGil([&] { return own.Bytes(name); });
@@ -139,7 +139,7 @@ void BindDataset(nb::module_& module) {
       .def_prop_ro(
           "key",
           [](const PySample& self) {
-            return PathText(WithoutGil([own = self.sample] { return own.key(); }));
+            return TextOf(WithoutGil([own = self.sample] { return own.key(); }));
           },
           "The source's path below its folder, or what the writer gave")
       .def_prop_ro("place", [](const PySample& self) { return self.sample.place(); })
@@ -149,7 +149,7 @@ void BindDataset(nb::module_& module) {
           names.push_back(field.name);
         return names;
       });
-  nb::class_<Dataset>(module, "Dataset", nb::dynamic_attr(),
+  nb::class_<Dataset>(module, "Dataset",
                       "A dataset, opened for looking at its samples: ds[i]['image']. Opening reads "
                       "the manifest alone.")
       .def(
@@ -186,9 +186,16 @@ void BindDataset(nb::module_& module) {
       .def_prop_ro("fields", [](const Dataset& dataset) { return dataset.schema().fields; })
       .def_prop_ro("id", &Dataset::id)
       .def_prop_ro("name", &Dataset::name)
-      .def_prop_ro("path", [](const Dataset& dataset) { return PathText(dataset.path().string()); })
+      .def_prop_ro("path", [](const Dataset& dataset) { return TextOf(dataset.path().string()); })
       .def_prop_ro("class_counts", &Dataset::class_counts, "Samples of each class, by number")
-      .def_prop_ro("made_with", &Dataset::made_with, "How it was made, as JSON text");
+      .def_prop_ro("made_with", &Dataset::made_with, "How it was made, as JSON text")
+      .def("__repr__", [](nb::handle self) { return nb::str(Pictures().attr("line_of")(self)); })
+      .def("_repr_html_",
+           [](nb::handle self) { return nb::str(Pictures().attr("contact_sheet")(self)); })
+      .def(
+          "to_pandas", [](nb::handle self) { return Pictures().attr("table_of")(self); },
+          nb::sig("def to_pandas(self) -> typing.Any"),
+          "A pandas.DataFrame: a row for each sample, a column for each field of one number");
   BindSampleList(module);
 }
 

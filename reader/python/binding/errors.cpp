@@ -13,7 +13,7 @@ void Raise(PyObject* type, const Error& error) {
       PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
   const nb::object raised = nb::handle(type)(message);
   raised.attr("code") = ErrorCodeName(error.code());
-  raised.attr("file") = nb::steal(PyUnicode_DecodeFSDefault(error.file().c_str()));
+  raised.attr("file") = TextOf(error.file());
   raised.attr("place") = error.place();
   PyErr_SetObject(type, raised.ptr());
 }

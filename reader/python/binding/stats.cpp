@@ -70,10 +70,7 @@ void BindFaults(nb::module_& module) {
       .def_ro("sample", &SampleFault::sample)
       .def_ro("samples", &SampleFault::samples)
       .def_ro("shard", &SampleFault::shard)
-      .def_prop_ro("key",
-                   [](const SampleFault& fault) {
-                     return nb::steal(PyUnicode_DecodeFSDefault(fault.key.c_str()));
-                   })
+      .def_prop_ro("key", [](const SampleFault& fault) { return TextOf(fault.key); })
       .def_ro("reason", &SampleFault::reason)
       .def_ro("epoch", &SampleFault::epoch)
       .def_ro("times", &SampleFault::times)

@@ -14,8 +14,5 @@ particular to Python.
 """
 
 from sluice._sluice import *  # noqa: F401,F403
-from sluice._sluice import __version__  # noqa: F401
-from sluice import _pictures
+from sluice._sluice import __version__ as __version__  # type: ignore[attr-defined]
 from sluice._writing import Writer as Writer
-
-_pictures.extend_dataset()

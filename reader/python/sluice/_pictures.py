@@ -1,13 +1,16 @@
 """Datasets for looking at: pictures of Pillow, contact sheets in notebooks, tables of pandas."""
 
+from __future__ import annotations
+
 import base64
 import html
 import io
+from typing import Any
 
-from sluice._sluice import Dataset
+from sluice._sluice import Dataset, Field, Sample
 
 
-def picture_of(pixels):
+def picture_of(pixels: Any) -> Any:
     """A PIL image of decoded pixels; needs Pillow."""
     try:
         from PIL import Image
@@ -22,13 +25,14 @@ def picture_of(pixels):
     return Image.fromarray(pixels)
 
 
-def _repr(dataset):
+def line_of(dataset: Dataset) -> str:
+    """A dataset in a line: its path, size and fields."""
     counted = f"{len(dataset):,} samples" if len(dataset) != 1 else "1 sample"
     fields = ", ".join(f"{field.name} ({field.kind})" for field in dataset.fields)
     return f"Dataset('{dataset.path}': {counted}; {fields})"
 
 
-def _caption(sample, field):
+def _caption(sample: Sample, field: Field | None) -> str:
     if field is None:
         return ""
     number = sample[field.name]
@@ -37,8 +41,8 @@ def _caption(sample, field):
     return str(number)
 
 
-def _repr_html(dataset, count=12, side=128):
-    """A contact sheet of samples from all over the dataset."""
+def contact_sheet(dataset: Dataset, count: int = 12, side: int = 128) -> str:
+    """HTML with pictures of samples from all over the dataset."""
     images = [field for field in dataset.fields if field.kind == "image"]
     label = next((f for f in dataset.fields if f.role == "label" and f.kind == "array" and not f.shape), None)
     cells = []
@@ -57,19 +61,12 @@ def _repr_html(dataset, count=12, side=128):
             f'<img src="data:image/jpeg;base64,{data}" title="{html.escape(sample.key)}">'
             f"<figcaption>{html.escape(_caption(sample, label))}</figcaption></figure>"
         )
-    return f"<p>{html.escape(_repr(dataset))}</p>{''.join(cells)}"
+    return f"<p>{html.escape(line_of(dataset))}</p>{''.join(cells)}"
 
 
-def _to_pandas(dataset):
-    """A table with a row for each sample and a column for each field of one number; needs pandas."""
+def table_of(dataset: Dataset) -> Any:
+    """What Dataset.to_pandas() returns."""
     import pandas
 
     fields = [field for field in dataset.fields if field.kind == "array" and not field.shape]
     return pandas.DataFrame({field.name: dataset.column(field.name) for field in fields})
-
-
-def extend_dataset():
-    """Gives Dataset what needs other packages."""
-    Dataset.__repr__ = _repr
-    Dataset._repr_html_ = _repr_html
-    Dataset.to_pandas = _to_pandas

@@ -8,7 +8,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sluice._sluice import Field, _DatasetWriter, _SampleBuilder
+from sluice._sluice import Field, _DatasetWriter, _SampleBuilder  # type: ignore[attr-defined]
 
 Path = str | os.PathLike[str]
 
