@@ -14,8 +14,8 @@ class ConnectionCount {
  public:
   static constexpr unsigned kFirst = 16;
   static constexpr unsigned kMost = 192;
-  // Of each connection, small enough for the CPU's cache and malloc()'s heap; and with what curl and
-  // TLS take besides.
+  // Of each connection, small enough for the CPU's cache and malloc()'s heap; and with what curl
+  // and TLS take besides.
   static constexpr std::uint64_t kReceiveBuffer = 64 << 10;
   static constexpr std::uint64_t kConnectionBytes = kReceiveBuffer + (128 << 10);
 

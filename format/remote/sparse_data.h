@@ -104,7 +104,7 @@ class SparseData {
   const std::uint64_t bytes_;
   const std::uint64_t pieces_;
   FileHandle in_use_;  // the dataset's lock, shared
-  FileHandle file_;  // none: anonymous memory
+  FileHandle file_;    // none: anonymous memory
   FileHandle table_file_;
   std::byte* data_ = nullptr;
   std::optional<SparePages> spare_;  // of anonymous memory

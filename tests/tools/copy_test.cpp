@@ -42,6 +42,10 @@ TEST_CASE("copy goes on where it was interrupted, and mends what is not right") 
   CHECK(answer["shards_already_there"] == 1);
   CHECK(VerifyDataset(to).faults.empty());
   CHECK(JsonOf(Sluice({"copy", from, to, "--json"}))["shards_already_there"] == 2);
+  // What a finished copy has lost since is brought again.
+  std::filesystem::remove(to + "/shard-00000.sluice");
+  CHECK(JsonOf(Sluice({"copy", from, to, "--json"}))["shards_already_there"] == 1);
+  CHECK(VerifyDataset(to).faults.empty());
 }
 
 TEST_CASE("copy refuses a place that holds something else, and a damaged source") {

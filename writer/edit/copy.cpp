@@ -44,15 +44,12 @@ class Copying {
   }
 
   CopyReport Run() {
-    if (!TargetIsFinished()) {
-      RequireShards(source_, options_.stop);
-      ParallelFor(std::max(options_.threads, 1U), source_.manifest.shards.size(), options_.stop,
-                  [this](unsigned, std::size_t shard) { CopyShard(shard); });
-      if (options_.stop.stop_requested()) throw Stopped();
-      target_->Put(kManifestName, ManifestText(), true);
-    } else {
-      report_.shards_already_there = report_.shards;
-    }
+    const bool finished = TargetIsFinished();
+    if (!finished) RequireShards(source_, options_.stop);
+    ParallelFor(std::max(options_.threads, 1U), source_.manifest.shards.size(), options_.stop,
+                [this](unsigned, std::size_t shard) { CopyShard(shard); });
+    if (options_.stop.stop_requested()) throw Stopped();
+    if (!finished) target_->Put(kManifestName, ManifestText(), true);
     return report_;
   }
 

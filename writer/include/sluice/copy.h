@@ -29,7 +29,8 @@ struct CopyReport {
 // Copies a dataset, each a folder or a URL (s3://, gs://, http:// or https://; nothing can be
 // written to a plain HTTP server). Shards come first and the manifest last, so that a reader sees
 // nothing or all of it. A call that was stopped or killed goes on when it is repeated: shards at
-// the target are compared by size, id and digest, and those that are right are not copied again.
+// the target are compared by size, id and digest, and those that are right are not copied again;
+// so it is with a finished copy that has lost shards since.
 // Each shard's blocks and its directory are checked before it is written, but not the payloads: use
 // VerifyDataset() for those. Errors: what reading the source throws; kExists if the target holds
 // another dataset or an unfinished conversion; kIo; kState (stopped).
