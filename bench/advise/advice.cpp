@@ -82,7 +82,7 @@ std::string StoreSentence(const StoreLink& link, const FormConstants& constants,
   if (link.price_of_1000 <= 0) text += "; --request-price adds what they cost";
   text += Format(
       ". The first batch comes %s after the start: three answers, and a block of each of "
-      "%llu lanes; with fewer lanes, sooner. ",
+      "%llu lanes; with a smaller window, sooner. ",
       SecondsText(forecast.first_batch_seconds).c_str(),
       static_cast<unsigned long long>(kUsualLanes));
   if (forecast.bound != Bound::kLink) return text + "After that the link is fast enough.";

@@ -107,7 +107,8 @@ std::string LoaderStats::Verdict() const {
       first_wait_seconds > kWaitWorthMentioning * seconds) {
     text += Sentence("; the first batch came after %.1f s, which is not counted above",
                      first_wait_seconds);
-    if (fetched_bytes > 0) text += ": with fewer lanes, less has to be fetched before it";
+    if (fetched_bytes > 0)
+      text += ": with a smaller window, and fewer lanes, less is fetched before it";
   }
   return text;
 }

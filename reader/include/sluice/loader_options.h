@@ -44,13 +44,12 @@ struct OrderOptions {
   // another last_batch than kKeep, or storage = Direct. Memory() does not count the lists: 24 bytes
   // for each of their samples.
   BatchSampler batches = {};
-  // kQuasiRandom: the number of streams an epoch is interleaved from, 1 to 65536. With fewer lanes,
-  // less is read before the first batch. A rank reads whole lanes, so `lanes` must be a multiple of
-  // the world size.
+  // kQuasiRandom: the number of streams an epoch is interleaved from, 1 to 65536. A rank reads
+  // whole lanes, so `lanes` must be a multiple of the world size.
   std::uint32_t lanes = 192;
   // kQuasiRandom: the size in bytes of the window (the blocks open for shuffling at once, over all
   // lanes). 0: the larger of 64 MiB and two blocks a lane. At least one block a lane is always
-  // open.
+  // open. The smaller the window, the less is read before the first batch.
   std::uint64_t window_bytes = 0;
 };
 
