@@ -315,14 +315,6 @@ void Complete(const CLI::App& app, ConvertArguments& arguments) {
   }
 }
 
-// A disk that is full or refuses: what to do once it is well again.
-[[noreturn]] void ThrowWithAdvice(const Error& error) {
-  throw Error(
-      error.code(), error.file(), error.place(),
-      error.sentence() +
-          "; what was finished is kept. Once this is mended, run the same command again to go on");
-}
-
 // Converts one part; nullopt if it was interrupted, which has been said then.
 std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, const ConvertPart& part,
                                          const cli::Interrupt& interrupt) {
@@ -330,33 +322,22 @@ std::optional<ConvertAccount> ConvertOne(const ConvertArguments& arguments, cons
   if (!part.name.empty()) dataset = (std::filesystem::path(dataset) / part.name).string();
   const bool planned = arguments.plan_only && !arguments.options.dry_run;
   const char* const doing = planned ? "planning" : "converting";
-  cli::Progress progress(
-      cli::ProgressStyleFor(arguments.json || arguments.quiet), doing,
-      doing + (" " + cli::Printable(arguments.name)) + " into " + cli::Printable(dataset));
   ConvertAccount account{dataset, arguments.options, {}, planned, 0};
   bool begun = false;
-  ConvertHooks hooks;
-  hooks.stop = interrupt.token();
-  hooks.on_progress = [&](const ConvertProgress& now) {
-    if (!begun) account.found_done = now.samples_done;  // told before the first sample
-    begun = true;
-    progress.Update(now.samples_done, now.samples_total, now.bytes_out);
-  };
-  try {
-    account.summary = arguments.plan_only
-                          ? PlanConversion(part.source, dataset, arguments.options, hooks)
-                          : Convert(part.source, dataset, arguments.options, hooks);
-  } catch (const Error& error) {
-    progress.Erase();
-    if (error.code() == ErrorCode::kIo) ThrowWithAdvice(error);
-    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
-    std::fprintf(stderr,
-                 "sluice: interrupted. What was finished is kept in %s; run the same command again "
-                 "to go on.\n",
-                 cli::Printable(dataset).c_str());
-    return std::nullopt;
-  }
-  progress.Erase();
+  const bool done = RunConversion(
+      interrupt, dataset, arguments.json || arguments.quiet, doing,
+      doing + (" " + cli::Printable(arguments.name)) + " into " + cli::Printable(dataset),
+      [&](ConvertHooks hooks) {
+        hooks.on_progress = [&, show = hooks.on_progress](const ConvertProgress& now) {
+          if (!begun) account.found_done = now.samples_done;  // told before the first sample
+          begun = true;
+          show(now);
+        };
+        account.summary = arguments.plan_only
+                              ? PlanConversion(part.source, dataset, arguments.options, hooks)
+                              : Convert(part.source, dataset, arguments.options, hooks);
+      });
+  if (!done) return std::nullopt;
   if (!arguments.json && !arguments.quiet) PrintConvertText(account);
   return account;
 }

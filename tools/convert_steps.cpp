@@ -44,36 +44,11 @@ struct StepArguments {
   bool watch = false;
 };
 
-// Runs a step with progress; false if it was interrupted, which has been said then.
-template <class Step>
-bool RunStep(const std::string& dataset, bool silent, const std::string& activity,
-             const std::string& title, Step&& step) {
-  const cli::Interrupt interrupt;
-  cli::Progress progress(cli::ProgressStyleFor(silent), activity, title);
-  ConvertHooks hooks;
-  hooks.stop = interrupt.token();
-  hooks.on_progress = [&](const ConvertProgress& now) {
-    progress.Update(now.samples_done, now.samples_total, now.bytes_out);
-  };
-  try {
-    step(hooks);
-    return true;
-  } catch (const Error& error) {
-    progress.Erase();
-    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
-    std::fprintf(stderr,
-                 "sluice: interrupted. What was finished is kept in %s; run the same command again "
-                 "to go on.\n",
-                 Printable(dataset).c_str());
-    return false;
-  }
-}
-
 int RunFinish(const StepArguments& arguments) {
   ConvertAccount account{arguments.dataset, {}, {}};
   bool was_finished = false;
-  const bool done = RunStep(
-      arguments.dataset, arguments.json || arguments.quiet, "finishing",
+  const bool done = RunConversion(
+      cli::Interrupt(), arguments.dataset, arguments.json || arguments.quiet, "finishing",
       "finishing " + Printable(arguments.dataset), [&](const ConvertHooks& hooks) {
         FinishedConversion made = FinishConversion(arguments.dataset, arguments.threads, hooks);
         account.options = made.options;
@@ -157,6 +132,36 @@ int RunStatus(const StepArguments& arguments) {
 
 }  // namespace
 
+bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, bool silent,
+                   const std::string& activity, const std::string& title,
+                   const std::function<void(ConvertHooks)>& step) {
+  cli::Progress progress(cli::ProgressStyleFor(silent), activity, title);
+  ConvertHooks hooks;
+  hooks.stop = interrupt.token();
+  hooks.on_progress = [&](const ConvertProgress& now) {
+    progress.Update(now.samples_done, now.samples_total, now.bytes_out);
+  };
+  try {
+    step(std::move(hooks));
+  } catch (const Error& error) {
+    progress.Erase();
+    if (error.code() == ErrorCode::kIo) {
+      throw Error(error.code(), error.file(), error.place(),
+                  error.sentence() +
+                      "; what was finished is kept. Once this is mended, run the "
+                      "same command again to go on");
+    }
+    if (!interrupt.requested() || error.code() != ErrorCode::kState) throw;
+    std::fprintf(stderr,
+                 "sluice: interrupted. What was finished is kept in %s; run the same command again "
+                 "to go on.\n",
+                 Printable(dataset).c_str());
+    return false;
+  }
+  progress.Erase();
+  return true;
+}
+
 PlanPart ParsePart(const std::string& text) {
   const std::size_t slash = text.find('/');
   try {
@@ -172,8 +177,8 @@ PlanPart ParsePart(const std::string& text) {
 
 int RunPart(const PartArguments& arguments) {
   PartSummary summary;
-  const bool done = RunStep(
-      arguments.dataset, arguments.json || arguments.quiet, "converting",
+  const bool done = RunConversion(
+      cli::Interrupt(), arguments.dataset, arguments.json || arguments.quiet, "converting",
       "converting a part of " + Printable(arguments.dataset), [&](const ConvertHooks& hooks) {
         summary = ConvertPlanned(arguments.dataset, arguments.part, arguments.options, hooks);
       });

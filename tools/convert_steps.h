@@ -1,11 +1,21 @@
-// `sluice convert --part`, the middle one of a conversion's three steps.
+// A conversion as a command runs it, and `sluice convert --part`, the middle one of its three
+// steps.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include <sluice/convert_steps.h>
 
+#include "tools/cli/interrupt.h"
+
 namespace sluice {
+
+// Runs a conversion, or a step of one, with progress. False if it was interrupted, which has been
+// said then. If the disk is full or refuses, the Error says how to go on.
+bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, bool silent,
+                   const std::string& activity, const std::string& title,
+                   const std::function<void(ConvertHooks)>& step);
 
 // "3/10"; throws UsageError.
 PlanPart ParsePart(const std::string& text);

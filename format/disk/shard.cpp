@@ -135,7 +135,6 @@ void ShardFile::Open(const ShardExpectation& expect) {
   brought_->blocks.resize(blocks());
 }
 
-// If the header is longer than expected, its schema has not come yet.
 Schema ShardFile::ReadSchema(const std::filesystem::path& path) {
   const MappedFile file(path);
   const ReadGuard guard = file.Guard();

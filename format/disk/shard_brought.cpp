@@ -6,6 +6,7 @@
 
 namespace sluice {
 
+// If the header is longer than expected, its schema has not come yet.
 void ShardFile::BringHeaderRest() {
   if (parts_ == nullptr || file_.bytes().size() < sizeof(ShardHeader)) return;
   const std::uint64_t bytes =

@@ -20,11 +20,6 @@ namespace sluice {
 namespace {
 
 template <class T>
-concept FixesExtent = requires(T& op) {
-  op.width;
-  op.height;
-};
-template <class T>
 concept HasBorder = requires(const T& op) {
   op.border;
 };

@@ -21,10 +21,7 @@ void SetSize(Pipeline& pipeline, const PictureExtent& size) {
   for (auto step = pipeline.rbegin(); step != pipeline.rend() && !set; ++step) {
     std::visit(
         [&]<class T>(T& op) {
-          if constexpr (requires {
-                          op.width;
-                          op.height;
-                        }) {
+          if constexpr (FixesExtent<T>) {
             op.width = size.width;
             op.height = size.height;
             set = true;

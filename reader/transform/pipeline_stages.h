@@ -14,6 +14,12 @@
 
 namespace sluice {
 
+template <class Step>
+concept FixesExtent = requires(Step& op) {
+  op.width;
+  op.height;
+};
+
 struct PipelineStage {
   std::uint64_t epoch = 0;  // its first
   Pipeline steps;

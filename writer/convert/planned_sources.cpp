@@ -130,8 +130,11 @@ class Tap {
     FrameHead head;
     Read(std::as_writable_bytes(std::span(&head, 1)));
     if (head.plain == 0) return false;
-    // zstd makes nothing smaller than about a 30,000th: no memory is taken for less.
-    if (head.plain > kMostPlain || head.stored > head.plain + head.plain / 128 + 512) Refuse();
+    // zstd makes nothing smaller than about a 33,000th: no memory is taken for a promise.
+    if (head.plain > kMostPlain || head.plain / 40'000 > head.stored ||
+        head.stored > head.plain + head.plain / 128 + 512) {
+      Refuse();
+    }
     std::vector<std::byte> stored(head.stored);
     Read(stored);
     if (Hash64(stored) != head.hash || ZstdContentBytes(stored) != head.plain) Refuse();

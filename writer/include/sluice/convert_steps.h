@@ -2,14 +2,14 @@
 // `sluice plan`, `sluice convert --part`, `sluice finish` and `sluice status` do, as functions.
 //
 //   sluice::PlanConversion("photos/", "data/photos");               // once
-//   sluice::ConvertPlanned("data/photos", {.number = 3, .of = 10});    // each part, anywhere
+//   sluice::ConvertPlanned("data/photos", {.number = 3, .of = 10}); // each part, anywhere
 //   sluice::FinishConversion("data/photos");                        // once
 //
 // The dataset has the bytes that Convert() gives it, whatever the number of parts. A planned shard
 // that is there is not made again, so a part may be repeated, be done by several at the same time,
-// and `of` may change from call to call. All must see the sources
-// and the dataset's folder at the paths that PlanConversion() was given (as absolute paths), and
-// run the same versions of Sluice and its libraries.
+// and `of` may change from call to call. All must see the sources and the dataset's folder at the
+// paths that PlanConversion() was given (as absolute paths), and run the same versions of Sluice
+// and its libraries.
 #pragma once
 
 #include <chrono>
