@@ -35,6 +35,9 @@ enum class Purpose : std::uint32_t {
   kSplit = 21,           // which part of a split a source goes to
   kShardDeal = 8,        // reader: which rank gets which shards
   kSampleDraw = 9,       // reader: the samples of an epoch, if they are drawn
+  kMixture = 10,         // reader: how a mixture's datasets take turns
+  kMixtureTail = 11,     // reader: the last turns of an epoch of a mixture
+  kMixturePart = 12,     // reader: the seed of each dataset of a mixture
   kPixelTransform = 30,  // the draws of a step that changes pixels
   kSampleFunction = 31,  // the user's own function, for a sample
   kBatchFunction = 32,   // ... for a batch

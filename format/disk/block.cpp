@@ -120,6 +120,10 @@ Defect BlockView::VerifyTable() const noexcept {
 
 Defect BlockView::GetPayload(const RowLayout& layout, std::uint32_t row, std::size_t field,
                              Payload& payload) const noexcept {
+  if (!layout.has(field)) {
+    payload = {};
+    return nullptr;
+  }
   payload.entry = LoadAt<PayloadEntry>(Row(row), layout.offset(field));
   payload.bytes = {};
   if (payload.entry.codec == static_cast<std::uint16_t>(Codec::kAbsent)) return nullptr;
@@ -135,6 +139,10 @@ Defect BlockView::GetImage(const RowLayout& layout, std::uint32_t row, std::size
                            ImagePayload& image, std::uint64_t& checksum) const noexcept {
   Payload payload;
   if (const Defect defect = GetPayload(layout, row, field, payload)) return defect;
+  if (!layout.has(field)) {
+    image = {};
+    return nullptr;
+  }
   const auto part = LoadAt<ImageEntryPart>(Row(row), layout.offset(field) + sizeof(PayloadEntry));
   image.codec = static_cast<Codec>(payload.entry.codec);
   image.width = part.width;

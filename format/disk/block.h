@@ -81,11 +81,12 @@ class BlockView {
   Bytes Row(std::uint32_t row) const noexcept {
     return block_.subspan(sizeof(BlockHeader) + std::size_t{row} * row_bytes_, row_bytes_);
   }
-  // The elements of an array field.
+  // The elements of an array field; none if the layout lacks it.
   Bytes Elements(const RowLayout& layout, std::uint32_t row, std::size_t field) const noexcept {
     return Row(row).subspan(layout.offset(field), layout.entry_bytes(field));
   }
-  // The payload of a bytes, variable or image field, bounds checked. An absent one has codec 0.
+  // The payload of a bytes, variable or image field, bounds checked. An absent one, or
+  // one of a field that the layout lacks, has codec 0.
   struct Payload {
     PayloadEntry entry;
     Bytes bytes;

@@ -17,4 +17,16 @@ RowLayout::RowLayout(const Schema& schema) {
   }
 }
 
+RowLayout::RowLayout(const Schema& schema, const Schema& fields) : RowLayout(schema) {
+  const RowLayout own = *this;
+  offsets_.assign(fields.fields.size(), 0);
+  entry_bytes_.assign(fields.fields.size(), 0);
+  for (std::size_t f = 0; f < fields.fields.size(); ++f) {
+    const std::size_t at = schema.Find(fields.fields[f].name);
+    if (at == Schema::kNone) continue;
+    offsets_[f] = own.offsets_[at];
+    entry_bytes_[f] = own.entry_bytes_[at];
+  }
+}
+
 }  // namespace sluice

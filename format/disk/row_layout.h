@@ -30,12 +30,18 @@ static_assert(sizeof(ImageEntryPart) == 16);
 class RowLayout {
  public:
   explicit RowLayout(const Schema& schema);
+  // Of rows as `schema` lays them out, by the fields of another schema: fields of the same name are
+  // stored alike, and those that `schema` lacks have no entry.
+  RowLayout(const Schema& schema, const Schema& fields);
 
   std::uint64_t row_bytes() const noexcept { return row_bytes_; }
   std::size_t fields() const noexcept { return offsets_.size(); }
+  bool has(std::size_t field) const noexcept { return entry_bytes_[field] != 0; }
   std::uint64_t offset(std::size_t field) const noexcept { return offsets_[field]; }
   // Bytes of the entry, without the padding after it.
   std::uint64_t entry_bytes(std::size_t field) const noexcept { return entry_bytes_[field]; }
+
+  friend bool operator==(const RowLayout&, const RowLayout&) = default;
 
  private:
   std::vector<std::uint64_t> offsets_;

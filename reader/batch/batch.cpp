@@ -178,7 +178,8 @@ bool Batch::Has(std::string_view name, std::size_t sample) const {
   }
   const SlotLayout& layout = *slot_->layout;
   if (layout.image_field != Schema::kNone && layout.image_name == name) return true;
-  if (FindIn(layout.arrays, name) != Schema::kNone) return true;
+  if (const std::size_t a = FindIn(layout.arrays, name); a != Schema::kNone)
+    return layout.arrays[a].Has(slot_->samples[sample]);
   if (const std::size_t v = FindIn(layout.variables, name); v != Schema::kNone)
     return slot_->variables[v].present[sample] != 0;
   if (const std::size_t i = FindIn(layout.further_images, name); i != Schema::kNone)

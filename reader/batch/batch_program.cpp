@@ -83,6 +83,10 @@ void BatchProgram::Add(const OneHot& op, const DatasetState& dataset, const Fiel
     RefuseTransform("OneHot needs field \"" + label.name +
                     "\", which LoaderOptions::output.fields leaves out");
   }
+  if (const DatasetState* const without = dataset.LacksField(field)) {
+    RefuseTransform("OneHot needs field \"" + label.name + "\", which " + without->folder.string() +
+                    " lacks; leave that dataset out of the mixture");
+  }
   classes_ = op.classes != 0 ? op.classes : label.classes.size();
   if (classes_ == 0) {
     RefuseTransform("set OneHot::classes to the number of classes: field \"" + label.name +

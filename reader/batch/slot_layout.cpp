@@ -148,6 +148,11 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
                  const FieldChoice& choice, const ViewProgram& view, SlotLayout& layout) {
   layout.image_field = choice.image;
   const Field& field = dataset.manifest.schema.fields[choice.image];
+  if (const DatasetState* const without = dataset.LacksField(choice.image)) {
+    Refuse(*without, "it has no image field \"" + field.name +
+                         "\", which batches of the mixture are made of; name a field that all its "
+                         "datasets have in LoaderOptions::output.image, or leave this one out");
+  }
   layout.image_name = field.name;
   layout.image_nearest = field.role == Role::kMask;
   layout.image_moves = view.pixels.moves();
@@ -305,12 +310,23 @@ void AddArray(const Field& of, std::size_t index, SlotLayout& layout) {
   layout.bytes += AlignUp(bytes * layout.batch_size, kPayloadAlignment);
 }
 
+std::vector<std::pair<std::uint64_t, std::uint64_t>> LackingOf(const DatasetState& dataset,
+                                                               std::size_t field) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> lacking;
+  for (const MixedDataset& part : dataset.mixed) {
+    if (part.layout.has(field)) continue;
+    lacking.emplace_back(part.first_sample, part.first_sample + part.dataset->manifest.samples);
+  }
+  return lacking;
+}
+
 void LayOutFields(const DatasetState& dataset, const FieldChoice& choice, SlotLayout& layout) {
   const std::vector<Field>& fields = dataset.manifest.schema.fields;
   for (std::size_t f = 0; f < fields.size(); ++f) {
     if (!choice.chosen[f] || fields[f].kind == FieldKind::kImage) continue;
     if (fields[f].kind == FieldKind::kArray) {
       AddArray(fields[f], f, layout);
+      layout.arrays.back().lacking = LackingOf(dataset, f);
     } else {
       AddVariable(fields[f], f, layout);
     }

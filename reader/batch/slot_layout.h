@@ -22,6 +22,13 @@ struct SlotLayout {
     std::size_t sample_bytes = 0;
     std::size_t offset = 0;  // of the first row's value, from the slot's start
     std::vector<std::uint32_t> shape;
+    // The samples [first, end) of a mixture's datasets that lack the field.
+    std::vector<std::pair<std::uint64_t, std::uint64_t>> lacking = {};
+    bool Has(std::uint64_t sample) const noexcept {
+      for (const auto& [first, end] : lacking)
+        if (sample >= first && sample < end) return false;
+      return true;
+    }
   };
 
   // Operations that a device runs on the rows of an image: `each` for each row, at the end of the

@@ -176,7 +176,8 @@ bool MutableRows::HasInRow(std::string_view field, std::size_t row) const {
     RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(count_));
   }
   if (layout.image_field != Schema::kNone && layout.image_name == field) return true;
-  if (find(layout.arrays) < layout.arrays.size()) return true;
+  if (const std::size_t a = find(layout.arrays); a < layout.arrays.size())
+    return layout.arrays[a].Has(slot_.samples[first_ + row]);
   if (const std::size_t v = find(layout.variables); v < layout.variables.size())
     return slot_.variables[v].present[first_ + row] != 0;
   const std::size_t i = Find(layout, layout.further_images, field, "field");

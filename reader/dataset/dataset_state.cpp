@@ -10,6 +10,7 @@
 #include "format/disk/absolute_path.h"
 #include "format/disk/system_error.h"
 #include "format/remote/remote_manifest.h"
+#include "reader/dataset/mixed_datasets.h"
 
 namespace sluice {
 
@@ -114,6 +115,8 @@ DatasetState::DatasetState(const DatasetState& other, MapAdvice advice,
       shape(other.shape),
       shards(other.shards),
       images(other.images),
+      mixed(other.mixed),
+      mixture(other.mixture),
       remote(store != nullptr ? RemoteShards::Open(store, manifest, id, cache) : nullptr),
       advice_(advice),
       most_mapped_(other.most_mapped_),
@@ -121,6 +124,56 @@ DatasetState::DatasetState(const DatasetState& other, MapAdvice advice,
       recent_(RecentFor(manifest, most_mapped_)),
       originals_(other.originals_.size()),
       open_(originals_.size()) {}
+
+namespace {
+
+std::size_t MostMappedOf(const std::vector<MixedDataset>& mixed) {
+  std::size_t most = MostMappedShards();
+  for (const MixedDataset& part : mixed) {
+    // If one of them does not keep all of its shards mapped, all of them together do not.
+    most = std::min(most, part.dataset->most_mapped());
+  }
+  return most;
+}
+
+}  // namespace
+
+DatasetState::DatasetState(MixedDatasets&& mixture_of)
+    : folder(mixture_of.name),
+      place(folder),
+      id(mixture_of.id),
+      manifest(std::move(mixture_of.manifest)),
+      layout(manifest.schema),
+      limits(manifest, mixture_of.limits),
+      shape(ShapeOf(manifest)),
+      images(ImagesOfManifest(manifest)),
+      mixed(std::move(mixture_of.datasets)),
+      mixture(std::move(mixture_of.rule)),
+      most_mapped_(MostMappedOf(mixed)),
+      schema_(std::make_shared<const ShardSchema>(manifest.schema)),
+      recent_(RecentFor(manifest, most_mapped_)),
+      originals_(keeps_all() ? manifest.shards.size() : 0),
+      open_(originals_.size()) {
+  for (const ManifestShard& shard : manifest.shards)
+    shards.push_back({shard.file, shard.samples, shard.blocks, shard.bytes, shard.block_samples});
+}
+
+const MixedDataset& DatasetState::PartWith(std::uint32_t shard) const noexcept {
+  return *std::prev(std::upper_bound(
+      mixed.begin(), mixed.end(), shard,
+      [](std::uint32_t number, const MixedDataset& part) { return number < part.first_shard; }));
+}
+
+bool DatasetState::one_layout() const noexcept {
+  return std::all_of(mixed.begin(), mixed.end(),
+                     [this](const MixedDataset& part) { return part.layout == layout; });
+}
+
+const DatasetState* DatasetState::LacksField(std::size_t field) const noexcept {
+  for (const MixedDataset& part : mixed)
+    if (!part.layout.has(field)) return part.dataset.get();
+  return nullptr;
+}
 
 std::unique_ptr<ShardFile> DatasetState::Open(std::uint32_t shard,
                                               const std::filesystem::path& path) const {
@@ -169,6 +222,10 @@ std::vector<ShardParts::Held> DatasetState::BeginOpening(std::uint32_t shard) co
 
 void DatasetState::AskForFrame(std::uint32_t shard) const noexcept {
   if (remote != nullptr || OpenShard(shard) != nullptr) return;
+  if (!mixed.empty()) {
+    const MixedDataset& part = PartWith(shard);
+    return part.dataset->AskForFrame(shard - part.first_shard);
+  }
   try {
     const ShardFrame frame = ShardFrame::Of(*schema_, manifest.shards[shard]);
     const FileHandle file = OpenForReading(PlaceOf(shard));
@@ -211,7 +268,19 @@ ShardParts::Held DatasetState::HoldBlock(std::uint32_t shard, const ShardFile& f
   return held;
 }
 
+ShardUse DatasetState::OpenInPart(std::uint32_t shard) {
+  const MixedDataset& part = PartWith(shard);
+  ShardUse use = part.dataset->Shard(shard - part.first_shard);
+  if (keeps_all()) {
+    open_[shard].store(use.get(), std::memory_order_release);
+  } else {
+    recent_->Keep(shard, use);
+  }
+  return use;
+}
+
 ShardUse DatasetState::OpenNow(std::uint32_t shard) {
+  if (!mixed.empty()) return OpenInPart(shard);
   // Before the mutex, so that several threads can wait for several shards.
   std::vector<ShardParts::Held> frame;
   if (remote != nullptr) frame = BeginOpening(shard);

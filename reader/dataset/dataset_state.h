@@ -21,11 +21,14 @@
 #include "format/remote/remote_shards.h"
 #include "reader/dataset/key_cache.h"
 #include "reader/dataset/key_index.h"
+#include "reader/dataset/mixed_dataset.h"
 #include "reader/dataset/recent_shards.h"
 #include "reader/dataset/value_limits.h"
 #include "reader/order/shape.h"
 
 namespace sluice {
+
+struct MixedDatasets;
 
 struct DatasetState {
   explicit DatasetState(const std::filesystem::path& folder,
@@ -37,6 +40,8 @@ struct DatasetState {
   // one in an object store.
   DatasetState(const DatasetState& other, MapAdvice advice,
                const std::optional<BlockCache>& cache = {});
+  // The datasets of a mixture as one. Their shards are opened, and stay open, in their own states.
+  explicit DatasetState(MixedDatasets&& mixed);
   DatasetState(const DatasetState&) = delete;
   DatasetState& operator=(const DatasetState&) = delete;
 
@@ -95,11 +100,25 @@ struct DatasetState {
   std::shared_ptr<ObjectStore> store;  // null: a folder
   std::string id;
   Manifest manifest;
+  // How rows are laid out, and the limits on their values: see LayoutOf() and LimitsOf().
   RowLayout layout;
   ValueLimits limits;
   DatasetShape shape;
   std::vector<ShardSummary> shards;
   std::vector<ImageSummary> images;
+  const std::vector<MixedDataset> mixed;     // empty: one dataset, not a mixture
+  const std::optional<MixtureRule> mixture;  // of a mixture with weights
+  // Of the rows of that shard: the datasets of a mixture may differ.
+  const RowLayout& LayoutOf(std::uint32_t shard) const noexcept {
+    return mixed.empty() ? layout : PartWith(shard).layout;
+  }
+  const ValueLimits& LimitsOf(std::uint32_t shard) const noexcept {
+    return mixed.empty() ? limits : PartWith(shard).limits;
+  }
+  // Whether the rows of all shards are laid out alike.
+  bool one_layout() const noexcept;
+  // A dataset of the mixture that lacks the field, or null.
+  const DatasetState* LacksField(std::size_t field) const noexcept;
   // The shards of a dataset in an object store; null for one in a folder.
   const std::shared_ptr<RemoteShards> remote;
   // Begins to fetch what opening the shard needs. Keep the result until it is open.
@@ -121,9 +140,11 @@ struct DatasetState {
   DatasetState(Source source, std::size_t most_mapped, const ReadLimits& limits);
   static Source SourceOf(const std::filesystem::path& path);
   static ShardUse Uncounted(const ShardFile* shard) noexcept { return {ShardUse(), shard}; }
+  const MixedDataset& PartWith(std::uint32_t shard) const noexcept;
   std::unique_ptr<ShardFile> Open(std::uint32_t shard, const std::filesystem::path& path) const;
   std::filesystem::path PlaceOf(std::uint32_t shard) const;
   ShardUse OpenNow(std::uint32_t shard);
+  ShardUse OpenInPart(std::uint32_t shard);
   // Empty: the shard has no copy.
   std::filesystem::path CopyOf(std::uint32_t shard) const REQUIRES(open_mutex_);
   const ShardFile& KeepOriginal(std::uint32_t shard) REQUIRES(open_mutex_);

@@ -6,6 +6,12 @@ OrderParameters OrderParametersOf(const LoaderOptions& options) {
   return {options.order.shuffle, options.seed, options.order.lanes, options.order.window_bytes};
 }
 
+std::shared_ptr<const MixturePlan> MixturePlanOf(const LoaderOptions& options) {
+  if (options.order.samples.all()) return nullptr;
+  const auto* const mixture = std::get_if<MixtureDraw>(&options.order.samples.state()->draw);
+  return mixture == nullptr ? nullptr : mixture->plan;
+}
+
 DealOptions DealOptionsOf(const LoaderOptions& options) {
   DealOptions deal;
   deal.batch_size = options.batch_size;

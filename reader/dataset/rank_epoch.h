@@ -12,6 +12,8 @@ namespace sluice {
 // The parts of the options that make up the order, and the share of this rank.
 OrderParameters OrderParametersOf(const LoaderOptions& options);
 DealOptions DealOptionsOf(const LoaderOptions& options);
+// Of a mixture with weights; else null.
+std::shared_ptr<const MixturePlan> MixturePlanOf(const LoaderOptions& options);
 
 struct RankEpoch {
   RankEpoch(const DatasetShape& shape, const LoaderOptions& options, const Deal& deal,
@@ -32,6 +34,7 @@ struct RankEpoch {
       return ListPart{lists->Of(number)->samples};
     if (options.ranks.by_shards) return ShardPart{deal.ShardsOf(number)};
     if (options.order.samples.all()) return {};
+    if (auto plan = MixturePlanOf(options)) return MixturePart{std::move(plan)};
     return ListPart{Draw(options.order.samples.state()->draw, options.seed, number, give_up)};
   }
 

@@ -227,4 +227,21 @@ void CheckList(const SampleList& list, std::uint64_t samples, const std::string&
   }
 }
 
+SampleList ListOf(std::shared_ptr<const SampleListState> state) {
+  return SampleList(std::move(state));
+}
+
+SampleList MixtureList(std::shared_ptr<const MixturePlan> plan,
+                       const std::vector<std::uint64_t>& windows) {
+  const MixtureParameters& of = plan->parameters();
+  const bool in_batches = of.shares == MixtureShares::kOfEachBatch;
+  ListDigest digest({4, in_batches ? of.batch_size : 0, in_batches ? of.world_size : 0});
+  digest.Add(windows);
+  std::vector<std::uint64_t> draws;
+  for (const MixturePlan::Part& part : plan->parts())
+    draws.push_back(part.draws);
+  digest.Add(draws);
+  return ListOf(Make(MixtureDraw{std::move(plan)}, digest, 0, 0));
+}
+
 }  // namespace sluice

@@ -27,4 +27,8 @@ std::string WhyEmpty(const SampleList& list);
 std::shared_ptr<const SampleListState> KeptList(const Dataset& dataset,
                                                 std::vector<std::uint64_t> samples);
 
+// An epoch of a mixture: what `weights` and the dataset's windows make of it is part of its digest.
+SampleList MixtureList(std::shared_ptr<const MixturePlan> plan,
+                       const std::vector<std::uint64_t>& windows);
+
 }  // namespace sluice

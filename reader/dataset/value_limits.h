@@ -23,6 +23,7 @@ class ValueLimits {
  public:
   ValueLimits(const Manifest& manifest, const ReadLimits& limits);
 
+  const ReadLimits& read_limits() const noexcept { return limits_; }
   // The most bytes of a value of that bytes or variable-length field, decompressed.
   std::uint64_t bytes(std::size_t field) const noexcept;
   // The most pixels of an image of that field.

@@ -61,6 +61,8 @@ void FieldReader::SetPicture(std::size_t field, const ImagePayload& payload, con
 Defect FieldReader::Read(const BlockView& block, Slot& slot, std::size_t row,
                          PayloadDecoder& decoder, bool verify) {
   verify_ = verify;
+  stored_ = &dataset_.LayoutOf(slot.refs[row].shard);
+  limits_ = &dataset_.LimitsOf(slot.refs[row].shard);
   for (std::size_t v = 0; v < layout_.variables.size(); ++v)
     if (const Defect defect = ReadVariable(block, slot, row, v)) return defect;
   for (std::size_t i = 0; i < layout_.further_images.size(); ++i) {
@@ -82,8 +84,7 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
   slot.variables[variable].present[row] = 0;
   if (field.field == Schema::kNone) return nullptr;
   BlockView::Payload payload;
-  if (const Defect defect =
-          block.GetPayload(dataset_.layout, slot.refs[row].row, field.field, payload)) {
+  if (const Defect defect = block.GetPayload(*stored_, slot.refs[row].row, field.field, payload)) {
     return Say(field.field, defect);
   }
   const auto codec = static_cast<Codec>(payload.entry.codec);
@@ -94,13 +95,13 @@ Defect FieldReader::ReadVariable(const BlockView& block, Slot& slot, std::size_t
     return Say(field.field, "the checksum does not match: the shard is damaged");
   }
   if (codec == Codec::kRaw) {
-    if (const OverLimit over = dataset_.limits.CheckBytes(field.field, payload.bytes.size()))
+    if (const OverLimit over = limits_->CheckBytes(field.field, payload.bytes.size()))
       return Say(field.field, over);
     value.assign(payload.bytes.begin(), payload.bytes.end());
   } else if (codec == Codec::kZstd) {
     const std::optional<std::uint64_t> size = ZstdContentBytes(payload.bytes);
     if (!size) return Say(field.field, "no usable zstd frame");
-    if (const OverLimit over = dataset_.limits.CheckBytes(field.field, *size))
+    if (const OverLimit over = limits_->CheckBytes(field.field, *size))
       return Say(field.field, over);
     if (*size > kLargeValue && 2 * *size > AvailableMemory())
       return Say(field.field, "there is not enough memory for its " + std::to_string(*size) +
@@ -130,7 +131,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   ImagePayload payload;
   std::uint64_t checksum = 0;
   if (const Defect defect =
-          block.GetImage(dataset_.layout, slot.refs[row].row, field.field, payload, checksum)) {
+          block.GetImage(*stored_, slot.refs[row].row, field.field, payload, checksum)) {
     return Say(field.field, defect);
   }
   const bool present = payload.codec != Codec::kAbsent;
@@ -145,7 +146,7 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     return nullptr;
   }
   payloads_.push_back(payload.bytes);
-  if (const OverLimit over = dataset_.limits.CheckImage(field.field, payload))
+  if (const OverLimit over = limits_->CheckImage(field.field, payload))
     return Say(field.field, over);
   if (payload.pixel_type != field.pixels) {
     return Say(field.field, "the image has another pixel type than the rest of the field");
@@ -214,6 +215,7 @@ std::span<std::byte> FieldReader::NumbersOf(Slot& slot, std::size_t row,
                                             const Followers::Numbers& numbers) {
   if (numbers.variable) return slot.variables[numbers.index].rows[row];
   const SlotLayout::ArrayField& array = layout_.arrays[numbers.index];
+  if (!stored_->has(array.field)) return {};
   return {slot.memory.data() + array.offset + row * array.sample_bytes, array.sample_bytes};
 }
 

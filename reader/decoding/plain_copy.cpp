@@ -64,7 +64,8 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
     return false;
   }
   if (ReadsDirectly(options) || recipe.dataset.remote != nullptr || options.keep ||
-      !recipe.dataset.keeps_all() || options.integrity.verify == Verify::kAlways) {
+      !recipe.dataset.keeps_all() || !recipe.dataset.one_layout() ||
+      options.integrity.verify == Verify::kAlways) {
     return false;
   }
   const ImagePayload image = ImageOf(recipe);

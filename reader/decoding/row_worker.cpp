@@ -160,15 +160,16 @@ bool RowWorker::Substitute(Slot& slot, std::size_t row) {
     const SampleRef ref = substitutes_.At(slot.epoch, slot.positions[row], attempt);
     if (ref.index == faulty.index) continue;
     slot.refs[row] = ref;
+    slot.samples[row] = ref.index;
     if (!slot.blocks.empty()) slot.blocks[row].reset();
     if (!Fill(slot, row)) continue;
     decoder_.LookAtFilesAnew();
     if (!StillThere(slot, row)) continue;
-    slot.samples[row] = ref.index;
     if (slot.flags[row] == SampleFlag::kOwn) slot.flags[row] = SampleFlag::kSubstitute;
     return true;
   }
   slot.refs[row] = faulty;
+  slot.samples[row] = faulty.index;
   return false;
 }
 

@@ -53,7 +53,7 @@ void SampleDecoder::Prefetch(const Slot& slot, std::size_t row) const noexcept {
   if (shard == nullptr) return;
   const BlockEntry& entry = shard->block_entry(ref.block);
   const std::byte* const block = shard->bytes().data() + entry.offset;
-  const std::size_t row_bytes = dataset_.layout.row_bytes();
+  const std::size_t row_bytes = dataset_.LayoutOf(ref.shard).row_bytes();
   __builtin_prefetch(block + sizeof(BlockHeader) + ref.row * row_bytes);
   // Assumes that the image is the first payload field, as it mostly is; otherwise this fetches in
   // vain.
@@ -151,13 +151,14 @@ Defect SampleDecoder::Read(const ShardFile& shard, const HeldBlock* held, Slot& 
                            std::size_t row) {
   const SampleRef& ref = slot.refs[row];
   const BlockView block = held != nullptr ? held->View(shard, ref.block) : shard.Block(ref.block);
+  const RowLayout& stored = dataset_.LayoutOf(ref.shard);
   for (const SlotLayout::ArrayField& array : layout_.arrays) {
     std::byte* const target = slot.memory.data() + array.offset + row * array.sample_bytes;
-    if (array.field == Schema::kNone) {
+    if (array.field == Schema::kNone || !stored.has(array.field)) {
       std::memset(target, 0, array.sample_bytes);
       continue;
     }
-    const Bytes value = block.Elements(dataset_.layout, ref.row, array.field);
+    const Bytes value = block.Elements(stored, ref.row, array.field);
     std::memcpy(target, value.data(), value.size());
   }
   payload_ = {};
@@ -221,13 +222,14 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
   const SampleRef& ref = slot.refs[row];
   ImagePayload payload;
   std::uint64_t checksum = 0;
-  if (const Defect defect =
-          block.GetImage(dataset_.layout, ref.row, layout_.image_field, payload, checksum)) {
+  if (const Defect defect = block.GetImage(dataset_.LayoutOf(ref.shard), ref.row,
+                                           layout_.image_field, payload, checksum)) {
     return defect;
   }
   payload_ = payload.bytes;
   if (payload.codec == Codec::kAbsent) return "the sample has no image in this field";
-  if (const OverLimit over = dataset_.limits.CheckImage(layout_.image_field, payload)) {
+  if (const OverLimit over =
+          dataset_.LimitsOf(ref.shard).CheckImage(layout_.image_field, payload)) {
     code_ = over.code;
     return over.what;
   }

@@ -13,7 +13,7 @@ SampleRef Substitutes::At(std::uint64_t epoch, std::uint64_t draw_position, unsi
       options_.order.shuffle == Shuffle::kQuasiRandom ? options_.order.lanes : 1;
   const std::uint64_t away = stride * attempt * (attempt + 1) / 2;
   opened_.clear();
-  return order_->order.At((position + away) % order_->size.domain, opened_);
+  return order_->order.Substitute(position, away, order_->size.domain, opened_);
 }
 
 }  // namespace sluice

@@ -4,6 +4,7 @@
 #include <sluice/rank.h>
 
 #include "format/disk/limits.h"
+#include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/sample_list_state.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/loader/self_tuning.h"
@@ -171,6 +172,34 @@ void SetBatches(const DatasetState& dataset, LoaderOptions& options) {
                        std::uint64_t{options.batch_size} * options.ranks.world_size));
 }
 
+// A mixture with weights is played as a list that is drawn anew for each epoch.
+void SetMixture(const DatasetState& dataset, LoaderOptions& options) {
+  if (!dataset.mixture) return;
+  const auto refuse = [](const std::string& what) {
+    Refuse("Mixture: its weights say which samples an epoch has; " + what +
+           ", or leave out the weights to play every sample once");
+  };
+  if (!options.order.samples.all()) refuse("leave LoaderOptions::order.samples empty");
+  if (options.order.batches) refuse("leave LoaderOptions::order.batches empty");
+  if (options.ranks.by_shards) refuse("leave LoaderOptions::ranks.by_shards false");
+  if (options.order.shuffle == Shuffle::kSequential)
+    refuse("set LoaderOptions::order.shuffle to kQuasiRandom or kRandom");
+  if (options.batch_size == 0) Refuse("LoaderOptions::batch_size must be 1 to 16777216");
+  const MixtureRule& rule = *dataset.mixture;
+  std::vector<DatasetShape> shapes;
+  std::vector<std::uint64_t> windows;
+  for (const MixedDataset& part : dataset.mixed) {
+    shapes.push_back(part.dataset->shape);
+    windows.push_back(WindowBlocks(part.dataset->shape, OrderParametersOf(options)));
+  }
+  MixtureParameters parameters{rule.weights, rule.shares, rule.length, rule.samples};
+  parameters.batch_size = options.batch_size;
+  parameters.world_size = options.ranks.world_size;
+  parameters.lanes = options.order.lanes;
+  options.order.samples =
+      MixtureList(std::make_shared<const MixturePlan>(std::move(shapes), parameters), windows);
+}
+
 }  // namespace
 
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
@@ -209,8 +238,9 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
     options.ranks.rank = found.rank;
     options.ranks.world_size = found.world_size;
   }
-  SetBatches(dataset, options);
   CheckRank(dataset, options);
+  SetMixture(dataset, options);
+  SetBatches(dataset, options);
   CheckStorage(dataset, options);
   if (options.timeout.count() < 0) Refuse("LoaderOptions::timeout must not be negative");
   CheckBoxes(options.output.boxes);

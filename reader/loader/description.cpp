@@ -1,6 +1,10 @@
 #include "reader/loader/description.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "reader/batch/uploader.h"
+#include "reader/dataset/rank_epoch.h"
 #include "reader/dataset/storage_choice.h"
 #include "reader/reading/kept_pictures.h"
 #include "reader/transform/pixel_steps.h"
@@ -86,11 +90,48 @@ std::string FollowersText(const LoaderOptions& options, const SlotLayout& layout
 
 }  // namespace
 
+namespace {
+
+std::string MixtureText(const DatasetState& dataset, const LoaderOptions& options) {
+  if (dataset.mixed.empty()) return {};
+  const auto plan = MixturePlanOf(options);
+  std::string text = "a mixture of " + std::to_string(dataset.mixed.size()) + " datasets, ";
+  if (plan == nullptr) {
+    text += "every sample once an epoch\n";
+  } else if (plan->parameters().shares == MixtureShares::kOfEachBatch) {
+    text += "each with a fixed share of each batch\n";
+  } else {
+    text += "by weight\n";
+  }
+  constexpr std::size_t kMostNamed = 10;
+  for (std::size_t k = 0; k < std::min(dataset.mixed.size(), kMostNamed); ++k) {
+    const DatasetState& part = *dataset.mixed[k].dataset;
+    const std::string samples = std::to_string(part.manifest.samples) + " samples";
+    text += "  " + part.folder.string() + ": ";
+    if (plan == nullptr) {
+      text += samples + "\n";
+      continue;
+    }
+    const MixturePlan::Part& share = plan->parts()[k];
+    const double percent =
+        100 * static_cast<double>(share.draws) / static_cast<double>(plan->positions());
+    text += std::to_string(share.draws) + " an epoch of its " + samples + ", " +
+            NumberText(std::round(10 * percent) / 10) + "%";
+    if (share.of_batch > 0) text += ", " + std::to_string(share.of_batch) + " a batch";
+    text += "\n";
+  }
+  if (dataset.mixed.size() > kMostNamed)
+    text += "  and " + std::to_string(dataset.mixed.size() - kMostNamed) + " more\n";
+  return text;
+}
+
+}  // namespace
+
 std::string DescriptionOf(const BatchRecipe& recipe) {
   const LoaderOptions& options = recipe.options;
   const SlotLayout& layout = recipe.layout;
   const std::vector<ViewProgram>& views = recipe.views;
-  std::string text;
+  std::string text = MixtureText(recipe.dataset, options);
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
     const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.output.layout);

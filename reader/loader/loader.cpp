@@ -4,6 +4,8 @@
 #include <sluice/error.h>
 #include <sluice/loader.h>
 
+#include "reader/dataset/mixed_datasets.h"
+#include "reader/dataset/storage_choice.h"
 #include "reader/loader/loader_state.h"
 
 namespace sluice {
@@ -26,7 +28,19 @@ std::shared_ptr<LoaderState> MakeState(const Dataset& dataset, LoaderOptions opt
   }
 }
 
+Dataset JoinedDataset(const Mixture& mixture, const LoaderOptions& options) {
+  if (options.stage || ReadsDirectly(options)) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "Mixture: LoaderOptions::stage and storage = Direct are for one dataset yet; leave "
+                "stage empty and storage as Mapped, or join the datasets with `sluice merge`");
+  }
+  return DatasetOf(std::make_shared<DatasetState>(MixedDatasets(mixture)));
+}
+
 }  // namespace
+
+Loader::Loader(const Mixture& mixture, LoaderOptions options)
+    : Loader(JoinedDataset(mixture, options), std::move(options)) {}
 
 Loader::Loader(Dataset dataset, LoaderOptions options)
     : state_(MakeState(dataset, std::move(options))) {}

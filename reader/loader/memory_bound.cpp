@@ -11,6 +11,7 @@
 #include "reader/decoding/compared_payloads.h"
 #include "reader/loader/checked_options.h"
 #include "reader/order/ceil_div.h"
+#include "reader/order/mixture_order.h"
 #include "reader/reading/available_memory.h"
 #include "reader/reading/decoded_store.h"
 #include "reader/reading/remote_blocks.h"
@@ -93,8 +94,7 @@ struct Window {
   std::uint64_t samples = 0;
 };
 
-Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
-  const DatasetShape& shape = dataset.shape;
+Window WindowOf(const DatasetShape& shape, const LoaderOptions& options) {
   Window window{shape.blocks(), shape.samples()};
   if (options.order.shuffle == Shuffle::kSequential) {
     window.blocks = std::min<std::uint64_t>(1, shape.blocks());
@@ -109,6 +109,18 @@ Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
   return window;
 }
 
+Window WindowOf(const DatasetState& dataset, const LoaderOptions& options) {
+  const std::shared_ptr<const MixturePlan> mixture = MixturePlanOf(options);
+  if (mixture == nullptr) return WindowOf(dataset.shape, options);
+  Window all;
+  for (const MixturePlan::Part& part : mixture->parts()) {
+    const Window window = WindowOf(part.shape, options);
+    all.blocks += window.blocks;
+    all.samples += window.samples;
+  }
+  return all;
+}
+
 // The blocks of an epoch's tail. If several ranks share it, they stay open to its end, because no
 // rank knows how many of a block's samples are its own.
 std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options) {
@@ -116,7 +128,7 @@ std::uint64_t SharedTail(const DatasetShape& shape, const LoaderOptions& options
       options.ranks.by_shards) {
     return 0;
   }
-  if (!options.order.samples.all()) return shape.blocks();
+  if (!options.order.samples.all()) return shape.blocks();  // of a mixture: of each time it begins
   const std::uint64_t mean = std::max<std::uint64_t>(shape.samples() / shape.blocks(), 1);
   return options.order.lanes * (shape.even() ? 1 : CeilDiv(shape.max_block_samples(), mean));
 }
@@ -161,7 +173,7 @@ std::vector<ManifestValues> SurveyValues(DatasetState& dataset) {
       const ReadGuard guard = shard->Guard();
       BlockHold blocks(*shard);
       for (std::uint32_t block = 0; block < shard->blocks(); ++block)
-        AddValues(blocks.Block(block), dataset.layout, schema, values);
+        AddValues(blocks.Block(block), dataset.LayoutOf(s), schema, values);
     } catch (const Error&) {
       continue;
     }
@@ -346,8 +358,31 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   return memory;
 }
 
+namespace {
+
+// The plan, an order for each time that a dataset begins again and that some columns are still in,
+// and the permutation of the tail.
+std::uint64_t OrderBoundOf(const MixturePlan& plan, const LoaderOptions& options) {
+  LoaderOptions alone = options;
+  alone.order.samples = {};
+  std::uint64_t bytes = plan.memory_bytes() + 8 * options.order.lanes + 2 * std::uint64_t{65536};
+  for (const MixturePlan::Part& part : plan.parts()) {
+    const std::uint64_t samples = part.shape.samples();
+    const std::uint64_t orders = MixtureOrder::MostOrders(part, options.order.lanes);
+    const bool table = samples < options.order.lanes || options.order.shuffle == Shuffle::kRandom;
+    bytes +=
+        orders *
+        (1024 + (table ? 2 * std::min<std::uint64_t>(samples, 65536)
+                       : OrderBound(part.shape, alone, WindowOf(part.shape, options).samples)));
+  }
+  return bytes;
+}
+
+}  // namespace
+
 std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
                          std::uint64_t window_samples) {
+  if (const auto mixture = MixturePlanOf(options)) return OrderBoundOf(*mixture, options);
   constexpr std::uint64_t kTableLimit = 65536;  // the largest table that Permutation makes
   const std::uint64_t listed = options.order.samples.all() ? 0 : options.order.samples.size();
   const std::uint64_t listed_blocks = std::min(listed, shape.blocks());

@@ -60,9 +60,9 @@ void CheckResume(const ResumePoint& point, const ResumePoint& start, std::uint64
   if (point.list != start.list) {
     RefuseResume(
         "was saved with another list of samples (LoaderOptions::order.samples, or batches composed "
-        "by "
-        "order.batches); use the same list, "
-        "or leave resume_from empty to start anew");
+        "by order.batches, or another mixture: weights, length, shares, and with shares of each "
+        "batch its batch_size and world size); use the same, or leave resume_from empty to start "
+        "anew");
   }
   if (point.position % global_batch != 0) {
     RefuseResume(

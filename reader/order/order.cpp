@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "format/random.h"
+#include "reader/order/mixture_order.h"
 
 namespace sluice {
 
@@ -88,6 +89,10 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderParameters& options
       part_shape_(ShapeOfPart(shape, part_, options)),
       shape_(part_shape_ ? *part_shape_ : whole_),
       shuffle_(options.shuffle) {
+  if (const auto* const mixed = std::get_if<MixturePart>(&part_)) {
+    mixture_ = std::make_unique<MixtureOrder>(mixed->plan, options, epoch);
+    return;
+  }
   const auto* const list = std::get_if<ListPart>(&part_);
   switch (shuffle_) {
     case Shuffle::kQuasiRandom:
@@ -105,6 +110,8 @@ EpochOrder::EpochOrder(const DatasetShape& shape, const OrderParameters& options
   }
 }
 
+EpochOrder::~EpochOrder() = default;
+
 std::uint64_t EpochOrder::BlockOf(const SampleRef& ref) const noexcept {
   return whole_.first_block(ref.shard) + ref.block;
 }
@@ -119,13 +126,20 @@ std::uint64_t EpochOrder::InWhole(std::uint64_t block) const noexcept {
   return block;
 }
 
+void EpochOrder::NoteFollowing() {
+  if (lanes_) lanes_->NoteFollowing();
+  if (mixture_) mixture_->NoteFollowing();
+}
+
 std::optional<std::uint64_t> EpochOrder::TakeFollowing() {
+  if (mixture_) return mixture_->TakeFollowing();
   if (!lanes_) return std::nullopt;
   const std::optional<std::uint64_t> block = lanes_->TakeFollowing();
   return block ? std::optional(InWhole(*block)) : std::nullopt;
 }
 
 std::uint64_t EpochOrder::SamplesIn(std::uint64_t block) const noexcept {
+  if (mixture_) return mixture_->SamplesIn(block);
   if (shuffle_ != Shuffle::kQuasiRandom)
     return std::holds_alternative<ListPart>(part_) ? 0 : whole_.SamplesIn(block);
   const SampleRef first = whole_.Row(block, 0);
@@ -146,7 +160,14 @@ SampleRef EpochOrder::At(std::uint64_t position, std::vector<std::uint64_t>& ope
                          bool fills_up) {
   if (std::holds_alternative<ShardPart>(part_)) return InShards(position, opened, fills_up);
   if (std::holds_alternative<ListPart>(part_)) return InList(position, opened, fills_up);
+  if (mixture_) return mixture_->At(position, opened, fills_up);
   return InShape(position, opened, fills_up);
+}
+
+SampleRef EpochOrder::Substitute(std::uint64_t position, std::uint64_t away,
+                                 std::uint64_t positions, std::vector<std::uint64_t>& opened) {
+  if (mixture_) return mixture_->Later(position, away, opened);
+  return At((position + away) % positions, opened);
 }
 
 void EpochOrder::Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,

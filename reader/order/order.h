@@ -3,6 +3,7 @@
 // A pure function of (dataset, options, epoch). Not thread-safe: each thread that asks has its own.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -18,6 +19,9 @@
 
 namespace sluice {
 
+class MixtureOrder;
+class MixturePlan;
+
 struct OrderParameters {
   Shuffle shuffle = Shuffle::kQuasiRandom;
   std::uint64_t seed = 0;
@@ -26,20 +30,25 @@ struct OrderParameters {
   GiveUp give_up = nullptr;        // once it is set, making the order throws OrderGivenUp
 };
 
-// The part of the dataset that an order is over: some shards, ascending, or a list of samples.
+// The part of the dataset that an order is over: some shards, ascending, a list of samples, or
+// datasets mixed by weight.
 struct ShardPart {
   std::vector<std::uint32_t> shards;
 };
 struct ListPart {
   std::vector<std::uint64_t> samples;
 };
-using OrderPart = std::variant<std::monostate, ShardPart, ListPart>;
+struct MixturePart {
+  std::shared_ptr<const MixturePlan> plan;  // of the same shards
+};
+using OrderPart = std::variant<std::monostate, ShardPart, ListPart, MixturePart>;
 
 class EpochOrder {
  public:
   // `shape` must outlive the order. Positions are 0 .. the part's samples - 1.
   EpochOrder(const DatasetShape& shape, const OrderParameters& options, std::uint64_t epoch,
              OrderPart part = {});
+  ~EpochOrder();
   EpochOrder(const EpochOrder&) = delete;
   EpochOrder& operator=(const EpochOrder&) = delete;
 
@@ -53,12 +62,15 @@ class EpochOrder {
   void Run(std::uint64_t position, std::uint64_t stride, std::span<SampleRef> samples,
            std::vector<std::uint64_t>& opened);
 
+  // The sample to try for a row at `position`, if that one's cannot be read: `away` positions
+  // further, of `positions`; in a mixture, so many samples further of the same dataset.
+  SampleRef Substitute(std::uint64_t position, std::uint64_t away, std::uint64_t positions,
+                       std::vector<std::uint64_t>& opened);
+
   // From now on, for each window that At() enters, TakeFollowing() gives the blocks (by number in
   // the dataset) of the window after it, in the order in which they will open, for reading further
   // ahead. Opened blocks are left out. Only quasi-random order has windows.
-  void NoteFollowing() noexcept {
-    if (lanes_) lanes_->NoteFollowing();
-  }
+  void NoteFollowing();
   std::optional<std::uint64_t> TakeFollowing();
 
   // The number of the epoch's positions in a block (by number in the dataset), once At() has put it
@@ -81,6 +93,7 @@ class EpochOrder {
   const DatasetShape& shape_;  // of the part, or the whole dataset
   Shuffle shuffle_;
   std::optional<LaneOrder> lanes_;
+  std::unique_ptr<MixtureOrder> mixture_;  // MixturePart
   Permutation samples_;
   std::uint64_t last_block_ = ~std::uint64_t{0};  // kSequential: the block entered last
 };

@@ -97,6 +97,7 @@ std::vector<std::uint64_t> WholeWeights(const std::vector<double>& weights) {
 std::uint64_t CountOf(const SampleDraw& draw) noexcept {
   if (const auto* fixed = std::get_if<FixedDraw>(&draw)) return fixed->samples.size();
   if (const auto* weighted = std::get_if<WeightedDraw>(&draw)) return weighted->count;
+  if (const auto* mixture = std::get_if<MixtureDraw>(&draw)) return mixture->plan->positions();
   const auto* balanced = std::get_if<BalancedDraw>(&draw);
   const std::uint64_t classes = balanced->classes.size();
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <variant>
 #include <vector>
 
 #include "reader/order/give_up.h"
+#include "reader/order/mixture_plan.h"
 
 namespace sluice {
 
@@ -30,12 +32,18 @@ struct BalancedDraw {
   std::uint64_t per_class = 0;
 };
 
-using SampleDraw = std::variant<FixedDraw, WeightedDraw, BalancedDraw>;
+// Of datasets mixed by weight. No list is made of them: see mixture_order.h.
+struct MixtureDraw {
+  std::shared_ptr<const MixturePlan> plan;
+};
+
+using SampleDraw = std::variant<FixedDraw, WeightedDraw, BalancedDraw, MixtureDraw>;
 
 // Samples in an epoch; UINT64_MAX if the number does not fit 64 bits.
 std::uint64_t CountOf(const SampleDraw& draw) noexcept;
 
-// The samples of an epoch: those of a FixedDraw as they were given, others in ascending order.
+// The samples of an epoch: those of a FixedDraw as they were given, others in ascending order. Not
+// of a MixtureDraw.
 std::vector<std::uint64_t> Draw(const SampleDraw& draw, std::uint64_t seed, std::uint64_t epoch,
                                 GiveUp give_up = nullptr);
 

@@ -59,24 +59,24 @@ void WaitFor(Bytes block) {
 }
 
 // The bytes of header and table, which say where the rest is.
-std::size_t TableBytes(const DatasetState& dataset, const BlockEntry& entry) {
-  return std::min<std::size_t>(entry.bytes,
-                               sizeof(BlockHeader) + entry.count * dataset.layout.row_bytes());
+std::size_t TableBytes(const RowLayout& layout, const BlockEntry& entry) {
+  return std::min<std::size_t>(entry.bytes, sizeof(BlockHeader) + entry.count * layout.row_bytes());
 }
 
 // The wanted parts of a block; none if they cannot be found, and then each of its samples will
 // fail.
 std::vector<Bytes> WantedOf(const DatasetState& dataset, const ShardFile& shard,
-                            const FieldChoice& choice, std::uint32_t block) {
-  const BlockEntry& entry = shard.block_entry(block);
+                            const FieldChoice& choice, const SampleRef& first) {
+  const RowLayout& layout = dataset.LayoutOf(first.shard);
+  const BlockEntry& entry = shard.block_entry(first.block);
   const Bytes bytes = shard.bytes().subspan(entry.offset, entry.bytes);
   if (choice.all_payloads) return {bytes};
-  std::vector<Bytes> parts = {bytes.first(TableBytes(dataset, entry))};
+  std::vector<Bytes> parts = {bytes.first(TableBytes(layout, entry))};
   AskFor(parts[0]);
   try {
     const ReadGuard guard = shard.Guard();
-    const BlockView view = shard.Block(block);
-    for (const ByteRange& range : RangesOf(view, dataset.layout, dataset.manifest.schema, choice))
+    const BlockView view = shard.Block(first.block);
+    for (const ByteRange& range : RangesOf(view, layout, dataset.manifest.schema, choice))
       parts.push_back(bytes.subspan(range.offset, range.bytes));
     return parts;
   } catch (const Error&) {
@@ -135,8 +135,7 @@ void MappedBlocks::Begin() {
     reading.shard = ShardOf(first);
     if (reading.shard == nullptr) continue;
     const bool kept = store_ != nullptr && store_->HasAll(dataset_.shape, reading.block);
-    for (const Bytes bytes :
-         WantedOf(dataset_, *reading.shard, kept ? others_ : choice_, first.block)) {
+    for (const Bytes bytes : WantedOf(dataset_, *reading.shard, kept ? others_ : choice_, first)) {
       reading.parts.push_back({bytes, page_map_.HasAll(bytes)});
       cold_ = !reading.parts.back().there;
       if (cold_) AskFor(bytes);
@@ -159,7 +158,7 @@ void MappedBlocks::Suggest(std::uint64_t block) {
   const SampleRef first = dataset_.shape.Row(block, 0);
   const ShardUse shard = ShardOf(first);
   if (shard == nullptr) return;
-  for (const Bytes bytes : WantedOf(dataset_, *shard, choice_, first.block))
+  for (const Bytes bytes : WantedOf(dataset_, *shard, choice_, first))
     AskFor(bytes);
   if (behind_) behind_->Expect(block);
 }

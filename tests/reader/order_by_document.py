@@ -6,9 +6,12 @@
 Only the standard library is needed.
 """
 
+from fractions import Fraction
+
 M32, M64 = (1 << 32) - 1, (1 << 64) - 1
 BLOCK_ORDER, WINDOW_ORDER, TAIL_ORDER, SAMPLE_ORDER = 2, 3, 4, 5
 PERMUTATION, SHARD_DEAL, SAMPLE_DRAW = 7, 8, 9
+MIXTURE, MIXTURE_TAIL, MIXTURE_PART = 10, 11, 12
 
 
 def philox(key, counter):
@@ -177,6 +180,78 @@ def deal_shards(shape, ranks, seed, epoch):
     return rank_of
 
 
+def apportion(total, weights):
+    shares = [total * w // sum(weights) for w in weights]
+    by_rest = sorted(range(len(weights)), key=lambda k: -(total * weights[k] % sum(weights)))
+    for k in by_rest[:total - sum(shares)]:
+        shares[k] += 1
+    return shares
+
+
+class Mixture:
+    def __init__(self, shapes, weights, seed, lane_count, window_bytes):
+        self.shapes, self.weights, self.seed = shapes, weights, seed
+        self.lanes, self.window_bytes = lane_count, window_bytes
+        self.orders = {}
+
+    def order(self, k, cycle):
+        if (k, cycle) not in self.orders:
+            shape, seed = self.shapes[k], Stream(self.seed, MIXTURE_PART, k).number()
+            if shape.samples < self.lanes:
+                permuted = Permutation(shape.samples, Stream(seed, SAMPLE_ORDER, cycle).number())
+                self.orders[k, cycle] = [permuted[p] for p in range(shape.samples)]
+            else:
+                window = window_blocks(shape, self.lanes, self.window_bytes)
+                self.orders[k, cycle] = quasi_random(shape, seed, cycle, self.lanes, window)
+        return self.orders[k, cycle]
+
+    def sample(self, epoch, draws, k, d):
+        number, samples = epoch * draws[k] + d, self.shapes[k].samples
+        first = sum(shape.samples for shape in self.shapes[:k])
+        return first + self.order(k, number // samples & M64)[number % samples]
+
+    def of_samples(self, draws, epoch):
+        """The samples of an epoch with so many draws of each dataset."""
+        each = [t // self.lanes for t in draws]
+        word = sorted((Fraction(2 * j + 1, 2 * a), k) for k, a in enumerate(each) for j in range(a))
+        shift = Permutation(self.lanes, Stream(self.seed, MIXTURE, epoch).number())
+        turns, played = [[0] * len(draws) for _ in range(self.lanes)], []
+        for t in range(len(word)):
+            for c in range(self.lanes):
+                k = word[(shift[c] % len(word) + t) % len(word)][1]
+                played.append(self.sample(epoch, draws, k, turns[c][k] * self.lanes + c))
+                turns[c][k] += 1
+        rest = [(k, d) for k, a in enumerate(each) for d in range(a * self.lanes, draws[k])]
+        tail = Permutation(len(rest), Stream(self.seed, MIXTURE_TAIL, epoch).number())
+        return played + [self.sample(epoch, draws, *rest[tail[i]]) for i in range(len(rest))]
+
+    def until_once(self, q, epoch):
+        """An epoch that lasts until dataset q has been played once."""
+        w = self.weights
+        draws = [(self.shapes[q].samples * w_k + w[q] // 2) // w[q] for w_k in w]
+        return self.of_samples(draws, epoch)
+
+    def until_first(self, epoch):
+        return self.until_once(0, epoch)
+
+    def until_shortest(self, epoch):
+        lengths = [Fraction(s.samples, w) for s, w in zip(self.shapes, self.weights)]
+        return self.until_once(lengths.index(min(lengths)), epoch)
+
+    def of_batches(self, batches, batch_size, ranks, epoch):
+        rows = apportion(batch_size, self.weights)
+        draws = [batches * g * ranks for g in rows]
+        of_row = [(k, x) for k, g in enumerate(rows) for x in range(g)]
+        key, played = Stream(self.seed, MIXTURE, epoch).number(), []
+        for q in range(batches):
+            permuted = Permutation(batch_size, Stream(key, MIXTURE_TAIL, q).number())
+            for i in range(batch_size):
+                k, x = of_row[permuted[i]]
+                played += [self.sample(epoch, draws, k, (q * rows[k] + x) * ranks + r)
+                           for r in range(ranks)]
+        return played
+
+
 def digest(numbers):
     """FNV-1a, by words of 64 bits."""
     h = 14695981039346656037
@@ -221,3 +296,12 @@ if __name__ == "__main__":
     classes = [list(range(5)), [5, 6], list(range(7, 107))]
     show("balanced", balanced(classes, 12, 3, 6))
     show("dealt", deal_shards(MERGED, 7, 3, 6))
+    one, whole = Shape([(1, 8, 1000)]), 1 << 40
+    mixed = Mixture([EVEN, one, MANY, WHOLE], [whole, whole // 4, whole // 2, whole], 8, 12, 200_000)
+    for epoch in (0, 3):
+        show(f"mixture first {epoch}", mixed.until_first(epoch))
+        show(f"mixture shortest {epoch}", mixed.until_shortest(epoch))
+        show(f"mixture samples {epoch}", mixed.of_samples(apportion(7001, mixed.weights), epoch))
+        show(f"mixture batches {epoch}", mixed.of_batches(-(-EVEN.samples // (8 * 3)), 21, 3, epoch))
+    short = Mixture([MANY, TINY], [whole, whole // 8 * 5], 8, 192, 0)
+    show("mixture tail", short.of_samples(apportion(700, short.weights), 1))

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "reader/order/deal.h"
+#include "reader/order/mixture_plan.h"
 #include "reader/order/order.h"
 #include "reader/order/sample_draw.h"
 #include "tests/catch.h"
@@ -53,6 +54,7 @@ DatasetShape DocumentedShape(const std::string& name) {
   std::vector<DatasetShape::Shard> shards;
   if (name == "even") shards.resize(5, DocumentedShard(1003, 8, 1003 * 1000));
   if (name == "whole") shards.resize(12, DocumentedShard(1024, 16, 1024 * 1000));
+  if (name == "one") shards = {DocumentedShard(1, 8, 1000)};
   if (name == "tiny") shards = {DocumentedShard(7, 8, 7000)};
   if (name == "large") shards = {DocumentedShard(300'007, 4, 300'007 * 100)};
   for (std::uint64_t s = 0; s < 60 && (name == "many" || name == "merged"); ++s) {
@@ -126,4 +128,54 @@ TEST_CASE("Draws by weight and by class, and the deal of shards to ranks, are as
       rank_of[shard] = options.rank;
   }
   RequireDocumented("dealt", rank_of);
+}
+
+namespace {
+
+void RequireDocumentedMixture(const std::string& name, const std::vector<std::string>& shapes,
+                              MixtureParameters parameters, std::uint64_t window_bytes,
+                              std::uint64_t epoch) {
+  std::vector<DatasetShape> parts;
+  std::vector<DatasetShape::Shard> shards;
+  for (const std::string& shape : shapes) {
+    parts.push_back(DocumentedShape(shape));
+    shards.insert(shards.end(), parts.back().shards().begin(), parts.back().shards().end());
+  }
+  const auto plan = std::make_shared<MixturePlan>(std::move(parts), parameters);
+  EpochOrder order(DatasetShape(shards), {Shuffle::kQuasiRandom, 8, parameters.lanes, window_bytes},
+                   epoch, MixturePart{plan});
+  std::vector<std::uint64_t> opened;
+  std::vector<std::uint64_t> samples;
+  for (std::uint64_t p = 0; p < plan->positions(); ++p)
+    samples.push_back(order.At(p, opened).index);
+  RequireDocumented(name, samples);
+}
+
+}  // namespace
+
+TEST_CASE("Epochs of mixtures are those of the document") {
+  const std::vector<std::string> shapes = {"even", "one", "many", "whole"};
+  for (const std::uint64_t epoch : {0, 3}) {
+    MixtureParameters parameters{{1, 0.25, 0.5, 1}};
+    parameters.lanes = 12;
+    const auto require = [&](const std::string& name) {
+      RequireDocumentedMixture("mixture " + name + " " + std::to_string(epoch), shapes, parameters,
+                               200'000, epoch);
+    };
+    require("first");
+    parameters.length = MixtureLength::kShortest;
+    require("shortest");
+    parameters.length = MixtureLength::kSamples;
+    parameters.samples = 7001;
+    require("samples");
+    parameters.length = MixtureLength::kFirst;
+    parameters.shares = MixtureShares::kOfEachBatch;
+    parameters.batch_size = 21;
+    parameters.world_size = 3;
+    require("batches");
+  }
+  MixtureParameters parameters{{8, 5}};
+  parameters.length = MixtureLength::kSamples;
+  parameters.samples = 700;
+  RequireDocumentedMixture("mixture tail", {"many", "tiny"}, parameters, 0, 1);
 }

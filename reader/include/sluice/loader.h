@@ -33,6 +33,7 @@
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
 #include <sluice/loader_trace.h>
+#include <sluice/mixture.h>
 #include <sluice/sample_fault.h>
 
 namespace sluice {
@@ -108,6 +109,10 @@ class Loader {
   // different sizes without a transform that makes them equal; Error(kLimit) if memory or threads
   // do not suffice.
   explicit Loader(Dataset dataset, LoaderOptions options = {});
+  // Plays several datasets as one: see mixture.h. Error(kInvalidArgument) if their schemas or the
+  // options do not fit: datasets must lie in files, without `stage` and storage = Direct; with
+  // weights, without order.samples, order.batches, ranks.by_shards and Shuffle::kSequential, too.
+  explicit Loader(const Mixture& mixture, LoaderOptions options = {});
   ~Loader();  // waits until each thread has finished its current sample
   Loader(Loader&&) noexcept;
   Loader& operator=(Loader&&) noexcept;

@@ -31,7 +31,8 @@ struct ResumePoint {
   // LoaderOptions::ranks.by_shards: the number of ranks. Otherwise 0, because the number may
   // change.
   std::uint64_t shard_ranks = 0;
-  // The digest of LoaderOptions::order.samples; "batches" with order.batches; empty for neither.
+  // The digest of LoaderOptions::order.samples, or of a mixture with weights; "batches" with
+  // order.batches; empty for none of them.
   std::string list;
 
   std::uint64_t epoch = 0;

@@ -83,6 +83,7 @@ class SampleList {
   const std::shared_ptr<const SampleListState>& state() const noexcept { return state_; }
 
  private:
+  friend SampleList ListOf(std::shared_ptr<const SampleListState> state);  // private
   explicit SampleList(std::shared_ptr<const SampleListState> state) : state_(std::move(state)) {}
   std::shared_ptr<const SampleListState> state_;
 };

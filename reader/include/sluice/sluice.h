@@ -20,6 +20,7 @@
 #include <sluice/loader_options.h>
 #include <sluice/loader_stats.h>
 #include <sluice/loader_trace.h>
+#include <sluice/mixture.h>
 #include <sluice/order.h>
 #include <sluice/pad.h>
 #include <sluice/parse_pipeline.h>

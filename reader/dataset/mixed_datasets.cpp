@@ -1,0 +1,215 @@
+#include "reader/dataset/mixed_datasets.h"
+
+#include <algorithm>
+#include <span>
+
+#include <sluice/error.h>
+
+#include "format/disk/checksum.h"
+#include "format/disk/value_totals.h"
+#include "reader/dataset/dataset_state.h"
+
+namespace sluice {
+
+namespace {
+
+[[noreturn]] void RefuseMixing(const DatasetState& dataset, const std::string& what) {
+  throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), "Mixture: " + what);
+}
+
+// The longer of two lists of class names. Throws unless it begins with the other.
+const std::vector<std::string>& Longer(const Field& field, const std::vector<std::string>& a,
+                                       const std::vector<std::string>& b,
+                                       const DatasetState& dataset, const DatasetState& other) {
+  const std::vector<std::string>& longer = a.size() >= b.size() ? a : b;
+  const std::vector<std::string>& shorter = a.size() >= b.size() ? b : a;
+  if (std::equal(shorter.begin(), shorter.end(), longer.begin())) return longer;
+  RefuseMixing(
+      dataset,
+      "the classes of field \"" + field.name + "\" are not those of " + other.folder.string() +
+          " in the same order, so the same number would mean two classes; convert one with "
+          "the classes of the other (`sluice convert --classes`)");
+}
+
+std::string PairsOf(const Field& field) {
+  const auto pairs = field.attributes.find("flip_pairs");
+  return pairs == field.attributes.end() ? "" : pairs->second;
+}
+
+void RequireSame(const Field& field, const Field& known, const DatasetState& dataset,
+                 const DatasetState& other) {
+  const auto refuse = [&](const std::string& what) {
+    RefuseMixing(dataset, "field \"" + field.name + "\" has another " + what + " than in " +
+                              other.folder.string() +
+                              "; give it another name in one of them when you convert it");
+  };
+  if (field.kind != known.kind) refuse("kind");
+  const bool numbers = field.kind == FieldKind::kArray || field.kind == FieldKind::kVariable;
+  if (numbers && field.dtype != known.dtype) refuse("element type");
+  if (numbers && field.shape != known.shape) refuse("shape");
+  if (field.role != known.role) refuse("role");
+  if (field.follows != known.follows) refuse("image that it follows");
+  if (field.coordinates != known.coordinates) refuse("convention of coordinates");
+  if (PairsOf(field) != PairsOf(known)) refuse("list of flip_pairs");
+}
+
+Schema JoinedSchema(const std::vector<MixedDataset>& datasets) {
+  Schema joined;
+  std::vector<const DatasetState*> first_with;  // by field
+  for (const MixedDataset& mixed : datasets) {
+    for (const Field& field : mixed.dataset->manifest.schema.fields) {
+      const std::size_t at = joined.Find(field.name);
+      if (at == Schema::kNone) {
+        joined.fields.push_back(field);
+        first_with.push_back(mixed.dataset.get());
+        continue;
+      }
+      RequireSame(field, joined.fields[at], *mixed.dataset, *first_with[at]);
+      joined.fields[at].classes = std::vector<std::string>(
+          Longer(field, joined.fields[at].classes, field.classes, *mixed.dataset, *first_with[at]));
+    }
+  }
+  try {
+    joined.Validate();
+  } catch (const Error& error) {
+    RefuseMixing(*datasets[0].dataset,
+                 "its fields and those of the other datasets make no schema: " + error.sentence());
+  }
+  return joined;
+}
+
+// The manifest of one dataset, with the fields of the joined schema.
+Manifest InSchema(const Manifest& own, const Schema& joined) {
+  Manifest manifest;
+  manifest.schema = joined;
+  manifest.samples = own.samples;
+  std::size_t image = 0;
+  std::size_t value = 0;
+  const bool values_known = !own.values.empty() || NoValues(own.schema).empty();
+  std::vector<ManifestImages> images(own.schema.fields.size());
+  std::vector<ManifestValues> values(own.schema.fields.size());
+  for (std::size_t f = 0; f < own.schema.fields.size(); ++f) {
+    if (own.schema.fields[f].kind == FieldKind::kImage) images[f] = own.images[image++];
+    if (!own.values.empty() && HasValues(own.schema.fields[f])) values[f] = own.values[value++];
+  }
+  for (const Field& field : joined.fields) {
+    const std::size_t f = own.schema.Find(field.name);
+    if (field.kind == FieldKind::kImage)
+      manifest.images.push_back(f == Schema::kNone ? ManifestImages() : images[f]);
+    if (HasValues(field) && values_known)
+      manifest.values.push_back(f == Schema::kNone ? ManifestValues() : values[f]);
+  }
+  return manifest;
+}
+
+// Adds a dataset's shards and summaries to those of all.
+void Add(const Manifest& part, const DatasetState& dataset, Manifest& all) {
+  all.samples += part.samples;
+  std::size_t image = 0;
+  for (const Field& field : all.schema.fields) {
+    if (field.kind != FieldKind::kImage) continue;
+    const ManifestImages& images = part.images[image];
+    ManifestImages& sum = all.images[image++];
+    if (images.present > 0 && sum.present > 0 && images.pixel_type != sum.pixel_type) {
+      RefuseMixing(dataset, "the images of field \"" + field.name + "\" have " +
+                                (images.pixel_type == 0 ? "8" : "16") +
+                                " bits, and those of another dataset have not; leave one out");
+    }
+    sum.Add(images);
+  }
+  for (std::size_t v = 0; v < all.values.size() && !part.values.empty(); ++v)
+    all.values[v].Add(part.values[v]);
+  for (ManifestShard shard : dataset.manifest.shards) {
+    shard.file = (dataset.folder / shard.file).string();
+    all.shards.push_back(std::move(shard));
+  }
+}
+
+// None if there are no weights. The plan of an epoch checks what they are.
+std::optional<MixtureRule> RuleOf(const Mixture& mixture) {
+  const auto weighted = [](const Mixture::Part& part) { return part.weight != 0; };
+  if (std::none_of(mixture.parts.begin(), mixture.parts.end(), weighted)) {
+    if (mixture.shares == MixtureShares::kOfSamples && mixture.length == MixtureLength::kFirst &&
+        mixture.samples == 0) {
+      return std::nullopt;
+    }
+    throw Error(ErrorCode::kInvalidArgument,
+                "Mixture: without weights an epoch has every sample once; give each dataset a "
+                "weight, or leave shares, length and samples as they are");
+  }
+  if (mixture.samples != 0 && mixture.length != MixtureLength::kSamples) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "Mixture: samples is set; set length to kSamples (\"samples\"), too");
+  }
+  MixtureRule rule{{}, mixture.shares, mixture.length, mixture.samples};
+  for (const Mixture::Part& part : mixture.parts)
+    rule.weights.push_back(part.weight);
+  return rule;
+}
+
+}  // namespace
+
+MixedDatasets::MixedDatasets(const Mixture& mixture) : rule(RuleOf(mixture)) {
+  if (mixture.parts.empty())
+    throw Error(ErrorCode::kInvalidArgument, "Mixture: it has no datasets");
+  std::uint64_t shards = 0, samples = 0;
+  for (const Mixture::Part& part : mixture.parts) {
+    const std::shared_ptr<DatasetState>& dataset = part.dataset.state();
+    if (dataset->remote != nullptr) {
+      RefuseMixing(*dataset,
+                   "datasets at URLs cannot be mixed yet; copy it to a local disk "
+                   "(`sluice copy`), or join them with `sluice merge`");
+    }
+    if (dataset->manifest.samples == 0) RefuseMixing(*dataset, "it has no samples; leave it out");
+    datasets.push_back({dataset, static_cast<std::uint32_t>(shards), samples,
+                        RowLayout(dataset->manifest.schema), dataset->limits});
+    shards += dataset->shards.size();
+    samples += dataset->manifest.samples;
+  }
+  if (shards > UINT32_MAX)
+    throw Error(ErrorCode::kLimit, "Mixture: it has more than 4294967295 shards");
+  manifest.schema = JoinedSchema(datasets);
+  std::vector<Manifest> parts;
+  for (const MixedDataset& mixed : datasets)
+    parts.push_back(InSchema(mixed.dataset->manifest, manifest.schema));
+  manifest.images.resize(parts[0].images.size());
+  // Known only if they are known of each dataset.
+  manifest.values = NoValues(manifest.schema);
+  limits.max_pixels = 0;
+  for (std::size_t k = 0; k < datasets.size(); ++k) {
+    MixedDataset& mixed = datasets[k];
+    const ReadLimits& own = mixed.dataset->limits.read_limits();
+    mixed.layout = RowLayout(mixed.dataset->manifest.schema, manifest.schema);
+    mixed.limits = ValueLimits(parts[k], own);
+    Add(parts[k], *mixed.dataset, manifest);
+    limits.max_pixels = std::max(limits.max_pixels, own.max_pixels);
+    for (std::size_t f = 0; f < manifest.schema.fields.size(); ++f) {
+      if (HasValues(manifest.schema.fields[f]))
+        limits.max_value_bytes = std::max(limits.max_value_bytes, mixed.limits.bytes(f));
+    }
+  }
+  const auto known = [this](const Manifest& part) {
+    return part.values.size() == manifest.values.size();
+  };
+  if (!std::all_of(parts.begin(), parts.end(), known)) manifest.values.clear();
+  manifest.name = "mixture";
+  std::string ids = "mixture";
+  for (const MixedDataset& mixed : datasets)
+    ids += " " + mixed.dataset->id;
+  id = ToHex(Hash128(std::as_bytes(std::span(ids))));
+  name = "mixture of " + datasets[0].dataset->folder.string();
+  if (datasets.size() == 2) name += " and " + datasets[1].dataset->folder.string();
+  if (datasets.size() > 2) name += " and " + std::to_string(datasets.size() - 1) + " others";
+}
+
+Mixture::Origin Mixture::Of(std::uint64_t sample) const {
+  std::uint64_t left = sample;
+  for (std::size_t k = 0; k < parts.size(); ++k) {
+    if (left < parts[k].dataset.size()) return {k, left};
+    left -= parts[k].dataset.size();
+  }
+  throw Error(ErrorCode::kInvalidArgument, "Mixture: there is no sample " + std::to_string(sample) +
+                                               "; it has " + std::to_string(sample - left));
+}
+
+}  // namespace sluice

@@ -1,0 +1,69 @@
+// Several datasets played as one.
+//
+//   sluice::Loader loader(sluice::Mixture{{photos, 0.7}, {drawings, 0.3}}, options);
+//   sluice::Loader all(sluice::Mixture{{photos}, {drawings}}, options);
+//
+// Without weights, an epoch has every sample of every dataset once, in the order that one dataset
+// of all their shards would have. With weights, each dataset is played in an order of its own, and
+// begins again, shuffled anew, when all of its samples have come: an epoch goes on with the samples
+// that the epochs before it have left.
+//
+// Fields are matched by name. A field of that name must be the same in each dataset that has it;
+// of class names, one list may go on where the other ends. Where a dataset lacks a field, its
+// samples have no value in it: Batch::Has() is false, arrays hold zeros, others are empty. The
+// images that a batch is made of must be in all datasets.
+//
+// Samples are numbered through all datasets: those of the first, then those of the second, and so
+// on (Batch::samples(), SampleList, BatchSampler).
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <vector>
+
+#include <sluice/dataset.h>
+
+namespace sluice {
+
+// What a weight is a share of.
+enum class MixtureShares {
+  // Of the samples. A row of `lanes` consecutive samples, over all ranks, has each dataset's share
+  // to within a sample or two, so batches vary less than if each sample were drawn.
+  kOfSamples,
+  // Of each batch of each rank: all batches have the same number of samples of each dataset, and
+  // epochs are whole batches. The samples of a global batch do not depend on the world size if the
+  // shares of the ranks' batches add up to the same.
+  kOfEachBatch,
+};
+
+// How long an epoch with weights is.
+enum class MixtureLength {
+  kFirst,     // until each sample of the first dataset has come once
+  kShortest,  // until the first dataset is through; no sample comes twice in an epoch
+  kSamples,   // Mixture::samples
+};
+
+struct Mixture {
+  struct Part {
+    Dataset dataset;
+    double weight = 0;  // only their proportions count; 0 for all: no weights
+  };
+  struct Origin {
+    std::size_t part = 0;
+    std::uint64_t sample = 0;  // its number in that dataset
+  };
+
+  Mixture() = default;
+  Mixture(std::initializer_list<Part> of) : parts(of) {}
+  explicit Mixture(std::vector<Part> of) : parts(std::move(of)) {}
+
+  // Where the sample of that number is from. Error(kInvalidArgument) beyond the end.
+  Origin Of(std::uint64_t sample) const;
+
+  std::vector<Part> parts;
+  MixtureShares shares = MixtureShares::kOfSamples;
+  MixtureLength length = MixtureLength::kFirst;
+  std::uint64_t samples = 0;  // of an epoch over all ranks, with kSamples
+};
+
+}  // namespace sluice
