@@ -97,8 +97,7 @@ TEST_CASE("the bytes of a dataset do not depend on --threads") {
   CheckSameFiles(one, source.Convert({"--threads", "7"}));
 }
 
-TEST_CASE("the bytes of a dataset do not depend on the machine's vector instructions",
-          "[no-tsan]") {
+TEST_CASE("the bytes of a dataset do not depend on the machine's vector instructions") {
   Source source;
   WriteClasses(source.path() / "large", 2, 700, 480);
   WriteJpeg(source.path() / "large" / "other.jpg", Noise(333, 251), {.subsample = false});

@@ -111,8 +111,7 @@ TEST_CASE("a damaged payload costs its sample alone") {
   CHECK(animals.Mend() == 1);
 }
 
-TEST_CASE("a shard without its end, its header or its table loses no more than it must",
-          "[no-tsan]") {
+TEST_CASE("a shard without its end, its header or its table loses no more than it must") {
   DamagedAnimals animals;
   const std::size_t size = std::filesystem::file_size(animals.Shard(0));
   SECTION("tail") {

@@ -46,7 +46,7 @@ TEST_CASE("the sample trainer learns to tell dark from bright pictures") {
   CHECK(Figure(outcome.out, 5, "accuracy ") > 95);
 }
 
-TEST_CASE("the sample trainer for boxes learns where bright things are", "[no-tsan]") {
+TEST_CASE("the sample trainer for boxes learns where bright things are") {
   const TemporaryFolder folder;
   std::string table = "image,boxes\n";
   for (std::uint32_t i = 0; i < 40; ++i) {
