@@ -31,6 +31,7 @@ Json EpochJson(const EpochFigures& figures) {
             {"batches", figures.batches},
             {"images_per_second", ImagesPerSecond(figures)},
             {"bytes_read", figures.bytes_read},
+            {"start_seconds", figures.start_seconds},
             {"wait_share", WaitShare(figures)},
             {"read_ahead_bytes", figures.read_ahead_bytes},
             {"decode_major_faults", figures.decode_major_faults},
@@ -39,6 +40,7 @@ Json EpochJson(const EpochFigures& figures) {
             {"anonymous_bytes", figures.anonymous_bytes},
             {"left_in_cache_bytes", figures.left_in_cache_bytes}};
   if (figures.utilisation) json["utilisation"] = *figures.utilisation;
+  if (figures.whole_utilisation) json["whole_utilisation"] = *figures.whole_utilisation;
   if (figures.joules) json["joules"] = *figures.joules;
   if (figures.gpu) {
     json["gpu_busy"] = figures.gpu->busy;

@@ -39,12 +39,19 @@ std::string MediansText(const EpochReport& report) {
       "median %s images/s (%s to %s); first batch %s after the process's start\n",
       cli::RateText(rates.median).c_str(), cli::RateText(rates.least).c_str(),
       cli::RateText(rates.most).c_str(), cli::SecondsText(report.run.first_batch_seconds).c_str());
+  std::vector<double> starts;
+  std::vector<double> start_shares;
   std::vector<double> waits;
   std::vector<double> joules;
   for (const EpochFigures* const figures : report.run.Measured()) {
+    starts.push_back(figures->start_seconds);
+    start_shares.push_back(StartShare(*figures));
     waits.insert(waits.end(), figures->batch_waits.begin(), figures->batch_waits.end());
     if (figures->joules) joules.push_back(Per1000(*figures->joules, *figures));
   }
+  text += Format("an epoch's first batch comes after %s, %s of the epoch (medians)\n",
+                 cli::SecondsText(Median(starts)).c_str(),
+                 PercentText(Median(start_shares)).c_str());
   text += Format(
       "waiting for a batch: median %.3g ms, 90%% within %.3g, 99%% within %.3g, longest "
       "%.3g\n",
@@ -101,8 +108,10 @@ std::string StagesText(const EpochReport& report) {
 std::string StepText(const EpochReport& report) {
   const EpochOptions& options = report.options;
   std::vector<double> used;
+  std::vector<double> used_in_all;
   for (const EpochFigures* const figures : report.run.Measured()) {
     if (figures->utilisation) used.push_back(*figures->utilisation);
+    if (figures->whole_utilisation) used_in_all.push_back(*figures->whole_utilisation);
   }
   std::string text;
   if (!used.empty()) {
@@ -115,7 +124,8 @@ std::string StepText(const EpochReport& report) {
       text += Format("; wanted %s: %s", PercentText(report.wanted_utilisation).c_str(),
                      Median(used) >= report.wanted_utilisation ? "passed" : "not reached");
     }
-    text += "\n";
+    text += Format("\n  (from the first step's end on, as MLPerf counts; of the whole epoch %s)\n",
+                   PercentText(Median(used_in_all)).c_str());
   }
   if (report.pipeline) {
     const PipelineCost& cost = *report.pipeline;

@@ -121,15 +121,19 @@ class EpochRunner {
     const auto begin = Clock::now();
     const double cpu = CpuSeconds();
     if (!loader_) MakeLoader();
-    Play(epoch, figures);
+    Play(epoch, begin, figures);
     figures.seconds = Seconds(Clock::now() - begin);
+    if (figures.utilisation) {
+      figures.whole_utilisation =
+          1e-3 * options_.step.milliseconds * static_cast<double>(figures.steps) / figures.seconds;
+    }
     figures.cpu_seconds = CpuSeconds() - cpu;
     figures.joules = energy.Joules();
     figures.gpu = gpu_.Take();
     return figures;
   }
 
-  void Play(std::uint64_t epoch, EpochFigures& figures) {
+  void Play(std::uint64_t epoch, Clock::time_point begin, EpochFigures& figures) {
     const std::uint64_t images_in_all = loader_->samples_per_epoch();
     const std::uint64_t batches =
         options_.most_batches > 0 ? std::min(options_.most_batches, loader_->batches_per_epoch())
@@ -140,6 +144,7 @@ class EpochRunner {
     for (const Batch& batch : loader_->Epoch(epoch)) {
       const Clock::time_point got = Clock::now();
       figures.batch_waits.push_back(Seconds(got - asked));
+      if (figures.batches == 0) figures.start_seconds = Seconds(got - begin);
       NoteFirst(batch);
       figures.images += batch.valid();
       ++figures.batches;
@@ -216,6 +221,10 @@ double Per1000(double amount, const EpochFigures& figures) {
 
 double WaitShare(const EpochFigures& figures) {
   return figures.seconds > 0 ? std::min(1.0, figures.wait_seconds / figures.seconds) : 0;
+}
+
+double StartShare(const EpochFigures& figures) {
+  return figures.seconds > 0 ? figures.start_seconds / figures.seconds : 0;
 }
 
 std::vector<const EpochFigures*> EpochsRun::Measured() const {

@@ -46,6 +46,7 @@ struct EpochFigures {
   bool warm_up = false;
   bool cold = false;
   double seconds = 0;  // until the last batch is given back; when cold, from opening the dataset
+  double start_seconds = 0;  // of these, until the first batch is there
   std::uint64_t images = 0;
   std::uint64_t batches = 0;
   std::uint64_t steps = 0;
@@ -55,8 +56,10 @@ struct EpochFigures {
   std::uint64_t decode_major_faults = 0;  // pages that decoding threads had to wait for
   double hand_over_seconds = 0;           // it asked and got a batch, without that wait
   // The share of the time since the first step's end in which the pretend accelerators computed:
-  // (steps - 1) * step / time. Empty without a step, or with only one.
+  // (steps - 1) * step / time, as MLPerf Storage counts. Empty without a step, or with only one.
   std::optional<double> utilisation;
+  // The same from the epoch's begin on: steps * step / seconds.
+  std::optional<double> whole_utilisation;
   double cpu_seconds = 0;                 // of the whole process
   std::optional<double> joules;           // of the machine's processors
   std::optional<GpuUse> gpu;              // of the loader's device
@@ -68,6 +71,7 @@ struct EpochFigures {
 
 double ImagesPerSecond(const EpochFigures& figures);
 double WaitShare(const EpochFigures& figures);
+double StartShare(const EpochFigures& figures);
 // The part of a whole epoch's amount that falls on 1000 images.
 double Per1000(double amount, const EpochFigures& figures);
 

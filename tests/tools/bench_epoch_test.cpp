@@ -50,7 +50,7 @@ TEST_CASE("sluice-bench epoch prints a table of at most 100 columns and no carri
   CHECK_THAT(outcome.out, ContainsSubstring("images/s"));
   CHECK_THAT(outcome.out, ContainsSubstring("warm-up "));
   CHECK_THAT(outcome.out, ContainsSubstring("\n2 "));
-  CHECK_THAT(outcome.out, ContainsSubstring("first batch"));
+  CHECK_THAT(outcome.out, ContainsSubstring("an epoch's first batch comes after"));
   CHECK((outcome.out + outcome.err).find('\r') == std::string::npos);
   // And a line a minute, on a machine that takes so long.
   CHECK(outcome.err.starts_with("playing " + animals.data() + "\n"));
@@ -220,6 +220,11 @@ TEST_CASE("with a training step, training alone and loading alone stand beside t
   for (const auto& epoch : answer["epochs"]) {
     CHECK(epoch["utilisation"].get<double>() > 0);
     CHECK(epoch["utilisation"].get<double>() <= 1);
+    // Three steps of 4 ms; the epoch has a start, too.
+    CHECK(epoch["whole_utilisation"].get<double>() * epoch["seconds"].get<double>() ==
+          Approx(0.012));
+    CHECK(epoch["start_seconds"].get<double>() > 0);
+    CHECK(epoch["start_seconds"].get<double>() <= epoch["seconds"].get<double>() - 0.012);
   }
   CHECK_FALSE(animals.EpochJson({}).contains("pipeline"));
 }
