@@ -4,9 +4,6 @@
 #include <csetjmp>
 #include <cstdio>
 
-#include <jerror.h>
-#include <jpeglib.h>
-
 #include "format/disk/limits.h"
 #include "format/pixels/decode.h"
 #include "format/pixels/grey.h"

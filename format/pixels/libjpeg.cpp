@@ -1,7 +1,5 @@
 #include "format/pixels/libjpeg.h"
 
-#include <jerror.h>
-
 namespace sluice::libjpeg {
 
 namespace {

@@ -9,6 +9,9 @@
 #include <cstdio>
 
 #include <jpeglib.h>
+// After jpeglib.h, whose configuration decides which messages exist and how they are numbered:
+// before it, a warning of Ubuntu's libjpeg would be taken for another.
+#include <jerror.h>
 
 #include "format/disk/bytes.h"
 
@@ -54,6 +57,19 @@ inline int LeastBlockSide(const jpeg_decompress_struct& object) noexcept {
   return object.min_DCT_v_scaled_size;
 #else
   return object.min_DCT_scaled_size;
+#endif
+}
+
+// The size of a file that is written from coefficients: jpeg_write_coefficients() of libjpeg 7 and
+// later looks for it in members of its own.
+inline void SetSize(jpeg_compress_struct& object, JDIMENSION width, JDIMENSION height) noexcept {
+  object.image_width = width;
+  object.image_height = height;
+#if JPEG_LIB_VERSION >= 70
+  object.jpeg_width = width;
+  object.jpeg_height = height;
+  object.min_DCT_h_scaled_size = DCTSIZE;
+  object.min_DCT_v_scaled_size = DCTSIZE;
 #endif
 }
 

@@ -72,8 +72,7 @@ void MakeAnyTables(jpeg_compress_struct& object, std::uint64_t seed) {
 }
 
 void SetUp(jpeg_compress_struct& object, const JpegContent& content, const JpegCoding& coding) {
-  object.image_width = content.width;
-  object.image_height = content.height;
+  libjpeg::SetSize(object, content.width, content.height);
   object.input_components = static_cast<int>(content.components.size());
   object.in_color_space = content.components.size() == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
   jpeg_set_defaults(&object);

@@ -8,7 +8,7 @@
 #include <cstdio>
 
 #include <jpeglib.h>
-// After jpeglib.h, whose configuration decides which messages exist.
+// After jpeglib.h (format/pixels/libjpeg.h says why).
 #include <jerror.h>
 
 namespace sluice {

@@ -124,8 +124,7 @@ struct Compressor {
 };
 
 void SetParameters(jpeg_compress_struct& object, const Header& header) {
-  object.image_width = header.width;
-  object.image_height = header.height;
+  libjpeg::SetSize(object, header.width, header.height);
   object.input_components = static_cast<int>(header.components);
   object.in_color_space = header.components == 1 ? JCS_GRAYSCALE : JCS_YCbCr;
   jpeg_set_defaults(&object);
