@@ -154,6 +154,18 @@ TEST_CASE(
   sluice::Convert(source, folder / "boxes");
   CHECK(NumbersIn<float>(ReadDataset(folder / "boxes").samples[0].fields[1]) ==
         std::vector<float>{0, 0, 20, 15, 20, 15, 40, 30});
+  // A picture without boxes has an empty list of them; one value's empty list is no value.
+  std::string empty = BytesFeature("image", JpegOf(1)) + Feature("note", 1, "");
+  for (const char* side : {"xmin", "ymin", "xmax", "ymax"})
+    empty += FloatsFeature(side, {});
+  WriteSource(folder / "empty.records", TfRecord(empty));
+  source.archives = {folder / "empty.records"};
+  source.columns.push_back({"note", ColumnType::kText});
+  sluice::Convert(source, folder / "empty");
+  const StoredSample none = ReadDataset(folder / "empty").samples.at(0);
+  CHECK(none.fields[1].codec == Codec::kRaw);
+  CHECK(none.fields[1].bytes.empty());
+  CHECK(none.fields[2].codec == Codec::kAbsent);
 }
 
 TEST_CASE("a TFRecord whose data are damaged is left out, one whose framing is ends the reading") {

@@ -105,6 +105,14 @@ Cell Interleaved(const Cell& lists) {
   return boxes;
 }
 
+// Whether there is no value: also an empty list, unless the field is a list.
+bool IsNone(const Cell& cell, ColumnType type) {
+  if (!cell.is_array() || !cell.empty()) return cell.is_null();
+  return type == ColumnType::kClass || type == ColumnType::kInteger ||
+         type == ColumnType::kNumber || type == ColumnType::kText || type == ColumnType::kBytes ||
+         type == ColumnType::kMask;
+}
+
 }  // namespace
 
 void RowFields::Refuse(const std::string& sentence) const {
@@ -186,7 +194,7 @@ RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
   for (Taking& taking : taking_) {
     const Cell cell = CellOf(taking, row);
     try {
-      if (cell.is_null()) {
+      if (IsNone(cell, taking.column.type)) {
         RequireNone(taking);
         continue;
       }

@@ -291,7 +291,6 @@ class TfRows final : public CarriedRows {
         values.push_back(Number(feature, list));
       }
     }
-    if (values.empty()) return {};
     return values.size() == 1 ? values[0] : values;
   }
 
