@@ -51,7 +51,8 @@ std::vector<DecodeItem> ChooseDecodeItems(const Dataset& dataset, Pipeline trans
   std::vector<DecodeItem> items;
   for (std::uint64_t i = 0; i < dataset.size() && items.size() < count; i += step) {
     DecodeItem item;
-    item.payload = dataset[i].Payload();  // also reads it, so that it is in memory
+    item.sample = dataset[i];
+    item.payload = item.sample->Payload();  // also reads it, so that it is in memory
     if (std::uint64_t{item.payload.width} * item.payload.height > ReadLimits().max_pixels) continue;
     if (both_forms) AddOtherForm(item);
     if (item.payload.codec != Codec::kJpeg) continue;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,12 @@
 namespace sluice::bench {
 
 // One picture to decode into target_width x target_height RGB, as a JPEG and packed. `payload` and
-// `packed` point into the dataset, or into `other_form`, which holds the form made for this.
+// `packed` point into the sample, or into `other_form`, which holds the form made for this.
 struct DecodeItem {
-  ImagePayload payload;        // a JPEG
-  ImagePayload packed;         // the JPEG, if it has no packed form
-  bool stored_packed = false;  // the dataset holds `packed`
+  std::optional<Sample> sample;  // of a dataset at a URL, it keeps the block
+  ImagePayload payload;          // a JPEG
+  ImagePayload packed;           // the JPEG, if it has no packed form
+  bool stored_packed = false;    // the dataset holds `packed`
   Region region;
   std::vector<std::byte> other_form;
 };

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <utility>
 
 #include <sluice/error.h>
 #include <sluice/parse_pipeline.h>
@@ -64,6 +65,7 @@ struct EpochArguments {
   ResultOptions output;
   std::string trace_file;
   std::string dataset;
+  std::optional<Dataset> opened;  // for the first loader
   std::optional<Pipeline> transform;
   std::string transform_text;
 };
@@ -277,7 +279,7 @@ void Complete(EpochArguments& arguments) {
   if (prefetch || options.batches_per_step > 1) {
     prefetch = std::max<std::size_t>(prefetch.value_or(0), options.batches_per_step);
   }
-  const Dataset dataset = Dataset::Open(options.dataset, options.limits);
+  Dataset dataset = OpenDataset(options.dataset, options.limits, options.link);
   if (dataset.size() == 0)
     throw Error(ErrorCode::kNotFound, ShownPath(options.dataset.string()),
                 "has no samples to play");
@@ -287,6 +289,7 @@ void Complete(EpochArguments& arguments) {
   }
   options.loader.transform = *arguments.transform;
   ApplyStorage(arguments.storage, dataset, options.loader);
+  if (!options.cold) arguments.opened = std::move(dataset);
 }
 
 std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {
@@ -326,7 +329,7 @@ Answer PlayAccelerators(const EpochArguments& arguments, const EpochHooks& hooks
           {}};
 }
 
-Answer PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progress& progress) {
+Answer PlayEpochs(EpochArguments& arguments, EpochHooks hooks, cli::Progress& progress) {
   EpochOptions options = arguments.options;
   EpochTrace trace(options.warm_up + options.epochs - 1);
   const bool traced = !arguments.trace_file.empty() || !arguments.output.html_file.empty();
@@ -339,8 +342,8 @@ Answer PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progre
     if (!arguments.output.json) table.PrintRow(figures);
     if (figures.cold && figures.left_in_cache_bytes > 0) WarnLeftInCache(figures);
   };
-  EpochReport report{options, arguments.transform_text, RunEpochs(options, hooks), {}, 0, {}, {},
-                     {}};
+  EpochsRun run = RunEpochs(options, hooks, std::exchange(arguments.opened, std::nullopt));
+  EpochReport report{options, arguments.transform_text, std::move(run), {}, 0, {}, {}, {}};
   progress.Erase();
   trace.Collect();
   options.loader.diagnostics.trace.reset();
@@ -356,7 +359,7 @@ Answer PlayEpochs(const EpochArguments& arguments, EpochHooks hooks, cli::Progre
   return {TextOf(report), JsonOf(report), bars};
 }
 
-Answer EpochAnswer(const EpochArguments& arguments, const std::stop_token& stop,
+Answer EpochAnswer(EpochArguments& arguments, const std::stop_token& stop,
                    cli::Progress& progress) {
   EpochHooks hooks;
   hooks.stop = stop;

@@ -34,6 +34,7 @@ Json EpochJson(const EpochFigures& figures) {
             {"start_seconds", figures.start_seconds},
             {"wait_share", WaitShare(figures)},
             {"read_ahead_bytes", figures.read_ahead_bytes},
+            {"fetched_bytes", figures.fetched_bytes},
             {"decode_major_faults", figures.decode_major_faults},
             {"cpu_seconds", figures.cpu_seconds},
             {"peak_rss_bytes", figures.peak_bytes},

@@ -49,9 +49,9 @@ std::string MediansText(const EpochReport& report) {
     waits.insert(waits.end(), figures->batch_waits.begin(), figures->batch_waits.end());
     if (figures->joules) joules.push_back(Per1000(*figures->joules, *figures));
   }
-  text += Format("an epoch's first batch comes after %s, %s of the epoch (medians)\n",
-                 cli::SecondsText(Median(starts)).c_str(),
-                 PercentText(Median(start_shares)).c_str());
+  text +=
+      Format("an epoch's first batch comes after %s, %s of the epoch (medians)\n",
+             cli::SecondsText(Median(starts)).c_str(), PercentText(Median(start_shares)).c_str());
   text += Format(
       "waiting for a batch: median %.3g ms, 90%% within %.3g, 99%% within %.3g, longest "
       "%.3g\n",

@@ -47,8 +47,8 @@ std::string BusIdOf(const Device& device) {
 
 class EpochRunner {
  public:
-  EpochRunner(const EpochOptions& options, const EpochHooks& hooks)
-      : options_(options), hooks_(hooks) {}
+  EpochRunner(const EpochOptions& options, const EpochHooks& hooks, std::optional<Dataset> opened)
+      : options_(options), hooks_(hooks), opened_(std::move(opened)) {}
 
   EpochsRun Run() {
     LoaderStats before;
@@ -84,7 +84,8 @@ class EpochRunner {
   }
 
   void MakeLoader() {
-    Dataset dataset = OpenDataset(options_.dataset, options_.limits, options_.link);
+    Dataset dataset = opened_ ? *std::exchange(opened_, std::nullopt)
+                              : OpenDataset(options_.dataset, options_.limits, options_.link);
     run_.samples = dataset.size();
     run_.dataset_bytes = 0;
     for (const ShardSummary& shard : dataset.shards())
@@ -175,6 +176,7 @@ class EpochRunner {
     const LoaderStats& after = counted_;
     figures.bytes_read = after.payload_bytes - before.payload_bytes;
     figures.read_ahead_bytes = after.read_ahead_bytes - before.read_ahead_bytes;
+    figures.fetched_bytes = after.fetched_bytes - before.fetched_bytes;
     figures.decode_major_faults = after.decode_major_faults - before.decode_major_faults;
     figures.wait_seconds = after.consumer_wait_seconds - before.consumer_wait_seconds;
     const double asking =
@@ -203,6 +205,7 @@ class EpochRunner {
 
   const EpochOptions& options_;
   const EpochHooks& hooks_;
+  std::optional<Dataset> opened_;
   EpochsRun run_;
   std::optional<Loader> loader_;
   LoaderStats counted_;  // of loader_, at the end of the epoch before
@@ -275,8 +278,9 @@ Pipeline DefaultTransform(const Dataset& dataset) {
   return {RandomResizedCrop(224)};
 }
 
-EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks) {
-  return EpochRunner(options, hooks).Run();
+EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks,
+                    std::optional<Dataset> opened) {
+  return EpochRunner(options, hooks, std::move(opened)).Run();
 }
 
 }  // namespace sluice::bench

@@ -53,6 +53,7 @@ struct EpochFigures {
   std::uint64_t bytes_read = 0;           // of payloads that were decoded
   double wait_seconds = 0;                // the consumer had no batch
   std::uint64_t read_ahead_bytes = 0;     // of blocks made resident before they were decoded
+  std::uint64_t fetched_bytes = 0;        // of these, from an object store
   std::uint64_t decode_major_faults = 0;  // pages that decoding threads had to wait for
   double hand_over_seconds = 0;           // it asked and got a batch, without that wait
   // The share of the time since the first step's end in which the pretend accelerators computed:
@@ -123,7 +124,9 @@ struct EpochHooks {
 // 224.
 Pipeline DefaultTransform(const Dataset& dataset);
 
-// Throws Error, and Interrupted if the stop token requests it.
-EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks);
+// `opened`: the dataset, if it is open and nobody keeps it so: the first loader takes it. Throws
+// Error, and Interrupted if the stop token requests it.
+EpochsRun RunEpochs(const EpochOptions& options, const EpochHooks& hooks,
+                    std::optional<Dataset> opened = {});
 
 }  // namespace sluice::bench

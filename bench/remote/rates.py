@@ -10,10 +10,11 @@ they do from curl.
 
 Prints four tables. The rates: in turns, curl with so many transfers at once over the very ranges that an epoch
 asks for (read from nginx's log), `sluice-bench io` (fetching alone) and `sluice-bench epoch` (whole epochs after the
-first), in MB/s, and the epoch's share of curl's best; its goal is 0.95, or what decoding reaches from memory. curl drops
-what it gets and leaves the CPUs to the server, so where these are few, the last lines say what they allow: their number
-over the CPU seconds that curl and the server take for a byte, and decoding from memory takes. Repeated requests of io: 0
-expected. Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a
+first), in MB/s that came over the link. An epoch finds some blocks in memory, which the one before left there; they do
+not count. Then the epoch's shares of curl's best, and of the images a second that it decodes from memory; the goal is 0.95
+of either. curl drops what it gets and leaves the CPUs to the server, so where these are few, the last lines say what they
+allow: their number over the CPU seconds that curl and the server take for a fetched byte, and decoding from memory takes
+for those played. Repeated requests of io: 0 expected. Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a
 loss below 5%. First batch: its time through a link of 100 MB/s and 50 ms, by lanes, and what the process itself
 takes. Give it a dataset of several samples a block (--first): with one, each row of a batch takes a block of its own,
 whatever the lanes.
@@ -147,15 +148,22 @@ class Bench:
         return next(one["values"] for one in result["measurements"] if one["name"] == name)
 
     def epoch(self, url, *options, environment=None):
-        """MB/s of whole epochs after the first, in which memory is new; and the result."""
-        result = self.run("epoch", url, "--transform", "none", "--warm-up", "1", "--epochs", "2", *options,
-                          environment=environment)
-        rate = median(self.values(result, "images_per_second"))
-        return rate * result["dataset_bytes"] / result["samples"] / 1e6, result
+        """Whole epochs after the first, in which memory is new."""
+        return Epochs(self.run("epoch", url, "--transform", "none", "--warm-up", "1", "--epochs", "2", *options,
+                               environment=environment))
 
-    def cpu_per_mb(self, result):
-        seconds = median(self.values(result, "cpu_seconds_per_1000")) / 1000
-        return seconds * result["samples"] / result["dataset_bytes"] * 1e6
+
+class Epochs:
+    """What measured epochs came to, by the bytes of the dataset (`played`) and those fetched of them."""
+
+    def __init__(self, result):
+        epochs = result["epochs"]
+        seconds, cpu = (sum(one[name] for one in epochs) for name in ("seconds", "cpu_seconds"))
+        fetched = sum(one["fetched_bytes"] for one in epochs) / 1e6
+        played = sum(one["images"] for one in epochs) * result["dataset_bytes"] / result["samples"] / 1e6
+        self.played, self.fetched = played / seconds, fetched / seconds  # MB/s
+        self.cpu = cpu / played  # seconds for a MB
+        self.cpu_fetched = cpu / fetched if fetched else 0.0
 
 
 def cpu_of(process):
@@ -190,9 +198,9 @@ def spread(values):
 
 
 def rates(arguments, servers, bench, dataset, work):
-    local, result = bench.epoch(dataset)
-    decoding_cpu = bench.cpu_per_mb(result)
-    print(f"decoding, from memory: {local:.0f} MB/s, {1000 * decoding_cpu:.2f} CPU s/GB")
+    local = [bench.epoch(dataset) for _ in range(min(arguments.rounds, 3))]
+    decoding, decoding_cpu = median([one.played for one in local]), median([one.cpu for one in local])
+    print(f"decoding, from memory: {decoding:.0f} MB/s, {1000 * decoding_cpu:.2f} CPU s/GB")
     nginx = next((one for one in servers if isinstance(one, Nginx)), None)
     if nginx is None:
         sys.exit("rates: nginx is needed: its log says which ranges an epoch asks for")
@@ -203,7 +211,7 @@ def rates(arguments, servers, bench, dataset, work):
     for server in servers:
         name = type(server).__name__.lower()
         curls = {at_once: [] for at_once in arguments.at_once}
-        fetches, epochs, cpus, repeated = [], [], [], 0
+        fetches, epochs, repeated = [], [], 0
         curl_cpus = {at_once: [] for at_once in arguments.at_once}
         for _ in range(arguments.rounds):
             for at_once, values in curls.items():
@@ -213,29 +221,29 @@ def rates(arguments, servers, bench, dataset, work):
             fetched = bench.run("io", server.url, "--rounds", "1", environment=server.environment)
             fetches += [value / 1e6 for value in bench.values(fetched, "blocks_bytes_per_second")]
             repeated += fetched["repeated_requests"]
-            rate, result = bench.epoch(server.url, environment=server.environment)
-            epochs.append(rate)
-            cpus.append(bench.cpu_per_mb(result))
+            epochs.append(bench.epoch(server.url, environment=server.environment))
         best = max(median(values) for values in curls.values())
+        reached, played = median([one.fetched for one in epochs]), median([one.played for one in epochs])
         print(f"\n{name:<28}     MB/s")
         for at_once, values in curls.items():
             print(f"  curl, {at_once:3} at once         {spread(values)}")
         print(f"  sluice-bench io            {spread(fetches)}   {repeated} requests repeated")
-        print(f"  sluice-bench epoch         {spread(epochs)}   {median(epochs) / best:.3f} of curl's best, "
-              f"{median(epochs) / min(best, local):.3f} of the lower of that and decoding; "
-              f"{1000 * median(cpus):.2f} CPU s/GB, the server's not counted")
+        print(f"  sluice-bench epoch         {spread([one.fetched for one in epochs])}   {reached / best:.3f} of curl's "
+              f"best, {played / decoding:.3f} of decoding from memory; "
+              f"{1000 * median([one.cpu_fetched for one in epochs]):.2f} CPU s/GB, the server's not counted")
+        print(f"  ... with what memory had   {played:8.0f}")
         if isinstance(server, Nginx):  # (radosgw is several processes)
             bare_cpu = min(median(values) for values in curl_cpus.values())
-            bound = os.cpu_count() / (bare_cpu + decoding_cpu)
-            print(f"  {os.cpu_count()} CPUs allow              {bound:8.0f}  (curl and nginx take {1000 * bare_cpu:.2f} "
-                  f"CPU s/GB); the epoch reaches {median(epochs) / min(best, local, bound):.3f} of what bounds it")
+            bound = os.cpu_count() / (bare_cpu + decoding_cpu * played / reached)
+            print(f"  {os.cpu_count()} CPUs allow              {bound:8.0f}   (curl and nginx take {1000 * bare_cpu:.2f} "
+                  f"CPU s/GB); the epoch reaches {reached / min(best, bound):.3f} of what bounds it")
 
 
 def delays(arguments, bench, dataset):
     print("\nthrough a simulated link of 100 MB/s: MB/s of epochs")
     found = {}
     for delay in ("1us", "100ms"):
-        found[delay] = [bench.epoch(dataset, "--store-rate", "100MB/s", "--store-delay", delay)[0]
+        found[delay] = [bench.epoch(dataset, "--store-rate", "100MB/s", "--store-delay", delay).fetched
                         for _ in range(min(arguments.rounds, 3))]
         print(f"  {delay:>6} to the first byte     {spread(found[delay])}")
     print(f"  with the delay {median(found['100ms']) / median(found['1us']):.3f} of without")

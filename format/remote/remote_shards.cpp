@@ -175,6 +175,8 @@ RemoteShards::Held RemoteShards::Begin(std::uint32_t shard, std::span<const Shar
       live.offset = bases_[shard] + part.offset;
       live.bytes = part.bytes;
       live.urgency = plan.urgency;
+      live_bytes_ += live.bytes;
+      most_live_bytes_ = std::max(most_live_bytes_, live_bytes_);
       const std::uint64_t next_use = data_->next_use(piece).load(std::memory_order_relaxed);
       if (!room_ && idle_.erase({next_use, piece}) > 0) idle_now_ -= live.bytes;
     }
@@ -272,8 +274,22 @@ void RemoteShards::Release(std::uint64_t piece) noexcept {
   const MutexLock lock(mutex_);
   const auto found = live_.find(piece);
   if (--found->second.holders > 0 || found->second.state == Live::State::kReading) return;
-  LetGo(piece, found->second);
+  const Live live = std::move(found->second);
+  Forget(piece);
+  LetGo(piece, live);
+}
+
+// Nobody holds the piece any more, nor is it on its way.
+void RemoteShards::Forget(std::uint64_t piece) {
+  const auto found = live_.find(piece);
+  live_bytes_ -= found->second.bytes;
+  if (live_bytes_ == 0) most_live_bytes_ = 0;
   live_.erase(found);
+  LimitSpare();
+}
+
+void RemoteShards::LimitSpare() {
+  data_->SetSpare((idle_bytes_ / 2) + most_live_bytes_ - live_bytes_);
 }
 
 // Nobody holds the piece any more.

@@ -6,7 +6,8 @@
 // furthest first (Belady's rule); pieces of which that is unknown go first, the longest unused
 // before others.
 //
-// Without a cache, all lies in memory: what is held or on its way, and `idle` bytes more. With a
+// Without a cache, all lies in memory: what is held or on its way, and `idle` bytes more. As blocks
+// come and go in bursts, memory stays for as much as was held at once, until nothing is. With a
 // cache (CACHE.md), pieces lie on disk and stay for later processes. What the cache has no room
 // for, because everything there is needed sooner or the disk is full, lies in memory while it is
 // held. Thread-safe.
@@ -115,6 +116,8 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   std::uint64_t PieceOf(std::uint32_t shard, const ShardParts::Part& part) const;
   void Start(std::uint64_t piece, Live& live) REQUIRES(mutex_);
   bool TakeFromCache(std::uint64_t piece, Live& live) REQUIRES(mutex_);
+  void Forget(std::uint64_t piece) REQUIRES(mutex_);
+  void LimitSpare() REQUIRES(mutex_);
   void TrimIdle() REQUIRES(mutex_);
   bool AwaitPiece(std::uint64_t piece, const std::atomic<bool>* give_up);
   void Compare(std::uint64_t piece, Live& live) REQUIRES(mutex_);
@@ -140,6 +143,8 @@ class RemoteShards : public std::enable_shared_from_this<RemoteShards> {
   mutable Mutex mutex_;
   Condition changed_;
   std::unordered_map<std::uint64_t, Live> live_ GUARDED_BY(mutex_);  // held, or on its way
+  std::uint64_t live_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t most_live_bytes_ GUARDED_BY(mutex_) = 0;  // since there were none
   // Without a cache: those that nobody holds, by when they are needed next.
   std::set<std::pair<std::uint64_t, std::uint64_t>> idle_ GUARDED_BY(mutex_);
   std::uint64_t idle_now_ GUARDED_BY(mutex_) = 0;  // bytes of them

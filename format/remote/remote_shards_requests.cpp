@@ -70,6 +70,10 @@ void RemoteShards::Send(const std::shared_ptr<PieceFetch>& fetch) {
   read.done = [this, fetch](const Error* error) { Finish(*fetch, error); };
   for (const PieceFetch::Part& part : fetch->parts)
     data_->Prepare(part.offset, part.bytes);
+  {
+    const MutexLock lock(mutex_);
+    LimitSpare();
+  }
   fetch->ticket = store_->Read(std::move(read));
 }
 
@@ -123,8 +127,9 @@ void RemoteShards::Arrived(std::uint64_t piece, bool unwritten, std::uint64_t ha
     }
   }
   if (live.holders == 0) {
-    LetGo(piece, live);
-    live_.erase(found);
+    const Live last = std::move(live);
+    Forget(piece);
+    LetGo(piece, last);
   }
   changed_.NotifyAll();
 }
@@ -163,7 +168,7 @@ void RemoteShards::Fail(std::uint64_t piece, const Error& error) {
   }
   live.state = Live::State::kFailed;
   live.error = std::make_shared<const Error>(ShardError(error));
-  if (live.holders == 0) live_.erase(found);
+  if (live.holders == 0) Forget(piece);
   changed_.NotifyAll();
 }
 

@@ -29,6 +29,17 @@ void SparePages::Remove(Ranges::iterator range) {
   ranges_.erase(range);
 }
 
+// The smallest go first: they fit the fewest pieces.
+void SparePages::SetMost(std::uint64_t most) noexcept {
+  const MutexLock lock(mutex_);
+  most_ = most;
+  while (kept_ > most_) {
+    const auto [bytes, offset] = *by_size_.begin();
+    Remove(ranges_.find(offset));
+    Drop(offset, bytes);
+  }
+}
+
 bool SparePages::Keep(std::uint64_t offset, std::uint64_t bytes) noexcept {
   if (Note(offset, bytes)) return true;
   Drop(offset, bytes);

@@ -18,8 +18,9 @@ class SparePages {
   // Smaller ranges are not worth the calls, and each takes one of the process's mappings.
   static constexpr std::uint64_t kLeast = std::uint64_t{128} << 10;
 
-  // Keeps `most` bytes at most. The mapping must outlive it.
+  // Keeps `most` bytes at most, until SetMost(). The mapping must outlive it.
   SparePages(std::byte* mapping, std::uint64_t most) : mapping_(mapping), most_(most) {}
+  void SetMost(std::uint64_t most) noexcept;
 
   // Whole pages, which are not used any more. False: they are not kept, but given to the system.
   bool Keep(std::uint64_t offset, std::uint64_t bytes) noexcept;
@@ -35,8 +36,8 @@ class SparePages {
   bool Move(std::uint64_t from, std::uint64_t to, std::uint64_t bytes) const noexcept;
 
   std::byte* const mapping_;
-  const std::uint64_t most_;
   Mutex mutex_;
+  std::uint64_t most_ GUARDED_BY(mutex_);
   Ranges ranges_ GUARDED_BY(mutex_);
   std::multimap<std::uint64_t, std::uint64_t> by_size_ GUARDED_BY(mutex_);  // offsets by bytes
   std::uint64_t kept_ GUARDED_BY(mutex_) = 0;

@@ -20,7 +20,7 @@ namespace sluice {
 
 class SparseData {
  public:
-  // In memory, of which up to `spare` bytes are kept for further pieces.
+  // In memory, of which up to `spare` bytes are kept for further pieces, until SetSpare().
   SparseData(std::uint64_t bytes, std::uint64_t pieces, std::uint64_t spare);
   // In FOLDER/ID. Others that use the same dataset there share it. Throws Error.
   SparseData(const std::filesystem::path& folder, const std::string& id, std::uint64_t bytes,
@@ -61,6 +61,9 @@ class SparseData {
   void Free(std::uint64_t offset, std::uint64_t bytes) noexcept;
   // Has memory ready for a piece, which is written next: whoever writes takes no page fault.
   void Prepare(std::uint64_t offset, std::uint64_t bytes) noexcept;
+  void SetSpare(std::uint64_t bytes) noexcept {
+    if (spare_) spare_->SetMost(bytes);
+  }
   // Throws SystemError.
   void Write(std::uint64_t offset, Bytes bytes);
   // Puts memory of this process in the place of these whole pages of the mapping; and the file
