@@ -334,8 +334,10 @@ TEST_CASE("a JPEG XL that ends early, is damaged or is huge is left out with a r
 #ifdef SLUICE_HAS_JP2
 namespace {
 
-// Lossless, of that many bits a value; `bare`: a codestream without a file around it.
-FileBytes Jp2With(const Picture& picture, unsigned bits, bool bare, std::uint32_t chroma_step) {
+// Lossless, of that many bits a value; `bare`: a codestream without a file around it; in tiles of
+// that side.
+FileBytes Jp2With(const Picture& picture, unsigned bits, bool bare, std::uint32_t chroma_step,
+                  int tile = 0) {
   std::array<opj_image_cmptparm_t, 4> components{};
   for (std::size_t c = 0; c < picture.channels; ++c) {
     const std::uint32_t step = c == 1 || c == 2 ? chroma_step : 1;
@@ -367,6 +369,10 @@ FileBytes Jp2With(const Picture& picture, unsigned bits, bool bare, std::uint32_
   parameters.cp_disto_alloc = 1;
   parameters.numresolution = 1;
   parameters.tcp_mct = picture.channels >= 3 && chroma_step == 1 ? 1 : 0;
+  if (tile > 0) {
+    parameters.tile_size_on = OPJ_TRUE;
+    parameters.cp_tdx = parameters.cp_tdy = tile;
+  }
   opj_codec_t* const codec = opj_create_compress(bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2);
   REQUIRE(opj_setup_encoder(codec, &parameters, image) == OPJ_TRUE);
   struct Out {
@@ -443,6 +449,47 @@ TEST_CASE("a JPEG 2000 that ends early, is damaged or is huge is left out with a
   const Converted part = ConvertOne(Truncated(file, file.size() * 3 / 4), accept);
   REQUIRE(part.summary.truncated.size() == 1);
   CHECK(part.picture.height == 100);
+}
+
+TEST_CASE("a JPEG 2000 without some of its tiles is cut short, wherever they are missing") {
+  const Picture picture = MakePicture(60, 40);
+  const FileBytes whole = Jp2With(picture, 8, true, 1, 32);
+  CHECK(Difference(ConvertOne(whole).picture, picture) == 0);
+  // ISO/IEC 15444-1, A.4.2: a tile-part's header begins with FF90 000A, and has its length at 6.
+  const std::array<std::byte, 4> start{std::byte{0xFF}, std::byte{0x90}, std::byte{0},
+                                       std::byte{10}};
+  const auto first = std::search(whole.begin(), whole.end(), start.begin(), start.end());
+  REQUIRE(first != whole.end());
+  std::ptrdiff_t length = 0;
+  for (int i = 6; i < 10; ++i)
+    length = length << 8 | std::to_integer<std::ptrdiff_t>(first[i]);
+  FileBytes without(whole.begin(), first);
+  without.insert(without.end(), first + length, whole.end());
+  CHECK_THAT(ConvertOne(without).reason,
+             ContainsSubstring("broken JPEG 2000") && ContainsSubstring("1 of its 4 tiles"));
+}
+
+TEST_CASE("a JPEG 2000 whose headers ask for memory without measure is refused for what they ask") {
+  const FileBytes whole = Jp2With(MakePicture(16, 16), 8, true, 1);
+  const auto with = [&](std::initializer_list<std::array<std::size_t, 3>> changes) {
+    FileBytes file = whole;
+    for (const auto& [at, size, value] : changes) {
+      for (std::size_t i = 0; i < size; ++i)
+        file[at + i] = static_cast<std::byte>(value >> 8 * (size - 1 - i));
+    }
+    return ConvertOne(file).reason;
+  };
+  // ISO/IEC 15444-1, A.5.1 and A.6.1: SIZ stands behind SOC, and COD behind it.
+  const std::size_t cod = 4 + 38 + 3 * 3;
+  REQUIRE(whole[cod + 1] == std::byte{0x52});
+  CHECK_THAT(with({{40, 2, 16'384}}), ContainsSubstring("16384 components"));
+  CHECK_THAT(with({{8, 4, 255}, {12, 4, 255}, {24, 4, 1}, {28, 4, 1}}),
+             ContainsSubstring("65025 tiles"));
+  CHECK_THAT(with({{cod + 6, 2, 65'535}}), ContainsSubstring("65535 layers"));
+  // 10,000 pixels a side, in one tile, of code blocks of 4x4.
+  CHECK_THAT(
+      with({{8, 4, 10'000}, {12, 4, 10'000}, {24, 4, 10'000}, {28, 4, 10'000}, {cod + 10, 2, 0}}),
+      ContainsSubstring("code blocks"));
 }
 #endif
 

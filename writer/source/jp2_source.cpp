@@ -12,7 +12,6 @@ namespace sluice {
 namespace {
 
 constexpr const char* kBrokenJp2 = "broken JPEG 2000";
-constexpr std::uint32_t kMostComponents = 5;
 constexpr std::size_t kReadAhead = 64 << 10;
 
 std::uint16_t Clamped(double value) noexcept {
@@ -25,7 +24,8 @@ Jp2Source::Jp2Source(Bytes file)
     : stream_{WithoutManyZeros(file), 0, {}, false},
       opened_(opj_stream_create(kReadAhead, OPJ_TRUE), &opj_stream_destroy),
       codec_(nullptr, &opj_destroy_codec),
-      image_(nullptr, &opj_image_destroy) {
+      image_(nullptr, &opj_image_destroy),
+      tiles_(jp2::LookAtCodestream(stream_.file)) {
   const bool bare = AsText(file).starts_with("\xff\x4f");
   codec_.reset(opj_create_decompress(bare ? OPJ_CODEC_J2K : OPJ_CODEC_JP2));
   if (!codec_ || !opened_) throw std::bad_alloc();
@@ -95,7 +95,7 @@ void Jp2Source::CheckComponents() const {
     throw Error(ErrorCode::kUnsupported, "unsupported JPEG 2000: " + what);
   };
   const opj_image_t& image = *image_;
-  if (image.numcomps == 0 || image.numcomps > kMostComponents) {
+  if (image.numcomps == 0 || image.numcomps > jp2::kMostComponents) {
     unsupported("it has " + std::to_string(image.numcomps) + " components");
   }
   if (image.color_space == OPJ_CLRSPC_CMYK) unsupported("its colours are inks (CMYK)");
@@ -150,6 +150,10 @@ Picture Jp2Source::Decode(const ColorRules& rules) {
   stream_.trouble.clear();
   const bool decoded = opj_decode(codec_.get(), opened_.get(), image_.get()) != OPJ_FALSE;
   if (stream_.ends_early) EndsEarly(kBrokenJp2, "its pixels end early");
+  if (tiles_.present < tiles_.promised && cut_short().empty()) {
+    EndsEarly(kBrokenJp2, std::to_string(tiles_.promised - tiles_.present) + " of its " +
+                              std::to_string(tiles_.promised) + " tiles are missing");
+  }
   CheckComponents();  // a palette's colours are there now
   const opj_image_t& image = *image_;
   const bool whole = decoded && stream_.trouble.empty();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "writer/source/jp2_codestream.h"
 #include "writer/source/pixel_source.h"
 
 struct opj_image;
@@ -35,6 +36,7 @@ class Jp2Source : public PixelSource {
   std::unique_ptr<void*, void (*)(void**)> opened_;  // openjpeg's stream
   std::unique_ptr<void*, void (*)(void**)> codec_;
   std::unique_ptr<opj_image, void (*)(opj_image*)> image_;
+  jp2::Tiles tiles_;
   bool luma_ = false;        // components are YCbCr
   std::size_t opacity_ = 0;  // its component; 0: there is none
   bool premultiplied_ = false;
