@@ -8,6 +8,7 @@
 #include "bench/commands.h"
 #include "bench/compare/measure.h"
 #include "bench/report/measuring_command.h"
+#include "format/remote/object_store.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -105,6 +106,11 @@ cli::Command AddCompareCommand(CLI::App& program) {
   app->footer(std::string(kCompareExamples) + cli::kExitCodeHelp);
   return {app, [arguments] {
             CheckNames(arguments->options);  // before anything is done
+            if (IsStoreUrl(arguments->source)) {
+              throw cli::UsageError(
+                  "all loaders read from this machine: bring the dataset with sluice copy URL "
+                  "DATASET");
+            }
             return RunMeasuring(arguments->output, "comparing",
                                 "comparing with " + cli::Printable(ShownPath(arguments->source)),
                                 [&](const std::stop_token& stop, cli::Progress& progress) {

@@ -19,6 +19,7 @@
 #include "bench/report/measurement.h"
 #include "bench/report/measuring_command.h"
 #include "bench/transforms/transform_text.h"
+#include "format/remote/object_store.h"
 #include "tools/cli/exit_code.h"
 #include "tools/cli/option.h"
 #include "tools/cli/output.h"
@@ -262,6 +263,10 @@ void Complete(EpochArguments& arguments) {
     throw cli::UsageError(
         "--step-busy, --accelerators and --find-accelerators need a training step: --step-ms or "
         "--profile");
+  }
+  if (options.floor && IsStoreUrl(options.dataset.string())) {
+    throw cli::UsageError(
+        "--floor needs the dataset on this machine: bring it with sluice copy URL DATASET");
   }
   const LoaderOptions& loader = options.loader;
   if (options.floor && (!loader.views.empty() || !loader.sizes.empty())) {

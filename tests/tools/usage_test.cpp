@@ -112,6 +112,8 @@ TEST_CASE("wrong usage of the other commands ends with 2") {
       {SLUICE_BENCH_COMMAND, {"epoch", "data", "--verify", "sometimes"}},
       {SLUICE_BENCH_COMMAND, {"epoch", "data", "--step-ms", "-1"}},
       {SLUICE_BENCH_COMMAND, {"epoch", "data", "--cold", "--warm-up", "1"}},
+      {SLUICE_BENCH_COMMAND, {"epoch", "http://localhost:9/data", "--floor"}},
+      {SLUICE_BENCH_COMMAND, {"compare", "http://localhost:9/data"}},
   }));
   CAPTURE(program, words);
   const Outcome outcome = Run(program, words);
