@@ -245,7 +245,7 @@ TEST_CASE("A mixture's resume point fits no other mixture") {
   CHECK_NOTHROW(Loader(Mixture{{a, 2}, {b, 2}}, options));
 }
 
-TEST_CASE("An unreadable sample of a mixture is named, and replaced by one of the same dataset") {
+TEST_CASE("A missing shard of a mixture is named, or its samples are left out") {
   const TemporaryFolder folder;
   const Dataset a = WritePlain(folder, "a", 40, 0);
   WritePlain(folder, "b", 40, 100);
