@@ -37,6 +37,7 @@ void BindSteps(nb::module_& module);
 void BindUserFunctions(nb::module_& module);
 void BindOptions(nb::module_& module);
 void BindBatch(nb::module_& module);
+void BindMixture(nb::module_& module);
 void BindLoader(nb::module_& module);
 void BindStats(nb::module_& module);
 void BindDataset(nb::module_& module);

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <set>
 
+#include <sluice/mixture.h>
+
 #include "reader/python/binding/binding.h"
 
 namespace sluice::python {
@@ -102,21 +104,34 @@ std::chrono::milliseconds Milliseconds(double seconds) {
   return std::chrono::ceil<std::chrono::milliseconds>(std::chrono::duration<double>(seconds));
 }
 
-FieldTypes TypesOf(const Dataset& dataset, const LoaderOptions& options) {
+FieldTypes TypesOf(const Mixture& mixture, const LoaderOptions& options) {
   FieldTypes types;
-  for (const Field& field : dataset.schema().fields)
-    types.emplace(field.name, field);
+  for (const Mixture::Part& part : mixture.parts) {
+    for (const Field& field : part.dataset.schema().fields) {
+      const auto [known, is_new] = types.emplace(field.name, field);
+      // Class names may go on where another dataset's end.
+      if (!is_new && known->second.classes.size() < field.classes.size()) known->second = field;
+    }
+  }
   for (const Field& field : options.output.made_fields)
     types.emplace(field.name, field);
   return types;
 }
 
-void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> source,
-                std::size_t batch_size, std::optional<unsigned> threads, nb::handle transform,
-                std::vector<View> views, std::vector<OutputSize> sizes, nb::handle schedule,
-                std::uint64_t seed, const std::optional<std::string>& resume_from,
-                nb::handle device, nb::object sample_function, nb::object batch_function,
-                nb::object thread_setup, OrderOptions order, RankOptions ranks, Storage storage,
+using PlayedSource = std::variant<Dataset, Mixture, std::filesystem::path>;
+
+Mixture MixtureOf(PlayedSource source) {
+  if (auto* const mixture = std::get_if<Mixture>(&source)) return std::move(*mixture);
+  if (auto* const dataset = std::get_if<Dataset>(&source)) return {{std::move(*dataset)}};
+  return {{WithoutGil([&] { return Dataset::Open(std::get<std::filesystem::path>(source)); })}};
+}
+
+void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
+                std::optional<unsigned> threads, nb::handle transform, std::vector<View> views,
+                std::vector<OutputSize> sizes, nb::handle schedule, std::uint64_t seed,
+                const std::optional<std::string>& resume_from, nb::handle device,
+                nb::object sample_function, nb::object batch_function, nb::object thread_setup,
+                OrderOptions order, RankOptions ranks, Storage storage,
                 std::optional<DecodedPictures> keep, std::optional<Stage> stage, RingOptions ring,
                 double timeout, OutputOptions output, IntegrityOptions integrity,
                 OnDevice on_device, DiagnosticsOptions diagnostics) {
@@ -141,17 +156,20 @@ void MakeLoader(PyLoader* self, std::variant<Dataset, std::filesystem::path> sou
   options.integrity = integrity;
   options.on_device = on_device;
   options.diagnostics = std::move(diagnostics);
-  const auto* const path = std::get_if<std::filesystem::path>(&source);
-  const Dataset dataset = path != nullptr ? WithoutGil([&] { return Dataset::Open(*path); })
-                                          : std::get<Dataset>(source);
-  const auto types = std::make_shared<const FieldTypes>(TypesOf(dataset, options));
+  const bool mixed = std::holds_alternative<Mixture>(source);
+  const Mixture played = MixtureOf(std::move(source));
+  const auto types = std::make_shared<const FieldTypes>(TypesOf(played, options));
   options.sample_function = SampleFunctionOf(std::move(sample_function), types);
   options.batch_function = BatchFunctionOf(std::move(batch_function), types);
   options.thread_setup = ThreadSetupOf(std::move(thread_setup));
   std::optional<Loader> loader;
   {
     const nb::gil_scoped_release released;
-    loader.emplace(dataset, std::move(options));
+    if (mixed) {
+      loader.emplace(played, std::move(options));
+    } else {
+      loader.emplace(played.parts[0].dataset, std::move(options));
+    }
   }
   new (self) PyLoader(std::move(*loader), types, Milliseconds(timeout));
 }
@@ -166,7 +184,8 @@ void BindLoader(nb::module_& module) {
   const LoaderOptions options;
   nb::class_<PyLoader>(
       module, "Loader", nb::is_weak_referenceable(),
-      "Epochs of batches from a dataset, decoded ahead by threads. Options have the names, "
+      "Epochs of batches from a dataset or a Mixture, decoded ahead by threads. Options have the "
+      "names, "
       "defaults "
       "and meanings of loader_options.h (transform: a list of steps, or their text form; schedule: "
       "a list of (epoch, steps); device: "

@@ -28,6 +28,7 @@ NB_MODULE(_sluice, module) {
   BindStats(module);
   BindOptions(module);
   BindBatch(module);
+  BindMixture(module);
   BindLoader(module);
   BindWriter(module);
   BindSource(module);
