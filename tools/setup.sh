@@ -1,8 +1,9 @@
 #!/bin/sh
-# Installs the system packages that are missing: tools/setup.sh [build|python|test|ci|tidy|arm64|--libraries]
+# Installs the system packages that are missing: tools/setup.sh [build|package|python|test|ci|tidy|arm64|--libraries]
 #
 #   build  what building the libraries, commands and samples needs (the default)
-#   python that, and what `pip install .` needs
+#   package that, and what making a .deb needs (tools/packaging/deb.cmake)
+#   python that of build, and what `pip install .` needs
 #   test   that of build, and what the tests need
 #   ci     that, the checker of .ci/run, and what some tests are skipped without
 #   tidy   that of build, and the checker of .ci/tidy
@@ -20,8 +21,8 @@ fail() { printf '%s\n' "setup: $*" >&2; exit 1; }
 
 wanted=${1:-build}
 case $wanted in
-  build | python | test | ci | tidy | arm64 | --libraries) ;;
-  *) fail "unknown set '$wanted'; one of build, python, test, ci, tidy, arm64" ;;
+  build | package | python | test | ci | tidy | arm64 | --libraries) ;;
+  *) fail "unknown set '$wanted'; one of build, package, python, test, ci, tidy, arm64" ;;
 esac
 if [ "${SLUICE_SKIP_SETUP:-0}" = 1 ] && [ "$wanted" != --libraries ]; then
   say "SLUICE_SKIP_SETUP is set: installing nothing"
@@ -66,6 +67,7 @@ fi
 packages="g++ cmake ninja-build pkg-config help2man $libraries"
 case $wanted in
   build | tidy) ;;
+  package) packages="$packages dpkg-dev file" ;;
   python) packages="$packages python3-dev python3-pip python3-venv" ;;
   *) packages="$packages $test_libraries python3 python3-xxhash zstd" ;;
 esac

@@ -1,4 +1,5 @@
 # A package for Debian and Ubuntu, with libraries, headers, commands, manual pages and completion:
+# after tools/setup.sh package and a release build:
 #   cpack -G DEB --config build/release/CPackConfig.cmake
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME sluice)
