@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,8 +13,8 @@ namespace {
 
 constexpr std::uint64_t kMostLayers = 1024;
 constexpr std::uint32_t kMostLevels = 32;
-constexpr std::uint64_t kMostPixels = std::uint64_t{1}
-                                      << 28;  // more are refused, whatever the options
+// More are refused, whatever the options.
+constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 28;
 
 enum Marker : std::uint32_t {
   kSoc = 0xFF4F,
@@ -116,8 +115,8 @@ class Codestream {
         from_y > top) {
       return;  // openjpeg refuses them
     }
-    components_ = Number(body, 34, 2);
-    if (components_ > kMostComponents) Refuse(components_, "components");
+    const std::uint64_t components = Number(body, 34, 2);
+    if (components > kMostComponents) Refuse(components, "components");
     width_ = across - left;
     height_ = down - top;
     const std::uint64_t tiles =
@@ -182,7 +181,6 @@ class Codestream {
   std::size_t at_ = 0;
   std::uint64_t width_ = 0;
   std::uint64_t height_ = 0;
-  std::uint64_t components_ = 0;
   std::uint64_t layers_ = 0;
   std::uint32_t tiles_ = 0;
 };
