@@ -38,9 +38,11 @@ enum class MixtureShares {
 
 // How long an epoch with weights is.
 enum class MixtureLength {
-  kFirst,     // until each sample of the first dataset has come once
-  kShortest,  // until the first dataset is through; no sample comes twice in an epoch
-  kSamples,   // Mixture::samples
+  kFirst,  // until each sample of the first dataset has come once
+  // Until one dataset is through: of none come more than it has. A dataset that begins again in the
+  // midst of an epoch may still give a sample twice in it.
+  kShortest,
+  kSamples,  // Mixture::samples
 };
 
 struct Mixture {
