@@ -88,6 +88,9 @@ TEST_CASE("origins of any content are read or refused") {
 TEST_CASE("sources of any content are converted or left out") {
   RunAll(TargetNamed("source"));
 }
+TEST_CASE("AVIF, HEIF, JPEG XL and JPEG 2000 of any content are converted or left out") {
+  RunAll(TargetNamed("picture"));
+}
 TEST_CASE("tables of any content are read or refused") {
   RunAll(TargetNamed("table"));
 }
@@ -96,6 +99,9 @@ TEST_CASE("label files of any content are read or refused") {
 }
 TEST_CASE("Parquet files of any content are read or refused") {
   RunAll(TargetNamed("parquet"));
+}
+TEST_CASE(".beton files of any content are read or refused") {
+  RunAll(TargetNamed("beton"));
 }
 TEST_CASE("TFRecord and RecordIO files of any content are read or refused") {
   RunAll(TargetNamed("records"));

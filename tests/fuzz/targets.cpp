@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "tests/fuzz/box_mutate.h"
 #include "tests/fuzz/forged_targets.h"
 #include "tests/fuzz/jpeg_mutate.h"
 
@@ -20,6 +21,7 @@ std::vector<Target> Targets() {
       {"plan", RunPlan, PlanSeeds, 1000},
       {"origin", RunOrigin, OriginSeeds, 1000},
       {"source", RunSource, SourceSeeds, 80},
+      {"picture", RunPicture, PictureSeeds, 40, MutateBoxes},
       {"table", RunTable, TableSeeds, 150},
       {"tar", RunTar, TarSeeds, 400},
 #ifdef SLUICE_HAS_REMOTE

@@ -43,6 +43,7 @@ void RunPacked(Bytes input);
 void RunPlan(Bytes input);
 void RunOrigin(Bytes input);
 void RunSource(Bytes input);
+void RunPicture(Bytes input);
 void RunTable(Bytes input);
 void RunTar(Bytes input);
 // Of builds that open URLs:
@@ -64,6 +65,7 @@ std::vector<Input> PackedSeeds();
 std::vector<Input> PlanSeeds();
 std::vector<Input> OriginSeeds();
 std::vector<Input> SourceSeeds();
+std::vector<Input> PictureSeeds();
 std::vector<Input> TableSeeds();
 std::vector<Input> TarSeeds();
 std::vector<Input> ListingSeeds();
