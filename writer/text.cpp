@@ -65,6 +65,15 @@ std::string ToUtf8(std::string_view bytes) {
   return ToText(bytes, false);
 }
 
+bool IsUtf8(std::string_view bytes) noexcept {
+  while (!bytes.empty()) {
+    const std::size_t length = SequenceLength(bytes);
+    if (length == 0) return false;
+    bytes.remove_prefix(length);
+  }
+  return true;
+}
+
 std::string EscapeBytes(std::string_view bytes) {
   return ToText(bytes, true);
 }

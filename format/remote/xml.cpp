@@ -1,7 +1,9 @@
 #include "format/remote/xml.h"
 
-#include <cstdint>
+#include <algorithm>
 #include <vector>
+
+#include "format/disk/xml_entity.h"
 
 namespace sluice {
 
@@ -14,64 +16,15 @@ bool IsSpace(char c) noexcept {
   return c == ' ' || c == '\t' || c == '\r' || c == '\n';
 }
 
-void AppendUtf8(std::uint32_t code, std::string& text) {
-  if (code < 0x80) {
-    text += static_cast<char>(code);
-    return;
-  }
-  const int more = code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
-  constexpr std::uint32_t kLead[] = {0, 0xC0, 0xE0, 0xF0};
-  text += static_cast<char>(kLead[more] | (code >> (6 * more)));
-  for (int i = more - 1; i >= 0; --i)
-    text += static_cast<char>(0x80 | ((code >> (6 * i)) & 0x3F));
-}
-
-// "#xE9" or "#233"; false if that is no character.
-bool AppendNumbered(std::string_view digits, std::string& text) {
-  digits.remove_prefix(1);
-  std::uint32_t base = 10, code = 0;
-  if (digits.starts_with('x')) {
-    base = 16;
-    digits.remove_prefix(1);
-  }
-  if (digits.empty() || digits.size() > 8) return false;
-  for (const char c : digits) {
-    const std::uint32_t digit = c >= '0' && c <= '9'   ? static_cast<std::uint32_t>(c - '0')
-                                : c >= 'a' && c <= 'f' ? static_cast<std::uint32_t>(c - 'a' + 10)
-                                : c >= 'A' && c <= 'F' ? static_cast<std::uint32_t>(c - 'A' + 10)
-                                                       : 99;
-    if (digit >= base) return false;
-    code = code * base + digit;
-    if (code > 0x10FFFF) return false;
-  }
-  if (code == 0 || (code >= 0xD800 && code < 0xE000)) return false;
-  AppendUtf8(code, text);
-  return true;
-}
-
 bool AppendText(std::string_view raw, std::string& text) {
   while (!raw.empty()) {
-    const std::size_t ampersand = raw.find('&');
+    const std::size_t ampersand = std::min(raw.find('&'), raw.size());
     text += raw.substr(0, ampersand);
-    if (ampersand == std::string_view::npos) return true;
-    raw.remove_prefix(ampersand + 1);
-    const std::size_t end = raw.find(';');
-    if (end == std::string_view::npos || end == 0 || end > 10) return false;
-    const std::string_view name = raw.substr(0, end);
-    raw.remove_prefix(end + 1);
-    if (name == "lt") {
-      text += '<';
-    } else if (name == "gt") {
-      text += '>';
-    } else if (name == "amp") {
-      text += '&';
-    } else if (name == "quot") {
-      text += '"';
-    } else if (name == "apos") {
-      text += '\'';
-    } else if (name.front() != '#' || !AppendNumbered(name, text)) {
-      return false;
-    }
+    raw.remove_prefix(ampersand);
+    if (raw.empty()) return true;
+    const std::string meant = TakeXmlEntity(raw);
+    if (meant.empty()) return false;
+    text += meant;
   }
   return true;
 }

@@ -28,7 +28,10 @@ std::vector<Input> PictureSeeds() {
   [[maybe_unused]] const test::Picture grey = test::MakePicture(9, 5, 1);
 #ifdef SLUICE_HAS_AVIF
   add(32, 1, test::Avif(rgb));
-  add(1, 20, test::AvifWith(rgba, {.depth = 10, .angle = 1, .mirror = 0, .exif = "II*"}));
+  add(1, 20,
+      test::AvifWith(
+          rgba,
+          {.depth = 10, .angle = 1, .mirror = 0, .exif = std::string("II*\0\x08\0\0\0\0\0", 10)}));
   add(16, 2, test::AvifWith(test::MakePicture(64, 64), {.grey = true, .tiles = 2}));
 #endif
 #ifdef SLUICE_HAS_HEIF

@@ -5,52 +5,13 @@
 #include "format/disk/zstd.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
-#include "tests/temporary_folder.h"
-#include "tests/writer/converted.h"
-#include "tests/writer/source_files.h"
-#include "tests/writer/stored.h"
+#include "tests/writer/labelled_images.h"
 
 namespace sluice::test {
 
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-
-using Strings = std::vector<std::string>;
-using Floats = std::vector<float>;
-using Ints = std::vector<std::int32_t>;
-
-struct LabelledImages : TemporaryFolder {
-  const std::filesystem::path images = path() / "images";
-  LabelledImages() {
-    for (const char* name : {"a.jpg", "b.jpg", "deep/c.jpg"})
-      WriteSource(images / name, MakeJpeg(MakePicture(60, 40)));
-  }
-  ConvertSource Coco(const std::string& json) const {
-    WriteSource(path() / "coco.json", json);
-    return ConvertSource::Annotated(AnnotationFormat::kCoco, path() / "coco.json", images);
-  }
-  ConvertSummary Convert(const ConvertSource& source) const {
-    ConvertOptions options;
-    options.keep_order = true;
-    return ConvertBothWays(source, path() / "data", options);
-  }
-  StoredDataset Data() const { return ReadDataset(path() / "data"); }
-};
-
-template <class T>
-std::vector<T> ValuesIn(const StoredDataset& data, const std::string& key, const char* field) {
-  const std::size_t at = data.manifest.schema.Find(field);
-  REQUIRE(at != Schema::kNone);
-  const std::vector<std::byte>& bytes = data.Find(key).fields.at(at).bytes;
-  std::vector<T> values(bytes.size() / sizeof(T));
-  std::memcpy(values.data(), bytes.data(), bytes.size());
-  return values;
-}
-
-Strings ClassesOf(const StoredDataset& data, const char* field) {
-  return data.manifest.schema.fields.at(data.manifest.schema.Find(field)).classes;
-}
 
 constexpr const char* kImages =
     R"("images":[{"id":7,"file_name":"a.jpg","width":60,"height":40},{"id":3,"file_name":"b.jpg"}])";
@@ -72,7 +33,7 @@ TEST_CASE("COCO's boxes and classes go to their images, classes in the order of 
                   {"id":3,"image_id":99,"category_id":2,"bbox":[0,0,1,1]})")));
   CHECK(summary.samples == 2);
   REQUIRE(summary.warnings.size() == 1);
-  CHECK(summary.warnings[0] == "1 annotations are of images that the file does not list");
+  CHECK(summary.warnings[0] == "1 annotation is of an image that the file does not list");
   const StoredDataset data = folder.Data();
   CHECK(ClassesOf(data, "classes") == Strings{"owl", "dog", "zebra"});
   CHECK(ValuesIn<float>(data, "a.jpg", "boxes") == Floats{10, 5, 30, 15, 0.5, 0, 10.5, 40});

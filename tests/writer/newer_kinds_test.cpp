@@ -52,6 +52,25 @@ struct Transparent {
   CHECK_THAT(ConvertOne(file, options).reason, ContainsSubstring("of max_pixels"));
 }
 
+// Boxes as ISO/IEC 14496-12, 4.2 and 8.11: 60,000 entries in one of the tables of items.
+[[maybe_unused]] void CheckManyItems(const std::string& brand) {
+  const auto box = [](const std::string& content) {
+    const auto size = static_cast<std::uint32_t>(content.size() + 4);
+    std::string whole;
+    for (int shift = 24; shift >= 0; shift -= 8)
+      whole += static_cast<char>(size >> shift);
+    return whole + content;
+  };
+  const std::string table = GENERATE(std::string("iinf\0\0\0\0\xEA\x60", 10),
+                                     std::string("iloc\0\0\0\0\x44\0\xEA\x60", 12),
+                                     std::string("iprp\0\0\0\x10ipma\0\0\0\0\0\0\xEA\x60", 20));
+  const std::string file = box("ftyp" + brand + std::string(4, '\0') + brand) +
+                           box("meta" + std::string(4, '\0') + box(table)) + std::string(40, 'x');
+  const Bytes bytes = AsBytes(file);
+  CHECK_THAT(ConvertOne(FileBytes(bytes.begin(), bytes.end())).reason,
+             StartsWith("unsupported ") && ContainsSubstring("60000"));
+}
+
 }  // namespace
 
 #ifdef SLUICE_HAS_AVIF
@@ -87,6 +106,10 @@ TEST_CASE("an AVIF's own rotation and mirroring turn it, once, and Exif's do not
 TEST_CASE("AVIFs that end early, are damaged or are huge are left out with a reason") {
   CheckRefusals(Avif(MakePicture(90, 60)), "AVIF");
 }
+
+TEST_CASE("an AVIF of more items than pictures have is refused before libavif compares them") {
+  CheckManyItems("avif");
+}
 #endif
 
 #ifdef SLUICE_HAS_HEIF
@@ -104,6 +127,12 @@ TEST_CASE("HEIFs keep their pixels, and are turned as they say") {
                      upright) < 0.5);
   }
   CheckRefusals(Heif(upright), "HEIF");
+}
+#endif
+
+#ifdef SLUICE_HAS_HEIF
+TEST_CASE("a HEIF of more items than pictures have is refused before libheif reads them") {
+  CheckManyItems("heic");
 }
 #endif
 

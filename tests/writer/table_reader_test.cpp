@@ -50,6 +50,19 @@ TEST_CASE("cells stand between separators, lines end with or without a return") 
   CHECK(RowsOf("\xef\xbb\xbfpath,b\nx,y\n") == Rows{{"x", "y"}});
 }
 
+TEST_CASE("spreadsheets' tables are read: semicolons or tabs where no comma is, and UTF-16") {
+  CHECK(RowsOf("a;b\n1,5;\"x;y\"\n") == Rows{{"1,5", "x;y"}});
+  CHECK(RowsOf("a\tb\n1;5\t2\n") == Rows{{"1;5", "2"}});
+  CHECK(RowsOf("a;x,b\n1;5,2\n") == Rows{{"1;5", "2"}});
+  CHECK(RowsOf(std::string("\xff\xfe"
+                           "a\0;\0b\0\n\0"
+                           "1\0;\0\xe9\0\n\0",
+                           18)) == Rows{{"1", "é"}});
+  TableReader padded("t", ".csv", ToBytes("path, label\na, b\n"));
+  CHECK(padded.headings() == std::vector<std::string>{"path", "label"});
+  CHECK_THAT(FaultOf("a,b\r1,2\r"), Catch::Matchers::Contains("CR alone"));
+}
+
 TEST_CASE("200,000 headings are read and each cell is found, in time that grows with them") {
   std::string headings;
   std::string cells;

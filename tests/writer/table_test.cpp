@@ -244,7 +244,7 @@ TEST_CASE("with group, rows of one image make one sample of all their boxes") {
   const ConvertSummary summary = folders.Convert(source);
   CHECK(summary.samples == 3);
   REQUIRE(summary.warnings.size() == 1);
-  CHECK(summary.warnings[0] == "3 paths have no ending, such as a, which is a.jpg");
+  CHECK(summary.warnings[0] == "3 paths are not there as they stand, such as a, which is a.jpg");
   const StoredDataset data = folders.Data();
   CHECK(data.Keys() == std::vector<std::string>{"a.jpg", "b.jpg", "deep/c.jpg"});
   CHECK(data.manifest.schema.fields[1].name == "boxes");
@@ -280,6 +280,21 @@ TEST_CASE("a path without its ending is found if one image has that name, else b
   REQUIRE(summary.skipped.size() == 2);
   CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("is not there; give the ending: b."));
   CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("cannot be opened"));
+}
+
+TEST_CASE(
+    "a table is told of that has no row, is not UTF-8, or has several rows of boxes an image") {
+  const TableFolder folders;
+  const auto error = ErrorOf([&] { folders.Convert(folders.Table("t.csv", "path,label\n\n")); });
+  REQUIRE(error);
+  CHECK(error->sentence() == "has no row for an image");
+  const ConvertSummary summary = folders.Convert(
+      folders.Table("t.csv", "path,bbox,text\na.jpg,0 0 1 1,caf\xe9\na.jpg,0 0 2 2,x\n",
+                    {{"bbox", ColumnType::kBoxes}, {"text", ColumnType::kText}}));
+  REQUIRE(summary.warnings.size() == 2);
+  CHECK_THAT(summary.warnings[0],
+             ContainsSubstring("becomes a sample (--group makes one of them)"));
+  CHECK_THAT(summary.warnings[1], ContainsSubstring("is not UTF-8"));
 }
 
 }  // namespace sluice::test

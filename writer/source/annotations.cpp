@@ -62,6 +62,17 @@ class AnnotatedList {
     });
   }
 
+  static std::string Asked(const AnnotationParts& parts) {
+    std::string text;
+    for (const auto& [asked, name] : {std::pair{parts.boxes, "boxes"},
+                                      {parts.masks, "masks"},
+                                      {parts.keypoints, "key points"},
+                                      {parts.captions, "captions"}}) {
+      if (asked) text += (text.empty() ? "" : " or ") + std::string(name);
+    }
+    return text;
+  }
+
   void AddField(Field field, Feed feed) {
     if (feed == Feed::kBoxes || feed == Feed::kBoxClasses || feed == Feed::kPoints) {
       field.follows = "image";
@@ -114,7 +125,8 @@ class AnnotatedList {
     if (captions_) AddField(Field::Bytes("captions", Role::kJson), Feed::kText);
     if (list_.fields.size() == 1) {
       throw Error(ErrorCode::kNotFound, source_.annotations.string(),
-                  "describes nothing of what is to be taken");
+                  "has no " + Asked(parts) +
+                      " for these images; without label files the images alone are converted");
     }
     list_.MakeSchema().Validate();
   }
@@ -201,6 +213,16 @@ class AnnotatedList {
 };
 
 }  // namespace
+
+void RequireFolder(const ConvertSource& source, const char* of_what) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(source.annotations, ignored)) return;
+  const bool there = std::filesystem::exists(source.annotations, ignored);
+  throw Error(there ? ErrorCode::kInvalidArgument : ErrorCode::kNotFound,
+              source.annotations.string(),
+              std::string(there ? "is no folder" : "is not there") + "; give the folder of the " +
+                  of_what + " files");
+}
 
 void Misread(const std::string& sentence) {
   throw Error(ErrorCode::kCorrupt, sentence);

@@ -13,6 +13,8 @@
 
 namespace sluice {
 
+// Some editors begin texts with it.
+inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 inline constexpr std::uint64_t kMaxLabelFileBytes = 16'777'216;  // of a file for one image
 
 // What is wrong with a label file, for one image.
@@ -46,6 +48,10 @@ struct Annotations {
   std::vector<LeftOut> broken;  // descriptions that cannot be used
   std::vector<std::string> warnings;
 };
+
+// Throws Error(kInvalidArgument) unless ConvertSource::annotations is a folder; `of_what` files it
+// should be.
+void RequireFolder(const ConvertSource& source, const char* of_what);
 
 // Reads the label files of `source`, without looking at an image.
 Annotations ReadCoco(const ConvertSource& source, const std::stop_token& stop);

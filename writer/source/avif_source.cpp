@@ -6,6 +6,8 @@
 
 #include <sluice/error.h>
 
+#include "writer/source/file_boxes.h"
+
 namespace sluice {
 
 namespace {
@@ -52,6 +54,7 @@ bool HasOtherColours(const avifImage& image) noexcept {
 
 AvifSource::AvifSource(Bytes file)
     : file_(WithoutManyZeros(file)), decoder_(nullptr, &avifDecoderDestroy) {
+  RequireFewItems(file_, "AVIF");
   Parse(AVIF_DEFAULT_IMAGE_SIZE_LIMIT);
   const avifImage& image = *decoder_->image;
   width_ = image.width;

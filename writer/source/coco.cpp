@@ -1,6 +1,7 @@
 // COCO's JSON: lists of images, annotations and categories.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -36,6 +37,11 @@ Id IdOf(const json& object, const char* name) {
   const json& id = Member(object, name);
   if (id.is_number_integer()) return {id.get<std::int64_t>(), ""};
   if (id.is_string()) return {INT64_MAX, id.get<std::string>()};
+  constexpr double kMost = 1LL << 53;  // 17.0, as tables write numbers in a column with gaps
+  const double number = id.is_number_float() ? id.get<double>() : 0.5;
+  if (std::floor(number) == number && std::abs(number) <= kMost) {
+    return {static_cast<std::int64_t>(number), ""};
+  }
   Misread(std::string("its ") + name + " is no number and no text");
 }
 
@@ -82,15 +88,69 @@ void AddShapes(const json& segmentation, AnnotatedObject& object) {
     return;
   }
   if (!segmentation.is_array()) Misread("its segmentation is no list of outlines and no RLE");
-  for (const json& outline : segmentation) {
+  const auto add = [&object](const json& corners) {
     Shape shape;
-    shape.outline = NumbersOf(outline);
+    shape.outline = NumbersOf(corners);
     if (shape.outline.size() % 2 != 0) Misread("an outline has half a corner");
     for (const double at : shape.outline) {
       if (!std::isfinite(at)) Misread("an outline has a number that is not finite");
     }
     if (shape.outline.size() >= kTriangle) object.shapes.push_back(std::move(shape));
+  };
+  // A list for each outline, or the corners of one alone.
+  if (!segmentation.empty() && segmentation[0].is_number()) return add(segmentation);
+  for (const json& outline : segmentation)
+    add(outline);
+}
+
+// Around all outlines and runs of an object.
+std::array<double, 4> BoxAround(const std::vector<Shape>& shapes) {
+  constexpr double kFar = std::numeric_limits<double>::max();
+  std::array<double, 4> box = {kFar, kFar, -kFar, -kFar};
+  const auto add = [&box](double left, double top, double right, double bottom) {
+    box = {std::min(box[0], left), std::min(box[1], top), std::max(box[2], right),
+           std::max(box[3], bottom)};
+  };
+  for (const Shape& shape : shapes) {
+    for (std::size_t i = 0; i + 1 < shape.outline.size(); i += 2)
+      add(shape.outline[i], shape.outline[i + 1], shape.outline[i], shape.outline[i + 1]);
+    std::uint64_t at = 0;
+    for (std::size_t i = 0; i < shape.runs.size(); at += shape.runs[i++]) {
+      if (i % 2 == 0 || shape.runs[i] == 0) continue;
+      const std::uint64_t last = at + shape.runs[i] - 1;
+      const std::uint64_t left = at / shape.height, right = last / shape.height;
+      const bool whole = left < right;  // of a column
+      add(static_cast<double>(left), whole ? 0 : static_cast<double>(at % shape.height),
+          static_cast<double>(right) + 1,
+          static_cast<double>(whole ? shape.height : last % shape.height + 1));
+    }
   }
+  if (box[0] > box[2]) Misread("has no bbox, and its segmentation is empty");
+  return box;
+}
+
+// A box that is missing is drawn around the segmentation.
+void AddBox(const json& annotation, AnnotatedObject& object) {
+  const auto given = annotation.find("bbox");
+  const auto segmentation = annotation.find("segmentation");
+  const bool missing = given == annotation.end() || given->is_null() || given->empty();
+  if (missing && segmentation != annotation.end() && !segmentation->is_null()) {
+    AnnotatedObject drawn;
+    AddShapes(*segmentation, drawn);
+    object.box = BoxAround(drawn.shapes);
+  } else {
+    const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kCornerSize);
+    if (box.size() != 4) Misread("its bbox has no four numbers");
+    std::copy_n(box.begin(), 4, object.box.begin());
+  }
+  object.area = (object.box[2] - object.box[0]) * (object.box[3] - object.box[1]);
+}
+
+// "annotation 17"
+std::string NameOf(const json& annotation) {
+  const auto id = annotation.find("id");
+  return id == annotation.end() || id->is_structured() ? "an annotation"
+                                                       : "annotation " + ToUtf8(TextOf(*id));
 }
 
 Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
@@ -102,12 +162,11 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
       waiting.text = ToUtf8(TextOf(annotation["caption"]));
       return waiting;
     }
+    if (annotation.contains("segments_info"))
+      Misread("is of COCO's panoptic form, which is not read");
     AnnotatedObject& object = waiting.object;
     waiting.category = IdOf(annotation, "category_id");
-    const std::vector<double> box = CornersOf(Member(annotation, "bbox"), BoxFormat::kCornerSize);
-    if (box.size() != 4) Misread("its bbox has no four numbers");
-    std::copy_n(box.begin(), 4, object.box.begin());
-    object.area = (box[2] - box[0]) * (box[3] - box[1]);
+    AddBox(annotation, object);
     const auto area = annotation.find("area");
     if (area != annotation.end() && area->is_number()) object.area = area->get<double>();
     const auto crowd = annotation.find("iscrowd");
@@ -124,7 +183,7 @@ Waiting AnnotationOf(const json& annotation, const AnnotationParts& parts) {
     }
   } catch (const Error& error) {
     waiting.faulty = true;
-    waiting.text = error.sentence();
+    waiting.text = NameOf(annotation) + ": " + error.sentence();
   }
   return waiting;
 }
@@ -179,9 +238,15 @@ class CocoFile {
       Give(one, image->second);
       one.object = {};
     }
+    if (lost > 0 && lost == waiting_.size()) {
+      throw Error(ErrorCode::kCorrupt, source_.annotations.string(),
+                  "none of its " + std::to_string(lost) +
+                      " annotations has an image_id that is the id of one of its images");
+    }
     if (lost > 0) {
-      read_.warnings.push_back(std::to_string(lost) +
-                               " annotations are of images that the file does not list");
+      read_.warnings.push_back((lost == 1 ? "1 annotation is of an image"
+                                          : std::to_string(lost) + " annotations are of images") +
+                               std::string(" that the file does not list"));
     }
     read_.flag = "crowd";
     DropFaulty();
@@ -191,13 +256,30 @@ class CocoFile {
  private:
   void AddImage(const json& element) {
     AnnotatedImage image;
-    image.path = TextOf(Member(element, "file_name"));
+    image.path = PathOf(element);
     image.place = source_.annotations.filename().string();
     image.width = SizeOr0(element, "width");
     image.height = SizeOr0(element, "height");
     const auto [known, added] = images_.emplace(IdOf(element, "id"), read_.images.size());
-    if (!added) Misread("has the id of another one");
-    read_.images.push_back(std::move(image));
+    if (added) {
+      read_.images.push_back(std::move(image));
+      return;
+    }
+    // Files that were put together may list an image twice.
+    const std::string& other = read_.images[known->second].path;
+    if (image.path == other) return;
+    Misread("has the id of another one: " + element["id"].dump() + " is " + ToUtf8(other) +
+            " and " + ToUtf8(image.path) + "; give each image an id of its own");
+  }
+
+  // LVIS has no file_name; its URLs end in the folder and the name, "train2017/000000391895.jpg".
+  std::string PathOf(const json& element) const {
+    const auto url = element.find("coco_url");
+    if (element.contains("file_name") || url == element.end()) {
+      return TextOf(Member(element, "file_name"));
+    }
+    const std::filesystem::path path(TextOf(*url));
+    return path.parent_path().filename() / path.filename();
   }
 
   void AddCategory(const json& element) {
@@ -237,7 +319,7 @@ class CocoFile {
   void Give(Waiting& one, std::size_t image) {
     read_.objects = read_.objects || !one.caption;
     if (one.faulty) {
-      faulty_.emplace(image, "an annotation " + one.text);
+      faulty_.emplace(image, one.text);
       return;
     }
     if (one.caption) {
@@ -248,7 +330,11 @@ class CocoFile {
     const std::optional<std::int32_t> number =
         category == categories_.end() ? std::nullopt : read_.names.Add(category->second.name);
     if (!number) {
-      faulty_.emplace(image, "an annotation is of a category that is not one of the classes");
+      faulty_.emplace(
+          image,
+          one.category.second.empty()
+              ? "its category " + std::to_string(one.category.first) + " is not one of the classes"
+              : "its category " + ToUtf8(one.category.second) + " is not one of the classes");
       return;
     }
     one.object.label = *number;

@@ -6,6 +6,8 @@
 
 #include <sluice/error.h>
 
+#include "writer/source/file_boxes.h"
+
 namespace sluice {
 
 namespace {
@@ -20,6 +22,7 @@ HeifSource::HeifSource(Bytes file)
   if (!context_) throw std::bad_alloc();
   heif_context_set_max_decoding_threads(context_.get(), 0);  // in the calling thread
   file = WithoutManyZeros(file);
+  RequireFewItems(file, "HEIF");
   Check(heif_context_read_from_memory_without_copy(context_.get(), file.data(), file.size(),
                                                    nullptr));
   heif_image_handle* picture = nullptr;

@@ -7,6 +7,8 @@
 
 #include <sluice/error.h>
 
+#include "writer/source/file_boxes.h"
+
 namespace sluice::jp2 {
 
 namespace {
@@ -30,33 +32,14 @@ enum Marker : std::uint32_t {
                                            " " + what + ", more than pictures of its size have");
 }
 
-std::uint64_t Number(Bytes bytes, std::size_t at, std::size_t size) noexcept {
-  std::uint64_t value = 0;
-  for (std::size_t i = 0; i < size; ++i)
-    value = value << 8 | std::to_integer<std::uint64_t>(bytes[at + i]);
-  return value;
-}
-
 std::uint64_t Parts(std::uint64_t whole, std::uint64_t part) noexcept {
   return (whole + part - 1) / part;
 }
 
 // The codestream in the boxes of a JP2 file; empty if there is none.
 Bytes CodestreamOf(Bytes file) noexcept {
-  constexpr std::uint64_t kContiguous = 0x6A703263;  // "jp2c"
-  std::uint64_t at = 0;
-  while (file.size() - at >= 8) {
-    std::uint64_t size = Number(file, at, 4);
-    std::uint64_t head = 8;
-    if (size == 1) {
-      head = 16;
-      if (file.size() - at < head) return {};
-      size = Number(file, at + 8, 8);
-    }
-    if (size == 0 || size > file.size() - at) size = file.size() - at;
-    if (size < head) return {};
-    if (Number(file, at + 4, 4) == kContiguous) return file.subspan(at + head, size - head);
-    at += size;
+  while (const std::optional<FileBox> box = TakeFileBox(file)) {
+    if (box->type == "jp2c") return box->body;
   }
   return {};
 }
@@ -72,8 +55,8 @@ class Codestream {
     std::vector<bool> seen(tiles_);
     while (Has(12) && Next() == kSot) {
       const std::size_t start = at_;
-      const std::uint64_t tile = Number(bytes_, start + 4, 2);
-      const std::uint64_t length = Number(bytes_, start + 6, 4);
+      const std::uint64_t tile = BigEndian(bytes_, start + 4, 2);
+      const std::uint64_t length = BigEndian(bytes_, start + 6, 4);
       if (tile < tiles_) seen[tile] = true;
       at_ += 12;
       if (!ReadHeaders(kSod)) break;
@@ -85,7 +68,7 @@ class Codestream {
 
  private:
   bool Has(std::size_t count) const noexcept { return bytes_.size() - at_ >= count; }
-  std::uint64_t Next() const noexcept { return Number(bytes_, at_, 2); }
+  std::uint64_t Next() const noexcept { return BigEndian(bytes_, at_, 2); }
 
   // Marker segments up to that marker. False if they end before it.
   bool ReadHeaders(Marker last) {
@@ -93,7 +76,7 @@ class Codestream {
       const std::uint64_t marker = Next();
       if (marker == last) return true;
       if (!Has(4)) return false;
-      const std::size_t size = Number(bytes_, at_ + 2, 2);
+      const std::size_t size = BigEndian(bytes_, at_ + 2, 2);
       if (size < 2 || !Has(2 + size)) return false;
       const Bytes body = bytes_.subspan(at_ + 4, size - 2);
       if (marker == kSiz) ReadSize(body);
@@ -106,7 +89,7 @@ class Codestream {
 
   void ReadSize(Bytes body) {
     if (body.size() < 36) return;
-    const auto word = [&](std::size_t i) { return Number(body, 2 + 4 * i, 4); };
+    const auto word = [&](std::size_t i) { return BigEndian(body, 2 + 4 * i, 4); };
     // The picture's end and begin on the grid, a tile's sides, and where the first tile begins.
     const std::uint64_t across = word(0), down = word(1), left = word(2), top = word(3);
     const std::uint64_t tile_across = word(4), tile_down = word(5), from_x = word(6),
@@ -115,7 +98,7 @@ class Codestream {
         from_y > top) {
       return;  // openjpeg refuses them
     }
-    const std::uint64_t components = Number(body, 34, 2);
+    const std::uint64_t components = BigEndian(body, 34, 2);
     if (components > kMostComponents) Refuse(components, "components");
     width_ = across - left;
     height_ = down - top;
@@ -127,29 +110,29 @@ class Codestream {
 
   void ReadCoding(Bytes body) {
     if (body.size() < 10) return;
-    layers_ = Number(body, 2, 2);
+    layers_ = BigEndian(body, 2, 2);
     if (layers_ > kMostLayers) Refuse(layers_, "layers");
-    CheckBlocks((Number(body, 0, 1) & 1) != 0, body.subspan(5));
+    CheckBlocks((BigEndian(body, 0, 1) & 1) != 0, body.subspan(5));
   }
 
   void ReadComponentCoding(Bytes body) {
     if (body.size() < 7) return;  // a component's number is one byte, as there are at most five
-    CheckBlocks((Number(body, 1, 1) & 1) != 0, body.subspan(2));
+    CheckBlocks((BigEndian(body, 1, 1) & 1) != 0, body.subspan(2));
   }
 
   // From the number of levels on: of one component, as if the picture were one tile.
   void CheckBlocks(bool own_precincts, Bytes body) const {
-    const auto levels = static_cast<std::uint32_t>(Number(body, 0, 1));
+    const auto levels = static_cast<std::uint32_t>(BigEndian(body, 0, 1));
     if (levels > kMostLevels || Pixels() == kMostPixels) return;  // refused for its size
-    const std::uint64_t across = Number(body, 1, 1) % 16 + 2;
-    const std::uint64_t down = Number(body, 2, 1) % 16 + 2;
+    const std::uint64_t across = BigEndian(body, 1, 1) % 16 + 2;
+    const std::uint64_t down = BigEndian(body, 2, 1) % 16 + 2;
     std::uint64_t precincts = 0;
     std::uint64_t blocks = 0;
     for (std::uint32_t level = 0; level <= levels; ++level) {
       std::uint64_t precinct_across = 15, precinct_down = 15;
       if (own_precincts) {
         if (body.size() < 6 + level) return;
-        const std::uint64_t sides = Number(body, 5 + level, 1);
+        const std::uint64_t sides = BigEndian(body, 5 + level, 1);
         precinct_across = sides & 15;
         precinct_down = sides >> 4;
       }
@@ -188,7 +171,7 @@ class Codestream {
 }  // namespace
 
 Tiles LookAtCodestream(Bytes file) {
-  const bool bare = file.size() >= 2 && Number(file, 0, 2) == kSoc;
+  const bool bare = file.size() >= 2 && BigEndian(file, 0, 2) == kSoc;
   return Codestream(bare ? file : CodestreamOf(file)).Look();
 }
 

@@ -9,6 +9,7 @@
 #include "format/disk/file.h"
 #include "format/disk/limits.h"
 #include "writer/source/source_list.h"
+#include "writer/text.h"
 
 namespace sluice {
 
@@ -43,9 +44,12 @@ class ElementEvents : public nlohmann::json_sax<json> {
     return true;
   }
 
-  bool parse_error(std::size_t position, const std::string&,
+  bool parse_error(std::size_t position, const std::string& token,
                    const nlohmann::detail::exception&) override {
-    throw Error(ErrorCode::kCorrupt, file_, "byte " + std::to_string(position), "is not JSON");
+    throw Error(ErrorCode::kCorrupt, file_, "byte " + std::to_string(position),
+                token.empty() || token == "<end of file>"
+                    ? "the file ends early"
+                    : "is not JSON: " + ToUtf8(token.substr(0, 40)));
   }
 
  private:
@@ -54,7 +58,8 @@ class ElementEvents : public nlohmann::json_sax<json> {
 
   bool Begin(json empty) {
     if (depth_ == 0 && !empty.is_object()) {
-      throw Error(ErrorCode::kCorrupt, file_, "is no JSON object");
+      throw Error(ErrorCode::kCorrupt, file_,
+                  "is a list, and not an object with images and annotations as COCO's files are");
     }
     if (depth_ == 1) in_list_ = empty.is_array();
     if (++depth_ > kMaxJsonDepth) {
@@ -120,6 +125,10 @@ class ElementEvents : public nlohmann::json_sax<json> {
 
 void ForEachElement(const std::filesystem::path& file, const std::stop_token& stop,
                     const std::function<void(const std::string&, const json&)>& visit) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) {
+    throw Error(ErrorCode::kInvalidArgument, file.string(), "is a folder; give the .json file");
+  }
   FileHandle handle = OpenForReading(file);
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> stream(fdopen(handle.get(), "rb"),
                                                                std::fclose);

@@ -74,7 +74,7 @@ void RequireImages(const std::filesystem::path& place, const SourceList& list) {
   throw Error(ErrorCode::kNotFound, place.string(), sentence);
 }
 
-void WarnOfRepeats(SourceList& list) {
+void WarnOfRepeats(SourceList& list, const std::string& advice) {
   std::vector<std::uint64_t> hashes;  // the keys themselves would take much more memory to sort
   hashes.reserve(list.sources.size());
   for (const Source& source : list.sources)
@@ -93,7 +93,7 @@ void WarnOfRepeats(SourceList& list) {
       [repeated](const Source& source) { return Hash64(AsBytes(source.key)) == repeated; });
   list.warnings.push_back((images == 1 ? "an image is" : std::to_string(images) + " images are") +
                           std::string(" listed more than once, such as ") + ToUtf8(first->key) +
-                          "; each occurrence becomes a sample");
+                          "; each occurrence becomes a sample" + advice);
 }
 
 }  // namespace sluice

@@ -29,6 +29,6 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 void RequireImages(const std::filesystem::path& place, const SourceList& list);
 
 // Adds a warning if a list or a table names an image more than once.
-void WarnOfRepeats(SourceList& list);
+void WarnOfRepeats(SourceList& list, const std::string& advice = {});
 
 }  // namespace sluice

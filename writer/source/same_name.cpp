@@ -1,38 +1,74 @@
 #include "writer/source/same_name.h"
 
+#include <algorithm>
+
 #include "writer/text.h"
 
 namespace sluice {
 
+SameNames::SameNames(std::filesystem::path root) : root_(std::move(root)), below_(root_) {
+  constexpr int kMostAbove = 3;
+  std::filesystem::path folder = std::filesystem::absolute(root_).lexically_normal();
+  if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
+  for (int up = 0; up < kMostAbove; ++up) {
+    folder = folder.parent_path();
+    above_.push_back(folder);
+  }
+}
+
 void SameNames::Resolve(std::string& key, Look& look) {
   std::error_code ignored;
   if (look.trouble.empty() || std::filesystem::exists(root_ / key, ignored)) return;
-  const std::filesystem::path path(key);
+  std::vector<std::string> forms = {key};
+  if (key.find('\\') != std::string::npos) {
+    std::string slashed = key;
+    std::replace(slashed.begin(), slashed.end(), '\\', '/');
+    if (const std::optional<std::string> below = below_.KeyOf(slashed)) {
+      if (TakeIfImage(*below, key, look)) return;
+      forms.push_back(*below);
+    }
+  }
+  for (const std::string& form : forms) {
+    if (TakeWithEnding(form, key, look)) return;
+    for (const std::filesystem::path& folder : above_) {
+      const std::optional<std::string> below = below_.KeyOf((folder / form).native());
+      if (!below) continue;
+      if (TakeIfImage(*below, key, look) || TakeWithEnding(*below, key, look)) return;
+    }
+  }
+}
+
+bool SameNames::TakeIfImage(std::string other, std::string& key, Look& look) {
+  Look its = LookInto(root_ / other);
+  if (!its.trouble.empty() || its.sniffed.kind == ImageKind::kNone) return false;
+  if (resolved_++ == 0) example_ = ToUtf8(key) + ", which is " + ToUtf8(other);
+  key = std::move(other);
+  look = std::move(its);
+  return true;
+}
+
+// Whether there is such a file: it is taken, or `look` says why it is not.
+bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look& look) {
+  const std::filesystem::path path(wanted);
   const Names& names = NamesIn(path.parent_path().native());
-  std::vector<std::pair<std::string, Look>> found;
+  std::vector<std::string> found;
   const auto [begin, end] = names.equal_range(path.filename().native());
   for (auto name = begin; name != end; ++name) {
     std::string other = (path.parent_path() / name->second).native();
-    Look its = LookInto(root_ / other);
-    if (its.trouble.empty() && its.sniffed.kind != ImageKind::kNone) {
-      found.emplace_back(std::move(other), std::move(its));
-    }
+    const Look its = LookInto(root_ / other);
+    if (its.trouble.empty() && its.sniffed.kind != ImageKind::kNone) found.push_back(other);
   }
-  if (found.empty()) return;
   if (found.size() > 1) {
-    look.trouble = "is not there; give the ending: " + ToUtf8(found[0].first) + " or " +
-                   ToUtf8(found[1].first);
-    return;
+    look.trouble = "is not there; give the ending: " + ToUtf8(found[0]) + " or " + ToUtf8(found[1]);
+    return true;
   }
-  if (resolved_++ == 0) example_ = ToUtf8(key) + ", which is " + ToUtf8(found[0].first);
-  key = std::move(found[0].first);
-  look = std::move(found[0].second);
+  return !found.empty() && TakeIfImage(std::move(found[0]), key, look);
 }
 
 std::string SameNames::Report() const {
   if (resolved_ == 0) return {};
-  return (resolved_ == 1 ? "a path has" : std::to_string(resolved_) + " paths have") +
-         " no ending, such as " + example_;
+  if (resolved_ == 1) return "a path is not there as it stands: " + example_;
+  return std::to_string(resolved_) + " paths are not there as they stand, such as " + example_;
 }
 
 const SameNames::Names& SameNames::NamesIn(const std::string& folder) {

@@ -35,7 +35,7 @@ std::string PathColumn(const ConvertSource& source, const std::vector<std::strin
   }
   Refuse(source,
          "has no column named path, file, filename, file_name, image or key; set the path column "
-         "to one of its columns: " +
+         "(--path-column) to one of its columns: " +
              ListedHeadings(headings));
 }
 
@@ -96,7 +96,14 @@ class TableScan {
     fields_.SettleClasses(sources_, rows_);
     LookAtFiles();
     RequireImages(source_.table, list_);
-    WarnOfRepeats(list_);
+    const bool boxes = std::any_of(list_.fields.begin(), list_.fields.end(),
+                                   [](const auto& field) { return field.feed == Feed::kBoxes; });
+    WarnOfRepeats(list_, boxes ? " (--group makes one of them)" : "");
+    if (!reader_.is_utf8()) {
+      list_.warnings.push_back(
+          "the table is not UTF-8: bytes of other encodings become \\xe9 and the "
+          "like in classes and texts; save it as UTF-8");
+    }
     if (list_.fields.size() == 1 || (list_.fields.size() == 2 && list_.labelled)) {
       list_.values = {};  // no field needs them
     }
@@ -106,7 +113,9 @@ class TableScan {
  private:
   void ReadRows() {
     const RootPath root(list_.root);
+    bool any = false;
     while (reader_.Next()) {
+      any = true;
       if (stop_.stop_requested()) ThrowStopped();
       const Cell path = reader_.Get(path_column_);
       std::string key = path.is_string() ? path.get<std::string>() : "";
@@ -123,6 +132,7 @@ class TableScan {
         if (source_.group) incomplete_.insert(key);
       }
     }
+    if (!any) throw Error(ErrorCode::kNotFound, source_.table.string(), "has no row for an image");
   }
 
   using Values = RowFields::Values;

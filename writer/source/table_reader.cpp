@@ -9,6 +9,7 @@
 #include "format/disk/file.h"
 #include "format/disk/json_depth.h"
 #include "format/disk/limits.h"
+#include "writer/source/encoding.h"
 #include "writer/source/source_list.h"
 #include "writer/text.h"
 
@@ -54,8 +55,38 @@ TableReader::TableReader(std::string name, std::string_view ending, std::vector<
                 "is not a table that can be read; its name must end in .csv, .tsv or .jsonl");
   }
   separator_ = *separator;
+  Decode();
   if (rest_.starts_with(kByteOrderMark)) rest_.remove_prefix(kByteOrderMark.size());
+  if (separator_ == ',') FindSeparator();
   ReadHeadings();
+}
+
+// Spreadsheets also write UTF-16.
+void TableReader::Decode() {
+  if (!rest_.starts_with("\xff\xfe") && !rest_.starts_with("\xfe\xff")) return;
+  try {
+    const std::string text = FromEncoding(rest_, "UTF-16");
+    const Bytes bytes = AsBytes(text);
+    content_.assign(bytes.begin(), bytes.end());
+    rest_ = AsText(content_);
+  } catch (const Error& error) {
+    throw Error(error.code(), name_, error.sentence());
+  }
+}
+
+// Where a comma stands in numbers, spreadsheets put semicolons or tabs between cells.
+void TableReader::FindSeparator() {
+  const std::string_view headings = rest_.substr(0, rest_.find('\n'));
+  for (const char other : {';', '\t'}) {
+    if (headings.find(separator_) == std::string_view::npos &&
+        headings.find(other) != std::string_view::npos) {
+      separator_ = other;
+    }
+  }
+}
+
+bool TableReader::is_utf8() const noexcept {
+  return IsUtf8(AsText(content_));
 }
 
 void TableReader::Fail(const std::string& sentence) const {
@@ -84,6 +115,10 @@ void TableReader::ReadHeadings() {
   if (separator_ == 0) return ReadMembers();
   if (!NextCells(headings_)) Fail("the table is empty; its first line must hold the headings");
   for (std::size_t i = 0; i < headings_.size(); ++i) {
+    if (headings_[i].find('\r') != std::string::npos) {
+      Fail("lines end in CR alone, as on old Macs; save the table with other line endings");
+    }
+    headings_[i] = Trimmed(headings_[i]);
     if (!columns_.emplace(headings_[i], i).second) {
       Fail("the heading \"" + ToUtf8(headings_[i]) + "\" comes twice");
     }

@@ -41,11 +41,16 @@ class TableReader : public Cells {
   // an empty cell.
   nlohmann::json Get(const std::string& heading) const override;
 
+  // Whether the whole table is.
+  bool is_utf8() const noexcept;
+
   // "labels.csv, line 17"
   std::string Place() const;
 
  private:
+  void Decode();
   void ReadHeadings();
+  void FindSeparator();
   void ReadMembers();
   bool NextCells(std::vector<std::string>& cells);
   bool NextObject();

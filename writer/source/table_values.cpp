@@ -23,12 +23,6 @@ std::string Shown(const std::string& text) {
   return "\"" + ToUtf8(text.substr(0, kShown)) + (text.size() > kShown ? "..." : "") + "\"";
 }
 
-std::string Trimmed(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\n");
-  if (begin == std::string_view::npos) return {};
-  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
-}
-
 // The pieces between any of `separators`.
 std::vector<std::string_view> Pieces(std::string_view text, const char* separators) {
   std::vector<std::string_view> pieces;
@@ -63,6 +57,12 @@ void AddNumbers(const Cell& cell, std::vector<double>& numbers) {
 }
 
 }  // namespace
+
+std::string Trimmed(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\n");
+  if (begin == std::string_view::npos) return {};
+  return std::string(text.substr(begin, text.find_last_not_of(" \t\r\n") - begin + 1));
+}
 
 std::string TextOf(const Cell& cell) {
   if (cell.is_string()) return cell.get<std::string>();

@@ -56,6 +56,7 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
   read.names = ClassNames(source.classes);
   read.flag = "difficult";
   read.objects = true;
+  RequireFolder(source, ".xml");
   const FolderTree tree = WalkFolder(source.annotations, stop);
   std::vector<std::byte> content;
   for (const WalkedFile& file : tree.files) {
@@ -90,6 +91,9 @@ Annotations ReadVoc(const ConvertSource& source, const std::stop_token& stop) {
     } catch (const Error& error) {
       read.broken.push_back({file.key, error.sentence()});
     }
+  }
+  if (tree.files.empty()) {
+    throw Error(ErrorCode::kNotFound, source.annotations.string(), "holds no .xml file");
   }
   return read;
 }

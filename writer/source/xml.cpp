@@ -1,8 +1,11 @@
 #include "writer/source/xml.h"
 
-#include <charconv>
+#include <algorithm>
 
 #include <sluice/error.h>
+
+#include "format/disk/xml_entity.h"
+#include "writer/source/encoding.h"
 
 namespace sluice {
 
@@ -110,28 +113,41 @@ class XmlReader {
   }
 
   static void AddText(std::string_view text, std::string& out) {
-    constexpr std::pair<std::string_view, char> kEntities[] = {
-        {"&amp;", '&'}, {"&lt;", '<'}, {"&gt;", '>'}, {"&quot;", '"'}, {"&apos;", '\''}};
     while (!text.empty()) {
       const std::size_t plain = std::min(text.find('&'), text.size());
       out += text.substr(0, plain);
       text.remove_prefix(plain);
       if (text.empty()) return;
-      std::size_t used = 1;
-      char meant = '&';  // one that is no entity stays
-      for (const auto& [entity, c] : kEntities) {
-        if (!text.starts_with(entity)) continue;
-        meant = c;
-        used = entity.size();
-      }
+      const std::string meant = TakeXmlEntity(text);
       out += meant;
-      text.remove_prefix(used);
+      if (!meant.empty()) continue;
+      out += '&';  // one that is no entity stays
+      text.remove_prefix(1);
     }
   }
 
   std::string_view text_;
   std::size_t at_ = 0;
 };
+
+// By the marks that the document begins with, or as it says itself; empty for UTF-8 and ASCII.
+std::string EncodingOf(std::string_view document) {
+  if (document.starts_with("\xff\xfe") || document.starts_with("\xfe\xff")) return "UTF-16";
+  if (document.starts_with(std::string_view("<\0", 2))) return "UTF-16LE";
+  if (document.starts_with(std::string_view("\0<", 2))) return "UTF-16BE";
+  if (!document.starts_with("<?xml")) return {};
+  document = document.substr(0, document.find("?>"));
+  const std::size_t begin = document.find_first_of("\"'", document.find("encoding"));
+  if (begin == std::string_view::npos) return {};
+  std::string name(document.substr(begin + 1));
+  name.resize(std::min(name.find(document[begin]), name.size()));
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  });
+  // Programs that hold texts as UTF-16 say so also where they write UTF-8.
+  const bool plain = name.starts_with("utf") || name == "ascii" || name == "us-ascii";
+  return plain ? "" : name;
+}
 
 }  // namespace
 
@@ -143,7 +159,10 @@ const XmlElement* XmlElement::Find(std::string_view wanted) const noexcept {
 }
 
 XmlElement ParseXml(std::string_view document) {
-  return XmlReader(document).Document();
+  const std::string encoding = EncodingOf(document);
+  if (encoding.empty()) return XmlReader(document).Document();
+  const std::string converted = FromEncoding(document, encoding);
+  return XmlReader(converted).Document();
 }
 
 }  // namespace sluice

@@ -1,5 +1,5 @@
 // The little of XML that label files use: elements and their text. Attributes are passed over;
-// entities are the five that every document has.
+// entities are those that every document has. What is not in UTF-8 is converted.
 #pragma once
 
 #include <string>

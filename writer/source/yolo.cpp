@@ -26,6 +26,13 @@ std::array<double, 4> ExtentOf(const std::vector<double>& outline) {
   return box;
 }
 
+void RequireFraction(double number) {
+  constexpr double kRounded = 0.01;  // as much as Ultralytics lets pass
+  if (number >= -kRounded && number <= 1 + kRounded) return;
+  Misread("has the number " + Cell(number).dump() +
+          ", but YOLO's are fractions of the image's sides, from 0 to 1");
+}
+
 // "class x y width height", the same with key points, or "class x y x y x y ...": an outline.
 AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
   std::vector<double> numbers = NumbersOf(std::string(line));
@@ -42,27 +49,32 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
   numbers.erase(numbers.begin());
   const std::size_t of_points = settings.points * settings.point_numbers;
   if (numbers.size() == 4 || (of_points > 0 && numbers.size() == 4 + of_points)) {
+    std::for_each_n(numbers.begin(), 4, RequireFraction);
     const auto [x, y, width, height] = std::array{numbers[0], numbers[1], numbers[2], numbers[3]};
     object.box = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
     for (std::size_t i = 4; i < numbers.size(); i += settings.point_numbers) {
+      std::for_each_n(&numbers[i], 2, RequireFraction);
       object.points.push_back(NarrowNumber(numbers[i]));
       object.points.push_back(NarrowNumber(numbers[i + 1]));
       object.points.push_back(settings.point_numbers == 3 ? NarrowNumber(numbers[i + 2]) : 2.0F);
     }
   } else if (numbers.size() >= 6 && numbers.size() % 2 == 0) {
+    std::for_each(numbers.begin(), numbers.end(), RequireFraction);
     Shape shape;
     shape.outline = numbers;
     object.box = ExtentOf(numbers);
     object.shapes.push_back(std::move(shape));
   } else {
     Misread("a line has " + std::to_string(numbers.size() + 1) +
-            " numbers, which make neither a box nor an outline");
+            " numbers, which make neither a box nor an outline; key points need kpt_shape in the "
+            ".yaml with the names");
   }
   object.area = (object.box[2] - object.box[0]) * (object.box[3] - object.box[1]);
   return object;
 }
 
 void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImage& image) {
+  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
   for (std::size_t begin = 0; begin < text.size();) {
     const std::size_t end = std::min(text.find('\n', begin), text.size());
     const std::string_view line = text.substr(begin, end - begin);
@@ -75,6 +87,7 @@ void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImag
 }  // namespace
 
 Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
+  RequireFolder(source, ".txt");
   Annotations read;
   read.relative = true;
   read.objects = true;
@@ -106,6 +119,11 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
     for (const AnnotatedObject& object : image.objects)
       most = std::max(most, object.label);
     read.images.push_back(std::move(image));
+  }
+  if (without > 0 && without == read.images.size() && read.broken.empty()) {
+    throw Error(ErrorCode::kNotFound, source.annotations.string(),
+                "has no label file for any image, such as " + ToUtf8(read.images[0].place) +
+                    " for " + ToUtf8(read.images[0].path) + " of " + source.root.string());
   }
   if (without > 0) {
     read.warnings.push_back(std::to_string(without) +

@@ -33,6 +33,7 @@ std::string Scalar(std::string_view text) {
 }
 
 std::vector<std::string_view> LinesOf(std::string_view text) {
+  if (text.starts_with(kUtf8Mark)) text.remove_prefix(kUtf8Mark.size());
   std::vector<std::string_view> lines;
   while (!text.empty()) {
     const std::size_t end = std::min(text.find('\n'), text.size());

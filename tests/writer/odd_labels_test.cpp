@@ -1,0 +1,152 @@
+// Label files as tools other than COCO's, VOC's and YOLO's authors write them.
+#include <sluice/error.h>
+
+#include "tests/format/error_of.h"
+#include "tests/writer/labelled_images.h"
+
+namespace sluice::test {
+
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::string OwlText(const std::string& images, const std::string& annotations) {
+  return "{\"images\":[" + images + "],\"annotations\":[" + annotations +
+         "],\"categories\":[{\"id\":1,\"name\":\"owl\"}]}";
+}
+
+constexpr const char* kOwlImage = R"({"id":1,"file_name":"a.jpg"})";
+constexpr const char* kOwlBox = R"({"image_id":1,"category_id":1,"bbox":[10,5,20,10]})";
+
+}  // namespace
+
+TEST_CASE("a COCO file that lists an image twice has it once, one that mixes two up is refused") {
+  const LabelledImages folder;
+  folder.Convert(folder.Coco(OwlText(std::string(kOwlImage) + "," + kOwlImage, kOwlBox)));
+  CHECK(folder.Data().Keys() == Strings{"a.jpg"});
+  const auto error = ErrorOf([&] {
+    folder.Convert(
+        folder.Coco(OwlText(std::string(kOwlImage) + R"(,{"id":1,"file_name":"b.jpg"})", kOwlBox)));
+  });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("1 is a.jpg and b.jpg"));
+}
+
+TEST_CASE(
+    "COCO's images are found by LVIS's URLs, and by paths from a folder above or of Windows") {
+  const LabelledImages folder;
+  const std::string image =
+      GENERATE(R"("coco_url":"http://host/images/a.jpg")", R"("file_name":"images/a.jpg")",
+               R"("file_name":"images/a")", R"("file_name":"images\\a.jpg")");
+  CAPTURE(image);
+  const std::string text = OwlText(R"({"id":1.0,)" + image + "}", kOwlBox);
+  const ConvertSummary summary = folder.Convert(folder.Coco(text));
+  CHECK(folder.Data().Keys() == Strings{"a.jpg"});
+  CHECK(summary.warnings.size() == 1);
+}
+
+TEST_CASE("a box that COCO's annotation lacks is drawn around its outlines or runs") {
+  const LabelledImages folder;
+  folder.Convert(folder.Coco(
+      OwlText(kOwlImage,
+              R"({"image_id":1,"category_id":1,"segmentation":[[10,10,14,10,14,15],[2,3,4,5,6,20]]},
+             {"image_id":1,"category_id":1,"bbox":[],
+              "segmentation":{"size":[40,60],"counts":[43,2,38,3,2314]}},
+             {"image_id":1,"category_id":1,"bbox":null,
+              "segmentation":{"size":[40,60],"counts":[79,2,2319]}})")));
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") ==
+        Floats{2, 3, 14, 20, 1, 3, 3, 6, 1, 0, 3, 40});
+}
+
+TEST_CASE("COCO's panoptic form is named as the reason that its images are left out for") {
+  const LabelledImages folder;
+  const auto error = ErrorOf([&] {
+    folder.Convert(folder.Coco(OwlText(kOwlImage, R"({"image_id":1,"segments_info":[]})")));
+  });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("panoptic form"));
+}
+
+TEST_CASE("Pascal VOC's names are read from UTF-16 and older encodings, and from numbers") {
+  const LabelledImages folder;
+  const auto [text, name] = GENERATE(Catch::Generators::table<std::string, std::string>({
+      {"<?xml version='1.0' encoding='ISO-8859-1'?><annotation>caf\xe9", "café"},
+      {"<?xml version=\"1.0\" encoding=\"gb2312\"?><annotation>\xc3\xa8", "猫"},
+      {"<?xml version=\"1.0\" encoding=\"utf-16\"?><annotation>caf\xc3\xa9", "café"},
+      {"<annotation>caf&#233;&#x732B;&bogus;&amp;", "café猫&bogus;&"},
+      {std::string("\xff\xfe<\0?\0x\0m\0l\0?\0>\0<\0"
+                   "a\0n\0n\0o\0t\0a\0t\0i\0o\0n\0>\0\x2b\x73",
+                   42),
+       "猫"},
+  }));
+  CAPTURE(name);
+  const bool wide = text[0] == '\xff';
+  const std::string begin =
+      wide ? text.substr(0, text.size() - 2) : text.substr(0, text.find("ion>") + 4);
+  const std::string inside = text.substr(begin.size());
+  const auto as_written = [&](const std::string& plain) {
+    std::string written;
+    for (const char c : plain) {
+      written += c;
+      if (wide) written += '\0';
+    }
+    return written;
+  };
+  WriteSource(folder.path() / "voc/a.xml",
+              begin + as_written("<object><name>") + inside +
+                  as_written("</name><bndbox><xmin>1</xmin><ymin>1</ymin><xmax>2</xmax>"
+                             "<ymax>2</ymax></bndbox></object></annotation>"));
+  folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  CHECK(ClassesOf(folder.Data(), "classes") == Strings{name});
+}
+
+TEST_CASE("a VOC file in an encoding that is not read, or not in the one it names, is left out") {
+  const LabelledImages folder;
+  const auto add = [&](const char* name, const std::string& encoding, const char* inside) {
+    WriteSource(folder.path() / "voc" / name, "<?xml version=\"1.0\" encoding=\"" + encoding +
+                                                  "\"?><annotation>" + inside + "</annotation>");
+  };
+  add("a.xml", "ISO-2022-CN", "");
+  add("b.xml", "Shift_JIS", "\x81");
+  add("deep/c.xml", "US-ASCII", "");
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("ISO-2022-CN, which is not read"));
+  CHECK_THAT(summary.skipped[1].reason, ContainsSubstring("none of its characters"));
+}
+
+TEST_CASE("YOLO's texts may begin with a mark, and numbers that are no fractions are refused") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("\xef\xbb\xbf"
+                                                          "0 0.5 0.5 0.5 1.005\r\n"));
+  WriteSource(folder.path() / "labels/b.txt", std::string("0 30 20 10 10\n"));
+  WriteSource(folder.path() / "labels/deep/c.txt", std::string(""));
+  const ConvertSource source =
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images);
+  const ConvertSummary summary = folder.Convert(source);
+  CHECK(ValuesIn<float>(folder.Data(), "a.jpg", "boxes") == Floats{15, 0, 45, 40});
+  CHECK(ValuesIn<float>(folder.Data(), "deep/c.jpg", "boxes").empty());
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring("has the number 30.0, but YOLO's are fractions"));
+}
+
+TEST_CASE("a folder of YOLO's that has no label for any image, or is none, is refused") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/train/a.txt", std::string("0 0.5 0.5 0.5 1\n"));
+  const auto [place, reason] = GENERATE(Catch::Generators::table<const char*, const char*>({
+      {"labels", "no label file for any image, such as a.txt for a.jpg"},
+      {"labels/train/a.txt", "is no folder"},
+      {"nowhere", "is not there"},
+  }));
+  const auto error = ErrorOf([&, place = place] {
+    folder.Convert(
+        ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / place, folder.images));
+  });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring(reason));
+}
+
+}  // namespace sluice::test
