@@ -8,7 +8,8 @@ namespace sluice {
 
 SameNames::SameNames(std::filesystem::path root) : root_(std::move(root)), below_(root_) {
   constexpr int kMostAbove = 3;
-  std::filesystem::path folder = std::filesystem::absolute(root_).lexically_normal();
+  std::filesystem::path folder =
+      std::filesystem::absolute(root_.empty() ? "." : root_).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();  // "data/" is "data"
   for (int up = 0; up < kMostAbove; ++up) {
     folder = folder.parent_path();
