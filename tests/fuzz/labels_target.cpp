@@ -100,11 +100,19 @@ std::vector<Input> LabelsSeeds() {
 "bbox":[0,0,16,8],"segmentation":{"size":[8,16],"counts":[3,5,120]},"iscrowd":1},
 {"image_id":2,"category_id":3,"bbox":[0,0,9,8],"segmentation":{"size":[8,16],"counts":"35h3"}},
 {"image_id":1,"caption":"a tram"}]})"),
+      seed('\0', R"({"images":[{"id":1.0,"coco_url":"http://host/images/a.jpg"},
+{"id":"2","file_name":"images\\b"}],"categories":[{"id":3,"name":"x"}],"annotations":[
+{"id":9,"image_id":1,"category_id":3,"segmentation":[1,1,6,1,6,6]},
+{"image_id":"2","category_id":3,"bbox":[],"segmentation":{"size":[8,16],"counts":[3,5,120]}}]})"),
       seed('\1',
            "<?xml version='1.0'?><annotation><filename>a.jpg</filename><size><width>16</width>"
            "<height>8</height></size><object><name>x&amp;y</name><difficult>1</difficult><bndbox>"
            "<xmin>1</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox></object>"
            "<!-- c --><b a='1'/><![CDATA[x]]></annotation>"),
+      seed('\1',
+           "<?xml version='1.0' encoding='gbk'?><annotation><object><name>\xc3\xa8&#233;&#x732B;"
+           "</name><bndbox><xmin>1</xmin><ymin>2</ymin><xmax>9</xmax><ymax>8</ymax></bndbox>"
+           "</object></annotation>"),
       seed('\2', "0 0.5 0.5 0.5 0.25\n1 0 0 1 0 1 1\n"),
       seed('\3', "path: x\nkpt_shape: [17, 3]\nnames:\n  0: a\n  1: 'b'\n"),
       seed('\3', "names: [a, \"b\",\n  c]\n"),

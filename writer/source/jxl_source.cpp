@@ -11,7 +11,8 @@ namespace sluice {
 namespace {
 
 constexpr const char* kBrokenJxl = "broken JPEG XL";
-constexpr std::uint32_t kMostExtraChannels = 16;
+// libjxl keeps whole planes of each: opacity, depth, and two more.
+constexpr std::uint32_t kMostExtraChannels = 4;
 
 JxlColorEncoding Srgb(bool grey) noexcept {
   JxlColorEncoding srgb{};
