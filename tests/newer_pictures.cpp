@@ -142,12 +142,18 @@ PictureFile JxlWith(const void* pixels, std::uint32_t width, std::uint32_t heigh
   info.ysize = height;
   info.bits_per_sample = bits;
   info.num_color_channels = channels < 3 ? 1 : 3;
-  info.num_extra_channels = channels % 2 == 0 ? 1 : 0;
+  const std::uint32_t opacity = channels % 2 == 0 ? 1 : 0;
+  info.num_extra_channels = opacity + form.depths;
   info.alpha_bits = channels % 2 == 0 ? bits : 0;
   info.orientation = static_cast<JxlOrientation>(form.orientation);
   info.uses_original_profile = JXL_TRUE;
   if (form.boxes) Must(JxlEncoderUseContainer(encoder, JXL_TRUE) == JXL_ENC_SUCCESS);
   Must(JxlEncoderSetBasicInfo(encoder, &info) == JXL_ENC_SUCCESS);
+  for (std::uint32_t i = opacity; i < info.num_extra_channels; ++i) {
+    JxlExtraChannelInfo depth{};
+    JxlEncoderInitExtraChannelInfo(JXL_CHANNEL_DEPTH, &depth);
+    Must(JxlEncoderSetExtraChannelInfo(encoder, i, &depth) == JXL_ENC_SUCCESS);
+  }
   JxlColorEncoding colours{};
   if (form.linear)
     JxlColorEncodingSetToLinearSRGB(&colours, channels < 3);
@@ -161,6 +167,11 @@ PictureFile JxlWith(const void* pixels, std::uint32_t width, std::uint32_t heigh
   Must(JxlEncoderAddImageFrame(settings, &format, pixels,
                                std::size_t{width} * height * channels * (bits > 8 ? 2 : 1)) ==
        JXL_ENC_SUCCESS);
+  const JxlPixelFormat one{1, JXL_TYPE_UINT8, JXL_NATIVE_ENDIAN, 0};
+  const std::vector<std::uint8_t> plane(std::size_t{width} * height);
+  for (std::uint32_t i = opacity; i < info.num_extra_channels; ++i)
+    Must(JxlEncoderSetExtraChannelBuffer(settings, &one, plane.data(), plane.size(), i) ==
+         JXL_ENC_SUCCESS);
   JxlEncoderCloseInput(encoder);
   PictureFile file(1 << 20);
   auto* next = reinterpret_cast<std::uint8_t*>(file.data());

@@ -33,8 +33,9 @@ PictureFile Heif(const Picture& picture);
 #ifdef SLUICE_HAS_JXL
 struct JxlForm {
   unsigned orientation = 1;
-  bool linear = false;  // colours
-  bool boxes = false;   // a file of boxes around the codestream
+  bool linear = false;       // colours
+  bool boxes = false;        // a file of boxes around the codestream
+  std::uint32_t depths = 0;  // channels of depth besides
 };
 
 // Values of 16 bits are native-endian.

@@ -170,6 +170,15 @@ TEST_CASE("a JPEG XL's orientation turns it, and its colours' own meaning is cou
 #endif
 }
 
+TEST_CASE("a JPEG XL may have up to four channels besides its colours") {
+  const Picture picture = MakePicture(9, 5);
+  const auto convert = [&picture](std::uint32_t depths) {
+    return ConvertOne(JxlWith(picture.pixels.data(), 9, 5, 3, 8, {.depths = depths}));
+  };
+  CHECK(Difference(convert(4).picture, picture) == 0);
+  CHECK_THAT(convert(5).reason, ContainsSubstring("5 channels besides its colours"));
+}
+
 TEST_CASE("a JPEG XL that ends early, is damaged or is huge is left out with a reason") {
   const Picture picture = MakePicture(600, 500);
   const FileBytes file = Jxl(picture);
