@@ -3,6 +3,7 @@
 
 #include "tests/format/error_of.h"
 #include "tests/writer/labelled_images.h"
+#include "writer/source/yolo_names.h"
 
 namespace sluice::test {
 
@@ -131,6 +132,15 @@ TEST_CASE("YOLO's texts may begin with a mark, and numbers that are no fractions
   REQUIRE(summary.skipped.size() == 1);
   CHECK_THAT(summary.skipped[0].reason,
              ContainsSubstring("has the number 30.0, but YOLO's are fractions"));
+}
+
+TEST_CASE("brackets of a YOLO's .yaml that do not match give no key points") {
+  for (const char* const shape : {"] 17, 3 [", "[17, 3", "17, 3]", "", "]", "["}) {
+    CAPTURE(shape);
+    const YoloNames found = ParseYoloYaml("kpt_shape: " + std::string(shape) + "\nnames: [owl]\n");
+    CHECK(found.classes == Strings{"owl"});
+    CHECK((found.points == 0 || std::string(shape) == "[17, 3"));
+  }
 }
 
 TEST_CASE("a folder of YOLO's that has no label for any image, or is none, is refused") {

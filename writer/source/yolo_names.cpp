@@ -118,8 +118,10 @@ YoloNames ParseYoloYaml(std::string_view text) {
       inside = line.starts_with("names:");
       if (line.starts_with("kpt_shape:")) {
         const std::string value = Scalar(line.substr(10));
+        const std::size_t begin = std::min(value.find('['), value.size());
+        const std::size_t end = std::min(value.find(']', begin), value.size());
         const std::vector<std::string_view> sides =
-            Pieces(std::string_view(value).substr(0, value.find(']')).substr(value.find('[') + 1));
+            Pieces(std::string_view(value).substr(0, end).substr(std::min(begin + 1, end)));
         if (sides.size() == 2) {
           found.points = std::min<std::size_t>(NumberOf(sides[0]).value_or(0), 4096);
           found.point_numbers = NumberOf(sides[1]) == 2 ? 2 : 3;
