@@ -28,6 +28,21 @@ const char* HowToRead(ElementType type) noexcept {
   return "read their bits as std::uint16_t, or set Normalize::type to kFloat32";
 }
 
+const SizedRows& SizedRowsOf(const Slot& slot, std::string_view field) {
+  const SlotLayout& layout = *slot.layout;
+  if (field.empty() && layout.image_field == Schema::kNone)
+    throw Error(ErrorCode::kInvalidArgument, "the batch has no image");
+  if (layout.image_sizes == ImageSizes::kEqual) {
+    RefuseField(field.empty() ? layout.image_name : field,
+                "has images of one size, which image() says; set "
+                "LoaderOptions::output.image_sizes for others");
+  }
+  if (field.empty() || layout.image_name == field) return slot.sized;
+  const std::size_t further = FindIn(layout.further_images, field);
+  if (further == Schema::kNone) RefuseKind(layout, field, "image");
+  return slot.further_images[further].sized;
+}
+
 }  // namespace
 
 std::string_view NameOf(ElementType type) noexcept {
@@ -76,6 +91,35 @@ const ImageBatch& Batch::image(std::string_view field) const {
   if (further == Schema::kNone) RefuseKind(*slot_->layout, field, "image");
   if (slot_->device != nullptr) return slot_->device->images[1 + further];
   return slot_->further_images[further].image;
+}
+
+ImageBatch Batch::image(std::string_view field, std::size_t sample) const {
+  const SlotLayout& layout = *slot_->layout;
+  if (sample >= size()) {
+    RefuseField(field.empty() ? layout.image_name : field,
+                "is asked for sample " + std::to_string(sample) + " of a batch of " +
+                    std::to_string(size()));
+  }
+  ImageBatch one = field.empty() ? image() : image(field);
+  if (one.samples == 0) return one;
+  one.samples = 1;
+  if (layout.image_sizes == ImageSizes::kOwn) {
+    const SizedRows& sized = SizedRowsOf(*slot_, field);
+    one.height = sized.sizes[sample].height;
+    one.width = sized.sizes[sample].width;
+    one.data += sized.offsets[sample] * SizeOf(one.type);
+  } else {
+    one.data += sample * one.sample_bytes();
+  }
+  return one;
+}
+
+std::span<const ImageSize> Batch::sizes(std::string_view field) const {
+  return {SizedRowsOf(*slot_, field).sizes.data(), size()};
+}
+
+std::span<const std::uint64_t> Batch::offsets(std::string_view field) const {
+  return {SizedRowsOf(*slot_, field).offsets.data(), size()};
 }
 
 std::span<const std::byte> Batch::FieldBytes(std::string_view name, DType type) const {

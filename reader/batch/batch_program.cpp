@@ -61,6 +61,11 @@ BatchProgram::BatchProgram(const DatasetState& dataset, const LoaderOptions& opt
   }
   if (mixes_any_ && choice.image == Schema::kNone)
     RefuseTransform("MixUp and CutMix need an image, and the batch has none");
+  if (mixes_any_ && options.output.image_sizes != ImageSizes::kEqual) {
+    RefuseTransform(
+        "MixUp and CutMix need images of one size; add a step such as RandomResizedCrop(224), and "
+        "leave LoaderOptions::output.image_sizes at kEqual");
+  }
   if (mixes_any_ && dataset.manifest.schema.fields[choice.image].role == Role::kMask)
     RefuseTransform("MixUp and CutMix mix pictures, and LoaderOptions::output.image is a mask");
 }

@@ -13,6 +13,7 @@ BatchRecipe::BatchRecipe(DatasetState& of, LoaderOptions checked_options)
       layout(MakeSlotLayout(dataset, options, choice, views, program.target())),
       followers(Followers::Of(dataset, choice, layout, views[0], program.mixes())),
       closes_batches(!layout.variables.empty() || program.mixes() ||
+                     layout.image_sizes != ImageSizes::kEqual ||
                      options.batch_function != nullptr) {
   program.Bind(layout);
 }

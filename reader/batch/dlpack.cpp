@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <sluice/dlpack.h>
+#include <sluice/error.h>
 
 #include "format/disk/bytes.h"
 #include "reader/device/dlpack_abi.h"
@@ -130,7 +131,13 @@ DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field,
     return Finish(std::move(made), Device());
   }
   if (field.empty() || batch.HoldsImage(field)) {
-    Describe(field.empty() ? batch.image() : batch.image(field), *made);
+    const ImageBatch& image = field.empty() ? batch.image() : batch.image(field);
+    if (image.samples > 0 && image.height == 0) {
+      throw Error(ErrorCode::kInvalidArgument,
+                  "the batch's images differ in size (ImageSizes::kOwn); ask for the tensor of one "
+                  "sample after another");
+    }
+    Describe(image, *made);
     made->batch = batch;
   } else {
     const ArrayBatch array = batch.DeviceArray(field);
@@ -141,6 +148,16 @@ DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field,
       made->batch = batch;
     }
   }
+  batch.WaitOn(stream);
+  return Finish(std::move(made), batch.device());
+}
+
+DLManagedTensorVersioned* SampleToDlpack(const Batch& batch, std::string_view field,
+                                         std::size_t sample, DeviceStream stream) {
+  auto made = std::make_unique<Export>();
+  Describe(batch.image(field, sample), *made);
+  made->shape.erase(made->shape.begin());
+  made->batch = batch;
   batch.WaitOn(stream);
   return Finish(std::move(made), batch.device());
 }

@@ -1,6 +1,7 @@
 #include "reader/batch/slot.h"
 
 #include <cstring>
+#include <utility>
 
 #include "reader/batch/batch_recipe.h"
 #include "reader/batch/slot_layout.h"
@@ -11,6 +12,32 @@ namespace {
 
 void MoveRow(std::byte* first, std::size_t row_bytes, std::size_t from, std::size_t to) {
   std::memcpy(first + to * row_bytes, first + from * row_bytes, row_bytes);
+}
+
+// Images that differ in size stay where they are.
+void MoveImage(std::byte* first, const ImageBatch& image, SizedRows& sized, std::size_t from,
+               std::size_t to) {
+  if (sized.sizes.empty()) {
+    MoveRow(first, image.sample_bytes(), from, to);
+  } else {
+    sized.sizes[to] = sized.sizes[from];
+    sized.offsets[to] = sized.offsets[from];
+  }
+}
+
+void PrepareSized(SizedRows& sized, const SlotLayout& layout) {
+  if (layout.image_sizes == ImageSizes::kEqual) return;
+  sized.sizes.resize(layout.batch_size);
+  sized.offsets.resize(layout.batch_size);
+}
+
+void Finish(const SlotLayout& layout, std::byte* memory, std::size_t count, std::uint16_t fill,
+            ImageBatch& image, SizedRows& sized) {
+  if (layout.image_sizes == ImageSizes::kPadded) {
+    PadRows(reinterpret_cast<std::uint8_t*>(memory), count, fill, image, sized);
+  } else if (layout.image_sizes == ImageSizes::kOwn) {
+    image.height = image.width = 0;
+  }
 }
 
 }  // namespace
@@ -27,7 +54,9 @@ void Prepare(Slot& slot, const SlotLayout& layout, std::shared_ptr<DeviceDriver>
     image.image.data = slot.image.data + further.offset;
     image.present.resize(layout.batch_size);
     if (layout.keeps_shown) image.shown.resize(layout.batch_size);
+    PrepareSized(image.sized, layout);
   }
+  if (layout.image_field != Schema::kNone) PrepareSized(slot.sized, layout);
   for (std::size_t v = 0; v < layout.variables.size(); ++v)
     slot.variables.emplace_back(layout.batch_size);
   if (layout.keeps_shown) slot.shown.resize(layout.batch_size);
@@ -69,6 +98,45 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
   SetStages(slot, std::move(stages));
 }
 
+bool SetRowSize(Slot& slot, std::size_t picture, std::size_t row, std::size_t width,
+                std::size_t height) {
+  const SlotLayout& layout = *slot.layout;
+  const SlotLayout::ImageField* const field =
+      picture == 0 ? nullptr : &layout.further_images[picture - 1];
+  const ImageBatch& image = field == nullptr ? slot.image : slot.further_images[picture - 1].image;
+  if (layout.image_sizes == ImageSizes::kEqual)
+    return width == image.width && height == image.height;
+  SizedRows& sized = field == nullptr ? slot.sized : slot.further_images[picture - 1].sized;
+  const std::size_t stage = slot.stages[field == nullptr ? 0 : field->view];
+  const Geometry::Extent& least = field == nullptr ? layout.least[stage] : field->least[stage];
+  const std::size_t room = field == nullptr ? layout.row_bytes : field->row_bytes;
+  const std::size_t value = SizeOf(image.type);
+  const std::size_t bytes = width * height * image.channels * value;
+  if (width < least.width || width > image.width || height < least.height ||
+      height > image.height || bytes > room) {
+    return false;
+  }
+  sized.sizes[row] = {static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width)};
+  const bool padded = layout.image_sizes == ImageSizes::kPadded;
+  sized.offsets[row] = (padded ? (row + 1) * room - bytes : row * room) / value;
+  return true;
+}
+
+ImageBatch RowOf(const Slot& slot, std::size_t picture, std::size_t row) {
+  const bool first = picture == 0;
+  ImageBatch image = first ? slot.image : slot.further_images[picture - 1].image;
+  const SizedRows& sized = first ? slot.sized : slot.further_images[picture - 1].sized;
+  image.samples = 1;
+  if (sized.sizes.empty()) {
+    image.data += row * image.sample_bytes();
+  } else {
+    image.data += sized.offsets[row] * SizeOf(image.type);
+    image.height = sized.sizes[row].height;
+    image.width = sized.sizes[row].width;
+  }
+  return image;
+}
+
 void ResetProgress(Slot& slot) {
   slot.blocks.clear();
   slot.handed_out = 0;
@@ -88,14 +156,13 @@ void CloseGaps(Slot& slot) {
     if (slot.flags[from] != SampleFlag::kFillsUp) ++slot.valid;
     if (to != from) {
       const SlotLayout::DeviceOps& ops = slot.layout->ops;
-      MoveRow(slot.memory.data(), slot.image.sample_bytes(), from, to);
+      MoveImage(slot.memory.data(), slot.image, slot.sized, from, to);
       MoveRow(slot.memory.data() + ops.offset, ops.row_bytes(), from, to);
       for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
         const SlotLayout::ImageField& further = slot.layout->further_images[i];
-        MoveRow(slot.memory.data() + further.offset, slot.further_images[i].image.sample_bytes(),
-                from, to);
-        MoveRow(slot.memory.data() + further.ops.offset, further.ops.row_bytes(), from, to);
         FurtherImage& image = slot.further_images[i];
+        MoveImage(slot.memory.data() + further.offset, image.image, image.sized, from, to);
+        MoveRow(slot.memory.data() + further.ops.offset, further.ops.row_bytes(), from, to);
         image.present[to] = image.present[from];
         if (!image.shown.empty()) image.shown[to] = image.shown[from];
       }
@@ -115,8 +182,16 @@ void CloseGaps(Slot& slot) {
 
 void Close(Slot& slot) {
   if (slot.left_out > 0) CloseGaps(slot);
-  for (FurtherImage& further : slot.further_images)
+  const SlotLayout& layout = *slot.layout;
+  if (layout.image_field != Schema::kNone)
+    Finish(layout, slot.memory.data(), slot.size, layout.image_fill, slot.image, slot.sized);
+  for (std::size_t i = 0; i < slot.further_images.size(); ++i) {
+    FurtherImage& further = slot.further_images[i];
+    const SlotLayout::ImageField& field = layout.further_images[i];
     further.image.samples = slot.size;
+    Finish(layout, slot.memory.data() + field.offset, slot.size, field.fill, further.image,
+           further.sized);
+  }
   for (std::size_t v = 0; v < slot.variables.size(); ++v)
     slot.variables[v].Join(slot.size, slot.layout->variables[v].entry_bytes);
 }

@@ -10,6 +10,7 @@
 #include <sluice/loader_options.h>
 
 #include "reader/batch/device_slot.h"
+#include "reader/batch/sized_rows.h"
 #include "reader/batch/slot_layout.h"
 #include "reader/batch/variable_rows.h"
 #include "reader/device/host_buffer.h"
@@ -27,6 +28,7 @@ struct FurtherImage {
   ImageBatch image;
   std::vector<std::uint8_t> present;  // by row
   std::vector<VisiblePart> shown;     // as in Slot
+  SizedRows sized;
 };
 
 struct BatchRecipe;
@@ -44,6 +46,7 @@ struct Slot {
   std::size_t size = 0;  // delivered
   std::size_t valid = 0;
   ImageBatch image;
+  SizedRows sized;                 // of the image
   std::vector<VisiblePart> shown;  // by row, of the image; empty unless functions may ask
   std::vector<FurtherImage> further_images;
   std::vector<VariableRows> variables;
@@ -84,11 +87,23 @@ void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std:
 // Resets the progress before another batch is planned into the slot.
 void ResetProgress(Slot& slot);
 
+// For a row's image; `picture`: 0 is the slot's image, i + 1 its further image i. Gives it that
+// size, which then says where it lies. False if the batch's images do not have that size, or if the
+// row has no room for it.
+bool SetRowSize(Slot& slot, std::size_t picture, std::size_t row, std::size_t width,
+                std::size_t height);
+// The row's image alone, before Close().
+ImageBatch RowOf(const Slot& slot, std::size_t picture, std::size_t row);
+// Where it is written.
+inline std::uint8_t* PixelsOf(const Slot& slot, std::size_t picture, std::size_t row) {
+  return const_cast<std::uint8_t*>(RowOf(slot, picture, row).data);
+}
+
 // Closes the gaps of rows left out. All rows must be done.
 void CloseGaps(Slot& slot);
 
-// Finishes a batch whose rows are all done: closes the gaps of rows left out, and joins the values
-// of variable fields.
+// Finishes a batch whose rows are all done: closes the gaps of rows left out, pads images, and
+// joins the values of variable fields.
 void Close(Slot& slot);
 
 }  // namespace sluice

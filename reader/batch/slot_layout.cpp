@@ -13,6 +13,8 @@ namespace sluice {
 
 namespace {
 
+constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
+
 [[noreturn]] void Refuse(const DatasetState& dataset, const std::string& what) {
   throw Error(ErrorCode::kInvalidArgument, dataset.folder.string(), what);
 }
@@ -80,16 +82,31 @@ void CheckSixteenBits(const DatasetState& dataset, const Geometry& geometry) {
   }
 }
 
+// The smallest or largest width and height with which pictures of the field come out. A resize
+// makes a side the longer the longer it is, and the shorter the longer the other one is.
+Geometry::Extent BoundOf(const ImageSummary& images, const Geometry& geometry, std::size_t stage,
+                         bool largest) {
+  const Region wide = geometry.FrameFor(images.max_width, images.min_height, 0, 0, stage).region;
+  const Region high = geometry.FrameFor(images.min_width, images.max_height, 0, 0, stage).region;
+  Geometry::Extent bound = {largest ? wide.width() : high.width(),
+                            largest ? high.height() : wide.height()};
+  if (geometry.swapping_step().empty()) return bound;
+  const auto sides = {wide.width(), wide.height(), high.width(), high.height()};
+  bound.width = bound.height = largest ? std::max(sides) : std::min(sides);
+  return bound;
+}
+
 Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& images,
-                          const Geometry& geometry, std::size_t stage) {
+                          const Geometry& geometry, std::size_t stage, ImageSizes sizes) {
   if (const auto fixed = geometry.FixedExtent(stage)) return *fixed;
+  if (sizes != ImageSizes::kEqual) return BoundOf(images, geometry, stage, true);
   if (images.min_width != images.max_width || images.min_height != images.max_height) {
     Refuse(dataset, "the images of field \"" + images.field + "\" differ in size (width " +
                         RangeText(images.min_width, images.max_width) + ", height " +
                         RangeText(images.min_height, images.max_height) +
                         "); add a transform that makes them equal, such as "
-                        "RandomResizedCrop(224) or Resize(224), or read them one by one with "
-                        "dataset[i].Decode()");
+                        "RandomResizedCrop(224) or Resize(224), or set "
+                        "LoaderOptions::output.image_sizes to kPadded or kOwn");
   }
   const Region region = geometry.FrameFor(images.max_width, images.max_height, 0, 0, stage).region;
   if (!geometry.swapping_step().empty() && region.width() != region.height()) {
@@ -101,11 +118,46 @@ Geometry::Extent ExtentOf(const DatasetState& dataset, const ImageSummary& image
 }
 
 std::vector<Geometry::Extent> ExtentsOf(const DatasetState& dataset, const ImageSummary& images,
-                                        const Geometry& geometry) {
+                                        const Geometry& geometry, ImageSizes sizes) {
   std::vector<Geometry::Extent> extents;
   for (std::size_t stage = 0; stage < geometry.stages(); ++stage)
-    extents.push_back(ExtentOf(dataset, images, geometry, stage));
+    extents.push_back(ExtentOf(dataset, images, geometry, stage, sizes));
   return extents;
+}
+
+// The smallest, which only images that differ in size have.
+std::vector<Geometry::Extent> LeastOf(const ImageSummary& images, const Geometry& geometry,
+                                      ImageSizes sizes) {
+  std::vector<Geometry::Extent> least;
+  for (std::size_t stage = 0; sizes != ImageSizes::kEqual && stage < geometry.stages(); ++stage) {
+    const auto fixed = geometry.FixedExtent(stage);
+    least.push_back(fixed ? *fixed : BoundOf(images, geometry, stage, false));
+  }
+  return least;
+}
+
+[[noreturn]] void RefuseBytes(const DatasetState& dataset) {
+  Refuse(dataset, "a batch of this size takes more than 1 TiB; lower LoaderOptions::batch_size");
+}
+
+// The bytes that a row of the image takes in a slot. `most_pixels`: of a stored image.
+std::size_t RowBytesOf(const DatasetState& dataset, const LoaderOptions& options,
+                       const ImageBatch& image, const std::vector<Geometry::Extent>& extents,
+                       const Geometry& geometry, std::uint64_t most_pixels) {
+  const ImageSizes sizes = options.output.image_sizes;
+  if (sizes == ImageSizes::kEqual) return image.sample_bytes();
+  std::uint64_t pixels = 0;
+  for (std::size_t stage = 0; stage < extents.size(); ++stage) {
+    const Pipeline& steps = geometry.steps(stage);
+    std::uint64_t most = std::uint64_t{extents[stage].width} * extents[stage].height;
+    if (sizes == ImageSizes::kOwn && std::all_of(steps.begin(), steps.end(), Turns))
+      most = std::min(most, most_pixels);
+    pixels = std::max(pixels, most);
+  }
+  const std::uint64_t bytes =
+      AlignUp(pixels * image.channels * SizeOf(image.type), kPayloadAlignment);
+  if (bytes > kMaxSlotBytes / options.batch_size) RefuseBytes(dataset);
+  return bytes;
 }
 
 // Gives the image the size of its largest extent.
@@ -119,14 +171,14 @@ void SetExtents(const std::vector<Geometry::Extent>& extents, ImageBatch& image)
 }
 
 void SetOutput(const DatasetState& dataset, const PixelProgram& program, const std::string& field,
-               bool plain, const std::vector<Geometry::Extent>& extents, ImageBatch& image) {
+               bool plain, const std::vector<Geometry::Extent>& smallest, ImageBatch& image) {
   if (program.empty()) return;
   if (!plain) {
     Refuse(dataset, "LoaderOptions::transform has steps that change pixels, and field \"" + field +
                         "\" is a mask or has 16 bits");
   }
-  for (std::size_t stage = 0; stage < extents.size(); ++stage) {
-    program.CheckSize(extents[stage].width, extents[stage].height,
+  for (std::size_t stage = 0; stage < smallest.size(); ++stage) {
+    program.CheckSize(smallest[stage].width, smallest[stage].height,
                       static_cast<std::uint32_t>(image.channels), stage);
   }
   if (const auto output = program.output()) {
@@ -162,21 +214,24 @@ void LayOutImage(const DatasetState& dataset, const LoaderOptions& options,
   CheckPixels(dataset, images);
   const bool wide = images.pixel_type == PixelType::kUint16;
   if (wide && !layout.image_nearest) CheckSixteenBits(dataset, view.geometry);
-  layout.extents = ExtentsOf(dataset, images, view.geometry);
+  layout.extents = ExtentsOf(dataset, images, view.geometry, layout.image_sizes);
+  layout.least = LeastOf(images, view.geometry, layout.image_sizes);
   layout.image.samples = options.batch_size;
   SetExtents(layout.extents, layout.image);
   layout.image.channels = ChannelsOf(dataset, options, images, wide || layout.image_nearest);
   layout.image.layout = options.output.layout;
   layout.image_pixels = images.pixel_type;
   layout.image.type = ElementOf(images.pixel_type);
-  SetOutput(dataset, view.pixels, layout.image_name, !wide && !layout.image_nearest, layout.extents,
-            layout.image);
+  SetOutput(dataset, view.pixels, layout.image_name, !wide && !layout.image_nearest,
+            layout.least.empty() ? layout.extents : layout.least, layout.image);
   if (!layout.image_nearest) CheckWarp(dataset, view.geometry, layout.image);
+  layout.row_bytes = RowBytesOf(dataset, options, layout.image, layout.extents, view.geometry,
+                                dataset.limits.pixels(layout.image_field));
 }
 
 void AddImage(SlotLayout::ImageField field, SlotLayout& layout) {
   field.offset = layout.bytes;
-  layout.bytes += AlignUp(field.image.sample_bytes() * field.image.samples, kPageBytes);
+  layout.bytes += AlignUp(field.row_bytes * field.image.samples, kPageBytes);
   layout.further_images.push_back(std::move(field));
 }
 
@@ -204,10 +259,15 @@ void LayOutViews(const DatasetState& dataset, const LoaderOptions& options,
     field.image = layout.image;
     field.image.layout = options.output.layout;
     field.image.type = ElementType::kUint8;
-    field.extents = ExtentsOf(dataset, dataset.ImagesOf(layout.image_field), views[v].geometry);
+    const ImageSummary& images = dataset.ImagesOf(layout.image_field);
+    field.extents = ExtentsOf(dataset, images, views[v].geometry, layout.image_sizes);
+    field.least = LeastOf(images, views[v].geometry, layout.image_sizes);
     SetExtents(field.extents, field.image);
-    SetOutput(dataset, views[v].pixels, layout.image_name, true, field.extents, field.image);
+    SetOutput(dataset, views[v].pixels, layout.image_name, true,
+              field.least.empty() ? field.extents : field.least, field.image);
     CheckWarp(dataset, views[v].geometry, field.image);
+    field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, views[v].geometry,
+                                 dataset.limits.pixels(layout.image_field));
     AddImage(std::move(field), layout);
   }
 }
@@ -233,13 +293,16 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
         CheckSixteenBits(dataset, geometry);
       }
       if (leads) {
-        extents[f] = images.present == 0 ? std::vector<Geometry::Extent>(geometry.stages())
-                                         : ExtentsOf(dataset, images, geometry);
+        extents[f] = images.present == 0
+                         ? std::vector<Geometry::Extent>(geometry.stages())
+                         : ExtentsOf(dataset, images, geometry, options.output.image_sizes);
       }
       field.image = layout.image;
       field.image.samples = options.batch_size;
       field.image.layout = options.output.layout;
       field.extents = extents[field.leader];
+      if (options.output.image_sizes != ImageSizes::kEqual)
+        field.least.resize(geometry.stages());  // nothing is done that needs a certain size
       SetExtents(field.extents, field.image);
       // If no sample has an image of the field, batches hold zeros.
       field.image.channels = std::max<std::size_t>(images.max_channels, 1);
@@ -251,6 +314,8 @@ void LayOutFurtherImages(const DatasetState& dataset, const LoaderOptions& optio
       field.pixels = images.pixel_type;
       field.image.type = ElementOf(images.pixel_type);
       if (!field.nearest) CheckWarp(dataset, geometry, field.image);
+      field.row_bytes = RowBytesOf(dataset, options, field.image, field.extents, geometry,
+                                   dataset.limits.pixels(field.leader));
       AddImage(std::move(field), layout);
     }
   }
@@ -366,14 +431,14 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
                           const FieldChoice& choice, const std::vector<ViewProgram>& views,
                           const std::optional<Field>& target) {
   constexpr std::size_t kMaxBatch = std::size_t{1} << 24;
-  constexpr std::size_t kMaxSlotBytes = std::size_t{1} << 40;
   if (options.batch_size == 0 || options.batch_size > kMaxBatch) {
     Refuse(dataset, "LoaderOptions::batch_size must be 1 to 16777216");
   }
   SlotLayout layout;
   layout.batch_size = options.batch_size;
+  layout.image_sizes = options.output.image_sizes;
   if (choice.image != Schema::kNone) LayOutImage(dataset, options, choice, views[0], layout);
-  layout.bytes = AlignUp(layout.image.sample_bytes() * options.batch_size, kPageBytes);
+  layout.bytes = AlignUp(layout.row_bytes * options.batch_size, kPageBytes);
   LayOutViews(dataset, options, views, layout);
   LayOutFurtherImages(dataset, options, choice, views[0].geometry, layout);
   SetMaskFills(dataset, options, layout);
@@ -382,9 +447,7 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   LayOutMadeFields(dataset, options, target, layout);
   LayOutDeviceOps(views, layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
-  if (layout.bytes > kMaxSlotBytes) {
-    Refuse(dataset, "a batch of this size takes more than 1 TiB; lower LoaderOptions::batch_size");
-  }
+  if (layout.bytes > kMaxSlotBytes) RefuseBytes(dataset);
   return layout;
 }
 

@@ -51,6 +51,8 @@ struct SlotLayout {
     PixelType pixels = PixelType::kUint8;   // as stored
     ImageBatch image;                       // as below
     std::vector<Geometry::Extent> extents;  // as below
+    std::vector<Geometry::Extent> least;    // as below
+    std::size_t row_bytes = 0;              // as below
     std::size_t offset = 0;
     DeviceOps ops;
   };
@@ -73,8 +75,11 @@ struct SlotLayout {
   bool image_moves = false;                    // as above
   PixelType image_pixels = PixelType::kUint8;  // as stored
   ImageBatch image;  // of a full batch; `data` is not set: the image is at the slot's start
-  // By stage (Geometry::stages()); `image` has the largest.
-  std::vector<Geometry::Extent> extents;
+  // By stage (Geometry::stages()); `image` has the largest. Unless image_sizes is kEqual, they are
+  // the largest width and height, and `least` has the smallest.
+  std::vector<Geometry::Extent> extents, least;
+  ImageSizes image_sizes = ImageSizes::kEqual;
+  std::size_t row_bytes = 0;  // of the slot, for each row of the image
   DeviceOps ops;
   std::vector<ImageField> further_images;  // views, then fields that lead others, then the rest
   std::vector<ArrayField> arrays;

@@ -13,8 +13,11 @@ static_assert(PixelProgram::kMostDeviceOps <= PixelOpScratch::kMostOps);
 
 namespace {
 
+std::size_t ImageBytes(const ImageBatch& image, std::size_t row_bytes) {
+  return AlignUp(row_bytes * image.samples, kPageBytes);
+}
 std::size_t ImageBytes(const ImageBatch& image) {
-  return AlignUp(image.sample_bytes() * image.samples, kPageBytes);
+  return ImageBytes(image, image.sample_bytes());
 }
 
 // `picture`: an index into Uploader's pictures.
@@ -38,13 +41,13 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
     : device_(device),
       driver_(std::move(driver)),
       shipped_(shipped),
-      rest_(ImageBytes(shipped.image)),
+      rest_(ImageBytes(shipped.image, shipped.row_bytes)),
       copy_stream_(*driver_) {
-  AddPicture(shipped.image, 0, shipped.ops, programs[0], layout);
+  AddPicture(shipped.image, shipped.row_bytes, 0, shipped.ops, programs[0], layout);
   for (const SlotLayout::ImageField& field : shipped.further_images) {
-    AddPicture(field.image, field.offset, field.ops,
+    AddPicture(field.image, field.row_bytes, field.offset, field.ops,
                field.view > 0 ? programs[field.view] : nullptr, layout);
-    rest_ = field.offset + ImageBytes(field.image);
+    rest_ = field.offset + ImageBytes(field.image, field.row_bytes);
   }
   if (staging_bytes_ == 0) return;
   CopyTables(programs);
@@ -54,10 +57,11 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
   convert_stream_ = OwnPriorityStream(*driver_);
 }
 
-void Uploader::AddPicture(const ImageBatch& shipped, std::size_t from,
+void Uploader::AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std::size_t from,
                           const SlotLayout::DeviceOps& ops, const PixelProgram* program,
                           Layout layout) {
   Picture picture{from, rest_there_, shipped, false, {}, 0, 0, ops};
+  std::size_t bytes = ImageBytes(shipped, row_bytes);
   if (program != nullptr && program->goes_on() && shipped.sample_bytes() > 0) {
     picture.delivered = DeliveredImage(shipped, *program, layout);
     picture.converts = true;
@@ -67,8 +71,9 @@ void Uploader::AddPicture(const ImageBatch& shipped, std::size_t from,
     staging_bytes_ += ImageBytes(shipped);
     spare_bytes_ = std::max(spare_bytes_, ImageBytes(shipped) * picture.need.spare_bytes);
     table_bytes_ += program->numbers().size();
+    bytes = ImageBytes(picture.delivered);
   }
-  rest_there_ += ImageBytes(picture.delivered);
+  rest_there_ += bytes;
   pictures_.push_back(picture);
 }
 
@@ -138,9 +143,17 @@ void Uploader::Start(const Slot& slot, DeviceSlot& place) {
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
     const Picture& picture = pictures_[i];
     const ImageBatch& image = ShippedImage(slot, i);
-    copy(picture.converts ? staging.memory.data() + picture.staged
-                          : place.memory.data() + picture.to,
-         picture.from, image.samples * image.sample_bytes());
+    std::byte* const to = picture.converts ? staging.memory.data() + picture.staged
+                                           : place.memory.data() + picture.to;
+    if (shipped_.image_sizes == ImageSizes::kOwn) {
+      for (std::size_t row = 0; row < image.samples; ++row) {
+        const ImageBatch one = RowOf(slot, i, row);
+        const auto offset = static_cast<std::size_t>(one.data - image.data);
+        copy(to + offset, picture.from + offset, one.sample_bytes());
+      }
+    } else {
+      copy(to, picture.from, image.samples * image.sample_bytes());
+    }
   }
   copy(place.memory.data() + rest_there_, rest_, shipped_.bytes - rest_);
   driver_->Record(place.copied.get(), stream);

@@ -57,8 +57,9 @@ class Uploader {
     DeviceBuffer memory;
     OwnEvent read;  // the conversion has read it
   };
-  void AddPicture(const ImageBatch& shipped, std::size_t from, const SlotLayout::DeviceOps& ops,
-                  const PixelProgram* program, Layout layout);
+  // `row_bytes`: of the slot on the host.
+  void AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std::size_t from,
+                  const SlotLayout::DeviceOps& ops, const PixelProgram* program, Layout layout);
   void CopyTables(std::span<const PixelProgram* const> programs);
   void Start(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
   void StartConversions(DeviceSlot& place, Staging& staging) REQUIRES(mutex_);

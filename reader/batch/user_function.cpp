@@ -50,18 +50,58 @@ std::uint64_t MutableRows::epoch() const noexcept {
   return slot_.epoch;
 }
 
-const ImageBatch& MutableRows::shape(std::string_view field) const {
+std::size_t MutableRows::PictureOf(std::string_view field) const {
   const SlotLayout& layout = *slot_.layout;
-  if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name)) {
-    return slot_.image;
-  }
+  if (layout.image_field != Schema::kNone && (field.empty() || field == layout.image_name))
+    return 0;
   if (field.empty()) {
     throw Error(
         ErrorCode::kInvalidArgument,
         "this batch has no image: the dataset has none, or LoaderOptions::output.fields leaves it "
         "out");
   }
-  return slot_.further_images[Find(layout, layout.further_images, field, "image")].image;
+  return 1 + Find(layout, layout.further_images, field, "image");
+}
+
+// A row alone has its own size, also before its batch is padded.
+ImageBatch MutableRows::ImageOf(std::size_t picture) const {
+  if (count_ == 1) return RowOf(slot_, picture, first_);
+  ImageBatch image = picture == 0 ? slot_.image : slot_.further_images[picture - 1].image;
+  image.data += first_ * image.sample_bytes();
+  image.samples = count_;
+  return image;
+}
+
+ImageBatch MutableRows::shape(std::string_view field) const {
+  return ImageOf(PictureOf(field));
+}
+
+ImageBatch MutableBatch::shape(std::string_view field, std::size_t row) const {
+  if (row >= count_) {
+    RefuseField(field, "is asked for row " + std::to_string(row) + " of " + std::to_string(count_));
+  }
+  const std::size_t picture = PictureOf(field);
+  if (slot_.layout->image_sizes == ImageSizes::kOwn) return RowOf(slot_, picture, first_ + row);
+  ImageBatch image = ImageOf(picture);
+  image.data += row * image.sample_bytes();
+  image.samples = 1;
+  return image;
+}
+
+std::span<const ImageSize> MutableBatch::sizes(std::string_view field) const {
+  if (slot_.layout->image_sizes == ImageSizes::kEqual) {
+    RefuseField(field.empty() ? slot_.layout->image_name : field,
+                "has images of one size, which shape() says");
+  }
+  const std::size_t picture = PictureOf(field);
+  const SizedRows& sized = picture == 0 ? slot_.sized : slot_.further_images[picture - 1].sized;
+  return std::span(sized.sizes).subspan(first_, count_);
+}
+
+std::span<std::byte> MutableBatch::ImageBytes(std::string_view field, std::size_t row) {
+  const ImageBatch image = shape(field, row);
+  return {const_cast<std::byte*>(reinterpret_cast<const std::byte*>(image.data)),
+          image.sample_bytes()};
 }
 
 void MutableRows::RefuseState() const {
@@ -77,27 +117,26 @@ void MutableRows::RefuseValues(std::string_view field) const {
 }
 
 std::span<std::byte> MutableRows::ImageBytes(std::string_view field) {
-  const SlotLayout& layout = *slot_.layout;
-  const ImageBatch& image = shape(field);
-  std::size_t offset = 0;
-  for (std::size_t i = 0; i < layout.further_images.size(); ++i)
-    if (&slot_.further_images[i].image == &image) offset = layout.further_images[i].offset;
-  const std::size_t each = image.sample_bytes();
-  return {slot_.memory.data() + offset + first_ * each, count_ * each};
+  const ImageBatch image = shape(field);
+  if (count_ > 1 && slot_.layout->image_sizes == ImageSizes::kOwn) {
+    RefuseField(field.empty() ? slot_.layout->image_name : field,
+                "has images of different sizes; ask for those of one row after another");
+  }
+  return {const_cast<std::byte*>(reinterpret_cast<const std::byte*>(image.data)),
+          count_ * image.sample_bytes()};
 }
 
 void MutableRows::WriteBorder(std::span<std::uint8_t> map, std::string_view field) const {
   const SlotLayout& layout = *slot_.layout;
-  const ImageBatch& image = shape(field);
+  const std::size_t picture = PictureOf(field);
+  const ImageBatch image = ImageOf(picture);
   const std::string_view name = field.empty() ? layout.image_name : field;
-  const std::vector<VisiblePart>* shown = &slot_.shown;
-  bool moves = layout.image_moves;
-  for (std::size_t i = 0; i < layout.further_images.size(); ++i) {
-    if (&slot_.further_images[i].image != &image) continue;
-    shown = &slot_.further_images[i].shown;
-    moves = layout.further_images[i].moves;
+  const std::vector<VisiblePart>& shown =
+      picture == 0 ? slot_.shown : slot_.further_images[picture - 1].shown;
+  if (count_ > 1 && layout.image_sizes != ImageSizes::kEqual) {
+    RefuseField(name, "has images of different sizes, whose border a sample_function may ask for");
   }
-  if (moves) {
+  if (picture == 0 ? layout.image_moves : layout.further_images[picture - 1].moves) {
     RefuseField(name,
                 "goes through RandAugment or TrivialAugmentWide, which move pixels on their own, "
                 "so its border is unknown; use RandomAffine and steps that change colours");
@@ -109,7 +148,7 @@ void MutableRows::WriteBorder(std::span<std::uint8_t> map, std::string_view fiel
                           std::to_string(map.size()));
   }
   for (std::size_t row = 0; row < count_; ++row)
-    (*shown)[first_ + row].WriteBorder(map.data() + row * pixels);
+    shown[first_ + row].WriteBorder(map.data() + row * pixels);
 }
 
 std::span<std::byte> MutableRows::FieldBytes(std::string_view name, DType type) {

@@ -123,9 +123,6 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
                               std::size_t further, PayloadDecoder& decoder) {
   const SlotLayout::ImageField& field = layout_.further_images[further];
   const ImageBatch& image = slot.further_images[further].image;
-  const std::size_t bytes = image.sample_bytes();
-  auto* const target =
-      reinterpret_cast<std::uint8_t*>(slot.memory.data() + field.offset + row * bytes);
   Picture& picture = pictures_[field.field];
   picture = {};
   ImagePayload payload;
@@ -137,12 +134,16 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   const bool present = payload.codec != Codec::kAbsent;
   slot.further_images[further].present[row] = present;
   std::vector<VisiblePart>& shown = slot.further_images[further].shown;
+  const Picture& leader = pictures_[field.leader];
   if (!present) {
+    if (layout_.image_sizes != ImageSizes::kEqual)
+      SetRowSize(slot, 1 + further, row, leader.frame.region.width(), leader.frame.region.height());
+    const ImageBatch zeros = RowOf(slot, 1 + further, row);
     if (!shown.empty()) {
-      shown[row] = VisiblePart(static_cast<std::uint32_t>(image.width),
-                               static_cast<std::uint32_t>(image.height));
+      shown[row] = VisiblePart(static_cast<std::uint32_t>(zeros.width),
+                               static_cast<std::uint32_t>(zeros.height));
     }
-    std::memset(target, 0, bytes);
+    std::memset(PixelsOf(slot, 1 + further, row), 0, zeros.sample_bytes());
     return nullptr;
   }
   payloads_.push_back(payload.bytes);
@@ -154,7 +155,6 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
   if (verify_ && Hash64(payload.bytes) != checksum) {
     return Say(field.field, "the image's checksum does not match: the shard is damaged");
   }
-  const Picture& leader = pictures_[field.leader];
   if (field.leader != field.field && leader.width == 0) {
     return Say(field.field, "the sample lacks the image that this one follows");
   }
@@ -167,9 +167,9 @@ Defect FieldReader::ReadImage(const BlockView& block, Slot& slot, std::size_t ro
     frame.region =
         Scaled(leader.frame.region, leader.width, leader.height, payload.width, payload.height);
   }
-  if (frame.region.width() != image.width || frame.region.height() != image.height) {
+  if (!SetRowSize(slot, 1 + further, row, frame.region.width(), frame.region.height()))
     return Say(field.field, "the image's size is not the one in the manifest");
-  }
+  std::uint8_t* const target = PixelsOf(slot, 1 + further, row);
   picture = {payload.width, payload.height, frame};
   if (!shown.empty()) shown[row] = VisiblePart(frame);
   const PixelOrder order =

@@ -58,9 +58,10 @@ bool PlainCopy::Serves(const BatchRecipe& recipe) {
   const bool raw = layout.image_field != Schema::kNone &&
                    layout.image_pixels == PixelType::kUint8 &&
                    recipe.dataset.RawImageBytes(layout.image_field) != 0;
-  if (!raw || recipe.views.size() != 1 || layout.image_nearest || layout.keeps_shown ||
-      layout.ops.each != 0 || !layout.variables.empty() || !layout.further_images.empty() ||
-      !recipe.followers.empty() || recipe.program.target() || options.sample_function) {
+  if (!raw || recipe.views.size() != 1 || layout.image_sizes != ImageSizes::kEqual ||
+      layout.image_nearest || layout.keeps_shown || layout.ops.each != 0 ||
+      !layout.variables.empty() || !layout.further_images.empty() || !recipe.followers.empty() ||
+      recipe.program.target() || options.sample_function) {
     return false;
   }
   if (ReadsDirectly(options) || recipe.dataset.remote != nullptr || options.keep ||

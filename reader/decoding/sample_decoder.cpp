@@ -242,10 +242,8 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
                                                   slot.positions[row], slot.stages[v]));
     // The layout relies on the sizes in the manifest. If a shard differs, its rows must not be
     // written beyond their place.
-    const ImageBatch& image = *RowOf(slot, v, row).image;
-    if (frames_[v].region.width() != image.width || frames_[v].region.height() != image.height) {
+    if (!SetRowSize(slot, v, row, frames_[v].region.width(), frames_[v].region.height()))
       return "the image's size is not the one in the manifest";
-    }
     if (!slot.shown.empty()) {
       (v == 0 ? slot.shown : slot.further_images[v - 1].shown)[row] = VisiblePart(frames_[v]);
     }
@@ -273,27 +271,20 @@ Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_
     if (payload.channels != channels)
       return "the mask has another number of channels than the rest of the field";
     return fields_.DecodeMask(payload, frames_[0], layout_.image_fill, OrderOf(layout_.image),
-                              RowOf(slot, 0, row).data, decoder_);
+                              PixelsOf(slot, 0, row), decoder_);
   }
   if (layout_.image_pixels == PixelType::kUint16) {
     return decoder_.Decode(payload, frames_[0].region,
-                           {RowOf(slot, 0, row).data, channels, OrderOf(layout_.image)});
+                           {PixelsOf(slot, 0, row), channels, OrderOf(layout_.image)});
   }
   return WriteViews(payload, slot, row, kept);
 }
 
-SampleDecoder::ViewRow SampleDecoder::RowOf(Slot& slot, std::size_t view, std::size_t row) const {
-  auto* const memory = reinterpret_cast<std::uint8_t*>(slot.memory.data());
-  const auto row_of = [&](const ImageBatch& image, std::size_t offset,
-                          const SlotLayout::DeviceOps& ops) -> ViewRow {
-    auto* const first = reinterpret_cast<PixelOp*>(memory + ops.offset);
-    return {&image, memory + offset + row * image.sample_bytes(),
-            std::span(first + row * ops.each, ops.each)};
-  };
-  if (view == 0) return row_of(slot.image, 0, layout_.ops);
+std::span<PixelOp> SampleDecoder::OpsOf(Slot& slot, std::size_t view, std::size_t row) const {
   // The further views are the first of the further images.
-  const SlotLayout::ImageField& field = layout_.further_images[view - 1];
-  return row_of(slot.further_images[view - 1].image, field.offset, field.ops);
+  const SlotLayout::DeviceOps& ops = view == 0 ? layout_.ops : layout_.further_images[view - 1].ops;
+  auto* const first = reinterpret_cast<PixelOp*>(slot.memory.data() + ops.offset);
+  return std::span(first + row * ops.each, ops.each);
 }
 
 Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row,
@@ -304,22 +295,23 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
     if (const Defect defect = shared_.Decode(decoder_, payload, frames_, channels)) return defect;
   }
   for (std::size_t v = 0; v < views_.size(); ++v) {
-    const ViewRow view = RowOf(slot, v, row);
     if (v > 0) slot.further_images[v - 1].present[row] = 1;
     const auto decode = [&](const Region& region, const PixelTarget& target) {
       return shared ? shared_.Take(decoder_, region, target)
                     : pictures_.Decode(decoder_, payload, region, target);
     };
-    if (const Defect defect =
-            writer_.Write(decode, frames_[v], views_[v].pixels,
-                          {slot.view_seeds[v], slot.positions[row], slot.stages[v]},
-                          {view.data, channels, OrderOf(*view.image), read_later_})) {
+    if (const Defect defect = writer_.Write(
+            decode, frames_[v], views_[v].pixels,
+            {slot.view_seeds[v], slot.positions[row], slot.stages[v]},
+            {PixelsOf(slot, v, row), channels,
+             OrderOf(v == 0 ? slot.image : slot.further_images[v - 1].image), read_later_})) {
       return defect;
     }
-    if (view.ops.empty()) continue;
+    const std::span<PixelOp> ops = OpsOf(slot, v, row);
+    if (ops.empty()) continue;
     const Region& region = frames_[v].region;
     views_[v].pixels.DrawOps({nullptr, region.width(), region.height(), channels},
-                             slot.view_seeds[v], slot.positions[row], view.ops, slot.stages[v]);
+                             slot.view_seeds[v], slot.positions[row], ops, slot.stages[v]);
   }
   return nullptr;
 }

@@ -80,13 +80,8 @@ class SampleDecoder {
   bool Verifies(const SampleRef& ref, bool raw);
   // Writes all views of the image; frames_ says what each shows.
   Defect WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row, bool kept);
-  // The place of a view in the slot.
-  struct ViewRow {
-    const ImageBatch* image;
-    std::uint8_t* data;
-    std::span<PixelOp> ops;  // for a device
-  };
-  ViewRow RowOf(Slot& slot, std::size_t view, std::size_t row) const;
+  // What a device is to do with a view of the row.
+  std::span<PixelOp> OpsOf(Slot& slot, std::size_t view, std::size_t row) const;
   std::string PlaceOf(const SampleRef& ref) const;
   Error Describe(const SampleRef& ref, ErrorCode code, const std::string& what) const;
 

@@ -56,8 +56,10 @@ void CheckFunctionRows(const LoaderOptions& options) {
   const std::string what =
       "DecodedPictures::function_is_deterministic keeps what LoaderOptions::sample_function made";
   if (!options.sample_function) Refuse(what + ", and there is no such function; leave it false");
-  if (options.sizes.size() > 1) {
-    Refuse(what + ", for images of one size; leave it false, or LoaderOptions::sizes empty");
+  if (options.sizes.size() > 1 || options.output.image_sizes != ImageSizes::kEqual) {
+    Refuse(what +
+           ", for images of one size; leave it false, or LoaderOptions::sizes empty and "
+           "output.image_sizes at kEqual");
   }
   if (!options.schedule.empty()) {
     Refuse(what +

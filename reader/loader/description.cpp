@@ -15,12 +15,16 @@ namespace sluice {
 
 namespace {
 
-std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Extent>& extents) {
+std::string ShapeText(const ImageBatch& image, const std::vector<Geometry::Extent>& extents,
+                      ImageSizes image_sizes) {
   std::string sizes;
   for (const Geometry::Extent& extent : extents) {
     sizes += (sizes.empty() ? "" : ", later ") + std::to_string(extent.width) + "x" +
              std::to_string(extent.height);
   }
+  if (image_sizes != ImageSizes::kEqual) sizes = "up to " + sizes;
+  if (image_sizes == ImageSizes::kPadded) sizes += ", padded to the batch's largest";
+  if (image_sizes == ImageSizes::kOwn) sizes += ", each of its own size";
   return sizes + ", " + std::to_string(image.channels) +
          (image.channels == 1 ? " channel of " : " channels of ") +
          std::string(NameOf(image.type)) + (image.layout == Layout::kNHWC ? ", NHWC" : ", NCHW");
@@ -135,7 +139,7 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
   if (layout.image_field != Schema::kNone) {
     const PixelProgram& pixels = views[0].pixels;
     const ImageBatch delivered = DeliveredImage(layout.image, pixels, options.output.layout);
-    Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents) +
+    Describe(layout.image_name + ": " + ShapeText(delivered, layout.extents, layout.image_sizes) +
                  FillText(layout.image_fill),
              options.transform, options.schedule, views[0], text);
   } else {
@@ -144,15 +148,16 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
   for (std::size_t v = 1; v < views.size(); ++v) {
     const SlotLayout::ImageField& view = layout.further_images[v - 1];
     const ImageBatch delivered = DeliveredImage(view.image, views[v].pixels, options.output.layout);
-    Describe(
-        view.name + " (a view of " + layout.image_name + "): " + ShapeText(delivered, view.extents),
-        options.views[v - 1].transform, options.views[v - 1].schedule, views[v], text);
+    Describe(view.name + " (a view of " + layout.image_name +
+                 "): " + ShapeText(delivered, view.extents, layout.image_sizes),
+             options.views[v - 1].transform, options.views[v - 1].schedule, views[v], text);
   }
   if (views.size() > 1)
     text += "A picture is decoded once for all views if that is cheaper than once for each.\n";
   for (std::size_t i = views.size() - 1; i < layout.further_images.size(); ++i) {
     const SlotLayout::ImageField& image = layout.further_images[i];
-    text += image.name + ": " + ShapeText(image.image, image.extents) + "; the geometric steps" +
+    text += image.name + ": " + ShapeText(image.image, image.extents, layout.image_sizes) +
+            "; the geometric steps" +
             (image.nearest ? ", by the nearest pixel" + FillText(image.fill) + "\n" : "\n");
   }
   text += FollowersText(options, layout, recipe.followers);

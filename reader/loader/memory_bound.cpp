@@ -220,7 +220,12 @@ void RequireRoom(const BatchRecipe& recipe, std::size_t slots) {
                     std::to_string(bytes / kMB) + " MB, and there are " +
                     std::to_string(available / kMB) +
                     " MB of memory left; lower LoaderOptions::batch_size, ring.prefetch or "
-                    "ring.hold, or leave large fields out of LoaderOptions::output.fields");
+                    "ring.hold, or leave large fields out of LoaderOptions::output.fields" +
+                    (options.output.image_sizes == ImageSizes::kEqual
+                         ? ""
+                         : ", or make its largest images smaller (each row of a batch has room for "
+                           "the largest): by a step of the transform, or by "
+                           "ReadLimits::max_pixels with ImageSizes::kOwn"));
   }
   // An order takes more than a few MB only with a list, or if blocks have several sizes.
   if (options.order.shuffle != Shuffle::kQuasiRandom && options.order.samples.all()) return;

@@ -34,9 +34,10 @@ ViewProgram ProgramOf(const std::string& name, const std::vector<PipelineStage>&
 }  // namespace
 
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
-  // Blending and the user's functions need the final numbers, on the host.
-  if (options.device.is_host() || options.sample_function || options.batch_function ||
-      HasMix(options, false)) {
+  // Blending and the user's functions need the final numbers, on the host; and a device converts
+  // images of one size.
+  if (options.device.is_host() || options.output.image_sizes != ImageSizes::kEqual ||
+      options.sample_function || options.batch_function || HasMix(options, false)) {
     return DevicePart::kNone;
   }
   // Cutting can run before Normalize, but only after the steps that change pixels.

@@ -1,9 +1,10 @@
 // A batch, as a loader hands it over, and how to read its fields.
 //
 // It has every field that LoaderOptions::output.fields chooses. Images lie in the batch's slot, one
-// sample after another, all of one size; so do fixed-shape arrays. Fields whose length varies
-// (boxes, text, other bytes) come as the values of all samples, one after another, with the offset
-// of each sample. Everything stays valid as long as a handle to the batch does.
+// sample after another, all of one size (but see ImageSizes); so do fixed-shape arrays. Fields
+// whose length varies (boxes, text, other bytes) come as the values of all samples, one after
+// another, with the offset of each sample. Everything stays valid as long as a handle to the batch
+// does.
 //
 // With LoaderOptions::device, images and fixed-shape arrays are on that device: see
 // Batch::WaitOn().
@@ -26,6 +27,19 @@
 namespace sluice {
 
 enum class Layout { kNHWC, kNCHW };
+
+// What becomes of images that differ in size: LoaderOptions::output.image_sizes.
+enum class ImageSizes {
+  kEqual,   // making the loader is an error
+  kPadded,  // a batch is as wide as its widest image, and as high as its highest: Batch::sizes()
+  kOwn,     // each image keeps its own size: Batch::image(field, sample)
+};
+
+// In pixels.
+struct ImageSize {
+  std::uint32_t height = 0, width = 0;
+  friend bool operator==(const ImageSize&, const ImageSize&) = default;
+};
 
 // The origin of a row in a batch.
 enum class SampleFlag : std::uint8_t {
@@ -71,6 +85,7 @@ constexpr bool IsReadAs(ElementType type) noexcept {
 [[noreturn]] void RefuseValuesOf(ElementType type, std::string_view field = {});
 
 // The decoded images of a batch, samples one after another, in the memory of the batch's device.
+// With ImageSizes::kOwn, height and width are 0, and `data` is what Batch::offsets() count from.
 struct ImageBatch {
   const std::uint8_t* data = nullptr;  // the first element's first byte
   std::size_t samples = 0, height = 0, width = 0, channels = 0;
@@ -137,6 +152,14 @@ class Batch {
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
   bool HoldsImage(std::string_view field) const noexcept;
+  // One sample of an image field ({}: of image()), as a batch of one image.
+  ImageBatch image(std::string_view field, std::size_t sample) const;
+  // By sample, the size of its own image in that field ({}: in image()), which is at the upper left
+  // of a padded one; 0 x 0 if the sample has none. Error(kInvalidArgument) with ImageSizes::kEqual.
+  std::span<const ImageSize> sizes(std::string_view field = {}) const;
+  // By sample, where its image begins, in values from that field's `data`. With ImageSizes::kOwn,
+  // there may be gaps between images. Errors as above.
+  std::span<const std::uint64_t> offsets(std::string_view field = {}) const;
   // A fixed-shape array field: size() x its elements. T must be the field's element type. Always in
   // host memory.
   template <class T>

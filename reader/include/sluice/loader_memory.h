@@ -9,7 +9,8 @@ namespace sluice {
 // `window` and `mapped` are pages of mapped shards; they belong to the page cache, so the kernel
 // takes them back when it needs them, and several processes share them.
 struct LoaderMemory {
-  // (1 + prefetch + hold) batches, without variable-length and bytes fields.
+  // (1 + prefetch + hold) batches, without variable-length and bytes fields. Each row of images
+  // that differ in size counts as the largest that can come: see OutputOptions::image_sizes.
   std::uint64_t slots = 0;
   // Variable-length and bytes fields, for each chosen field: (1 + prefetch + hold) x batch_size x
   // (twice the field's largest value + 128 bytes). Twice, because a value is stored for its row and

@@ -167,6 +167,14 @@ struct OutputOptions {
   // other.
   std::string image = {};
   Layout layout = Layout::kNHWC;
+  // Whether batches may have images that differ in size, and how. With kPadded and kOwn that goes
+  // for all images of a batch, masks with the image they follow. Padding comes after all steps, to
+  // the right and below: zeros, and for masks what `mask_fill` says. Boxes and key points stay as
+  // they are. Each row of a slot has room for the largest image that the manifest and the transform
+  // allow; with kOwn and no step that resizes, for ReadLimits::max_pixels if that is less. All
+  // steps run on the host. Not with MixUp, CutMix and DecodedPictures::function_is_deterministic.
+  // With kPadded, the size of a batch depends on which samples the rank has in it.
+  ImageSizes image_sizes = ImageSizes::kEqual;
   // 1 or 3: images are converted to grey or RGB. 0: as stored; all images must then have the same
   // number. Raw images of two or four channels come as they are stored, and only geometric steps
   // may be applied to them.

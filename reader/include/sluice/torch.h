@@ -110,6 +110,10 @@ inline at::Tensor CopiedIfSmall(const at::Tensor& tensor) {
 // of this thread; if other streams use it, call batch.WaitOn() for them, too.
 inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
   const ImageBatch& image = field.empty() ? batch.image() : batch.image(field);
+  if (image.samples > 0 && image.height == 0) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "the batch's images differ in size; use ImageTensors(), which gives one each");
+  }
   const auto n = static_cast<std::int64_t>(image.samples);
   const auto c = static_cast<std::int64_t>(image.channels);
   const auto h = static_cast<std::int64_t>(image.height);
@@ -119,6 +123,24 @@ inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
                                                 : std::vector{c * h * w, h * w, w, std::int64_t{1}};
   return torch_detail::Wrap(batch, batch.device(), image.data, {n, c, h, w}, strides,
                             torch_detail::ScalarOf(image.type));
+}
+
+// The images of one field, sample by sample: channels x height x width each, as ImageTensor(), and
+// for images that differ in size (ImageSizes::kOwn), too. For kPadded, padded: see Batch::sizes().
+inline std::vector<at::Tensor> ImageTensors(const Batch& batch, std::string_view field = {}) {
+  std::vector<at::Tensor> tensors;
+  for (std::size_t sample = 0; sample < batch.size(); ++sample) {
+    const ImageBatch image = batch.image(field, sample);
+    const auto c = static_cast<std::int64_t>(image.channels);
+    const auto h = static_cast<std::int64_t>(image.height);
+    const auto w = static_cast<std::int64_t>(image.width);
+    const std::vector<std::int64_t> strides = image.layout == Layout::kNHWC
+                                                  ? std::vector{std::int64_t{1}, w * c, c}
+                                                  : std::vector{h * w, w, std::int64_t{1}};
+    tensors.push_back(torch_detail::Wrap(batch, batch.device(), image.data, {c, h, w}, strides,
+                                         torch_detail::ScalarOf(image.type)));
+  }
+  return tensors;
 }
 
 // A fixed-shape array field: samples x its shape, of its own type, on the batch's device as an

@@ -58,8 +58,9 @@ class Draws {
 class MutableRows {
  public:
   std::uint64_t epoch() const noexcept;
-  // The images' size, layout and type.
-  const ImageBatch& shape(std::string_view field = {}) const;
+  // The images' size, layout and type. With ImageSizes::kPadded, a sample's image has its own size,
+  // and a batch's the padded one; with kOwn, a batch's have none.
+  ImageBatch shape(std::string_view field = {}) const;
   // The elements of a fixed-shape array field, whether from the dataset or made.
   template <class T>
   std::span<T> Field(std::string_view name) {
@@ -116,6 +117,9 @@ class MutableRows {
   [[noreturn]] void RefuseState() const;
   std::span<std::byte> FieldBytes(std::string_view name, DType type);
   [[noreturn]] void RefuseValues(std::string_view field) const;
+  // 0: that of Batch::image(); else a further image, from 1.
+  std::size_t PictureOf(std::string_view field) const;
+  ImageBatch ImageOf(std::size_t picture) const;
   bool HasInRow(std::string_view field, std::size_t row) const;
 
   Slot& slot_;
@@ -175,6 +179,13 @@ class MutableBatch : public MutableRows {
             bytes.entry};
   }
   bool Has(std::string_view field, std::size_t row) const;
+  // The image of one row: with ImageSizes::kOwn, the functions for all rows are refused.
+  using MutableRows::ImageBytes;
+  using MutableRows::shape;
+  ImageBatch shape(std::string_view field, std::size_t row) const;
+  std::span<std::byte> ImageBytes(std::string_view field, std::size_t row);
+  // As Batch::sizes().
+  std::span<const ImageSize> sizes(std::string_view field = {}) const;
 
  private:
   friend class RowWorker;
