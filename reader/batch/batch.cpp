@@ -93,6 +93,10 @@ const ImageBatch& Batch::image(std::string_view field) const {
   return slot_->further_images[further].image;
 }
 
+ImageSizes Batch::image_sizes() const noexcept {
+  return slot_->layout->image_sizes;
+}
+
 ImageBatch Batch::image(std::string_view field, std::size_t sample) const {
   const SlotLayout& layout = *slot_->layout;
   if (sample >= size()) {

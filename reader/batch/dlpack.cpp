@@ -132,10 +132,10 @@ DLManagedTensorVersioned* ToDlpack(const Batch& batch, std::string_view field,
   }
   if (field.empty() || batch.HoldsImage(field)) {
     const ImageBatch& image = field.empty() ? batch.image() : batch.image(field);
-    if (image.samples > 0 && image.height == 0) {
+    if (batch.image_sizes() == ImageSizes::kOwn) {
       throw Error(ErrorCode::kInvalidArgument,
                   "the batch's images differ in size (ImageSizes::kOwn); ask for the tensor of one "
-                  "sample after another");
+                  "sample after another: SampleToDlpack()");
     }
     Describe(image, *made);
     made->batch = batch;

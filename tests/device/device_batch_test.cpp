@@ -1,4 +1,5 @@
 // Batches on a device are the host's batches, to the bit.
+#include <algorithm>
 #include <map>
 
 #include "tests/device/trainer.h"
@@ -240,4 +241,46 @@ TEST_CASE("A GPU that is not there is refused with a reason") {
   CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kUnsupported),
              Catch::Matchers::ContainsSubstring("LoaderOptions::device"));
   ErrorText([] { Device::Cuda(-1); }, ErrorCode::kInvalidArgument);
+}
+
+TEST_CASE("Images that differ in size come to the device as they are on the host") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 21));
+  Trainer trainer;
+  LoaderOptions options = DeviceOptions(trainer, 8);
+  options.output.image_sizes = GENERATE(ImageSizes::kOwn, ImageSizes::kPadded);
+  options.transform = {ResizeShortSide(20), HorizontalFlip(), Normalize{}};
+  options.views = {{"small", {ResizeShortSide(9)}, {}}};
+  const auto images = [](const Batch& batch) {
+    std::vector<ImageBatch> made;
+    for (std::size_t row = 0; row < batch.size(); ++row)
+      for (const char* const field : {"image", "small"})
+        made.push_back(batch.image(field, row));
+    return made;
+  };
+  LoaderOptions host = options;
+  host.device = Device();
+  Loader expected(dataset, host);
+  Loader loader(dataset, options);
+  EpochRange of_host = expected.Epoch(0);
+  auto at = of_host.begin();
+  std::size_t seen = 0;
+  for (const Batch& batch : loader.Epoch(0)) {
+    REQUIRE(batch.size() == at->size());
+    batch.WaitOn({trainer.stream});
+    const std::vector<ImageBatch> there = images(batch), here = images(*at);
+    std::vector<std::uint8_t> same(there.size());
+    trainer.device->Run(trainer.stream, [&] {
+      for (std::size_t i = 0; i < there.size(); ++i)
+        same[i] = there[i].data != here[i].data && there[i].height == here[i].height &&
+                  there[i].width == here[i].width && there[i].type == here[i].type &&
+                  std::equal(there[i].data, there[i].data + there[i].sample_bytes(), here[i].data);
+    });
+    trainer.Finish();
+    REQUIRE(std::count(same.begin(), same.end(), 1) == static_cast<long>(same.size()));
+    seen += batch.size();
+    ++at;
+  }
+  CHECK(seen == 21);
+  CHECK(loader.Memory().device >= loader.Memory().slots / 2);
 }

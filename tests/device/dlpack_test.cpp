@@ -186,3 +186,21 @@ TEST_CASE("A small tensor of DLPack that is kept does not keep its batch, a larg
   CHECK(many.tensor.data == batch.Field<float>("many").data());
   many.deleter(&many);
 }
+
+TEST_CASE("Each image of its own size is a tensor of DLPack of its own") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(4, 1);
+  options.output.image_sizes = ImageSizes::kOwn;
+  Loader loader(Dataset::Open(WriteJpegDataset(folder, 8)), options);
+  const Batch batch = *loader.Epoch(0).begin();
+  dlpack::ManagedTensor& tensor = Opened(SampleToDlpack(batch, {}, 2));
+  const ImageBatch image = batch.image({}, 2);
+  CHECK(tensor.tensor.data == image.data);
+  const auto height = static_cast<std::int64_t>(image.height);
+  const auto width = static_cast<std::int64_t>(image.width);
+  CHECK(Extents(tensor, tensor.tensor.shape) == std::vector<std::int64_t>{height, width, 3});
+  CHECK(Extents(tensor, tensor.tensor.strides) == std::vector<std::int64_t>{3 * width, 3, 1});
+  tensor.deleter(&tensor);
+  CHECK(ErrorText([&] { ToDlpack(batch); }, ErrorCode::kInvalidArgument).find("SampleToDlpack()") !=
+        std::string::npos);
+}

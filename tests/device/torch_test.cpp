@@ -179,3 +179,23 @@ TEST_CASE("A small tensor that is kept does not keep its batch, a large one shar
   CHECK(FieldTensor(batch, "many").data_ptr() ==
         batch.Field<float>("many").data());  // 80,000 bytes
 }
+
+TEST_CASE("Images of their own sizes come as a tensor each, in the batch's memory") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(4, 1);
+  options.output.image_sizes = ImageSizes::kOwn;
+  Loader loader(Dataset::Open(WriteJpegDataset(folder, 8)), options);
+  const Batch batch = *loader.Epoch(0).begin();
+  const std::vector<at::Tensor> images = ImageTensors(batch);
+  REQUIRE(images.size() == 4);
+  for (std::size_t row = 0; row < images.size(); ++row) {
+    const ImageBatch image = batch.image({}, row);
+    const auto height = static_cast<std::int64_t>(image.height);
+    const auto width = static_cast<std::int64_t>(image.width);
+    CHECK(images[row].sizes() == at::IntArrayRef({3, height, width}));
+    CHECK(images[row].data_ptr() == static_cast<const void*>(image.data));
+    CHECK(images[row][2][1][5].item<int>() == image.data[(width + 5) * 3 + 2]);
+  }
+  CHECK(ErrorText([&] { ImageTensor(batch); }, ErrorCode::kInvalidArgument)
+            .find("use ImageTensors()") != std::string::npos);
+}

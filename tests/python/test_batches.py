@@ -155,3 +155,38 @@ def test_a_ragged_field_is_padded_to_the_longest(raw):
             assert counts[row] == number % 3 and (values[row, : counts[row]] == boxes(number)).all()
             assert (values[row, counts[row] :] == -1).all()
         assert batch["boxes"].padded(at_least=9)[0].shape == (10, 9, 4)
+
+
+def test_images_of_different_sizes_are_a_list_or_padded(tmp_path):
+    shapes = [(3 + i % 4, 5 + i % 3) for i in range(12)]
+    images = [numpy.full((*shape, 3), 1 + i, numpy.uint8) for i, shape in enumerate(shapes)]
+    with sluice.Writer(tmp_path / "sizes", [sluice.Field.image()], image="raw") as writer:
+        for i, image in enumerate(images):
+            writer.add(str(i), {"image": image})
+    with pytest.raises(sluice.Error, match="output.image_sizes"):
+        sluice.Loader(tmp_path / "sizes", 5)
+    own = sluice.OutputOptions(image_sizes=sluice.ImageSizes.OWN)
+    for batch in sluice.Loader(tmp_path / "sizes", 5, output=own):
+        arrays = batch.numpy()["image"]
+        assert batch.sizes() == [shapes[sample] for sample in batch.samples]
+        for sample, array, given in zip(batch.samples, arrays, batch["image"]):
+            assert numpy.array_equal(array, images[sample])
+            assert numpy.array_equal(numpy.from_dlpack(given), images[sample])
+    seen = []
+
+    def note(batch):
+        for row in range(len(batch)):
+            batch.image_of(row)[0, 0] = 255
+        seen.append(len(batch))
+
+    padded = sluice.OutputOptions(image_sizes=sluice.ImageSizes.PADDED)
+    for batch in sluice.Loader(tmp_path / "sizes", 5, output=padded, batch_function=note):
+        array = batch.numpy()["image"]
+        sizes = batch.sizes("image")
+        assert array.shape[1:3] == (max(h for h, _ in sizes), max(w for _, w in sizes))
+        for sample, image, (height, width) in zip(batch.samples, array, sizes):
+            own_part = images[sample].copy()
+            own_part[0, 0] = 255
+            assert numpy.array_equal(image[:height, :width], own_part)
+            assert not image[height:].any() and not image[:, width:].any()
+    assert sum(seen) >= 12

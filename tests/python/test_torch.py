@@ -1,5 +1,6 @@
 """At home in PyTorch."""
 
+import numpy
 import pytest
 import sluice
 
@@ -61,3 +62,13 @@ def test_state_of_a_stateful_dataloader(raw):
     again = make()
     again.load_state_dict(state)
     assert torch.equal(torch.cat([batch["label"] for batch in again]), torch.cat(rest))
+
+
+def test_images_of_different_sizes_are_a_list_of_tensors(tmp_path):
+    with sluice.Writer(tmp_path / "sizes", [sluice.Field.image()], image="raw") as writer:
+        for i in range(6):
+            writer.add(str(i), {"image": numpy.full((4 + i, 7, 3), i, numpy.uint8)})
+    output = sluice.OutputOptions(image_sizes=sluice.ImageSizes.OWN, layout=sluice.Layout.NCHW)
+    for batch in sluice.Loader(tmp_path / "sizes", 4, output=output):
+        for sample, tensor in zip(batch.samples, batch.torch()["image"]):
+            assert tensor.shape == (3, 4 + sample, 7) and (tensor == sample).all()

@@ -152,6 +152,7 @@ class Batch {
   // Any image field of the batch, such as a mask.
   const ImageBatch& image(std::string_view field) const;
   bool HoldsImage(std::string_view field) const noexcept;
+  ImageSizes image_sizes() const noexcept;  // as LoaderOptions::output has it
   // One sample of an image field ({}: of image()), as a batch of one image.
   ImageBatch image(std::string_view field, std::size_t sample) const;
   // By sample, the size of its own image in that field ({}: in image()), which is at the upper left

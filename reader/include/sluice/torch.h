@@ -110,7 +110,7 @@ inline at::Tensor CopiedIfSmall(const at::Tensor& tensor) {
 // of this thread; if other streams use it, call batch.WaitOn() for them, too.
 inline at::Tensor ImageTensor(const Batch& batch, std::string_view field = {}) {
   const ImageBatch& image = field.empty() ? batch.image() : batch.image(field);
-  if (image.samples > 0 && image.height == 0) {
+  if (batch.image_sizes() == ImageSizes::kOwn) {
     throw Error(ErrorCode::kInvalidArgument,
                 "the batch's images differ in size; use ImageTensors(), which gives one each");
   }

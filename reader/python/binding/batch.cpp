@@ -19,9 +19,10 @@ namespace {
 // One tensor of a batch, handed over without a copy by the protocols of DLPack and numpy.
 class Array {
  public:
-  // `offsets`: of a variable-length field, where each sample begins.
-  Array(const Batch& batch, std::string field, bool offsets = false)
-      : batch_(Batch(batch)), field_(std::move(field)), offsets_(offsets) {
+  // `offsets`: of a variable-length field, where each sample begins. `sample`: one of an image's.
+  Array(const Batch& batch, std::string field, bool offsets = false,
+        std::optional<std::size_t> sample = {})
+      : batch_(Batch(batch)), field_(std::move(field)), offsets_(offsets), sample_(sample) {
     shape_.reserve(4);
     const auto add = [this](auto... extents) {
       (shape_.push_back(static_cast<Py_ssize_t>(extents)), ...);
@@ -33,13 +34,14 @@ class Array {
       add(offsets ? values.offsets.size() : values.offsets.back());
       if (!offsets) shape_.insert(shape_.end(), values.shape.begin(), values.shape.end());
     } else if (batch.HoldsImage(field_)) {
-      const ImageBatch& image = batch.image(field_);
+      const ImageBatch image = sample ? batch.image(field_, *sample) : batch.image(field_);
       Take(reinterpret_cast<const std::byte*>(image.data), NameOf(image.type));
       is_image_ = true;
+      if (!sample) add(image.samples);
       if (image.layout == Layout::kNCHW) {
-        add(image.samples, image.channels, image.height, image.width);
+        add(image.channels, image.height, image.width);
       } else {
-        add(image.samples, image.height, image.width, image.channels);
+        add(image.height, image.width, image.channels);
       }
     } else {
       const ArrayBatch array = batch.DeviceArray(field_);
@@ -62,7 +64,7 @@ class Array {
   std::size_t size() const noexcept { return static_cast<std::size_t>(shape_[0]); }
 
   nb::object Capsule(const DlpackRequest& request) const {
-    return DlpackCapsule(*batch_, field_, offsets_, request);
+    return DlpackCapsule(*batch_, field_, offsets_, sample_, request);
   }
   // numpy's and CUDA's protocols, which are one but for the version and the stream.
   NamedValues Interface(bool host) const {
@@ -139,6 +141,7 @@ class Array {
   Owned<Batch> batch_;
   std::string field_;
   bool offsets_;
+  std::optional<std::size_t> sample_;
   const std::byte* data_ = nullptr;
   std::string_view dtype_;
   std::vector<Py_ssize_t> shape_, strides_;  // strides in bytes
@@ -187,6 +190,12 @@ nb::object FieldOf(nb::handle self, const std::string& name) {
   }
   if (In(batch).HoldsVariable(name)) {
     return nb::cast(Ragged{nb::borrow(self), name});
+  }
+  if (In(batch).image_sizes() == ImageSizes::kOwn && In(batch).HoldsImage(name)) {
+    nb::list images;
+    for (std::size_t sample = 0; sample < In(batch).size(); ++sample)
+      images.append(Array(In(batch), name, false, sample));
+    return images;
   }
   return nb::cast(Array(In(batch), name));
 }
@@ -296,11 +305,22 @@ void BindRagged(nb::module_& module) {
       });
 }
 
+// The field as `method` of its arrays gives it.
+nb::object Taken(const nb::object& field, const char* method) {
+  if (nb::isinstance<Array>(field)) return field.attr(method)();
+  if (!nb::isinstance<nb::list>(field)) return field;
+  nb::list taken;
+  for (const nb::handle item : nb::cast<nb::list>(field)) {
+    if (!nb::isinstance<Array>(item)) return field;  // texts
+    taken.append(item.attr(method)());
+  }
+  return taken;
+}
+
 NamedValues ToNumpy(nb::handle self) {
   nb::dict made;
   for (const std::string& name : In(nb::cast<const PyBatch&>(self)).fields()) {
-    const nb::object field = FieldOf(self, name);
-    made[name.c_str()] = nb::isinstance<Array>(field) ? field.attr("numpy")() : field;
+    made[name.c_str()] = Taken(FieldOf(self, name), "numpy");
   }
   return NamedValues(made);
 }
@@ -309,8 +329,7 @@ NamedValues ToTorch(nb::handle self) {
   const PyBatch& batch = nb::cast<const PyBatch&>(self);
   nb::dict made;
   for (const std::string& name : In(batch).fields()) {
-    nb::object field = FieldOf(self, name);
-    if (nb::isinstance<Array>(field)) field = field.attr("torch")();
+    nb::object field = Taken(FieldOf(self, name), "torch");
     if (IsLabel(batch, name) && nb::hasattr(field, "long")) field = field.attr("long")();
     made[name.c_str()] = field;
   }
@@ -333,7 +352,8 @@ void BindBatch(nb::module_& module) {
       .def("__len__", [](const PyBatch& batch) { return In(batch).size(); })
       .def("__getitem__", &FieldOf, "field"_a,
            nb::sig("def __getitem__(self, field: str) -> typing.Any"),
-           "An Array; a Ragged field; or for bytes fields a list of bytes, of str if they are text")
+           "An Array; a Ragged field; for bytes fields a list of bytes, of str if they are text; "
+           "for images with ImageSizes.OWN a list of Arrays")
       .def("__contains__",
            [](const PyBatch& batch, const std::string& field) {
              const std::vector<std::string> fields = In(batch).fields();
@@ -346,10 +366,12 @@ void BindBatch(nb::module_& module) {
       .def(
           "keys", [](const PyBatch& batch) { return In(batch).fields(); },
           "The names of the fields, images first")
-      .def("numpy", &ToNumpy, "All fields by name: numpy arrays, Ragged fields, lists of str")
+      .def("numpy", &ToNumpy,
+           "All fields by name: numpy arrays (with ImageSizes.OWN a list of those), Ragged fields, "
+           "lists of str")
       .def("torch", &ToTorch,
            "All fields by name: tensors on the batch's device (labels as int64, as torch's losses "
-           "want them), Ragged fields, lists of str")
+           "want them; with ImageSizes.OWN a list of tensors), Ragged fields, lists of str")
       .def(
           "has",
           [](const PyBatch& batch, const std::string& field, std::size_t row) {
@@ -357,6 +379,16 @@ void BindBatch(nb::module_& module) {
             return In(batch).Has(field, row);
           },
           "field"_a, "row"_a, "Whether that sample has a value in the field")
+      .def(
+          "sizes",
+          [](const PyBatch& batch, const std::string& field) {
+            nb::list sizes;
+            for (const ImageSize& size : In(batch).sizes(field))
+              sizes.append(nb::make_tuple(size.height, size.width));
+            return nb::typed<nb::list, nb::typed<nb::tuple, nb::int_, nb::int_>>(sizes);
+          },
+          "field"_a = "",
+          "By row, (height, width) of its own image, which is at the upper left of a padded one")
       .def_prop_ro(
           "valid", [](const PyBatch& batch) { return In(batch).valid(); },
           "Rows without the last ones that only fill up")

@@ -78,7 +78,7 @@ std::pair<int, int> DlpackDevice(const Batch& batch, const std::string& field, b
 }
 
 nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offsets,
-                         const DlpackRequest& request) {
+                         std::optional<std::size_t> sample, const DlpackRequest& request) {
   const auto device = DlpackDevice(batch, field, offsets);
   if (!request.dl_device.is_none() && nb::cast<std::pair<int, int>>(request.dl_device) != device) {
     throw nb::buffer_error("a Sluice batch stays on its device; move the tensor afterwards");
@@ -87,8 +87,9 @@ nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offs
     throw nb::buffer_error("a Sluice batch is handed over without a copy; clone the tensor");
   }
   auto* const tensor = reinterpret_cast<Versioned*>(
-      offsets ? OffsetsToDlpack(batch, field)
-              : ToDlpack(batch, field, StreamOf(batch, request.stream)));
+      offsets  ? OffsetsToDlpack(batch, field)
+      : sample ? SampleToDlpack(batch, field, *sample, StreamOf(batch, request.stream))
+               : ToDlpack(batch, field, StreamOf(batch, request.stream)));
   const bool versioned = !request.max_version.is_none() &&
                          nb::cast<std::pair<int, int>>(request.max_version).first >= 1;
   return versioned ? CapsuleOf(tensor) : OldCapsuleOf(tensor);

@@ -1,6 +1,8 @@
 // A field of a batch as the capsule that DLPack's protocol asks for.
 #pragma once
 
+#include <optional>
+
 #include "reader/python/binding/binding.h"
 
 namespace sluice::python {
@@ -10,10 +12,11 @@ struct DlpackRequest {
   nb::object stream, max_version, dl_device, copy;  // None: not given
 };
 
-// `offsets`: where each sample of a variable-length field begins, instead of its entries. Throws a
-// Python BufferError for what cannot be given: another device, or a copy.
+// `offsets`: where each sample of a variable-length field begins, instead of its entries. `sample`:
+// one of an image field's. Throws a Python BufferError for what cannot be given: another device, or
+// a copy.
 nb::object DlpackCapsule(const Batch& batch, const std::string& field, bool offsets,
-                         const DlpackRequest& request);
+                         std::optional<std::size_t> sample, const DlpackRequest& request);
 
 // (device type, ordinal), as __dlpack_device__() gives it.
 std::pair<int, int> DlpackDevice(const Batch& batch, const std::string& field, bool offsets);

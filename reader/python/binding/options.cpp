@@ -98,16 +98,21 @@ void BindResult(nb::module_& module) {
            "min_visible"_a = boxes.min_visible)
       .def_rw("min_side", &BoxRule::min_side)
       .def_rw("min_visible", &BoxRule::min_visible);
+  nb::enum_<ImageSizes>(module, "ImageSizes", "What becomes of images that differ in size")
+      .value("EQUAL", ImageSizes::kEqual, "making the loader is an error")
+      .value("PADDED", ImageSizes::kPadded, "padded to the batch's largest: see Batch.sizes()")
+      .value("OWN", ImageSizes::kOwn, "each its own size: batch['image'] is a list");
   nb::class_<OutputOptions>(module, "OutputOptions", "The content of batches")
-      .def(nb::init<std::vector<std::string>, std::string, Layout, unsigned, BoxRule,
+      .def(nb::init<std::vector<std::string>, std::string, Layout, ImageSizes, unsigned, BoxRule,
                     std::map<std::string, std::uint32_t>, std::vector<Field>>(),
            "fields"_a = std::vector<std::string>(), "image"_a = "", "layout"_a = Layout::kNHWC,
-           "channels"_a = 0, "boxes"_a = boxes,
+           "image_sizes"_a = ImageSizes::kEqual, "channels"_a = 0, "boxes"_a = boxes,
            "mask_fill"_a = std::map<std::string, std::uint32_t>(),
            "made_fields"_a = std::vector<Field>())
       .def_rw("fields", &OutputOptions::fields)
       .def_rw("image", &OutputOptions::image)
       .def_rw("layout", &OutputOptions::layout)
+      .def_rw("image_sizes", &OutputOptions::image_sizes)
       .def_rw("channels", &OutputOptions::channels)
       .def_rw("boxes", &OutputOptions::boxes)
       .def_rw("mask_fill", &OutputOptions::mask_fill)

@@ -48,9 +48,10 @@ nb::object ImageOf(nb::handle self, const std::string& field) {
   ImageBatch image = seen->shape(field);
   const std::span<std::byte> bytes = seen->ImageBytes(field);
   image.data = reinterpret_cast<const std::uint8_t*>(bytes.data());
-  image.samples = bytes.size() / std::max<std::size_t>(1, image.sample_bytes());
+  const bool one = std::is_same_v<Rows, MutableSample>;
+  image.samples = one ? 1 : bytes.size() / std::max<std::size_t>(1, image.sample_bytes());
   nb::object array = ArrayOver(image, self, true);
-  return std::is_same_v<Rows, MutableSample> ? array[nb::int_(0)] : array;
+  return one ? array[nb::int_(0)] : array;
 }
 
 template <class Rows>
@@ -72,7 +73,7 @@ nb::object ArrayField(nb::handle self, const std::string& name) {
 template <class Rows>
 nb::object Border(nb::handle self, const std::string& field) {
   const Seen<Rows>& seen = nb::cast<const Seen<Rows>&>(self);
-  const ImageBatch& shape = seen->shape(field);
+  const ImageBatch shape = seen->shape(field);
   const bool one = std::is_same_v<Rows, MutableSample>;
   const std::size_t rows =
       one ? 1 : seen->ImageBytes(field).size() / std::max<std::size_t>(1, shape.sample_bytes());
@@ -200,7 +201,7 @@ SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const Field
   if (nb::isinstance<NativeFunction>(function)) {
     const auto call = reinterpret_cast<NativeSample>(nb::cast<NativeFunction&>(function).address);
     return [call, kept = Shared(function)](MutableSample& sample) {
-      const ImageBatch& shape = sample.shape();
+      const ImageBatch shape = sample.shape();
       RequireDone(call(sample.ImageBytes().data(), static_cast<std::int64_t>(shape.height),
                        static_cast<std::int64_t>(shape.width),
                        static_cast<std::int64_t>(shape.channels), sample.index(), sample.epoch(),
@@ -249,7 +250,7 @@ BatchFunction BatchFunctionOf(nb::object function, std::shared_ptr<const FieldTy
   if (nb::isinstance<NativeFunction>(function)) {
     const auto call = reinterpret_cast<NativeBatch>(nb::cast<NativeFunction&>(function).address);
     return [call, kept = Shared(function)](MutableBatch& batch) {
-      const ImageBatch& shape = batch.shape();
+      const ImageBatch shape = batch.shape();
       RequireDone(call(batch.ImageBytes().data(), static_cast<std::int64_t>(batch.size()),
                        static_cast<std::int64_t>(shape.height),
                        static_cast<std::int64_t>(shape.width),
@@ -290,7 +291,16 @@ void BindUserFunctions(nb::module_& module) {
           [](const SeenBatch& seen, const std::string& field, std::size_t row) {
             return seen->Has(field, row);
           },
-          "field"_a, "row"_a);
+          "field"_a, "row"_a)
+      .def(
+          "image_of",
+          [](nb::handle self, std::size_t row, const std::string& field) {
+            const SeenBatch& seen = nb::cast<const SeenBatch&>(self);
+            const nb::object array = ArrayOver(seen->shape(field, row), self, true);
+            return nb::object(array[nb::int_(0)]);
+          },
+          "row"_a, "field"_a = "",
+          "The image of one row, to write to: with ImageSizes.OWN, image() cannot have them all");
   nb::class_<NativeFunction>(
       module, "NativeFunction",
       "A compiled function, by its address, as sample_function or batch_function: runs without the "
