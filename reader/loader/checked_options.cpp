@@ -9,6 +9,7 @@
 #include "reader/dataset/storage_choice.h"
 #include "reader/loader/self_tuning.h"
 #include "reader/order/batch_lists.h"
+#include "reader/reading/available_memory.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_text.h"
 
@@ -198,6 +199,7 @@ void SetMixture(const DatasetState& dataset, LoaderOptions& options) {
   parameters.batch_size = options.batch_size;
   parameters.world_size = options.ranks.world_size;
   parameters.lanes = options.order.lanes;
+  parameters.most_bytes = AvailableMemory();
   options.order.samples =
       MixtureList(std::make_shared<const MixturePlan>(std::move(shapes), parameters), windows);
 }

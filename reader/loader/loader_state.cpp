@@ -134,6 +134,7 @@ Batch LoaderState::Next(std::uint64_t range, const OneConsumer::Walk& walk) {
 
 LoaderStats LoaderState::Stats() {
   LoaderStats stats = ring_->Stats();
+  if (setup_.decodes_in_consumer) stats.threads = 0;
   stats.faults = faults_.count();
   if (uploader_ != nullptr) stats.upload_bytes = uploader_->uploaded_bytes();
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
@@ -156,6 +157,11 @@ LoaderStats LoaderState::Stats() {
 
 LoaderMemory LoaderState::Memory() const {
   LoaderMemory memory = setup_.Memory();
+  const LoaderMemory rows = rows_->Memory();
+  memory.slots += rows.slots;
+  memory.variable += rows.variable;
+  memory.scratch += rows.scratch;
+  memory.bookkeeping += rows.bookkeeping;
   if (uploader_ != nullptr) {
     memory.device =
         uploader_->device_bytes() + SlotsOf(setup_.recipe.options) * uploader_->slot_bytes();

@@ -10,6 +10,7 @@
 #include "reader/dataset/storage_choice.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/loader/checked_options.h"
+#include "reader/order/batch_lists.h"
 #include "reader/order/ceil_div.h"
 #include "reader/order/mixture_order.h"
 #include "reader/reading/available_memory.h"
@@ -158,8 +159,9 @@ std::uint64_t BookkeepingOf(const DatasetState& dataset, const LoaderOptions& op
       once ? ComparedPayloads::MemoryBytes(shape.samples(), shape.shards().size(),
                                            options.stage.has_value())
            : 0;
+  const auto& lists = options.order.batches.lists();
   // Each thread that has to find substitutes makes an order of its own.
-  return (1 + *options.threads) * order + shards + rows +
+  return (1 + *options.threads) * order + shards + rows + (lists ? lists->memory_bytes() : 0) +
          (64 + 32 * (1 + *options.threads)) * window.blocks + compared + kFaults + kKeys;
 }
 
@@ -363,6 +365,17 @@ LoaderMemory MemoryBound(const BatchRecipe& recipe) {
   return memory;
 }
 
+LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe) {
+  LoaderMemory memory;
+  memory.slots = row.layout.bytes;
+  memory.variable = VariableBound(row) / SlotsOf(row.options);
+  memory.scratch = ScratchOfThread(row);
+  const DatasetState& dataset = recipe.dataset;
+  memory.bookkeeping = kFaults + 2 * OrderBound(dataset.shape, recipe.options,
+                                                WindowOf(dataset, recipe.options).samples);
+  return memory;
+}
+
 namespace {
 
 // The plan, an order for each time that a dataset begins again and that some columns are still in,
@@ -388,6 +401,7 @@ std::uint64_t OrderBoundOf(const MixturePlan& plan, const LoaderOptions& options
 std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
                          std::uint64_t window_samples) {
   if (const auto mixture = MixturePlanOf(options)) return OrderBoundOf(*mixture, options);
+  const auto& lists = options.order.batches.lists();
   constexpr std::uint64_t kTableLimit = 65536;  // the largest table that Permutation makes
   const std::uint64_t listed = options.order.samples.all() ? 0 : options.order.samples.size();
   const std::uint64_t listed_blocks = std::min(listed, shape.blocks());
@@ -397,7 +411,7 @@ std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options
   if (listed > 0) noted = listed_blocks;
   return 6 * std::min(shape.blocks(), kTableLimit) + 512 * options.order.lanes +
          2 * std::min(window_samples, shape.samples()) + 24 * listed + 64 * listed_blocks +
-         64 * noted + 64 * shape.shards().size();
+         64 * noted + 64 * shape.shards().size() + (lists ? 8 * lists->most_samples() : 0);
 }
 
 }  // namespace sluice

@@ -22,6 +22,10 @@ std::uint64_t VariableBound(const BatchRecipe& recipe);
 std::uint64_t OrderBound(const DatasetShape& shape, const LoaderOptions& options,
                          std::uint64_t window_samples);
 
+// What Loader::Row() adds, once it was called. `row`: the recipe of its batches, `recipe` the
+// loader's.
+LoaderMemory RowBound(const BatchRecipe& row, const BatchRecipe& recipe);
+
 // Throws Error(kLimit) unless the machine has memory left for so many slots and for an epoch's
 // order. Checked before allocating, because a system that overcommits grants the memory and kills
 // the program later.

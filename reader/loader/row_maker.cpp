@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "reader/dataset/rank_epoch.h"
+#include "reader/loader/memory_bound.h"
 #include "reader/transform/batch_mix.h"
 
 namespace sluice {
@@ -107,6 +108,11 @@ std::shared_ptr<const Slot> RowMaker::Make(std::uint64_t sample, std::uint64_t e
   if (outcome.error) throw Error(std::move(*outcome.error));
   slot.files.clear();
   return {kept, &slot};
+}
+
+LoaderMemory RowMaker::Memory() {
+  const MutexLock lock(mutex_);
+  return worker_ == nullptr ? LoaderMemory() : RowBound(worker_->recipe, setup_.recipe);
 }
 
 }  // namespace sluice

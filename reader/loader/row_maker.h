@@ -4,6 +4,8 @@
 
 #include <memory>
 
+#include <sluice/loader_memory.h>
+
 #include "format/mutex.h"
 #include "reader/batch/slot.h"
 #include "reader/decoding/fault_log.h"
@@ -21,6 +23,8 @@ class RowMaker {
   // Error.
   std::shared_ptr<const Slot> Make(std::uint64_t sample, std::uint64_t epoch,
                                    std::shared_ptr<void> owner);
+  // What it has added to the loader's memory, with one row; rows that are held take more.
+  LoaderMemory Memory();
 
  private:
   // The recipe of a batch of one row, and what works by it. Made when it is first asked for.

@@ -1,5 +1,6 @@
 #include "reader/order/batch_lists.h"
 
+#include <algorithm>
 #include <string>
 
 #include <sluice/error.h>
@@ -26,7 +27,7 @@ std::shared_ptr<const EpochBatches> BatchLists::Of(std::uint64_t epoch) {
   return kept_.back().batches;
 }
 
-std::shared_ptr<const EpochBatches> BatchLists::Make(std::uint64_t epoch) const {
+std::shared_ptr<const EpochBatches> BatchLists::Make(std::uint64_t epoch) {
   const auto threw = [epoch](const std::string& what) {
     return Error(ErrorCode::kState, "", "epoch " + std::to_string(epoch),
                  "LoaderOptions::order.batches threw" + what);
@@ -40,8 +41,15 @@ std::shared_ptr<const EpochBatches> BatchLists::Make(std::uint64_t epoch) const 
     throw threw(" something that is no std::exception");
   }
   if (lists.empty()) RefuseLists(epoch, "", "no batches; give at least one");
+  std::uint64_t samples = 0;
+  for (const auto& list : lists)
+    samples += list.size();
+  most_samples_ = std::max<std::uint64_t>(most_samples_, samples);
+  most_batches_ = std::max<std::uint64_t>(most_batches_, lists.size());
   auto batches = std::make_shared<EpochBatches>();
-  batches->begins = {0};
+  batches->samples.reserve(samples);
+  batches->begins.reserve(lists.size() + 1);
+  batches->begins.push_back(0);
   for (std::size_t b = 0; b < lists.size(); ++b) {
     const std::string place = ", batch " + std::to_string(b);
     if (lists[b].empty()) RefuseLists(epoch, place, "an empty batch; leave it out");

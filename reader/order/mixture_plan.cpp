@@ -164,6 +164,15 @@ void MixturePlan::WriteWord() {
                    " samples is too long for so few lanes; raise LoaderOptions::order.lanes",
                ErrorCode::kLimit);
   }
+  constexpr std::uint64_t kRowBytes = sizeof(parts_of_word_[0]) + sizeof(before_[0]);
+  if (rows > parameters_.most_bytes / kRowBytes) {
+    RefusePlan("the plan of an epoch of " + std::to_string(positions_) + " samples takes " +
+                   std::to_string(kRowBytes * rows / 1'000'000) + " MB, and there are " +
+                   std::to_string(parameters_.most_bytes / 1'000'000) +
+                   " MB of memory left; raise LoaderOptions::order.lanes, or make epochs shorter "
+                   "(MixtureLength::kSamples)",
+               ErrorCode::kLimit);
+  }
   parts_of_word_.reserve(rows);
   before_.reserve(rows);
   turns_in_.assign(parts_.size() * (std::min<std::uint64_t>(rows, parameters_.lanes) + 1), 0);

@@ -30,6 +30,7 @@ struct MixtureParameters {
   std::size_t batch_size = 1;
   unsigned world_size = 1;
   std::uint32_t lanes = 192;
+  std::uint64_t most_bytes = UINT64_MAX;  // memory for the plan
 };
 
 class MixturePlan {

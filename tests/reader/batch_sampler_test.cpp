@@ -195,3 +195,24 @@ TEST_CASE("A point among composed batches is refused by a loader without them") 
   CHECK_THAT(Refusal(dataset, options, ErrorCode::kInvalidArgument),
              ContainsSubstring("batch 5 of an epoch of 5"));
 }
+
+TEST_CASE("Memory() counts the lists of composed batches, and what a row alone takes") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
+  LoaderOptions options = OptionsFor(1000, 2);
+  const auto bookkeeping = [&](std::size_t batches) {
+    options.order.batches = [batches](std::uint64_t, std::uint64_t) {
+      return BatchSampler::Lists(batches, std::vector<std::uint64_t>(1000, 7));
+    };
+    return Loader(dataset, options).Memory().bookkeeping;
+  };
+  // Three epochs are kept, each thread may have one in its own order, and one is being made.
+  CHECK(bookkeeping(500) - bookkeeping(1) >= (3 + 2 + 1) * 8 * 499'000);
+  Loader loader(dataset, options);
+  const LoaderMemory before = loader.Memory();
+  const Batch row = loader.Row(7, 0);
+  const LoaderMemory after = loader.Memory();
+  CHECK(after.slots - before.slots >= 192);
+  CHECK(after.scratch - before.scratch >= std::uint64_t{2} << 20);
+  CHECK(after.bookkeeping - before.bookkeeping >= 8 * 500'000);
+}

@@ -218,6 +218,9 @@ TEST_CASE("Mixtures that cannot be played are refused") {
   none.length = MixtureLength::kSamples;
   refused({10, 10}, none, "an epoch must have 1 to 2^48 samples");
   refused({1'000'000'000, 1'000'000}, Weights({1e-12, 1}), "more than 2^48 samples");
+  MixtureParameters large = Weights({1, 1}, 96'000'000'000);
+  large.most_bytes = 1'000'000'000;
+  refused({10, 10}, large, "takes 24000 MB, and there are 1000 MB of memory left; raise");
   MixtureParameters batches = Weights({9, 1});
   batches.shares = MixtureShares::kOfEachBatch;
   batches.batch_size = 4;

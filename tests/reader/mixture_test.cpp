@@ -4,6 +4,7 @@
 #include <cstring>
 #include <map>
 #include <set>
+#include <stdexcept>
 
 #include <sluice/resume.h>
 
@@ -287,4 +288,57 @@ TEST_CASE("Row() finds a sample of a mixture, and Describe() and Stats() say wha
   CHECK(loader.Stats().epoch_samples == 40);
   CHECK(loader.samples_per_epoch() == 40);
   CHECK(loader.Memory().bookkeeping > 0);
+}
+
+TEST_CASE("A faulty sample of a mixture is replaced by another of its own dataset") {
+  const TemporaryFolder folder;
+  const Dataset a = WritePlain(folder, "a", 60, 0);
+  const Dataset b = WritePlain(folder, "b", 40, 100);
+  LoaderOptions options = OptionsFor(8, 1);
+  options.order.lanes = 4;
+  options.integrity.on_fault = OnFault::kSubstitute;
+  options.sample_function = [](MutableSample& sample) {
+    if (sample.index() % 5 == 0) throw std::runtime_error("a fifth");
+  };
+  Mixture mixture{{a, 3}, {b, 1}};
+  if (GENERATE(false, true)) mixture.shares = MixtureShares::kOfEachBatch;
+  const auto flags = [&](unsigned threads) {
+    options.threads = threads;
+    Loader loader(mixture, options);
+    std::vector<std::vector<SampleFlag>> seen;
+    for (std::uint64_t epoch = 0; epoch < 2; ++epoch)
+      for (const Batch& batch : loader.Epoch(epoch)) {
+        seen.emplace_back(batch.flags().begin(), batch.flags().end());
+        for (std::size_t row = 0; row < batch.size(); ++row) {
+          const std::uint64_t sample = batch.samples()[row];
+          REQUIRE(sample % 5 != 0);
+          REQUIRE(batch.image().data[192 * row] == (sample < 60 ? sample : 100 + sample - 60));
+        }
+      }
+    CHECK(loader.Faults().size() > 10);
+    return seen;
+  };
+  const auto replaced = flags(1);
+  CHECK(replaced == flags(3));
+  // As many rows are of each dataset as without faults.
+  options.sample_function = {};
+  options.integrity.on_fault = OnFault::kError;
+  Loader whole(mixture, options);
+  Loader again(mixture, [&] {
+    LoaderOptions faulty = options;
+    faulty.integrity.on_fault = OnFault::kSubstitute;
+    faulty.sample_function = [](MutableSample& sample) {
+      if (sample.index() % 5 == 0) throw std::runtime_error("a fifth");
+    };
+    return faulty;
+  }());
+  const auto expected = PlayBatches(whole, 0), found = PlayBatches(again, 0);
+  REQUIRE(expected.size() == found.size());
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    for (std::size_t row = 0; row < expected[i].samples.size(); ++row) {
+      const std::uint64_t was = expected[i].samples[row], is = found[i].samples[row];
+      REQUIRE((was < 60) == (is < 60));
+      REQUIRE((was % 5 == 0 || was == is));
+      REQUIRE((replaced[i][row] == SampleFlag::kSubstitute) == (was % 5 == 0));
+    }
 }

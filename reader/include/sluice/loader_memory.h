@@ -5,7 +5,9 @@
 
 namespace sluice {
 
-// In bytes. own() is an upper bound on the loader's private memory (anonymous or page-locked).
+// In bytes. own() is an upper bound on the loader's private memory (anonymous or page-locked). Once
+// Loader::Row() was called, it counts what that takes, with one such row; each further one that you
+// hold is another.
 // `window` and `mapped` are pages of mapped shards; they belong to the page cache, so the kernel
 // takes them back when it needs them, and several processes share them.
 struct LoaderMemory {
@@ -24,7 +26,8 @@ struct LoaderMemory {
   std::uint64_t scratch = 0;
   // The epoch's order, the shards' directories, the rows of the batches, the list of faults. For a
   // dataset at a URL also buffers of up to 192 connections (36 MiB), and 100 bytes for each block;
-  // with a cache, another order, and 24 bytes for each block.
+  // with a cache, another order, and 24 bytes for each block. With OrderOptions::batches the lists
+  // of the longest epoch so far.
   std::uint64_t bookkeeping = 0;
   // LoaderOptions::keep: 24 bytes a sample, plus DecodedPictures::bytes if pictures are kept in
   // memory.

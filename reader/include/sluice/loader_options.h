@@ -41,8 +41,8 @@ struct OrderOptions {
   SampleList samples = {};
   // Batches composed by a function of yours, instead of by shuffle, samples, lanes and
   // window_bytes: buckets, pairs, hard examples. See batch_sampler.h. Not with ranks.by_shards,
-  // another last_batch than kKeep, or storage = Direct. Memory() does not count the lists: 24 bytes
-  // for each of their samples.
+  // another last_batch than kKeep, or storage = Direct. Memory() counts the lists of the longest
+  // epoch so far.
   BatchSampler batches = {};
   // kQuasiRandom: the number of streams an epoch is interleaved from, 1 to 65536. A rank reads
   // whole lanes, so `lanes` must be a multiple of the world size.

@@ -13,6 +13,10 @@
 // samples have no value in it: Batch::Has() is false, arrays hold zeros, others are empty. The
 // images that a batch is made of must be in all datasets.
 //
+// With weights, the loader plans an epoch when it is made, in 6 bytes for each
+// LoaderOptions::order.lanes samples of it (31 kB for a million). Memory() counts them;
+// Error(kLimit) if they do not fit.
+//
 // Samples are numbered through all datasets: those of the first, then those of the second, and so
 // on (Batch::samples(), SampleList, BatchSampler).
 #pragma once
