@@ -85,6 +85,8 @@ LoaderStats LoaderStats::Since(const LoaderStats& earlier) const {
 
 Bound LoaderStats::bound() const noexcept {
   if (batches < kEnoughBatches) return Bound::kTooEarly;
+  if (threads == 0)
+    return decode_seconds > kWaitWorthMentioning * seconds ? Bound::kDecoding : Bound::kTrainer;
   // The wait for the first batch of all says nothing of the epochs after it.
   if (Share(consumer_wait_seconds - first_wait_seconds, consumer_seconds) < kWaitWorthMentioning)
     return Bound::kTrainer;
@@ -136,6 +138,12 @@ std::string LoaderStats::BoundText() const {
           "decoding threads were idle %.0f%% of theirs, so fewer would do",
           waited, ready_batches, idle);
     case Bound::kDecoding: {
+      if (threads == 0) {
+        return Sentence(
+            "bound by decoding: the thread that asks for batches decodes them, for %.0f%% of the "
+            "time; leave LoaderOptions::threads empty once there is nothing left to debug",
+            100 * decode_seconds / seconds);
+      }
       std::string text = Sentence(
           "bound by decoding: the trainer waited %.1f%% of its time, and the decoding threads "
           "%.0f%% of theirs; more threads (and CPUs), or images stored packed, smaller or raw help",

@@ -32,6 +32,7 @@ LoaderStats Measured() {
   stats.read_ahead_bytes = 5'000'000'000;
   stats.ready_batches = 1.5;
   stats.prefetch = 2;
+  stats.threads = 2;
   return stats;
 }
 
@@ -90,6 +91,11 @@ TEST_CASE("The verdict names what the training waits for, and what to change") {
   CHECK(stats.bound() == Bound::kDecoding);
   CHECK_THAT(stats.Verdict(), ContainsSubstring("bound by decoding: the trainer waited 60.0%"));
   CHECK_THAT(stats.Verdict(), ContainsSubstring("more threads"));
+  Waits(stats, 0, 150);
+  stats.threads = 0;
+  CHECK(stats.bound() == Bound::kDecoding);
+  CHECK_THAT(stats.Verdict(), ContainsSubstring("decodes them, for 50% of the time"));
+  stats.threads = 2;
   Waits(stats, 60, 150);
   stats.read_seconds = 95;
   stats.read_wait_seconds = 5;
