@@ -9,6 +9,7 @@
 
 #include "bench/commands.h"
 #include "bench/epoch/accelerators.h"
+#include "bench/epoch/played_datasets.h"
 #include "bench/epoch/report.h"
 #include "bench/epoch/run.h"
 #include "bench/epoch/stop_time.h"
@@ -44,7 +45,9 @@ constexpr const char* kEpochDescription =
     "that the accelerator computed, and compares training alone, loading alone and both\n"
     "together: an ideal pipeline takes the larger of the two. Several counts of --threads\n"
     "give a curve, and the share of the work that does not run in parallel.\n"
-    "--find-accelerators finds how many can be fed.\n";
+    "--find-accelerators finds how many can be fed.\n"
+    "\n"
+    "--with plays several datasets as one, by their --weights or each sample once.\n";
 
 constexpr const char* kEpochExamples =
     "\n"
@@ -54,6 +57,7 @@ constexpr const char* kEpochExamples =
     "  sluice-bench epoch data/photos --step-ms 50        a trainer that takes 50 ms a batch\n"
     "  sluice-bench epoch data/photos --threads 1,2,4     a curve\n"
     "  sluice-bench epoch data/photos --profile mlperf-resnet50-h100 --find-accelerators\n"
+    "  sluice-bench epoch data/photos --with data/art --weights 0.7,0.3\n"
     "  sluice-bench epoch data/raw64 --floor --json\n\n";
 
 struct EpochArguments {
@@ -71,12 +75,32 @@ struct EpochArguments {
   std::string transform_text;
 };
 
-// "1,2,4"
+// "1,2,4"; 0 alone: the consumer's thread decodes.
 std::vector<unsigned> ParseThreads(const std::string& text) {
   std::vector<unsigned> counts;
-  for (const std::string& count : cli::Split(text))
-    counts.push_back(static_cast<unsigned>(ParseInteger(count, 1, 1024)));
+  const std::vector<std::string> items = cli::Split(text);
+  for (const std::string& count : items)
+    counts.push_back(static_cast<unsigned>(ParseInteger(count, items.size() == 1 ? 0 : 1, 1024)));
   return counts;
+}
+
+void AddDatasetOptions(CLI::App& app, EpochArguments& arguments) {
+  app.add_option_function<std::vector<std::string>>(
+         "--with",
+         [&arguments](const std::vector<std::string>& folders) {
+           arguments.options.with.assign(folders.begin(), folders.end());
+         },
+         "a further dataset, to be played with DATASET as one;\nmay be given several times")
+      ->allow_extra_args(false)
+      ->type_name("DATASET2");
+  AddOption(app, "--weights", "W,W[,W...]",
+            "the share of each dataset; an epoch then ends when the\n"
+            "first is through. Default: every sample of all once",
+            [&arguments](const std::string& text) {
+              arguments.options.weights.clear();
+              for (const std::string& weight : cli::Split(text))
+                arguments.options.weights.push_back(cli::ParseNumber(weight, 1e9));
+            });
 }
 
 void AddView(const std::string& text, EpochOptions& options) {
@@ -97,7 +121,8 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
               arguments.own_batch_size = true;
             });
   AddOption(app, "--threads", "N[,N...]",
-            "decoding threads (default: one for each CPU);\nseveral counts: a curve",
+            "decoding threads (default: one for each CPU); 0: the\n"
+            "thread that asks for batches; several counts: a curve",
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
             cli::Format("batches decoded ahead (default %zu); 0: the loader\n"
@@ -133,6 +158,12 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
          "be given several times")
       ->allow_extra_args(false)
       ->type_name("STEPS");
+  AddChoice(
+      app, "--image-sizes", "HOW",
+      "images of a batch: equal (default); padded to its\n"
+      "largest; or own, each of its own size",
+      loader.output.image_sizes,
+      {{"equal", ImageSizes::kEqual}, {"padded", ImageSizes::kPadded}, {"own", ImageSizes::kOwn}});
   AddChoice(app, "--shuffle", "HOW", "quasi_random (default), random or sequential",
             loader.order.shuffle,
             {{"quasi_random", Shuffle::kQuasiRandom},
@@ -269,6 +300,14 @@ void Complete(EpochArguments& arguments) {
         "--floor needs the dataset on this machine: bring it with sluice copy URL DATASET");
   }
   const LoaderOptions& loader = options.loader;
+  if (!options.weights.empty() && options.weights.size() != 1 + options.with.size())
+    throw cli::UsageError("--weights needs one weight for DATASET and one for each --with");
+  if (!options.with.empty() && (options.floor || options.repeat > 1))
+    throw cli::UsageError("--floor and --repeat are for one dataset: leave out --with");
+  if (options.floor && (loader.threads == 0U || loader.output.image_sizes != ImageSizes::kEqual))
+    throw cli::UsageError(
+        "--floor is a loop of threads over images of one size: leave out "
+        "--threads 0 and --image-sizes");
   if (options.floor && (!loader.views.empty() || !loader.sizes.empty())) {
     throw cli::UsageError("--floor measures one view and one size: leave out --view and --sizes");
   }
@@ -284,17 +323,18 @@ void Complete(EpochArguments& arguments) {
   if (prefetch || options.batches_per_step > 1) {
     prefetch = std::max<std::size_t>(prefetch.value_or(0), options.batches_per_step);
   }
-  Dataset dataset = OpenDataset(options.dataset, options.limits, options.link);
+  std::vector<Dataset> datasets = OpenPlayed(options);
+  const Dataset& dataset = datasets.front();
   if (dataset.size() == 0)
     throw Error(ErrorCode::kNotFound, ShownPath(options.dataset.string()),
                 "has no samples to play");
   if (!arguments.transform) {
-    arguments.transform = DefaultTransform(dataset);
+    arguments.transform = DefaultTransform(datasets, loader.output.image_sizes);
     arguments.transform_text = arguments.transform->empty() ? "none" : "rrc:224";
   }
   options.loader.transform = *arguments.transform;
   ApplyStorage(arguments.storage, dataset, options.loader);
-  if (!options.cold) arguments.opened = std::move(dataset);
+  if (!options.cold) arguments.opened = std::move(datasets.front());
 }
 
 std::string ProgressTitle(const EpochOptions& options, std::uint64_t epoch) {
@@ -383,6 +423,7 @@ cli::Command AddEpochCommand(CLI::App& program) {
   CLI::App* const app = program.add_subcommand("epoch", kEpochDescription);
   const auto arguments = std::make_shared<EpochArguments>();
   cli::AddArgument(*app, "DATASET", arguments->dataset, "folder or URL of the dataset");
+  AddDatasetOptions(*app, *arguments);
   AddLoaderOptions(*app, *arguments);
   cli::AddMaxPixels(*app, arguments->options.limits.max_pixels);
   cli::AddMaxValueBytes(*app, arguments->options.limits.max_value_bytes);

@@ -52,12 +52,18 @@ Json EpochJson(const EpochFigures& figures) {
 
 // The settings in every result of this command.
 void AddSettings(Json& json, const EpochOptions& options, const std::string& transform) {
+  std::vector<std::string> with;
+  for (const std::filesystem::path& folder : options.with)
+    with.push_back(ShownPath(folder.string()));
   json.update({{"dataset", ShownPath(options.dataset.string())},
+               {"with", with},
+               {"weights", options.weights},
                {"batch_size", options.loader.batch_size},
                {"prefetch", options.loader.ring.prefetch.value_or(0)},
                {"transform", transform},
                {"views", options.view_texts},
                {"sizes", options.sizes_text},
+               {"image_sizes", NameOf(options.loader.output.image_sizes)},
                {"flip", Flips(options)},
                {"shuffle", NameOf(options.loader.order.shuffle)},
                {"seed", options.loader.seed},

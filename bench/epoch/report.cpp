@@ -190,16 +190,37 @@ void EpochTable::PrintRow(const EpochFigures& figures) {
   cli::PrintOut(text);
 }
 
+namespace {
+
+std::string DatasetsText(const EpochOptions& options) {
+  if (options.with.empty()) return {};
+  return Format(" of %zu datasets%s", 1 + options.with.size(),
+                options.weights.empty() ? "" : ", by weight");
+}
+
+std::string ImageText(const EpochOptions& options, const EpochsRun& run) {
+  const ImageSizes image_sizes = options.loader.output.image_sizes;
+  if (image_sizes == ImageSizes::kEqual)
+    return Format("%zux%zux%zu", run.height, run.width, run.channels);
+  return image_sizes == ImageSizes::kOwn ? "images of their own sizes" : "padded images";
+}
+
+std::string ThreadsText(unsigned threads) {
+  return threads == 0 ? "the consumer's thread" : cli::CountText(threads, "thread", "threads");
+}
+
+}  // namespace
+
 std::string TextOf(const EpochReport& report) {
   const EpochsRun& run = report.run;
   const EpochOptions& options = report.options;
   std::string text = MediansText(report);
   text +=
-      cli::Wrapped(Format("%s, %s; batches of %zu x %zux%zux%zu on %u %s; transform %s",
+      cli::Wrapped(Format("%s%s, %s; batches of %zu x %s on %s; transform %s",
                           cli::CountText(run.samples, "sample", "samples").c_str(),
-                          cli::BytesText(run.dataset_bytes).c_str(), options.loader.batch_size,
-                          run.height, run.width, run.channels, run.threads,
-                          run.threads == 1 ? "thread" : "threads", TransformText(report).c_str()),
+                          DatasetsText(options).c_str(), cli::BytesText(run.dataset_bytes).c_str(),
+                          options.loader.batch_size, ImageText(options, run).c_str(),
+                          ThreadsText(run.threads).c_str(), TransformText(report).c_str()),
                    100) +
       "\n";
   text +=
@@ -294,6 +315,15 @@ const char* NameOf(Verify verify) noexcept {
     case Verify::kNever: break;
   }
   return "never";
+}
+
+const char* NameOf(ImageSizes image_sizes) noexcept {
+  switch (image_sizes) {
+    case ImageSizes::kEqual: return "equal";
+    case ImageSizes::kPadded: return "padded";
+    case ImageSizes::kOwn: break;
+  }
+  return "own";
 }
 
 void WarnLeftInCache(const EpochFigures& figures) {

@@ -57,7 +57,8 @@ nlohmann::ordered_json JsonOf(const AcceleratorSearch& search, const EpochOption
                               const std::string& transform, const std::string& profile,
                               const std::vector<std::string>& warnings);
 
-const char* NameOf(Verify verify) noexcept;  // as --verify takes it
+const char* NameOf(Verify verify) noexcept;           // as --verify takes it
+const char* NameOf(ImageSizes image_sizes) noexcept;  // as --image-sizes takes it
 
 // Warns on standard error that an epoch was not as cold as requested.
 void WarnLeftInCache(const EpochFigures& figures);

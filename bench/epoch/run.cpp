@@ -8,6 +8,7 @@
 #include <sluice/error.h>
 
 #include "bench/epoch/floor.h"
+#include "bench/epoch/played_datasets.h"
 #include "bench/machine/energy.h"
 #include "bench/machine/machine.h"
 #include "bench/machine/page_cache.h"
@@ -84,15 +85,16 @@ class EpochRunner {
   }
 
   void MakeLoader() {
-    Dataset dataset = opened_ ? *std::exchange(opened_, std::nullopt)
-                              : OpenDataset(options_.dataset, options_.limits, options_.link);
-    run_.samples = dataset.size();
-    run_.dataset_bytes = 0;
-    for (const ShardSummary& shard : dataset.shards())
-      run_.dataset_bytes += shard.bytes;
+    std::vector<Dataset> datasets = OpenPlayed(options_, std::exchange(opened_, std::nullopt));
+    run_.samples = run_.dataset_bytes = 0;
+    for (const Dataset& dataset : datasets) {
+      run_.samples += dataset.size();
+      for (const ShardSummary& shard : dataset.shards())
+        run_.dataset_bytes += shard.bytes;
+    }
     LoaderOptions options = options_.loader;
-    if (options_.repeat > 1) options.order.samples = Repeated(dataset, options_.repeat);
-    loader_.emplace(std::move(dataset), std::move(options));
+    if (options_.repeat > 1) options.order.samples = Repeated(datasets.front(), options_.repeat);
+    loader_.emplace(bench::MakeLoader(options_, std::move(datasets), std::move(options)));
     counted_ = {};
     run_.threads = loader_->threads();
     run_.slot_bytes = loader_->memory_bytes();
@@ -107,7 +109,11 @@ class EpochRunner {
   EpochFigures PlayCold(std::uint64_t epoch) {
     loader_.reset();
     if (IsRemote(options_.dataset, options_.link)) return Timed(epoch);
-    const auto files = DatasetFiles(options_.dataset);
+    std::vector<std::filesystem::path> files;
+    for (const std::filesystem::path& folder : PlayedFolders(options_)) {
+      const auto of_one = DatasetFiles(folder);
+      files.insert(files.end(), of_one.begin(), of_one.end());
+    }
     DropFromPageCache(files);
     const std::uint64_t left = InPageCache(files).resident_bytes;
     EpochFigures figures = Timed(epoch);
@@ -273,8 +279,16 @@ std::string VerdictOf(const EpochsRun& run) {
              cli::BytesText(gpu->memory_total_bytes).c_str());
 }
 
-Pipeline DefaultTransform(const Dataset& dataset) {
-  if (dataset.images().empty() || dataset.images().front().uniform()) return {};
+Pipeline DefaultTransform(const std::vector<Dataset>& datasets, ImageSizes image_sizes) {
+  const std::vector<ImageSummary>& first = datasets.front().images();
+  if (first.empty() || image_sizes != ImageSizes::kEqual) return {};
+  const auto as_first = [&first](const Dataset& dataset) {
+    if (dataset.images().empty()) return true;
+    const ImageSummary& images = dataset.images().front();
+    return images.uniform() && images.max_width == first.front().max_width &&
+           images.max_height == first.front().max_height;
+  };
+  if (std::all_of(datasets.begin(), datasets.end(), as_first)) return {};
   return {RandomResizedCrop(224)};
 }
 

@@ -22,7 +22,9 @@ namespace sluice::bench {
 
 struct EpochOptions {
   std::filesystem::path dataset;
-  std::optional<SlowLink> link;  // the dataset is read through it
+  std::vector<std::filesystem::path> with;  // datasets that are played with it as one
+  std::vector<double> weights;              // of all of them, or none
+  std::optional<SlowLink> link;             // the dataset is read through it
   ReadLimits limits;
   LoaderOptions loader;
   std::uint64_t epochs = 3;            // measured ones
@@ -120,9 +122,9 @@ struct EpochHooks {
   std::stop_token stop;
 };
 
-// The transform if none is given: none if all images have one size, else a random-resized-crop to
-// 224.
-Pipeline DefaultTransform(const Dataset& dataset);
+// The transform if none is given: none if all images have one size, or need not, else a
+// random-resized-crop to 224.
+Pipeline DefaultTransform(const std::vector<Dataset>& datasets, ImageSizes image_sizes);
 
 // `opened`: the dataset, if it is open and nobody keeps it so: the first loader takes it. Throws
 // Error, and Interrupted if the stop token requests it.

@@ -407,4 +407,28 @@ TEST_CASE("option --device-steps is a setting of the result") {
   CHECK(animals.Epoch({"--device-steps", "nowhere"}).exit_code == 2);
 }
 
+TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their own sizes") {
+  const Animals animals;
+  const TemporaryFolder folder;
+  const std::string other = (folder / "other").string();
+  REQUIRE(Sluice({"subset", animals.data(), other, "--count", "10"}).exit_code == 0);
+  const Words once = {"--epochs", "1", "--warm-up", "0", "--batch-size", "8"};
+  const auto play = [&](Words more) {
+    more.insert(more.end(), once.begin(), once.end());
+    return animals.EpochJson(more);
+  };
+  const nlohmann::json all = play({"--with", other});
+  CHECK((all["samples"] == 40 && all["epochs"][0]["images"] == 40 && all["with"][0] == other));
+  const nlohmann::json weighted = play({"--with", other, "--weights", "2,1", "--cold"});
+  CHECK((weighted["samples"] == 40 && weighted["epochs"][0]["images"] == 45));
+  const nlohmann::json own = play({"--image-sizes", "own", "--threads", "0"});
+  CHECK((own["image_sizes"] == "own" && own["threads"] == 0 && own["image"]["height"] == 0));
+  CHECK(own["transform"] == "none");
+  CHECK(play({"--image-sizes", "padded"})["image"]["width"] == 40);
+  CHECK(animals.Epoch({"--with", other, "--weights", "1"}).exit_code == 2);
+  CHECK(animals.Epoch({"--with", other, "--floor"}).exit_code == 2);
+  CHECK(animals.Epoch({"--image-sizes", "own", "--floor"}).exit_code == 2);
+  CHECK(animals.Epoch({"--threads", "0,1"}).exit_code == 2);
+}
+
 }  // namespace sluice::test
