@@ -211,6 +211,44 @@ TEST_CASE("Batches of images that differ in size do not depend on threads, nor o
   }
 }
 
+TEST_CASE("Ranks have the same images that differ in size, whatever their number") {
+  const TemporaryFolder folder;
+  const Dataset dataset = WriteSizes(folder);
+  LoaderOptions options = SizesOptions(GENERATE(ImageSizes::kOwn, ImageSizes::kPadded));
+  options.order.lanes = 4;
+  options.transform = {HorizontalFlip(), ColorJitter{0.4}};
+  // By batch over all ranks: each sample's number and the own part of its image, sorted.
+  using Own = std::vector<std::pair<std::uint64_t, std::vector<std::uint8_t>>>;
+  const auto play = [&](unsigned ranks) {
+    std::vector<Own> global;
+    for (unsigned rank = 0; rank < ranks; ++rank) {
+      options.batch_size = 12 / ranks;
+      options.ranks = {.rank = rank, .world_size = ranks};
+      Loader loader(dataset, options);
+      for (const Batch& batch : loader.Epoch(1)) {
+        global.resize(std::max<std::size_t>(global.size(), batch.index() + 1));
+        for (std::size_t row = 0; row < batch.valid(); ++row) {
+          const ImageBatch image = batch.image({}, row);
+          const ImageSize own = batch.sizes()[row];
+          auto& [sample, pixels] = global[batch.index()].emplace_back();
+          sample = batch.samples()[row];
+          for (std::size_t y = 0; y < own.height; ++y) {
+            const std::uint8_t* const line = image.data + y * image.width * 3;
+            pixels.insert(pixels.end(), line, line + std::size_t{own.width} * 3);
+          }
+        }
+      }
+    }
+    for (Own& batch : global)
+      std::sort(batch.begin(), batch.end());
+    return global;
+  };
+  const std::vector<Own> alone = play(1);
+  REQUIRE(alone.size() == 4);
+  CHECK(play(2) == alone);
+  CHECK(play(4) == alone);
+}
+
 TEST_CASE("An image that keeps its shape is the one of a loader for its size") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 20));

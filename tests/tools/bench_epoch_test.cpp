@@ -412,7 +412,7 @@ TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their
   const TemporaryFolder folder;
   const std::string other = (folder / "other").string();
   REQUIRE(Sluice({"subset", animals.data(), other, "--count", "10"}).exit_code == 0);
-  const Words once = {"--epochs", "1", "--warm-up", "0", "--batch-size", "8"};
+  const Words once = {"--epochs", "1", "--batch-size", "8"};
   const auto play = [&](Words more) {
     more.insert(more.end(), once.begin(), once.end());
     return animals.EpochJson(more);
