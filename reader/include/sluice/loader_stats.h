@@ -60,7 +60,7 @@ struct LoaderStats {
   double ready_batches = 0;          // mean number ready when the consumer asked for one
   std::uint64_t prefetch = 0;        // batches decoded ahead, as set or as chosen
   // The settings that the loader uses, told or chosen, and how often it has changed them.
-  unsigned threads = 0;  // without those that rest; 0: the thread that asks for batches decodes
+  unsigned threads = 1;  // without those that rest; 0: the thread that asks for batches decodes
   std::uint64_t read_ahead_depth_bytes = 0;
   std::uint64_t changes = 0;
   // This loader's rank; its samples in the epoch asked for last (those that fill up included); and
