@@ -80,7 +80,7 @@ TEST_CASE("A rank of two has half of the window") {
   CHECK(shared.mapped == 3 * shared.window + 4 * block);
 }
 
-TEST_CASE("Mapped memory stays under two windows if passed blocks are released") {
+TEST_CASE("Mapped memory stays under two windows if passed blocks are released", "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteLargerDataset(folder, 1600);
   if (GENERATE(false, true)) RewriteShards(Dataset::Open(path));
@@ -109,7 +109,8 @@ TEST_CASE("Mapped memory stays under two windows if passed blocks are released")
   }
 }
 
-TEST_CASE("Blocks behind are let go of when epochs are left early and on several ranks") {
+TEST_CASE("Blocks behind are let go of when epochs are left early and on several ranks",
+          "[no-tsan]") {
   const TemporaryFolder folder;
   const std::filesystem::path path = WriteLargerDataset(folder, 1600);
   LoaderOptions options = SmallWindow(Behind::kUnmap);

@@ -10,6 +10,7 @@
 
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
+#include "tests/sanitized.h"
 
 using namespace sluice;
 using namespace sluice::test;
@@ -89,7 +90,7 @@ TEST_CASE("A mixture's batches have the samples they name, for any threads and f
     CHECK(Epochs(other, 0, 3) == played);
   }
   const std::size_t each = loader.batches_per_epoch();
-  for (std::size_t done = 0; done <= each; ++done) {
+  for (std::size_t done = 0; done <= each; done += kSanitized ? 3 : 1) {
     Loader first(mixture, options);
     PlayBatches(first, 1, done);
     if (done == 0) first.Epoch(1);

@@ -179,7 +179,7 @@ TEST_CASE("a Parquet file that is cut anywhere is refused") {
   }
 }
 
-TEST_CASE("a Parquet file with a wrong byte anywhere is read or refused") {
+TEST_CASE("a Parquet file with a wrong byte anywhere is read or refused", "[no-tsan]") {
   const ParquetFolder folder;
   const std::string form = GENERATE("plain", "dictionary", "zstd2", "snappy");
   const std::string whole = ContentOf(Golden(form));
