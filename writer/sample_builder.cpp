@@ -1,5 +1,7 @@
 #include "writer/sample_builder.h"
 
+#include <algorithm>
+
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
@@ -7,6 +9,7 @@
 #include "format/pixels/decode.h"
 #include "writer/encode/jpeg.h"
 #include "writer/encode/pack.h"
+#include "writer/source/jpeg_source.h"
 
 namespace sluice {
 
@@ -30,6 +33,23 @@ void SetContent(std::string_view field, Bytes content, bool compress, FieldValue
   } else {
     value.bytes.assign(content.begin(), content.end());
     value.codec = Codec::kRaw;
+  }
+}
+
+// Whether a JPEG file has all of its picture. Only one that does not end with its end marker is
+// read for it.
+bool IsWhole(Bytes file, std::string& why) {
+  constexpr std::byte kEnd[] = {std::byte{0xFF}, std::byte{0xD9}};
+  if (file.size() >= 2 && std::ranges::equal(file.last(2), kEnd)) return true;
+  std::vector<std::byte> content(file.begin(), file.end());
+  const JpegFile jpeg = TakeJpeg(content);
+  if (jpeg.ended) return true;
+  try {
+    JpegSource(jpeg).ReadCoefficients();
+    return true;
+  } catch (const Error& error) {
+    why = error.sentence();
+    return false;
   }
 }
 
@@ -120,7 +140,7 @@ void SampleBuilder::SetElements(std::string_view name, DType type,
 void SampleBuilder::SetJpeg(std::string_view name, std::span<const std::byte> file) {
   JpegInfo info;
   std::string why;
-  if (!ReadJpegInfo(file, info, why)) {
+  if (!ReadJpegInfo(file, info, why) || !IsWhole(file, why)) {
     throw Error(ErrorCode::kInvalidArgument,
                 Quoted(name) + " was set with bytes that are not a " + "usable JPEG file: " + why);
   }

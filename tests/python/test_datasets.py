@@ -1,5 +1,6 @@
 """Datasets for looking at, conversion, and the writer."""
 
+import concurrent.futures
 import io
 import os
 
@@ -122,3 +123,50 @@ def test_an_exception_leaves_no_dataset(tmp_path):
     with pytest.raises(sluice.Error) as raised:
         sluice.Dataset(tmp_path / "dataset")
     assert raised.value.code in ("not found", "unfinished")
+
+
+def test_images_of_pillow_that_would_lose_something_are_refused(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    with sluice.Writer(tmp_path / "data", FIELDS[:1]) as writer:
+        for mode in ("I", "F", "RGBA", "LA"):  # of zeros: transparent
+            with pytest.raises(ValueError, match="image"):
+                writer.add(mode, image=image.new(mode, (8, 8)))
+        writer.add("cmyk", image=image.new("CMYK", (8, 8)))
+    assert len(sluice.Dataset(tmp_path / "data")) == 1
+
+
+def test_a_jpeg_that_is_cut_short_is_refused(tmp_path):
+    image = pytest.importorskip("PIL.Image")
+    file = io.BytesIO()
+    image.fromarray(picture(1)).save(file, "JPEG")
+    with sluice.Writer(tmp_path / "data", FIELDS[:1]) as writer:
+        with pytest.raises(sluice.Error, match="cut short"):
+            writer.add("half", image=file.getvalue()[:-20])
+        writer.add("whole", image=file.getvalue())
+
+
+def test_another_writer_may_begin_again_after_an_exception(tmp_path):
+    for _ in range(2):
+        with pytest.raises(KeyError, match="no field"):
+            with sluice.Writer(tmp_path / "data", FIELDS[:1]) as writer:
+                writer.add("a", imag=picture(1))
+        with pytest.raises(ValueError, match="another one"):
+            writer.add("a", image=picture(1))
+
+
+def test_several_threads_add_samples(tmp_path):
+    with sluice.Writer(tmp_path / "data", FIELDS[:2], image=sluice.ImageCodec.RAW) as writer:
+        def add(part):
+            for number in range(part, 100, 4):
+                writer.add(str(number), image=picture(number), label=0)
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            list(pool.map(add, range(4)))
+    dataset = sluice.Dataset(tmp_path / "data")
+    assert sorted(int(dataset[i].key) for i in range(len(dataset))) == list(range(100))
+
+
+def test_numbers_are_not_taken_for_names():
+    for make in (lambda: sluice.OrderOptions(shuffle=False), lambda: sluice.OutputOptions(layout=1),
+                 lambda: sluice.IntegrityOptions(on_fault=True)):
+        with pytest.raises(TypeError):
+            make()

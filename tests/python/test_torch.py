@@ -72,3 +72,57 @@ def test_images_of_different_sizes_are_a_list_of_tensors(tmp_path):
     for batch in sluice.Loader(tmp_path / "sizes", 4, output=output):
         for sample, tensor in zip(batch.samples, batch.torch()["image"]):
             assert tensor.shape == (3, 4 + sample, 7) and (tensor == sample).all()
+
+
+def test_a_state_between_the_last_batch_and_the_end_plays_no_epoch_twice(raw):
+    dataset = sluice.torch.IterableDataset(raw, 8, seed=2)
+    iterator = iter(dataset)
+    for _ in range(len(dataset)):
+        next(iterator)
+    state = dataset.state_dict()
+    again = sluice.torch.IterableDataset(raw, 8, seed=2)
+    again.load_state_dict(state)
+    assert again.state_dict() == state
+    assert list(again) == []
+    assert next(iterator, None) is None
+    for one in (dataset, again):
+        assert "ended" not in one.state_dict()
+    assert torch.equal(next(iter(again))["label"], next(iter(dataset))["label"])
+    # An epoch that is asked for is played from its beginning.
+    again.load_state_dict(state)
+    again.set_epoch(1)
+    assert sum(1 for _ in again) == len(again)
+
+
+def test_what_is_no_state_is_refused_and_the_dataset_plays_on(raw):
+    dataset = sluice.torch.IterableDataset(raw, 8)
+    with pytest.raises(ValueError, match="no state"):
+        dataset.load_state_dict({"x": 1})
+    with pytest.raises(sluice.Error):
+        dataset.load_state_dict({"sluice": "rubbish"})
+    assert sum(1 for _ in dataset) == len(dataset)
+
+
+RANKS = """
+import sys, torch, sluice, sluice.torch
+rank, store, data = int(sys.argv[1]), sys.argv[2], sys.argv[3]
+before = sluice.torch.IterableDataset(data, 8, seed=2, ranks=sluice.RankOptions(last_batch=sluice.LastBatch.DROP))
+assert len(before) == 6
+torch.distributed.init_process_group("gloo", f"file://{store}", rank=rank, world_size=2)
+print(*(int(sample) for batch in before for sample in batch["pose"][:, 0, 0] * 4))
+"""
+
+
+def test_ranks_are_those_of_a_group_that_is_made_after_the_dataset(raw, tmp_path):
+    import os
+    import subprocess
+    import sys
+
+    script = tmp_path / "rank.py"
+    script.write_text(RANKS)
+    environment = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
+    both = [subprocess.Popen([sys.executable, script, str(rank), tmp_path / "store", raw], env=environment,
+                             stdout=subprocess.PIPE, text=True) for rank in range(2)]
+    shares = [set(one.communicate(timeout=300)[0].split()) for one in both]
+    assert [one.returncode for one in both] == [0, 0]
+    assert len(shares[0]) == len(shares[1]) == 24 and not shares[0] & shares[1]

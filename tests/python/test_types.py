@@ -24,6 +24,17 @@ samples: int = summary.samples
 line: str = repr(sluice.Dataset("data")) + sluice.Dataset("data").path
 table = sluice.Dataset("data").to_pandas()
 number: int | None = sluice.Dataset("data").find("key")
+keys: list[str] = [sample.key for sample in sluice.Dataset("data")]
+
+
+def darken(sample: sluice.MutableSample) -> None:
+    sample.image()[...] = 0
+
+
+try:
+    loader.close()
+except sluice.Error as error:
+    code: str = error.code
 with sluice.Writer("new", [sluice.Field.image(), sluice.Field.label("label", ["a"])]) as writer:
     writer.add("key", image=b"", label=0)
 """

@@ -276,6 +276,25 @@ TEST_CASE("automatic blocks hold a power of two of samples and have about 512 Ki
   CHECK(WriteBlobs(folder / "tiny", {}, 1100, 8).manifest.shards[0].block_samples == 4096);
 }
 
+TEST_CASE(
+    "a JPEG file that is cut short is refused, and one that only lacks its end marker is not") {
+  const TemporaryFolder folder;
+  const DatasetWriter writer(folder / "data", EveryKind());
+  SampleBuilder sample = writer.NewSample("one");
+  const std::vector<std::byte> whole = MakeJpeg(MakePicture(64, 48));
+  const std::size_t half = whole.size() / 2;
+  std::vector<std::byte> zeros = whole;
+  std::fill_n(zeros.begin() + std::ptrdiff_t(half), zeros.size() - half, std::byte{0});
+  for (const Bytes bytes : {Bytes(whole).first(half), Bytes(zeros)}) {
+    CHECK_THROWS_WITH(sample.SetJpeg("image", bytes), ContainsSubstring("cut short"));
+    CHECK(CodeOf([&] { sample.SetPacked("image", bytes); }) == ErrorCode::kInvalidArgument);
+  }
+  std::vector<std::byte> followed = whole;
+  followed.resize(whole.size() + 100);
+  for (const Bytes bytes : {Bytes(whole).first(whole.size() - 2), Bytes(followed)})
+    CHECK_NOTHROW(sample.SetJpeg("image", bytes));
+}
+
 TEST_CASE("values that do not fit the schema are refused, and the writer goes on") {
   const TemporaryFolder folder;
   DatasetWriter writer(folder / "data", EveryKind());

@@ -144,13 +144,14 @@ void BindConvert(nb::module_& module) {
       },
       "source"_a, "dataset"_a, nb::kw_only(), "progress"_a = nb::none(),
       "max_side"_a.none() = d.max_side, "short_side"_a = nb::none(), "size"_a = nb::none(),
-      "fit"_a = d.fit, "image"_a = d.image, "quality"_a = d.quality, "keep"_a = d.keep,
-      "restart_rows"_a = d.restart_rows, "subsampling"_a = d.subsampling, "channels"_a = d.channels,
-      "background"_a = d.background, "icc"_a = d.icc, "truncated"_a = d.truncated,
-      "shard_bytes"_a = d.shard_bytes, "block_samples"_a = d.block_samples, "seed"_a = d.seed,
-      "keep_order"_a = d.keep_order, "threads"_a = d.threads, "on_error"_a = d.on_error,
-      "max_pixels"_a = d.max_pixels, "dry_run"_a = d.dry_run,
-      "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct,
+      "fit"_a.noconvert() = d.fit, "image"_a.noconvert() = d.image, "quality"_a = d.quality,
+      "keep"_a = d.keep, "restart_rows"_a = d.restart_rows,
+      "subsampling"_a.noconvert() = d.subsampling, "channels"_a = d.channels,
+      "background"_a = d.background, "icc"_a.noconvert() = d.icc,
+      "truncated"_a.noconvert() = d.truncated, "shard_bytes"_a = d.shard_bytes,
+      "block_samples"_a = d.block_samples, "seed"_a = d.seed, "keep_order"_a = d.keep_order,
+      "threads"_a = d.threads, "on_error"_a.noconvert() = d.on_error, "max_pixels"_a = d.max_pixels,
+      "dry_run"_a = d.dry_run, "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct,
       "Converts images into a dataset: what `sluice convert` does.\n\n"
       "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
       "in terminals and notebooks (where tqdm is installed), True or False, or a function of "

@@ -173,6 +173,9 @@ void BindDataset(nb::module_& module) {
              return PySample{WithoutGil([&] { return dataset[at]; }), dataset};
            })
       .def(
+          "__iter__", [](nb::handle self) { return nb::steal(PySeqIter_New(self.ptr())); },
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[Sample]"))
+      .def(
           "find",
           [](const Dataset& dataset, const nb::object& key) {
             const nb::object bytes = nb::module_::import_("os").attr("fsencode")(key);

@@ -64,8 +64,8 @@ void BindMixture(nb::module_& module) {
       "sample of every dataset once. Fields are matched by name; samples are numbered through all "
       "datasets.")
       .def("__init__", &MakeMixture, "parts"_a, nb::kw_only(),
-           "shares"_a = MixtureShares::kOfSamples, "length"_a = MixtureLength::kFirst,
-           "samples"_a = 0)
+           "shares"_a.noconvert() = MixtureShares::kOfSamples,
+           "length"_a.noconvert() = MixtureLength::kFirst, "samples"_a = 0)
       .def("__len__", [](const Mixture& mixture) { return mixture.parts.size(); })
       .def(
           "of",

@@ -25,8 +25,8 @@ void BindPlaying(nb::module_& module) {
             new (self) OrderOptions{shuffle, std::move(samples), BatchSamplerOf(std::move(batches)),
                                     lanes, window_bytes};
           },
-          "shuffle"_a = order.shuffle, "samples"_a = SampleList(), "batches"_a = nb::none(),
-          "lanes"_a = order.lanes, "window_bytes"_a = order.window_bytes)
+          "shuffle"_a.noconvert() = order.shuffle, "samples"_a = SampleList(),
+          "batches"_a = nb::none(), "lanes"_a = order.lanes, "window_bytes"_a = order.window_bytes)
       .def_rw("shuffle", &OrderOptions::shuffle)
       .def_rw("samples", &OrderOptions::samples)
       .def_rw("lanes", &OrderOptions::lanes)
@@ -34,7 +34,7 @@ void BindPlaying(nb::module_& module) {
   nb::class_<RankOptions>(module, "RankOptions",
                           "The processes that train together; world_size 0: from the environment")
       .def(nb::init<unsigned, unsigned, LastBatch, bool>(), "rank"_a = 0, "world_size"_a = 0,
-           "last_batch"_a = LastBatch::kKeep, "by_shards"_a = false)
+           "last_batch"_a.noconvert() = LastBatch::kKeep, "by_shards"_a = false)
       .def_rw("rank", &RankOptions::rank)
       .def_rw("world_size", &RankOptions::world_size)
       .def_rw("last_batch", &RankOptions::last_batch)
@@ -59,7 +59,7 @@ void BindReading(nb::module_& module) {
       .value("UNMAP", Behind::kUnmap)
       .value("DROP", Behind::kDrop);
   nb::class_<Mapped>(module, "Mapped", "Shards are read through the page cache")
-      .def(nb::init<Behind, std::optional<std::uint64_t>>(), "behind"_a = Behind::kKeep,
+      .def(nb::init<Behind, std::optional<std::uint64_t>>(), "behind"_a.noconvert() = Behind::kKeep,
            "read_ahead_bytes"_a = nb::none());
   nb::class_<Locked>(module, "Locked", "Mapped, and locked in memory when the Loader is made")
       .def(nb::init<>());
@@ -105,8 +105,9 @@ void BindResult(nb::module_& module) {
   nb::class_<OutputOptions>(module, "OutputOptions", "The content of batches")
       .def(nb::init<std::vector<std::string>, std::string, Layout, ImageSizes, unsigned, BoxRule,
                     std::map<std::string, std::uint32_t>, std::vector<Field>>(),
-           "fields"_a = std::vector<std::string>(), "image"_a = "", "layout"_a = Layout::kNHWC,
-           "image_sizes"_a = ImageSizes::kEqual, "channels"_a = 0, "boxes"_a = boxes,
+           "fields"_a = std::vector<std::string>(), "image"_a = "",
+           "layout"_a.noconvert() = Layout::kNHWC, "image_sizes"_a.noconvert() = ImageSizes::kEqual,
+           "channels"_a = 0, "boxes"_a = boxes,
            "mask_fill"_a = std::map<std::string, std::uint32_t>(),
            "made_fields"_a = std::vector<Field>())
       .def_rw("fields", &OutputOptions::fields)
@@ -118,7 +119,8 @@ void BindResult(nb::module_& module) {
       .def_rw("mask_fill", &OutputOptions::mask_fill)
       .def_rw("made_fields", &OutputOptions::made_fields);
   nb::class_<IntegrityOptions>(module, "IntegrityOptions", "What is checked, and what then happens")
-      .def(nb::init<Verify, OnFault>(), "verify"_a = Verify::kAuto, "on_fault"_a = OnFault::kError)
+      .def(nb::init<Verify, OnFault>(), "verify"_a.noconvert() = Verify::kAuto,
+           "on_fault"_a.noconvert() = OnFault::kError)
       .def_rw("verify", &IntegrityOptions::verify)
       .def_rw("on_fault", &IntegrityOptions::on_fault);
   nb::class_<OnDevice>(module, "OnDevice", "The work done on the device")

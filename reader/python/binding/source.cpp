@@ -26,8 +26,8 @@ void BindColumns(nb::module_& module) {
       .value("CENTRE_SIZE", BoxFormat::kCentreSize, "the centre's x and y, width, height");
   nb::class_<Column>(module, "Column", "A column of a table, and the field that it becomes")
       .def(nb::init<std::string, ColumnType, std::string, BoxFormat, bool, bool>(), "column"_a,
-           "type"_a = ColumnType::kText, "field"_a = "", "boxes"_a = BoxFormat::kCorners,
-           "relative"_a = false, "at_spaces"_a = false)
+           "type"_a.noconvert() = ColumnType::kText, "field"_a = "",
+           "boxes"_a.noconvert() = BoxFormat::kCorners, "relative"_a = false, "at_spaces"_a = false)
       .def_rw("column", &Column::column)
       .def_rw("type", &Column::type)
       .def_rw("field", &Column::field)
@@ -83,7 +83,8 @@ void BindSource(nb::module_& module) {
       .def_static("archives", &ConvertSource::Archives, "files"_a,
                   "Tar files in WebDataset's naming; or Parquet, TFRecord or RecordIO files with "
                   "images inside, whose values are columns")
-      .def_static("annotated", &ConvertSource::Annotated, "format"_a, "annotations"_a, "root"_a,
+      .def_static("annotated", &ConvertSource::Annotated, "format"_a.noconvert(), "annotations"_a,
+                  "root"_a,
                   "The images below root with the boxes, outlines, key points and captions of "
                   "COCO's, VOC's or YOLO's label files")
       .def_ro("kind", &ConvertSource::kind)

@@ -51,7 +51,7 @@ void BindCrops(nb::module_& module) {
             self->filter = filter;
           },
           "width"_a = 224, "height"_a = nb::none(), "scale"_a = Pair(0.08, 1),
-          "ratio"_a = Pair(3.0 / 4, 4.0 / 3), "filter"_a = Filter::kTriangle);
+          "ratio"_a = Pair(3.0 / 4, 4.0 / 3), "filter"_a.noconvert() = Filter::kTriangle);
   nb::class_<Resize>(module, "Resize", "Resizes to exactly width x height pixels.")
       .def(
           "__init__",
@@ -60,7 +60,7 @@ void BindCrops(nb::module_& module) {
             SetSize(*self, width, height);
             self->filter = filter;
           },
-          "width"_a = 224, "height"_a = nb::none(), "filter"_a = Filter::kTriangle);
+          "width"_a = 224, "height"_a = nb::none(), "filter"_a.noconvert() = Filter::kTriangle);
   nb::class_<ResizeShortSide>(
       module, "ResizeShortSide",
       "Resizes so that the shorter side has that many pixels; a crop must follow.")
@@ -70,7 +70,7 @@ void BindCrops(nb::module_& module) {
             new (self) ResizeShortSide(side);
             self->filter = filter;
           },
-          "side"_a = 256, "filter"_a = Filter::kTriangle);
+          "side"_a = 256, "filter"_a.noconvert() = Filter::kTriangle);
   nb::class_<CenterCrop>(module, "CenterCrop",
                          "The central width x height; what the image lacks is filled with zeros.")
       .def(
@@ -94,7 +94,7 @@ void BindCrops(nb::module_& module) {
             self->filter = filter;
           },
           "width"_a = 224, "height"_a = nb::none(), "ratio"_a = 224.0 / 256,
-          "filter"_a = Filter::kTriangle);
+          "filter"_a.noconvert() = Filter::kTriangle);
   nb::class_<RandomCrop>(
       module, "RandomCrop",
       "width x height at a random place of the image with a border of `padding` pixels.")
@@ -108,8 +108,8 @@ void BindCrops(nb::module_& module) {
             self->border = border;
             self->fill = fill;
           },
-          "width"_a = 32, "height"_a = nb::none(), "padding"_a = 0, "border"_a = Border::kConstant,
-          "fill"_a = Colour{});
+          "width"_a = 32, "height"_a = nb::none(), "padding"_a = 0,
+          "border"_a.noconvert() = Border::kConstant, "fill"_a = Colour{});
   nb::class_<RandomTranslate>(
       module, "RandomTranslate",
       "Moves the image by -padding to padding whole pixels along each axis: FFCV's.")
@@ -119,7 +119,7 @@ void BindCrops(nb::module_& module) {
             new (self) RandomTranslate(padding, border);
             self->fill = fill;
           },
-          "padding"_a = 4, "border"_a = Border::kConstant, "fill"_a = Colour{});
+          "padding"_a = 4, "border"_a.noconvert() = Border::kConstant, "fill"_a = Colour{});
   BindChance<HorizontalFlip>(module, "HorizontalFlip", "Mirrors left to right.");
   BindChance<VerticalFlip>(module, "VerticalFlip", "Mirrors top to bottom.");
   BindChance<RandomQuarterTurns>(
@@ -228,7 +228,7 @@ void BindLast(nb::module_& module) {
       "pixels from 0 to 1, as torchvision's, one or one for each channel.")
       .def(nb::init<std::vector<float>, std::vector<float>, FloatType>(),
            "mean"_a = std::vector<float>{0}, "deviation"_a = std::vector<float>{1},
-           "type"_a = FloatType::kFloat32);
+           "type"_a.noconvert() = FloatType::kFloat32);
   nb::class_<OneHot>(module, "OneHot",
                      "Adds a float32 field with one number for each class (0: as many as the label "
                      "has names), smoothed.")

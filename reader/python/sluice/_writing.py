@@ -5,12 +5,29 @@ from __future__ import annotations
 import collections
 import concurrent.futures
 import os
+import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sluice._sluice import Field, _DatasetWriter, _SampleBuilder  # type: ignore[attr-defined]
+from sluice._sluice import Field, ImageCodec, _DatasetWriter, _SampleBuilder  # type: ignore[attr-defined]
 
 Path = str | os.PathLike[str]
+
+
+def _without_loss(field: Field, image: Any) -> Any:
+    """An image of Pillow as one of grey or RGB, unless that would lose something."""
+    if image.mode in ("I", "F"):
+        raise ValueError(
+            f"field {field.name!r} is given an image of mode {image.mode!r}, whose numbers have no place in a "
+            "picture: give it as an array of uint8 or uint16, scaled as it should be"
+        )
+    transparent = image.mode in ("RGBA", "LA", "PA", "La", "RGBa") or "transparency" in image.info
+    if transparent and image.convert("RGBA").getchannel("A").getextrema() != (255, 255):
+        raise ValueError(
+            f"field {field.name!r} is given an image with transparency: paste it on a background, or drop it "
+            "by image.convert('RGB')"
+        )
+    return image.convert("L" if image.mode == "1" else "RGB")
 
 
 class Writer:
@@ -26,7 +43,7 @@ class Writer:
     and compressed. Other fields are given as numbers, arrays, str or bytes; None is an absent value.
 
     Leaving the `with` block finishes the dataset, unless an exception does; a folder without a manifest
-    is left then. One thread at a time may use a Writer; add_all() uses several.
+    is left then. Several threads may call add(); add_all() starts some, and keeps the order.
     """
 
     def __init__(
@@ -35,17 +52,19 @@ class Writer:
         fields: Iterable[Field],
         *,
         name: str = "",
-        image: str = "jpeg",
+        image: str | ImageCodec = "jpeg",
         quality: int = 90,
         shard_bytes: int = 64_000_000,
         block_samples: int = 0,
     ) -> None:
+        image = image.name.lower() if isinstance(image, ImageCodec) else image
         if image not in ("jpeg", "packed", "raw"):
             raise ValueError(f'image is "jpeg", "packed" or "raw", not {image!r}')
         fields = list(fields)
         if not all(isinstance(field, Field) for field in fields):
             raise TypeError("fields are sluice.Field values, such as Field.image() and Field.label()")
-        self._writer = _DatasetWriter(dataset, fields, name, shard_bytes, block_samples)
+        self._open: _DatasetWriter | None = _DatasetWriter(dataset, fields, name, shard_bytes, block_samples)
+        self._adding = threading.Lock()
         self._fields = {field.name: field for field in fields}
         self._image = image
         self._quality = quality
@@ -56,13 +75,25 @@ class Writer:
     def __exit__(self, raised: type[BaseException] | None, *_: object) -> None:
         if raised is None:
             self.finish()
+        else:
+            self._open = None  # lets go of the folder, so that another Writer may begin again
+
+    @property
+    def _writer(self) -> _DatasetWriter:
+        if self._open is None:
+            raise ValueError("an exception ended this Writer's with block: make another one")
+        return self._open
 
     def __len__(self) -> int:
         return len(self._writer)
 
     def add(self, key: str, values: Mapping[str, Any] | None = None, /, **fields: Any) -> None:
         """Stores a sample: add("key", image=..., label=...) or add("key", {"image": ...})."""
-        self._writer.add(self._encoded(key, {**(values or {}), **fields}))
+        self._store(self._encoded(key, {**(values or {}), **fields}))
+
+    def _store(self, sample: _SampleBuilder) -> None:
+        with self._adding:
+            self._writer.add(sample)
 
     def add_all(
         self, samples: Iterable[tuple[str, Mapping[str, Any]]], threads: int | None = None
@@ -78,9 +109,9 @@ class Writer:
                 for key, values in samples:
                     waiting.append(pool.submit(self._encoded, key, values))
                     if len(waiting) > 4 * threads:
-                        self._writer.add(waiting.popleft().result())
+                        self._store(waiting.popleft().result())
                 while waiting:
-                    self._writer.add(waiting.popleft().result())
+                    self._store(waiting.popleft().result())
             finally:
                 for one in waiting:
                     one.cancel()
@@ -113,8 +144,8 @@ class Writer:
 
         if hasattr(value, "getbands") and value.mode not in ("RGB", "L", "I;16"):
             # Palettes of masks are class numbers; other pictures become what a JPEG holds.
-            keep = field.role == "mask" and value.mode in ("P", "1")
-            value = value if keep else value.convert("L" if value.mode in ("1", "LA", "I", "F") else "RGB")
+            if not (field.role == "mask" and value.mode in ("P", "1")):
+                value = _without_loss(field, value)
         pixels = numpy.ascontiguousarray(value)
         if pixels.dtype == bool:
             pixels = pixels.astype(numpy.uint8)

@@ -17,13 +17,11 @@ import torch.utils.data
 import sluice
 
 
-def _ranks(options: dict[str, Any]) -> dict[str, Any]:
-    """The rank of torch.distributed, where it is initialised and nothing else is said."""
-    if "ranks" not in options and torch.distributed.is_available() and torch.distributed.is_initialized():
-        options["ranks"] = sluice.RankOptions(
-            rank=torch.distributed.get_rank(), world_size=torch.distributed.get_world_size()
-        )
-    return options
+def _group() -> tuple[int, int]:
+    """Rank and world size of torch.distributed, where it is initialised; else (0, 0): by the environment."""
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    return 0, 0
 
 
 class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
@@ -31,16 +29,44 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
 
     Takes the arguments of sluice.Loader. Each iteration plays the next epoch; set_epoch() chooses it.
     Use it alone, or in DataLoader(dataset, batch_size=None, num_workers=0): the loader's threads decode,
-    and worker processes would each do all of the work. state_dict() and load_state_dict() are those of
-    torchdata's Stateful protocol: a state taken after a batch goes on with the next one.
+    and worker processes would each do all of the work. The rank is that of torch.distributed when an epoch
+    begins, unless `ranks` names a world_size. state_dict() and load_state_dict() are those of torchdata's
+    Stateful protocol: a state taken after a batch goes on with the next one.
     """
 
-    def __init__(self, dataset: sluice.Dataset | str | os.PathLike[str], batch_size: int = 256, **options: Any) -> None:
+    def __init__(
+        self,
+        dataset: sluice.Dataset | sluice.Mixture | str | os.PathLike[str],
+        batch_size: int = 256,
+        **options: Any,
+    ) -> None:
         super().__init__()
         self._arguments = (dataset, batch_size)
-        self._options = _ranks(options)
-        self.loader = sluice.Loader(dataset, batch_size, **self._options)
-        self._epoch = self.loader.state_epoch
+        self._options = options
+        # An epoch whose batches have all been given, its end not yet; and one whose end alone is to come,
+        # since such a state was loaded.
+        self._ended: int | None = None
+        self._only_ends: int | None = None
+        self._open()
+        self._epoch = self._loader.state_epoch
+
+    @property
+    def loader(self) -> sluice.Loader:
+        """The loader that plays. A new one where torch.distributed was initialised after it was made."""
+        if self._made_for != _group():
+            self._loader.close()
+            self._open()
+        return self._loader
+
+    def _open(self) -> None:
+        self._made_for = _group()
+        options = dict(self._options)
+        ranks = options.get("ranks")
+        if self._made_for[1] > 0 and (ranks is None or ranks.world_size == 0):
+            rank, world_size = self._made_for
+            last_batch, by_shards = (ranks.last_batch, ranks.by_shards) if ranks else (sluice.LastBatch.KEEP, False)
+            options["ranks"] = sluice.RankOptions(rank, world_size, last_batch, by_shards)
+        self._loader = sluice.Loader(*self._arguments, **options)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         worker = torch.utils.data.get_worker_info()
@@ -49,9 +75,16 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
                 "sluice.torch.IterableDataset decodes on threads of its own; use "
                 "DataLoader(dataset, batch_size=None, num_workers=0)"
             )
+        loader = self.loader
         epoch, self._epoch = self._epoch, self._epoch + 1
-        for batch in self.loader.epoch(epoch):
+        only_ends, self._only_ends = self._only_ends, None
+        if only_ends == epoch:
+            return
+        for batch in loader.epoch(epoch):
+            # torchdata may keep a state between the last batch and the end of the iteration.
+            self._ended = epoch if batch.index + 1 == len(loader) else None
             yield batch.torch()
+        self._ended = None
 
     def __len__(self) -> int:
         return len(self.loader)
@@ -59,13 +92,27 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     def set_epoch(self, epoch: int) -> None:
         """The epoch that the next iteration plays."""
         self._epoch = epoch
-        self.loader.set_epoch(epoch)
+        self._ended = None
+        if epoch != self._only_ends:
+            self._only_ends = None
+            self.loader.set_epoch(epoch)
 
-    def state_dict(self) -> dict[str, str]:
-        return {"sluice": self.loader.state()}
+    def state_dict(self) -> dict[str, Any]:
+        state: dict[str, Any] = {"sluice": self.loader.state()}
+        ended = self._ended if self._only_ends is None else self._only_ends
+        return state if ended is None else {**state, "ended": ended}
 
-    def load_state_dict(self, state: dict[str, str]) -> None:
-        self.loader.close()
-        self._options["resume_from"] = state["sluice"]
-        self.loader = sluice.Loader(*self._arguments, **self._options)
-        self._epoch = self.loader.state_epoch
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on behind the batch after which the state was taken. Raises sluice.Error if it is no such state."""
+        if not isinstance(state.get("sluice"), str):
+            raise ValueError("this is no state of a sluice.torch.IterableDataset: it has no 'sluice'")
+        before, self._options = self._options, {**self._options, "resume_from": state["sluice"]}
+        self._loader.close()
+        try:
+            self._open()
+        except BaseException:
+            self._options = before
+            self._open()
+            raise
+        self._ended, self._only_ends = None, state.get("ended")
+        self._epoch = self._loader.state_epoch if self._only_ends is None else self._only_ends

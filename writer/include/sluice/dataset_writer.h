@@ -50,7 +50,8 @@ class SampleBuilder {
   void SetArray(std::string_view field, std::span<const T> values) {
     SetElements(field, DTypeOf<T>(), std::as_bytes(values));
   }
-  // A complete JPEG file: its header is read for size and channels, its pixels are not.
+  // A complete JPEG file: its header is read for size and channels. Its pixels are read only if it
+  // does not end with its end marker: a file that is cut short is kInvalidArgument.
   void SetJpeg(std::string_view field, std::span<const std::byte> file);
   // The same JPEG as a packed image: the same pixels, faster to decode, larger (FORMAT.md,
   // "Packed"). False if it has no packed form (other colours than grey and Y Cb Cr, unusual
