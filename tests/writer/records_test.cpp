@@ -219,6 +219,17 @@ TEST_CASE("RecordIO's labels of detection become boxes and classes") {
   CHECK(NumbersIn<std::int32_t>(data.samples[0].fields[2]) == std::vector<std::int32_t>{2, 0});
 }
 
+TEST_CASE("RecordIO's objects whose class is no number leave their image out") {
+  const RecordFolder folder;
+  const float none = std::numeric_limits<float>::quiet_NaN();
+  const ConvertSummary summary =
+      folder.Convert(folder.Source(ImageRecord({2, 5, none, 0.25F, 0.5F, 0.75F, 1}, 0, JpegOf(1)) +
+                                   ImageRecord({2, 5, 1, 0.25F, 0.5F, 0.75F, 1}, 1, JpegOf(2))));
+  CHECK(summary.samples == 1);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("a number is not finite"));
+}
+
 TEST_CASE("record files that are cut anywhere within a record are refused, and no byte misleads") {
   const RecordFolder folder;
   const bool tf = GENERATE(true, false);

@@ -194,7 +194,10 @@ class RecordRows final : public CarriedRows {
     boxes_ = json::array();
     classes_ = json::array();
     for (std::size_t i = begin; i < labels.size(); i += step) {
-      classes_.push_back(static_cast<std::int64_t>(std::clamp(labels[i], -1e9F, 1e9F)));
+      const bool number = std::isfinite(labels[i]);  // others leave their sample out
+      classes_.push_back(number
+                             ? json(static_cast<std::int64_t>(std::clamp(labels[i], -1e9F, 1e9F)))
+                             : json(labels[i]));
       for (std::size_t k = 1; k <= 4; ++k)
         boxes_.push_back(labels[i + k]);
     }

@@ -67,6 +67,7 @@ std::string Trimmed(std::string_view text) {
 std::string TextOf(const Cell& cell) {
   if (cell.is_string()) return cell.get<std::string>();
   if (cell.is_structured()) Fail(Shown(cell.dump()) + " is not text");
+  if (cell.is_number_float() && !std::isfinite(cell.get<double>())) Fail("a number is not finite");
   return cell.dump();
 }
 
