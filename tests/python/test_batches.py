@@ -37,7 +37,7 @@ def test_a_batch_is_a_mapping_of_its_fields(raw):
     assert "pose" in batch and "depth" not in batch
     assert (len(batch), batch.valid, batch.epoch, batch.index) == (8, 8, 0, 0)
     assert batch.flags.tolist() == [int(sluice.SampleFlag.OWN)] * 8
-    with pytest.raises(sluice.Error, match="depth"):
+    with pytest.raises(KeyError, match="depth"):
         batch["depth"]
     with pytest.raises(IndexError):
         batch["boxes"][8]
@@ -88,7 +88,7 @@ def test_the_capsule_is_of_the_version_that_the_caller_takes(raw):
 def test_a_batch_in_a_list_holds_its_slot_until_an_error_says_so(raw):
     loader = sluice.Loader(raw, 4, ring=sluice.RingOptions(prefetch=1, hold=2))
     kept = []
-    with pytest.raises(sluice.Error, match="ring.hold") as raised:
+    with pytest.raises(sluice.Error, match="ring=sluice.RingOptions") as raised:
         for batch in loader:
             kept.append(batch)
     assert raised.value.code == "state" and len(kept) >= 3
@@ -163,7 +163,7 @@ def test_images_of_different_sizes_are_a_list_or_padded(tmp_path):
     with sluice.Writer(tmp_path / "sizes", [sluice.Field.image()], image="raw") as writer:
         for i, image in enumerate(images):
             writer.add(str(i), {"image": image})
-    with pytest.raises(sluice.Error, match="output.image_sizes"):
+    with pytest.raises(sluice.Error, match="OutputOptions.image_sizes="):
         sluice.Loader(tmp_path / "sizes", 5)
     own = sluice.OutputOptions(image_sizes=sluice.ImageSizes.OWN)
     for batch in sluice.Loader(tmp_path / "sizes", 5, output=own):

@@ -22,7 +22,7 @@ def finish(process):
     return out
 
 
-@pytest.mark.parametrize("function", ["None", "lambda sample: sample.image()"])
+@pytest.mark.parametrize("function", ["None", "lambda sample: sample.image().fill(1)"])
 def test_exit_with_a_loader_and_batches_alive(raw, function):
     code = f"""
         loader = sluice.Loader(DATASET, 4, threads=3, sample_function={function})
@@ -49,7 +49,7 @@ def test_ctrl_c_ends_a_wait(raw):
     code = """
         import threading
         go = threading.Event()
-        loader = sluice.Loader(DATASET, 4, threads=1, sample_function=lambda sample: go.wait())
+        loader = sluice.Loader(DATASET, 4, threads=1, sample_function=lambda sample: go.wait() and None)
         print("waiting", flush=True)
         try:
             next(iter(loader))
@@ -107,8 +107,39 @@ def test_other_threads_run_while_one_waits(raw):
     code = """
         import threading
         go = threading.Event()
-        loader = sluice.Loader(DATASET, 4, threads=1, sample_function=lambda sample: go.wait())
+        loader = sluice.Loader(DATASET, 4, threads=1, sample_function=lambda sample: go.wait() and None)
         threading.Timer(0.2, go.set).start()
         print(sum(len(batch) for batch in loader))
     """
     assert finish(run(code, raw)) == "50\n"
+
+
+def test_exit_is_quiet_with_a_functions_module_alive(raw):
+    code = """
+        def change(sample):
+            sample.image()[...] = 0
+        loader = sluice.Loader(DATASET, 4, threads=3, sample_function=change, thread_setup=lambda thread: [thread],
+                               order=sluice.OrderOptions(batches=lambda seed, epoch: [[0]] * 9))
+        epoch = iter(loader)
+        batch = next(epoch)
+    """
+    process = run(code, raw)
+    assert process.communicate(timeout=300) == ("", "") and process.returncode == 0
+
+
+def test_ctrl_c_in_a_function_of_the_calling_thread_passes_through(raw):
+    code = """
+        import signal
+        for on_fault in sluice.OnFault.ERROR, sluice.OnFault.SKIP, sluice.OnFault.SUBSTITUTE:
+            calls = []
+            def interrupt(sample):
+                calls.append(sample.index)
+                signal.raise_signal(signal.SIGINT)
+            loader = sluice.Loader(DATASET, 4, threads=0, sample_function=interrupt,
+                                   integrity=sluice.IntegrityOptions(on_fault=on_fault))
+            try:
+                next(iter(loader))
+            except KeyboardInterrupt:
+                print(len(calls))
+    """
+    assert finish(run(code, raw)) == "1\n1\n1\n"

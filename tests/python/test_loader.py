@@ -142,3 +142,36 @@ def test_batches_are_composed_by_a_function(raw):
                          (lambda seed, epoch: [[-1]], "from 0")):
         with pytest.raises(sluice.Error, match=words):
             sluice.Loader(raw, 10, order=sluice.OrderOptions(batches=wrong))
+
+
+def test_an_iterator_is_told_that_another_epoch_was_begun(raw):
+    loader = sluice.Loader(raw, 8)
+    first = iter(loader)
+    next(first)
+    next(iter(loader))
+    with pytest.raises(sluice.Error, match="another epoch of this Loader was begun"):
+        next(first)
+    with pytest.raises(sluice.Error, match="another epoch"):
+        list(zip(loader, loader))
+    whole = iter(loader)
+    for _ in range(7):
+        next(whole)
+    next(iter(loader))
+    assert next(whole, "over") == "over" and next(whole, "over") == "over"
+
+
+def test_an_epoch_has_a_length(raw):
+    loader = sluice.Loader(raw, 8, order=sluice.OrderOptions(batches=lambda seed, epoch: [[0]] * (epoch + 2)))
+    assert len(loader.epoch(3)) == 5 == len(list(loader.epoch(3)))
+
+
+def test_a_batch_lists_its_fields_when_one_is_missing(raw):
+    batch = next(iter(sluice.Loader(raw, 8)))
+    with pytest.raises(KeyError, match='no field "imag"; there are image, label, pose'):
+        batch["imag"]
+
+
+@pytest.mark.parametrize("schedule", [{1: "rrc:32"}, [1], [("1", "rrc:32")], [(-1, "rrc:32")], 3])
+def test_a_schedule_of_another_form_is_refused(raw, schedule):
+    with pytest.raises(TypeError, match=r"schedule is a list of \(epoch, steps\)"):
+        sluice.Loader(raw, 8, schedule=schedule)

@@ -155,3 +155,108 @@ def test_a_row_is_what_its_epoch_holds(raw):
             for row, number in enumerate(batch.samples):
                 one = loader.row(number, epoch)
                 assert len(one) == 1 and (one["image"].numpy()[0] == batch["image"].numpy()[row]).all()
+
+
+class Trainer:
+    """Holds a loader whose functions are its own methods: a cycle of references."""
+
+    def __init__(self, dataset, threads):
+        order = sluice.OrderOptions(batches=self.compose)
+        self.loader = sluice.Loader(dataset, 10, threads=threads, sample_function=self.change, order=order,
+                                    batch_function=self.change, thread_setup=self.make)
+        self.epoch = iter(self.loader)
+        self.batch = next(self.epoch)
+
+    def change(self, rows):
+        rows.image()[...] = 0
+
+    def compose(self, seed, epoch):
+        return [[0, 1, 2], [3]]
+
+    def make(self, thread):
+        return [self]
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_a_loader_in_a_cycle_with_its_functions_is_freed(raw, threads):
+    import gc
+    import os
+    import weakref
+
+    before = len(os.listdir("/proc/self/task"))
+    for _ in range(3):
+        trainer = Trainer(raw, threads)
+        loader, alive = weakref.ref(trainer.loader), weakref.ref(trainer)
+        del trainer
+        gc.collect()
+        assert loader() is None and alive() is None
+    assert len(os.listdir("/proc/self/task")) <= before
+
+
+@pytest.mark.parametrize("threads", [0, 1])
+def test_a_function_cannot_wait_for_its_own_loader(raw, threads):
+    calls = [lambda: next(iter(loader)), lambda: loader.row(0, 0), lambda: len(loader), lambda: loader.close()]
+    for call in calls:
+        loader = sluice.Loader(raw, 10, threads=threads, sample_function=lambda sample: call() and None)
+        with pytest.raises(sluice.Error, match="make a second Loader"):
+            next(iter(loader))
+        loader.close()
+
+
+def test_a_function_may_drop_its_loader(raw):
+    def drop(sample):
+        holder.clear()
+
+    holder = [sluice.Loader(raw, 10, threads=1, sample_function=drop)]
+    epoch = iter(holder[0])
+    next(epoch)
+    del epoch
+    assert sum(len(batch) for batch in sluice.Loader(raw, 10)) == 50
+
+
+def test_what_a_function_raised_is_the_cause(raw):
+    def fail(_, *more):
+        raise ValueError("unlucky")
+
+    for threads in 0, 2:
+        for options in ({"sample_function": fail}, {"batch_function": fail}, {"thread_setup": fail},
+                        {"order": sluice.OrderOptions(batches=fail)}):
+            with pytest.raises(sluice.Error, match="ValueError: unlucky .*test_user_functions.py, line") as raised:
+                next(iter(sluice.Loader(raw, 10, threads=threads, **options)))
+            assert type(raised.value.__cause__) is ValueError and raised.value.__cause__.args == ("unlucky",)
+
+
+def test_what_ends_a_program_passes_through(raw):
+    def leave(sample):
+        raise SystemExit(3)
+
+    for threads in 0, 2:
+        with pytest.raises(SystemExit) as raised:
+            list(sluice.Loader(raw, 10, threads=threads, sample_function=leave))
+        assert raised.value.code == 3
+
+
+def test_a_value_that_a_function_returns_is_refused(raw):
+    with pytest.raises(sluice.Error, match="returned a value .*in place"):
+        list(sluice.Loader(raw, 10, sample_function=lambda sample: 255 - sample.image()))
+    with pytest.raises(sluice.Error, match="returned a value"):
+        list(sluice.Loader(raw, 10, batch_function=lambda batch: 3))
+
+
+def test_what_is_no_function_is_refused(raw):
+    for name in "sample_function", "batch_function", "thread_setup":
+        with pytest.raises(TypeError, match=f"{name} is a function or None, not 3"):
+            sluice.Loader(raw, 10, **{name: 3})
+
+
+def test_a_sample_says_which_fields_it_has(raw):
+    seen = []
+
+    def note(sample):
+        seen.append(["image" in sample, "boxes" in sample, "weight" in sample, "imag" in sample])
+
+    output = sluice.OutputOptions(fields=["image", "boxes"])
+    next(iter(sluice.Loader(raw, 10, threads=0, sample_function=note, output=output)))
+    assert seen[0] == [True, True, False, False]
+    stored = sluice.Dataset(raw)[3]
+    assert "image" in stored and "imag" not in stored and repr(stored).startswith("Sample(3: image label")

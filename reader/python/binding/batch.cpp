@@ -181,7 +181,7 @@ nb::list Texts(const Batch& batch, const std::string& field, bool text) {
   return list;
 }
 
-nb::object FieldOf(nb::handle self, const std::string& name) {
+nb::object FieldOf(nb::handle self, const std::string& name) try {
   const auto& batch = nb::cast<const PyBatch&>(self);
   const auto type = batch.types->find(name);
   if (type != batch.types->end() && type->second.kind == FieldKind::kBytes) {
@@ -198,6 +198,13 @@ nb::object FieldOf(nb::handle self, const std::string& name) {
     return images;
   }
   return nb::cast(Array(In(batch), name));
+} catch (const Error&) {
+  const std::vector<std::string> fields = In(nb::cast<const PyBatch&>(self)).fields();
+  if (std::find(fields.begin(), fields.end(), name) != fields.end()) throw;
+  std::string names;
+  for (const std::string& field : fields)
+    names += (names.empty() ? "" : ", ") + field;
+  throw nb::key_error(("no field \"" + name + "\"; there are " + names).c_str());
 }
 
 // By field: how torch() is to take it.

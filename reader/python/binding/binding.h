@@ -45,6 +45,14 @@ void BindSource(nb::module_& module);
 void BindConvert(nb::module_& module);
 void BindWriter(nb::module_& module);
 
+// Adds to each function what says which argument is wrong. Last: all functions must be there.
+void AddRefusals(nb::module_& module);
+
+// A message with the names that Python has for options, functions and enumerators.
+std::string InPythonsWords(std::string text);
+// What an Error is in Python.
+nb::object ExceptionOf(const Error& error);
+
 // Counts the forks that this process came from. Loaders and batches made before one belong to the
 // parent: their threads are not here, and their locks may be held for ever.
 unsigned ForkGeneration() noexcept;
@@ -124,10 +132,6 @@ struct PyBatch {
   std::shared_ptr<const FieldTypes> types;
 };
 
-// What Python gives as sample_function and batch_function.
-SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types);
-BatchFunction BatchFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types);
-
 // RingOptions::hold where Python is not told otherwise: a loop's variable still holds the last
 // batch while the next one is made, and one more may lie in a list.
 inline constexpr std::size_t kHold = 2;
@@ -142,9 +146,6 @@ NamedNumbers MemoryOf(const LoaderMemory& memory);
 // A list of steps, or their text form.
 Pipeline PipelineOf(nb::handle steps);
 // A list of (epoch, transform), or its text form.
-// A function of (seed, epoch) that returns lists of sample numbers.
-BatchSampler BatchSamplerOf(nb::object function);
-ThreadSetup ThreadSetupOf(nb::object function);
 std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule);
 // "cpu", "cuda", "cuda:1" or an object whose str() is one of these, such as a torch.device.
 Device DeviceOf(nb::handle device);

@@ -130,6 +130,17 @@ void BindDataset(nb::module_& module) {
       .def("__getitem__", &PySample::Value, "field"_a,
            nb::sig("def __getitem__(self, field: str) -> typing.Any"),
            "A PIL image, a number, a numpy array, str or bytes; None for an absent value")
+      .def("__contains__",
+           [](const PySample& self, const std::string& field) {
+             return self.dataset.schema().Find(field) != Schema::kNone;
+           })
+      .def("__repr__",
+           [](const PySample& self) {
+             std::string fields;
+             for (const Field& field : self.dataset.schema().fields)
+               fields += ' ' + field.name;
+             return "Sample(" + std::to_string(self.sample.index()) + ":" + fields + ")";
+           })
       .def("array", &PySample::Array, "field"_a,
            nb::sig("def array(self, field: str) -> typing.Any"),
            "A field as a numpy array; an image as height x width x channels")

@@ -4,7 +4,7 @@
 
 #include <sluice/mixture.h>
 
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/user_calls.h"
 
 namespace sluice::python {
 
@@ -17,13 +17,17 @@ constexpr auto kLook = 100ms;
 struct PyLoader {
   // Empty once closed. A thread that plays without the GIL has a copy meanwhile.
   std::shared_ptr<Owned<Loader>> loader;
+  std::shared_ptr<UserCalls> calls;
   std::shared_ptr<const FieldTypes> types;
   std::chrono::milliseconds timeout;  // 0: none
   std::chrono::milliseconds look;     // after which a wait looks at signals
   std::uint64_t next_epoch = 0;
+  std::uint64_t walks = 0;  // begun so far; the last of them goes on
 
-  PyLoader(Loader made, std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
+  PyLoader(Loader made, std::shared_ptr<UserCalls> functions,
+           std::shared_ptr<const FieldTypes> fields, std::chrono::milliseconds most)
       : loader(std::make_shared<Owned<Loader>>(std::move(made))),
+        calls(std::move(functions)),
         types(std::move(fields)),
         timeout(most),
         look(most > 0ms ? std::min(most, kLook) : kLook) {
@@ -31,7 +35,11 @@ struct PyLoader {
     Live().insert(this);
   }
   ~PyLoader() {
-    Close();
+    if (calls->IsRunningHere()) {
+      Left().push_back(std::move(loader));  // its threads cannot be waited for here
+    } else {
+      Close();
+    }
     Live().erase(this);
   }
   PyLoader(const PyLoader&) = delete;
@@ -42,16 +50,42 @@ struct PyLoader {
     return **loader;
   }
   Loader* operator->() { return &**this; }
+  // What may wait, or call the user's functions. The loader stays while another thread closes it.
+  template <class F>
+  auto Play(F&& work) {
+    **this;  // refuses a loader that is closed or of another process
+    std::shared_ptr<Owned<Loader>> playing = loader;
+    return std::shared_ptr(calls)->Play([&] {
+      auto result = work(**playing);
+      playing.reset();  // here: the last owner waits for threads, which may want the GIL
+      return result;
+    });
+  }
   // Waits for the threads, which may want the GIL to finish a user's function.
   void Close() {
+    calls->RequireOutside();
     std::shared_ptr<Owned<Loader>> closing = std::move(loader);
-    const nb::gil_scoped_release released;
-    closing.reset();
+    std::vector<std::shared_ptr<Owned<Loader>>> left = std::move(Left());
+    Left().clear();
+    WithoutGil([&] {
+      closing.reset();
+      left.clear();
+    });
+    calls->Clear();
+  }
+  int Traverse(visitproc visit, void* arg) const { return calls->Traverse(visit, arg); }
+  void Clear() {
+    if (!calls->IsRunningHere()) Close();  // else by a later collection
   }
   // All loaders, guarded by the GIL: they end before the interpreter does.
   static std::set<PyLoader*>& Live() {
     static std::set<PyLoader*> live;
     return live;
+  }
+  // Those whose last reference one of their own functions dropped; guarded by the GIL.
+  static std::vector<std::shared_ptr<Owned<Loader>>>& Left() {
+    static std::vector<std::shared_ptr<Owned<Loader>>> left;
+    return left;
   }
 };
 
@@ -60,31 +94,54 @@ struct Walk {
   nb::object owner;  // the PyLoader
   std::uint64_t epoch;
   std::optional<EpochRange> range = {};
+  std::uint64_t number = 0;   // of the loader's walks
+  std::uint64_t batches = 0;  // of the epoch
+  bool has_last = false, is_over = false;
 
   nb::object Next() {
+    if (is_over) throw nb::stop_iteration();
     auto& loader = nb::cast<PyLoader&>(owner);
     if (!range) {
-      *loader;  // refuses one that is closed
-      std::shared_ptr<Owned<Loader>> playing = loader.loader;
-      const nb::gil_scoped_release released;
-      range = (*playing)->Epoch(epoch);
-      playing.reset();  // here: the last owner waits for threads, which may want the GIL
+      range = loader.Play([&](Loader& playing) {
+        batches = playing.batches_per_epoch(epoch);
+        return playing.Epoch(epoch);
+      });
+      number = ++loader.walks;
     }
     *loader;  // refuses a loader that is closed or of another process
     std::optional<Batch> batch = {};
-    for (std::chrono::milliseconds waited{0}; !NextWithin(loader.look, batch);) {
+    const auto next = [&] { return NextWithin(loader.look, batch); };
+    for (std::chrono::milliseconds waited{0}; !loader.calls->Play(next);) {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
       waited += loader.look;
       if (loader.timeout > 0ms && waited >= loader.timeout) ThrowTimeout(loader.timeout);
     }
-    if (!batch) throw nb::stop_iteration();
+    is_over = !batch;
+    if (is_over && !has_last && number != loader.walks) {
+      throw Error(ErrorCode::kState,
+                  "another epoch of this Loader was begun, which ended this one: a Loader plays "
+                  "one epoch at a time; make a second Loader to play two");
+    }
+    if (is_over) throw nb::stop_iteration();
+    has_last = batch->index() + 1 == batches;
     return nb::cast(PyBatch{Owned<Batch>(std::move(*batch)), loader.types});
+  }
+  std::uint64_t Size() const {
+    return nb::cast<PyLoader&>(owner).Play(
+        [this](Loader& loader) { return loader.batches_per_epoch(epoch); });
+  }
+  int Traverse(visitproc visit, void* arg) const {
+    Py_VISIT(owner.ptr());
+    return 0;
+  }
+  void Clear() {
+    is_over = true;
+    owner = nb::none();
   }
 
  private:
   // False if there is no batch yet, nor an end, after that time.
   bool NextWithin(std::chrono::milliseconds most, std::optional<Batch>& batch) const {
-    const nb::gil_scoped_release released;
     if (!range->WaitFor(most)) return false;
     batch = range->Next();
     return true;
@@ -131,7 +188,7 @@ void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
                 std::vector<OutputSize> sizes, nb::handle schedule, std::uint64_t seed,
                 const std::optional<std::string>& resume_from, nb::handle device,
                 nb::object sample_function, nb::object batch_function, nb::object thread_setup,
-                OrderOptions order, RankOptions ranks, Storage storage,
+                PyOrder order, RankOptions ranks, Storage storage,
                 std::optional<DecodedPictures> keep, std::optional<Stage> stage, RingOptions ring,
                 double timeout, OutputOptions output, IntegrityOptions integrity,
                 OnDevice on_device, DiagnosticsOptions diagnostics) {
@@ -145,7 +202,7 @@ void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
   options.seed = seed;
   if (resume_from) options.resume_from = ResumePoint::Parse(*resume_from);
   options.device = DeviceOf(device);
-  options.order = std::move(order);
+  options.order = order;
   options.ranks = ranks;
   options.storage = storage;
   options.keep = std::move(keep);
@@ -159,31 +216,30 @@ void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
   const bool mixed = std::holds_alternative<Mixture>(source);
   const Mixture played = MixtureOf(std::move(source));
   const auto types = std::make_shared<const FieldTypes>(TypesOf(played, options));
-  options.sample_function = SampleFunctionOf(std::move(sample_function), types);
-  options.batch_function = BatchFunctionOf(std::move(batch_function), types);
-  options.thread_setup = ThreadSetupOf(std::move(thread_setup));
-  std::optional<Loader> loader;
-  {
-    const nb::gil_scoped_release released;
-    if (mixed) {
-      loader.emplace(played, std::move(options));
-    } else {
-      loader.emplace(played.parts[0].dataset, std::move(options));
-    }
-  }
-  new (self) PyLoader(std::move(*loader), types, Milliseconds(timeout));
+  const auto calls = std::make_shared<UserCalls>();
+  options.sample_function = SampleFunctionOf(std::move(sample_function), calls, types);
+  options.batch_function = BatchFunctionOf(std::move(batch_function), calls, types);
+  options.thread_setup = ThreadSetupOf(std::move(thread_setup), calls);
+  options.order.batches = BatchSamplerOf(order.batches_function, calls);
+  Loader loader = calls->Play([&] {
+    return mixed ? Loader(played, std::move(options))
+                 : Loader(played.parts[0].dataset, std::move(options));
+  });
+  new (self) PyLoader(std::move(loader), calls, types, Milliseconds(timeout));
 }
 
 }  // namespace
 
 void BindLoader(nb::module_& module) {
-  nb::class_<Walk>(module, "Epoch", "An iterator over the batches of one epoch")
+  nb::class_<Walk>(module, "Epoch", nb::type_slots(Collected<Walk>::slots),
+                   "An iterator over the batches of one epoch")
       .def(
           "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Epoch"))
+      .def("__len__", &Walk::Size, "Batches in the epoch, of this rank")
       .def("__next__", &Walk::Next, nb::sig("def __next__(self) -> Batch"));
   const LoaderOptions options;
   nb::class_<PyLoader>(
-      module, "Loader", nb::is_weak_referenceable(),
+      module, "Loader", nb::is_weak_referenceable(), nb::type_slots(Collected<PyLoader>::slots),
       "Epochs of batches from a dataset or a Mixture, decoded ahead by threads. Options have the "
       "names, "
       "defaults "
@@ -194,14 +250,15 @@ void BindLoader(nb::module_& module) {
       "plays "
       "the next epoch; epoch(n) plays any.")
       .def("__init__", &MakeLoader, "dataset"_a, "batch_size"_a = options.batch_size, nb::kw_only(),
-           "threads"_a = nb::none(), "transform"_a = nb::tuple(), "views"_a = std::vector<View>(),
-           "sizes"_a = std::vector<OutputSize>(), "schedule"_a = nb::tuple(), "seed"_a = 0,
-           "resume_from"_a = nb::none(), "device"_a = "cpu", "sample_function"_a = nb::none(),
-           "batch_function"_a = nb::none(), "thread_setup"_a = nb::none(),
-           "order"_a = OrderOptions(), "ranks"_a = RankOptions(), "storage"_a = Mapped(),
-           "keep"_a = nb::none(), "stage"_a = nb::none(), "ring"_a = RingOptions{.hold = kHold},
-           "timeout"_a = 0.0, "output"_a = OutputOptions(), "integrity"_a = IntegrityOptions(),
-           "on_device"_a = OnDevice(), "diagnostics"_a = DiagnosticsOptions())
+           "threads"_a = nb::none(), "transform"_a.none() = nb::tuple(),
+           "views"_a = std::vector<View>(), "sizes"_a = std::vector<OutputSize>(),
+           "schedule"_a.none() = nb::tuple(), "seed"_a = 0, "resume_from"_a = nb::none(),
+           "device"_a = "cpu", "sample_function"_a = nb::none(), "batch_function"_a = nb::none(),
+           "thread_setup"_a = nb::none(), "order"_a = PyOrder(), "ranks"_a = RankOptions(),
+           "storage"_a = Mapped(), "keep"_a = nb::none(), "stage"_a = nb::none(),
+           "ring"_a = RingOptions{.hold = kHold}, "timeout"_a = 0.0, "output"_a = OutputOptions(),
+           "integrity"_a = IntegrityOptions(), "on_device"_a = OnDevice(),
+           "diagnostics"_a = DiagnosticsOptions())
       .def(
           "epoch",
           [](nb::handle self, std::uint64_t epoch) {
@@ -212,15 +269,8 @@ void BindLoader(nb::module_& module) {
       .def(
           "row",
           [](PyLoader& loader, std::uint64_t sample, std::uint64_t epoch) {
-            *loader;  // refuses one that is closed
-            std::shared_ptr<Owned<Loader>> playing = loader.loader;
-            std::optional<Batch> row;
-            {
-              const nb::gil_scoped_release released;
-              row = (*playing)->Row(sample, epoch);
-              playing.reset();
-            }
-            return PyBatch{Owned<Batch>(std::move(*row)), loader.types};
+            Batch row = loader.Play([&](Loader& playing) { return playing.Row(sample, epoch); });
+            return PyBatch{Owned<Batch>(std::move(row)), loader.types};
           },
           "sample"_a, "epoch"_a,
           "What that epoch holds for one sample, as a batch of one row, before MixUp, CutMix and "
@@ -233,7 +283,12 @@ void BindLoader(nb::module_& module) {
           "set_epoch", [](PyLoader& loader, std::uint64_t epoch) { loader.next_epoch = epoch; },
           "epoch"_a, "The epoch that the next `for` plays")
       .def(
-          "__len__", [](PyLoader& loader) { return loader->batches_per_epoch(loader.next_epoch); },
+          "__len__",
+          [](PyLoader& loader) {
+            return loader.Play([epoch = loader.next_epoch](Loader& playing) {
+              return playing.batches_per_epoch(epoch);
+            });
+          },
           "Batches in an epoch, of this rank")
       .def(
           "state", [](PyLoader& loader) { return loader->State().Text(); },
@@ -243,7 +298,10 @@ void BindLoader(nb::module_& module) {
           "The epoch in which that is")
       .def(
           "samples_per_epoch",
-          [](PyLoader& loader, std::uint64_t epoch) { return loader->samples_per_epoch(epoch); },
+          [](PyLoader& loader, std::uint64_t epoch) {
+            return loader.Play(
+                [epoch](Loader& playing) { return playing.samples_per_epoch(epoch); });
+          },
           "epoch"_a = 0)
       .def_prop_ro(
           "rank",

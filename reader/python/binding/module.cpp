@@ -33,4 +33,5 @@ NB_MODULE(_sluice, module) {
   BindWriter(module);
   BindSource(module);
   BindConvert(module);
+  AddRefusals(module);
 }

@@ -1,5 +1,5 @@
 // The groups of LoaderOptions, by keyword, with the names and defaults of loader_options.h.
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/user_calls.h"
 
 namespace sluice::python {
 
@@ -17,20 +17,22 @@ void BindPlaying(nb::module_& module) {
       .value("DROP", LastBatch::kDrop)
       .value("PAD", LastBatch::kPad, "filled up; Batch.valid says how many rows are no repeats");
   const OrderOptions order;
-  nb::class_<OrderOptions>(module, "OrderOptions", "Which samples come, and in which order")
+  nb::class_<PyOrder>(module, "OrderOptions", nb::type_slots(Collected<PyOrder>::slots),
+                      "Which samples come, and in which order")
       .def(
           "__init__",
-          [](OrderOptions* self, Shuffle shuffle, SampleList samples, nb::object batches,
+          [](PyOrder* self, Shuffle shuffle, SampleList samples, nb::object batches,
              std::uint32_t lanes, std::uint64_t window_bytes) {
-            new (self) OrderOptions{shuffle, std::move(samples), BatchSamplerOf(std::move(batches)),
-                                    lanes, window_bytes};
+            new (self)
+                PyOrder{{shuffle, std::move(samples), {}, lanes, window_bytes}, std::move(batches)};
           },
           "shuffle"_a.noconvert() = order.shuffle, "samples"_a = SampleList(),
           "batches"_a = nb::none(), "lanes"_a = order.lanes, "window_bytes"_a = order.window_bytes)
-      .def_rw("shuffle", &OrderOptions::shuffle)
-      .def_rw("samples", &OrderOptions::samples)
-      .def_rw("lanes", &OrderOptions::lanes)
-      .def_rw("window_bytes", &OrderOptions::window_bytes);
+      .def_rw("shuffle", &PyOrder::shuffle)
+      .def_rw("samples", &PyOrder::samples)
+      .def_ro("batches", &PyOrder::batches_function)
+      .def_rw("lanes", &PyOrder::lanes)
+      .def_rw("window_bytes", &PyOrder::window_bytes);
   nb::class_<RankOptions>(module, "RankOptions",
                           "The processes that train together; world_size 0: from the environment")
       .def(nb::init<unsigned, unsigned, LastBatch, bool>(), "rank"_a = 0, "world_size"_a = 0,

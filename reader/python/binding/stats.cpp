@@ -71,11 +71,12 @@ void BindFaults(nb::module_& module) {
       .def_ro("samples", &SampleFault::samples)
       .def_ro("shard", &SampleFault::shard)
       .def_prop_ro("key", [](const SampleFault& fault) { return TextOf(fault.key); })
-      .def_ro("reason", &SampleFault::reason)
+      .def_prop_ro("reason", [](const SampleFault& fault) { return InPythonsWords(fault.reason); })
       .def_ro("epoch", &SampleFault::epoch)
       .def_ro("times", &SampleFault::times)
       .def("__repr__", [](const SampleFault& fault) {
-        return "SampleFault(sample " + std::to_string(fault.sample) + ": " + fault.reason + ")";
+        return "SampleFault(sample " + std::to_string(fault.sample) + ": " +
+               InPythonsWords(fault.reason) + ")";
       });
 }
 

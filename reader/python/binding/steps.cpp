@@ -272,9 +272,17 @@ std::vector<ScheduledTransform> ScheduleOf(nb::handle schedule) {
   if (schedule.is_none()) return {};
   if (nb::isinstance<nb::str>(schedule)) return ParseSchedule(nb::cast<std::string>(schedule));
   std::vector<ScheduledTransform> later;
+  const auto refuse = [](nb::handle given) {
+    throw nb::type_error(("schedule is a list of (epoch, steps), such as "
+                          "[(1, \"rrc:32\")], and this is no such pair: " +
+                          nb::cast<std::string>(nb::repr(given)))
+                             .c_str());
+  };
+  if (PyDict_Check(schedule.ptr()) || PySequence_Check(schedule.ptr()) == 0) refuse(schedule);
   for (const nb::handle entry : nb::iter(schedule)) {
-    const auto [epoch, transform] = nb::cast<std::pair<std::uint64_t, nb::object>>(entry);
-    later.push_back({epoch, PipelineOf(transform)});
+    std::pair<std::uint64_t, nb::object> pair;
+    if (!nb::try_cast(entry, pair)) refuse(entry);
+    later.push_back({pair.first, PipelineOf(pair.second)});
   }
   return later;
 }

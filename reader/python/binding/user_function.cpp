@@ -1,19 +1,26 @@
 // The user's functions: from Python, which take the GIL, and compiled ones, which do not.
 #include <climits>
 
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/user_calls.h"
 
 namespace sluice::python {
 
 namespace {
 
-// A Python object that C++ threads copy, call and drop.
+// What a compiled function keeps alive; C++ threads copy and drop it.
 std::shared_ptr<nb::object> Shared(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
             if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
             const nb::gil_scoped_acquire acquired;
             delete held;
           }};
+}
+
+void RequireCallable(const char* option, const nb::object& function) {
+  if (PyCallable_Check(function.ptr()) != 0) return;
+  throw nb::type_error((std::string(option) + " is a function or None, not " +
+                        nb::cast<std::string>(nb::repr(function)))
+                           .c_str());
 }
 
 // The rows that a Python function sees, while it runs. Arrays over them keep this object alive, so
@@ -124,11 +131,22 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
       .def_prop_ro("epoch", [](const Seen<Rows>& seen) { return seen->epoch(); })
       .def_prop_ro("index", [](const Seen<Rows>& seen) { return seen->index(); })
       .def_prop_ro(
-          "state",
-          [](const Seen<Rows>& seen) {
-            return *seen->template state<std::shared_ptr<nb::object>>();
-          },
+          "state", [](const Seen<Rows>& seen) { return *seen->template state<UserCalls::Kept>(); },
           "What Loader(thread_setup=...) returned for this thread")
+      .def("__contains__",
+           [](const Seen<Rows>& seen, const std::string& field) {
+             try {
+               if constexpr (std::is_same_v<Rows, MutableSample>) {
+                 seen->Has(field);
+               } else {
+                 seen->Has(field, 0);
+               }
+               return true;
+             } catch (const Error& error) {
+               if (error.code() == ErrorCode::kInvalidArgument) return false;
+               throw;
+             }
+           })
       .def("image", &ImageOf<Rows>, "field"_a = "",
            "The values, as a numpy array to write to; valid until the function returns")
       .def("field", &ArrayField<Rows>, "name"_a, "A fixed-shape array field, to write to")
@@ -146,29 +164,32 @@ nb::class_<Seen<Rows>> BindRows(nb::module_& module, const char* name, const cha
           "n"_a, "A random whole number in [0, n)");
 }
 
-// Runs a Python function on rows, and turns what it raises into an exception of C++.
+// Runs a Python function on rows.
 template <class Rows>
-void Call(const nb::object& function, Rows& rows, const std::shared_ptr<const FieldTypes>& types) {
+void Call(UserCalls& calls, const UserCalls::Kept& function, Rows& rows,
+          const std::shared_ptr<const FieldTypes>& types) {
   const nb::gil_scoped_acquire acquired;
-  std::string why;
+  const nb::object seen = nb::cast(Seen<Rows>{&rows, types});
+  nb::object result;
   try {
-    const nb::object seen = nb::cast(Seen<Rows>{&rows, types});
-    try {
-      function(seen);
-    } catch (...) {
-      nb::cast<Seen<Rows>&>(seen).rows = nullptr;
-      throw;
-    }
+    result = calls.Call(function, seen);
+  } catch (...) {
     nb::cast<Seen<Rows>&>(seen).rows = nullptr;
-    if (Py_REFCNT(seen.ptr()) > 1) {
-      why =
-          "the function kept its argument or an array of it, which is valid until the function "
-          "returns; keep a copy()";
-    }
-  } catch (const nb::python_error& error) {
-    why = error.what();
+    throw;
   }
-  if (!why.empty()) throw std::runtime_error(why);
+  nb::cast<Seen<Rows>&>(seen).rows = nullptr;
+  if (!result.is_none()) {
+    throw std::runtime_error("the function returned a value (" +
+                             nb::cast<std::string>(nb::inst_name(result)) +
+                             "), which nothing takes; it changes its argument in place, as by "
+                             "sample.image()[...] = ..., "
+                             "and returns None");
+  }
+  if (Py_REFCNT(seen.ptr()) > 1) {
+    throw std::runtime_error(
+        "the function kept its argument or an array of it, which is valid until the function "
+        "returns; keep a copy()");
+  }
 }
 
 // A compiled function with this signature; it returns 0, or another number for a fault.
@@ -196,7 +217,8 @@ std::uint64_t RandomWord(Draws& draws) {
 
 }  // namespace
 
-SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types) {
+SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
+                                std::shared_ptr<const FieldTypes> types) {
   if (function.is_none()) return {};
   if (nb::isinstance<NativeFunction>(function)) {
     const auto call = reinterpret_cast<NativeSample>(nb::cast<NativeFunction&>(function).address);
@@ -208,18 +230,21 @@ SampleFunction SampleFunctionOf(nb::object function, std::shared_ptr<const Field
                        RandomWord(sample.draws())));
     };
   }
-  return [shared = Shared(std::move(function)), types](MutableSample& sample) {
-    Call(*shared, sample, types);
+  RequireCallable("sample_function", function);
+  return [calls, kept = calls->Keep(std::move(function)), types](MutableSample& sample) {
+    Call(*calls, kept, sample, types);
   };
 }
 
-BatchSampler BatchSamplerOf(nb::object function) {
+BatchSampler BatchSamplerOf(nb::object function, const std::shared_ptr<UserCalls>& calls) {
   if (function.is_none()) return {};
-  return [shared = Shared(std::move(function))](std::uint64_t seed, std::uint64_t epoch) {
+  RequireCallable("OrderOptions(batches=)", function);
+  return [calls, kept = calls->Keep(std::move(function))](std::uint64_t seed, std::uint64_t epoch) {
     const nb::gil_scoped_acquire acquired;
+    const nb::object given = calls->Call(kept, seed, epoch);
     try {
       BatchSampler::Lists lists;
-      for (const nb::handle list : nb::iter((*shared)(seed, epoch))) {
+      for (const nb::handle list : nb::iter(given)) {
         std::vector<std::uint64_t>& samples = lists.emplace_back();
         for (const nb::handle sample : nb::iter(list))
           samples.push_back(nb::cast<std::uint64_t>(nb::int_(sample)));
@@ -233,19 +258,17 @@ BatchSampler BatchSamplerOf(nb::object function) {
   };
 }
 
-ThreadSetup ThreadSetupOf(nb::object function) {
+ThreadSetup ThreadSetupOf(nb::object function, const std::shared_ptr<UserCalls>& calls) {
   if (function.is_none()) return {};
-  return [shared = Shared(std::move(function))](unsigned thread) {
+  RequireCallable("thread_setup", function);
+  return [calls, kept = calls->Keep(std::move(function))](unsigned thread) {
     const nb::gil_scoped_acquire acquired;
-    try {
-      return std::any(Shared((*shared)(thread)));
-    } catch (const nb::python_error& error) {
-      throw std::runtime_error(error.what());
-    }
+    return std::any(calls->Keep(calls->Call(kept, thread)));
   };
 }
 
-BatchFunction BatchFunctionOf(nb::object function, std::shared_ptr<const FieldTypes> types) {
+BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
+                              std::shared_ptr<const FieldTypes> types) {
   if (function.is_none()) return {};
   if (nb::isinstance<NativeFunction>(function)) {
     const auto call = reinterpret_cast<NativeBatch>(nb::cast<NativeFunction&>(function).address);
@@ -258,8 +281,9 @@ BatchFunction BatchFunctionOf(nb::object function, std::shared_ptr<const FieldTy
                        RandomWord(batch.draws())));
     };
   }
-  return [shared = Shared(std::move(function)), types](MutableBatch& batch) {
-    Call(*shared, batch, types);
+  RequireCallable("batch_function", function);
+  return [calls, kept = calls->Keep(std::move(function)), types](MutableBatch& batch) {
+    Call(*calls, kept, batch, types);
   };
 }
 

@@ -1,0 +1,136 @@
+#include "reader/python/binding/user_calls.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace sluice::python {
+
+namespace {
+
+// So many exceptions are kept as causes: an Error tells of one that was raised a moment ago.
+constexpr std::size_t kMostCauses = 8;
+
+// The loaders of whose functions this thread is inside one, outermost first.
+std::vector<const UserCalls*>& RunningHere() {
+  static thread_local std::vector<const UserCalls*> running;
+  return running;
+}
+
+// The exception as a line, with the place where it was raised.
+std::string LineOf(const nb::python_error& error) {
+  try {
+    const nb::module_ traceback = nb::module_::import_("traceback");
+    const nb::object lines = traceback.attr("format_exception_only")(error.type(), error.value());
+    const nb::object stripped = lines[nb::int_(-1)].attr("strip")();
+    const auto line = nb::cast<std::string>(stripped);
+    const nb::object frames = traceback.attr("extract_tb")(error.traceback());
+    if (nb::len(frames) == 0) return line;
+    const nb::object last = frames[nb::int_(-1)];
+    const nb::object file = last.attr("filename"), number = last.attr("lineno");
+    return line + " (" + nb::cast<std::string>(file) + ", line " +
+           std::to_string(nb::cast<int>(number)) + ")";
+  } catch (const std::exception&) {
+    return error.what();
+  }
+}
+
+}  // namespace
+
+UserCalls::~UserCalls() {
+  if (nb::is_alive()) {
+    const nb::gil_scoped_acquire acquired;
+    Clear();
+    return;
+  }
+  raised_.release();  // the interpreter is gone, and the objects with it
+  for (auto& cause : causes_)
+    cause.second.release();
+}
+
+UserCalls::Kept UserCalls::Keep(nb::object object) {
+  const auto at = objects_.insert(objects_.end(), std::move(object));
+  return {&*at, [self = shared_from_this(), at](const nb::object*) mutable {
+            if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
+            const nb::gil_scoped_acquire acquired;
+            const nb::object dropped = std::move(*at);
+            self->objects_.erase(at);
+            self.reset();
+          }};
+}
+
+int UserCalls::Traverse(visitproc visit, void* arg) const {
+  for (const nb::object& object : objects_)
+    Py_VISIT(object.ptr());
+  for (const auto& cause : causes_)
+    Py_VISIT(cause.second.ptr());
+  Py_VISIT(raised_.ptr());
+  return 0;
+}
+
+void UserCalls::Clear() {
+  // Dropped last: what they lead to may call this loader again.
+  std::vector<nb::object> dropped = {std::move(raised_)};
+  for (nb::object& object : objects_)
+    dropped.push_back(std::move(object));
+  for (auto& cause : causes_)
+    dropped.push_back(std::move(cause.second));
+  causes_.clear();
+}
+
+UserCalls::Running::Running(const UserCalls& calls) {
+  RunningHere().push_back(&calls);
+}
+
+UserCalls::Running::~Running() {
+  RunningHere().pop_back();
+}
+
+bool UserCalls::IsRunningHere() const noexcept {
+  const auto& running = RunningHere();
+  return std::find(running.begin(), running.end(), this) != running.end();
+}
+
+void UserCalls::RequireOutside() const {
+  if (!IsRunningHere()) return;
+  throw Error(ErrorCode::kState,
+              "a function of a Loader cannot play or close the Loader that calls it, which waits "
+              "for the function; make a second Loader");
+}
+
+std::string UserCalls::Note(nb::python_error& error) {
+  std::string line = LineOf(error);
+  // Its frames hold arrays over memory that is used again, and which a debugger would show.
+  if (error.traceback().is_valid()) {
+    nb::module_::import_("traceback").attr("clear_frames")(error.traceback());
+  }
+  nb::object value = nb::borrow(error.value());
+  if (error.matches(PyExc_Exception)) {
+    causes_.emplace_back(line, std::move(value));
+    if (causes_.size() > kMostCauses) causes_.pop_front();
+  } else if (!raised_.is_valid()) {
+    raised_ = std::move(value);
+  }
+  return line;
+}
+
+void UserCalls::RaiseInterrupt() {
+  if (!raised_.is_valid()) return;
+  const nb::object raised = std::move(raised_);
+  PyErr_SetObject(raised.type().ptr(), raised.ptr());
+  throw nb::python_error();
+}
+
+void UserCalls::RaiseWithCause(const Error& error) {
+  const std::string text = error.what();
+  const auto cause = std::find_if(causes_.rbegin(), causes_.rend(), [&](const auto& one) {
+    return text.find(one.first) != std::string::npos;
+  });
+  if (cause == causes_.rend()) throw error;
+  const nb::object raised = ExceptionOf(error);
+  PyException_SetCause(raised.ptr(), nb::object(cause->second).release().ptr());
+  causes_.erase(std::next(cause).base());
+  PyErr_SetObject(raised.type().ptr(), raised.ptr());
+  throw nb::python_error();
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,123 @@
+// What a loader keeps of Python: the user's functions, which its threads call, and what they
+// raised.
+#pragma once
+
+#include <deque>
+#include <list>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+// Guarded by the GIL but for IsRunningHere(). The Loader shows its objects to Python's garbage
+// collector, and so each is referenced here once and by no C++ object besides.
+class UserCalls : public std::enable_shared_from_this<UserCalls> {
+ public:
+  UserCalls() = default;
+  ~UserCalls();  // any thread
+  UserCalls(const UserCalls&) = delete;
+  UserCalls& operator=(const UserCalls&) = delete;
+
+  // Null once Clear() was called.
+  using Kept = std::shared_ptr<const nb::object>;
+  // Keeps an object as long as a copy of the result lives, which any thread may drop.
+  Kept Keep(nb::object object);
+  int Traverse(visitproc visit, void* arg) const;
+  void Clear();
+
+  // While it lives, this thread is inside one of the functions.
+  class Running {
+   public:
+    explicit Running(const UserCalls& calls);
+    ~Running();
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+  };
+  bool IsRunningHere() const noexcept;
+  // Refuses what would wait for itself if one of the functions did it.
+  void RequireOutside() const;
+
+  // Calls a function. What it raises becomes a std::exception with a line of text, and is kept for
+  // Play().
+  template <class... Arguments>
+  nb::object Call(const Kept& function, Arguments&&... arguments) {
+    if (raised_.is_valid() && waits_ == std::this_thread::get_id()) {
+      throw std::runtime_error("interrupted");  // Play() is about to raise it in this thread
+    }
+    const nb::object called = *function;  // also says that it is in use, to the garbage collector
+    if (!called.is_valid()) throw std::runtime_error("the Loader is closed");
+    const Running running(*this);
+    try {
+      return called(std::forward<Arguments>(arguments)...);
+    } catch (nb::python_error& error) {
+      throw std::runtime_error(Note(error));
+    }
+  }
+  // Does what may call the functions, without the GIL. Raises what was no Exception
+  // (KeyboardInterrupt, SystemExit) as it is, and an Error with the exception that it came from.
+  template <class F>
+  auto Play(F&& work) {
+    RequireOutside();
+    waits_ = std::this_thread::get_id();
+    try {
+      auto result = WithoutGil(work);
+      RaiseInterrupt();
+      return result;
+    } catch (const Error& error) {
+      RaiseInterrupt();
+      RaiseWithCause(error);
+    }
+  }
+
+ private:
+  std::string Note(nb::python_error& error);
+  void RaiseInterrupt();
+  [[noreturn]] void RaiseWithCause(const Error& error);
+
+  std::list<nb::object> objects_;
+  std::deque<std::pair<std::string, nb::object>> causes_;  // the latest, with their lines of text
+  nb::object raised_;                                      // no Exception; not yet passed on
+  std::thread::id waits_;                                  // the thread that is in Play()
+};
+
+// What Python gives as the functions of a Loader.
+SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
+                                std::shared_ptr<const FieldTypes> types);
+BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCalls>& calls,
+                              std::shared_ptr<const FieldTypes> types);
+ThreadSetup ThreadSetupOf(nb::object function, const std::shared_ptr<UserCalls>& calls);
+// A function of (seed, epoch) that returns lists of sample numbers.
+BatchSampler BatchSamplerOf(nb::object function, const std::shared_ptr<UserCalls>& calls);
+
+// Slots of a type by which the garbage collector follows the references that T::Traverse() visits,
+// and breaks a cycle by T::Clear().
+template <class T>
+struct Collected {
+  static int Traverse(PyObject* self, visitproc visit, void* arg) {
+    Py_VISIT(Py_TYPE(self));
+    return nb::inst_ready(self) ? nb::inst_ptr<T>(self)->Traverse(visit, arg) : 0;
+  }
+  static int Clear(PyObject* self) {
+    if (nb::inst_ready(self)) nb::inst_ptr<T>(self)->Clear();
+    return 0;
+  }
+  static inline PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(&Traverse)},
+                                       {Py_tp_clear, reinterpret_cast<void*>(&Clear)},
+                                       {0, nullptr}};
+};
+
+// OrderOptions with the function that Python gave: each Loader makes a BatchSampler of it.
+struct PyOrder : OrderOptions {
+  nb::object batches_function = nb::none();
+  int Traverse(visitproc visit, void* arg) const {
+    Py_VISIT(batches_function.ptr());
+    return 0;
+  }
+  void Clear() { batches_function = nb::none(); }
+};
+
+}  // namespace sluice::python

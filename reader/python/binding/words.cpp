@@ -1,0 +1,85 @@
+// C++ names in messages, as Python has them.
+#include <cctype>
+#include <regex>
+#include <utility>
+#include <vector>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+namespace {
+
+// Applied one after another, as by std::regex_replace.
+using Rules = std::vector<std::pair<std::regex, std::string>>;
+
+Rules MakeRules() {
+  Rules rules;
+  const auto add = [&rules](const std::string& names, const std::string& python) {
+    rules.emplace_back(std::regex(names), python);
+  };
+  add(R"((_function|thread_setup|order\.batches) threw)", "$1 raised");
+  add(R"(dataset\[i\]\.Decode\(\))", "dataset[i].array(field)");
+  add(R"(SetPixels\(\) stores)", "image=\"raw\" stores");
+  add(R"(ResumePoint::Text\(\)|Loader::State\(\))", "Loader.state()");
+  add(R"(Loader::Faults\(\))", "Loader.faults()");
+  add(R"(Dataset::Find\(\))", "Dataset.find()");
+  add(R"((Batch::)?WaitOn\(\))", "Batch.wait_on()");
+  add(R"(Batch::image\(\))", "batch[\"image\"]");
+  add(R"(SampleList::Of\b)", "SampleList.of");
+  add(R"(SampleList::Weighted)", "SampleList.weighted");
+  add(R"(SampleList::ClassBalanced)", "SampleList.class_balanced");
+  add(R"(device = Device::Cuda\(\))", "device=\"cuda\"");
+  add(R"(\bstorage = (Mapped|Locked|Direct)\b)", "storage=sluice.$1()");
+  // The groups of options, with a value and without one.
+  for (const auto& [group, type] : {std::pair("order", "OrderOptions"),
+                                    {"ranks", "RankOptions"},
+                                    {"ring", "RingOptions"},
+                                    {"output", "OutputOptions"},
+                                    {"on_device", "OnDevice"},
+                                    {"integrity", "IntegrityOptions"},
+                                    {"diagnostics", "DiagnosticsOptions"}}) {
+    const std::string python = std::string(group) + "=sluice." + type + "($1=";
+    const std::string member = std::string("LoaderOptions::") + group + R"(\.(\w+))";
+    add(member + R"( = (sluice\.\w+\.\w+))", python + "$2)");
+    add(member, python + "...)");
+  }
+  add(R"(\bring\.(prefetch|hold|pinned)\b)", "ring=sluice.RingOptions($1=...)");
+  add(R"(LoaderOptions::(\w+))", "$1");
+  add(R"((DecodedPictures|Stage|OneHot|Normalize|RandomCrop|View)::(\w+))", "sluice.$1($2=...)");
+  add(R"(ReadLimits::(\w+))", "sluice.Dataset($1=...)");
+  return rules;
+}
+
+// "Shuffle::kQuasiRandom", or "shuffle = kQuasiRandom": sluice.Shuffle.QUASI_RANDOM.
+std::string WithEnumerators(std::string text) {
+  static const Rules types = {{std::regex(R"(\bon_fault = k)"), "on_fault = OnFault::k"},
+                              {std::regex(R"(\bshuffle = k)"), "shuffle = Shuffle::k"},
+                              {std::regex(R"(\bimage_sizes = k)"), "image_sizes = ImageSizes::k"},
+                              {std::regex(R"(\blast_batch = k)"), "last_batch = LastBatch::k"}};
+  for (const auto& [names, full] : types)
+    text = std::regex_replace(text, names, full);
+  static const std::regex enumerator(
+      R"(\b(OnFault|Shuffle|LastBatch|ImageSizes|Border)::k([A-Z]\w*))");
+  for (std::smatch found; std::regex_search(text, found, enumerator);) {
+    std::string name;
+    for (const char letter : found.str(2)) {
+      if (!name.empty() && std::isupper(letter) != 0) name += '_';
+      name += static_cast<char>(std::toupper(letter));
+    }
+    text = found.prefix().str() + "sluice." + found.str(1) + "." + name + found.suffix().str();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string InPythonsWords(std::string text) {
+  static const Rules rules = MakeRules();
+  text = WithEnumerators(std::move(text));
+  for (const auto& [names, python] : rules)
+    text = std::regex_replace(text, names, python);
+  return text;
+}
+
+}  // namespace sluice::python

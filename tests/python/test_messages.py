@@ -1,0 +1,56 @@
+"""What a wrong call is told, in Python's words."""
+
+import pytest
+import sluice
+
+
+@pytest.mark.parametrize("options, words", [
+    ({"batch_sise": 3}, r"Loader\(\) has no option 'batch_sise'; did you mean 'batch_size'\?"),
+    ({"shuffle": True}, r"no option 'shuffle'; it is order=sluice.OrderOptions\(shuffle="),
+    ({"drop_last": True}, r"it is ranks=sluice.RankOptions\(last_batch=sluice.LastBatch.DROP\)"),
+    ({"num_workers": 2}, r"it is threads="),
+    ({"batch_size": -1}, r"Loader\(\): batch_size takes a whole number from 0, not -1$"),
+    ({"batch_size": "8"}, r"batch_size takes a whole number from 0, not '8'$"),
+    ({"storage": "direct"}, r"storage takes sluice.Mapped \| sluice.Locked \| sluice.Direct, not 'direct'$"),
+    ({"order": sluice.Shuffle.RANDOM}, r"order takes sluice.OrderOptions, not"),
+    ({"views": [3]}, r"views takes Sequence\[sluice.View\], not \[3\]$"),
+])
+def test_a_wrong_option_of_the_loader_is_named(raw, options, words):
+    with pytest.raises(TypeError, match=words):
+        sluice.Loader(raw, **options)
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda raw: sluice.convert(raw, "x", qualty=3), r"convert\(\) has no option 'qualty'; did you mean 'quality'\?"),
+    (lambda raw: sluice.convert(raw), r"convert\(\) needs 'dataset'"),
+    (lambda raw: sluice.Loader(raw).epoch(-1), r"Loader.epoch\(\): epoch takes a whole number from 0, not -1$"),
+    (lambda raw: sluice.Loader(raw, 8, 4), r"Loader\(\) takes 2 arguments without a keyword, and 3 are given"),
+    (lambda raw: sluice.RandomResizedCrop(224, scale=3), r"RandomResizedCrop\(\): scale takes tuple\[float, float\], not 3$"),
+    (lambda raw: sluice.RingOptions(holds=3), r"RingOptions\(\) has no option 'holds'; did you mean 'hold'\?"),
+    (lambda raw: sluice.Stage(), r"Stage\(\) needs 'folder': str"),
+])
+def test_a_wrong_argument_of_others_is_named(raw, call, words):
+    with pytest.raises(TypeError, match=words):
+        call(raw)
+
+
+def test_conversions_still_take_place(raw):
+    assert len(next(iter(sluice.Loader(raw, batch_size=4, transform=None, schedule=None, timeout=3, views=())))) == 4
+    sluice.RandomResizedCrop(224, scale=(1, 1))
+
+
+def test_messages_have_pythons_names(raw, jpeg):
+    loader = sluice.Loader(raw, 4, ring=sluice.RingOptions(hold=1, prefetch=1))
+    held = []
+    with pytest.raises(sluice.Error, match=r"or raise ring=sluice.RingOptions\(hold=\.\.\.\)$"):
+        for batch in loader:
+            held.append(batch)
+    with pytest.raises(sluice.Error, match=r"that Loader.state\(\) gave"):
+        sluice.Loader(raw, resume_from="nonsense")
+    with pytest.raises(sluice.Error, match=r"output=sluice.OutputOptions\(channels=\.\.\.\) must be 0, 1 or 3"):
+        sluice.Loader(raw, output=sluice.OutputOptions(channels=7))
+    skip = sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)
+    loader = sluice.Loader(raw, 10, sample_function=lambda sample: 1 / 0, integrity=skip)
+    with pytest.raises(sluice.Error, match=r"integrity=sluice.IntegrityOptions\(on_fault=sluice.OnFault.SKIP\) .*Loader.faults\(\)"):
+        list(loader)
+    assert loader.faults()[0].reason.startswith("sample_function raised: ZeroDivisionError")
