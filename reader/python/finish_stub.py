@@ -9,7 +9,8 @@ text = stub.read_text()
 text = text.replace("os.PathLike[str]", "os.PathLike").replace("os.PathLike", "os.PathLike[str]")
 # What comes as an object is an array, or what a function of the user's made.
 text = text.replace(") -> object:", ") -> Any:")
-stub.write_text(text + '''
+if "class Error(" not in text:  # a build may come here again with the same stub
+    text += '''
 
 class Error(RuntimeError):
     """
@@ -21,4 +22,5 @@ class Error(RuntimeError):
     file: str
 
     place: str
-''')
+'''
+stub.write_text(text)
