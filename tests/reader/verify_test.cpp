@@ -82,6 +82,7 @@ TEST_CASE("A payload with a good checksum that cannot be decoded is found by dec
     DatasetWriter writer(path, {{Field::Image()}});
     auto file = MakeJpeg(MakePicture(64, 64));
     file.resize(file.size() / 2);
+    file.insert(file.end(), {std::byte{0xFF}, std::byte{0xD9}});  // an end, which writers trust
     SampleBuilder sample = writer.NewSample("half.jpg");
     sample.SetJpeg("image", file);
     writer.Add(sample);

@@ -203,7 +203,7 @@ TEST_CASE("transcode leaves masks and pixels without a place in the form as they
 TEST_CASE("transcode names the sample whose image is broken") {
   const Forms at;
   DatasetWriter writer(at("data"), Schema{{Field::Image()}});
-  const std::string broken = TruncatedJpeg();
+  const std::string broken = TruncatedJpeg() + "\xFF\xD9";  // an end, which writers trust
   SampleBuilder sample = writer.NewSample("half.jpg");
   sample.SetJpeg("image", std::as_bytes(std::span(broken)));
   writer.Add(sample);

@@ -55,7 +55,7 @@ std::string WriteWithBrokenImage(const TemporaryFolder& folder) {
   schema.fields = {Field::Image()};
   DatasetWriter writer(data, schema);
   const std::vector<std::byte> good = MakeJpeg(MakePicture(64, 64));
-  const std::string cut = TruncatedJpeg();
+  const std::string cut = TruncatedJpeg() + "\xFF\xD9";  // an end, which writers trust
   SampleBuilder sample = writer.NewSample("good");
   sample.SetJpeg("image", good);
   writer.Add(sample);
