@@ -1,7 +1,6 @@
 #include "reader/loader/self_tuning.h"
 
 #include <algorithm>
-#include <utility>
 
 #include <sluice/cpu.h>
 
@@ -22,42 +21,18 @@ constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 // A thread is taken away only if the others would then be busy for at most this share of their
 // time.
 constexpr double kBusy = 0.7;
-// Threads that work want more CPUs than there are if they had one for less than this share of it.
-constexpr double kCrowded = 0.95;
-// A trial pays if it plays so many times as many batches a second: more than chance does.
-constexpr double kPays = 1.02;
-
-// Threads that wait for more than this share of their time for something to decode may be in each
-// other's way.
-constexpr double kIdle = 0.3;
-
-bool MayBeTooMany(const LoaderStats& interval) {
-  if (interval.decode_major_faults > 0) return false;
-  const double all = interval.decode_seconds + interval.decode_wait_seconds;
-  return interval.decode_cpu_seconds < kCrowded * interval.decode_seconds ||
-         interval.decode_wait_seconds > kIdle * all;
-}
 
 }  // namespace
 
 bool SelfTuning::Learn(const LoaderStats& interval) {
   const Bound bound = interval.bound();
   if (bound == Bound::kTooEarly) return false;
-  if (trial_ == Trial::kFewer || trial_ == Trial::kAgain) {
-    const bool changed = Try(interval);
-    changes_ += changed ? 1 : 0;
-    return changed;
-  }
   if (bound != last_) streak_ = 0;
   last_ = bound;
   ++streak_;
   const bool changed = bound == Bound::kTrainer ? streak_ >= kShrinkAfter && Shrink(interval)
                                                 : streak_ >= kGrowAfter && Grow(bound);
-  if (changed) {
-    before_ = {};
-  } else if (!Try(interval)) {
-    return false;
-  }
+  if (!changed) return false;
   streak_ = 0;
   ++changes_;
   return true;
@@ -90,50 +65,6 @@ bool SelfTuning::Shrink(const LoaderStats& interval) {
   const double busy = all > 0 ? interval.decode_seconds / all : 1;
   if (busy * now_.threads > kBusy * (now_.threads - 1)) return false;
   --now_.threads;
-  return true;
-}
-
-void SelfTuning::Pace::Add(const LoaderStats& interval) {
-  ++intervals;
-  batches += double(interval.batches);
-  seconds += interval.seconds;
-}
-
-// The next step of a trial with one thread less. Returns whether the number of threads changed.
-bool SelfTuning::Try(const LoaderStats& interval) {
-  if (std::exchange(settling_, false)) return false;
-  switch (trial_) {
-    case Trial::kBefore:
-      if (now_.threads <= least_.threads || !MayBeTooMany(interval)) {
-        before_ = {};
-        return false;
-      }
-      before_.Add(interval);
-      return before_.Enough() && GoOnWith(now_.threads - 1, Trial::kFewer);
-    case Trial::kFewer:
-      fewer_.Add(interval);
-      if (!fewer_.Enough()) return false;
-      return GoOnWith(now_.threads + 1,
-                      fewer_.Rate() > kPays * before_.Rate() ? Trial::kAgain : Trial::kOver);
-    case Trial::kAgain:
-      again_.Add(interval);
-      if (!again_.Enough()) return false;
-      if (fewer_.Rate() <= kPays * again_.Rate()) {
-        trial_ = Trial::kOver;
-        return false;
-      }
-      most_.threads = now_.threads - 1;
-      before_ = fewer_ = again_ = {};
-      return GoOnWith(most_.threads, Trial::kBefore);
-    case Trial::kOver: break;
-  }
-  return false;
-}
-
-bool SelfTuning::GoOnWith(unsigned threads, Trial next) {
-  now_.threads = threads;
-  trial_ = next;
-  settling_ = true;
   return true;
 }
 
