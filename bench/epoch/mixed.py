@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Sets mixtures of datasets, and batches of images that differ in size, beside plain epochs of the same pictures.
 
-    bench/epoch/mixed.py BUILD PHOTOS FOLDER                 with 640 photos on two cores, 15 minutes
+    bench/epoch/mixed.py BUILD PHOTOS FOLDER
     bench/epoch/mixed.py BUILD PHOTOS FOLDER --only raw64
 
 BUILD is a release build with sluice and sluice-bench, PHOTOS a folder of pictures, FOLDER where the datasets made

@@ -170,3 +170,8 @@ def test_numbers_are_not_taken_for_names():
                  lambda: sluice.IntegrityOptions(on_fault=True)):
         with pytest.raises(TypeError):
             make()
+    order = sluice.OrderOptions()
+    with pytest.raises(TypeError):
+        order.shuffle = False
+    order.shuffle = sluice.Shuffle.RANDOM
+    assert order.shuffle == sluice.Shuffle.RANDOM

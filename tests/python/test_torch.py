@@ -110,6 +110,8 @@ before = sluice.torch.IterableDataset(data, 8, seed=2, ranks=sluice.RankOptions(
 assert len(before) == 6
 torch.distributed.init_process_group("gloo", f"file://{store}", rank=rank, world_size=2)
 print(*(int(sample) for batch in before for sample in batch["pose"][:, 0, 0] * 4))
+torch.distributed.destroy_process_group()
+assert before.loader.stats().samples == 24
 """
 
 

@@ -28,7 +28,7 @@ void BindPlaying(nb::module_& module) {
           },
           "shuffle"_a.noconvert() = order.shuffle, "samples"_a = SampleList(),
           "batches"_a = nb::none(), "lanes"_a = order.lanes, "window_bytes"_a = order.window_bytes)
-      .def_rw("shuffle", &PyOrder::shuffle)
+      .def_rw("shuffle", &PyOrder::shuffle, NoNumber())
       .def_rw("samples", &PyOrder::samples)
       .def_ro("batches", &PyOrder::batches_function)
       .def_rw("lanes", &PyOrder::lanes)
@@ -39,7 +39,7 @@ void BindPlaying(nb::module_& module) {
            "last_batch"_a.noconvert() = LastBatch::kKeep, "by_shards"_a = false)
       .def_rw("rank", &RankOptions::rank)
       .def_rw("world_size", &RankOptions::world_size)
-      .def_rw("last_batch", &RankOptions::last_batch)
+      .def_rw("last_batch", &RankOptions::last_batch, NoNumber())
       .def_rw("by_shards", &RankOptions::by_shards);
   nb::class_<View>(module, "View", "One more picture of each sample's image, by its own transform")
       .def(
@@ -114,8 +114,8 @@ void BindResult(nb::module_& module) {
            "made_fields"_a = std::vector<Field>())
       .def_rw("fields", &OutputOptions::fields)
       .def_rw("image", &OutputOptions::image)
-      .def_rw("layout", &OutputOptions::layout)
-      .def_rw("image_sizes", &OutputOptions::image_sizes)
+      .def_rw("layout", &OutputOptions::layout, NoNumber())
+      .def_rw("image_sizes", &OutputOptions::image_sizes, NoNumber())
       .def_rw("channels", &OutputOptions::channels)
       .def_rw("boxes", &OutputOptions::boxes)
       .def_rw("mask_fill", &OutputOptions::mask_fill)
@@ -123,8 +123,8 @@ void BindResult(nb::module_& module) {
   nb::class_<IntegrityOptions>(module, "IntegrityOptions", "What is checked, and what then happens")
       .def(nb::init<Verify, OnFault>(), "verify"_a.noconvert() = Verify::kAuto,
            "on_fault"_a.noconvert() = OnFault::kError)
-      .def_rw("verify", &IntegrityOptions::verify)
-      .def_rw("on_fault", &IntegrityOptions::on_fault);
+      .def_rw("verify", &IntegrityOptions::verify, NoNumber())
+      .def_rw("on_fault", &IntegrityOptions::on_fault, NoNumber());
   nb::class_<OnDevice>(module, "OnDevice", "The work done on the device")
       .def(nb::init<bool>(), "steps"_a = true);
   nb::class_<DiagnosticsOptions>(module, "DiagnosticsOptions", "For measurements")

@@ -29,9 +29,9 @@ void BindColumns(nb::module_& module) {
            "type"_a.noconvert() = ColumnType::kText, "field"_a = "",
            "boxes"_a.noconvert() = BoxFormat::kCorners, "relative"_a = false, "at_spaces"_a = false)
       .def_rw("column", &Column::column)
-      .def_rw("type", &Column::type)
+      .def_rw("type", &Column::type, NoNumber())
       .def_rw("field", &Column::field)
-      .def_rw("boxes", &Column::boxes)
+      .def_rw("boxes", &Column::boxes, NoNumber())
       .def_rw("relative", &Column::relative)
       .def_rw("at_spaces", &Column::at_spaces);
 }
@@ -100,7 +100,7 @@ void BindSource(nb::module_& module) {
       .def_rw("split_seed", &ConvertSource::split_seed)
       .def_rw("classes", &ConvertSource::classes)
       .def_rw("labels", &ConvertSource::labels)
-      .def_rw("folder_labels", &ConvertSource::folder_labels);
+      .def_rw("folder_labels", &ConvertSource::folder_labels, NoNumber());
   module.def(
       "find_classes",
       [](const SourceOrFolder& source, unsigned threads) {

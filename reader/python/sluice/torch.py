@@ -53,7 +53,7 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
     @property
     def loader(self) -> sluice.Loader:
         """The loader that plays. A new one where torch.distributed was initialised after it was made."""
-        if self._made_for != _group():
+        if _group() not in ((0, 0), self._made_for):
             self._loader.close()
             self._open()
         return self._loader
