@@ -42,28 +42,35 @@ void SameNames::Resolve(std::string& key, Look& look) {
 bool SameNames::TakeIfImage(std::string other, std::string& key, Look& look) {
   Look its = LookInto(root_ / other);
   if (!its.trouble.empty() || its.sniffed.kind == ImageKind::kNone) return false;
+  Take(std::move(other), std::move(its), key, look);
+  return true;
+}
+
+void SameNames::Take(std::string other, Look its, std::string& key, Look& look) {
   if (resolved_++ == 0) example_ = ToUtf8(key) + ", which is " + ToUtf8(other);
   key = std::move(other);
   look = std::move(its);
-  return true;
 }
 
 // Whether there is such a file: it is taken, or `look` says why it is not.
 bool SameNames::TakeWithEnding(const std::string& wanted, std::string& key, Look& look) {
   const std::filesystem::path path(wanted);
   const Names& names = NamesIn(path.parent_path().native());
-  std::vector<std::string> found;
+  std::vector<std::pair<std::string, Look>> found;
   const auto [begin, end] = names.equal_range(path.filename().native());
   for (auto name = begin; name != end; ++name) {
     std::string other = (path.parent_path() / name->second).native();
-    const Look its = LookInto(root_ / other);
-    if (its.trouble.empty() && its.sniffed.kind != ImageKind::kNone) found.push_back(other);
+    Look its = LookInto(root_ / other);
+    if (its.trouble.empty() && its.sniffed.kind != ImageKind::kNone)
+      found.emplace_back(std::move(other), std::move(its));
   }
   if (found.size() > 1) {
-    look.trouble = "is not there; give the ending: " + ToUtf8(found[0]) + " or " + ToUtf8(found[1]);
-    return true;
+    look.trouble = "is not there; give the ending: " + ToUtf8(found[0].first) + " or " +
+                   ToUtf8(found[1].first);
+  } else if (!found.empty()) {
+    Take(std::move(found[0].first), std::move(found[0].second), key, look);
   }
-  return !found.empty() && TakeIfImage(std::move(found[0]), key, look);
+  return !found.empty();
 }
 
 std::string SameNames::Report() const {

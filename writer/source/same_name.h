@@ -31,6 +31,7 @@ class SameNames {
   const Names& NamesIn(const std::string& folder);
   bool TakeWithEnding(const std::string& wanted, std::string& key, Look& look);
   bool TakeIfImage(std::string other, std::string& key, Look& look);
+  void Take(std::string other, Look its, std::string& key, Look& look);
 
   std::filesystem::path root_;
   std::vector<std::filesystem::path> above_;  // the folders above the root, the nearest first
