@@ -125,9 +125,8 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             "thread that asks for batches; several counts: a curve",
             [&arguments](const std::string& text) { arguments.threads = ParseThreads(text); });
   AddOption(app, "--prefetch", "N",
-            cli::Format("batches decoded ahead (default %zu); 0: the loader\n"
-                        "chooses",
-                        *loader.ring.prefetch),
+            "batches decoded ahead; 0, the default: the loader\n"
+            "chooses",
             [&loader](const std::string& text) {
               loader.ring.prefetch = ParseInteger(text, 0, 1024);
               if (*loader.ring.prefetch == 0) loader.ring.prefetch.reset();

@@ -21,7 +21,7 @@ Floor::Floor(const EpochOptions& options, unsigned threads)
   ring_.rows = options.loader.batch_size;
   // All threads together have about as many slots as the loader: those decoded ahead, and one that
   // the consumer holds.
-  ring_.slots = (options.loader.ring.prefetch.value_or(0) + 1 + threads - 1) / threads;
+  ring_.slots = (options.loader.ring.prefetch.value_or(2) + 1 + threads - 1) / threads;
   ring_.bytes.resize(threads * ring_.slots * ring_.rows * ring_.row_bytes);
 }
 

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "reader/loader/batch_ring.h"
+#include "reader/reading/available_memory.h"
 
 namespace sluice {
 
@@ -67,13 +68,13 @@ void BatchRing::CountReadAhead(std::uint64_t bytes) {
 void BatchRing::Lengthen() {
   std::unique_ptr<Slot> slot;
   try {
-    slot = NewSlot();
+    if (setup_.recipe.layout.bytes <= AvailableMemory()) slot = NewSlot();
   } catch (const std::exception&) {
-    slot.reset();  // no more memory: the ring keeps its length
+    slot.reset();
   }
   const MutexLock lock(mutex_);
   may_grow_ = slot != nullptr;
-  if (slot == nullptr) return;
+  if (slot == nullptr) return;  // no more memory: the ring keeps its length
   free_.push_back(slot.get());
   slots_.push_back(std::move(slot));
 }

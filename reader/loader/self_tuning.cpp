@@ -1,6 +1,7 @@
 #include "reader/loader/self_tuning.h"
 
 #include <algorithm>
+#include <utility>
 
 #include <sluice/cpu.h>
 
@@ -21,18 +22,57 @@ constexpr std::uint64_t kMostDepth = std::uint64_t{64} << 20;
 // A thread is taken away only if the others would then be busy for at most this share of their
 // time.
 constexpr double kBusy = 0.7;
+// Threads that work want more CPUs than there are if they had one for less than this share of it.
+constexpr double kCrowded = 0.95;
+// A trial pays if it plays so many times as many batches a second: more than chance does.
+constexpr double kPays = 1.02;
+
+bool IsCrowded(const LoaderStats& interval) {
+  return interval.decode_major_faults == 0 &&
+         interval.decode_cpu_seconds < kCrowded * interval.decode_seconds;
+}
+
+// Whether one thread less could do the work of so many.
+bool CanSpareOne(const LoaderStats& interval, unsigned threads) {
+  const double all = interval.decode_seconds + interval.decode_wait_seconds;
+  const double busy = all > 0 ? interval.decode_seconds / all : 1;
+  return busy * threads <= kBusy * (threads - 1);
+}
+
+// Whether fewer threads might play faster: these want more CPUs than there are, or wait for each
+// other. Threads that a trainer leaves idle do neither: see Shrink().
+bool MayBeTooMany(const LoaderStats& interval, unsigned threads) {
+  switch (interval.bound()) {
+    case Bound::kTrainer: return !CanSpareOne(interval, threads) && IsCrowded(interval);
+    case Bound::kDecoding: return IsCrowded(interval);
+    case Bound::kPrefetch: return true;  // they wait though the ring is as long as it may be
+    case Bound::kTooEarly:
+    case Bound::kStorage:
+    case Bound::kUpload: break;
+  }
+  return false;
+}
 
 }  // namespace
 
 bool SelfTuning::Learn(const LoaderStats& interval) {
   const Bound bound = interval.bound();
   if (bound == Bound::kTooEarly) return false;
+  if (trial_ == Trial::kFewer || trial_ == Trial::kAgain) {
+    const bool changed = Try(interval);
+    changes_ += changed ? 1 : 0;
+    return changed;
+  }
   if (bound != last_) streak_ = 0;
   last_ = bound;
   ++streak_;
   const bool changed = bound == Bound::kTrainer ? streak_ >= kShrinkAfter && Shrink(interval)
                                                 : streak_ >= kGrowAfter && Grow(bound);
-  if (!changed) return false;
+  if (changed) {
+    before_ = {};
+  } else if (!Try(interval)) {
+    return false;
+  }
   streak_ = 0;
   ++changes_;
   return true;
@@ -60,11 +100,52 @@ bool SelfTuning::Grow(Bound bound) {
 }
 
 bool SelfTuning::Shrink(const LoaderStats& interval) {
-  if (now_.threads <= least_.threads) return false;
-  const double all = interval.decode_seconds + interval.decode_wait_seconds;
-  const double busy = all > 0 ? interval.decode_seconds / all : 1;
-  if (busy * now_.threads > kBusy * (now_.threads - 1)) return false;
+  if (now_.threads <= least_.threads || !CanSpareOne(interval, now_.threads)) return false;
   --now_.threads;
+  return true;
+}
+
+void SelfTuning::Pace::Add(const LoaderStats& interval) {
+  ++intervals;
+  batches += double(interval.batches);
+  seconds += interval.seconds;
+}
+
+// The next step of a trial with one thread less. Returns whether the number of threads changed.
+bool SelfTuning::Try(const LoaderStats& interval) {
+  if (std::exchange(settling_, false)) return false;
+  switch (trial_) {
+    case Trial::kBefore:
+      if (now_.threads <= least_.threads || !MayBeTooMany(interval, now_.threads)) {
+        before_ = {};
+        return false;
+      }
+      before_.Add(interval);
+      return before_.Enough() && GoOnWith(now_.threads - 1, Trial::kFewer);
+    case Trial::kFewer:
+      fewer_.Add(interval);
+      if (!fewer_.Enough()) return false;
+      return GoOnWith(now_.threads + 1,
+                      fewer_.Rate() > kPays * before_.Rate() ? Trial::kAgain : Trial::kOver);
+    case Trial::kAgain:
+      again_.Add(interval);
+      if (!again_.Enough()) return false;
+      if (fewer_.Rate() <= kPays * again_.Rate()) {
+        trial_ = Trial::kOver;
+        return false;
+      }
+      most_.threads = now_.threads - 1;
+      before_ = fewer_ = again_ = {};
+      return GoOnWith(most_.threads, Trial::kBefore);
+    case Trial::kOver: break;
+  }
+  return false;
+}
+
+bool SelfTuning::GoOnWith(unsigned threads, Trial next) {
+  now_.threads = threads;
+  trial_ = next;
+  settling_ = true;
   return true;
 }
 

@@ -5,8 +5,14 @@
 // row with the same bottleneck it adds what helps: for decoding, a thread; for the ring, a batch;
 // for storage, twice the bytes in flight. After a long time bound by the trainer it takes away a
 // thread, if the others can do its work. The ring and the depth never shrink, and threads never go
-// back to a number that was once too small. So changes come to an end, whatever happens: it cannot
-// oscillate.
+// back to a number that was once too small.
+//
+// Threads can also be too many for the rate: if they want more CPUs than there are (the trainer's
+// own thread wants one, too), or if they wait for each other: the ring is as long as it may be, and
+// still neither they nor the trainer are busy. Then it tries one less for some intervals, then as
+// many as before once more, and keeps what played more batches a second. A thread that was found to
+// be too many does not come back, and after a trial that did not pay there is no other. So changes
+// come to an end, whatever happens: it cannot oscillate.
 #pragma once
 
 #include <cstddef>
@@ -28,6 +34,7 @@ class SelfTuning {
  public:
   static constexpr unsigned kGrowAfter = 2;     // intervals in a row
   static constexpr unsigned kShrinkAfter = 40;  // intervals in a row: ten seconds or more
+  static constexpr unsigned kTried = 4;         // intervals that each side of a trial is measured
 
   // Each value stays between its least and its most; if these are equal, it never changes.
   SelfTuning(const Tuning& least, const Tuning& most, const Tuning& start)
@@ -42,15 +49,34 @@ class SelfTuning {
   bool Learn(const LoaderStats& interval);
 
  private:
+  // Batches a second over some intervals.
+  struct Pace {
+    unsigned intervals = 0;
+    double batches = 0;
+    double seconds = 0;
+    void Add(const LoaderStats& interval);
+    bool Enough() const { return intervals >= kTried; }
+    double Rate() const { return batches / seconds; }
+  };
+  enum class Trial { kBefore, kFewer, kAgain, kOver };
+
   bool Grow(Bound bound);
   bool Shrink(const LoaderStats& interval);
+  bool Try(const LoaderStats& interval);
+  bool GoOnWith(unsigned threads, Trial next);
 
   Tuning least_;
-  const Tuning most_;
+  Tuning most_;
   Tuning now_;
   Bound last_ = Bound::kTooEarly;
   unsigned streak_ = 0;  // intervals in a row bound by `last_`, since the last change
   std::uint64_t changes_ = 0;
+
+  Trial trial_ = Trial::kBefore;
+  bool settling_ = false;  // threads have just changed: the next interval does not count
+  Pace before_;
+  Pace fewer_;
+  Pace again_;
 };
 
 // How many threads, which ring and which depth a loader begins with, and between which bounds it

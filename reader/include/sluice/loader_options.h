@@ -147,8 +147,9 @@ struct Stage {
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. More of them even out slow
   // samples. Empty: 2, which the loader raises up to 8 if the ring is too short to even out slow
-  // samples; 4 in page-locked memory, which is allocated once and does not grow.
-  std::optional<std::size_t> prefetch = 2;
+  // samples, as far as memory is left; 4 in page-locked memory, which is allocated once and does
+  // not grow.
+  std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).
   std::size_t hold = 1;
