@@ -286,6 +286,7 @@ TEST_CASE("The memory of blocks is in the bound, and the loader stays under it")
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteLargerDataset(folder, 3200));
   LoaderOptions options = OptionsFor(16, 2);
+  options.ring.prefetch = 2;
   options.order.lanes = 4;
   options.order.window_bytes = 4 * 40 * kPictureBytes;  // two blocks a lane, of 16 samples each
   options.storage = Direct{};

@@ -331,6 +331,7 @@ TEST_CASE("Memory() has room for the largest image in each row, and no more") {
     options.output.fields = {"image"};
     options.transform = std::move(transform);
     options.batch_size = 4096;  // pages do not count
+    options.ring.prefetch = 2;
     options.integrity.on_fault = OnFault::kSkip;
     Loader loader(Dataset::Open(folder / "sizes", limits), options);
     for (const Batch& batch : loader.Epoch(0))

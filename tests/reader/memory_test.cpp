@@ -37,6 +37,7 @@ void RewriteShards(const Dataset& dataset) {
 // Four lanes of two blocks.
 LoaderOptions SmallWindow(Behind behind) {
   LoaderOptions options = OptionsFor(16, 2);
+  options.ring.prefetch = 2;
   options.order.lanes = 4;
   options.order.window_bytes = 4 * 40 * kPictureBytes;  // two blocks a lane, of 16 samples each
   options.storage = Mapped{.behind = behind};

@@ -56,6 +56,7 @@ LoaderOptions Skipping(std::size_t batch_size) {
   LoaderOptions options;
   options.batch_size = batch_size;
   options.threads = 1;
+  options.ring.prefetch = 2;
   options.order.shuffle = Shuffle::kSequential;
   options.integrity.on_fault = OnFault::kSkip;
   return options;
