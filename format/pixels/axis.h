@@ -50,6 +50,9 @@ class AxisWeights {
                        std::size_t stride) const noexcept {
     return {lines + first_[i] * stride, stride, &values_[std::size_t{i} * taps_], taps_};
   }
+  std::uint32_t taps() const noexcept { return taps_; }
+  const std::vector<std::uint32_t>& firsts() const noexcept { return first_; }
+  const std::vector<std::uint16_t>& values() const noexcept { return values_; }
 
  private:
   ComponentAxis axis_;

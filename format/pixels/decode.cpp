@@ -107,6 +107,10 @@ void ToPlanes(const Value* in, std::size_t pixels, std::uint32_t channels, Value
 
 }  // namespace
 
+bool LiesInside(const Region& region, std::uint32_t width, std::uint32_t height) noexcept {
+  return SpanIsSound(region.x, width) && SpanIsSound(region.y, height);
+}
+
 struct PayloadDecoder::State {
   explicit State(DecodePolicy decode_policy) : policy(decode_policy) {}
 
@@ -316,9 +320,8 @@ Defect PayloadDecoder::State::Decode16(const ImagePayload& payload, const Region
 Defect PayloadDecoder::State::DecodeUpright(const ImagePayload& payload, const Region& region,
                                             const PixelTarget& target) {
   if (payload.codec == Codec::kAbsent) return "the sample has no image";
-  if (!SpanIsSound(region.x, payload.width) || !SpanIsSound(region.y, payload.height)) {
+  if (!LiesInside(region, payload.width, payload.height))
     return "the region does not lie inside the image";
-  }
   if (region.x.out == 0 || region.y.out == 0) {  // nothing but padding
     std::memset(target.data, 0,
                 std::size_t{region.x.target} * region.y.target * target.channels *

@@ -69,6 +69,9 @@ struct Region {
   friend bool operator==(const Region&, const Region&) = default;
 };
 
+// Whether the region's spans lie inside a picture of that size and inside its own target.
+bool LiesInside(const Region& region, std::uint32_t width, std::uint32_t height) noexcept;
+
 enum class PixelOrder { kInterleaved, kPlanar };  // HWC, CHW
 
 struct PixelTarget {

@@ -23,40 +23,23 @@ bool Decoder::FindTables() {
   return true;
 }
 
-void Decoder::LayOut(const Region& region, std::uint32_t samples_per_pixel,
-                     kernels::SegmentJob& job) {
-  job.left = header_.mcus_across;
-  job.top = header_.mcus_down;
-  // First find which MCUs the components need together, then allocate planes of that size.
-  std::uint32_t reduction[3] = {};
-  for (std::uint32_t c = 0; c < header_.components; ++c) {
-    const Component& component = header_.component[c];
-    const std::uint32_t fx = header_.max_h / component.h;
-    const std::uint32_t fy = header_.max_v / component.v;
-    const std::uint32_t log2 = reduction[c] = ReductionLog2(region, fx, fy, samples_per_pixel);
-    const auto reduced = [log2](std::uint32_t size) { return ((size - 1) >> log2) + 1; };
-    ColumnPlane& plane = planes_[c];
-    plane.x = MakeComponentAxis(region.x, fx << log2, reduced(component.width), region.filter);
-    plane.y = MakeComponentAxis(region.y, fy << log2, reduced(component.height), region.filter);
-    const std::uint32_t across = (8U * component.h) >> log2;
-    const std::uint32_t down = (8U * component.v) >> log2;
-    job.left = std::min(job.left, plane.x.first / across);
-    job.right = std::max(job.right, (plane.x.last - 1) / across + 1);
-    job.top = std::min(job.top, plane.y.first / down);
-    job.bottom = std::max(job.bottom, (plane.y.last - 1) / down + 1);
-  }
+void Decoder::LayOut(const McuWindow& window, kernels::SegmentJob& job) {
+  job.left = window.left;
+  job.top = window.top;
+  job.right = window.right;
+  job.bottom = window.bottom;
   job.components = header_.components;
   job.mcus_across = header_.mcus_across;
   for (std::uint32_t c = 0; c < header_.components; ++c) {
     const Component& component = header_.component[c];
-    const std::uint32_t across = (8U * component.h) >> reduction[c];
-    const std::uint32_t down = (8U * component.v) >> reduction[c];
+    const ComponentWindow& part = window.component[c];
     ColumnPlane& plane = planes_[c];
-    plane.left = job.left * across;
-    plane.top = job.top * down;
-    plane.stride = AlignUp(std::size_t{job.bottom - job.top} * down, 32) + 32;
-    const std::size_t size =
-        plane.stride * (std::size_t{job.right - job.left} * across) + kernels::kSlack;
+    plane.x = part.x;
+    plane.y = part.y;
+    plane.left = part.left;
+    plane.top = part.top;
+    plane.stride = AlignUp(std::size_t{part.height}, 32) + 32;
+    const std::size_t size = plane.stride * part.width + kernels::kSlack;
     if (samples_[c].size() < size) samples_[c].resize(size);
     plane.data = samples_[c].data();
     kernels::ComponentJob& to = job.component[c];
@@ -67,7 +50,7 @@ void Decoder::LayOut(const Region& region, std::uint32_t samples_per_pixel,
     to.stride = plane.stride;
     to.across = component.h;
     to.down = component.v;
-    to.size_log2 = 3 - reduction[c];
+    to.size_log2 = part.size_log2;
   }
 }
 
@@ -121,21 +104,12 @@ bool Decoder::DecodeSegments(bool all, kernels::SegmentJob& job) {
 
 bool Decoder::Decode(Bytes file, std::uint32_t width, std::uint32_t height, const Region& region,
                      const DecodePolicy& policy) {
-  header_.components = 0;
-  header_.restart_interval = 0;
-  std::fill(std::begin(header_.quant_set), std::end(header_.quant_set), false);
-  for (auto& kind : header_.huffman_set)
-    std::fill(std::begin(kind), std::end(kind), false);
   if (!ParseHeader(file, header_) || header_.width != width || header_.height != height ||
-      !FindTables()) {
+      !FindTables() || !HoldsPicture(header_)) {
     return false;
   }
-  // Every block takes at least two bits: allocate nothing if the file is too short to hold the
-  // picture.
-  const std::uint64_t mcus = std::uint64_t{header_.mcus_across} * header_.mcus_down;
-  if (header_.scan.size() * 8 < mcus * header_.components * 2) return false;
   kernels::SegmentJob job;
-  LayOut(region, policy.samples_per_pixel, job);
+  LayOut(McuWindow(header_, region, policy.samples_per_pixel), job);
   return DecodeSegments(policy.whole_file, job);
 }
 

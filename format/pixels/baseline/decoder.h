@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "format/pixels/baseline/header.h"
+#include "format/pixels/baseline/mcu_window.h"
 #include "format/pixels/baseline/strands.h"
 #include "format/pixels/kernels/kernels.h"
 #include "format/pixels/planar.h"
@@ -37,7 +38,7 @@ class Decoder {
   };
 
   bool FindTables();
-  void LayOut(const Region& region, std::uint32_t samples_per_pixel, kernels::SegmentJob& job);
+  void LayOut(const McuWindow& window, kernels::SegmentJob& job);
   bool FindStrandTables(std::uint64_t segments, std::uint64_t mcus,
                         const StrandTables** tables) const;
   bool DecodeSegment(const WantedSegment& segment, Segments& segments, kernels::SegmentJob& job);

@@ -1,6 +1,7 @@
 #include "format/pixels/baseline/header.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace sluice::baseline {
 
@@ -147,7 +148,17 @@ bool IsYCbCr(const ColourMarkers& markers, const std::uint8_t* ids) noexcept {
 
 }  // namespace
 
+bool HoldsPicture(const Header& header) noexcept {
+  const std::uint64_t mcus = std::uint64_t{header.mcus_across} * header.mcus_down;
+  return header.scan.size() * 8 >= mcus * header.components * 2;
+}
+
 bool ParseHeader(Bytes file, Header& header) noexcept {
+  header.components = 0;
+  header.restart_interval = 0;
+  std::fill(std::begin(header.quant_set), std::end(header.quant_set), false);
+  for (auto& kind : header.huffman_set)
+    std::fill(std::begin(kind), std::end(kind), false);
   ColourMarkers markers;
   std::uint8_t ids[3] = {};
   std::size_t at = 2;

@@ -35,4 +35,8 @@ struct Header {
 // False if libjpeg must decode the file.
 bool ParseHeader(Bytes file, Header& header) noexcept;
 
+// Whether the scan can hold the picture at all: every block takes at least two bits. To be asked
+// before memory is taken for the picture.
+bool HoldsPicture(const Header& header) noexcept;
+
 }  // namespace sluice::baseline
