@@ -8,6 +8,7 @@
 #include <sluice/error.h>
 
 #include "reader/device/device_driver.h"
+#include "reader/device/jpeg_kernels.h"
 #include "reader/device/pixel_kernels.h"
 
 #if __has_include(<nvtx3/nvToolsExt.h>)
@@ -163,6 +164,7 @@ class CudaDriver final : public DeviceDriver {
     RequirePrimaryContext();
     const Within within(context_);
     Check(static_cast<cudaError_t>(LoadPixelKernels()), "load Sluice's kernels");
+    Check(static_cast<cudaError_t>(LoadJpegKernels()), "load Sluice's kernels");
   }
 
   std::string BusId() override {
@@ -232,6 +234,16 @@ class CudaDriver final : public DeviceDriver {
     const Within within(context_);
     Check(cudaMemcpyAsync(to, from_pinned, bytes, cudaMemcpyHostToDevice, StreamOf(stream)),
           "copy a batch");
+  }
+  void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
+                std::size_t bytes) override {
+    const Within within(context_);
+    Check(cudaMemcpyAsync(to_pinned, from, bytes, cudaMemcpyDeviceToHost, StreamOf(stream)),
+          "copy from the device");
+  }
+  void Decode(Stream stream, const JpegJob& job) override {
+    const Within within(context_);
+    Check(static_cast<cudaError_t>(StartJpegKernels(job, StreamOf(stream))), "decode a batch");
   }
   void Convert(Stream stream, const Conversion& conversion) override {
     const Within within(context_);

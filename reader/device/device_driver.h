@@ -1,5 +1,5 @@
-// The interface between the loader and a device: memory, streams and events, and the two kinds of
-// work done on a stream (copying and converting).
+// The interface between the loader and a device: memory, streams and events, and the kinds of work
+// done on a stream (copying, decoding and converting).
 //
 // It has two implementations: CUDA (cuda_driver.cpp), and a device made of threads
 // (simulated_device.h), which keeps to CUDA's rules and on which everything above is tested. Any
@@ -14,6 +14,7 @@
 
 #include <sluice/device.h>
 
+#include "reader/device/jpeg_job.h"
 #include "reader/device/pixels_to_numbers.h"
 
 namespace sluice {
@@ -51,6 +52,10 @@ class DeviceDriver {
   // Adds work to the end of a stream. These do not wait.
   virtual void Copy(Stream stream, std::byte* to, const std::byte* from_pinned,
                     std::size_t bytes) = 0;
+  virtual void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
+                        std::size_t bytes) = 0;
+  // Makes the images of the job's pictures; of a picture with a broken row, anything.
+  virtual void Decode(Stream stream, const JpegJob& job) = 0;
   virtual void Convert(Stream stream, const Conversion& conversion) = 0;
   // The stream waits until the work recorded by the event so far is done; it does not wait if
   // nothing was recorded.

@@ -74,8 +74,8 @@ __global__ void __launch_bounds__(kThreadsAlone, 2) ConvertWhole(Conversion job)
 cudaError_t Start(void (*kernel)(Conversion), std::uint64_t grid, unsigned threads, Conversion job,
                   cudaStream_t stream) {
   void* arguments[] = {&job};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(kernel), dim3(static_cast<unsigned>(grid)),
-                          dim3(threads), arguments, 0, stream);
+  return cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(grid)), dim3(threads), arguments, 0,
+                          stream);
 }
 
 template <class Number>

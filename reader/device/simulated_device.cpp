@@ -11,6 +11,9 @@
 
 #include <sluice/error.h>
 
+#include "reader/device/jpeg_blocks.h"
+#include "reader/device/jpeg_pixels.h"
+#include "reader/device/jpeg_rows.h"
 #include "reader/device/pixel_ops.h"
 
 namespace sluice {
@@ -44,10 +47,24 @@ namespace {
 
 constexpr std::align_val_t kAlignment{256};  // as cudaMalloc has
 
-// A kernel's threads, one after another.
+constexpr std::uint32_t kThreads = 5;  // of a kernel, so that shares are uneven
+
+// The kernels' threads, one after another.
+void PlayKernels(const JpegJob& job) {
+  for (std::uint32_t i = 0; i < job.row_count; ++i) {
+    if (!DecodeJpegRow(job, *job.tables, job.rows[i])) ++job.broken[job.rows[i].picture];
+  }
+  for (std::uint32_t p = job.first_picture; p < job.first_picture + job.picture_count; ++p) {
+    if (job.pictures[p].components == 0) continue;
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread)
+      TransformJpegShare(job, job.pictures[p], thread, kThreads);
+    for (std::uint32_t thread = 0; thread < kThreads; ++thread)
+      MakeJpegPixels(job, p, thread, kThreads);
+  }
+}
+
 template <class Number>
 void PlayKernel(const Conversion& job) {
-  constexpr std::uint32_t kThreads = 5;  // so that shares are uneven
   const auto* const table = static_cast<const Number*>(job.table);
   if (job.ops == nullptr) {
     for (std::uint32_t thread = 0; thread < kThreads; ++thread)
@@ -213,6 +230,25 @@ void SimulatedDevice::Copy(Stream stream, std::byte* to, const std::byte* from_p
   RequireInside(device_, to, bytes);
   RequireInside(pinned_, from_pinned, bytes);
   Give(stream, Work::kCopy, [=] { std::memcpy(to, from_pinned, bytes); });
+}
+
+void SimulatedDevice::CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
+                               std::size_t bytes) {
+  RequireInside(pinned_, to_pinned, bytes);
+  RequireInside(device_, from, bytes);
+  Give(stream, Work::kCopyBack, [=] { std::memcpy(to_pinned, from, bytes); });
+}
+
+void SimulatedDevice::Decode(Stream stream, const JpegJob& job) {
+  const std::size_t pictures = std::size_t{job.first_picture} + job.picture_count;
+  RequireInside(device_, job.pictures, pictures * sizeof(JpegPicture));
+  RequireInside(device_, job.rows, job.row_count * sizeof(JpegRow));
+  RequireInside(device_, job.words, 0);
+  RequireInside(device_, job.tables, sizeof(JpegTables));
+  RequireInside(device_, job.scratch, 0);
+  RequireInside(device_, job.broken, pictures * sizeof(std::uint32_t));
+  RequireInside(device_, job.to, pictures * job.width * job.height * job.channels);
+  Give(stream, Work::kDecode, [job] { PlayKernels(job); });
 }
 
 void SimulatedDevice::Convert(Stream stream, const Conversion& job) {

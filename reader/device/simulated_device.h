@@ -16,7 +16,7 @@ namespace sluice {
 
 class SimulatedDevice final : public DeviceDriver {
  public:
-  enum class Work { kCopy, kConvert, kOther };
+  enum class Work { kCopy, kCopyBack, kDecode, kConvert, kOther };
   // Called on the stream's thread before each piece of work; it may take any time.
   using Before = std::function<void(Work)>;
 
@@ -37,6 +37,9 @@ class SimulatedDevice final : public DeviceDriver {
   Event NewTimedEvent() override { return NewEventOf(true); }
   void FreeEvent(Event event) noexcept override;
   void Copy(Stream stream, std::byte* to, const std::byte* from_pinned, std::size_t bytes) override;
+  void CopyBack(Stream stream, std::byte* to_pinned, const std::byte* from,
+                std::size_t bytes) override;
+  void Decode(Stream stream, const JpegJob& job) override;
   void Convert(Stream stream, const Conversion& conversion) override;
   void Wait(Stream stream, Event event) override;
   void Record(Event event, Stream stream) override;

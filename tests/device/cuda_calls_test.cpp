@@ -293,8 +293,7 @@ cudaError_t StartLateKernel(const Batch& batch, cudaStream_t stream) {
   Conversion job;
   job.table = batch.image().data;
   void* arguments[] = {&job};
-  return cudaLaunchKernel(reinterpret_cast<const void*>(&LateKernel), dim3(1), dim3(1), arguments,
-                          0, stream);
+  return cudaLaunchKernel(&LateKernel, dim3(1), dim3(1), arguments, 0, stream);
 }
 
 }  // namespace

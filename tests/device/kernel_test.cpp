@@ -1,7 +1,9 @@
-// The kernels of reader/device/pixel_kernels.cu, unchanged, on the CPU: which block and
+// The kernels of reader/device, unchanged, on the CPU: which block and
 // thread does what, and what they share.
+#include "reader/device/jpeg_kernels.h"
 #include "reader/device/pixel_kernels.h"
 #include "tests/device/cuda_double/cuda_double.h"
+#include "tests/device/jpeg_case.h"
 #include "tests/device/pixel_ops_case.h"
 
 using namespace sluice;
@@ -77,5 +79,42 @@ TEST_CASE("Kernels go on through batches that have more pixels than a grid has t
 TEST_CASE("A batch without pixels starts no kernel") {
   cuda_double::Reset();
   CHECK(StartPixelKernel(Conversion(), nullptr) == cudaSuccess);
+  CHECK(cuda_double::Calls() == 0);
+}
+
+TEST_CASE("Kernels decode JPEGs to the host's pixels, and count rows that are broken") {
+  cuda_double::Reset();
+  JpegCase images(DeviceAccess::Open(Device::Cuda(0)), 3, PixelOrder::kInterleaved);
+  JpegOptions form;
+  form.restart_rows = 1;
+  std::vector<std::vector<std::byte>> files;
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    form.subsample = i % 2 == 0;
+    files.push_back(MakeJpeg(MakePicture(70 + 9 * i, 300 - 50 * i, 3, i), form));
+  }
+  for (const std::size_t back : {900U, 898U, 896U}) {  // no code consists of that many ones
+    files[3][files[3].size() - back] = std::byte{0xFF};
+    files[3][files[3].size() - back + 1] = std::byte{0};
+  }
+  const auto payload = [&](std::uint32_t i) {
+    return JpegPayloadOf(files[i], 70 + 9 * i, 300 - 50 * i);
+  };
+  const auto region = [&](std::uint32_t i) {
+    return Part(3, 1, 60 + 9 * i, 298 - 50 * i, 40, 33);  // more rows and pixels than a block has
+  };
+  for (std::uint32_t i = 0; i < 5; ++i)
+    REQUIRE(images.Add(payload(i), region(i)));
+  images.Run();
+  for (std::uint32_t i = 0; i < 5; ++i) {
+    CAPTURE(i);
+    REQUIRE(images.broken(i) == (i == 3));
+    if (i != 3)
+      REQUIRE(images.pixels(i) == OnTheHost(payload(i), region(i), 3, PixelOrder::kInterleaved));
+  }
+}
+
+TEST_CASE("A job without rows starts no kernel") {
+  cuda_double::Reset();
+  CHECK(StartJpegKernels(JpegJob(), nullptr) == cudaSuccess);
   CHECK(cuda_double::Calls() == 0);
 }

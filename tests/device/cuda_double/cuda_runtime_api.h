@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 
 #include "tests/device/cuda_double/grid.h"
 
@@ -104,6 +105,13 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* kernel);
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                             std::size_t shared_bytes, cudaStream_t stream);
+}
+
+// The runtime's own takes a kernel of any type, too, where nvcc compiles. Ours have one argument.
+cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream);
+template <class Job>
+cudaError_t cudaLaunchKernel(void (*kernel)(Job), dim3 grid, dim3 block, void** arguments,
+                             std::size_t, cudaStream_t stream) {
+  return LaunchOnGrid(
+      grid, block, [kernel, job = *static_cast<const Job*>(arguments[0])] { kernel(job); }, stream);
 }

@@ -8,7 +8,6 @@
 
 #include <nvtx3/nvToolsExt.h>
 
-#include "reader/device/pixels_to_numbers.h"
 #include "tests/device/cuda_double/world.h"
 
 using namespace cuda_double;
@@ -391,17 +390,14 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void*) {
     return cudaSuccess;
   });
 }
-// For kernels with the arguments of those in reader/device/pixel_kernels.cu.
-cudaError_t cudaLaunchKernel(const void* kernel, dim3 grid, dim3 block, void** arguments,
-                             std::size_t, cudaStream_t stream) {
+}  // extern "C"
+
+cudaError_t LaunchOnGrid(dim3 grid, dim3 block, std::function<void()> kernel, cudaStream_t stream) {
   return Give(stream, [&](const Target& target) {
     if (target.owned.context->device != CurrentDevice()) return cudaErrorInvalidResourceHandle;
     if (grid.x == 0 || grid.x > 0x7FFFFFFF || block.x == 0 || block.x > 1024)
       return cudaErrorInvalidConfiguration;
-    const auto function = reinterpret_cast<void (*)(sluice::Conversion)>(const_cast<void*>(kernel));
-    const sluice::Conversion job = *static_cast<const sluice::Conversion*>(arguments[0]);
-    target.device().Run(target.handle, [=] { RunGrid(grid.x, block.x, [=] { function(job); }); });
+    target.device().Run(target.handle, [=] { RunGrid(grid.x, block.x, kernel); });
     return cudaSuccess;
   });
 }
-}  // extern "C"

@@ -1,0 +1,104 @@
+// JPEG pictures whose rows of MCUs are decoded on a device: what the host hands over, and the
+// places where the device works. jpeg_parcel.h makes it; jpeg_rows.h, jpeg_blocks.h and
+// jpeg_pixels.h are the device's work, in that order. C++17: nvcc compiles this.
+//
+// All numbers come from the host, which has checked them against one another. Only the coded bytes
+// may hold anything.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "reader/transform/on_device.h"
+
+namespace sluice {
+
+// A row of MCUs: what lies between two restart markers, without stuffed zeros.
+struct JpegRow {
+  std::uint32_t picture = 0;  // of the job
+  std::uint32_t row = 0;      // of MCUs, in its picture
+  std::uint32_t at = 0;       // of its first word
+  std::uint32_t bytes = 0;    // zeros fill up the last word
+};
+
+// Weighted sums along an axis. At `at` lie, in 16 bits each, the first sample of each output, then
+// for each output the weights of its samples, in 1/65536.
+struct JpegAxis {
+  std::uint32_t at = 0;
+  std::uint32_t taps = 0;   // samples for each output
+  std::uint32_t first = 0;  // sample of the plane from which those are counted
+};
+
+struct JpegComponent {
+  std::uint32_t across = 1, down = 1;  // blocks of an MCU
+  std::uint32_t size_log2 = 3;         // a block becomes 8, 4, 2 or 1 samples square
+  std::uint32_t table = 0;             // 0 for luminance, 1 for chrominance: in JpegTables
+  std::uint32_t quant = 0;             // where its 64 factors lie, of 16 bits, in natural order
+  // Where it lies in its picture's part of the scratch memory, in 16 bytes: the coefficients that
+  // its samples need, block after block; and the samples, line by line.
+  std::uint32_t coefficients = 0, samples = 0;
+  JpegAxis x, y;
+};
+
+struct JpegPicture {
+  std::uint32_t components = 0;  // 1 or 3; 0: nothing is to be done here
+  std::uint32_t mcus_across = 0;
+  std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
+  std::uint32_t scratch = 0;                               // where its part begins, in 16 bytes
+  bool flip_y = false;                                     // the last line first
+  JpegComponent component[3];
+};
+
+// The Huffman codes of one table. An entry of `look` is for the next kLookBits bits: the length of
+// the code in the upper byte, its symbol in the lower; 0: the code is longer.
+struct JpegCodes {
+  static constexpr int kLookBits = 10;
+  std::uint16_t look[1 << kLookBits];
+  std::uint8_t symbols[256];
+  // By length: the end of its codes, left-aligned in 16 bits; and what leads from a code to its
+  // symbol.
+  std::uint32_t limit[17];
+  std::int32_t offset[17];
+};
+struct JpegTables {
+  JpegCodes dc[2], ac[2];    // the standard's (T.81, K.3)
+  std::uint8_t natural[64];  // by position in the order of coding
+};
+
+// Some pictures of a batch, all to become images of one size. Pointers are to device memory.
+struct JpegJob {
+  const JpegPicture* pictures = nullptr;
+  std::uint32_t first_picture = 0, picture_count = 0;
+  const JpegRow* rows = nullptr;  // of those pictures
+  std::uint32_t row_count = 0;
+  const std::uint32_t* words = nullptr;  // what `at` and `quant` count in
+  const JpegTables* tables = nullptr;
+  std::byte* scratch = nullptr;     // 16-byte aligned
+  std::uint32_t* broken = nullptr;  // by picture: is increased for each row that breaks a rule
+  std::uint8_t* to = nullptr;       // the image of picture 0; the others follow
+  std::uint32_t width = 0, height = 0;
+  std::uint32_t channels = 3;  // 1 or 3
+  bool planar = false;         // channel after channel, not pixel after pixel
+};
+
+// Of a component's needed part: blocks side by side and below one another.
+SLUICE_ON_DEVICE inline std::uint32_t BlocksAcross(const JpegPicture& picture,
+                                                   const JpegComponent& component) {
+  return (picture.right - picture.left) * component.across;
+}
+SLUICE_ON_DEVICE inline std::uint32_t BlocksDown(const JpegPicture& picture,
+                                                 const JpegComponent& component) {
+  return (picture.bottom - picture.top) * component.down;
+}
+SLUICE_ON_DEVICE inline std::int16_t* CoefficientsOf(const JpegJob& job, const JpegPicture& picture,
+                                                     const JpegComponent& component) {
+  return reinterpret_cast<std::int16_t*>(
+      job.scratch + 16 * (std::uint64_t{picture.scratch} + component.coefficients));
+}
+SLUICE_ON_DEVICE inline std::uint8_t* SamplesOf(const JpegJob& job, const JpegPicture& picture,
+                                                const JpegComponent& component) {
+  return reinterpret_cast<std::uint8_t*>(job.scratch +
+                                         16 * (std::uint64_t{picture.scratch} + component.samples));
+}
+
+}  // namespace sluice

@@ -1,0 +1,83 @@
+#include <initializer_list>
+
+#include <cuda_runtime_api.h>
+
+#include "reader/device/jpeg_blocks.h"
+#include "reader/device/jpeg_kernels.h"
+#include "reader/device/jpeg_pixels.h"
+#include "reader/device/jpeg_rows.h"
+
+namespace sluice {
+
+namespace {
+
+// A thread decodes a row of MCUs, and a batch has few of them: small blocks spread over all
+// multiprocessors.
+constexpr unsigned kRowThreads = 32;
+constexpr unsigned kThreads = 256;
+constexpr unsigned kBlocksEach = 8;  // that share a picture's inverse transforms
+constexpr unsigned kPixelsEach = 4;  // of a thread
+
+__global__ void __launch_bounds__(kRowThreads) DecodeRows(JpegJob job) {
+  __shared__ JpegTables tables;
+  static_assert(sizeof(JpegTables) % sizeof(std::uint32_t) == 0, "copied by words");
+  for (unsigned i = threadIdx.x; i < sizeof(JpegTables) / sizeof(std::uint32_t); i += blockDim.x)
+    reinterpret_cast<std::uint32_t*>(&tables)[i] =
+        reinterpret_cast<const std::uint32_t*>(job.tables)[i];
+  __syncthreads();
+  const unsigned number = blockIdx.x * blockDim.x + threadIdx.x;
+  if (number >= job.row_count) return;
+  const JpegRow row = job.rows[number];
+  if (!DecodeJpegRow(job, tables, row)) AddAtomically(job.broken[row.picture], 1);
+}
+
+__global__ void __launch_bounds__(kThreads) TransformBlocks(JpegJob job) {
+  const JpegPicture& picture = job.pictures[job.first_picture + blockIdx.x / kBlocksEach];
+  TransformJpegShare(job, picture, blockIdx.x % kBlocksEach * blockDim.x + threadIdx.x,
+                     kBlocksEach * blockDim.x);
+}
+
+__global__ void __launch_bounds__(kThreads) MakePixels(JpegJob job) {
+  const unsigned each = gridDim.x / job.picture_count;
+  const std::uint32_t number = job.first_picture + blockIdx.x / each;
+  if (job.pictures[number].components == 0) return;
+  MakeJpegPixels(job, number, blockIdx.x % each * blockDim.x + threadIdx.x, each * blockDim.x);
+}
+
+// As in pixel_kernels.cu.
+cudaError_t Start(void (*kernel)(JpegJob), std::uint64_t grid, unsigned threads, JpegJob job,
+                  cudaStream_t stream) {
+  void* arguments[] = {&job};
+  return cudaLaunchKernel(kernel, dim3(static_cast<unsigned>(grid)), dim3(threads), arguments, 0,
+                          stream);
+}
+
+}  // namespace
+
+int LoadJpegKernels() noexcept {
+  cudaFuncAttributes attributes;
+  for (void (*const kernel)(JpegJob) : {DecodeRows, TransformBlocks, MakePixels}) {
+    const cudaError_t result =
+        cudaFuncGetAttributes(&attributes, reinterpret_cast<const void*>(kernel));
+    if (result != cudaSuccess) return result;
+  }
+  return cudaSuccess;
+}
+
+int StartJpegKernels(const JpegJob& job, CUstream_st* stream) noexcept {
+  if (job.row_count == 0) return cudaSuccess;
+  const unsigned row_blocks = (job.row_count + kRowThreads - 1) / kRowThreads;
+  if (const cudaError_t result = Start(DecodeRows, row_blocks, kRowThreads, job, stream))
+    return result;
+  const std::uint64_t pictures = job.picture_count;
+  if (const cudaError_t result =
+          Start(TransformBlocks, pictures * kBlocksEach, kThreads, job, stream)) {
+    return result;
+  }
+  const std::uint64_t pixels = std::uint64_t{job.width} * job.height;
+  const std::uint64_t each = (pixels + kThreads * kPixelsEach - 1) / (kThreads * kPixelsEach);
+  const std::uint64_t most = 0x7FFFFFFFU / pictures;  // a grid's largest size
+  return Start(MakePixels, pictures * (each < most ? each : most), kThreads, job, stream);
+}
+
+}  // namespace sluice

@@ -1,0 +1,87 @@
+// From samples to the pixels of an image: resampling and colour, the work of one thread of a device
+// for single pixels. The arithmetic is the host's (format/pixels/kernels/lines_plain.h): first sums
+// along lines, each rounded to 8 bits, then sums of those. C++17: nvcc compiles this.
+#pragma once
+
+#include "reader/device/jpeg_job.h"
+
+namespace sluice {
+
+namespace on_device {
+
+// What a sum begins with: half of what is cut off in the end, and of what each product loses.
+SLUICE_ON_DEVICE inline std::uint32_t FirstOfSum(std::uint32_t taps) {
+  return taps / 2 + 128;
+}
+SLUICE_ON_DEVICE inline std::uint32_t Weighted(std::uint32_t sample, std::uint32_t weight) {
+  return sample * weight >> 8;
+}
+SLUICE_ON_DEVICE inline std::uint32_t EndOfSum(std::uint32_t sum) {
+  return (sum > 65535 ? 65535 : sum) >> 8;
+}
+
+SLUICE_ON_DEVICE inline std::uint8_t Clamped(std::int32_t value) {
+  return static_cast<std::uint8_t>(value < 0 ? 0 : value > 255 ? 255 : value);
+}
+
+// JFIF's equations with 16 bits of fraction, each product rounded as libjpeg does.
+SLUICE_ON_DEVICE inline void ToRgb(std::int32_t y, std::int32_t cb, std::int32_t cr,
+                                   std::uint8_t* rgb) {
+  cb -= 128;
+  cr -= 128;
+  rgb[0] = Clamped(y + ((91881 * cr + 32768) >> 16));
+  rgb[1] = Clamped(y + ((-22554 * cb - 46802 * cr + 32768) >> 16));
+  rgb[2] = Clamped(y + ((116130 * cb + 32768) >> 16));
+}
+
+}  // namespace on_device
+
+// A component at a pixel of an image of that size.
+SLUICE_ON_DEVICE inline std::uint8_t ResampledAt(const JpegJob& job, const JpegPicture& picture,
+                                                 const JpegComponent& component, std::uint32_t x,
+                                                 std::uint32_t y) {
+  const auto* const of_x = reinterpret_cast<const std::uint16_t*>(job.words + component.x.at);
+  const auto* const of_y = reinterpret_cast<const std::uint16_t*>(job.words + component.y.at);
+  const std::uint16_t* const x_weights = of_x + job.width + std::uint64_t{x} * component.x.taps;
+  const std::uint16_t* const y_weights = of_y + job.height + std::uint64_t{y} * component.y.taps;
+  const std::uint64_t stride = std::uint64_t{BlocksAcross(picture, component)}
+                               << component.size_log2;
+  const std::uint8_t* line = SamplesOf(job, picture, component) +
+                             (std::uint64_t{component.y.first} + of_y[y]) * stride +
+                             component.x.first + of_x[x];
+  std::uint32_t down = on_device::FirstOfSum(component.y.taps);
+  for (std::uint32_t t = 0; t < component.y.taps; ++t, line += stride) {
+    std::uint32_t across = on_device::FirstOfSum(component.x.taps);
+    for (std::uint32_t s = 0; s < component.x.taps; ++s)
+      across += on_device::Weighted(line[s], x_weights[s]);
+    down += on_device::Weighted(on_device::EndOfSum(across), y_weights[t]);
+  }
+  return static_cast<std::uint8_t>(on_device::EndOfSum(down));
+}
+
+// A thread's share of a picture's pixels: number `thread` of `threads`.
+SLUICE_ON_DEVICE inline void MakeJpegPixels(const JpegJob& job, std::uint32_t number,
+                                            std::uint32_t thread, std::uint32_t threads) {
+  const JpegPicture& picture = job.pictures[number];
+  const std::uint64_t pixels = std::uint64_t{job.width} * job.height;
+  std::uint8_t* const to = job.to + number * pixels * job.channels;
+  for (std::uint64_t p = thread; p < pixels; p += threads) {
+    const auto y = static_cast<std::uint32_t>(p / job.width);
+    const auto x = static_cast<std::uint32_t>(p % job.width);
+    std::uint8_t value[3];
+    value[0] = ResampledAt(job, picture, picture.component[0], x, y);
+    if (job.channels == 3 && picture.components == 3) {
+      on_device::ToRgb(value[0], ResampledAt(job, picture, picture.component[1], x, y),
+                       ResampledAt(job, picture, picture.component[2], x, y), value);
+    } else {
+      value[1] = value[2] = value[0];
+    }
+    const std::uint64_t at = std::uint64_t{picture.flip_y ? job.height - 1 - y : y} * job.width + x;
+    SLUICE_UNROLL
+    for (std::uint32_t c = 0; c < 3; ++c) {
+      if (c < job.channels) to[job.planar ? c * pixels + at : at * job.channels + c] = value[c];
+    }
+  }
+}
+
+}  // namespace sluice

@@ -1,0 +1,143 @@
+// Regions of JPEGs, decoded on a device, and the host's pixels of the same.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <memory>
+#include <vector>
+
+#include "reader/device/device_driver.h"
+#include "reader/device/jpeg_parcel.h"
+#include "tests/catch.h"
+#include "tests/pictures.h"
+
+namespace sluice::test {
+
+inline ImagePayload JpegPayloadOf(const std::vector<std::byte>& file, std::uint32_t width,
+                                  std::uint32_t height, std::uint32_t channels = 3) {
+  return {Codec::kJpeg, PixelType::kUint8, static_cast<std::uint8_t>(channels), width, height,
+          file};
+}
+
+inline std::vector<std::uint8_t> OnTheHost(const ImagePayload& payload, const Region& region,
+                                           std::uint32_t channels, PixelOrder order) {
+  std::vector<std::uint8_t> pixels(std::size_t{region.width()} * region.height() * channels);
+  PayloadDecoder decoder;
+  const Defect defect = decoder.Decode(payload, region, {pixels.data(), channels, order});
+  INFO((defect == nullptr ? "" : defect));
+  REQUIRE(defect == nullptr);
+  return pixels;
+}
+
+// The part of a picture [left, left + width) x [top, top + height) as an image of that size.
+inline Region Part(double left, double top, double width, double height, std::uint32_t out_width,
+                   std::uint32_t out_height) {
+  const auto span = [](double start, double length, std::uint32_t out) {
+    const auto first = static_cast<std::uint32_t>(start);
+    const auto end = static_cast<std::uint32_t>(std::ceil(start + length));
+    return Span{start, length, first, end - first, out, 0, out};
+  };
+  Region region;
+  region.x = span(left, width, out_width);
+  region.y = span(top, height, out_height);
+  return region;
+}
+
+// A job of pictures that all become images of one size. Each part of it lies in device memory of
+// its own, to the byte, so that the address sanitizer sees what the simulated device reads.
+class JpegCase {
+ public:
+  JpegCase(std::shared_ptr<DeviceDriver> driver, std::uint32_t channels, PixelOrder order)
+      : driver_(std::move(driver)), stream_(*driver_), channels_(channels), order_(order) {}
+
+  // False: it is left to the host, and the job has a picture in which nothing is done.
+  bool Add(const ImagePayload& payload, const Region& region) {
+    JpegPicture picture;
+    const bool taken = parcel_.Make(payload, region, channels_);
+    if (taken) {
+      width_ = region.width();
+      height_ = region.height();
+      std::vector<JpegRow> rows(parcel_.rows().size());
+      parcel_.Put(static_cast<std::uint32_t>(pictures_.size()),
+                  static_cast<std::uint32_t>(words_.size()), picture, rows);
+      picture.scratch = static_cast<std::uint32_t>(scratch_);
+      scratch_ += parcel_.scratch();
+      rows_.insert(rows_.end(), rows.begin(), rows.end());
+      words_.insert(words_.end(), parcel_.words().begin(), parcel_.words().end());
+    }
+    pictures_.push_back(picture);
+    return taken;
+  }
+
+  void Run() {
+    const std::vector<JpegTables> tables = {StandardJpegTables()};
+    const std::vector<std::uint32_t> whole(pictures_.size());
+    const std::vector<std::byte> nothing(pictures_.size() * image_bytes(), std::byte{0x5A});
+    const DeviceBuffer pictures = Sent(pictures_), rows = Sent(rows_), words = Sent(words_);
+    const DeviceBuffer broken = Sent(whole), table = Sent(tables), to = Sent(nothing);
+    const DeviceBuffer scratch(*driver_, 16 * scratch_ + 1);
+    JpegJob job;
+    job.pictures = reinterpret_cast<const JpegPicture*>(pictures.data());
+    job.picture_count = static_cast<std::uint32_t>(pictures_.size());
+    job.rows = reinterpret_cast<const JpegRow*>(rows.data());
+    job.row_count = static_cast<std::uint32_t>(rows_.size());
+    job.words = reinterpret_cast<const std::uint32_t*>(words.data());
+    job.tables = reinterpret_cast<const JpegTables*>(table.data());
+    job.scratch = scratch.data();
+    job.broken = reinterpret_cast<std::uint32_t*>(broken.data());
+    job.to = reinterpret_cast<std::uint8_t*>(to.data());
+    job.width = width_;
+    job.height = height_;
+    job.channels = channels_;
+    job.planar = order_ == PixelOrder::kPlanar;
+    driver_->Decode(stream_.get(), job);
+    broken_ = Brought<std::uint32_t>(broken, pictures_.size());
+    pixels_ = Brought<std::uint8_t>(to, nothing.size());
+  }
+
+  bool broken(std::size_t picture) const { return broken_.at(picture) != 0; }
+  std::vector<std::uint8_t> pixels(std::size_t picture) const {
+    const auto first = pixels_.begin() + static_cast<std::ptrdiff_t>(picture * image_bytes());
+    return {first, first + static_cast<std::ptrdiff_t>(image_bytes())};
+  }
+
+ private:
+  std::size_t image_bytes() const { return std::size_t{width_} * height_ * channels_; }
+
+  template <class Value>
+  DeviceBuffer Sent(const std::vector<Value>& values) {
+    const std::size_t bytes = values.size() * sizeof(Value);
+    DeviceBuffer there(*driver_, bytes);
+    std::byte* const pinned = driver_->AllocatePinned(bytes);
+    if (bytes > 0) std::memcpy(pinned, values.data(), bytes);
+    driver_->Copy(stream_.get(), there.data(), pinned, bytes);
+    driver_->Drain(stream_.get());
+    driver_->FreePinned(pinned);
+    return there;
+  }
+  template <class Value>
+  std::vector<Value> Brought(const DeviceBuffer& from, std::size_t count) {
+    std::byte* const pinned = driver_->AllocatePinned(count * sizeof(Value));
+    driver_->CopyBack(stream_.get(), pinned, from.data(), count * sizeof(Value));
+    driver_->Drain(stream_.get());
+    const auto* const first = reinterpret_cast<const Value*>(pinned);
+    const std::vector<Value> values(first, first + count);
+    driver_->FreePinned(pinned);
+    return values;
+  }
+
+  const std::shared_ptr<DeviceDriver> driver_;
+  const OwnStream stream_;
+  const std::uint32_t channels_;
+  const PixelOrder order_;
+  JpegParcel parcel_;
+  std::vector<JpegPicture> pictures_;
+  std::vector<JpegRow> rows_;
+  std::vector<std::uint32_t> words_;
+  std::uint64_t scratch_ = 0;
+  std::uint32_t width_ = 0, height_ = 0;
+  std::vector<std::uint32_t> broken_;
+  std::vector<std::uint8_t> pixels_;
+};
+
+}  // namespace sluice::test

@@ -1,0 +1,200 @@
+// JPEGs decoded by a device's functions (reader/device/jpeg_*.h), on the processor, beside the
+// host's decoder, which tests/pixels compares with libjpeg.
+#include <cmath>
+
+#include "format/pixels/baseline/decoder.h"
+#include "format/random.h"
+#include "reader/device/simulated_device.h"
+#include "tests/device/jpeg_case.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+const std::shared_ptr<DeviceDriver>& TheDevice() {
+  static const std::shared_ptr<DeviceDriver> device = std::make_shared<SimulatedDevice>();
+  return device;
+}
+
+// Of the form that our writer stores.
+std::vector<std::byte> Stored(const Picture& picture, int h = 2, int v = 2, int quality = 90) {
+  JpegOptions options;
+  options.luma_h = h;
+  options.luma_v = v;
+  options.quality = quality;
+  options.restart_rows = 1;
+  return MakeJpeg(picture, options);
+}
+
+// Checks one image for each of these regions, whose sizes may differ.
+void CheckSame(const ImagePayload& payload, const std::vector<Region>& regions) {
+  for (const Region& region : regions) {
+    for (const std::uint32_t channels : {1U, 3U}) {
+      for (const PixelOrder order : {PixelOrder::kInterleaved, PixelOrder::kPlanar}) {
+        CAPTURE(payload.width, payload.height, region.x.start, region.x.length, region.x.out,
+                region.y.start, region.y.length, region.y.out, channels);
+        JpegCase images(TheDevice(), channels, order);
+        REQUIRE(images.Add(payload, region));
+        images.Run();
+        REQUIRE_FALSE(images.broken(0));
+        REQUIRE(images.pixels(0) == OnTheHost(payload, region, channels, order));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("A device gives the host's pixels, for every sampling and at every edge") {
+  struct Sampling {
+    int h, v;
+  };
+  for (const Sampling sampling : {Sampling{1, 1}, Sampling{2, 1}, Sampling{1, 2}, Sampling{2, 2}}) {
+    for (const std::uint32_t channels : {1U, 3U}) {
+      const auto file = Stored(MakePicture(203, 157, channels), sampling.h, sampling.v);
+      CheckSame(JpegPayloadOf(file, 203, 157, channels),
+                {Region::Whole(203, 157), Part(0, 0, 203, 157, 100, 64),
+                 Part(50.3, 40.7, 99.2, 88.9, 64, 48), Part(190, 150, 13, 7, 16, 16),
+                 Part(0, 100, 30, 57, 30, 31), Part(202, 156, 1, 1, 1, 1), Part(0, 0, 1, 1, 5, 3),
+                 Part(7, 0, 190, 16, 3, 90)});
+    }
+  }
+}
+
+TEST_CASE("A device decodes at the reduced sizes that the host chooses") {
+  const auto file = Stored(MakePicture(320, 272));
+  std::vector<Region> regions;
+  for (const std::uint32_t out : {320U, 161U, 160U, 80U, 41U, 40U, 20U, 7U, 1U})
+    regions.push_back(Part(0, 0, 320, 272, out, out * 272 / 320 + 1));
+  regions.push_back(Part(33, 17, 256, 255, 32, 120));  // the axes differ
+  CheckSame(JpegPayloadOf(file, 320, 272), regions);
+  Region area = Part(3, 5, 300, 260, 50, 50);
+  area.filter = Filter::kArea;
+  CheckSame(JpegPayloadOf(file, 320, 272), {area});
+}
+
+TEST_CASE("A device decodes pictures of any size, and mirrors them") {
+  for (std::uint32_t width = 1; width < 40; width += 3) {
+    for (const std::uint32_t height : {1U, 2U, 8U, 9U, 17U, 31U}) {
+      const auto file = Stored(MakePicture(width, height));
+      Region region = Region::Whole(width, height);
+      region.flip = width % 2 == 0;
+      region.flip_y = height % 2 == 0;
+      CheckSame(JpegPayloadOf(file, width, height), {region, Part(0, 0, width, height, 11, 6)});
+    }
+  }
+}
+
+TEST_CASE("Blocks of extreme contrast, and the least and greatest quality, are the host's") {
+  Picture picture{64, 64, 3, {}};
+  RandomStream random(9, static_cast<Purpose>(999), 0);
+  for (std::size_t i = 0; i < std::size_t{64} * 64 * 3; ++i)
+    picture.pixels.push_back(random.Word() % 2 == 0 ? 0 : 255);
+  for (const int quality : {1, 20, 60, 100}) {
+    const auto file = Stored(picture, 2, 2, quality);
+    CheckSame(JpegPayloadOf(file, 64, 64),
+              {Region::Whole(64, 64), Part(0, 0, 64, 64, 32, 32), Part(0, 0, 64, 64, 16, 16)});
+  }
+}
+
+TEST_CASE("Pictures of several forms stand side by side in a job") {
+  JpegCase images(TheDevice(), 3, PixelOrder::kInterleaved);
+  std::vector<std::vector<std::byte>> files;
+  std::vector<ImagePayload> payloads;
+  for (std::uint32_t i = 0; i < 6; ++i) {
+    const Picture picture = MakePicture(60 + 31 * i, 90 - 11 * i, i % 2 == 0 ? 3 : 1, i);
+    files.push_back(i == 3 ? MakeJpeg(picture) : Stored(picture, 1 + i % 2, 1));
+  }
+  for (std::uint32_t i = 0; i < 6; ++i)
+    payloads.push_back(JpegPayloadOf(files[i], 60 + 31 * i, 90 - 11 * i, i % 2 == 0 ? 3 : 1));
+  const auto region = [&](std::size_t i) {
+    return Part(1, 2, payloads[i].width - 1, payloads[i].height - 3, 24, 20);
+  };
+  for (std::size_t i = 0; i < 6; ++i)
+    REQUIRE(images.Add(payloads[i], region(i)) == (i != 3));
+  images.Run();
+  for (std::size_t i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    REQUIRE_FALSE(images.broken(i));
+    if (i == 3) {  // without restart markers: not touched
+      REQUIRE(images.pixels(i) == std::vector<std::uint8_t>(24 * 20 * 3, 0x5A));
+    } else {
+      REQUIRE(images.pixels(i) == OnTheHost(payloads[i], region(i), 3, PixelOrder::kInterleaved));
+    }
+  }
+}
+
+TEST_CASE("What is not of the default form, or has a border, is left to the host") {
+  const Picture picture = MakePicture(50, 40);
+  JpegParcel parcel;
+  const auto takes = [&](const JpegOptions& options, const Region& region) {
+    const auto file = MakeJpeg(picture, options);
+    return parcel.Make(JpegPayloadOf(file, 50, 40), region, 3);
+  };
+  const Region whole = Region::Whole(50, 40);
+  JpegOptions form;
+  form.restart_rows = 1;
+  REQUIRE(takes(form, whole));
+  JpegOptions other = form;
+  other.progressive = true;
+  CHECK_FALSE(takes(other, whole));
+  other = form;
+  other.optimise = true;
+  CHECK_FALSE(takes(other, whole));
+  other = form;
+  other.stored = JCS_RGB;
+  CHECK_FALSE(takes(other, whole));
+  CHECK_FALSE(takes({}, whole));  // no restart markers
+  other = {};
+  other.restart_interval = 3;
+  CHECK_FALSE(takes(other, whole));
+  Region turned = whole;
+  turned.transpose = true;
+  CHECK_FALSE(takes(form, turned));
+  Region bordered = whole;
+  bordered.x.target = 60;
+  CHECK_FALSE(takes(form, bordered));
+  CHECK_FALSE(takes(form, Part(10, 10, 50, 20, 8, 8)));  // outside
+  Region nothing = whole;
+  nothing.y.out = nothing.y.target = 0;
+  CHECK_FALSE(takes(form, nothing));
+  const auto file = MakeJpeg(picture, form);
+  CHECK_FALSE(parcel.Make(JpegPayloadOf(file, 51, 40), Region::Whole(51, 40), 3));
+  CHECK_FALSE(parcel.Make(JpegPayloadOf(file, 50, 40), whole, 4));
+  ImagePayload packed = JpegPayloadOf(file, 50, 40);
+  packed.codec = Codec::kPacked;
+  CHECK_FALSE(parcel.Make(packed, whole, 3));
+}
+
+TEST_CASE("A device finds the same rows broken as the host, and reads nothing outside them") {
+  const Picture picture = MakePicture(48, 48);
+  RandomStream random(7, static_cast<Purpose>(999), 1);
+  std::size_t taken = 0, broken = 0;
+  for (const int quality : {30, 90}) {
+    const auto file = Stored(picture, 2, 2, quality);
+    for (int round = 0; round < 1500; ++round) {
+      auto damaged = file;
+      for (std::uint64_t flips = 1 + random.Below(4); flips > 0; --flips) {
+        const std::uint64_t at =
+            round % 2 == 0 ? random.Below(damaged.size()) : damaged.size() - 1 - random.Below(400);
+        damaged[at] ^= std::byte(1U << random.Below(8));
+      }
+      if (round % 5 == 0) damaged.resize(damaged.size() - random.Below(damaged.size() / 2));
+      const ImagePayload payload = JpegPayloadOf(damaged, 48, 48);
+      const Region region =
+          round % 3 == 0 ? Part(5, 9, 20, 30, 16, 16) : Part(0, 0, 48, 48, 16, 16);
+      JpegCase images(TheDevice(), 3, PixelOrder::kInterleaved);
+      if (!images.Add(payload, region)) continue;
+      images.Run();
+      baseline::Decoder host(kernels::Chosen());
+      CAPTURE(quality, round);
+      REQUIRE(images.broken(0) != host.Decode(damaged, 48, 48, region));
+      ++(images.broken(0) ? broken : taken);
+      if (!images.broken(0))
+        REQUIRE(images.pixels(0) == OnTheHost(payload, region, 3, PixelOrder::kInterleaved));
+    }
+  }
+  CHECK(taken > 200);
+  CHECK(broken > 200);
+}
