@@ -190,6 +190,9 @@ void AddLoaderOptions(CLI::App& app, EpochArguments& arguments) {
             "where steps that change pixels run: device (default, if\n"
             "they can), or host",
             loader.on_device.steps, {{"device", true}, {"host", false}});
+  AddChoice(app, "--device-decode", "WHERE",
+            "where JPEGs are decoded: host (default), or device, as\nfar as it can",
+            loader.on_device.decode, {{"device", DecodeOn::kDevice}, {"host", DecodeOn::kHost}});
   AddStorageOptions(app, arguments.storage);
   AddStoreOptions(app, arguments.options.link);
   AddChoice(app, "--verify", "WHEN",

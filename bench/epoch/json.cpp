@@ -71,6 +71,7 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"layout", options.loader.output.layout == Layout::kNHWC ? "nhwc" : "nchw"},
                {"device", options.loader.device.name()},
                {"device_steps", options.loader.on_device.steps},
+               {"device_decode", options.loader.on_device.decode == DecodeOn::kDevice},
                {"verify", NameOf(options.loader.integrity.verify)},
                {"repeat", options.repeat},
                {"most_batches", options.most_batches},

@@ -13,7 +13,9 @@ DeviceSlot::DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t b
       device_(device),
       driver_(driver),
       converts_(converts) {
-  if (converts) converted = OwnTimedEvent(driver);
+  if (!converts) return;
+  converted = OwnTimedEvent(driver);
+  decoded = OwnEvent(driver);
 }
 
 void DeviceSlot::WaitOn(DeviceDriver::Stream stream) {

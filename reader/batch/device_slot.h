@@ -29,15 +29,13 @@ class DeviceSlot {
   };
   using OnCapture = std::function<void(const Named&)>;
 
-  // `converts`: the copied pixels still have to be converted to the batch.
+  // `converts`: what is copied still has to be decoded or converted to the batch.
   DeviceSlot(const Device& device, DeviceDriver& driver, std::size_t bytes, bool converts);
 
   const Device& device() const noexcept { return device_; }
   // The place here of the bytes at that offset of a slot's host memory, which must be after its
   // images.
-  const std::byte* At(std::size_t offset) const noexcept {
-    return memory.data() + (offset - shift);
-  }
+  std::byte* At(std::size_t offset) const noexcept { return memory.data() + (offset - shift); }
 
   // For the consumer: see Batch. Release(): its last handle is gone.
   void WaitOn(DeviceDriver::Stream stream);
@@ -60,7 +58,10 @@ class DeviceSlot {
   // For the uploader. Makes the stream wait for the trainer's streams that used the memory before.
   void WaitForTrainer(DeviceDriver::Stream stream);
   OwnTimedEvent copy_begins, copied, converted;
-  bool under_way = false;  // a copy has been enqueued since the last Reclaim()
+  OwnEvent decoded;
+  bool decodes = false;     // the device decodes pictures of the batch
+  std::size_t staging = 0;  // which of the uploader's two the batch goes through
+  bool under_way = false;   // a copy has been enqueued since the last Reclaim()
 
  private:
   DeviceDriver::Event ready() const noexcept { return converts_ ? converted.get() : copied.get(); }

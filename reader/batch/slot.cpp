@@ -82,6 +82,7 @@ void SetStages(Slot& slot, std::vector<std::size_t> stages) {
 }
 
 void BeginBatch(Slot& slot, const BatchRecipe& recipe, std::uint64_t epoch, std::size_t rows) {
+  DropJpegs(slot);
   slot.epoch = epoch;
   slot.rows = slot.size = rows;
   if (slot.layout->image_field != Schema::kNone) slot.image.samples = rows;
@@ -142,7 +143,8 @@ void ResetProgress(Slot& slot) {
   slot.handed_out = 0;
   slot.done = 0;
   slot.in_hand = 0;
-  slot.to_upload = 0;
+  slot.to_upload = slot.uploading = 0;
+  slot.all_here = false;
   slot.left_out = 0;
   slot.error.reset();
   slot.abandoned.store(false, std::memory_order_relaxed);

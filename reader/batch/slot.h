@@ -10,6 +10,7 @@
 #include <sluice/loader_options.h>
 
 #include "reader/batch/device_slot.h"
+#include "reader/batch/jpeg_room.h"
 #include "reader/batch/sized_rows.h"
 #include "reader/batch/slot_layout.h"
 #include "reader/batch/variable_rows.h"
@@ -57,6 +58,7 @@ struct Slot {
   std::vector<ShardUse> files;           // the shard each row was read from, until it is done
   // LoaderOptions::storage = Direct: the block of each row until it is decoded.
   std::vector<std::shared_ptr<const HeldBlock>> blocks;
+  JpegFill jpegs;
   std::uint64_t draw_seed = 0;
   std::vector<std::uint64_t> view_seeds;  // by view, for its own draws
   std::vector<std::size_t> stages;        // by view: Geometry::StageOf the epoch
@@ -65,11 +67,15 @@ struct Slot {
   std::size_t handed_out = 0;  // rows given to workers
   std::size_t done = 0;        // rows they have finished
   std::size_t in_hand = 0;     // workers busy with it
-  // The rows that become done once the slot is uploaded; 0: none wait for that.
+  // The rows that become done once the slot is uploaded; 0: none wait for that. Then those of an
+  // upload that has begun.
   std::size_t to_upload = 0;
+  std::size_t uploading = 0;
   std::size_t left_out = 0;   // rows marked kLeftOut
   std::size_t error_row = 0;  // of `error`: the first row that failed
   std::optional<Error> error;
+
+  bool all_here = false;  // the host decodes what is read from now on, whatever the device can do
 
   // Set if the consumer has left this stream; workers look at it before each sample.
   std::atomic<bool> abandoned{false};

@@ -425,6 +425,19 @@ void LayOutDeviceOps(const std::vector<ViewProgram>& views, SlotLayout& layout) 
   }
 }
 
+void LayOutJpegs(const DatasetState& dataset, const LoaderOptions& options, std::size_t views,
+                 SlotLayout& layout) {
+  if (options.on_device.decode != DecodeOn::kDevice || layout.image_field == Schema::kNone) return;
+  if (layout.image_nearest || layout.image_pixels != PixelType::kUint8) return;
+  std::vector<std::size_t> sides = {layout.image.width + layout.image.height};
+  for (std::size_t v = 1; v < views; ++v) {
+    const ImageBatch& image = layout.further_images[v - 1].image;
+    sides.push_back(image.width + image.height);
+  }
+  layout.jpeg =
+      JpegRoom::For(dataset.ImagesOf(layout.image_field), layout.batch_size, sides, layout.bytes);
+}
+
 }  // namespace
 
 SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& options,
@@ -446,6 +459,7 @@ SlotLayout MakeSlotLayout(const DatasetState& dataset, const LoaderOptions& opti
   LayOutFields(dataset, choice, layout);
   LayOutMadeFields(dataset, options, target, layout);
   LayOutDeviceOps(views, layout);
+  LayOutJpegs(dataset, options, views.size(), layout);
   layout.bytes = std::max<std::size_t>(AlignUp(layout.bytes, kPageBytes), kPageBytes);
   if (layout.bytes > kMaxSlotBytes) RefuseBytes(dataset);
   return layout;

@@ -1,5 +1,5 @@
 // The layout of a batch in host memory, worked out once from the dataset and the options: images,
-// then arrays, then operations for a device.
+// then arrays, then operations for a device, then JPEGs that it decodes.
 #pragma once
 
 #include <optional>
@@ -8,6 +8,7 @@
 
 #include <sluice/loader_options.h>
 
+#include "reader/batch/jpeg_room.h"
 #include "reader/dataset/dataset_state.h"
 #include "reader/dataset/field_choice.h"
 #include "reader/transform/view_program.h"
@@ -84,6 +85,7 @@ struct SlotLayout {
   std::vector<ImageField> further_images;  // views, then fields that lead others, then the rest
   std::vector<ArrayField> arrays;
   std::vector<VariableField> variables;
+  JpegRoom jpeg;
   bool keeps_shown = false;  // the user's functions may ask what part of a picture is visible
   std::size_t bytes = 0;     // of a slot
 };

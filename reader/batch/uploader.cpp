@@ -49,11 +49,18 @@ Uploader::Uploader(const Device& device, std::shared_ptr<DeviceDriver> driver,
                field.view > 0 ? programs[field.view] : nullptr, layout);
     rest_ = field.offset + ImageBytes(field.image, field.row_bytes);
   }
-  if (staging_bytes_ == 0) return;
+  if (!works()) return;
   CopyTables(programs);
   if (spare_bytes_ > 0) spare_ = DeviceBuffer(*driver_, spare_bytes_);
-  for (Staging& staging : staging_)
-    staging = {DeviceBuffer(*driver_, staging_bytes_), OwnEvent(*driver_)};
+  if (staging_bytes_ > 0) {
+    for (Staging& staging : staging_)
+      staging = {DeviceBuffer(*driver_, staging_bytes_), OwnEvent(*driver_)};
+  }
+  if (const JpegRoom& room = shipped_.jpeg) {
+    scratch_ = DeviceBuffer(*driver_, 16 * room.scratch);
+    waves_.reserve(room.images * room.views);
+    rows_.reserve(room.rows);
+  }
   convert_stream_ = OwnPriorityStream(*driver_);
 }
 
@@ -78,6 +85,8 @@ void Uploader::AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std:
 }
 
 void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
+  jpeg_table_ = table_bytes_;
+  if (shipped_.jpeg) table_bytes_ += sizeof(JpegTables);
   host_table_ = HostBuffer(table_bytes_, driver_);
   table_ = DeviceBuffer(*driver_, table_bytes_);
   std::size_t at = 0;
@@ -87,11 +96,15 @@ void Uploader::CopyTables(std::span<const PixelProgram* const> programs) {
     std::memcpy(host_table_.data() + at, numbers.data(), numbers.size());
     at += numbers.size();
   }
+  if (shipped_.jpeg) {
+    const JpegTables tables = StandardJpegTables();
+    std::memcpy(host_table_.data() + jpeg_table_, &tables, sizeof tables);
+  }
   driver_->Copy(copy_stream_.get(), table_.data(), host_table_.data(), table_bytes_);
 }
 
 std::unique_ptr<DeviceSlot> Uploader::NewSlot() {
-  auto slot = std::make_unique<DeviceSlot>(device_, *driver_, slot_bytes(), staging_bytes_ > 0);
+  auto slot = std::make_unique<DeviceSlot>(device_, *driver_, slot_bytes(), works());
   slot->shift = rest_ - rest_there_;  // modulo 2^64, because converted images may be larger
   for (const Picture& picture : pictures_) {
     ImageBatch& image = slot->images.emplace_back(picture.delivered);
@@ -100,83 +113,116 @@ std::unique_ptr<DeviceSlot> Uploader::NewSlot() {
   return slot;
 }
 
+// Why the batch fails. Some work may have been enqueued without an event to wait for, and its
+// memory will be used again.
+Error Uploader::Failed(const Slot& slot, const Error& error) {
+  driver_->Drain(copy_stream_.get());
+  if (works()) driver_->Drain(convert_stream_.get());
+  return Error(error.code(), "",
+               "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index),
+               error.sentence());
+}
+
 std::optional<Error> Uploader::Upload(Slot& slot) {
-  DeviceSlot& place = *slot.device;
+  const DriverRange range(driver_.get(), "Sluice: start an upload");
+  try {
+    const MutexLock lock(mutex_);
+    slot.device->staging = turn_++ % 2;
+    Start(slot, *slot.device);
+    return std::nullopt;
+  } catch (const Error& error) {
+    return Failed(slot, error);
+  }
+}
+
+void Uploader::Copy(std::byte* to, const Slot& slot, std::size_t from, std::size_t count) {
+  if (count == 0) return;
+  driver_->Copy(copy_stream_.get(), to, slot.memory.data() + from, count);
+  uploaded_bytes_ += count;
+}
+
+std::byte* Uploader::ImagesOf(const DeviceSlot& place, const Picture& picture) const noexcept {
+  return picture.converts ? staging_[place.staging].memory.data() + picture.staged
+                          : place.memory.data() + picture.to;
+}
+
+void Uploader::CopyRows(const Slot& slot, const DeviceSlot& place, std::size_t picture,
+                        std::size_t begin, std::size_t end) {
+  const std::size_t bytes = ShippedImage(slot, picture).sample_bytes();
+  Copy(ImagesOf(place, pictures_[picture]) + begin * bytes, slot,
+       pictures_[picture].from + begin * bytes, (end - begin) * bytes);
+}
+
+void Uploader::CopyImages(const Slot& slot, const DeviceSlot& place, std::size_t picture) {
+  const ImageBatch& image = ShippedImage(slot, picture);
+  if (shipped_.image_sizes == ImageSizes::kOwn) {
+    for (std::size_t row = 0; row < image.samples; ++row) {
+      const ImageBatch one = RowOf(slot, picture, row);
+      const auto offset = static_cast<std::size_t>(one.data - image.data);
+      Copy(ImagesOf(place, pictures_[picture]) + offset, slot, pictures_[picture].from + offset,
+           one.sample_bytes());
+    }
+    return;
+  }
+  const bool decodes = place.decodes && picture < shipped_.jpeg.views;
+  std::size_t begin = 0;  // of rows that the host has decoded
+  for (std::size_t row = 0; decodes && row < image.samples; ++row) {
+    if (JpegOf(slot, picture, row).components == 0) continue;
+    CopyRows(slot, place, picture, begin, row);
+    begin = row + 1;
+  }
+  CopyRows(slot, place, picture, begin, image.samples);
+}
+
+void Uploader::Start(Slot& slot, DeviceSlot& place) {
+  DeviceDriver::Stream const stream = copy_stream_.get();
+  const JpegRoom& room = shipped_.jpeg;
+  place.decodes = room && HasJpegs(slot);
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
     const ImageBatch& image = ShippedImage(slot, i);
     place.images[i].samples = image.samples;
     place.images[i].height = image.height;
     place.images[i].width = image.width;
   }
-  const DriverRange range(driver_.get(), "Sluice: start an upload");
-  try {
-    const MutexLock lock(mutex_);
-    Start(slot, place);
-  } catch (const Error& error) {
-    // Some work may have been enqueued without an event to wait for, and its memory will be used
-    // again.
-    driver_->Drain(copy_stream_.get());
-    if (staging_bytes_ > 0) driver_->Drain(convert_stream_.get());
-    return Error(error.code(), "",
-                 "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index),
-                 error.sentence());
-  }
-  return std::nullopt;
-}
-
-void Uploader::Start(const Slot& slot, DeviceSlot& place) {
-  DeviceDriver::Stream const stream = copy_stream_.get();
-  const bool converts = staging_bytes_ > 0;
-  Staging& staging = staging_[turn_++ % 2];
   place.WaitForTrainer(stream);
-  if (converts) {
-    driver_->Wait(stream, staging.read.get());
-    driver_->Wait(stream, place.converted.get());  // the conversion reads its operations from there
-  }
+  if (staging_bytes_ > 0) driver_->Wait(stream, staging_[place.staging].read.get());
+  // Operations and JPEGs are read from there.
+  if (works()) driver_->Wait(stream, place.converted.get());
   driver_->Record(place.copy_begins.get(), stream);
-  std::uint64_t bytes = 0;
-  const auto copy = [&](std::byte* to, std::size_t from, std::size_t count) {
-    if (count == 0) return;
-    driver_->Copy(stream, to, slot.memory.data() + from, count);
-    bytes += count;
-  };
-  for (std::size_t i = 0; i < pictures_.size(); ++i) {
-    const Picture& picture = pictures_[i];
-    const ImageBatch& image = ShippedImage(slot, i);
-    std::byte* const to = picture.converts ? staging.memory.data() + picture.staged
-                                           : place.memory.data() + picture.to;
-    if (shipped_.image_sizes == ImageSizes::kOwn) {
-      for (std::size_t row = 0; row < image.samples; ++row) {
-        const ImageBatch one = RowOf(slot, i, row);
-        const auto offset = static_cast<std::size_t>(one.data - image.data);
-        copy(to + offset, picture.from + offset, one.sample_bytes());
-      }
-    } else {
-      copy(to, picture.from, image.samples * image.sample_bytes());
-    }
+  for (std::size_t i = 0; i < pictures_.size(); ++i)
+    CopyImages(slot, place, i);
+  std::size_t end = room ? room.broken_at : shipped_.bytes;
+  if (place.decodes) {
+    PlanDecoding(slot);
+    end = room.rows_at + rows_.size() * sizeof(JpegRow);
+    const std::size_t words = slot.jpegs.words.load(std::memory_order_relaxed);
+    Copy(place.At(room.words_at), slot, room.words_at, words * sizeof(std::uint32_t));
   }
-  copy(place.memory.data() + rest_there_, rest_, shipped_.bytes - rest_);
+  Copy(place.memory.data() + rest_there_, slot, rest_, end - rest_);
   driver_->Record(place.copied.get(), stream);
   place.under_way = true;
-  uploaded_bytes_ += bytes;
-  if (converts) StartConversions(place, staging);
+  if (place.decodes) {
+    StartDecoding(slot, place);
+  } else if (works()) {
+    StartConversions(place);
+  }
 }
 
-void Uploader::StartConversions(DeviceSlot& place, Staging& staging) {
+void Uploader::StartConversions(DeviceSlot& place) {
   DeviceDriver::Stream const stream = convert_stream_.get();
   driver_->Wait(stream, place.copied.get());
   for (std::size_t i = 0; i < pictures_.size(); ++i) {
     if (!pictures_[i].converts || place.images[i].samples == 0) continue;
-    driver_->Convert(stream, ConversionOf(pictures_[i], place.images[i], place, staging));
+    driver_->Convert(stream, ConversionOf(pictures_[i], place.images[i], place));
   }
-  driver_->Record(staging.read.get(), stream);
+  if (staging_bytes_ > 0) driver_->Record(staging_[place.staging].read.get(), stream);
   driver_->Record(place.converted.get(), stream);
 }
 
 Conversion Uploader::ConversionOf(const Picture& picture, const ImageBatch& image,
-                                  const DeviceSlot& place, const Staging& staging) const {
+                                  const DeviceSlot& place) const {
   Conversion job;
-  job.from = reinterpret_cast<std::uint8_t*>(staging.memory.data() + picture.staged);
+  job.from = reinterpret_cast<std::uint8_t*>(ImagesOf(place, picture));
   job.to = place.memory.data() + picture.to;
   job.table = table_.data() + picture.table;
   job.samples = image.samples;
@@ -202,7 +248,8 @@ void Uploader::Finish() noexcept {
 }
 
 std::size_t Uploader::device_bytes() const noexcept {
-  return table_.size() + spare_.size() + staging_[0].memory.size() + staging_[1].memory.size();
+  return table_.size() + spare_.size() + scratch_.size() + staging_[0].memory.size() +
+         staging_[1].memory.size();
 }
 
 std::uint64_t Uploader::uploaded_bytes() const {

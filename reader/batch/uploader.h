@@ -1,6 +1,6 @@
-// Uploads finished batches to a device. It copies on one stream and converts on another, so that a
-// copy overlaps with the conversion of the batch before. It allocates all its memory in its
-// constructor.
+// Uploads finished batches to a device. It copies on one stream; on another the device decodes and
+// converts, so that a copy overlaps with that work for the batch before. It allocates all its
+// memory in its constructor.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,14 @@ class Uploader {
   std::unique_ptr<DeviceSlot> NewSlot();
 
   // Starts the upload of the slot's batch, and does not wait for it. Any thread. Returns why the
-  // batch fails, if it does.
+  // batch fails, if it does. If it `decodes` then (DeviceSlot), the upload has to be finished, and
+  // at most one other may be started before.
   std::optional<Error> Upload(Slot& slot);
+  // Waits until the device has decoded the slot's pictures. Adds the rows in which it found
+  // something broken.
+  std::optional<Error> AwaitDecoding(Slot& slot, std::vector<std::size_t>& refused);
+  // Finishes the upload. The host has decoded the rows in `redone` since AwaitDecoding().
+  std::optional<Error> FinishUpload(Slot& slot, std::span<const std::size_t> redone);
 
   // Waits for the uploads that were started. No upload may follow.
   void Finish() noexcept;
@@ -38,6 +44,7 @@ class Uploader {
   std::size_t slot_bytes() const noexcept { return rest_there_ + shipped_.bytes - rest_; }
   std::size_t device_bytes() const noexcept;  // besides slots
   std::uint64_t uploaded_bytes() const;
+  std::uint64_t decoded_pictures() const;  // by the device
 
  private:
   // An image of the batch: the first, a view of it, or another field.
@@ -60,11 +67,27 @@ class Uploader {
   // `row_bytes`: of the slot on the host.
   void AddPicture(const ImageBatch& shipped, std::size_t row_bytes, std::size_t from,
                   const SlotLayout::DeviceOps& ops, const PixelProgram* program, Layout layout);
+  // Pictures of a view that are decoded at once, as far as scratch memory goes.
+  struct Wave {
+    std::size_t view = 0;
+    std::uint32_t first_picture = 0, picture_count = 0;
+    std::uint32_t first_row = 0, row_count = 0;
+  };
   void CopyTables(std::span<const PixelProgram* const> programs);
-  void Start(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
-  void StartConversions(DeviceSlot& place, Staging& staging) REQUIRES(mutex_);
-  Conversion ConversionOf(const Picture& picture, const ImageBatch& image, const DeviceSlot& place,
-                          const Staging& staging) const;
+  // Whether the device does more than copy.
+  bool works() const noexcept { return staging_bytes_ > 0 || shipped_.jpeg; }
+  Error Failed(const Slot& slot, const Error& error);
+  void Start(Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
+  void Copy(std::byte* to, const Slot& slot, std::size_t from, std::size_t count) REQUIRES(mutex_);
+  void CopyImages(const Slot& slot, const DeviceSlot& place, std::size_t picture) REQUIRES(mutex_);
+  void CopyRows(const Slot& slot, const DeviceSlot& place, std::size_t picture, std::size_t begin,
+                std::size_t end) REQUIRES(mutex_);
+  std::byte* ImagesOf(const DeviceSlot& place, const Picture& picture) const noexcept;
+  void PlanDecoding(Slot& slot) REQUIRES(mutex_);
+  void StartDecoding(const Slot& slot, DeviceSlot& place) REQUIRES(mutex_);
+  void StartConversions(DeviceSlot& place) REQUIRES(mutex_);
+  Conversion ConversionOf(const Picture& picture, const ImageBatch& image,
+                          const DeviceSlot& place) const;
 
   const Device device_;
   const std::shared_ptr<DeviceDriver> driver_;
@@ -74,10 +97,12 @@ class Uploader {
   std::size_t rest_there_ = 0;     // and in its DeviceSlot
   std::size_t staging_bytes_ = 0;  // 0: nothing is converted
   std::size_t table_bytes_ = 0;
+  std::size_t jpeg_table_ = 0;  // in table_
   std::size_t spare_bytes_ = 0;
   HostBuffer host_table_;
   DeviceBuffer table_;
-  DeviceBuffer spare_;  // for one conversion at a time: their stream runs them one by one
+  DeviceBuffer spare_;    // for one conversion at a time: their stream runs them one by one
+  DeviceBuffer scratch_;  // for one wave at a time, likewise
   Staging staging_[2];
   std::size_t turn_ = 0;
   OwnStream copy_stream_;
@@ -85,6 +110,9 @@ class Uploader {
 
   mutable Mutex mutex_;  // guards the order of work on the streams
   std::uint64_t uploaded_bytes_ GUARDED_BY(mutex_) = 0;
+  std::uint64_t decoded_pictures_ GUARDED_BY(mutex_) = 0;
+  std::vector<Wave> waves_ GUARDED_BY(mutex_);  // of the upload that is being started
+  std::vector<JpegRow> rows_ GUARDED_BY(mutex_);
 };
 
 // The image as the device delivers it, for an image as it is copied there.

@@ -29,7 +29,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
     if (Copied(row)) continue;
     if (slot.abandoned.load(std::memory_order_relaxed)) return false;
     if (row + 1 < end) decoder_.Prefetch(slot, row + 1);
-    if (!Fill(slot, row) && !Settle(slot, row, outcome)) return false;
+    if (!Fill(slot, row) && !TreatFault(slot, row, outcome)) return false;
     if (!slot.blocks.empty()) slot.blocks[row].reset();  // frees memory for the next block
   }
   // Checked afterwards: a file cut off in the middle of a page reads as zeros there, and if no
@@ -39,7 +39,7 @@ bool RowWorker::WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome
     if (Copied(row) || slot.flags[row] == kLeftOut) continue;
     if (StillThere(slot, row)) {
       kept_.Keep(slot, row);
-    } else if (!Settle(slot, row, outcome)) {
+    } else if (!TreatFault(slot, row, outcome)) {
       return false;
     }
   }
@@ -96,7 +96,39 @@ bool RowWorker::StillThere(Slot& slot, std::size_t row) {
   return decoder_.LeaveCopy(slot, row) && Fill(slot, row) && decoder_.StillThere(slot, row);
 }
 
+std::optional<Error> RowWorker::DecodeHere(Slot& slot, std::size_t row) {
+  Outcome outcome;
+  slot.all_here = true;
+  WorkStep(slot, row, row + 1, outcome);
+  slot.left_out += outcome.left_out;
+  return std::move(outcome.error);
+}
+
+std::optional<Error> RowWorker::DecodeAllHere(Slot& slot) {
+  for (std::size_t row = 0; row < slot.rows; ++row) {
+    if (slot.flags[row] == kLeftOut || !HasJpeg(slot, row)) continue;
+    if (std::optional<Error> error = DecodeHere(slot, row)) return error;
+  }
+  DropJpegs(slot);  // of rows left out
+  return std::nullopt;
+}
+
+std::optional<Error> RowWorker::Settle(Slot& slot, std::span<const std::size_t> refused) {
+  for (const std::size_t row : refused)
+    if (std::optional<Error> error = DecodeHere(slot, row)) return error;
+  if (slot.left_out == 0) return CloseHere(slot);
+  if (std::optional<Error> error = DecodeAllHere(slot)) return error;
+  return CloseHere(slot);
+}
+
 std::optional<Error> RowWorker::Close(Slot& slot) {
+  if (!slot.layout->jpeg || !HasJpegs(slot)) return CloseHere(slot);
+  if (slot.left_out == 0) return std::nullopt;
+  if (std::optional<Error> error = DecodeAllHere(slot)) return error;
+  return CloseHere(slot);
+}
+
+std::optional<Error> RowWorker::CloseHere(Slot& slot) {
   const std::string place =
       "epoch " + std::to_string(slot.epoch) + ", batch " + std::to_string(slot.index);
   try {
@@ -121,7 +153,7 @@ std::optional<Error> RowWorker::Close(Slot& slot) {
   }
 }
 
-bool RowWorker::Settle(Slot& slot, std::size_t row, Outcome& outcome) {
+bool RowWorker::TreatFault(Slot& slot, std::size_t row, Outcome& outcome) {
   const SampleRef& ref = slot.refs[row];
   const bool of_shard = decoder_.lacks_shard();
   if (of_shard && options_.integrity.on_fault == OnFault::kSkip &&

@@ -2,6 +2,8 @@
 // LoaderOptions::integrity.on_fault says. Each decoder thread has one.
 #pragma once
 
+#include <span>
+
 #include "reader/batch/batch_recipe.h"
 #include "reader/decoding/fault_log.h"
 #include "reader/decoding/kept_rows.h"
@@ -35,8 +37,12 @@ class RowWorker {
   Outcome Work(Slot& slot, std::size_t begin, std::size_t end);
 
   // Finishes a batch whose rows are done: closes it, mixes it, and calls the user's batch_function.
-  // Returns why the batch fails, if it does.
+  // Returns why the batch fails, if it does. If a device is still to decode pictures of the batch,
+  // it is Settle()d instead, later; but if a row is left out, the host decodes them now.
   std::optional<Error> Close(Slot& slot);
+  // Finishes a batch after a device has decoded its pictures, except those of `refused` rows, which
+  // the host decodes.
+  std::optional<Error> Settle(Slot& slot, std::span<const std::size_t> refused);
 
   // Calls LoaderOptions::thread_setup, if there is one. Throws Error.
   void SetUp(unsigned thread);
@@ -51,9 +57,14 @@ class RowWorker {
   bool WorkStep(Slot& slot, std::size_t begin, std::size_t end, Outcome& outcome);
   // Whether the row was copied: there is nothing left to do for it.
   bool Copied(std::size_t row) const noexcept { return plain_ && plain_->Filled(row); }
+  // Decodes on the host what a device was to decode, of a row or of all rows. Returns why the batch
+  // fails, if it does.
+  std::optional<Error> DecodeHere(Slot& slot, std::size_t row);
+  std::optional<Error> DecodeAllHere(Slot& slot);
+  std::optional<Error> CloseHere(Slot& slot);
   // Treats a row that failed. Returns whether it has a substitute or is left out; if not, `outcome`
   // says why.
-  bool Settle(Slot& slot, std::size_t row, Outcome& outcome);
+  bool TreatFault(Slot& slot, std::size_t row, Outcome& outcome);
   bool Substitute(Slot& slot, std::size_t row);
   // Decodes the row and calls the user's sample_function; or takes what is kept of that.
   bool Fill(Slot& slot, std::size_t row);

@@ -220,6 +220,7 @@ bool SampleDecoder::StillThere(const Slot& slot, std::size_t row) {
 
 Defect SampleDecoder::DecodeImage(const BlockView& block, Slot& slot, std::size_t row) {
   const SampleRef& ref = slot.refs[row];
+  DropJpeg(slot, row);
   ImagePayload payload;
   std::uint64_t checksum = 0;
   if (const Defect defect = block.GetImage(dataset_.LayoutOf(ref.shard), ref.row,
@@ -287,6 +288,14 @@ std::span<PixelOp> SampleDecoder::OpsOf(Slot& slot, std::size_t view, std::size_
   return std::span(first + row * ops.each, ops.each);
 }
 
+bool SampleDecoder::Ship(const ImagePayload& payload, Slot& slot, std::size_t view,
+                         std::size_t row) {
+  if (!layout_.jpeg || slot.all_here) return false;
+  if (frames_[view].warped || !views_[view].pixels.idle(slot.stages[view])) return false;
+  const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
+  return parcel_.Make(payload, frames_[view].region, channels) && PutJpeg(slot, view, row, parcel_);
+}
+
 Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row,
                                  bool kept) {
   const auto channels = static_cast<std::uint32_t>(layout_.image.channels);
@@ -300,11 +309,14 @@ Defect SampleDecoder::WriteViews(const ImagePayload& payload, Slot& slot, std::s
       return shared ? shared_.Take(decoder_, region, target)
                     : pictures_.Decode(decoder_, payload, region, target);
     };
-    if (const Defect defect = writer_.Write(
-            decode, frames_[v], views_[v].pixels,
-            {slot.view_seeds[v], slot.positions[row], slot.stages[v]},
-            {PixelsOf(slot, v, row), channels,
-             OrderOf(v == 0 ? slot.image : slot.further_images[v - 1].image), read_later_})) {
+    if (!shared && Ship(payload, slot, v, row)) {
+      // The device writes its pixels.
+    } else if (const Defect defect =
+                   writer_.Write(decode, frames_[v], views_[v].pixels,
+                                 {slot.view_seeds[v], slot.positions[row], slot.stages[v]},
+                                 {PixelsOf(slot, v, row), channels,
+                                  OrderOf(v == 0 ? slot.image : slot.further_images[v - 1].image),
+                                  read_later_})) {
       return defect;
     }
     const std::span<PixelOp> ops = OpsOf(slot, v, row);

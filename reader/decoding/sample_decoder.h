@@ -9,6 +9,7 @@
 #include "reader/batch/slot.h"
 #include "reader/decoding/compared_payloads.h"
 #include "reader/decoding/field_reader.h"
+#include "reader/device/jpeg_parcel.h"
 #include "reader/reading/direct/direct_files.h"
 #include "reader/reading/kept_pictures.h"
 #include "reader/reading/shard_stage.h"
@@ -80,6 +81,8 @@ class SampleDecoder {
   bool Verifies(const SampleRef& ref, bool raw);
   // Writes all views of the image; frames_ says what each shows.
   Defect WriteViews(const ImagePayload& payload, Slot& slot, std::size_t row, bool kept);
+  // Leaves a view of the row to a device. False: the host must decode it.
+  bool Ship(const ImagePayload& payload, Slot& slot, std::size_t view, std::size_t row);
   // What a device is to do with a view of the row.
   std::span<PixelOp> OpsOf(Slot& slot, std::size_t view, std::size_t row) const;
   std::string PlaceOf(const SampleRef& ref) const;
@@ -102,6 +105,7 @@ class SampleDecoder {
   SharedPart shared_;
   std::vector<Frame> frames_;  // of the current sample, by view
   KeptPictures pictures_;
+  JpegParcel parcel_;
   FieldReader fields_;
   std::optional<Error> error_;
   std::shared_ptr<const Error> shard_fault_;  // instead of `error_`

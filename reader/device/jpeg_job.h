@@ -15,7 +15,7 @@ namespace sluice {
 
 // A row of MCUs: what lies between two restart markers, without stuffed zeros.
 struct JpegRow {
-  std::uint32_t picture = 0;  // of the job
+  std::uint32_t picture = 0;  // among the job's pictures
   std::uint32_t row = 0;      // of MCUs, in its picture
   std::uint32_t at = 0;       // of its first word
   std::uint32_t bytes = 0;    // zeros fill up the last word
@@ -44,8 +44,9 @@ struct JpegPicture {
   std::uint32_t components = 0;  // 1 or 3; 0: nothing is to be done here
   std::uint32_t mcus_across = 0;
   std::uint32_t left = 0, top = 0, right = 0, bottom = 0;  // MCUs that are needed
-  std::uint32_t scratch = 0;                               // where its part begins, in 16 bytes
-  bool flip_y = false;                                     // the last line first
+  std::uint32_t first_row = 0;  // for the host: of its rows, one for each line of MCUs
+  std::uint32_t scratch = 0;    // where its part of the scratch memory begins, in 16 bytes
+  bool flip_y = false;          // the last line first
   JpegComponent component[3];
 };
 

@@ -116,10 +116,12 @@ class BatchRing {
 
   // Waits for rows to decode. `thread` counts from 0. Empty: the ring is stopped.
   std::optional<Rows> TakeRows(unsigned thread);
-  // Reports rows as done. `spent`: to be added to the counters. True: these were the batch's last
-  // rows, and the thread must close the batch and then call Closed().
-  bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent);
-  void Closed(const Rows& rows, std::optional<Error> error);
+  // Reports rows as done. `spent`: to be added to the counters. `worker`: the thread's own, for
+  // what a device refuses to decode. True: these were the batch's last rows, and the thread must
+  // close the batch and then call Closed().
+  bool FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
+                  RowWorker& worker);
+  void Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker);
 
  private:
   class Handle;
@@ -146,12 +148,15 @@ class BatchRing {
   std::shared_ptr<const Slot> Repeat() REQUIRES(mutex_);
   [[noreturn]] void Fail(Slot& slot, const Error& error) REQUIRES(mutex_);
   bool EndsEmptyEpoch(const Slot& slot) REQUIRES(mutex_);
-  void Complete(Slot& slot, std::size_t rows) REQUIRES(mutex_);
+  void Complete(Slot& slot, std::size_t rows, RowWorker& worker) REQUIRES(mutex_);
   void CountDone(Slot& slot, std::size_t rows) REQUIRES(mutex_);
   // Uploads batches whose rows are done, in the order of delivery, so that no batch waits on the
   // copy stream behind a later one whose device memory is still in use. One thread at a time does
-  // it for all.
-  void UploadInOrder() REQUIRES(mutex_);
+  // it for all. If the device decodes a batch, that thread waits for it, but starts the upload of
+  // the next one first if that is ready.
+  void UploadInOrder(RowWorker& worker) REQUIRES(mutex_);
+  void StartUpload(Slot& slot) REQUIRES(mutex_);
+  void EndUpload(Slot& slot, RowWorker& worker) REQUIRES(mutex_);
   Slot* NextToUpload() const REQUIRES(mutex_);
   void NotifyTuned();
 

@@ -1,5 +1,6 @@
 // The decoder threads' side of BatchRing.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "reader/loader/batch_ring.h"
@@ -42,7 +43,8 @@ BatchRing::Rows BatchRing::HandOut() {
   return rows;
 }
 
-bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent) {
+bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
+                           RowWorker& worker) {
   Slot& slot = *rows.slot;
   const MutexLock lock(mutex_);
   measures_.counters += spent;
@@ -57,21 +59,21 @@ bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const L
       (slot.left_out > 0 || setup_.recipe.closes_batches)) {
     return true;
   }
-  Complete(slot, count);
+  Complete(slot, count, worker);
   return false;
 }
 
-void BatchRing::Closed(const Rows& rows, std::optional<Error> error) {
+void BatchRing::Closed(const Rows& rows, std::optional<Error> error, RowWorker& worker) {
   const MutexLock lock(mutex_);
   if (error) rows.slot->error = std::move(error);
-  Complete(*rows.slot, rows.end - rows.begin);
+  Complete(*rows.slot, rows.end - rows.begin, worker);
 }
 
-void BatchRing::Complete(Slot& slot, std::size_t rows) {
+void BatchRing::Complete(Slot& slot, std::size_t rows, RowWorker& worker) {
   if (uploader_ != nullptr && slot.done + rows == slot.rows &&
       !slot.abandoned.load(std::memory_order_relaxed)) {
     slot.to_upload = rows;
-    UploadInOrder();
+    UploadInOrder(worker);
   } else {
     CountDone(slot, rows);
   }
@@ -92,28 +94,61 @@ void BatchRing::CountDone(Slot& slot, std::size_t rows) {
 
 Slot* BatchRing::NextToUpload() const {
   for (Slot* const slot : planned_) {
-    if (slot->done == slot->rows) continue;  // it is on the device already
+    if (slot->done == slot->rows || slot->uploading > 0) continue;  // on the device, or on its way
     return slot->to_upload > 0 ? slot : nullptr;
   }
   return nullptr;
 }
 
-void BatchRing::UploadInOrder() {
+void BatchRing::UploadInOrder(RowWorker& worker) {
   if (uploading_) return;  // the thread that uploads will find the slot
   uploading_ = true;
-  while (Slot* const slot = NextToUpload()) {
-    const std::size_t rows = std::exchange(slot->to_upload, 0);
-    if (!slot->error && !stopping_) {
-      std::optional<Error> error;
-      {
-        const MutexUnlock unlocked(mutex_);
-        error = uploader_->Upload(*slot);
-      }
-      if (error) slot->error = std::move(error);
+  Slot* first = nullptr;   // its upload has been started,
+  Slot* second = nullptr;  // and that of the one after it
+  for (;;) {
+    Slot* const next = second == nullptr ? NextToUpload() : nullptr;
+    if (next != nullptr) {
+      StartUpload(*next);
+      (first == nullptr ? first : second) = next;
     }
-    CountDone(*slot, rows);
+    if (first == nullptr) break;
+    // While the device decodes a batch, the next one is copied.
+    if (next != nullptr && second == nullptr && first->device->decodes) continue;
+    EndUpload(*first, worker);
+    first = std::exchange(second, nullptr);
   }
   uploading_ = false;
+}
+
+void BatchRing::StartUpload(Slot& slot) {
+  slot.uploading = std::exchange(slot.to_upload, 0);
+  slot.device->decodes = false;
+  if (slot.error || stopping_) return;
+  std::optional<Error> error;
+  {
+    const MutexUnlock unlocked(mutex_);
+    error = uploader_->Upload(slot);
+  }
+  if (error) slot.error = std::move(error);
+}
+
+void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
+  if (slot.device->decodes && !slot.error && !stopping_) {
+    std::optional<Error> error;
+    {
+      const MutexUnlock unlocked(mutex_);
+      try {
+        std::vector<std::size_t> refused;
+        error = uploader_->AwaitDecoding(slot, refused);
+        if (!error) error = worker.Settle(slot, refused);
+        if (!error) error = uploader_->FinishUpload(slot, refused);
+      } catch (const std::bad_alloc&) {
+        error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
+      }
+    }
+    if (error) slot.error = std::move(error);
+  }
+  CountDone(slot, std::exchange(slot.uploading, 0));
 }
 
 }  // namespace sluice

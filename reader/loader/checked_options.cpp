@@ -12,6 +12,7 @@
 #include "reader/reading/available_memory.h"
 #include "reader/transform/step_kind.h"
 #include "reader/transform/step_text.h"
+#include "reader/transform/view_program.h"
 
 namespace sluice {
 
@@ -204,6 +205,26 @@ void SetMixture(const DatasetState& dataset, LoaderOptions& options) {
       MixtureList(std::make_shared<const MixturePlan>(std::move(shapes), parameters), windows);
 }
 
+void CheckDecoding(const LoaderOptions& options) {
+  if (options.on_device.decode != DecodeOn::kDevice) return;
+  const auto refuse = [](const std::string& why) {
+    Refuse("LoaderOptions::on_device.decode = kDevice " + why);
+  };
+  if (options.device.is_host()) refuse("needs a device: set LoaderOptions::device");
+  if (options.keep)
+    refuse(
+        "leaves no pictures on the host to keep: leave LoaderOptions::keep empty, or decode on "
+        "the host");
+  if (options.sample_function || options.batch_function)
+    refuse("leaves no pixels on the host for your functions: decode on the host");
+  if (MixesPictures(options))
+    refuse("leaves no pixels on the host for MixUp and CutMix to mix: decode on the host");
+  if (options.output.image_sizes != ImageSizes::kEqual)
+    refuse(
+        "makes images of one size: leave LoaderOptions::output.image_sizes at kEqual, or decode "
+        "on the host");
+}
+
 }  // namespace
 
 LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options) {
@@ -246,6 +267,7 @@ LoaderOptions CheckedOptions(const DatasetState& dataset, LoaderOptions options)
   SetMixture(dataset, options);
   SetBatches(dataset, options);
   CheckStorage(dataset, options);
+  CheckDecoding(options);
   if (options.timeout.count() < 0) Refuse("LoaderOptions::timeout must not be negative");
   CheckBoxes(options.output.boxes);
   return options;

@@ -14,8 +14,8 @@ void DecoderThread::Run() {
 void DecoderThread::Decode(const BatchRing::Rows& rows) {
   LoaderStats spent;
   RowWorker::Outcome outcome = Work(rows, spent);
-  if (ring_.FinishRows(rows, std::move(outcome), spent))
-    ring_.Closed(rows, worker_.Close(*rows.slot));
+  if (ring_.FinishRows(rows, std::move(outcome), spent, worker_))
+    ring_.Closed(rows, worker_.Close(*rows.slot), worker_);
 }
 
 RowWorker::Outcome DecoderThread::Work(const BatchRing::Rows& rows, LoaderStats& spent) {

@@ -152,6 +152,11 @@ std::string DescriptionOf(const BatchRecipe& recipe) {
                  "): " + ShapeText(delivered, view.extents, layout.image_sizes),
              options.views[v - 1].transform, options.views[v - 1].schedule, views[v], text);
   }
+  if (layout.jpeg) {
+    text += layout.image_name +
+            ": JPEGs of the form that `sluice convert` stores are decoded on the device; the host "
+            "decodes what has a border, a turn or steps of the host\n";
+  }
   if (views.size() > 1)
     text += "A picture is decoded once for all views if that is cheaper than once for each.\n";
   for (std::size_t i = views.size() - 1; i < layout.further_images.size(); ++i) {

@@ -136,7 +136,10 @@ LoaderStats LoaderState::Stats() {
   LoaderStats stats = ring_->Stats();
   if (setup_.decodes_in_consumer) stats.threads = 0;
   stats.faults = faults_.count();
-  if (uploader_ != nullptr) stats.upload_bytes = uploader_->uploaded_bytes();
+  if (uploader_ != nullptr) {
+    stats.upload_bytes = uploader_->uploaded_bytes();
+    stats.device_pictures = uploader_->decoded_pictures();
+  }
   if (stage_ != nullptr) stats.staged_shards = stage_->staged();
   if (direct_ != nullptr) stats.refused_shards = direct_->refused();
   if (const RemoteShards* const remote = setup_.recipe.dataset.remote.get()) {

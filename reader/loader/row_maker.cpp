@@ -19,6 +19,7 @@ void LeaveMixes(Pipeline& steps) {
 LoaderOptions RowOptions(LoaderOptions options) {
   options.batch_size = 1;
   options.device = {};
+  options.on_device.decode = DecodeOn::kHost;
   options.ring.pinned = false;
   options.integrity.on_fault = OnFault::kError;
   LeaveMixes(options.transform);

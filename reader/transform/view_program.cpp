@@ -33,6 +33,10 @@ ViewProgram ProgramOf(const std::string& name, const std::vector<PipelineStage>&
 
 }  // namespace
 
+bool MixesPictures(const LoaderOptions& options) noexcept {
+  return HasMix(options, false) || HasMix(options, true);
+}
+
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept {
   // Blending and the user's functions need the final numbers, on the host; and a device converts
   // images of one size.
@@ -54,7 +58,7 @@ std::vector<ViewProgram> ViewsOf(const LoaderOptions& options) {
   std::vector<ViewProgram> views;
   views.push_back(
       ProgramOf("", StagesOf(options.transform, options.sizes, options.schedule), part));
-  if (!options.views.empty() && (HasMix(options, false) || HasMix(options, true))) {
+  if (!options.views.empty() && MixesPictures(options)) {
     refuse("MixUp and CutMix cannot be used with several views");
   }
   if (options.views.size() > kMostViews) refuse("there can be at most 64 views");

@@ -21,6 +21,9 @@ struct ViewProgram {
 // The part of the steps that LoaderOptions::device does, the same for every view.
 DevicePart DevicePartOf(const LoaderOptions& options) noexcept;
 
+// Whether MixUp or CutMix mixes the pictures of a batch in some epoch.
+bool MixesPictures(const LoaderOptions& options) noexcept;
+
 // The first is for LoaderOptions::transform. Throws Error(kInvalidArgument).
 std::vector<ViewProgram> ViewsOf(const LoaderOptions& options);
 

@@ -143,13 +143,17 @@ TEST_CASE("Page-locked batches on the host need a card, and take nothing of it b
 namespace {
 
 // Makes every `step`th call of a loader's life fail, one in each run.
-void FailCalls(long step) {
+void FailCalls(long step, DecodeOn decode) {
   cuda_double::Reset(2);
   const TemporaryFolder folder;
-  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 30));
+  const bool decodes = decode == DecodeOn::kDevice;
+  const Dataset dataset = Dataset::Open(decodes ? WriteJpegDataset(folder, 30, StoredForm())
+                                                : WriteRawDataset(folder, 30));
   LoaderOptions options = OptionsOn(1);
   options.transform = {Normalize{{0.5F}, {0.25F}, FloatType::kBFloat16}};
+  if (decodes) options.transform.insert(options.transform.begin(), Resize(8, 8));
   const std::vector<PlayedBatch> expected = OnTheHost(dataset, options, 0);
+  options.on_device.decode = decode;
   const auto play = [&] {
     Loader loader(dataset, options);
     const bool same = Plays(loader, 0, expected);
@@ -183,11 +187,16 @@ void FailCalls(long step) {
 }  // namespace
 
 TEST_CASE("Whichever call of CUDA fails, a loader says so or goes on, and leaves nothing there") {
-  FailCalls(19);
+  FailCalls(19, DecodeOn::kHost);
+}
+
+TEST_CASE("Whichever call of CUDA fails while a device decodes, a loader says so or goes on") {
+  FailCalls(23, DecodeOn::kDevice);
 }
 
 TEST_CASE("Every single call of CUDA may fail", "[slow]") {
-  FailCalls(1);
+  for (const DecodeOn decode : {DecodeOn::kHost, DecodeOn::kDevice})
+    FailCalls(1, decode);
 }
 
 TEST_CASE("An error of the loader's is none that the trainer's next look at CUDA finds") {

@@ -191,6 +191,30 @@ TEST_CASE("On a card, pixels are changed to the host's bytes", "[no-tsan]") {
   }
 }
 
+TEST_CASE("On a card, JPEGs are decoded to the host's bytes") {
+  if (NoCard()) return;
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, kPictures, StoredForm()));
+  LoaderOptions options = OptionsFor(kBatch, 4);
+  for (const Layout layout : {Layout::kNHWC, Layout::kNCHW}) {
+    for (const unsigned channels : {3U, 1U}) {
+      CAPTURE(layout == Layout::kNCHW, channels);
+      options.output.layout = layout;
+      options.output.channels = channels;
+      options.transform = {RandomResizedCrop(kWidths[1], kWidths[0]), HorizontalFlip()};
+      for (const bool numbers : {false, true}) {
+        if (numbers) options.transform.push_back(Normalize{{0.5F}, {0.25F}, FloatType::kFloat16});
+        options.on_device.decode = DecodeOn::kHost;
+        Loader host(dataset, options);
+        const std::vector<PlayedBatch> expected = PlayBatches(host, 2);
+        options.on_device.decode = DecodeOn::kDevice;
+        REQUIRE(PlayOnCard(dataset, options, 2) == expected);
+        REQUIRE(PlayLate(dataset, options, 2) == expected);
+      }
+    }
+  }
+}
+
 TEST_CASE("On a card, sizes change with the epoch, and further views are whole") {
   if (NoCard()) return;
   const TemporaryFolder folder;

@@ -32,7 +32,8 @@ inline std::filesystem::path WriteRawDataset(const TemporaryFolder& folder, int 
 }
 
 // `count` JPEGs of differing size with label index % 3.
-inline std::filesystem::path WriteJpegDataset(const TemporaryFolder& folder, int count) {
+inline std::filesystem::path WriteJpegDataset(const TemporaryFolder& folder, int count,
+                                              const JpegOptions& form = {}) {
   const std::filesystem::path path = folder / "jpeg";
   DatasetWriter writer(path, {{Field::Image(), Field::Label("label", {"x", "y", "z"})}},
                        {"jpeg", 1'000'000, 4});
@@ -40,7 +41,8 @@ inline std::filesystem::path WriteJpegDataset(const TemporaryFolder& folder, int
     SampleBuilder sample = writer.NewSample("photo-" + std::to_string(i));
     const auto width = static_cast<std::uint32_t>(80 + i % 17);
     const auto height = static_cast<std::uint32_t>(60 + i % 23);
-    sample.SetJpeg("image", MakeJpeg(MakePicture(width, height, 3, static_cast<std::uint64_t>(i))));
+    sample.SetJpeg("image",
+                   MakeJpeg(MakePicture(width, height, 3, static_cast<std::uint64_t>(i)), form));
     sample.Set<std::int32_t>("label", i % 3);
     writer.Add(sample);
   }
@@ -65,6 +67,13 @@ inline std::filesystem::path WriteLargerDataset(const TemporaryFolder& folder, i
   }
   writer.Finish();
   return path;
+}
+
+// As `sluice convert` stores JPEGs.
+inline JpegOptions StoredForm() {
+  JpegOptions form;
+  form.restart_rows = 1;
+  return form;
 }
 
 }  // namespace sluice::test

@@ -407,6 +407,14 @@ TEST_CASE("option --device-steps is a setting of the result") {
   CHECK(animals.Epoch({"--device-steps", "nowhere"}).exit_code == 2);
 }
 
+TEST_CASE("option --device-decode needs a device, and is a setting of the result") {
+  const Animals animals;
+  CHECK(animals.EpochJson({"--epochs", "1", "--warm-up", "0"})["device_decode"] == false);
+  const Outcome outcome = animals.Epoch({"--device-decode", "device"});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, ContainsSubstring("needs a device"));
+}
+
 TEST_CASE("sluice-bench epoch plays several datasets as one, and images of their own sizes") {
   const Animals animals;
   const TemporaryFolder folder;

@@ -78,6 +78,9 @@ void BindReading(nb::module_& module) {
       .value("ALWAYS", Verify::kAlways)
       .value("FIRST_EPOCH", Verify::kFirstEpoch)
       .value("NEVER", Verify::kNever);
+  nb::enum_<DecodeOn>(module, "DecodeOn", "Where JPEGs are decoded")
+      .value("HOST", DecodeOn::kHost)
+      .value("DEVICE", DecodeOn::kDevice);
   nb::enum_<OnFault>(module, "OnFault", "What happens to a sample that cannot be read")
       .value("ERROR", OnFault::kError)
       .value("SKIP", OnFault::kSkip)
@@ -126,7 +129,7 @@ void BindResult(nb::module_& module) {
       .def_rw("verify", &IntegrityOptions::verify, NoNumber())
       .def_rw("on_fault", &IntegrityOptions::on_fault, NoNumber());
   nb::class_<OnDevice>(module, "OnDevice", "The work done on the device")
-      .def(nb::init<bool>(), "steps"_a = true);
+      .def(nb::init<bool, DecodeOn>(), "steps"_a = true, "decode"_a.noconvert() = DecodeOn::kHost);
   nb::class_<DiagnosticsOptions>(module, "DiagnosticsOptions", "For measurements")
       .def(nb::init<std::shared_ptr<LoaderTrace>, bool>(), "trace"_a.none() = nb::none(),
            "repeat_first_batch"_a = false);

@@ -40,6 +40,7 @@ void BindFigures(nb::module_& module) {
       .def_ro("decode_cpu_seconds", &LoaderStats::decode_cpu_seconds)
       .def_ro("decode_major_faults", &LoaderStats::decode_major_faults)
       .def_ro("upload_bytes", &LoaderStats::upload_bytes)
+      .def_ro("device_pictures", &LoaderStats::device_pictures)
       .def_ro("upload_seconds", &LoaderStats::upload_seconds)
       .def_ro("upload_wait_seconds", &LoaderStats::upload_wait_seconds)
       .def_ro("consumer_wait_seconds", &LoaderStats::consumer_wait_seconds)

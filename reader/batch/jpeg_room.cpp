@@ -1,0 +1,130 @@
+#include "reader/batch/jpeg_room.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <sluice/schema.h>
+
+#include "format/disk/bytes.h"
+#include "reader/batch/slot.h"
+#include "reader/device/jpeg_parcel.h"
+
+namespace sluice {
+
+namespace {
+
+// Takes `count` of a budget; returns false if there is not so much left.
+bool Take(std::atomic<std::uint32_t>& taken, std::size_t count, std::size_t budget,
+          std::uint32_t& at) {
+  at = taken.load(std::memory_order_relaxed);
+  do {
+    if (count > budget - at) return false;
+  } while (!taken.compare_exchange_weak(at, at + static_cast<std::uint32_t>(count),
+                                        std::memory_order_relaxed));
+  return true;
+}
+
+template <class Value>
+Value* At(const Slot& slot, std::size_t offset) {
+  return reinterpret_cast<Value*>(slot.memory.data() + offset);
+}
+
+std::size_t NumberOf(const Slot& slot, std::size_t view, std::size_t row) {
+  return view * slot.layout->jpeg.images + row;
+}
+
+}  // namespace
+
+JpegRoom JpegRoom::For(const ImageSummary& stored, std::size_t images,
+                       std::span<const std::size_t> view_sides, std::size_t& slot_bytes) {
+  constexpr std::uint64_t kMostWords = std::uint64_t{1} << 28;      // 1 GiB
+  constexpr std::uint64_t kMostScratch = std::uint64_t{256} << 16;  // 256 MiB
+  constexpr std::uint64_t kRowsEach = 64;  // of a picture: 1024 lines if chroma is halved
+  JpegRoom room;
+  room.images = images;
+  room.views = view_sides.size();
+  const std::uint64_t pictures = std::uint64_t{room.views} * images;
+  const std::uint64_t mean = stored.payload_bytes / std::max<std::uint64_t>(stored.present, 1);
+  // For whole pictures a quarter larger than the mean, and for weights: of luma and of chroma, for
+  // each column and each line of an image a first sample and some four weights.
+  std::uint64_t bytes = pictures * (mean + mean / 4 + 1024);
+  for (const std::size_t sides : view_sides)
+    bytes += images * sides * 24;
+  room.words = std::min(bytes / 4, kMostWords);
+  const std::uint64_t rows_each =
+      std::min<std::uint64_t>((std::uint64_t{stored.max_height} + 7) / 8, kRowsEach);
+  room.rows = std::min<std::uint64_t>(pictures * rows_each, UINT32_MAX / sizeof(JpegRow));
+  // Three components at full size, with coefficients of twice the size of the samples.
+  const std::uint64_t largest =
+      9 * (std::uint64_t{stored.max_width} + 32) * (std::uint64_t{stored.max_height} + 32) / 16;
+  // Half of that for each picture: chroma is mostly halved, and a crop smaller.
+  room.scratch = std::min(std::max(largest, pictures * largest / 2), kMostScratch);
+  const auto place = [&slot_bytes](std::size_t of) {
+    const std::size_t at = slot_bytes;
+    slot_bytes += AlignUp(of, kPayloadAlignment);
+    return at;
+  };
+  room.broken_at = place(pictures * sizeof(std::uint32_t));
+  room.pictures_at = place(pictures * sizeof(JpegPicture));
+  room.rows_at = place(room.rows * sizeof(JpegRow));
+  room.words_at = place(room.words * sizeof(std::uint32_t));
+  return room;
+}
+
+JpegPicture& JpegOf(const Slot& slot, std::size_t view, std::size_t row) {
+  return At<JpegPicture>(slot, slot.layout->jpeg.pictures_at)[NumberOf(slot, view, row)];
+}
+std::uint32_t& BrokenOf(const Slot& slot, std::size_t view, std::size_t row) {
+  return At<std::uint32_t>(slot, slot.layout->jpeg.broken_at)[NumberOf(slot, view, row)];
+}
+JpegRow* JpegRowsOf(const Slot& slot) {
+  return At<JpegRow>(slot, slot.layout->jpeg.rows_at);
+}
+
+bool HasJpeg(const Slot& slot, std::size_t row) {
+  for (std::size_t view = 0; view < slot.layout->jpeg.views; ++view)
+    if (JpegOf(slot, view, row).components > 0) return true;
+  return false;
+}
+
+bool HasJpegs(const Slot& slot) {
+  if (slot.jpegs.rows.load(std::memory_order_relaxed) == 0) return false;
+  for (std::size_t row = 0; row < slot.rows; ++row)
+    if (HasJpeg(slot, row)) return true;
+  return false;
+}
+
+void DropJpeg(Slot& slot, std::size_t row) {
+  for (std::size_t view = 0; view < slot.layout->jpeg.views; ++view)
+    JpegOf(slot, view, row).components = 0;
+}
+
+void DropJpegs(Slot& slot) {
+  if (!slot.layout->jpeg) return;
+  slot.jpegs.rows.store(0, std::memory_order_relaxed);
+  slot.jpegs.words.store(0, std::memory_order_relaxed);
+  for (std::size_t row = 0; row < slot.layout->batch_size; ++row)
+    DropJpeg(slot, row);
+}
+
+bool PutJpeg(Slot& slot, std::size_t view, std::size_t row, const JpegParcel& parcel) {
+  const JpegRoom& room = slot.layout->jpeg;
+  const std::size_t count = parcel.rows().size();
+  std::uint32_t first_row = 0, first_word = 0;
+  if (parcel.scratch() > room.scratch ||
+      !Take(slot.jpegs.words, parcel.words().size(), room.words, first_word) ||
+      !Take(slot.jpegs.rows, count, room.rows, first_row)) {
+    return false;
+  }
+  JpegPicture& picture = JpegOf(slot, view, row);
+  parcel.Put(static_cast<std::uint32_t>(row), first_word, picture,
+             {JpegRowsOf(slot) + first_row, count});
+  picture.first_row = first_row;
+  picture.scratch = static_cast<std::uint32_t>(parcel.scratch());
+  BrokenOf(slot, view, row) = 0;
+  std::memcpy(slot.memory.data() + room.words_at + std::size_t{4} * first_word,
+              parcel.words().data(), 4 * parcel.words().size());
+  return true;
+}
+
+}  // namespace sluice

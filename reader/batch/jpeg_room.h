@@ -1,0 +1,58 @@
+// The part of a slot for JPEGs that a device decodes (reader/device/jpeg_job.h). It lies at the
+// slot's end: for each image of each view whether a row of it was found broken, and its picture;
+// then the rows and the words of all of them, as they come. Rows and words have a budget; what
+// passes it is decoded by the host.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "reader/device/jpeg_job.h"
+
+namespace sluice {
+
+class JpegParcel;
+struct ImageSummary;
+struct Slot;
+
+struct JpegRoom {
+  std::size_t images = 0;  // of a view; 0: the host decodes everything
+  std::size_t views = 0;
+  std::size_t rows = 0;       // budgets: of rows,
+  std::size_t words = 0;      // of words,
+  std::uint64_t scratch = 0;  // and of the device's scratch memory, in 16 bytes
+  std::size_t broken_at = 0, pictures_at = 0, rows_at = 0, words_at = 0;  // in a slot's memory
+
+  // For batches of so many images; `view_sides`: the sum of an image's width and height, by view.
+  // Begins at `slot_bytes`, which grows by it.
+  static JpegRoom For(const ImageSummary& stored, std::size_t images,
+                      std::span<const std::size_t> view_sides, std::size_t& slot_bytes);
+  explicit operator bool() const noexcept { return images > 0; }
+};
+
+// What has been taken of a slot's budgets.
+struct JpegFill {
+  std::atomic<std::uint32_t> rows = 0, words = 0;
+};
+
+// Of a view of a row. The slot has room for it.
+JpegPicture& JpegOf(const Slot& slot, std::size_t view, std::size_t row);
+std::uint32_t& BrokenOf(const Slot& slot, std::size_t view, std::size_t row);
+JpegRow* JpegRowsOf(const Slot& slot);
+
+// Whether a device is to decode a view of the row; any row.
+bool HasJpeg(const Slot& slot, std::size_t row);
+bool HasJpegs(const Slot& slot);
+
+// Leaves the row, or all rows, to the host. Before a batch, call the latter.
+void DropJpeg(Slot& slot, std::size_t row);
+void DropJpegs(Slot& slot);
+
+// Leaves the view of the row to the device. False: there is no more room, so the host must decode
+// it. Threads may put pictures of different rows at the same time. Until the batch is uploaded,
+// JpegPicture::scratch says how much the picture needs.
+bool PutJpeg(Slot& slot, std::size_t view, std::size_t row, const JpegParcel& parcel);
+
+}  // namespace sluice

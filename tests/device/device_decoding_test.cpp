@@ -1,0 +1,421 @@
+// Loaders whose device decodes JPEGs (OnDevice::decode): their batches are those of the host.
+#include <fstream>
+#include <set>
+
+#include "tests/device/trainer.h"
+#include "tests/file_content.h"
+
+using namespace sluice;
+using namespace sluice::test;
+
+namespace {
+
+// A dataset of JPEGs, of which picture i is what `form` says.
+template <class Form>
+std::filesystem::path WriteForms(const TemporaryFolder& folder, int count, const Form& form) {
+  const std::filesystem::path path = folder / "forms";
+  DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"forms", 1'000'000, 4});
+  for (int i = 0; i < count; ++i) {
+    SampleBuilder sample = writer.NewSample("photo-" + std::to_string(i));
+    const auto n = static_cast<std::uint32_t>(i);
+    sample.SetJpeg("image", MakeJpeg(MakePicture(80 + n % 17, 60 + n % 23, 3, n), form(i)));
+    sample.Set<std::int32_t>("label", i);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  return path;
+}
+
+struct Seen {
+  std::vector<std::uint64_t> samples;
+  std::vector<std::vector<std::uint8_t>> images;
+  std::vector<std::int32_t> labels;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+// What a trainer finds on its device.
+std::vector<Seen> Play(Loader& loader, std::uint64_t epoch, const std::vector<std::string>& names,
+                       std::size_t limit = SIZE_MAX) {
+  std::vector<Seen> played;
+  for (const Batch& batch : loader.Epoch(epoch)) {
+    batch.Synchronize();
+    Seen& seen = played.emplace_back();
+    seen.samples.assign(batch.samples().begin(), batch.samples().end());
+    for (const std::string& name : names) {
+      const ImageBatch image = batch.image(name);
+      seen.images.emplace_back(image.data, image.data + image.samples * image.sample_bytes());
+    }
+    const DeviceSpan<std::int32_t> labels = batch.DeviceField<std::int32_t>("label");
+    seen.labels.assign(labels.data, labels.data + labels.size);
+    const std::span<const std::int32_t> here = batch.Field<std::int32_t>("label");
+    REQUIRE(std::equal(here.begin(), here.end(), seen.labels.begin(), seen.labels.end()));
+    if (played.size() == limit) break;
+  }
+  return played;
+}
+
+LoaderOptions DecodingOptions(const Trainer& trainer, std::size_t batch_size = 6,
+                              unsigned threads = 2) {
+  LoaderOptions options = DeviceOptions(trainer, batch_size, threads);
+  options.on_device.decode = DecodeOn::kDevice;
+  return options;
+}
+
+// Returns how many pictures the device decoded, of batches ahead of the last one, too: those of the
+// ring, at most.
+std::uint64_t CheckSame(const Dataset& dataset, const LoaderOptions& options,
+                        const std::vector<std::string>& names = {"image"},
+                        const std::vector<std::uint64_t>& epochs = {0, 1}) {
+  LoaderOptions host = options;
+  host.device = Device();
+  host.on_device.decode = DecodeOn::kHost;
+  Loader expected(dataset, host), loader(dataset, options);
+  for (const std::uint64_t epoch : epochs) {
+    CAPTURE(epoch);
+    REQUIRE(Play(loader, epoch, names) == Play(expected, epoch, names));
+  }
+  REQUIRE(expected.Stats().device_pictures == 0);
+  return loader.Stats().device_pictures;
+}
+
+// Whether that many pictures were decoded, with some that were not asked for.
+bool IsFew(std::uint64_t decoded, std::uint64_t expected) {
+  return decoded >= expected && decoded <= expected + expected / 3 + 24;
+}
+
+const std::vector<float> kMeans = {0.5F}, kDeviations = {0.25F};
+
+}  // namespace
+
+TEST_CASE("A device decodes every picture of the stored form, and batches are the host's") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
+  Trainer trainer;
+  for (const unsigned threads : {0U, 1U, 2U, 4U}) {
+    LoaderOptions options = DecodingOptions(trainer, 6, threads);
+    options.transform = {RandomResizedCrop(24), HorizontalFlip()};
+    CHECK(CheckSame(dataset, options) >= 2 * 46);
+    options.output.layout = Layout::kNCHW;
+    CHECK(CheckSame(dataset, options) >= 2 * 46);
+    options.transform.push_back(ColorJitter{.4, .4, .4, .1});
+    options.transform.push_back(GaussianBlur{3});
+    options.transform.push_back(Normalize{kMeans, kDeviations, FloatType::kFloat16});
+    CHECK(CheckSame(dataset, options) >= 2 * 46);
+    options.output.layout = Layout::kNHWC;
+    options.output.channels = 1;
+    options.transform = {Resize(31, 20), VerticalFlip(), Normalize{{0.5F}, {0.25F}}};
+    CHECK(CheckSame(dataset, options) >= 2 * 46);
+  }
+}
+
+TEST_CASE("The host decodes what the device does not take, in the same batch") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteForms(folder, 40, [](int i) {
+    JpegOptions options = StoredForm();
+    options.progressive = i % 4 == 1;
+    options.optimise = i % 8 == 2;
+    if (i % 8 == 3) options.restart_rows = 0;
+    return options;
+  }));
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer);
+  options.transform = {RandomResizedCrop(24), HorizontalFlip(),
+                       Normalize{kMeans, kDeviations, FloatType::kBFloat16}};
+  CHECK(IsFew(CheckSame(dataset, options), 2 * 20));
+  // Borders and turns are the host's, and so is what runs on pixels there.
+  options.transform = {RandomCrop(70, 70), Normalize{kMeans, kDeviations}};
+  CheckSame(dataset, options);
+  options.transform = {Resize(20, 20), RandomQuarterTurns(), RandomAffine(20)};
+  CHECK(CheckSame(dataset, options) == 0);
+  options.transform = {Resize(20, 20), ColorJitter{.4}};
+  options.on_device.steps = false;
+  CHECK(CheckSame(dataset, options) == 0);
+}
+
+TEST_CASE("A device decodes each view by itself, at the sizes of each epoch") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 22, StoredForm()));
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer, 5);
+  options.transform = {RandomResizedCrop(16), Normalize{kMeans, kDeviations, FloatType::kFloat16}};
+  options.views = {{"plain", {CenterCrop(12)}, {}},
+                   {"steps", {RandomResizedCrop(8), Solarize{}}, {{0, 9, 7}, {1, 14, 6}}}};
+  options.sizes = {{0, 8, 8}, {1, 21, 9}};
+  CheckSame(dataset, options, {"image", "plain", "steps"}, {0, 1, 2, 0});
+  // Views for which one decoding is cheaper come from that, on the host: they differ by rounding.
+  options.views = {{"small", {CenterCrop(3)}, {}}};
+  options.sizes = {};
+  options.transform = {CenterCrop(2)};
+  CHECK(CheckSame(dataset, options, {"image", "small"}) == 0);
+}
+
+TEST_CASE(
+    "A loader goes on in the middle of an epoch, and leaves epochs, with pictures on a device") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer);
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  Loader whole(dataset, options);
+  const std::vector<Seen> expected = Play(whole, 3, {"image"});
+  Loader first(dataset, options);
+  REQUIRE(Play(first, 3, {"image"}, 4) ==
+          std::vector<Seen>(expected.begin(), expected.begin() + 4));
+  options.resume_from = first.State();
+  Loader second(dataset, options);
+  REQUIRE(Play(second, 3, {"image"}) == std::vector<Seen>(expected.begin() + 4, expected.end()));
+  for (std::size_t batches = 1; batches < 6; ++batches) {
+    Play(second, 5 + batches, {"image"}, batches);  // the rest of the epoch is dropped
+    REQUIRE(Play(second, 3, {"image"}) == expected);
+  }
+}
+
+TEST_CASE("Slow copies and decodings change nothing in what a trainer reads") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));
+  std::atomic<unsigned> work = 0;
+  Trainer trainer([&work](SimulatedDevice::Work) {
+    std::this_thread::sleep_for(std::chrono::microseconds(work++ % 7 * 300));
+  });
+  LoaderOptions options = DecodingOptions(trainer, 4, 3);
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  Loader host(dataset, [&] {
+    LoaderOptions of_host = options;
+    of_host.device = Device();
+    of_host.on_device.decode = DecodeOn::kHost;
+    return of_host;
+  }());
+  Loader loader(dataset, options);
+  for (std::uint64_t epoch = 0; epoch < 3; ++epoch) {
+    const std::vector<Seen> expected = Play(host, epoch, {"image"});
+    for (const Batch& batch : loader.Epoch(epoch))
+      trainer.Read(batch);  // reads later, when the batch is long dropped
+    trainer.Finish();
+    std::size_t b = trainer.seen().size() - expected.size();
+    for (const Seen& seen : expected) {
+      REQUIRE(trainer.seen()[b].samples == seen.samples);
+      REQUIRE(trainer.seen()[b].pixels == seen.images[0]);
+      REQUIRE(trainer.seen()[b++].labels == seen.labels);
+    }
+  }
+}
+
+namespace {
+
+// Breaks sample `broken`, whose checksum then does not match.
+void Damage(const std::filesystem::path& dataset, std::size_t picture) {
+  const std::filesystem::path shard = dataset / "shard-00000.sluice";
+  std::string bytes = ContentOf(shard);
+  const std::string begin = "\xFF\xD8\xFF\xE0";
+  std::size_t at = bytes.find(begin);
+  for (std::size_t i = 0; i < picture; ++i)
+    at = bytes.find(begin, at + 1);
+  // Behind the headers of some 620 bytes; no code consists of that many ones.
+  bytes.replace(at + 800, 8, std::string("\xFF\x00\xFF\x00\xFF\x00\xFF\x00", 8));
+  std::ofstream(shard, std::ios::binary | std::ios::trunc) << bytes;
+}
+
+}  // namespace
+
+TEST_CASE("What a device refuses the host decodes again, and only then it is a fault") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = WriteJpegDataset(folder, 26, StoredForm());
+  for (const std::size_t picture : {3U, 4U, 17U})
+    Damage(path, picture);
+  const Dataset dataset = Dataset::Open(path);
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer);
+  options.transform = {Resize(24, 24), Normalize{kMeans, kDeviations}};
+  const bool checks = GENERATE(false, true);
+  CAPTURE(checks);
+  options.integrity.verify = checks ? Verify::kAlways : Verify::kNever;
+  for (const OnFault on_fault : {OnFault::kSkip, OnFault::kSubstitute}) {
+    options.integrity.on_fault = on_fault;
+    CHECK(CheckSame(dataset, options) > 0);
+    Loader loader(dataset, options);
+    Play(loader, 0, {"image"});
+    // libjpeg, which the host asks last, refuses them, too.
+    std::set<std::uint64_t> faulty;
+    for (const SampleFault& fault : loader.Faults())
+      faulty.insert(fault.sample);
+    CHECK(faulty == std::set<std::uint64_t>{3, 4, 17});
+  }
+  options.integrity.on_fault = OnFault::kError;
+  Loader loader(dataset, options);
+  CHECK_THAT(ErrorText([&] { Play(loader, 0, {"image"}); }, ErrorCode::kCorrupt),
+             Catch::Matchers::ContainsSubstring("photo-"));
+}
+
+TEST_CASE(
+    "A picture that breaks a rule which libjpeg forgives is the host's, whatever the device says") {
+  // Some bytes too many behind a row: our decoders refuse it, libjpeg skips them.
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "forgiven";
+  DatasetWriter writer(path, {{Field::Image(), Field::Label("label")}}, {"forgiven", 1'000'000, 4});
+  for (int i = 0; i < 9; ++i) {
+    SampleBuilder sample = writer.NewSample("photo-" + std::to_string(i));
+    std::vector<std::byte> file =
+        MakeJpeg(MakePicture(64, 48, 3, static_cast<std::uint64_t>(i)), StoredForm());
+    const std::vector<std::byte> marker = {std::byte{0xFF}, std::byte{0xD1}};
+    const auto at = std::search(file.begin(), file.end(), marker.begin(), marker.end());
+    REQUIRE(at != file.end());
+    if (i % 3 == 1) file.insert(at, 3, std::byte{0x55});
+    sample.SetJpeg("image", file);
+    sample.Set<std::int32_t>("label", i);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer, 4);
+  options.transform = {Resize(24, 24), Normalize{kMeans, kDeviations}};
+  options.integrity.on_fault = OnFault::kSkip;
+  CHECK(CheckSame(Dataset::Open(path), options) > 0);
+}
+
+TEST_CASE("Masks, raw pictures and variable fields come beside pictures that a device decodes") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "mixed";
+  Field boxes = Field::Variable("boxes", DType::kFloat32, {4});
+  boxes.role = Role::kBoxes;
+  boxes.follows = "image";
+  boxes.coordinates = "xyxy-pixels";
+  DatasetWriter writer(
+      path, {{Field::Image(), Field::Mask("mask", "image"), Field::Label("label"), boxes}},
+      {"mixed", 1'000'000, 4});
+  for (int i = 0; i < 21; ++i) {
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+    const Picture picture = MakePicture(48, 40, 3, static_cast<std::uint64_t>(i));
+    if (i % 3 == 0) {
+      sample.SetPixels("image", 48, 40, 3, PixelType::kUint8,
+                       std::as_bytes(std::span(picture.pixels)));
+    } else {
+      sample.SetJpeg("image", MakeJpeg(picture, StoredForm()));
+    }
+    const std::vector<std::uint8_t> mask(48 * 40, static_cast<std::uint8_t>(100 + i));
+    sample.SetPixels("mask", 48, 40, 1, PixelType::kUint8, std::as_bytes(std::span(mask)));
+    sample.Set<std::int32_t>("label", i);
+    std::vector<float> corners;
+    for (int b = 0; b < i % 4; ++b)
+      corners.insert(corners.end(), {float(b), float(i), float(b) + 20, 40});
+    sample.SetArray<float>("boxes", corners);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const Dataset dataset = Dataset::Open(path);
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer, 5);
+  options.transform = {RandomResizedCrop(20), HorizontalFlip(), Normalize{kMeans, kDeviations}};
+  CHECK(IsFew(CheckSame(dataset, options, {"image", "mask"}), 2 * 14));
+}
+
+TEST_CASE(
+    "A row that is left out after its picture was left to the device takes none of it along") {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "masks";
+  DatasetWriter writer(path,
+                       {{Field::Image(), Field::Mask("mask", "image"), Field::Label("label")}},
+                       {"masks", 1'000'000, 4});
+  for (int i = 0; i < 13; ++i) {
+    SampleBuilder sample = writer.NewSample("key-" + std::to_string(i));
+    const Picture picture = MakePicture(48, 40, 3, static_cast<std::uint64_t>(i));
+    sample.SetJpeg("image", MakeJpeg(picture, StoredForm()));
+    const std::vector<std::uint8_t> mask(48 * 40, static_cast<std::uint8_t>(i));
+    sample.SetPixels("mask", 48, 40, 1, PixelType::kUint8, std::as_bytes(std::span(mask)));
+    sample.Set<std::int32_t>("label", i);
+    writer.Add(sample);
+  }
+  writer.Finish();
+  const std::filesystem::path shard = path / "shard-00000.sluice";
+  std::string bytes = ContentOf(shard);
+  for (const char value : {5, 9})
+    bytes[bytes.find(std::string(48 * 40, value)) + 7] ^= 1;
+  std::ofstream(shard, std::ios::binary | std::ios::trunc) << bytes;
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer, 4);
+  options.transform = {RandomResizedCrop(20), Normalize{kMeans, kDeviations}};
+  options.integrity.verify = Verify::kAlways;
+  for (const OnFault on_fault : {OnFault::kSkip, OnFault::kSubstitute}) {
+    options.integrity.on_fault = on_fault;
+    CHECK(CheckSame(Dataset::Open(path), options, {"image", "mask"}) > 0);
+  }
+}
+
+TEST_CASE("A batch that needs more scratch memory than there is comes in several waves") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteForms(folder, 30, [](int) {
+    JpegOptions form = StoredForm();
+    form.subsample = false;
+    return form;
+  }));
+  std::atomic<std::size_t> decodings = 0;
+  Trainer trainer([&decodings](SimulatedDevice::Work work) {
+    if (work == SimulatedDevice::Work::kDecode) ++decodings;
+  });
+  LoaderOptions options = DecodingOptions(trainer, 10);
+  options.transform = {Resize(110, 90)};
+  options.views = {{"second", {Resize(100, 95)}, {}}};
+  CHECK(CheckSame(dataset, options, {"image", "second"}) >= 120);
+  options.views = {};
+  const std::uint64_t decoded = CheckSame(dataset, options);
+  CHECK(decoded >= 60);
+  CHECK(decodings * 10 > decoded + 20);
+}
+
+TEST_CASE("What passes a slot's budget for compressed rows is decoded by the host") {
+  const TemporaryFolder folder;
+  // A few pictures are far larger than the mean, and come in one batch.
+  const Dataset dataset = Dataset::Open(WriteForms(folder, 40, [](int i) {
+    JpegOptions options = StoredForm();
+    options.quality = i / 4 % 5 == 0 ? 100 : 5;
+    return options;
+  }));
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer, 4);
+  options.order.shuffle = Shuffle::kSequential;
+  options.transform = {Resize(64, 48)};
+  const std::uint64_t decoded = CheckSame(dataset, options);
+  CHECK(decoded < 80);
+  CHECK(decoded >= 64);
+}
+
+TEST_CASE("A device that decodes uses the memory that is stated, and says what it decodes") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 40, StoredForm()));
+  Trainer trainer;
+  const std::size_t before = trainer.device->DeviceBytes();
+  LoaderOptions options = DecodingOptions(trainer);
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  Loader loader(dataset, options);
+  CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
+  Play(loader, 0, {"image"});
+  CHECK(loader.Memory().device == trainer.device->DeviceBytes() - before);
+  CHECK_THAT(loader.Describe(), Catch::Matchers::ContainsSubstring("decoded on the device"));
+}
+
+TEST_CASE("Decoding on a device is refused where pixels are needed on the host") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 8, StoredForm()));
+  Trainer trainer;
+  const auto refuses = [&](const LoaderOptions& options, const char* what) {
+    CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               Catch::Matchers::ContainsSubstring(what));
+  };
+  LoaderOptions options = DecodingOptions(trainer);
+  options.transform = {Resize(24, 24)};
+  LoaderOptions other = options;
+  other.device = Device();
+  refuses(other, "set LoaderOptions::device");
+  other = options;
+  other.keep = DecodedPictures{1'000'000};
+  refuses(other, "LoaderOptions::keep");
+  other = options;
+  other.sample_function = [](MutableSample&) {};
+  refuses(other, "your functions");
+  other = options;
+  other.transform.push_back(OneHot{50, 0, {}, "target"});
+  other.transform.push_back(CutMix{});
+  refuses(other, "CutMix");
+  other = options;
+  other.output.image_sizes = ImageSizes::kPadded;
+  refuses(other, "image_sizes");
+}
