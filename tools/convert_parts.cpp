@@ -9,6 +9,7 @@
 
 #include <sluice/convert.h>
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/quantity.h"
 
@@ -33,6 +34,11 @@ bool IsOneFolder(const SourceArguments& arguments) {
 // The arguments with the folders inside of the only one as the sources.
 SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_token& stop) {
   const std::filesystem::path root = arguments.places[0];
+  if (IsStoreUrl(root.native())) {
+    throw UsageError(
+        "--split-folders looks into folders on a local disk; name those of a store one by one, as "
+        "in: sluice convert s3://bucket/train s3://bucket/val DATASET");
+  }
   if (!std::filesystem::exists(root)) {
     throw Error(ErrorCode::kNotFound, root.string(), "does not exist");
   }
@@ -148,9 +154,9 @@ std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::
                      "; give those of one, or make a dataset of each (--split-folders)");
   }
   if (arguments.split_folders) return FoldersApart(FoldersInside(arguments, stop), threads, stop);
-  const bool folders = arguments.places.size() > 2 && arguments.table.empty() &&
-                       arguments.paths.empty() &&
-                       std::filesystem::is_directory(arguments.places[0]);
+  const bool folders =
+      arguments.places.size() > 2 && arguments.table.empty() && arguments.paths.empty() &&
+      (std::filesystem::is_directory(arguments.places[0]) || IsStoreUrl(arguments.places[0]));
   if (folders) {
     if (!split.empty()) throw UsageError("--split takes one source, not several folders");
     return FoldersApart(arguments, threads, stop);

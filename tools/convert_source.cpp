@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/input.h"
 #include "tools/cli/option.h"
@@ -166,8 +167,9 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
   const std::string group = "What is converted";
   app.add_option(
          "SOURCE", arguments.places,
-         "a folder of images, or one or more files that hold them\n(tar, Parquet, TFRecord, "
-         "RecordIO,\nFFCV's .beton; - is a tar from standard input), or\n"
+         "a folder of images, or its URL in an object store\n(s3://bucket/photos), or one or more "
+         "files that hold them\n(tar, Parquet, TFRecord, RecordIO,\n"
+         "FFCV's .beton; - is a tar from standard input), or\n"
          "several folders (each becomes\nDATASET/ITS-NAME, with the same classes); then the\n"
          "DATASET, a folder to create")
       ->required()
@@ -321,7 +323,8 @@ std::string NameOf(const SourceArguments& arguments) {
   if (!arguments.paths.empty()) return arguments.paths == "-" ? "a list" : arguments.paths;
   if (arguments.places[0] == "-") return "standard input";
   const std::size_t sources = arguments.places.size() - 1;
-  return arguments.places[0] + (sources > 1 ? " and " + std::to_string(sources - 1) + " more" : "");
+  return ShownPath(arguments.places[0]) +
+         (sources > 1 ? " and " + std::to_string(sources - 1) + " more" : "");
 }
 
 }  // namespace sluice

@@ -36,6 +36,10 @@ std::optional<ListingPage> ParseListing(std::string_view xml) {
       object = {};
       has_size = false;
     }
+    if (path == "ListBucketResult/CommonPrefixes/Prefix") {
+      sound = sound && !text.empty();
+      page.folders.push_back(std::move(text));
+    }
     if (!path.starts_with(kObject)) return;
     path.remove_prefix(kObject.size());
     if (path == "Key") object.key = std::move(text);
@@ -54,6 +58,11 @@ std::optional<ListingPage> ParseListing(std::string_view xml) {
       auto key = DecodedKey(std::move(listed.key));
       if (!key || key->empty()) return std::nullopt;
       listed.key = std::move(*key);
+    }
+    for (std::string& folder : page.folders) {
+      auto decoded = DecodedKey(std::move(folder));
+      if (!decoded || decoded->empty()) return std::nullopt;
+      folder = std::move(*decoded);
     }
   }
   return page;

@@ -19,7 +19,8 @@ struct ListedObject {
 };
 struct ListingPage {
   std::vector<ListedObject> objects;
-  std::string next;  // where the next page goes on; empty: this is the last
+  std::vector<std::string> folders;  // common prefixes up to the delimiter, if one was asked for
+  std::string next;                  // where the next page goes on; empty: this is the last
 };
 
 // Nothing if it is no such page.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <set>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -198,8 +199,17 @@ void LocalStore::Remove(std::string_view object) {
   }
 }
 
-void LocalStore::List(std::string_view prefix,
-                      const std::function<void(std::string_view, const ObjectInfo&)>& each) {
+std::vector<std::string> LocalStore::ListFolder(std::string_view folder, const Each& each) {
+  std::set<std::string> folders;
+  List(folder, [&](std::string_view object, const ObjectInfo& info) {
+    const std::size_t slash = object.find('/', folder.size());
+    if (slash == std::string_view::npos) return each(object, info);
+    folders.emplace(object.substr(0, slash + 1));
+  });
+  return {folders.begin(), folders.end()};
+}
+
+void LocalStore::List(std::string_view prefix, const Each& each) {
   std::vector<std::string> names;
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder_, error), end; !error && at != end;

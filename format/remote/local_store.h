@@ -27,8 +27,8 @@ class LocalStore : public ObjectStore {
   void Put(std::string_view object, Bytes content, bool only_new) override;
   void PutLarge(std::string_view object, std::uint64_t bytes, const Fill& fill) override;
   void Remove(std::string_view object) override;
-  void List(std::string_view prefix,
-            const std::function<void(std::string_view, const ObjectInfo&)>& each) override;
+  void List(std::string_view prefix, const Each& each) override;
+  std::vector<std::string> ListFolder(std::string_view folder, const Each& each) override;
   Counts counts() const noexcept override;
 
  private:

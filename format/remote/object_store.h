@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>  // IsStoreUrl
 
 #include "format/disk/bytes.h"
 
@@ -89,9 +90,11 @@ class ObjectStore {
   virtual void Remove(std::string_view object) = 0;
   // Calls `each` for every object whose name begins with `prefix`, in the order of their names'
   // bytes.
-  virtual void List(
-      std::string_view prefix,
-      const std::function<void(std::string_view object, const ObjectInfo&)>& each) = 0;
+  using Each = std::function<void(std::string_view object, const ObjectInfo&)>;
+  virtual void List(std::string_view prefix, const Each& each) = 0;
+  // The same for the objects that lie directly in a folder ("" or "a/b/"). Returns the folders in
+  // it ("a/b/c/"), in the order of their bytes.
+  virtual std::vector<std::string> ListFolder(std::string_view folder, const Each& each) = 0;
 
   // Since the beginning; for measures.
   struct Counts {
@@ -101,9 +104,6 @@ class ObjectStore {
   };
   virtual Counts counts() const noexcept = 0;
 };
-
-// Whether a dataset's or source's path is a URL of a store: s3://, gs://, http:// or https://.
-bool IsStoreUrl(std::string_view path) noexcept;
 
 // Opens the store at the URL, with credentials and settings from the environment, as other tools
 // for object storage find them. Sends nothing yet. Throws Error(kInvalidArgument) for a URL that

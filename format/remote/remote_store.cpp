@@ -212,9 +212,19 @@ void RemoteStore::Remove(std::string_view object) {
   }
 }
 
-void RemoteStore::List(
-    std::string_view prefix,
-    const std::function<void(std::string_view object, const ObjectInfo&)>& each) {
+void RemoteStore::List(std::string_view prefix, const Each& each) {
+  ListPages(prefix, each, nullptr);
+}
+
+std::vector<std::string> RemoteStore::ListFolder(std::string_view folder, const Each& each) {
+  std::vector<std::string> folders;
+  ListPages(folder, each, &folders);
+  return folders;
+}
+
+// With `folders`, what lies in a folder below the prefix is not listed; the folder is added there.
+void RemoteStore::ListPages(std::string_view prefix, const Each& each,
+                            std::vector<std::string>* folders) {
   const S3Endpoint& s3 = Writable("does not list its files");
   StoreCall call;
   call.whole_bucket = true;
@@ -222,6 +232,7 @@ void RemoteStore::List(
   const std::string own = s3.key_prefix();
   if (const std::string whole = own + std::string(prefix); !whole.empty())
     call.query["prefix"] = whole;
+  if (folders != nullptr) call.query["delimiter"] = "/";
   for (;;) {
     const HttpReply reply = Send(call, kMostListingBytes).reply;
     const std::optional<ListingPage> page = ParseListing(reply.body);
@@ -233,6 +244,12 @@ void RemoteStore::List(
     for (const ListedObject& object : page->objects) {
       if (object.key.starts_with(own))
         each(std::string_view(object.key).substr(own.size()), object.info);
+    }
+    for (const std::string& folder : page->folders) {
+      if (folders != nullptr && folder.starts_with(own) &&
+          folder.size() > own.size() + prefix.size()) {
+        folders->push_back(folder.substr(own.size()));
+      }
     }
     if (page->next.empty()) return;
     if (page->next == call.query["continuation-token"]) {

@@ -232,10 +232,14 @@ void SlowStore::Remove(std::string_view object) {
   store_->Remove(object);
 }
 
-void SlowStore::List(std::string_view prefix,
-                     const std::function<void(std::string_view, const ObjectInfo&)>& each) {
+void SlowStore::List(std::string_view prefix, const Each& each) {
   WaitDelay();
   store_->List(prefix, each);
+}
+
+std::vector<std::string> SlowStore::ListFolder(std::string_view folder, const Each& each) {
+  WaitDelay();
+  return store_->ListFolder(folder, each);
 }
 
 ObjectStore::Counts SlowStore::counts() const noexcept {

@@ -167,17 +167,31 @@ WebAnswer BucketServer::List(const WebRequest& request) const {
     return found == request.query.end() ? std::string() : found->second;
   };
   const std::string prefix = value("prefix"), after = value("continuation-token");
+  const std::string delimiter = value("delimiter");
   std::string contents, last;
   int listed = 0;
   bool truncated = false;
   for (const auto& [key, content] : objects_) {
     if (!key.starts_with(prefix) || (!after.empty() && "after " + key <= after)) continue;
+    const std::size_t cut =
+        delimiter.empty() ? std::string::npos : key.find(delimiter, prefix.size());
+    const std::string folder = cut == std::string::npos ? "" : key.substr(0, cut + 1);
+    if (!folder.empty() && last.starts_with(folder)) {
+      last = key;
+      continue;
+    }
+    if (!folder.empty() && !after.empty() && after.substr(6).starts_with(folder)) continue;
     if (listed == 2) {
       truncated = true;
       break;
     }
     ++listed;
     last = key;
+    if (!folder.empty()) {
+      contents +=
+          "<CommonPrefixes><Prefix>" + PercentEncoded(folder, true) + "</Prefix></CommonPrefixes>";
+      continue;
+    }
     contents += "<Contents><Key>" + PercentEncoded(key, true) +
                 "</Key><ETag>&quot;x&quot;</ETag><Size>" + std::to_string(content.size()) +
                 "</Size></Contents>";

@@ -1,9 +1,13 @@
+#include <filesystem>
+#include <fstream>
 #include <vector>
 
 #include "format/remote/listing.h"
+#include "format/remote/local_store.h"
 #include "tests/catch.h"
 #include "tests/format/error_of.h"
 #include "tests/remote/bucket_server.h"
+#include "tests/temporary_folder.h"
 
 namespace sluice::test {
 
@@ -30,6 +34,32 @@ TEST_CASE("Objects are listed page after page, by their names below the store") 
   CHECK(Names(*store, "e/") == std::vector<std::string>{"e/f&<g> 11"});
   CHECK(Names(*store, "none").empty());
   CHECK(Names(*OpenStoreWith("s3://bkt", TestSettings(server.Variables())), "").size() == 6);
+}
+
+TEST_CASE("A folder's own objects and the folders in it are listed") {
+  BucketServer server;
+  for (const std::string key : {"set/a", "set/b c/1", "set/b c/2", "set/b c/d/3", "set/e/4",
+                                "set/f", "set/g/5", "set/h/6", "settings/7"})
+    server.Set(key, key);
+  const TemporaryFolder folder;
+  for (const char* const name : {"b c/d", "e", "g", "h"})
+    std::filesystem::create_directories(folder / name);
+  for (const char* const name : {"a", "b c/1", "b c/2", "b c/d/3", "e/4", "f", "g/5", "h/6"})
+    std::ofstream(folder / name) << "content";
+  const std::shared_ptr<ObjectStore> stores[] = {
+      OpenStoreWith("s3://bkt/set", TestSettings(server.Variables())),
+      std::make_shared<LocalStore>(folder.path())};
+  for (const auto& store : stores) {
+    std::vector<std::string> objects;
+    const auto each = [&](std::string_view object, const ObjectInfo&) {
+      objects.emplace_back(object);
+    };
+    CHECK(store->ListFolder("", each) == std::vector<std::string>{"b c/", "e/", "g/", "h/"});
+    CHECK(objects == std::vector<std::string>{"a", "f"});
+    objects.clear();
+    CHECK(store->ListFolder("b c/", each) == std::vector<std::string>{"b c/d/"});
+    CHECK(objects == std::vector<std::string>{"b c/1", "b c/2"});
+  }
 }
 
 TEST_CASE("A list without end, and an answer that is no list, are errors") {

@@ -1,14 +1,21 @@
 // Against radosgw, which checks every signature, where it is installed.
 #include <atomic>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <thread>
 
+#include <sluice/convert.h>
+
+#include "format/disk/file.h"
 #include "format/remote/percent.h"
 #include "format/remote/s3_endpoint.h"
 #include "tests/catch.h"
+#include "tests/file_content.h"
 #include "tests/format/error_of.h"
+#include "tests/pictures.h"
 #include "tests/remote/bucket_server.h"
 #include "tests/remote/reading.h"
 #include "tests/temporary_folder.h"
@@ -81,6 +88,30 @@ TEST_CASE("radosgw takes every signature and does what is asked of it", "[slow]"
   settings.part_bytes = 5 << 20;  // the least that S3 takes
   const auto store = OpenStoreWith("s3://bkt/a set=1/+", settings);
 
+  SECTION("Pictures in folders of any names are listed and converted as local ones are") {
+    const TemporaryFolder folder;
+    ConvertOptions options;
+    options.image = ImageCodec::kRaw;
+    options.max_side = 16;
+    for (int i = 0; i < 30; ++i) {
+      const std::string key = (i % 3 == 0   ? "a+b/"
+                               : i % 3 == 1 ? "c d/e/"
+                                            : "\xC3\xA9/") +
+                              std::to_string(i) + ".jpg";
+      const std::vector<std::byte> jpeg = MakeJpeg(MakePicture(20, 20, 3, std::uint64_t(i)));
+      std::filesystem::create_directories((folder / "local" / key).parent_path());
+      WriteFile(folder / "local" / key, jpeg);
+      store->Put("pictures/" + key, jpeg);
+    }
+    for (const auto& [name, value] : radosgw.Variables())
+      setenv(name.c_str(), value.c_str(), 1);
+    Convert(folder / "local", folder / "a", options);
+    Convert(std::filesystem::path("s3://bkt/a set=1/+/pictures"), folder / "b", options);
+    for (const auto& entry : radosgw.Variables())
+      unsetenv(entry.first.c_str());
+    for (const auto& file : std::filesystem::directory_iterator(folder / "a"))
+      CHECK((ContentOf(file.path()) == ContentOf(folder / "b" / file.path().filename())));
+  }
   SECTION("Keys of any characters are written, read, listed and removed") {
     std::vector<std::string> keys = {"a=b",   "a+b",
                                      "a b",   "\xC3\xA9",

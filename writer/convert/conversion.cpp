@@ -12,6 +12,7 @@
 #include "writer/convert/suspicions.h"
 #include "writer/dataset_name.h"
 #include "writer/manifest_totals.h"
+#include "writer/source/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -125,6 +126,15 @@ void Conversion::Run(unsigned threads, std::vector<std::optional<Outcome>> probe
   encoders.reserve(threads);
   for (unsigned i = 0; i < threads; ++i)
     encoders.emplace_back(sources_, options_, schema_, header_bytes, reserve_bytes);
+  std::optional<StoreFiles::Ahead> ahead;
+  if (sources_.store != nullptr) {
+    ahead.emplace(*sources_.store, samples, [&](std::uint64_t index) -> StoreFiles::Wanted {
+      const std::uint64_t position = position_of(index);
+      if (position < probed.size()) return {};  // most of them are made
+      const Source& source = sources_.sources[order_[position]];
+      return {source.key, source.bytes};
+    });
+  }
   if (samples > 0) {
     RunInOrder(
         threads, samples, hooks_.stop,

@@ -35,10 +35,11 @@ ConvertOptions OptionsOfPlan(const std::string& plan) {
 // What a plan's files say.
 class Planned {
  public:
-  explicit Planned(const DatasetFolder& folder)
+  Planned(const DatasetFolder& folder, const std::stop_token& stop)
       : planned_(ReadPlannedSources(folder.path())),
         options_(OptionsOfPlan(*folder.plan())),
         schema_(planned_.list.MakeSchema()) {
+    planned_.list.SetRoot(planned_.list.root, stop);
     schema_.Validate();
     CheckOptions(options_);
     options_.on_error = planned_.on_error;
@@ -88,7 +89,7 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 void MakePart(const DatasetFolder& folder, const PlanPart& part, const PartOptions& options,
               const ConvertHooks& hooks, PartSummary& summary) {
-  Planned planned(folder);
+  Planned planned(folder, hooks.stop);
   planned.options().direct = options.direct;
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks, part);
@@ -131,7 +132,7 @@ ConvertSummary CountsOf(const Manifest& manifest) {
 
 FinishedConversion FinishPlanned(const DatasetFolder& folder, unsigned threads,
                                  const ConvertHooks& hooks) {
-  Planned planned(folder);
+  Planned planned(folder, hooks.stop);
   ConvertSummary summary = BeginSummary(planned.sources());
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks);

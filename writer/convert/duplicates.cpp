@@ -7,6 +7,7 @@
 
 #include "format/disk/checksum.h"
 #include "writer/parallel.h"
+#include "writer/source/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -34,6 +35,8 @@ class DuplicateSearch {
       try {
         ReadImageFile(*lists_[candidates[i].list], candidates[i].source, files[worker]);
         digests[i] = Hash128(files[worker]);
+      } catch (const StoreFault&) {
+        throw;
       } catch (const Error& error) {
         if (IsShortage(error)) throw;
         digests[i].reset();

@@ -12,6 +12,7 @@
 #include "format/disk/file.h"
 #include "format/disk/schema_json.h"
 #include "format/disk/zstd.h"
+#include "format/remote/object_store.h"
 #include "writer/source/shapes.h"
 
 namespace sluice {
@@ -154,7 +155,8 @@ class Tap {
 };
 
 std::string Absolute(const std::filesystem::path& path) {
-  return path.empty() ? std::string() : std::filesystem::absolute(path).lexically_normal().string();
+  if (path.empty() || IsStoreUrl(path.native())) return path.native();
+  return std::filesystem::absolute(path).lexically_normal().string();
 }
 
 void PutLeftOut(const std::vector<LeftOut>& list, Sink& out) {

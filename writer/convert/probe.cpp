@@ -4,6 +4,7 @@
 #include <atomic>
 
 #include "writer/parallel.h"
+#include "writer/source/store_files.h"
 
 namespace sluice {
 
@@ -33,6 +34,13 @@ Probe ProbeSizes(const SourceList& sources, const Schema& schema,
   std::vector<std::uint64_t> bytes(count);
   std::vector<std::string> reasons(count);
   std::vector<std::string> truncated(count);
+  std::optional<StoreFiles::Ahead> ahead;
+  if (sources.store != nullptr) {
+    ahead.emplace(*sources.store, count, [&](std::uint64_t index) -> StoreFiles::Wanted {
+      const Source& source = sources.sources[order[index]];
+      return {source.key, source.bytes};
+    });
+  }
   ParallelFor(threads, count, stop, [&](unsigned worker, std::size_t i) {
     Outcome outcome = encoders[worker].Encode(order[i]);
     reasons[i] = std::move(outcome.reason);

@@ -22,6 +22,7 @@
 #include "writer/source/jpeg_source.h"
 #include "writer/source/shapes.h"
 #include "writer/source/sniff.h"
+#include "writer/source/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -72,6 +73,8 @@ Outcome SampleEncoder::Encode(std::size_t source) {
     EncodeImage(source, outcome);
     EncodeFields(source, outcome);
     return Checked(std::move(outcome));
+  } catch (const StoreFault&) {
+    throw;
   } catch (const Error& error) {
     const bool unreadable = error.code() == ErrorCode::kNotFound || error.code() == ErrorCode::kIo;
     if (IsShortage(error)) throw;

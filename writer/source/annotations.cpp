@@ -20,9 +20,9 @@ constexpr std::size_t kMostNarrowClasses = 255;  // and the background, in 8 bit
 
 class AnnotatedList {
  public:
-  AnnotatedList(const ConvertSource& source, Annotations annotations)
+  AnnotatedList(const ConvertSource& source, Annotations annotations, const std::stop_token& stop)
       : source_(source), read_(std::move(annotations)) {
-    list_.root = source.root;
+    list_.SetRoot(source.root, stop);
     list_.broken = std::move(read_.broken);
     list_.warnings = std::move(read_.warnings);
     read_.names.Settle();
@@ -30,26 +30,26 @@ class AnnotatedList {
   }
 
   SourceList Run(unsigned threads, const std::stop_token& stop) {
-    const RootPath root(source_.root);
+    const RootPath root(list_.root);
     std::vector<Look> looks(read_.images.size());
-    ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {
+    ParallelFor(LookingThreads(list_, threads), looks.size(), stop, [&](unsigned, std::size_t i) {
       AnnotatedImage& image = read_.images[i];
       const std::optional<std::string> key = root.KeyOf(image.path);
       if (key) image.path = *key;
       if (key)
-        looks[i] = LookInto(source_.root / *key);
+        looks[i] = LookInto(list_, *key);
       else
-        looks[i].trouble = "the path does not lie below " + source_.root.string();
+        looks[i].trouble = "the path does not lie below " + list_.root.string();
     });
     if (stop.stop_requested()) ThrowStopped();
-    SameNames names(source_.root);
+    SameNames names(list_.root);
     for (std::size_t i = 0; i < looks.size(); ++i) {
-      names.Resolve(read_.images[i].path, looks[i]);
+      if (list_.store == nullptr) names.Resolve(read_.images[i].path, looks[i]);
       Take(read_.images[i], looks[i]);
       read_.images[i] = {};
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
-    RequireImages(source_.root, list_);
+    RequireImages(list_.root, list_);
     WarnOfRepeats(list_);
     return std::move(list_);
   }
@@ -236,7 +236,7 @@ SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
     case AnnotationFormat::kVoc: read = ReadVoc(source, stop); break;
     case AnnotationFormat::kYolo: read = ReadYolo(source, stop); break;
   }
-  return AnnotatedList(source, std::move(read)).Run(threads, stop);
+  return AnnotatedList(source, std::move(read), stop).Run(threads, stop);
 }
 
 }  // namespace sluice

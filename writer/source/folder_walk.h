@@ -11,6 +11,8 @@
 
 namespace sluice {
 
+inline constexpr std::uint64_t kUnknownBytes = UINT64_MAX;
+
 struct WalkedFile {
   std::string key;  // path relative to the root, with '/'; raw bytes
   std::uint64_t bytes = 0;

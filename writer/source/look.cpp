@@ -12,6 +12,7 @@
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
 #include "writer/source/image_kinds.h"
+#include "writer/source/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -45,6 +46,14 @@ Look LookInto(const std::filesystem::path& path) {
     look.trouble = error.sentence();
   }
   return look;
+}
+
+Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes) {
+  return list.store != nullptr ? list.store->LookInto(key, bytes) : LookInto(list.root / key);
+}
+
+unsigned LookingThreads(const SourceList& list, unsigned threads) {
+  return list.store != nullptr ? std::max(threads, StoreFiles::kLooking) : threads;
 }
 
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "writer/source/folder_walk.h"
 #include "writer/source/sniff.h"
 #include "writer/source/source_list.h"
 
@@ -20,6 +21,11 @@ struct Look {
 // Reads the beginning of the file. Throws Error(kIo) if the process has no room for another open
 // file.
 Look LookInto(const std::filesystem::path& path);
+// The same for a file below the list's root, which may be in a store: then kIo is also a store
+// that does not answer. `bytes`: its size if it is known, for a store.
+Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes = kUnknownBytes);
+// Threads to look into a list's files with: most of a store's wait.
+unsigned LookingThreads(const SourceList& list, unsigned threads);
 
 // Whether a file with this look can be converted. If not, adds it with the reason to one of the
 // list's two lists of files that are left out.

@@ -9,6 +9,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/file.h"
+#include "format/remote/object_store.h"
 #include "writer/source/annotations.h"
 #include "writer/source/archives.h"
 #include "writer/source/beton.h"
@@ -70,6 +71,10 @@ void CheckSource(const ConvertSource& source) {
           "columns need a table, and none was given");
   require(source.split_begin >= 0 && source.split_begin < source.split_end && source.split_end <= 1,
           "a part of a split must lie between 0 and 1 and not be empty");
+  require(source.kind != Kind::kAnnotations ||
+              source.annotation_format != AnnotationFormat::kYolo ||
+              !IsStoreUrl(source.root.native()),
+          "YOLO's labels are for images in a folder; bring them to a local disk");
   require(source.labels || source.classes.empty(),
           "classes are given, but labels are not to be stored");
   require(source.folder_labels == FolderLabels::kAuto || source.kind == Kind::kFolder ||

@@ -10,7 +10,7 @@ namespace sluice {
 
 class RootPath {
  public:
-  // An empty root means the working folder.
+  // An empty root means the working folder. It may be a URL: paths may then begin with it.
   explicit RootPath(const std::filesystem::path& root);
 
   // "./a//b.jpg" and "/root/a/b.jpg" give "a/b.jpg"; nullopt if the path is not below the root, or
@@ -19,6 +19,7 @@ class RootPath {
 
  private:
   std::filesystem::path root_;  // absolute, without "." and ".."
+  std::string url_;             // with a slash at its end; empty: a folder
 };
 
 }  // namespace sluice

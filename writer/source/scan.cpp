@@ -11,6 +11,7 @@
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
 #include "writer/source/split_folders.h"
+#include "writer/source/store_files.h"
 #include "writer/text.h"
 
 namespace sluice {
@@ -71,10 +72,10 @@ constexpr const char* kChoices =
     "--labels top (the outermost folder), parent (the innermost), path (all of them) or none";
 
 // Refuses what could be meant in several ways.
-void RequireClear(const ConvertSource& source, const Layout& layout) {
+void RequireClear(const ConvertSource& source, const SourceList& list, const Layout& layout) {
   if (!source.labels || source.folder_labels != FolderLabels::kAuto) return;
   if (layout.direct && layout.in_folder) {
-    throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+    throw Error(ErrorCode::kInvalidArgument, list.root.string(),
                 "holds images both directly (" + ToUtf8(*layout.direct) + ") and in sub-folders (" +
                     ToUtf8(*layout.in_folder) +
                     "), so its classes are unclear; say what they are with " + kChoices);
@@ -87,7 +88,7 @@ void RequireClear(const ConvertSource& source, const Layout& layout) {
   }
   if (folders.empty() || !LookLikeSplit(folders)) return;
   const bool one = names.size() == 1;
-  throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+  throw Error(ErrorCode::kInvalidArgument, list.root.string(),
               "holds " + FolderNames(names) + ", which " +
                   (one ? "looks like a part of a split and not like a class; make a dataset of it"
                        : "look like the parts of a split and not like classes; make a dataset of "
@@ -166,31 +167,29 @@ void WarnOfInnerFolders(SourceList& list) {
       "; to say what the classes are, use " + kChoices);
 }
 
-SourceList ListOf(const ConvertSource& source, FolderTree tree, unsigned threads,
+SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree, unsigned threads,
                   const std::stop_token& stop) {
   std::vector<Look> looks(tree.files.size());
-  ParallelFor(threads, looks.size(), stop, [&](unsigned, std::size_t i) {
-    looks[i] = LookInto(source.root / tree.files[i].key);
+  ParallelFor(LookingThreads(list, threads), looks.size(), stop, [&](unsigned, std::size_t i) {
+    looks[i] = LookInto(list, tree.files[i].key, tree.files[i].bytes);
   });
   if (stop.stop_requested()) ThrowStopped();
 
   const Layout layout = LayoutOf(tree, looks, source.folder_labels);
-  RequireClear(source, layout);
-  SourceList list;
+  RequireClear(source, list, layout);
   list.broken = std::move(tree.broken);
   list.passed_over = std::move(tree.passed_over);
   list.warnings = std::move(tree.warnings);
-  list.root = source.root;
   const bool flat = source.folder_labels == FolderLabels::kAuto && layout.direct;
   list.labelled = source.labels && !flat;
   Sort(tree, looks, layout, source.folder_labels, list);
-  RequireImages(source.root, list);
+  RequireImages(list.root, list);
   list.fields.push_back({Field::Image(), Feed::kImage});
   if (list.labelled) {
     list.fields.push_back({Field::Label(), Feed::kLabel});
     for (const auto& entry : layout.classes)
       list.classes.push_back(ToUtf8(entry.first));
-    NumberClasses(source.root, source.classes, list);
+    NumberClasses(list.root, source.classes, list);
     if (source.folder_labels == FolderLabels::kAuto) WarnOfInnerFolders(list);
   } else if (source.labels) {
     for (const auto& entry : layout.classes) {
@@ -207,26 +206,31 @@ SourceList ListOf(const ConvertSource& source, FolderTree tree, unsigned threads
 }  // namespace
 
 SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
-  SourceList list = ListOf(source, WalkFolder(source.root, stop), threads, stop);
+  SourceList list;
+  list.SetRoot(source.root, stop);
+  FolderTree tree = list.store != nullptr ? list.store->List() : WalkFolder(source.root, stop);
+  list = ListOf(source, std::move(list), std::move(tree), threads, stop);
   SortBy(list.sources, &Source::key);
   return list;
 }
 
 SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>& paths,
                      unsigned threads, const std::stop_token& stop) {
+  SourceList list;
+  list.SetRoot(source.root, stop);
   FolderTree tree;
-  const RootPath root(source.root);
+  const RootPath root(list.root);
   for (std::size_t i = 0; i < paths.size(); ++i) {
     std::optional<std::string> key = root.KeyOf(paths[i]);
     if (!key) {
-      throw Error(ErrorCode::kInvalidArgument, source.root.string(),
+      throw Error(ErrorCode::kInvalidArgument, list.root.string(),
                   "path " + std::to_string(i + 1) + " of the list, " + ToUtf8(paths[i]) +
                       ", does not lie in this folder");
     }
     AddFoldersOf(*key, tree.folders);
-    tree.files.push_back({std::move(*key), 0});
+    tree.files.push_back({std::move(*key), kUnknownBytes});
   }
-  SourceList list = ListOf(source, std::move(tree), threads, stop);
+  list = ListOf(source, std::move(list), std::move(tree), threads, stop);
   WarnOfRepeats(list);
   return list;
 }

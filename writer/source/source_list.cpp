@@ -11,6 +11,8 @@
 
 #include "format/disk/file.h"
 #include "format/disk/system_error.h"
+#include "format/remote/object_store.h"
+#include "writer/source/store_files.h"
 
 namespace sluice {
 
@@ -18,9 +20,17 @@ namespace {
 
 constexpr std::uint64_t kMaxSourceBytes = 1'073'741'824;
 
-void ReadWhole(const std::filesystem::path& path, std::uint64_t expected,
-               std::vector<std::byte>& content) {
-  ReadFile(path, kMaxSourceBytes, content);
+// A file below the list's root, or below another folder.
+void ReadFileOf(const SourceList& list, const std::filesystem::path& folder, const std::string& key,
+                std::uint64_t expected, std::vector<std::byte>& content) {
+  if (list.store != nullptr && folder == list.root) {
+    if (expected > kMaxSourceBytes) {
+      throw Error(ErrorCode::kLimit, "has " + std::to_string(expected) + " bytes, more than the " +
+                                         std::to_string(kMaxSourceBytes) + " that are read");
+    }
+    return list.store->Read(key, expected, content);
+  }
+  ReadFile(folder / key, kMaxSourceBytes, content);
   if (content.size() != expected) {
     throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(expected) + " to " +
                                     std::to_string(content.size()) +
@@ -117,7 +127,7 @@ void SourceList::RequirePlaces() const {
   };
   for (const std::filesystem::path& archive : archives)
     require(WhyUnreadable(archive), archive);
-  if (!archives.empty()) return;
+  if (!archives.empty() || store != nullptr) return;  // a store's faults are told apart
   for (std::size_t f = 0; f < fields.size(); ++f) {
     std::size_t readable = 0;
     std::string trouble;  // of the last file tried
@@ -139,6 +149,13 @@ void SourceList::RequirePlaces() const {
     }
     if (readable == 0) require(trouble, fields[f].feed == Feed::kImage ? root : fields[f].folder);
   }
+}
+
+void SourceList::SetRoot(const std::filesystem::path& place, const std::stop_token& stop) {
+  root = place;
+  if (!IsStoreUrl(place.native())) return;
+  store = std::make_shared<StoreFiles>(OpenStore(place.native()), stop);
+  root = store->url();  // without what is secret
 }
 
 Schema SourceList::MakeSchema() const {
@@ -183,7 +200,7 @@ MaskFile MaskFileOf(Bytes value) {
 
 void ReadImageFile(const SourceList& list, std::size_t source, std::vector<std::byte>& content) {
   if (!list.archives.empty()) return ReadExtent(list, list.ExtentOf(source, 0), content);
-  ReadWhole(list.root / list.sources[source].key, list.sources[source].bytes, content);
+  ReadFileOf(list, list.root, list.sources[source].key, list.sources[source].bytes, content);
 }
 
 bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
@@ -195,7 +212,7 @@ bool ReadMaskFile(const SourceList& list, std::size_t source, std::size_t field,
     return true;
   }
   const MaskFile mask = MaskFileOf(*value);
-  ReadWhole(list.fields[field].folder / mask.path, mask.bytes, content);
+  ReadFileOf(list, list.fields[field].folder, mask.path, mask.bytes, content);
   return true;
 }
 
@@ -218,8 +235,12 @@ bool IsShortage(const Error& error) {
          std::find(kShortages.begin(), kShortages.end(), of_system->number()) != kShortages.end();
 }
 
+Error StoppedError() {
+  return {ErrorCode::kState, "the conversion was stopped; run the same command again to go on"};
+}
+
 void ThrowStopped() {
-  throw Error(ErrorCode::kState, "the conversion was stopped; run the same command again to go on");
+  throw StoppedError();
 }
 
 }  // namespace sluice

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -84,8 +86,11 @@ class SourceValues {
   std::vector<std::byte> bytes_;
 };
 
+class StoreFiles;
+
 struct SourceList {
-  std::filesystem::path root;                   // of the files
+  std::filesystem::path root;                   // of the files: a folder, or a URL
+  std::shared_ptr<StoreFiles> store;            // the files, if that is a URL
   std::vector<std::filesystem::path> archives;  // hold everything, if there are any
   std::vector<PackedPage> pages;                // of archives
   std::vector<SourceField> fields;              // of the schema; the image is the first
@@ -99,6 +104,9 @@ struct SourceList {
   std::vector<LeftOut> passed_over;  // not an image, or hidden
   std::vector<std::string> warnings;
 
+  // Sets the root, and opens the store if it is a URL. Reads end soon after a stop request. Throws
+  // Error.
+  void SetRoot(const std::filesystem::path& place, const std::stop_token& stop);
   Schema MakeSchema() const;
   std::optional<Bytes> Value(std::size_t source, std::size_t field) const {
     if (values.empty()) return std::nullopt;
@@ -138,7 +146,8 @@ bool ReadStored(const SourceList& list, std::size_t source, std::size_t field,
 // files, and not because of the file.
 bool IsShortage(const Error& error);
 
-// Throws the error for a requested stop.
+// The error for a requested stop.
+Error StoppedError();
 [[noreturn]] void ThrowStopped();
 
 }  // namespace sluice

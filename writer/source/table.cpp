@@ -78,7 +78,7 @@ class TableScan {
         stop_(stop),
         reader_(source.table, stop),
         fields_(source, list_) {
-    list_.root = source.root.empty() ? source.table.parent_path() : source.root;
+    list_.SetRoot(source.root.empty() ? source.table.parent_path() : source.root, stop);
     list_.upright = source.upright;
     path_column_ = PathColumn(source, reader_.headings());
     key_column_ = KeyColumn(source, path_column_, reader_.headings());
@@ -195,18 +195,19 @@ class TableScan {
     }
     std::vector<Look> looks(sources_.size());
     std::vector<Look> mask_looks(sources_.size() * masks.size());
-    ParallelFor(threads_, sources_.size(), stop_, [&](unsigned, std::size_t i) {
-      looks[i] = LookInto(list_.root / sources_[i].key);
+    const unsigned threads = LookingThreads(list_, threads_);
+    ParallelFor(threads, sources_.size(), stop_, [&](unsigned, std::size_t i) {
+      looks[i] = LookInto(list_, sources_[i].key);
       for (std::size_t m = 0; m < masks.size(); ++m) {
         if (const auto value = rows_.Get(i, masks[m], list_.fields.size())) {
-          mask_looks[i * masks.size() + m] = LookInto(list_.root / MaskFileOf(*value).path);
+          mask_looks[i * masks.size() + m] = LookInto(list_, MaskFileOf(*value).path);
         }
       }
     });
     if (stop_.stop_requested()) ThrowStopped();
     SameNames names(list_.root);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
-      names.Resolve(sources_[i].key, looks[i]);
+      if (list_.store == nullptr) names.Resolve(sources_[i].key, looks[i]);
       TakeRow(i, looks[i], masks, std::span(mask_looks).subspan(i * masks.size(), masks.size()));
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());

@@ -11,4 +11,7 @@ namespace sluice {
 // and gs://, are as they were.
 std::string ShownPath(std::string_view path);
 
+// Whether a dataset's or source's path is a URL of a store: s3://, gs://, http:// or https://.
+bool IsStoreUrl(std::string_view path) noexcept;
+
 }  // namespace sluice

@@ -102,7 +102,9 @@ struct ConvertSource {
                                  std::filesystem::path root);
 
   Kind kind;
-  // The folder that paths and keys are relative to. Empty, for a table: the table's own folder.
+  // The folder that paths and keys are relative to. Empty, for a table: the table's own folder. It
+  // may be the URL of a folder in an object store ("s3://bucket/photos"), but not for archives and
+  // YOLO's labels. Its settings and credentials come from the environment.
   std::filesystem::path root;
 
   std::filesystem::path table = {};

@@ -1,0 +1,279 @@
+// Pictures in a bucket, converted by its URL: the files of what a folder with the same pictures
+// gives.
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include <sluice/convert.h>
+#include <sluice/convert_steps.h>
+#include <sluice/error.h>
+
+#include "format/disk/file.h"
+#include "tests/catch.h"
+#include "tests/file_content.h"
+#include "tests/pictures.h"
+#include "tests/remote/bucket_server.h"
+#include "tests/temporary_folder.h"
+
+namespace sluice::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Catch::Matchers::ContainsSubstring;
+
+// The bucket of a server, for stores opened by the process's environment.
+class Bucket {
+ public:
+  explicit Bucket(BucketServer::Fault fault = nullptr) : server_(std::move(fault)) {
+    for (const auto& [name, value] : server_.Variables())
+      setenv(name.c_str(), value.c_str(), 1);
+    setenv("AWS_EC2_METADATA_DISABLED", "true", 1);
+  }
+  ~Bucket() {
+    for (const auto& entry : server_.Variables())
+      unsetenv(entry.first.c_str());
+    unsetenv("AWS_EC2_METADATA_DISABLED");
+  }
+  BucketServer* operator->() { return &server_; }
+
+  // All files of a folder, as objects below the prefix.
+  void Fill(const fs::path& folder, const std::string& prefix) {
+    for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+      if (entry.is_regular_file())
+        server_.Set(prefix + entry.path().lexically_relative(folder).string(),
+                    ContentOf(entry.path()));
+    }
+  }
+
+ private:
+  BucketServer server_;
+};
+
+void Write(const fs::path& file, Bytes content) {
+  fs::create_directories(file.parent_path());
+  WriteFile(file, content);
+}
+
+// Pictures of two classes, a file that is none, one that is broken, a hidden one and an empty one.
+fs::path WritePictures(const fs::path& folder, int count = 40) {
+  for (int i = 0; i < count; ++i) {
+    const std::string name = (i % 2 == 0 ? "cats/" : "dogs/") + std::to_string(i) + " +é.jpg";
+    Write(folder / name, MakeJpeg(MakePicture(60 + i, 50, 3, std::uint64_t(i))));
+  }
+  Write(folder / "dogs/notes.txt", AsBytes("no picture"));
+  std::vector<std::byte> broken = MakeJpeg(MakePicture(64, 64));
+  broken.resize(broken.size() / 2);
+  Write(folder / "dogs/broken.jpg", broken);
+  Write(folder / "cats/.hidden.jpg", MakeJpeg(MakePicture(64, 64)));
+  Write(folder / "cats/empty.jpg", {});
+  return folder;
+}
+
+ConvertOptions SmallShards() {
+  ConvertOptions options;
+  options.shard_bytes = 1 << 20;
+  options.max_side = 32;
+  options.threads = 3;
+  return options;
+}
+
+std::map<std::string, std::string> FilesOf(const fs::path& dataset) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::directory_iterator(dataset))
+    files[entry.path().filename().string()] = ContentOf(entry.path());
+  return files;
+}
+
+std::map<std::string, std::string> ShardsOf(const fs::path& dataset) {
+  std::map<std::string, std::string> files = FilesOf(dataset);
+  std::erase_if(files, [](const auto& file) { return !file.first.ends_with(".sluice"); });
+  REQUIRE(!files.empty());
+  return files;
+}
+
+// The names alone, for messages.
+void RequireSameFiles(const fs::path& a, const fs::path& b) {
+  const auto files = FilesOf(a);
+  const auto others = FilesOf(b);
+  REQUIRE(files.size() == others.size());
+  for (const auto& [name, content] : files) {
+    INFO(name);
+    REQUIRE(others.count(name) == 1);
+    CHECK((others.at(name) == content));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Pictures in a bucket give the files of a folder's, also if every third request fails") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  const ConvertSummary local = Convert(pictures, folder / "local", SmallShards());
+  std::atomic<int> requests = 0;
+  const bool fails = GENERATE(false, true);
+  Bucket bucket([&](const WebRequest&) -> std::optional<WebAnswer> {
+    if (!fails || requests++ % 3 != 2) return std::nullopt;
+    return S3ErrorAnswer(503, "SlowDown");
+  });
+  bucket.Fill(pictures, "a/pictures/");
+  bucket->Set("a/pictures2/cats/other.jpg", "of another folder");
+  bucket->Set("a/pictures/cats/", "");  // as some tools mark a folder
+  const ConvertSummary remote =
+      Convert(fs::path("s3://bkt/a/pictures/"), folder / "remote", SmallShards());
+  CHECK(remote.samples == 40);
+  CHECK(remote.skipped.size() == local.skipped.size());
+  CHECK(remote.bytes_in == local.bytes_in);
+  RequireSameFiles(folder / "local", folder / "remote");
+}
+
+TEST_CASE("A bucket's pictures are converted in parts, by what the plan says of them") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  Convert(pictures, folder / "local", SmallShards());
+  Bucket bucket;
+  bucket.Fill(pictures, "pictures/");
+  const fs::path parts = folder / "parts";
+  PlanConversion(fs::path("s3://bkt/pictures"), parts, SmallShards());
+  for (unsigned part = 0; part < 2; ++part)
+    ConvertPlanned(parts, {part, 2});
+  FinishConversion(parts);
+  RequireSameFiles(folder / "local", parts);
+}
+
+TEST_CASE("Lists and tables name pictures in a bucket, or at a plain server") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  Bucket bucket;
+  bucket.Fill(pictures, "pictures/");
+  const bool plain = GENERATE(false, true);
+  const std::string url = plain ? bucket->plain_url() + "/pictures" : "s3://bkt/pictures";
+  const std::vector<std::string> paths = {"cats/0 +é.jpg", "cats/2 +é.jpg", "dogs/7 +é.jpg",
+                                          "dogs/gone.jpg"};
+  Convert(ConvertSource::Paths(paths, pictures), folder / "local", SmallShards());
+  std::vector<std::string> urls = paths;
+  urls[1] = url + "/" + urls[1];
+  const ConvertSummary remote =
+      Convert(ConvertSource::Paths(urls, url), folder / "remote", SmallShards());
+  REQUIRE(remote.skipped.size() == 1);
+  CHECK(remote.skipped[0].path == "dogs/gone.jpg");
+  CHECK((ShardsOf(folder / "local") == ShardsOf(folder / "remote")));
+
+  Write(folder / "table.csv", AsBytes("path,label\ncats/0 +é.jpg,cat\ndogs/7 +é.jpg,dog\n"));
+  ConvertSource table = ConvertSource::Table(folder / "table.csv");
+  table.root = pictures;
+  Convert(table, folder / "local-table", SmallShards());
+  table.root = url;
+  Convert(table, folder / "remote-table", SmallShards());
+  RequireSameFiles(folder / "local-table", folder / "remote-table");
+}
+
+TEST_CASE("A picture that leaves its bucket meanwhile is left out, and no other") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  Bucket bucket([](const WebRequest& request) -> std::optional<WebAnswer> {
+    // It was there when it was looked into.
+    const bool whole =
+        request.headers.count("range") == 0 || request.headers.at("range") != "bytes=0-31";
+    if (whole && request.path.find("/cats/4 ") != std::string::npos)
+      return S3ErrorAnswer(404, "NoSuchKey");
+    return std::nullopt;
+  });
+  bucket.Fill(pictures, "pictures/");
+  const ConvertSummary summary =
+      Convert(fs::path("s3://bkt/pictures"), folder / "remote", SmallShards());
+  CHECK(summary.samples == 39);
+  std::map<std::string, std::string> reasons;
+  for (const LeftOut& one : summary.skipped)
+    reasons[one.path] = one.reason;
+  REQUIRE(reasons.count("cats/4 +é.jpg") == 1);
+  CHECK_THAT(reasons.at("cats/4 +é.jpg"), ContainsSubstring("is gone"));
+}
+
+TEST_CASE("A bucket that refuses ends the conversion, which goes on where it was") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures", 60);
+  Convert(pictures, folder / "local", SmallShards());
+  std::atomic<int> reads = 0;
+  std::atomic<bool> refuses = true;
+  Bucket bucket([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    const bool whole =
+        request.headers.count("range") > 0 && request.headers.at("range") != "bytes=0-31";
+    if (whole && ++reads > 20 && refuses) return S3ErrorAnswer(403, "AccessDenied");
+    return std::nullopt;
+  });
+  bucket.Fill(pictures, "pictures/");
+  std::string text;
+  try {
+    Convert(fs::path("s3://bkt/pictures"), folder / "remote", SmallShards());
+  } catch (const Error& error) {
+    text = error.what();
+  }
+  CHECK_THAT(text, ContainsSubstring("s3://bkt/pictures/"));
+  CHECK_THAT(text, !ContainsSubstring("secret"));
+  CHECK(!fs::exists(folder / "remote/manifest.json"));
+  refuses = false;
+  Convert(fs::path("s3://bkt/pictures"), folder / "remote", SmallShards());
+  RequireSameFiles(folder / "local", folder / "remote");
+}
+
+TEST_CASE("A conversion out of a bucket that does not answer is stopped at once") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WritePictures(folder / "pictures");
+  std::atomic<bool> hangs = true;
+  std::atomic<int> asked = 0;
+  Bucket bucket([&](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.headers.count("range") == 0) return std::nullopt;
+    ++asked;
+    while (hangs)
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    return std::nullopt;
+  });
+  bucket.Fill(pictures, "pictures/");
+  std::stop_source stop;
+  std::jthread stopper([&] {
+    while (asked == 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    stop.request_stop();
+    // Long before the server answers.
+    std::this_thread::sleep_for(std::chrono::seconds(30));
+    hangs = false;
+  });
+  ConvertHooks hooks;
+  hooks.stop = stop.get_token();
+  try {
+    Convert(fs::path("s3://bkt/pictures"), folder / "remote", SmallShards(), hooks);
+    FAIL("it went on");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kState);
+  }
+  CHECK(hangs);
+  hangs = false;
+  stopper.detach();
+}
+
+TEST_CASE("What a bucket cannot be a source of is refused with advice") {
+  const TemporaryFolder folder;
+  Bucket bucket;
+  const auto refusal = [&](const ConvertSource& source) {
+    try {
+      Convert(source, folder / "dataset", SmallShards());
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  CHECK_THAT(refusal(fs::path("s3://bkt/nothing")), ContainsSubstring("s3://bkt/nothing"));
+  CHECK_THAT(refusal(fs::path(bucket->plain_url())), ContainsSubstring("use s3:// or gs://"));
+  CHECK_THAT(refusal(ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path(), "s3://bkt")),
+             ContainsSubstring("local disk"));
+  CHECK_THAT(refusal(ConvertSource::Archives({"s3://bkt/a.tar"})),
+             ContainsSubstring("s3://bkt/a.tar"));
+  CHECK_THAT(refusal(ConvertSource::Paths({"s3://other/a.jpg"}, "s3://bkt/pictures")),
+             ContainsSubstring("does not lie"));
+}
+
+}  // namespace sluice::test
