@@ -171,7 +171,7 @@ void AddSourceOptions(CLI::App& app, SourceArguments& arguments) {
          "files that hold them\n(tar, Parquet, TFRecord, RecordIO,\n"
          "FFCV's .beton; - is a tar from standard input), or\n"
          "several folders (each becomes\nDATASET/ITS-NAME, with the same classes); then the\n"
-         "DATASET, a folder to create")
+         "DATASET, a folder to create, or a URL in a store")
       ->required()
       ->type_name("... DATASET");
   CLI::Option* const table =

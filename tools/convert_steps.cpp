@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "tools/cli/exit_code.h"
 #include "tools/cli/interrupt.h"
@@ -103,7 +104,8 @@ std::string StatusText(const std::string& dataset, const ConversionStatus& statu
     if (left > 0)
       text += "  time left  " + cli::SecondsText(left / *status.samples_per_second) + "\n";
   }
-  text += "  at work    " + CountText(status.writing, "file grows", "files grow") + "\n";
+  if (!IsStoreUrl(dataset))  // where an object is there once it is whole
+    text += "  at work    " + CountText(status.writing, "file grows", "files grow") + "\n";
   if (status.abandoned > 0) {
     text += "  abandoned  " + CountText(status.abandoned, "unfinished file", "unfinished files") +
             " that nothing was written to for a minute: its process is gone, or stuck\n";

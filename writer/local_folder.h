@@ -1,4 +1,4 @@
-// Datasets are written into folders; an object store gets them by CopyDataset().
+// Datasets are changed in folders; an object store gets them by Convert() and CopyDataset().
 #pragma once
 
 #include <filesystem>
@@ -13,9 +13,10 @@ namespace sluice {
 inline void RequireFolder(const std::filesystem::path& path) {
   if (!IsStoreUrl(path.string())) return;
   // Without the URL, which may have a secret in it.
-  throw Error(ErrorCode::kInvalidArgument,
-              "datasets are written and changed in folders, not at URLs: work on a folder, and use "
-              "`sluice copy` between it and the URL");
+  throw Error(
+      ErrorCode::kInvalidArgument,
+      "datasets are changed in folders, not at URLs: work on a folder, and use `sluice copy` "
+      "between it and the URL");
 }
 
 }  // namespace sluice

@@ -53,6 +53,11 @@ void BucketServer::Set(const std::string& key, const std::string& content) {
   objects_[key] = content;
 }
 
+std::map<std::string, std::string> BucketServer::All() const {
+  const std::lock_guard lock(mutex_);
+  return objects_;
+}
+
 std::optional<std::string> BucketServer::Content(const std::string& key) const {
   const std::lock_guard lock(mutex_);
   const auto found = objects_.find(key);

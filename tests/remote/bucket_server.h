@@ -23,6 +23,7 @@ class BucketServer {
 
   void Set(const std::string& key, const std::string& content);
   std::optional<std::string> Content(const std::string& key) const;
+  std::map<std::string, std::string> All() const;
   WebServer& web() { return web_; }
   std::string plain_url() const { return web_.origin() + "/bkt"; }
   // What the server would answer without faults.

@@ -3,10 +3,13 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <functional>
+#include <future>
 #include <map>
 #include <stop_token>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include <sluice/convert.h>
 #include <sluice/convert_steps.h>
@@ -274,6 +277,168 @@ TEST_CASE("What a bucket cannot be a source of is refused with advice") {
              ContainsSubstring("s3://bkt/a.tar"));
   CHECK_THAT(refusal(ConvertSource::Paths({"s3://other/a.jpg"}, "s3://bkt/pictures")),
              ContainsSubstring("does not lie"));
+}
+
+namespace {
+
+// A dataset's objects, as the files of a folder.
+std::map<std::string, std::string> ObjectsBelow(Bucket& bucket, const std::string& prefix) {
+  std::map<std::string, std::string> objects;
+  for (const auto& [key, content] : bucket->All())
+    if (key.starts_with(prefix)) objects[key.substr(prefix.size())] = content;
+  return objects;
+}
+
+void RequireFilesAre(const fs::path& folder, const std::map<std::string, std::string>& objects) {
+  const auto files = FilesOf(folder);
+  for (const auto& [name, content] : objects) {
+    INFO(name);
+    CHECK(files.count(name) == 1);
+  }
+  for (const auto& [name, content] : files) {
+    INFO(name);
+    REQUIRE(objects.count(name) == 1);
+    CHECK((objects.at(name) == content));
+  }
+}
+
+// Several shards, of raw images.
+ConvertOptions RawShards() {
+  ConvertOptions options;
+  options.shard_bytes = 1 << 20;
+  options.image = ImageCodec::kRaw;
+  options.max_side = 256;
+  options.threads = 2;
+  return options;
+}
+
+fs::path WriteLarge(const fs::path& folder, int count = 30) {
+  for (int i = 0; i < count; ++i) {
+    Write(folder / (i % 2 == 0 ? "a" : "b") / (std::to_string(i) + ".jpg"),
+          MakeJpeg(MakePicture(256, 256, 3, std::uint64_t(i))));
+  }
+  Write(folder / "b/broken.jpg", AsBytes("\xff\xd8\xff\xe0 is no picture"));
+  return folder;
+}
+
+}  // namespace
+
+TEST_CASE("A dataset made in a bucket has the objects of a folder's, in one piece and in parts") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WriteLarge(folder / "pictures");
+  const ConvertSummary local = Convert(pictures, folder / "local", RawShards());
+  REQUIRE(local.shards > 4);
+  std::atomic<int> requests = 0;
+  const bool fails = GENERATE(false, true);
+  Bucket bucket([&](const WebRequest&) -> std::optional<WebAnswer> {
+    if (!fails || requests++ % 3 != 2) return std::nullopt;
+    return S3ErrorAnswer(503, "SlowDown");
+  });
+  const fs::path url = "s3://bkt/sets/x";
+  const ConvertSummary whole = Convert(pictures, url, RawShards());
+  CHECK(whole.samples == local.samples);
+  CHECK(whole.skipped.size() == 1);
+  CHECK(whole.bytes_out == local.bytes_out);
+  RequireFilesAre(folder / "local", ObjectsBelow(bucket, "sets/x/"));
+  // Again: it is done.
+  CHECK(Convert(pictures, url, RawShards()).samples == local.samples);
+
+  const fs::path parts = "s3://bkt/sets/parts";
+  PlanConversion(pictures, parts, RawShards());
+  CHECK(StatusOfConversion(parts).missing.size() == local.shards);
+  ConvertPlanned(parts, {1, 3});
+  const ConversionStatus status = StatusOfConversion(parts);
+  CHECK(status.done > 0);
+  CHECK(!status.finished);
+  try {
+    FinishConversion(parts);
+    FAIL("it was finished");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kUnfinished);
+    CHECK_THAT(error.what(), ContainsSubstring("s3://bkt/sets/parts"));
+    CHECK_THAT(error.what(), ContainsSubstring("planned shards are not there: 0, 2, 3, 5"));
+  }
+  ConvertPlanned(parts, {0, 3});
+  CHECK(ConvertPlanned(parts, {2, 3}).found == 0);
+  CHECK(ConvertPlanned(parts, {1, 2}).found > 1);  // N may change
+  FinishConversion(parts);
+  CHECK(StatusOfConversion(parts).finished);
+  CHECK(ConvertPlanned(parts, {0, 3}).dataset_finished);
+  CHECK(FinishConversion(parts).was_finished);
+  RequireFilesAre(folder / "local", ObjectsBelow(bucket, "sets/parts/"));
+}
+
+TEST_CASE("Shards in a bucket that are damaged, gone or another plan's are named and made again") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WriteLarge(folder / "pictures");
+  Convert(pictures, folder / "local", RawShards());
+  Bucket bucket;
+  const fs::path url = "s3://bkt/x";
+  PlanConversion(pictures, url, RawShards());
+  ConvertPlanned(url, {});
+  const auto change = [&](const std::string& name, const std::function<void(std::string&)>& how) {
+    std::string content = *bucket->Content("x/" + name);
+    how(content);
+    bucket->Set("x/" + name, content);
+  };
+  change("shard-00000.sluice", [](std::string& content) { content[70] ^= 1; });
+  change("shard-00001.sluice", [](std::string& content) { content.pop_back(); });
+  change("shard-00002.made.json", [](std::string& content) {
+    const std::size_t digit = content.find("\"plan\":\"") + 9;
+    content[digit] = content[digit] == '0' ? '1' : '0';
+  });
+  change("shard-00003.made.json", [](std::string& content) { content.resize(content.size() / 2); });
+  try {
+    FinishConversion(url);
+    FAIL("it was finished");
+  } catch (const Error& error) {
+    CHECK(error.code() == ErrorCode::kUnfinished);
+    CHECK_THAT(error.what(), ContainsSubstring("damaged or not of this plan: 0-3"));
+  }
+  CHECK(!bucket->Content("x/manifest.json"));
+  ConvertPlanned(url, {});
+  FinishConversion(url);
+  RequireFilesAre(folder / "local", ObjectsBelow(bucket, "x/"));
+}
+
+TEST_CASE("Of two plans for one place in a bucket, one wins, and of many finishers, each does") {
+  const TemporaryFolder folder;
+  const fs::path pictures = WriteLarge(folder / "pictures", 12);
+  const fs::path others = WriteLarge(folder / "others", 14);
+  Bucket bucket;
+  const fs::path url = "s3://bkt/x";
+  PlanConversion(pictures, url, RawShards());
+  const auto code = [&](const std::function<void()>& call) {
+    try {
+      call();
+    } catch (const Error& error) {
+      return std::string(ErrorCodeName(error.code()));
+    }
+    return std::string();
+  };
+  CHECK(code([&] { PlanConversion(others, url, RawShards()); }) == "exists");
+  PlanConversion(pictures, url, RawShards());  // the same
+  // Every part twice at once, then ten finishers.
+  std::vector<std::future<std::string>> all;
+  for (unsigned i = 0; i < 4; ++i) {
+    all.push_back(std::async(std::launch::async, [&, i] {
+      return code([&] { ConvertPlanned(url, {i % 2, 2}, {.threads = 1}); });
+    }));
+  }
+  for (auto& one : all)
+    CHECK(one.get() == "");
+  all.clear();
+  for (unsigned i = 0; i < 10; ++i)
+    all.push_back(
+        std::async(std::launch::async, [&] { return code([&] { FinishConversion(url, 1); }); }));
+  for (auto& one : all)
+    CHECK(one.get() == "");
+  Convert(pictures, folder / "local", RawShards());
+  RequireFilesAre(folder / "local", ObjectsBelow(bucket, "x/"));
+  CHECK(code([&] { PlanConversion(others, url, RawShards()); }) == "exists");
+  bucket->Set("y/mine.txt", "something else");
+  CHECK(code([&] { Convert(pictures, fs::path("s3://bkt/y"), RawShards()); }) == "exists");
+  CHECK(bucket->Content("y/mine.txt") == "something else");
 }
 
 }  // namespace sluice::test

@@ -174,6 +174,7 @@ void Conversion::Consume(std::uint64_t position, Outcome&& outcome) {
     if (made_[shard]->parts.empty() && !dataset_.own().empty()) {
       LeaveEmptyShard(dataset_.path(), plan_, *made_[shard], dataset_.own());
     }
+    if (on_shard) on_shard(*made_[shard]);
     finished_bytes_ += BytesOf(*made_[shard]);
   }
   Report(!writing_);

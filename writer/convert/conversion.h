@@ -29,6 +29,8 @@ class Conversion {
   std::vector<std::uint32_t> Missing() const;
   // After Run().
   void Summarize(PartSummary& summary) const;
+  // Called with each shard that Run() has made; it may take its files away.
+  std::function<void(const MadeShard&)> on_shard;
   // Makes these, on `threads` threads. `probed`: the outcomes of some of the order's
   // first samples, which need not be made again.
   void Run(unsigned threads, std::vector<std::optional<Outcome>> probed);

@@ -12,6 +12,7 @@
 #include "writer/convert/options.h"
 #include "writer/convert/planned_sources.h"
 #include "writer/convert/probe.h"
+#include "writer/convert/store_conversion.h"
 #include "writer/convert/suspicions.h"
 #include "writer/local_folder.h"
 #include "writer/source/open_source.h"
@@ -192,16 +193,37 @@ ConvertSummary ConvertSources(const Schema* wanted, const ConvertSource& source,
   return summary;
 }
 
+// The three steps, each of which can be repeated.
+ConvertSummary ConvertIntoStore(const ConvertSource& source, const std::filesystem::path& dataset,
+                                const ConvertOptions& options, const ConvertHooks& hooks) {
+  const auto start = std::chrono::steady_clock::now();
+  PlanConversion(source, dataset, options, hooks);
+  const PartSummary made = ConvertPlanned(dataset, {}, {options.threads, options.direct}, hooks);
+  ConvertSummary summary = FinishConversion(dataset, options.threads, hooks).summary;
+  summary.direct_refused = made.direct_refused;
+  summary.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return summary;
+}
+
 }  // namespace
 
 ConvertSummary Convert(const ConvertSource& source, const std::filesystem::path& dataset,
                        const ConvertOptions& options, const ConvertHooks& hooks) {
+  if (IsStoreUrl(dataset.native()) && !options.dry_run)
+    return ConvertIntoStore(source, dataset, options, hooks);
   return ConvertSources(nullptr, source, dataset, options, hooks);
 }
 
 ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem::path& dataset,
                               const ConvertOptions& options, const ConvertHooks& hooks) {
-  return ConvertSources(nullptr, source, dataset, options, hooks, true);
+  if (!IsStoreUrl(dataset.native()))
+    return ConvertSources(nullptr, source, dataset, options, hooks, true);
+  StoreConversion store(dataset, hooks.stop);
+  return store.Shown([&] {
+    ConvertSummary summary = ConvertSources(nullptr, source, store.folder(), options, hooks, true);
+    store.PutPlan();
+    return summary;
+  });
 }
 
 ConvertSummary ConvertTo(const Schema& wanted, const ConvertSource& source,
@@ -227,7 +249,12 @@ std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourceP
       groups.back().push_back({parts[one.list].name, NameDuplicate(sources[one.list], one.source)});
     }
   }
-  if (!list.empty()) WriteFile(list, AsBytes(SharedTable(groups)));
+  const std::string table = SharedTable(groups);
+  if (IsStoreUrl(list.native())) {
+    OpenStore(list.parent_path().native())->Put(list.filename().native(), AsBytes(table));
+  } else if (!list.empty()) {
+    WriteFile(list, AsBytes(table));
+  }
   return groups;
 }
 

@@ -11,6 +11,8 @@
 #include "writer/convert/duplicates.h"
 #include "writer/convert/options.h"
 #include "writer/convert/planned_sources.h"
+#include "writer/convert/receipt.h"
+#include "writer/convert/store_conversion.h"
 #include "writer/convert/suspicions.h"
 #include "writer/local_folder.h"
 
@@ -87,15 +89,23 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-void MakePart(const DatasetFolder& folder, const PlanPart& part, const PartOptions& options,
-              const ConvertHooks& hooks, PartSummary& summary) {
+// `store`: null, or where the folder's shards belong.
+void MakePart(const DatasetFolder& folder, StoreConversion* store, const PlanPart& part,
+              const PartOptions& options, const ConvertHooks& hooks, PartSummary& summary) {
   Planned planned(folder, hooks.stop);
   planned.options().direct = options.direct;
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks, part);
+  if (store != nullptr) {
+    store->BringReceipts(planned.plan(), planned.schema(), part);
+    conversion.on_shard = [&](const MadeShard& made) {
+      store->PutShard(planned.plan(), planned.schema(), made);
+    };
+  }
   conversion.Resume();
   const std::size_t missing = conversion.Missing().size();
   conversion.Run(options.threads != 0 ? options.threads : AvailableCpus(), {});
+  if (store != nullptr) store->Flush();
   conversion.Summarize(summary);
   summary.found = summary.shards - missing;
 }
@@ -130,9 +140,10 @@ ConvertSummary CountsOf(const Manifest& manifest) {
               what + "run their parts again (shard S is in part S mod N of N)");
 }
 
-FinishedConversion FinishPlanned(const DatasetFolder& folder, unsigned threads,
-                                 const ConvertHooks& hooks) {
+FinishedConversion FinishPlanned(const DatasetFolder& folder, StoreConversion* store,
+                                 unsigned threads, const ConvertHooks& hooks) {
   Planned planned(folder, hooks.stop);
+  if (store != nullptr) store->BringReceipts(planned.plan(), planned.schema(), {});
   ConvertSummary summary = BeginSummary(planned.sources());
   Conversion conversion(folder, planned.sources(), planned.schema(), planned.plan(),
                         planned.order(), planned.options(), hooks);
@@ -153,24 +164,19 @@ FinishedConversion FinishPlanned(const DatasetFolder& folder, unsigned threads,
   return {std::move(summary), planned.options(), false};
 }
 
-}  // namespace
-
-PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
-                           const PartOptions& options, const ConvertHooks& hooks) {
-  const auto start = std::chrono::steady_clock::now();
-  if (part.of == 0 || part.number >= part.of || part.of > kMaxShards) {
-    throw Error(ErrorCode::kInvalidArgument,
-                "a part is I/N, with I from 0 to N - 1 and N up to 1000000");
-  }
+PartSummary ConvertPartIn(const std::filesystem::path& dataset, StoreConversion* store,
+                          const PlanPart& part, const PartOptions& options,
+                          const ConvertHooks& hooks) {
   const DatasetFolder folder(dataset, OwnWord());
   PartSummary summary;
   const auto finished = [&] {
+    if (store != nullptr) store->BringManifest();
     summary.dataset_finished = FindFinished(dataset, *folder.plan()).has_value();
     return summary.dataset_finished;
   };
   if (!finished()) {
     try {
-      MakePart(folder, part, options, hooks, summary);
+      MakePart(folder, store, part, options, hooks, summary);
       // Whoever finished the dataset meanwhile did not see what this one left since.
       if (finished()) RemoveReceipts(dataset);
     } catch (const Error& error) {
@@ -179,16 +185,15 @@ PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart&
       if (!gone || !finished()) throw;
     }
   }
-  summary.seconds = SecondsSince(start);
   return summary;
 }
 
-FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads,
-                                    const ConvertHooks& hooks) {
-  const auto start = std::chrono::steady_clock::now();
+FinishedConversion FinishIn(const std::filesystem::path& dataset, StoreConversion* store,
+                            unsigned threads, const ConvertHooks& hooks) {
   const DatasetFolder folder(dataset, OwnWord());
   FinishedConversion out;
   const auto finished = [&] {
+    if (store != nullptr) store->BringManifest();
     const std::optional<Manifest> manifest = FindFinished(dataset, *folder.plan());
     if (!manifest) return false;
     // The finisher may have been killed before it had removed the list, which goes last. Without
@@ -199,18 +204,86 @@ FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsign
   };
   if (!finished()) {
     try {
-      out = FinishPlanned(folder, threads, hooks);
+      out = FinishPlanned(folder, store, threads, hooks);
     } catch (const Error&) {
       // Another process may have finished the dataset, and removed what this one was reading.
       if (!finished()) throw;
     }
+  }
+  return out;
+}
+
+// Of names and sizes alone: what is being written cannot be seen, and when, is not said.
+ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
+  const StoreConversion store(dataset, {});
+  const std::filesystem::path plan = store.folder() / kPlanName;
+  if (!std::filesystem::exists(plan)) {
+    throw Error(ErrorCode::kNotFound, ShownPath(dataset.native()), "has no plan of a conversion");
+  }
+  std::vector<std::byte> content;
+  ReadFile(plan, kMaxManifestBytes, content);
+  const PlanOutline outline =
+      store.Shown([&] { return OutlineOfPlan(AsText(content), plan.string()); });
+  ConversionStatus status;
+  status.samples = outline.plan.samples;
+  status.shards = outline.plan.shards();
+  const std::map<std::string, std::uint64_t> objects = store.List();
+  status.finished = objects.contains(kManifestName);
+  for (const auto& [name, bytes] : objects)
+    if (name.ends_with(".sluice")) status.bytes += bytes;
+  for (std::uint64_t shard = 0; shard < status.shards; ++shard) {
+    if (status.finished || objects.contains(ReceiptName(static_cast<std::uint32_t>(shard)))) {
+      ++status.done;
+      status.done_samples += outline.plan.SamplesOf(shard);
+    } else {
+      status.missing.push_back(shard);
+    }
+  }
+  return status;
+}
+
+}  // namespace
+
+PartSummary ConvertPlanned(const std::filesystem::path& dataset, const PlanPart& part,
+                           const PartOptions& options, const ConvertHooks& hooks) {
+  const auto start = std::chrono::steady_clock::now();
+  if (part.of == 0 || part.number >= part.of || part.of > kMaxShards) {
+    throw Error(ErrorCode::kInvalidArgument,
+                "a part is I/N, with I from 0 to N - 1 and N up to 1000000");
+  }
+  PartSummary summary;
+  if (IsStoreUrl(dataset.native())) {
+    StoreConversion store(dataset, hooks.stop);
+    store.Shown([&] {
+      summary = ConvertPartIn(store.folder(), &store, part, options, hooks);
+      store.RemoveIfFinished();
+    });
+  } else {
+    summary = ConvertPartIn(dataset, nullptr, part, options, hooks);
+  }
+  summary.seconds = SecondsSince(start);
+  return summary;
+}
+
+FinishedConversion FinishConversion(const std::filesystem::path& dataset, unsigned threads,
+                                    const ConvertHooks& hooks) {
+  const auto start = std::chrono::steady_clock::now();
+  FinishedConversion out;
+  if (IsStoreUrl(dataset.native())) {
+    StoreConversion store(dataset, hooks.stop);
+    store.Shown([&] {
+      out = FinishIn(store.folder(), &store, threads, hooks);
+      store.Finish();
+    });
+  } else {
+    out = FinishIn(dataset, nullptr, threads, hooks);
   }
   out.summary.seconds = SecondsSince(start);
   return out;
 }
 
 ConversionStatus StatusOfConversion(const std::filesystem::path& dataset) {
-  RequireFolder(dataset);
+  if (IsStoreUrl(dataset.native())) return StatusInStore(dataset);
   if (!std::filesystem::exists(dataset / kPlanName)) {
     throw Error(ErrorCode::kNotFound, dataset.string(), "has no plan of a conversion");
   }

@@ -6,6 +6,7 @@
 #include <sluice/error.h>
 
 #include "format/disk/limits.h"
+#include "writer/convert/receipt.h"
 
 namespace sluice {
 
@@ -16,6 +17,10 @@ Bytes Identity(const Plan& plan) noexcept {
 }
 
 }  // namespace
+
+Id128 ShardIdOf(const Plan& plan, std::uint32_t shard, std::uint32_t part) noexcept {
+  return ShardId(Identity(plan), shard, part);
+}
 
 PlannedShardWriter::PlannedShardWriter(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard,
@@ -149,6 +154,10 @@ std::optional<MadeShard> FindDoneShard(const Plan& plan, const Schema& schema,
                                        const std::filesystem::path& folder, std::uint32_t shard) {
   if (std::optional<MadeShard> made = FindMadeShard(plan, schema, folder, shard)) return made;
   std::vector<std::byte> content;
+  if (std::filesystem::exists(folder / ReceiptName(shard))) {
+    ReadFile(folder / ReceiptName(shard), kMaxReceiptBytes, content);
+    return MadeByReceipt(AsText(content), plan, schema, shard);
+  }
   try {
     ReadFile(folder / EmptyShardName(shard), OriginBound(kMaxPlannedSamples), content);
   } catch (const Error& error) {

@@ -20,6 +20,9 @@ struct MadeShard {
   Origin origin;  // of the last part
 };
 
+// What the file's header says of itself.
+Id128 ShardIdOf(const Plan& plan, std::uint32_t shard, std::uint32_t part) noexcept;
+
 class PlannedShardWriter {
  public:
   // All arguments must outlive the writer. `direct` and `own`: as for AtomicFile.

@@ -81,8 +81,7 @@ Look StoreFiles::LookInto(const std::string& key, std::uint64_t bytes) {
     const std::uint64_t start = std::min<std::uint64_t>(look.bytes, kSniffBytes);
     if (start == 0) return look;
     const std::shared_ptr<Fetch> fetch = Begin(key, start);
-    std::unique_lock lock(shared_->mutex);
-    Await(lock, *fetch);
+    Await(*fetch);
     look.sniffed = Sniff(fetch->content);
   } catch (const StoreFault&) {
     throw;
@@ -115,17 +114,20 @@ void StoreFiles::Read(const std::string& key, std::uint64_t bytes,
                       std::vector<std::byte>& content) {
   content.clear();
   if (bytes == 0) return;
-  std::unique_lock lock(shared_->mutex);
   std::shared_ptr<Fetch> fetch;
-  if (const auto found = ahead_.find(key); found != ahead_.end() && found->second->bytes == bytes) {
-    fetch = std::move(found->second);
-    ahead_.erase(found);
-    ahead_bytes_ -= bytes;
-  } else {
-    fetch = Begin(key, bytes);
+  {
+    const std::unique_lock lock(shared_->mutex);
+    const auto found = ahead_.find(key);
+    if (found != ahead_.end() && found->second->bytes == bytes) {
+      fetch = std::move(found->second);
+      ahead_.erase(found);
+      ahead_bytes_ -= bytes;
+    } else {
+      fetch = Begin(key, bytes);
+    }
+    BeginExpected();
   }
-  BeginExpected();
-  Await(lock, *fetch);
+  Await(*fetch);
   if (fetch->info->bytes != bytes) {
     throw Error(ErrorCode::kIo, "changed its size from " + std::to_string(bytes) + " to " +
                                     std::to_string(fetch->info->bytes) +
@@ -170,8 +172,13 @@ void StoreFiles::BeginExpected() {
   }
 }
 
-void StoreFiles::Await(std::unique_lock<std::mutex>& lock, const Fetch& fetch) {
-  shared_->changed.wait(lock, stop_, [&fetch] { return fetch.done; });
+void StoreFiles::Await(const Fetch& fetch) const {
+  const std::stop_callback on_stop(stop_, [this] {
+    { const std::unique_lock lock(shared_->mutex); }  // whoever is about to wait does
+    shared_->changed.notify_all();
+  });
+  std::unique_lock lock(shared_->mutex);
+  shared_->changed.wait(lock, [&] { return fetch.done || stop_.stop_requested(); });
   if (!fetch.done) throw StoreFault(StoppedError());
   if (fetch.fail) fetch.fail();
 }

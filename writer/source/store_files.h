@@ -68,7 +68,7 @@ class StoreFiles {
   // What the store's thread shares with those who wait: it may outlive them.
   struct Shared {
     std::mutex mutex;
-    std::condition_variable_any changed;
+    std::condition_variable changed;
   };
   struct Fetch {
     std::uint64_t bytes = 0;
@@ -80,7 +80,7 @@ class StoreFiles {
 
   std::shared_ptr<Fetch> Begin(const std::string& key, std::uint64_t bytes);
   void BeginExpected();
-  void Await(std::unique_lock<std::mutex>& lock, const Fetch& fetch);
+  void Await(const Fetch& fetch) const;
 
   const std::stop_token stop_;
   const std::shared_ptr<Shared> shared_ = std::make_shared<Shared>();

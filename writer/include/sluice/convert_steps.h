@@ -10,6 +10,9 @@
 // and `of` may change from call to call. All must see the sources and the dataset's folder at the
 // paths that PlanConversion() was given (as absolute paths), and run the same versions of Sluice
 // and its libraries.
+//
+// The dataset may be the URL of a folder in an object store ("s3://bucket/dataset"): a worker makes
+// its shards in a folder of its own for temporary files, three at most at a time, and uploads them.
 #pragma once
 
 #include <chrono>

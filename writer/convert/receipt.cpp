@@ -1,0 +1,66 @@
+#include "writer/convert/receipt.h"
+
+#include <nlohmann/json.hpp>
+
+#include <sluice/error.h>
+
+#include "format/disk/json_depth.h"
+#include "format/disk/limits.h"
+#include "writer/dataset_name.h"
+#include "writer/manifest_totals.h"
+
+namespace sluice {
+
+std::string ReceiptName(std::uint32_t shard) {
+  const std::string name = ShardFileName(shard);
+  return name.substr(0, name.rfind('.')) + ".made.json";
+}
+
+std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made) {
+  nlohmann::ordered_json json;
+  json["plan"] = ToHex(plan.digest);
+  json["origin"] = OriginToJson(made.origin);
+  json["parts"] = nlohmann::json::array();
+  for (const FinishedShard& part : made.parts) {
+    Manifest manifest = BeginManifest(DescribedName(schema), schema);
+    manifest.made = MadeJson(plan);
+    AddShard(part, manifest);
+    Id128 unused;
+    json["parts"].push_back(ManifestToJson(manifest, unused));
+  }
+  return json.dump();
+}
+
+std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
+                                       const Schema& schema, std::uint32_t shard) {
+  if (NestsDeeperThan(text, kMaxJsonDepth)) return std::nullopt;
+  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  try {
+    if (!json.is_object() || json.at("plan") != ToHex(plan.digest)) return std::nullopt;
+    std::optional<Origin> origin = OriginFromJson(json.at("origin").get<std::string>());
+    const std::vector<std::string> parts = json.at("parts").get<std::vector<std::string>>();
+    const std::uint32_t last = parts.empty() ? 0 : static_cast<std::uint32_t>(parts.size() - 1);
+    if (!origin || origin->shard != shard || !origin->last || origin->part != last)
+      return std::nullopt;
+    MadeShard made;
+    for (std::uint32_t part = 0; part < parts.size(); ++part) {
+      Id128 unused;
+      Manifest manifest = ManifestFromJson(parts[part], ReceiptName(shard), unused);
+      if (manifest.schema != schema || manifest.shards.size() != 1 ||
+          manifest.shards[0].file != ShardFileName(shard, part) ||
+          manifest.shards[0].id != ShardIdOf(plan, shard, part)) {
+        return std::nullopt;
+      }
+      made.parts.push_back({std::move(manifest.shards[0]), std::move(manifest.images),
+                            std::move(manifest.values), std::move(manifest.class_counts)});
+    }
+    made.origin = std::move(*origin);
+    return made;
+  } catch (const nlohmann::json::exception&) {
+    return std::nullopt;
+  } catch (const Error&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace sluice
