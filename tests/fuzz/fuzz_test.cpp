@@ -82,6 +82,9 @@ TEST_CASE("packed images of any content are decoded or refused, alike by all ker
 TEST_CASE("plans of any content are gone on with or refused") {
   RunAll(TargetNamed("plan"));
 }
+TEST_CASE("receipts of any content are taken or refused") {
+  RunAll(TargetNamed("receipt"));
+}
 TEST_CASE("origins of any content are read or refused") {
   RunAll(TargetNamed("origin"));
 }

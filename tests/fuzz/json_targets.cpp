@@ -58,6 +58,49 @@ std::vector<Input> ManifestSeeds() {
   return seeds;
 }
 
+// The input is what a receipt's manifest says behind its checksum, or the receipt.
+void RunReceipt(Bytes input) {
+  const Schema schema = test::WorkedExample().manifest.schema;
+  const Plan plan = BeginPlan({}, {});
+  const std::string manifest = std::string(kOpening) + ToHex(Hash128(input)) + std::string(AsText(input));
+  nlohmann::ordered_json forged;
+  forged["plan"] = ToHex(plan.digest);
+  forged["origin"] = OriginToJson({3, 0, true, {}, {}, 0, 0, 0});
+  forged["parts"] = {manifest};
+  std::string text;
+  try {
+    text = forged.dump();
+  } catch (const nlohmann::json::exception&) {
+    text = "";  // not UTF-8
+  }
+  for (const std::string_view one : {AsText(input), std::string_view(text)}) {
+    const std::optional<MadeShard> made = MadeByReceipt(one, plan, schema, 3);
+    if (!made) continue;
+    const std::optional<MadeShard> again =
+        MadeByReceipt(ReceiptText(plan, schema, *made), plan, schema, 3);
+    Promise(again && again->parts.size() == made->parts.size(), "a receipt survives its text form");
+    for (std::size_t part = 0; part < made->parts.size(); ++part)
+      Promise(again->parts[part].shard == made->parts[part].shard, "and so do its shards");
+  }
+}
+
+std::vector<Input> ReceiptSeeds() {
+  const Schema schema = test::WorkedExample().manifest.schema;
+  const Plan plan = BeginPlan({}, {});
+  MadeShard made;
+  made.origin.shard = 3;
+  made.origin.last = true;
+  std::vector<Input> seeds = {ToInput(ReceiptText(plan, schema, made))};
+  FinishedShard part = EmptyTotals(schema);
+  part.shard = {"shard-00003.sluice", ShardIdOf(plan, 3, 0), {}, 1, 1, 8, 8192};
+  made.parts.push_back(part);
+  const std::string text = ReceiptText(plan, schema, made);
+  seeds.push_back(ToInput(text));
+  const std::string manifest = nlohmann::json::parse(text)["parts"][0];
+  seeds.push_back(ToInput(manifest.substr(kOpening.size() + kIdDigits)));
+  return seeds;
+}
+
 void RunSchema(Bytes input) {
   Schema schema;
   try {

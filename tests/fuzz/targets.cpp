@@ -12,6 +12,7 @@ namespace sluice::fuzz {
 std::vector<Target> Targets() {
   std::vector<Target> targets = {
       {"manifest", RunManifest, ManifestSeeds, 600},
+      {"receipt", RunReceipt, ReceiptSeeds, 600},
       {"schema", RunSchema, SchemaSeeds, 600},
       {"keys", RunKeys, KeysSeeds, 400},
       {"shard", RunShard, ShardSeeds, 400},

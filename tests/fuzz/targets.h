@@ -34,6 +34,7 @@ std::vector<Target> Targets();
 const Target& TargetNamed(const char* name);
 
 void RunManifest(Bytes input);
+void RunReceipt(Bytes input);
 void RunSchema(Bytes input);
 void RunKeys(Bytes input);
 void RunShard(Bytes input);
@@ -56,6 +57,7 @@ void RunBeton(Bytes input);
 void RunRecords(Bytes input);
 
 std::vector<Input> ManifestSeeds();
+std::vector<Input> ReceiptSeeds();
 std::vector<Input> SchemaSeeds();
 std::vector<Input> KeysSeeds();
 std::vector<Input> ShardSeeds();

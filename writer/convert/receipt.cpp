@@ -17,28 +17,28 @@ std::string ReceiptName(std::uint32_t shard) {
 }
 
 std::string ReceiptText(const Plan& plan, const Schema& schema, const MadeShard& made) {
-  nlohmann::ordered_json json;
-  json["plan"] = ToHex(plan.digest);
-  json["origin"] = OriginToJson(made.origin);
-  json["parts"] = nlohmann::json::array();
+  nlohmann::ordered_json receipt;
+  receipt["plan"] = ToHex(plan.digest);
+  receipt["origin"] = OriginToJson(made.origin);
+  receipt["parts"] = nlohmann::json::array();
   for (const FinishedShard& part : made.parts) {
     Manifest manifest = BeginManifest(DescribedName(schema), schema);
     manifest.made = MadeJson(plan);
     AddShard(part, manifest);
     Id128 unused;
-    json["parts"].push_back(ManifestToJson(manifest, unused));
+    receipt["parts"].push_back(ManifestToJson(manifest, unused));
   }
-  return json.dump();
+  return receipt.dump();
 }
 
 std::optional<MadeShard> MadeByReceipt(std::string_view text, const Plan& plan,
                                        const Schema& schema, std::uint32_t shard) {
   if (NestsDeeperThan(text, kMaxJsonDepth)) return std::nullopt;
-  const nlohmann::json json = nlohmann::json::parse(text, nullptr, false);
+  const nlohmann::json receipt = nlohmann::json::parse(text, nullptr, false);
   try {
-    if (!json.is_object() || json.at("plan") != ToHex(plan.digest)) return std::nullopt;
-    std::optional<Origin> origin = OriginFromJson(json.at("origin").get<std::string>());
-    const std::vector<std::string> parts = json.at("parts").get<std::vector<std::string>>();
+    if (!receipt.is_object() || receipt.at("plan") != ToHex(plan.digest)) return std::nullopt;
+    std::optional<Origin> origin = OriginFromJson(receipt.at("origin").get<std::string>());
+    const std::vector<std::string> parts = receipt.at("parts").get<std::vector<std::string>>();
     const std::uint32_t last = parts.empty() ? 0 : static_cast<std::uint32_t>(parts.size() - 1);
     if (!origin || origin->shard != shard || !origin->last || origin->part != last)
       return std::nullopt;
