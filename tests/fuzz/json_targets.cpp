@@ -1,4 +1,6 @@
 // Manifest and schema.
+#include <nlohmann/json.hpp>
+
 #include <sluice/error.h>
 
 #include "format/disk/checksum.h"
@@ -8,6 +10,7 @@
 #include "format/disk/shard.h"
 #include "tests/format/example.h"
 #include "tests/fuzz/targets.h"
+#include "writer/convert/receipt.h"
 
 namespace sluice::fuzz {
 
@@ -62,7 +65,8 @@ std::vector<Input> ManifestSeeds() {
 void RunReceipt(Bytes input) {
   const Schema schema = test::WorkedExample().manifest.schema;
   const Plan plan = BeginPlan({}, {});
-  const std::string manifest = std::string(kOpening) + ToHex(Hash128(input)) + std::string(AsText(input));
+  const std::string manifest =
+      std::string(kOpening) + ToHex(Hash128(input)) + std::string(AsText(input));
   nlohmann::ordered_json forged;
   forged["plan"] = ToHex(plan.digest);
   forged["origin"] = OriginToJson({3, 0, true, {}, {}, 0, 0, 0});
