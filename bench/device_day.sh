@@ -237,6 +237,7 @@ cores() {
     bench cores_host_$form 90 epoch "$work/data/$form" --repeat 4 --transform rrc:224,flip --threads "$counts"
     bench cores_cuda_$form 90 epoch "$work/data/$form" --repeat 4 --transform rrc:224,flip --threads "$counts" --device cuda:0
   done
+  bench cores_decode_jpeg 90 epoch "$work/data/jpeg" --repeat 4 --transform rrc:224,flip --threads "$counts" --device cuda:0 --device-decode device
   if python3 -c 'import torchvision' 2>/dev/null; then
     part nvjpeg 60 python3 "$folder/peers/decode_nvjpeg.py" "$work/photos"
   else

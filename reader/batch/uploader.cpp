@@ -5,6 +5,7 @@
 
 #include "format/disk/bytes.h"
 #include "reader/batch/slot.h"
+#include "reader/device/jpeg_parcel.h"
 #include "reader/device/pixel_ops.h"
 
 namespace sluice {

@@ -135,16 +135,19 @@ void BatchRing::StartUpload(Slot& slot) {
 void BatchRing::EndUpload(Slot& slot, RowWorker& worker) {
   if (slot.device->decodes && !slot.error && !stopping_) {
     std::optional<Error> error;
-    {
-      const MutexUnlock unlocked(mutex_);
-      try {
-        std::vector<std::size_t> refused;
+    try {
+      std::vector<std::size_t> refused;
+      {
+        WaitTimer timer(measures_.worker_waits);
+        timer.Begin();
+        const MutexUnlock unlocked(mutex_);
         error = uploader_->AwaitDecoding(slot, refused);
-        if (!error) error = worker.Settle(slot, refused);
-        if (!error) error = uploader_->FinishUpload(slot, refused);
-      } catch (const std::bad_alloc&) {
-        error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
       }
+      const MutexUnlock unlocked(mutex_);
+      if (!error) error = worker.Settle(slot, refused);
+      if (!error) error = uploader_->FinishUpload(slot, refused);
+    } catch (const std::bad_alloc&) {
+      error = Error(ErrorCode::kState, "there is not enough memory to decode a batch");
     }
     if (error) slot.error = std::move(error);
   }

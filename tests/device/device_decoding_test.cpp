@@ -93,6 +93,7 @@ TEST_CASE("A device decodes every picture of the stored form, and batches are th
   Trainer trainer;
   for (const unsigned threads : {0U, 1U, 2U, 4U}) {
     LoaderOptions options = DecodingOptions(trainer, 6, threads);
+    if (threads == 4) options.storage = Direct{};
     options.transform = {RandomResizedCrop(24), HorizontalFlip()};
     CHECK(CheckSame(dataset, options) >= 2 * 46);
     options.output.layout = Layout::kNCHW;
