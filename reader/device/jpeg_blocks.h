@@ -29,24 +29,25 @@ SLUICE_ON_DEVICE inline std::int32_t Narrowed(std::int32_t sum) {
 
 // Eight frequencies that lie `step` apart to eight values in their places.
 template <int kShift>
-SLUICE_ON_DEVICE inline void TransformEight(std::int32_t* v, int step) {
-  using namespace kernels;
+SLUICE_ON_DEVICE inline void TransformEight(std::int32_t* v, std::size_t step) {
   const std::int32_t v0 = v[0], v1 = v[step], v2 = v[2 * step], v3 = v[3 * step];
   const std::int32_t v4 = v[4 * step], v5 = v[5 * step], v6 = v[6 * step], v7 = v[7 * step];
-  const std::int32_t t2 = v2 * k0541 + v6 * (k0541 - k1847);
-  const std::int32_t t3 = v2 * (k0541 + k0765) + v6 * k0541;
+  const std::int32_t t2 = v2 * kernels::k0541 + v6 * (kernels::k0541 - kernels::k1847);
+  const std::int32_t t3 = v2 * (kernels::k0541 + kernels::k0765) + v6 * kernels::k0541;
   constexpr std::int32_t kRound = 1 << (kShift - 1);
-  const std::int32_t t0 = Sum(Wrapped16(v0 + v4) * (1 << kConstBits), kRound);
-  const std::int32_t t1 = Sum(Wrapped16(v0 - v4) * (1 << kConstBits), kRound);
+  const std::int32_t t0 = Sum(Wrapped16(v0 + v4) * (1 << kernels::kConstBits), kRound);
+  const std::int32_t t1 = Sum(Wrapped16(v0 - v4) * (1 << kernels::kConstBits), kRound);
   const std::int32_t even[4] = {Sum(t0, t3), Sum(t1, t2), Difference(t1, t2), Difference(t0, t3)};
   const std::int32_t z3 = Wrapped16(v7 + v3), z4 = Wrapped16(v5 + v1);
-  const std::int32_t a = z3 * (k1175 - k1961) + z4 * k1175;
-  const std::int32_t b = z3 * k1175 + z4 * (k1175 - k0390);
+  const std::int32_t a = z3 * (kernels::k1175 - kernels::k1961) + z4 * kernels::k1175;
+  const std::int32_t b = z3 * kernels::k1175 + z4 * (kernels::k1175 - kernels::k0390);
   const std::int32_t odd[4] = {
-      Sum(v7 * -k0899 + v1 * (k1501 - k0899), b), Sum(v5 * -k2562 + v3 * (k3072 - k2562), a),
-      Sum(v5 * (k2053 - k2562) + v3 * -k2562, b), Sum(v7 * (k0298 - k0899) + v1 * -k0899, a)};
+      Sum(v7 * -kernels::k0899 + v1 * (kernels::k1501 - kernels::k0899), b),
+      Sum(v5 * -kernels::k2562 + v3 * (kernels::k3072 - kernels::k2562), a),
+      Sum(v5 * (kernels::k2053 - kernels::k2562) + v3 * -kernels::k2562, b),
+      Sum(v7 * (kernels::k0298 - kernels::k0899) + v1 * -kernels::k0899, a)};
   SLUICE_UNROLL
-  for (int i = 0; i < 4; ++i) {
+  for (std::size_t i = 0; i < 4; ++i) {
     v[i * step] = Narrowed<kShift>(Sum(even[i], odd[i]));
     v[(7 - i) * step] = Narrowed<kShift>(Difference(even[i], odd[i]));
   }
@@ -85,16 +86,16 @@ SLUICE_ON_DEVICE inline void ToEight(const std::int16_t* in, const std::int16_t*
   for (int i = 0; i < 64; ++i)
     v[i] = on_device::Wrapped16(in[i] * quant[i]);
   SLUICE_UNROLL
-  for (int x = 0; x < 8; ++x)
+  for (std::size_t x = 0; x < 8; ++x)
     on_device::TransformEight<kernels::kConstBits - 2>(v + x, 8);
   SLUICE_UNROLL
-  for (int y = 0; y < 8; ++y) {
+  for (std::size_t y = 0; y < 8; ++y) {
     on_device::TransformEight<kernels::kConstBits + 2 + 3>(v + 8 * y, 1);
-    JpegLine<8> line;
+    JpegLine<8> line = {};
     SLUICE_UNROLL
-    for (int x = 0; x < 8; ++x)
+    for (std::size_t x = 0; x < 8; ++x)
       line.at[x] = on_device::SampleOf(v[8 * y + x]);
-    *reinterpret_cast<JpegLine<8>*>(to + static_cast<std::uint64_t>(y) * stride) = line;
+    *reinterpret_cast<JpegLine<8>*>(to + y * stride) = line;
   }
 }
 SLUICE_ON_DEVICE inline void ToFour(const std::int16_t* in, const std::int16_t* quant,
@@ -108,7 +109,7 @@ SLUICE_ON_DEVICE inline void ToFour(const std::int16_t* in, const std::int16_t* 
       values[u] = on_device::Wrapped16(in[4 * v + u] * quant[8 * v + u]);
     on_device::TransformFour(values, by_frequency[v]);
   }
-  JpegLine<4> lines[4];
+  JpegLine<4> lines[4] = {};
   SLUICE_UNROLL
   for (int x = 0; x < 4; ++x) {
     std::int64_t values[4], out[4];

@@ -35,7 +35,7 @@ std::uint64_t Sixteens(std::uint64_t bytes) {
 }  // namespace
 
 JpegTables StandardJpegTables() {
-  JpegTables tables;
+  JpegTables tables = {};
   for (std::size_t i = 0; i < baseline::kStandardTables; ++i) {
     const baseline::StrandTable& standard = baseline::StandardStrandTables(i).first;
     tables.dc[i] = CodesOf(*standard.dc);

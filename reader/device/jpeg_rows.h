@@ -113,7 +113,7 @@ SLUICE_ON_DEVICE inline bool DecodeJpegRow(const JpegJob& job, const JpegTables&
         if (mcu >= picture.left) {
           const std::uint64_t line = std::uint64_t{row.row - picture.top} * component.down + v;
           const std::uint64_t number =
-              line * blocks_across + (mcu - picture.left) * component.across;
+              line * blocks_across + std::uint64_t{mcu - picture.left} * component.across;
           block = CoefficientsOf(job, picture, component) + (number << 2 * component.size_log2);
         }
         for (std::uint32_t h = 0; h < component.across; ++h) {
