@@ -171,6 +171,25 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("One row of an epoch, which the host makes, is the device's") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 14, StoredForm()));
+  Trainer trainer;
+  LoaderOptions options = DecodingOptions(trainer);
+  options.transform = {RandomResizedCrop(24), Normalize{kMeans, kDeviations}};
+  Loader loader(dataset, options);
+  std::size_t rows = 0;
+  for (const Seen& seen : Play(loader, 2, {"image"})) {
+    const std::size_t bytes = seen.images[0].size() / seen.samples.size();
+    for (std::size_t row = 0; row < seen.samples.size(); ++row, ++rows) {
+      const Batch one = loader.Row(seen.samples[row], 2);
+      REQUIRE(std::equal(one.image().data, one.image().data + bytes,
+                         seen.images[0].begin() + static_cast<std::ptrdiff_t>(row * bytes)));
+    }
+  }
+  CHECK(rows == 14);
+}
+
 TEST_CASE("Slow copies and decodings change nothing in what a trainer reads") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteJpegDataset(folder, 46, StoredForm()));

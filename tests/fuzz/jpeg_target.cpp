@@ -9,6 +9,8 @@
 //     Y Cb Cr or grey to it too, and has the same samples, all but those of blocks whose
 //     coefficients no picture has: see SamplesAreDefined().
 //   - A region of it is taken too, and has the samples of the whole picture at that size.
+//   - A device's functions, as far as they take a file, find the same files broken, and give the
+//     same samples.
 #include <array>
 #include <cstdio>
 
@@ -16,6 +18,7 @@
 #include "format/pixels/baseline/decoder.h"
 #include "tests/fuzz/jpeg_content.h"
 #include "tests/fuzz/jpeg_mutate.h"
+#include "tests/fuzz/jpeg_on_device.h"
 #include "tests/fuzz/jpeg_reference.h"
 #include "tests/fuzz/targets.h"
 #include "tests/pictures.h"
@@ -63,7 +66,20 @@ Planes DecodeBy(baseline::Decoder& decoder, const Picture& picture, const Region
   return planes;
 }
 
-// Decodes with every set of kernels in both ways, which must agree.
+void CompareWithDevice(const Picture& picture, const Region& region, const Planes& planes) {
+  const auto there = DecodeOnDevice(picture.file, picture.width, picture.height, region);
+  if (!there) return;
+  Promise(there->size() == planes.size(), "a device finds the same files broken");
+  for (std::size_t c = 0; c < planes.size(); ++c) {
+    const Plane& plane = planes[c];
+    for (std::uint32_t x = plane.left; x < plane.right; ++x) {
+      for (std::uint32_t y = plane.top; y < plane.bottom; ++y)
+        Promise((*there)[c].At(x, y) == plane.At(x, y), "a device gives the same samples");
+    }
+  }
+}
+
+// Decodes with every set of kernels in both ways, which must agree, and so must a device.
 Planes Decode(const Picture& picture, const Region& region) {
   static thread_local std::vector<baseline::Decoder> used = [] {
     std::vector<baseline::Decoder> decoders;
@@ -77,6 +93,7 @@ Planes Decode(const Picture& picture, const Region& region) {
     Promise(other.empty() == planes.empty(), "every set of kernels takes the same files");
     Promise(other == planes, "every set of kernels gives the same samples");
   }
+  CompareWithDevice(picture, region, planes);
   return planes;
 }
 

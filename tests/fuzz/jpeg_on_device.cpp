@@ -1,0 +1,73 @@
+#include "tests/fuzz/jpeg_on_device.h"
+
+#include <cstring>
+#include <memory>
+
+#include "reader/device/jpeg_blocks.h"
+#include "reader/device/jpeg_parcel.h"
+#include "reader/device/jpeg_pixels.h"
+#include "reader/device/jpeg_rows.h"
+
+namespace sluice::fuzz {
+
+namespace {
+
+constexpr std::uint64_t kMaxImagePixels = 1 << 14;  // more of them are only slower
+
+template <class Value>
+std::unique_ptr<Value[]> Exactly(const Value* values, std::size_t count) {
+  auto copy = std::make_unique<Value[]>(count);
+  std::copy(values, values + count, copy.get());
+  return copy;
+}
+
+}  // namespace
+
+std::optional<std::vector<DevicePlane>> DecodeOnDevice(Bytes file, std::uint32_t width,
+                                                       std::uint32_t height, const Region& region) {
+  static const JpegTables tables = StandardJpegTables();
+  static thread_local JpegParcel parcel;
+  const ImagePayload payload{Codec::kJpeg, PixelType::kUint8, 3, width, height, file};
+  if (!parcel.Make(payload, region, 3)) return std::nullopt;
+  const auto words = Exactly(parcel.words().data(), parcel.words().size());
+  std::vector<JpegRow> rows(parcel.rows().size());
+  JpegPicture picture;
+  parcel.Put(0, 0, picture, rows);
+  struct alignas(16) Sixteen {
+    std::byte at[16];
+  };
+  const auto scratch = std::make_unique<Sixteen[]>(parcel.scratch());
+  std::memset(scratch.get(), 0xDB, 16 * parcel.scratch());
+  std::uint32_t broken = 0;
+  JpegJob job;
+  job.pictures = &picture;
+  job.picture_count = 1;
+  job.words = words.get();
+  job.scratch = scratch.get()->at;
+  job.broken = &broken;
+  for (const JpegRow& row : rows)
+    broken += DecodeJpegRow(job, tables, row) ? 0 : 1;
+  TransformJpegShare(job, picture, 0, 1);
+  job.width = region.width();
+  job.height = region.height();
+  const std::uint64_t pixels = std::uint64_t{job.width} * job.height;
+  if (pixels <= kMaxImagePixels) {
+    const auto image = std::make_unique<std::uint8_t[]>(3 * pixels);
+    job.to = image.get();
+    MakeJpegPixels(job, 0, 0, 1);
+  }
+  std::vector<DevicePlane> planes;
+  for (std::uint32_t c = 0; c < picture.components && broken == 0; ++c) {
+    const JpegComponent& component = picture.component[c];
+    DevicePlane& plane = planes.emplace_back();
+    plane.width = BlocksAcross(picture, component) << component.size_log2;
+    plane.left = picture.left * (component.across << component.size_log2);
+    plane.top = picture.top * (component.down << component.size_log2);
+    const std::size_t lines = BlocksDown(picture, component) << component.size_log2;
+    const std::uint8_t* const first = SamplesOf(job, picture, component);
+    plane.samples.assign(first, first + plane.width * lines);
+  }
+  return planes;
+}
+
+}  // namespace sluice::fuzz
