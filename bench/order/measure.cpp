@@ -18,15 +18,6 @@ constexpr std::uint64_t kCountedBatches = 42;   // batches in which classes are 
 constexpr std::uint64_t kCheckEvery = 1 << 20;  // draws between two looks at the stop token
 constexpr std::uint64_t kShardBytes = 64'000'000;
 
-double SecondsSince(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-std::uint64_t HeapBytes() {
-  const auto info = mallinfo2();
-  return info.uordblks + info.hblkhd;  // in this thread's arena, and in mapped pieces
-}
-
 // One epoch's order: position to sample.
 class Drawn {
  public:
@@ -114,6 +105,15 @@ std::vector<std::uint32_t> Positions(const OrderTask& task, Drawn& order,
 }
 
 }  // namespace
+
+double SecondsSince(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+std::uint64_t HeapBytes() {
+  const auto info = mallinfo2();
+  return info.uordblks + info.hblkhd;  // in this thread's arena, and in mapped pieces
+}
 
 double RankCorrelation(const std::vector<std::uint32_t>& before,
                        const std::vector<std::uint32_t>& after) {

@@ -2,6 +2,7 @@
 // the usual way: a list of all samples, shuffled.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -41,6 +42,10 @@ struct OrderFigures {
 
 // Measures every mode in turn, round after round, "list" last. Throws Interrupted.
 std::vector<OrderFigures> MeasureOrders(const OrderTask& task, const std::stop_token& stop);
+
+double SecondsSince(std::chrono::steady_clock::time_point begin);
+// Taken from the heap, by this thread's arena.
+std::uint64_t HeapBytes();
 
 // Spearman's, for two lists of the positions of samples 0, 1, ...: permutations of 0 .. n - 1.
 double RankCorrelation(const std::vector<std::uint32_t>& before,
