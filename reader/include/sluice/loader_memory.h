@@ -12,7 +12,9 @@ namespace sluice {
 // takes them back when it needs them, and several processes share them.
 struct LoaderMemory {
   // (1 + prefetch + hold) batches, without variable-length and bytes fields. Each row of images
-  // that differ in size counts as the largest that can come: see OutputOptions::image_sizes.
+  // that differ in size counts as the largest that can come: see OutputOptions::image_sizes. With
+  // OnDevice::decode also room for compressed rows, a quarter more than the pictures have on
+  // average.
   std::uint64_t slots = 0;
   // Variable-length and bytes fields, for each chosen field: (1 + prefetch + hold) x batch_size x
   // (twice the field's largest value + 128 bytes). Twice, because a value is stored for its row and
