@@ -272,6 +272,21 @@ TEST_CASE("What a bucket cannot be a source of is refused with advice") {
     }
     return std::string();
   };
+  for (const char* const inside : {"s3://bkt/pictures/x", "s3://bkt/pictures/"}) {
+    try {
+      Convert(fs::path("s3://bkt/pictures"), inside, SmallShards());
+      FAIL("it was converted");
+    } catch (const Error& error) {
+      CHECK_THAT(error.what(), ContainsSubstring("inside the source folder"));
+    }
+  }
+  setenv("TMPDIR", (folder / "no-such-folder").c_str(), 1);
+  try {
+    Convert(folder.path(), "s3://bkt/x", SmallShards());
+  } catch (const Error& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("set TMPDIR"));
+  }
+  unsetenv("TMPDIR");
   CHECK_THAT(refusal(fs::path("s3://bkt/nothing")), ContainsSubstring("s3://bkt/nothing"));
   CHECK_THAT(refusal(fs::path(bucket->plain_url())), ContainsSubstring("use s3:// or gs://"));
   CHECK_THAT(refusal(ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path(), "s3://bkt")),

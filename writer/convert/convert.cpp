@@ -218,6 +218,7 @@ ConvertSummary PlanConversion(const ConvertSource& source, const std::filesystem
                               const ConvertOptions& options, const ConvertHooks& hooks) {
   if (!IsStoreUrl(dataset.native()))
     return ConvertSources(nullptr, source, dataset, options, hooks, true);
+  CheckFoldersApart(source, dataset);
   StoreConversion store(dataset, hooks.stop);
   return store.Shown([&] {
     ConvertSummary summary = ConvertSources(nullptr, source, store.folder(), options, hooks, true);

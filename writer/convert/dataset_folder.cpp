@@ -7,6 +7,7 @@
 #include <sys/file.h>
 
 #include <sluice/error.h>
+#include <sluice/shown_path.h>
 
 #include "format/disk/limits.h"
 #include "format/disk/manifest.h"
@@ -151,16 +152,22 @@ void RemoveConversion(const std::filesystem::path& folder) {
 
 void CheckFoldersApart(const ConvertSource& source, const std::filesystem::path& dataset) {
   if (source.kind != ConvertSource::Kind::kFolder) return;
+  const auto refuse = [&dataset] {
+    throw Error(ErrorCode::kInvalidArgument, ShownPath(dataset.native()),
+                "the dataset would be inside the source folder and become part of it; choose a "
+                "folder elsewhere");
+  };
+  if (IsStoreUrl(source.root.native())) {
+    if ((ShownPath(dataset.native()) + "/").starts_with(ShownPath(source.root.native()) + "/"))
+      refuse();
+    return;
+  }
   std::error_code error;
   const std::filesystem::path from = std::filesystem::canonical(source.root, error);
   if (error) return;  // the scan reports what is wrong with the source
   std::filesystem::path to = std::filesystem::weakly_canonical(std::filesystem::absolute(dataset));
   if (!to.has_filename()) to = to.parent_path();
-  if (LiesIn(to, from)) {
-    throw Error(ErrorCode::kInvalidArgument, dataset.string(),
-                "the dataset would be inside the source folder and become part of it; choose a "
-                "folder elsewhere");
-  }
+  if (LiesIn(to, from)) refuse();
 }
 
 }  // namespace sluice

@@ -22,11 +22,14 @@ namespace fs = std::filesystem;
 constexpr unsigned kRequests = 16;  // at a time
 
 fs::path NewFolder() {
-  std::string name = (fs::temp_directory_path() / "sluice-conversion-XXXXXX").string();
-  if (mkdtemp(name.data()) == nullptr) {
-    throw Error(ErrorCode::kIo, name,
-                "cannot be created: " + SystemErrorText(errno) +
-                    "; TMPDIR names the folder for temporary files");
+  std::error_code error;
+  const fs::path temporary = fs::temp_directory_path(error);
+  std::string name = (temporary / "sluice-conversion-XXXXXX").string();
+  if (error || mkdtemp(name.data()) == nullptr) {
+    throw Error(ErrorCode::kIo, temporary.string(),
+                "a folder for shards on their way cannot be created there: " +
+                    (error ? error.message() : SystemErrorText(errno)) +
+                    "; set TMPDIR to a folder for temporary files");
   }
   return name;
 }
@@ -214,6 +217,11 @@ void StoreConversion::Finish() {
 }
 
 Error StoreConversion::InUrl(const Error& error) const {
+  if (error.code() == ErrorCode::kIo && error.file().starts_with(folder_.native())) {
+    return {error.code(), error.file(), error.place(),
+            error.sentence() + " (TMPDIR names the disk where shards are made before they go to " +
+                store_->url() + ")"};
+  }
   return {error.code(), Replaced(error.file(), folder_.native(), store_->url()), error.place(),
           Replaced(error.sentence(), folder_.native(), store_->url())};
 }
