@@ -140,7 +140,12 @@ bool RunConversion(const cli::Interrupt& interrupt, const std::string& dataset, 
   cli::Progress progress(cli::ProgressStyleFor(silent), activity, title);
   ConvertHooks hooks;
   hooks.stop = interrupt.token();
+  hooks.on_look = [&](std::uint64_t looked_into, std::uint64_t found) {
+    progress.SetActivity("looking into files");
+    progress.Update(looked_into, found);
+  };
   hooks.on_progress = [&](const ConvertProgress& now) {
+    progress.SetActivity(activity);
     progress.Update(now.samples_done, now.samples_total, now.bytes_out);
   };
   try {

@@ -118,8 +118,8 @@ class Turns {
 
   // Lists the sources that sluice converted: FFCV's writer does not survive a broken one.
   void ListPaths() {
-    const SourceList sources =
-        OpenSource(ConvertSource(options_.source), AvailableCpus(), hooks_.stop);
+    const SourceList sources = OpenSource(ConvertSource(options_.source), AvailableCpus(),
+                                          {.on_progress = {}, .stop = hooks_.stop});
     std::set<std::string> without;
     for (const LeftOut& one : left_out_)
       without.insert(one.path);

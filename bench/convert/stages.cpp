@@ -12,7 +12,7 @@ namespace sluice::bench {
 
 ConvertStages MeasureStages(const ConvertSource& source, const ConvertOptions& options,
                             std::uint64_t most, const std::stop_token& stop) {
-  const SourceList sources = OpenSource(source, AvailableCpus(), stop);
+  const SourceList sources = OpenSource(source, AvailableCpus(), {.on_progress = {}, .stop = stop});
   const Schema schema = sources.MakeSchema();
   const std::uint64_t count = std::min<std::uint64_t>(most, sources.sources.size());
   ConvertStages all, one;

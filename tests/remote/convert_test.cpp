@@ -1,5 +1,6 @@
 // Pictures in a bucket, converted by its URL: the files of what a folder with the same pictures
 // gives.
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
@@ -259,6 +260,27 @@ TEST_CASE("A conversion out of a bucket that does not answer is stopped at once"
   }
   ended = true;
   CHECK(!late);
+}
+
+TEST_CASE("While a bucket is looked into, it is said how far that has come") {
+  Bucket bucket([](const WebRequest& request) -> std::optional<WebAnswer> {
+    if (request.headers.count("range") > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
+    return std::nullopt;
+  });
+  // 64 at a time: 128 take 300 ms at least, and it is said each 200 ms.
+  for (int i = 0; i < 130; ++i)
+    bucket->Set("x/" + std::to_string(i) + ".txt", "no picture");
+  ConvertHooks hooks;
+  std::uint64_t most = 0;
+  hooks.on_look = [&](std::uint64_t looked_into, std::uint64_t found) {
+    CHECK(found == 130);
+    CHECK(looked_into <= found);
+    most = std::max(most, looked_into);
+  };
+  const TemporaryFolder folder;
+  CHECK_THROWS_AS(Convert(fs::path("s3://bkt/x"), folder / "dataset", {}, hooks), Error);
+  CHECK(most >= 64);
 }
 
 TEST_CASE("What a bucket cannot be a source of is refused with advice") {

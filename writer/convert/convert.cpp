@@ -95,7 +95,7 @@ class Stages {
         options_(options),
         hooks_(hooks),
         threads_(options.threads != 0 ? options.threads : AvailableCpus()),
-        sources_(OpenSource(source, threads_, hooks.stop)),
+        sources_(OpenSource(source, threads_, hooks)),
         schema_(sources_.MakeSchema()),
         plan_(BeginPlan(sources_, options)),
         order_(ConvertOrder(plan_.samples, options)),
@@ -241,7 +241,8 @@ std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourceP
   std::vector<SourceList> sources;
   for (const SourcePart& part : parts) {
     CheckSource(part.source);
-    sources.push_back(OpenSource(WithPaths(part.source, part.dataset), threads, stop));
+    sources.push_back(OpenSource(WithPaths(part.source, part.dataset), threads,
+                                 {.on_progress = {}, .stop = stop}));
   }
   std::vector<std::vector<SharedImage>> groups;
   for (const std::vector<ListedSource>& group : FindShared(sources, threads, stop)) {
@@ -262,7 +263,9 @@ std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourceP
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads,
                                      const std::stop_token& stop) {
   CheckSource(source);
-  return OpenSource(source, threads != 0 ? threads : AvailableCpus(), stop).classes;
+  return OpenSource(source, threads != 0 ? threads : AvailableCpus(),
+                    {.on_progress = {}, .stop = stop})
+      .classes;
 }
 
 }  // namespace sluice

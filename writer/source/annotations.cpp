@@ -29,10 +29,10 @@ class AnnotatedList {
     AddFields();
   }
 
-  SourceList Run(unsigned threads, const std::stop_token& stop) {
+  SourceList Run(unsigned threads, const ConvertHooks& hooks) {
     const RootPath root(list_.root);
     std::vector<Look> looks(read_.images.size());
-    ParallelFor(LookingThreads(list_, threads), looks.size(), stop, [&](unsigned, std::size_t i) {
+    LookIntoAll(list_, threads, looks.size(), hooks, [&](std::size_t i) {
       AnnotatedImage& image = read_.images[i];
       const std::optional<std::string> key = root.KeyOf(image.path);
       if (key) image.path = *key;
@@ -41,7 +41,6 @@ class AnnotatedList {
       else
         looks[i].trouble = "the path does not lie below " + list_.root.string();
     });
-    if (stop.stop_requested()) ThrowStopped();
     SameNames names(list_.root);
     for (std::size_t i = 0; i < looks.size(); ++i) {
       if (list_.store == nullptr) names.Resolve(read_.images[i].path, looks[i]);
@@ -229,14 +228,15 @@ void Misread(const std::string& sentence) {
 }
 
 SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
-                           const std::stop_token& stop) {
+                           const ConvertHooks& hooks) {
   Annotations read;
+  const std::stop_token& stop = hooks.stop;
   switch (source.annotation_format) {
     case AnnotationFormat::kCoco: read = ReadCoco(source, stop); break;
     case AnnotationFormat::kVoc: read = ReadVoc(source, stop); break;
     case AnnotationFormat::kYolo: read = ReadYolo(source, stop); break;
   }
-  return AnnotatedList(source, std::move(read), stop).Run(threads, stop);
+  return AnnotatedList(source, std::move(read), stop).Run(threads, hooks);
 }
 
 }  // namespace sluice

@@ -61,6 +61,6 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop);
 // Reads them and looks at the images, on `threads` threads. Fields are those of
 // AnnotationParts that something is there for. Errors: those of the files; kNotFound (no image).
 SourceList ReadAnnotations(const ConvertSource& source, unsigned threads,
-                           const std::stop_token& stop);
+                           const ConvertHooks& hooks);
 
 }  // namespace sluice

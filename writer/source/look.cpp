@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
+#include <chrono>
+#include <mutex>
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -11,6 +14,7 @@
 
 #include "format/disk/checksum.h"
 #include "format/disk/file.h"
+#include "writer/parallel.h"
 #include "writer/source/image_kinds.h"
 #include "writer/source/store_files.h"
 #include "writer/text.h"
@@ -52,8 +56,24 @@ Look LookInto(const SourceList& list, const std::string& key, std::uint64_t byte
   return list.store != nullptr ? list.store->LookInto(key, bytes) : LookInto(list.root / key);
 }
 
-unsigned LookingThreads(const SourceList& list, unsigned threads) {
-  return list.store != nullptr ? std::max(threads, StoreFiles::kLooking) : threads;
+void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
+                 const ConvertHooks& hooks, const std::function<void(std::size_t)>& look) {
+  using Clock = std::chrono::steady_clock;
+  constexpr std::chrono::milliseconds kReportEvery(200);
+  if (list.store != nullptr) threads = std::max(threads, StoreFiles::kLooking);
+  std::atomic<std::uint64_t> looked{0};
+  std::mutex mutex;
+  Clock::time_point last = Clock::now();
+  ParallelFor(threads, count, hooks.stop, [&](unsigned, std::size_t i) {
+    look(i);
+    const std::uint64_t now = ++looked;
+    if (!hooks.on_look || now % 64 != 0) return;
+    const std::lock_guard lock(mutex);
+    if (Clock::now() - last < kReportEvery) return;
+    last = Clock::now();
+    hooks.on_look(looked, count);
+  });
+  if (hooks.stop.stop_requested()) ThrowStopped();
 }
 
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {

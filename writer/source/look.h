@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -24,8 +25,10 @@ Look LookInto(const std::filesystem::path& path);
 // The same for a file below the list's root, which may be in a store: then kIo is also a store
 // that does not answer. `bytes`: its size if it is known, for a store.
 Look LookInto(const SourceList& list, const std::string& key, std::uint64_t bytes = kUnknownBytes);
-// Threads to look into a list's files with: most of a store's wait.
-unsigned LookingThreads(const SourceList& list, unsigned threads);
+// Calls look(i) for each i below `count`, to look into the list's files, on `threads` threads or,
+// since most of them wait, on more for a store. Throws what it throws, and if it is stopped.
+void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
+                 const ConvertHooks& hooks, const std::function<void(std::size_t)>& look);
 
 // Whether a file with this look can be converted. If not, adds it with the reason to one of the
 // list's two lists of files that are left out.

@@ -114,16 +114,16 @@ SourceList OpenArchives(const ConvertSource& source, unsigned threads,
 
 }  // namespace
 
-SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
+SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
   SourceList list;
   switch (source.kind) {
-    case Kind::kFolder: list = ScanFolder(source, threads, stop); break;
-    case Kind::kTable: list = ReadTable(source, threads, stop); break;
-    case Kind::kPaths: list = ScanPaths(source, source.paths, threads, stop); break;
-    case Kind::kAnnotations: list = ReadAnnotations(source, threads, stop); break;
-    case Kind::kArchives: list = OpenArchives(source, threads, stop); break;
+    case Kind::kFolder: list = ScanFolder(source, threads, hooks); break;
+    case Kind::kTable: list = ReadTable(source, threads, hooks); break;
+    case Kind::kPaths: list = ScanPaths(source, source.paths, threads, hooks); break;
+    case Kind::kAnnotations: list = ReadAnnotations(source, threads, hooks); break;
+    case Kind::kArchives: list = OpenArchives(source, threads, hooks.stop); break;
   }
-  if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, stop, list);
+  if (!source.mask_folder.empty()) AddMaskFolder(source.mask_folder, threads, hooks.stop, list);
   list.upright = source.upright;
   if (source.split_begin > 0 || source.split_end < 1) TakeSplit(source, list);
   return list;

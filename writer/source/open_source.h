@@ -12,6 +12,6 @@ void CheckSource(const ConvertSource& source);
 
 // Reads the folder, table, list or archives, on `threads` threads. Errors: those of scan.h, table.h
 // and archives.h.
-SourceList OpenSource(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
+SourceList OpenSource(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
 
 }  // namespace sluice

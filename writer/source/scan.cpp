@@ -6,7 +6,6 @@
 
 #include <sluice/error.h>
 
-#include "writer/parallel.h"
 #include "writer/source/folder_walk.h"
 #include "writer/source/look.h"
 #include "writer/source/root_path.h"
@@ -168,12 +167,11 @@ void WarnOfInnerFolders(SourceList& list) {
 }
 
 SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree, unsigned threads,
-                  const std::stop_token& stop) {
+                  const ConvertHooks& hooks) {
   std::vector<Look> looks(tree.files.size());
-  ParallelFor(LookingThreads(list, threads), looks.size(), stop, [&](unsigned, std::size_t i) {
+  LookIntoAll(list, threads, looks.size(), hooks, [&](std::size_t i) {
     looks[i] = LookInto(list, tree.files[i].key, tree.files[i].bytes);
   });
-  if (stop.stop_requested()) ThrowStopped();
 
   const Layout layout = LayoutOf(tree, looks, source.folder_labels);
   RequireClear(source, list, layout);
@@ -205,19 +203,20 @@ SourceList ListOf(const ConvertSource& source, SourceList list, FolderTree tree,
 
 }  // namespace
 
-SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
+SourceList ScanFolder(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
   SourceList list;
-  list.SetRoot(source.root, stop);
-  FolderTree tree = list.store != nullptr ? list.store->List() : WalkFolder(source.root, stop);
-  list = ListOf(source, std::move(list), std::move(tree), threads, stop);
+  list.SetRoot(source.root, hooks.stop);
+  FolderTree tree =
+      list.store != nullptr ? list.store->List() : WalkFolder(source.root, hooks.stop);
+  list = ListOf(source, std::move(list), std::move(tree), threads, hooks);
   SortBy(list.sources, &Source::key);
   return list;
 }
 
 SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>& paths,
-                     unsigned threads, const std::stop_token& stop) {
+                     unsigned threads, const ConvertHooks& hooks) {
   SourceList list;
-  list.SetRoot(source.root, stop);
+  list.SetRoot(source.root, hooks.stop);
   FolderTree tree;
   const RootPath root(list.root);
   for (std::size_t i = 0; i < paths.size(); ++i) {
@@ -230,7 +229,7 @@ SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>
     AddFoldersOf(*key, tree.folders);
     tree.files.push_back({std::move(*key), kUnknownBytes});
   }
-  list = ListOf(source, std::move(list), std::move(tree), threads, stop);
+  list = ListOf(source, std::move(list), std::move(tree), threads, hooks);
   WarnOfRepeats(list);
   return list;
 }

@@ -19,11 +19,11 @@ namespace sluice {
 // classes), kIo (a folder that cannot be read), kState (stopped).
 //
 // If `source.classes` names classes, a class that it does not name is an error as well.
-SourceList ScanFolder(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
+SourceList ScanFolder(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
 
 // As above for a folder that held only `paths`, which lie below `source.root`. A path that lies
 // elsewhere is an error that names its place in the list.
 SourceList ScanPaths(const ConvertSource& source, const std::vector<std::string>& paths,
-                     unsigned threads, const std::stop_token& stop);
+                     unsigned threads, const ConvertHooks& hooks);
 
 }  // namespace sluice

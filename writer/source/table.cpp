@@ -72,13 +72,13 @@ std::vector<Column> ColumnsToTake(const ConvertSource& source, const std::string
 
 class TableScan {
  public:
-  TableScan(const ConvertSource& source, unsigned threads, const std::stop_token& stop)
+  TableScan(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks)
       : source_(source),
         threads_(threads),
-        stop_(stop),
-        reader_(source.table, stop),
+        hooks_(hooks),
+        reader_(source.table, hooks.stop),
         fields_(source, list_) {
-    list_.SetRoot(source.root.empty() ? source.table.parent_path() : source.root, stop);
+    list_.SetRoot(source.root.empty() ? source.table.parent_path() : source.root, hooks.stop);
     list_.upright = source.upright;
     path_column_ = PathColumn(source, reader_.headings());
     key_column_ = KeyColumn(source, path_column_, reader_.headings());
@@ -116,7 +116,7 @@ class TableScan {
     bool any = false;
     while (reader_.Next()) {
       any = true;
-      if (stop_.stop_requested()) ThrowStopped();
+      if (hooks_.stop.stop_requested()) ThrowStopped();
       const Cell path = reader_.Get(path_column_);
       std::string key = path.is_string() ? path.get<std::string>() : "";
       try {
@@ -195,8 +195,7 @@ class TableScan {
     }
     std::vector<Look> looks(sources_.size());
     std::vector<Look> mask_looks(sources_.size() * masks.size());
-    const unsigned threads = LookingThreads(list_, threads_);
-    ParallelFor(threads, sources_.size(), stop_, [&](unsigned, std::size_t i) {
+    LookIntoAll(list_, threads_, sources_.size(), hooks_, [&](std::size_t i) {
       looks[i] = LookInto(list_, sources_[i].key);
       for (std::size_t m = 0; m < masks.size(); ++m) {
         if (const auto value = rows_.Get(i, masks[m], list_.fields.size())) {
@@ -204,7 +203,6 @@ class TableScan {
         }
       }
     });
-    if (stop_.stop_requested()) ThrowStopped();
     SameNames names(list_.root);
     for (std::size_t i = 0; i < sources_.size(); ++i) {
       if (list_.store == nullptr) names.Resolve(sources_[i].key, looks[i]);
@@ -251,7 +249,7 @@ class TableScan {
 
   const ConvertSource& source_;
   unsigned threads_;
-  const std::stop_token& stop_;
+  const ConvertHooks& hooks_;
   TableReader reader_;
   SourceList list_;
   RowFields fields_;
@@ -274,8 +272,8 @@ class TableScan {
 
 }  // namespace
 
-SourceList ReadTable(const ConvertSource& source, unsigned threads, const std::stop_token& stop) {
-  return TableScan(source, threads, stop).Run();
+SourceList ReadTable(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks) {
+  return TableScan(source, threads, hooks).Run();
 }
 
 }  // namespace sluice

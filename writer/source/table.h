@@ -14,6 +14,6 @@ namespace sluice {
 // Errors: kInvalidArgument (a column that is missing, given twice or of no use), kCorrupt (a
 // damaged table, with the line), kNotFound (no table; no row that can be converted), kIo, kState
 // (stopped).
-SourceList ReadTable(const ConvertSource& source, unsigned threads, const std::stop_token& stop);
+SourceList ReadTable(const ConvertSource& source, unsigned threads, const ConvertHooks& hooks);
 
 }  // namespace sluice

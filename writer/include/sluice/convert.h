@@ -140,6 +140,9 @@ struct ConvertHooks {
   // Called on the thread that called Convert(), several times a second and whenever a shard is
   // done.
   std::function<void(const ConvertProgress&)> on_progress;
+  // Called several times a second while sources are looked into, before anything is converted, on
+  // one thread at a time.
+  std::function<void(std::uint64_t looked_into, std::uint64_t found)> on_look = {};
   // A stop request ends the conversion after the images in hand, with Error(kState). What was
   // finished stays; the same call goes on from there.
   std::stop_token stop;
