@@ -28,6 +28,22 @@ bool ParseUnsigned(std::string_view text, unsigned& value) {
   return error == std::errc() && end == text.data() + text.size();
 }
 
+// Of the first pair, one variable without the other: it would pass for a process that trains alone.
+// (The other launchers set single variables in places that are no rank, such as Slurm's scripts.)
+void RefuseHalf() {
+  const char* const rank = std::getenv(kPairs[0].rank);
+  const char* const size = std::getenv(kPairs[0].size);
+  if ((rank == nullptr) == (size == nullptr)) return;
+  if (size != nullptr && std::string_view(size) == "1") return;
+  throw Error(ErrorCode::kInvalidArgument,
+              std::string("the environment says ") +
+                  (rank != nullptr ? std::string("RANK=") + rank + ", but not WORLD_SIZE"
+                                   : std::string("WORLD_SIZE=") + size + ", but not RANK") +
+                  ", so which share of the samples is this process's is not known; set both, or "
+                  "neither, or set LoaderOptions::ranks.rank and world_size (1 for a process that "
+                  "trains alone)");
+}
+
 }  // namespace
 
 Rank Rank::FromEnvironment() {
@@ -48,6 +64,7 @@ Rank Rank::FromEnvironment() {
     found.variables = pair.both;
     return found;
   }
+  RefuseHalf();
   return {};
 }
 

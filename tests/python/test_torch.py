@@ -107,7 +107,15 @@ RANKS = """
 import sys, torch, sluice, sluice.torch
 rank, store, data = int(sys.argv[1]), sys.argv[2], sys.argv[3]
 before = sluice.torch.IterableDataset(data, 8, seed=2, ranks=sluice.RankOptions(last_batch=sluice.LastBatch.DROP))
-assert len(before) == 6
+if len(sys.argv) > 4:
+    for use in before.__len__, lambda: next(iter(before)), before.__len__:
+        try:
+            use()
+            raise AssertionError("it plays alone")
+        except sluice.Error as error:
+            assert "WORLD_SIZE=2, but not RANK" in str(error)
+else:
+    assert len(before) == 6
 torch.distributed.init_process_group("gloo", f"file://{store}", rank=rank, world_size=2)
 print(*(int(sample) for batch in before for sample in batch["pose"][:, 0, 0] * 4))
 torch.distributed.destroy_process_group()
@@ -115,7 +123,8 @@ assert before.loader.stats().samples == 24
 """
 
 
-def test_ranks_are_those_of_a_group_that_is_made_after_the_dataset(raw, tmp_path):
+@pytest.mark.parametrize("launcher", [{}, {"WORLD_SIZE": "2"}], ids=["none", "one that sets WORLD_SIZE alone"])
+def test_ranks_are_those_of_a_group_that_is_made_after_the_dataset(raw, tmp_path, launcher):
     import os
     import subprocess
     import sys
@@ -123,7 +132,8 @@ def test_ranks_are_those_of_a_group_that_is_made_after_the_dataset(raw, tmp_path
     script = tmp_path / "rank.py"
     script.write_text(RANKS)
     environment = {name: value for name, value in os.environ.items() if name not in ("RANK", "WORLD_SIZE")}
-    both = [subprocess.Popen([sys.executable, script, str(rank), tmp_path / "store", raw], env=environment,
+    both = [subprocess.Popen([sys.executable, script, str(rank), tmp_path / "store", raw, *launcher],
+                             env={**environment, **launcher},
                              stdout=subprocess.PIPE, text=True) for rank in range(2)]
     shares = [set(one.communicate(timeout=300)[0].split()) for one in both]
     assert [one.returncode for one in both] == [0, 0]

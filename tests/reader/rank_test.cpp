@@ -350,9 +350,11 @@ TEST_CASE("The rank is found in what each launcher says") {
   CHECK(found({{"OMPI_COMM_WORLD_RANK", "1"}, {"OMPI_COMM_WORLD_SIZE", "2"}}) == Rank{1, 2});
   CHECK(found({{"PMI_RANK", "5"}, {"PMI_SIZE", "6"}}) == Rank{5, 6});
   CHECK(found({{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "4"}}) == Rank{2, 4});
-  // A batch script of Slurm, and variables without their partner, are no ranks.
+  // A batch script of Slurm is no rank.
   CHECK(found({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}}) == Rank{0, 1});
-  CHECK(found({{"WORLD_SIZE", "4"}}) == Rank{0, 1});
+  CHECK(found({{"WORLD_SIZE", "1"}}) == Rank{0, 1});
+  // Another launcher's pair is whole.
+  CHECK(found({{"WORLD_SIZE", "4"}, {"PMI_RANK", "1"}, {"PMI_SIZE", "4"}}) == Rank{1, 4});
   // torchrun under srun: the inner one knows.
   CHECK(found({{"RANK", "7"},
                {"WORLD_SIZE", "8"},
@@ -365,6 +367,21 @@ TEST_CASE("The rank is found in what each launcher says") {
                    },
                    ErrorCode::kInvalidArgument),
                ContainsSubstring("WORLD_SIZE=8"));
+  }
+}
+
+TEST_CASE("Half of what a launcher says is refused, unless the options say the rank") {
+  const TemporaryFolder folder;
+  const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 50));
+  LoaderOptions options = OptionsFor(10, 1);
+  for (const auto& [name, missing] : {std::pair("WORLD_SIZE", "RANK"), {"RANK", "WORLD_SIZE"}}) {
+    const Environment environment(std::map<std::string, std::string>{{name, "4"}});
+    options.ranks.world_size = 0;
+    CHECK_THAT(ErrorText([&] { Loader(dataset, options); }, ErrorCode::kInvalidArgument),
+               ContainsSubstring(std::string(name) + "=4, but not " + missing) &&
+                   ContainsSubstring("set both, or neither, or set LoaderOptions::ranks.rank"));
+    options.ranks.world_size = 1;
+    CHECK(Loader(dataset, options).rank() == Rank{0, 1});
   }
 }
 

@@ -47,26 +47,32 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         # since such a state was loaded.
         self._ended: int | None = None
         self._only_ends: int | None = None
-        self._open()
+        self._open(before_launch="WORLD_SIZE" in os.environ and "RANK" not in os.environ)
         self._epoch = self._loader.state_epoch
 
     @property
     def loader(self) -> sluice.Loader:
         """The loader that plays. A new one where torch.distributed was initialised after it was made."""
-        if _group() not in ((0, 0), self._made_for):
+        if self._before_launch or _group() not in ((0, 0), self._made_for):
             self._loader.close()
             self._open()
         return self._loader
 
-    def _open(self) -> None:
+    def _open(self, before_launch: bool = False) -> None:
+        """`before_launch`: the launcher has set WORLD_SIZE, but tells the rank to torch.distributed alone, later (as
+        Lightning's does). The loader made now only tries the options."""
         self._made_for = _group()
         options = dict(self._options)
         ranks = options.get("ranks")
+        before_launch = before_launch and self._made_for[1] == 0 and (ranks is None or ranks.world_size == 0)
+        if before_launch:
+            self._made_for = 0, 1
         if self._made_for[1] > 0 and (ranks is None or ranks.world_size == 0):
             rank, world_size = self._made_for
             last_batch, by_shards = (ranks.last_batch, ranks.by_shards) if ranks else (sluice.LastBatch.KEEP, False)
             options["ranks"] = sluice.RankOptions(rank, world_size, last_batch, by_shards)
         self._loader = sluice.Loader(*self._arguments, **options)
+        self._before_launch = before_launch
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
         worker = torch.utils.data.get_worker_info()
@@ -109,10 +115,10 @@ class IterableDataset(torch.utils.data.IterableDataset[dict[str, Any]]):
         before, self._options = self._options, {**self._options, "resume_from": state["sluice"]}
         self._loader.close()
         try:
-            self._open()
+            self._open(self._before_launch)
         except BaseException:
             self._options = before
-            self._open()
+            self._open(self._before_launch)
             raise
         self._ended, self._only_ends = None, state.get("ended")
         self._epoch = self._loader.state_epoch if self._only_ends is None else self._only_ends
