@@ -47,6 +47,10 @@ const std::vector<ImageSummary>& Dataset::images() const noexcept {
 const std::vector<std::uint64_t>& Dataset::class_counts() const noexcept {
   return state_->manifest.class_counts;
 }
+const ReadLimits& Dataset::limits() const noexcept {
+  return state_->limits.read_limits();
+}
+
 const std::string& Dataset::made_with() const noexcept {
   return state_->manifest.made;
 }

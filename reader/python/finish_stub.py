@@ -1,6 +1,7 @@
 """Adds to a stub that nanobind made what it cannot know: finish_stub.py STUB"""
 
 import pathlib
+import re
 import sys
 
 stub = pathlib.Path(sys.argv[1])
@@ -9,6 +10,13 @@ text = stub.read_text()
 text = text.replace("os.PathLike[str]", "os.PathLike").replace("os.PathLike", "os.PathLike[str]")
 # What comes as an object is an array, or what a function of the user's made.
 text = text.replace(") -> object:", ") -> Any:")
+# Only the garbage collector calls it.
+text = re.sub(r"    def __del__\(.*\n\n", "", text)
+# Where an enumeration is wanted, its words do.
+for name, body in re.findall(r"^class (\w+)\((?:enum\.StrEnum|str, enum\.Enum)\):\n(.*?)(?=^\S)", text, re.M | re.S):
+    words = ", ".join(re.findall(r"^    \w+ = ('\w+')", body, re.M))
+    text = re.sub(rf": {name}(?=[,)]| = )", f": {name} | Literal[{words}]", text)
+text = text.replace("import Any, NoReturn\n", "import Any, Literal, NoReturn\n")
 if "class Error(" not in text:  # a build may come here again with the same stub
     text += '''
 

@@ -49,5 +49,10 @@ def test_what_cannot_be_mixed_is_refused(raw, other):
         sluice.Mixture([(raw, 1, 2)])
     with pytest.raises(sluice.Error, match="weight of dataset 1"):
         sluice.Loader(sluice.Mixture([(raw, 1), (other, -1)]), 8)
+    for weights, number in [((0, 1), 0), ((1, 0), 1), ((0, 0), 0)]:
+        with pytest.raises(sluice.Error, match=f"weight of dataset {number} .* is 0; leave the dataset out"):
+            sluice.Loader(sluice.Mixture(list(zip((raw, other), weights))), 8)
+    with pytest.raises(sluice.Error, match="weight of dataset 1"):
+        sluice.Loader(sluice.Mixture([(raw, 1), other]), 8)
     with pytest.raises(sluice.Error, match="no samples|has no datasets"):
         sluice.Loader(sluice.Mixture([]), 8)

@@ -13,13 +13,13 @@ PROGRAM = """
 import sluice
 
 loader = sluice.Loader("data", 64, transform=[sluice.RandomResizedCrop(224), sluice.HorizontalFlip()],
-                       ring=sluice.RingOptions(hold=3), order=sluice.OrderOptions(lanes=64))
+                       ring=sluice.RingOptions(hold=3), order=sluice.OrderOptions("random", lanes=64))
 for batch in loader:
     image = batch["image"]
     count: int = len(batch)
     tensors: dict[str, object] = batch.torch()
 state: str = loader.state()
-summary = sluice.convert("photos", "data")
+summary = sluice.convert("photos", "data", image="packed")
 samples: int = summary.samples
 line: str = repr(sluice.Dataset("data")) + sluice.Dataset("data").path
 table = sluice.Dataset("data").to_pandas()
@@ -64,5 +64,6 @@ def test_a_program_is_checked_by_the_stub(tmp_path):
     program.write_text(PROGRAM)
     checked = mypy(program)
     assert checked.returncode == 0, checked.stdout
-    program.write_text(PROGRAM.replace("hold=3", 'hold="3"'))
-    assert mypy(program).returncode == 1
+    for right, wrong in [("hold=3", 'hold="3"'), ('image="packed"', 'image="pact"')]:
+        program.write_text(PROGRAM.replace(right, wrong))
+        assert mypy(program).returncode == 1

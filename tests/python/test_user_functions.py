@@ -193,6 +193,47 @@ def test_a_loader_in_a_cycle_with_its_functions_is_freed(raw, threads):
     assert len(os.listdir("/proc/self/task")) <= before
 
 
+class Compiled:
+    """Holds a loader that plays a compiled function, which keeps this: a cycle of references."""
+
+    def __init__(self, dataset):
+        signature = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, *[ctypes.c_int64] * 3, *[ctypes.c_uint64] * 3)
+        self.function = signature(lambda *_: 0)
+        address = ctypes.cast(self.function, ctypes.c_void_p).value
+        self.loader = sluice.Loader(dataset, 10, threads=2, sample_function=sluice.NativeFunction(address, self))
+        self.batch = next(iter(self.loader))
+
+
+class Keeper:
+    pass
+
+
+def threads_here():
+    import os
+
+    return len(os.listdir("/proc/self/task"))
+
+
+def test_a_loader_in_a_cycle_with_what_its_compiled_function_keeps_is_freed(raw):
+    import gc
+    import weakref
+
+    before = threads_here()
+    for _ in range(3):
+        compiled = Compiled(raw)
+        loader, alive = weakref.ref(compiled.loader), weakref.ref(compiled)
+        assert threads_here() > before
+        del compiled
+        gc.collect()
+        assert loader() is None and alive() is None
+        assert threads_here() <= before
+    keeper = Keeper()
+    keeper.function, gone = sluice.NativeFunction(8, keeper), weakref.ref(keeper)
+    del keeper
+    gc.collect()
+    assert gone() is None
+
+
 @pytest.mark.parametrize("threads", [0, 1])
 def test_a_function_cannot_wait_for_its_own_loader(raw, threads):
     calls = [lambda: next(iter(loader)), lambda: loader.row(0, 0), lambda: len(loader), lambda: loader.close()]

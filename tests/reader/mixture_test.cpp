@@ -215,6 +215,7 @@ TEST_CASE("Datasets that cannot be mixed, and options that do not fit, are refus
   }
   refused({{a}, {Dataset::Open(folder / "text")}}, options, "it has no image field \"image\"");
   refused({{a, 1}, {a, -1}}, options, "the weight of dataset 1 is not a number above 0");
+  refused({{a, 0}, {a, 1}}, options, "the weight of dataset 0 is not a number above 0");
   Mixture long_one{{a}, {a}};
   long_one.length = MixtureLength::kShortest;
   refused(long_one, options, "give each dataset a weight");

@@ -39,6 +39,7 @@ struct ReadLimits {
   // Bytes of a value in a bytes or variable-length field, decompressed. 0: the size that the
   // manifest gives for the field's largest value, or 64 MiB if it gives none.
   std::uint64_t max_value_bytes = 0;
+  friend bool operator==(const ReadLimits&, const ReadLimits&) = default;
 };
 
 // One sample. Spans and views that it returns point into the mapped shard and are valid as long as
@@ -147,6 +148,7 @@ class Dataset {
   const std::string& id() const noexcept;  // 32 hexadecimal digits
   const std::string& name() const noexcept;
   const std::filesystem::path& path() const noexcept;
+  const ReadLimits& limits() const noexcept;  // those it was opened with
   const std::vector<ShardSummary>& shards() const noexcept;
   const std::vector<ImageSummary>& images() const noexcept;  // one for each image field, in order
   // Number of samples of each class of the field Schema::ClassField(); empty if there is no such

@@ -82,6 +82,7 @@ void AddRefusals(nb::module_& module) {
       AddToFunction(module, name);
     }
   }
+  AddToFunction(module.attr("ConvertSource"), "annotated");
   for (const char* const method : {"epoch", "set_epoch", "row"})
     AddToMethod(module.attr("Loader"), method, std::string("Loader.") + method);
 }

@@ -9,8 +9,8 @@
 
 #include <sluice/dlpack.h>
 
-#include "reader/python/binding/binding.h"
 #include "reader/python/binding/dlpack_capsule.h"
+#include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
@@ -214,12 +214,18 @@ bool IsLabel(const PyBatch& batch, const std::string& name) {
          IsInteger(type->second.dtype);
 }
 
+constexpr char kNoPickling[] =
+    "a batch lies in its Loader's memory and cannot be pickled; pickle copies, such as "
+    "batch['label'].numpy().copy()";
+
 void BindArray(nb::module_& module) {
   PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&GetBuffer)}, {0, nullptr}};
-  nb::class_<Array>(module, "Array", nb::type_slots(slots),
-                    "A field of a batch: numpy, torch, jax and cupy take it without a copy "
-                    "(numpy.asarray(a), torch.from_dlpack(a)). It holds its batch while it lives.")
-      .def_prop_ro("dtype", &Array::dtype)
+  nb::class_<Array> bound(
+      module, "Array", nb::type_slots(slots),
+      "A field of a batch: numpy, torch, jax and cupy take it without a copy "
+      "(numpy.asarray(a), torch.from_dlpack(a)). It holds its batch while it lives.");
+  RefusePickling(bound, kNoPickling);
+  bound.def_prop_ro("dtype", &Array::dtype)
       .def_prop_ro("shape", &Array::shape)
       .def_prop_ro("device", &Array::device, "'cpu' or 'cuda:N'")
       .def("__len__", &Array::size)
@@ -279,11 +285,13 @@ PaddedPair Padded(nb::handle self, nb::object fill, std::size_t at_least) {
 }
 
 void BindRagged(nb::module_& module) {
-  nb::class_<Ragged>(module, "Ragged",
-                     "A field with a different number of entries in each sample: r[i] is a numpy "
-                     "array of sample i's; values has those of all samples one after another, and "
-                     "sample i those from offsets[i] to before offsets[i + 1].")
-      .def_prop_ro("values", [](const Ragged& field) { return Array(field.batch(), field.field); })
+  nb::class_<Ragged> bound(
+      module, "Ragged",
+      "A field with a different number of entries in each sample: r[i] is a numpy "
+      "array of sample i's; values has those of all samples one after another, and "
+      "sample i those from offsets[i] to before offsets[i + 1].");
+  RefusePickling(bound, kNoPickling);
+  bound.def_prop_ro("values", [](const Ragged& field) { return Array(field.batch(), field.field); })
       .def_prop_ro("offsets",
                    [](const Ragged& field) { return Array(field.batch(), field.field, true); })
       .def("__len__", [](const Ragged& field) { return field.batch().size(); })
@@ -348,15 +356,19 @@ NamedValues ToTorch(nb::handle self) {
 void BindBatch(nb::module_& module) {
   BindArray(module);
   BindRagged(module);
-  nb::enum_<SampleFlag>(module, "SampleFlag", "The origin of a row in a batch", nb::is_arithmetic())
-      .value("OWN", SampleFlag::kOwn)
+  nb::enum_<SampleFlag> origin(module, "SampleFlag", "The origin of a row in a batch",
+                               nb::is_arithmetic());
+  ShowAsWritten(origin);
+  origin.value("OWN", SampleFlag::kOwn)
       .value("SUBSTITUTE", SampleFlag::kSubstitute, "another sample, in place of a faulty one")
       .value("FILLS_UP", SampleFlag::kFillsUp, "a repeated sample that fills up the batch");
-  nb::class_<PyBatch>(module, "Batch", nb::is_weak_referenceable(),
-                      "A batch: batch['image'] is a field, batch.torch() all of them as tensors. "
-                      "It lies in a slot of the loader's ring, which is used again when nothing "
-                      "holds the batch any more; RingOptions(hold=...) says how many may be held.")
-      .def("__len__", [](const PyBatch& batch) { return In(batch).size(); })
+  nb::class_<PyBatch> bound(
+      module, "Batch", nb::is_weak_referenceable(),
+      "A batch: batch['image'] is a field, batch.torch() all of them as tensors. "
+      "It lies in a slot of the loader's ring, which is used again when nothing "
+      "holds the batch any more; RingOptions(hold=...) says how many may be held.");
+  RefusePickling(bound, kNoPickling);
+  bound.def("__len__", [](const PyBatch& batch) { return In(batch).size(); })
       .def("__getitem__", &FieldOf, "field"_a,
            nb::sig("def __getitem__(self, field: str) -> typing.Any"),
            "An Array; a Ragged field; for bytes fields a list of bytes, of str if they are text; "

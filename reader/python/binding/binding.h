@@ -45,11 +45,6 @@ void BindSource(nb::module_& module);
 void BindConvert(nb::module_& module);
 void BindWriter(nb::module_& module);
 
-// For an attribute that is an enumeration: numbers, such as False, are not taken for names.
-inline auto NoNumber() {
-  return nb::for_setter(nb::arg("value").noconvert());
-}
-
 // Adds to each function what says which argument is wrong. Last: all functions must be there.
 void AddRefusals(nb::module_& module);
 

@@ -1,7 +1,7 @@
 // convert(): what `sluice convert` does, with the names and defaults of ConvertOptions.
 #include <sluice/convert.h>
 
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
@@ -19,25 +19,25 @@ class Progress : public nb::object {
 };
 
 void BindOptionEnums(nb::module_& module) {
-  nb::enum_<ImageCodec>(module, "ImageCodec", "How convert stores images")
+  Words<ImageCodec>(module, "ImageCodec", "How convert stores images")
       .value("JPEG", ImageCodec::kJpeg)
       .value("RAW", ImageCodec::kRaw, "pixels")
       .value("PACKED", ImageCodec::kPacked,
              "a JPEG laid out for fast decoding, 1.4 times its bytes");
-  nb::enum_<Fit>(module, "Fit", "What `size` does about another aspect ratio")
+  Words<Fit>(module, "Fit", "What `size` does about another aspect ratio")
       .value("CROP", Fit::kCrop)
       .value("STRETCH", Fit::kStretch)
       .value("PAD", Fit::kPad);
-  nb::enum_<Subsampling>(module, "Subsampling", "Of a JPEG's colours")
+  Words<Subsampling>(module, "Subsampling", "Of a JPEG's colours")
       .value("S420", Subsampling::k420)
       .value("S444", Subsampling::k444);
-  nb::enum_<IccProfiles>(module, "IccProfiles", "How to treat a picture's colour profile")
+  Words<IccProfiles>(module, "IccProfiles", "How to treat a picture's colour profile")
       .value("DROP", IccProfiles::kDrop)
       .value("CONVERT", IccProfiles::kConvert, "to sRGB");
-  nb::enum_<OnError>(module, "OnError", "What becomes of a source that cannot be converted")
+  Words<OnError>(module, "OnError", "What becomes of a source that cannot be converted")
       .value("SKIP", OnError::kSkip, "it is left out and listed")
       .value("FAIL", OnError::kFail, "the conversion ends");
-  nb::enum_<Truncated>(module, "Truncated", "What becomes of images whose data end early")
+  Words<Truncated>(module, "Truncated", "What becomes of images whose data end early")
       .value("REFUSE", Truncated::kRefuse)
       .value("WARN", Truncated::kWarn)
       .value("ACCEPT", Truncated::kAccept);
@@ -144,14 +144,13 @@ void BindConvert(nb::module_& module) {
       },
       "source"_a, "dataset"_a, nb::kw_only(), "progress"_a = nb::none(),
       "max_side"_a.none() = d.max_side, "short_side"_a = nb::none(), "size"_a = nb::none(),
-      "fit"_a.noconvert() = d.fit, "image"_a.noconvert() = d.image, "quality"_a = d.quality,
-      "keep"_a = d.keep, "restart_rows"_a = d.restart_rows,
-      "subsampling"_a.noconvert() = d.subsampling, "channels"_a = d.channels,
-      "background"_a = d.background, "icc"_a.noconvert() = d.icc,
-      "truncated"_a.noconvert() = d.truncated, "shard_bytes"_a = d.shard_bytes,
-      "block_samples"_a = d.block_samples, "seed"_a = d.seed, "keep_order"_a = d.keep_order,
-      "threads"_a = d.threads, "on_error"_a.noconvert() = d.on_error, "max_pixels"_a = d.max_pixels,
-      "dry_run"_a = d.dry_run, "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct,
+      "fit"_a = d.fit, "image"_a = d.image, "quality"_a = d.quality, "keep"_a = d.keep,
+      "restart_rows"_a = d.restart_rows, "subsampling"_a = d.subsampling, "channels"_a = d.channels,
+      "background"_a = d.background, "icc"_a = d.icc, "truncated"_a = d.truncated,
+      "shard_bytes"_a = d.shard_bytes, "block_samples"_a = d.block_samples, "seed"_a = d.seed,
+      "keep_order"_a = d.keep_order, "threads"_a = d.threads, "on_error"_a = d.on_error,
+      "max_pixels"_a = d.max_pixels, "dry_run"_a = d.dry_run,
+      "find_duplicates"_a = d.find_duplicates, "direct"_a = d.direct,
       "Converts images into a dataset: what `sluice convert` does.\n\n"
       "source: a folder, or a ConvertSource. dataset: the folder to make. progress: None for a bar "
       "in terminals and notebooks (where tqdm is installed), True or False, or a function of "

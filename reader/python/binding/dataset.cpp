@@ -1,5 +1,5 @@
 // Datasets for looking at, and lists of samples for a loader.
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
@@ -119,7 +119,21 @@ void BindSampleList(nb::module_& module) {
       .def_static("class_balanced", &SampleList::ClassBalanced, "dataset"_a, "per_class"_a,
                   "field"_a = "", nb::call_guard<nb::gil_scoped_release>(),
                   "per_class samples of each class, drawn anew each epoch")
-      .def("__len__", &SampleList::size);
+      .def("__len__", &SampleList::size)
+      .def("__repr__",
+           [](const SampleList& list) {
+             return list.all() ? "sluice.SampleList()"
+                               : "SampleList of " + std::to_string(list.size()) + " samples";
+           })
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            if (nb::cast<const SampleList&>(self).all()) return Reduced(self, nb::dict());
+            throw nb::type_error(
+                "a SampleList that chooses samples cannot be pickled; pickle what it is made of, "
+                "such as the numbers of its samples");
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
 }
 
 }  // namespace
@@ -204,6 +218,18 @@ void BindDataset(nb::module_& module) {
       .def_prop_ro("class_counts", &Dataset::class_counts, "Samples of each class, by number")
       .def_prop_ro("made_with", &Dataset::made_with, "How it was made, as JSON text")
       .def("__repr__", [](nb::handle self) { return nb::str(Pictures().attr("line_of")(self)); })
+      .def(
+          "__reduce__",
+          [](nb::handle self) {
+            const auto& dataset = nb::cast<const Dataset&>(self);
+            nb::dict given;
+            given["path"] = TextOf(dataset.path().string());
+            given["max_pixels"] = dataset.limits().max_pixels;
+            given["max_value_bytes"] = dataset.limits().max_value_bytes;
+            return Reduced(self, given);
+          },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"),
+          "Pickled, it is its path and limits, and is opened again where it is loaded")
       .def("_repr_html_",
            [](nb::handle self) { return nb::str(Pictures().attr("contact_sheet")(self)); })
       .def(

@@ -4,6 +4,7 @@
 
 #include <sluice/mixture.h>
 
+#include "reader/python/binding/keywords.h"
 #include "reader/python/binding/user_calls.h"
 
 namespace sluice::python {
@@ -231,15 +232,26 @@ void MakeLoader(PyLoader* self, PlayedSource source, std::size_t batch_size,
 }  // namespace
 
 void BindLoader(nb::module_& module) {
-  nb::class_<Walk>(module, "Epoch", nb::type_slots(Collected<Walk>::slots),
-                   "An iterator over the batches of one epoch")
+  nb::class_<Walk> walks(module, "Epoch", nb::type_slots(Collected<Walk>::slots),
+                         "An iterator over the batches of one epoch");
+  RefusePickling(walks,
+                 "an epoch under way cannot be pickled; Loader.state() says where it stands");
+  walks
       .def(
           "__iter__", [](nb::handle self) { return self; }, nb::sig("def __iter__(self) -> Epoch"))
       .def("__len__", &Walk::Size, "Batches in the epoch, of this rank")
       .def("__next__", &Walk::Next, nb::sig("def __next__(self) -> Batch"));
   const LoaderOptions options;
-  nb::class_<PyLoader>(
-      module, "Loader", nb::is_weak_referenceable(), nb::type_slots(Collected<PyLoader>::slots),
+  // A collection finalizes before it breaks cycles, so the threads have ended when it frees what a
+  // compiled function needs.
+  PyType_Slot slots[] = {Collected<PyLoader>::slots[0],
+                         Collected<PyLoader>::slots[1],
+                         {Py_tp_finalize, reinterpret_cast<void*>(+[](PyObject* self) {
+                            Collected<PyLoader>::Clear(self);
+                          })},
+                         {0, nullptr}};
+  nb::class_<PyLoader> bound(
+      module, "Loader", nb::is_weak_referenceable(), nb::type_slots(slots),
       "Epochs of batches from a dataset or a Mixture, decoded ahead by threads. Options have the "
       "names, "
       "defaults "
@@ -248,7 +260,12 @@ void BindLoader(nb::module_& module) {
       "'cpu' or 'cuda:0'; resume_from: the text of an earlier state(); timeout: seconds). `for "
       "batch in loader` "
       "plays "
-      "the next epoch; epoch(n) plays any.")
+      "the next epoch; epoch(n) plays any.");
+  RefusePickling(bound,
+                 "a Loader has threads and cannot be pickled or copied; make it in the process "
+                 "that plays it (its dataset and options can be pickled; state() says where it "
+                 "stands)");
+  bound
       .def("__init__", &MakeLoader, "dataset"_a, "batch_size"_a = options.batch_size, nb::kw_only(),
            "threads"_a = nb::none(), "transform"_a.none() = nb::tuple(),
            "views"_a = std::vector<View>(), "sizes"_a = std::vector<OutputSize>(),

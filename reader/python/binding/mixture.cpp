@@ -1,7 +1,7 @@
 // Several datasets played as one.
 #include <sluice/mixture.h>
 
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
@@ -24,48 +24,64 @@ Dataset DatasetOf(nb::handle source) {
   return WithoutGil([&] { return Dataset::Open(path); });
 }
 
-// A dataset or its path, or a pair of that and a weight.
-Mixture::Part PartOf(nb::handle part) {
+// Number `number` of the parts: a dataset or its path, or a pair of that and a weight.
+Mixture::Part PartOf(nb::handle part, std::size_t number) {
   if (!nb::isinstance<nb::tuple>(part)) return {DatasetOf(part)};
   const auto pair = nb::borrow<nb::tuple>(part);
   if (pair.size() != 2) {
     throw Error(ErrorCode::kInvalidArgument,
                 "Mixture: a part is a dataset, or a pair of a dataset and its weight");
   }
-  return {DatasetOf(pair[0]), nb::cast<double>(pair[1])};
+  Mixture::Part made{DatasetOf(pair[0]), nb::cast<double>(pair[1])};
+  if (made.weight == 0) {  // to the library, that is none
+    throw Error(ErrorCode::kInvalidArgument,
+                "Mixture: the weight of dataset " + std::to_string(number) + " (" +
+                    made.dataset.path().string() +
+                    ") is 0; leave the dataset out, or leave out all weights to play every sample "
+                    "once");
+  }
+  return made;
 }
 
-void MakeMixture(Mixture* self, const Parts& parts, MixtureShares shares, MixtureLength length,
-                 std::uint64_t samples) {
-  Mixture mixture;
+// The parts by their paths, as one would write them.
+Parts PartsOf(const Mixture& mixture) {
+  nb::list parts;
+  for (const auto& [dataset, weight] : mixture.parts) {
+    const bool usual = dataset.limits() == ReadLimits();
+    const nb::object shown = usual ? TextOf(dataset.path().string()) : nb::cast(dataset);
+    parts.append(weight == 0 ? shown : nb::make_tuple(shown, weight));
+  }
+  return nb::borrow<Parts>(parts);
+}
+
+void SetParts(Mixture& mixture, const Parts& parts) {
+  std::vector<Mixture::Part> made;
   for (const nb::handle part : parts)
-    mixture.parts.push_back(PartOf(part));
-  mixture.shares = shares;
-  mixture.length = length;
-  mixture.samples = samples;
-  new (self) Mixture(std::move(mixture));
+    made.push_back(PartOf(part, made.size()));
+  mixture.parts = std::move(made);
 }
 
 }  // namespace
 
 void BindMixture(nb::module_& module) {
-  nb::enum_<MixtureShares>(module, "MixtureShares", "What a weight of a Mixture is a share of")
+  Words<MixtureShares>(module, "MixtureShares", "What a weight of a Mixture is a share of")
       .value("OF_SAMPLES", MixtureShares::kOfSamples)
       .value("OF_EACH_BATCH", MixtureShares::kOfEachBatch,
              "each batch has the same number of samples of each dataset");
-  nb::enum_<MixtureLength>(module, "MixtureLength", "How long an epoch with weights is")
+  Words<MixtureLength>(module, "MixtureLength", "How long an epoch with weights is")
       .value("FIRST", MixtureLength::kFirst, "until each sample of the first dataset has come once")
       .value("SHORTEST", MixtureLength::kShortest, "until the first dataset is through")
       .value("SAMPLES", MixtureLength::kSamples, "Mixture(samples=...)");
-  nb::class_<Mixture>(
-      module, "Mixture",
-      "Several datasets played as one: Loader(Mixture([(photos, 0.7), (drawings, 0.3)]), 256). A "
-      "part is a Dataset or its path, alone or with a weight; without weights, an epoch has every "
-      "sample of every dataset once. Fields are matched by name; samples are numbered through all "
-      "datasets.")
-      .def("__init__", &MakeMixture, "parts"_a, nb::kw_only(),
-           "shares"_a.noconvert() = MixtureShares::kOfSamples,
-           "length"_a.noconvert() = MixtureLength::kFirst, "samples"_a = 0)
+  ByKeywords(
+      nb::class_<Mixture>(
+          module, "Mixture",
+          "Several datasets played as one: Loader(Mixture([(photos, 0.7), (drawings, 0.3)]), 256). "
+          "A part is a Dataset or its path, alone or with a weight; without weights, an epoch has "
+          "every sample of every dataset once. Fields are matched by name; samples are numbered "
+          "through all datasets."),
+      Mixture(), Required(Keyword{"parts", &PartsOf, &SetParts}),
+      Member("shares", &Mixture::shares), Member("length", &Mixture::length),
+      Member("samples", &Mixture::samples))
       .def("__len__", [](const Mixture& mixture) { return mixture.parts.size(); })
       .def(
           "of",
@@ -73,10 +89,7 @@ void BindMixture(nb::module_& module) {
             const Mixture::Origin origin = mixture.Of(sample);
             return std::pair(origin.part, origin.sample);
           },
-          "sample"_a, "The number of the dataset that a sample is from, and its number there")
-      .def("__repr__", [](const Mixture& mixture) {
-        return "Mixture of " + std::to_string(mixture.parts.size()) + " datasets";
-      });
+          "sample"_a, "The number of the dataset that a sample is from, and its number there");
 }
 
 }  // namespace sluice::python

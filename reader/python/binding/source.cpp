@@ -1,14 +1,14 @@
 // What is converted: ConvertSource, with the names and defaults of convert_source.h.
 #include <sluice/convert.h>
 
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
 namespace {
 
 void BindColumns(nb::module_& module) {
-  nb::enum_<ColumnType>(module, "ColumnType", "The kind of field that a table's column becomes")
+  Words<ColumnType>(module, "ColumnType", "The kind of field that a table's column becomes")
       .value("CLASS", ColumnType::kClass)
       .value("CLASSES", ColumnType::kClasses)
       .value("INTEGER", ColumnType::kInteger)
@@ -20,36 +20,27 @@ void BindColumns(nb::module_& module) {
       .value("JSON", ColumnType::kJson)
       .value("BYTES", ColumnType::kBytes)
       .value("MASK", ColumnType::kMask, "the path of a mask, relative to the root");
-  nb::enum_<BoxFormat>(module, "BoxFormat", "The four numbers of a box in a table")
+  Words<BoxFormat>(module, "BoxFormat", "The four numbers of a box in a table")
       .value("CORNERS", BoxFormat::kCorners, "left, top, right, bottom")
       .value("CORNER_SIZE", BoxFormat::kCornerSize, "left, top, width, height")
       .value("CENTRE_SIZE", BoxFormat::kCentreSize, "the centre's x and y, width, height");
-  nb::class_<Column>(module, "Column", "A column of a table, and the field that it becomes")
-      .def(nb::init<std::string, ColumnType, std::string, BoxFormat, bool, bool>(), "column"_a,
-           "type"_a.noconvert() = ColumnType::kText, "field"_a = "",
-           "boxes"_a.noconvert() = BoxFormat::kCorners, "relative"_a = false, "at_spaces"_a = false)
-      .def_rw("column", &Column::column)
-      .def_rw("type", &Column::type, NoNumber())
-      .def_rw("field", &Column::field)
-      .def_rw("boxes", &Column::boxes, NoNumber())
-      .def_rw("relative", &Column::relative)
-      .def_rw("at_spaces", &Column::at_spaces);
+  ByKeywords(
+      nb::class_<Column>(module, "Column", "A column of a table, and the field that it becomes"),
+      Column(), Required(Member("column", &Column::column)), Member("type", &Column::type),
+      Member("field", &Column::field), Member("boxes", &Column::boxes),
+      Member("relative", &Column::relative), Member("at_spaces", &Column::at_spaces));
 }
 
 void BindAnnotations(nb::module_& module) {
-  nb::enum_<AnnotationFormat>(module, "AnnotationFormat", "Label files")
+  Words<AnnotationFormat>(module, "AnnotationFormat", "Label files")
       .value("COCO", AnnotationFormat::kCoco, "a .json file")
       .value("VOC", AnnotationFormat::kVoc, "a folder of .xml files")
       .value("YOLO", AnnotationFormat::kYolo, "a folder of .txt files");
-  const AnnotationParts all;
-  nb::class_<AnnotationParts>(module, "AnnotationParts",
-                              "What to take from label files, if it is there")
-      .def(nb::init<bool, bool, bool, bool>(), "boxes"_a = all.boxes, "masks"_a = all.masks,
-           "keypoints"_a = all.keypoints, "captions"_a = all.captions)
-      .def_rw("boxes", &AnnotationParts::boxes)
-      .def_rw("masks", &AnnotationParts::masks)
-      .def_rw("keypoints", &AnnotationParts::keypoints)
-      .def_rw("captions", &AnnotationParts::captions);
+  using Parts = AnnotationParts;
+  ByKeywords(
+      nb::class_<Parts>(module, "AnnotationParts", "What to take from label files, if it is there"),
+      Parts(), Member("boxes", &Parts::boxes), Member("masks", &Parts::masks),
+      Member("keypoints", &Parts::keypoints), Member("captions", &Parts::captions));
 }
 
 }  // namespace
@@ -61,7 +52,7 @@ ConvertSource SourceOf(const SourceOrFolder& given) {
 void BindSource(nb::module_& module) {
   BindColumns(module);
   BindAnnotations(module);
-  nb::enum_<FolderLabels>(module, "FolderLabels", "Which folder of an image is its class")
+  Words<FolderLabels>(module, "FolderLabels", "Which folder of an image is its class")
       .value("AUTO", FolderLabels::kAuto, "the outermost, unless the folders look like a split")
       .value("TOP", FolderLabels::kTop, "the outermost")
       .value("PARENT", FolderLabels::kParent, "the innermost, by its own name")
@@ -71,7 +62,7 @@ void BindSource(nb::module_& module) {
       "What is converted: a folder (with one sub-folder for each class, or images directly), a "
       "table, a list of paths, archives, Parquet, TFRecord or RecordIO files, or images with label "
       "files. Its attributes are the members of convert_source.h, which describes each.");
-  nb::enum_<ConvertSource::Kind>(bound, "Kind")
+  Words<ConvertSource::Kind>(bound, "Kind")
       .value("FOLDER", ConvertSource::Kind::kFolder)
       .value("TABLE", ConvertSource::Kind::kTable)
       .value("PATHS", ConvertSource::Kind::kPaths)
@@ -83,8 +74,7 @@ void BindSource(nb::module_& module) {
       .def_static("archives", &ConvertSource::Archives, "files"_a,
                   "Tar files in WebDataset's naming; or Parquet, TFRecord or RecordIO files with "
                   "images inside, whose values are columns")
-      .def_static("annotated", &ConvertSource::Annotated, "format"_a.noconvert(), "annotations"_a,
-                  "root"_a,
+      .def_static("annotated", &ConvertSource::Annotated, "format"_a, "annotations"_a, "root"_a,
                   "The images below root with the boxes, outlines, key points and captions of "
                   "COCO's, VOC's or YOLO's label files")
       .def_ro("kind", &ConvertSource::kind)
@@ -100,7 +90,7 @@ void BindSource(nb::module_& module) {
       .def_rw("split_seed", &ConvertSource::split_seed)
       .def_rw("classes", &ConvertSource::classes)
       .def_rw("labels", &ConvertSource::labels)
-      .def_rw("folder_labels", &ConvertSource::folder_labels, NoNumber());
+      .def_rw("folder_labels", &ConvertSource::folder_labels);
   module.def(
       "find_classes",
       [](const SourceOrFolder& source, unsigned threads) {

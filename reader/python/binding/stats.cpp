@@ -1,14 +1,14 @@
 // A loader's measurements of itself: figures, faults, memory, and the record of its threads.
 #include <chrono>
 
-#include "reader/python/binding/binding.h"
+#include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
 namespace {
 
 void BindFigures(nb::module_& module) {
-  nb::enum_<Bound>(module, "Bound", "The bottleneck of a training, as far as the loader can see")
+  Words<Bound>(module, "Bound", "The bottleneck of a training, as far as the loader can see")
       .value("TOO_EARLY", Bound::kTooEarly)
       .value("TRAINER", Bound::kTrainer)
       .value("DECODING", Bound::kDecoding)
@@ -89,7 +89,7 @@ double Seconds(std::chrono::steady_clock::time_point time) {
 void BindTrace(nb::module_& module) {
   nb::class_<TraceEvent> event(module, "TraceEvent",
                                "A piece of a thread's work; begin and end as time.monotonic()");
-  nb::enum_<TraceEvent::Kind>(event, "Kind")
+  Words<TraceEvent::Kind>(event, "Kind")
       .value("READ_AHEAD", TraceEvent::Kind::kReadAhead, "a batch was planned; thread 0")
       .value("DECODE", TraceEvent::Kind::kDecode, "rows were decoded; threads from 1 on");
   event.def_ro("kind", &TraceEvent::kind)

@@ -1,253 +1,191 @@
 // The steps of a pipeline, with the parameters, names and defaults of the C++ structs.
-#include "reader/python/binding/binding.h"
+#include <tuple>
+
+#include "reader/python/binding/keywords.h"
 
 namespace sluice::python {
 
 namespace {
 
-using Pair = std::pair<double, double>;
-using Colour = std::array<std::uint8_t, 3>;
 using Size = std::uint32_t;
 
-// Width and height; without a height, a square.
-template <class Step>
-void SetSize(Step& step, Size width, std::optional<Size> height) {
-  step.width = width;
-  step.height = height.value_or(width);
+template <class Step, class... K>
+void BindStep(nb::module_& module, const char* name, const char* doc, const K&... keywords) {
+  ByKeywords(nb::class_<Step>(module, name, doc), Step(), keywords...);
 }
 
-void Set(double& low, double& high, const Pair& range) {
-  low = range.first;
-  high = range.second;
+template <class Step>
+auto Width() {
+  return Keyword{"width", [](const Step& step) { return step.width; },
+                 [](Step& step, Size width) {
+                   if (step.height == step.width) step.height = width;
+                   step.width = width;
+                 }};
+}
+
+// None for a square.
+template <class Step>
+auto Height() {
+  return Keyword{
+      "height",
+      [](const Step& step) {
+        return step.height == step.width ? std::nullopt : std::optional(step.height);
+      },
+      [](Step& step, std::optional<Size> height) { step.height = height.value_or(step.width); }};
+}
+
+template <class Step>
+auto Chance() {
+  return Member("probability", &Step::probability);
 }
 
 // Steps that have a chance as their only parameter.
 template <class Step>
 void BindChance(nb::module_& module, const char* name, const char* doc) {
-  nb::class_<Step>(module, name, doc)
-      .def(nb::init<double>(), "probability"_a = Step().probability)
-      .def_rw("probability", &Step::probability);
+  BindStep<Step>(module, name, doc, Chance<Step>());
+}
+
+// One number for -x to x, or both ends.
+auto Degrees() {
+  using Range = std::variant<double, std::pair<double, double>>;
+  return Keyword{"degrees",
+                 [](const RandomAffine& step) -> Range {
+                   if (step.min_degrees == -step.max_degrees) return step.max_degrees;
+                   return std::pair(step.min_degrees, step.max_degrees);
+                 },
+                 [](RandomAffine& step, const Range& degrees) {
+                   const auto* const most = std::get_if<double>(&degrees);
+                   std::tie(step.min_degrees, step.max_degrees) =
+                       most != nullptr ? std::pair(-*most, *most) : std::get<1>(degrees);
+                 }};
 }
 
 void BindCrops(nb::module_& module) {
-  nb::enum_<Filter>(module, "Filter", "How pixels are computed from others when resizing")
+  Words<Filter>(module, "Filter", "How pixels are computed from others when resizing")
       .value("TRIANGLE", Filter::kTriangle, "Pillow's BILINEAR")
       .value("AREA", Filter::kArea, "the mean of the covered area");
-  nb::enum_<Border>(module, "Border", "The pixels beyond a picture's edge")
+  Words<Border>(module, "Border", "The pixels beyond a picture's edge")
       .value("CONSTANT", Border::kConstant)
       .value("REFLECT", Border::kReflect);
-  nb::class_<RandomResizedCrop>(
+  using Crop = RandomResizedCrop;
+  BindStep<Crop>(
       module, "RandomResizedCrop",
       "A crop of random area (scale: share of the image's) and aspect ratio, resized to width x "
-      "height pixels; torchvision's rule.")
-      .def(
-          "__init__",
-          [](RandomResizedCrop* self, Size width, std::optional<Size> height, Pair scale,
-             Pair ratio, Filter filter) {
-            new (self) RandomResizedCrop();
-            SetSize(*self, width, height);
-            Set(self->min_scale, self->max_scale, scale);
-            Set(self->min_ratio, self->max_ratio, ratio);
-            self->filter = filter;
-          },
-          "width"_a = 224, "height"_a = nb::none(), "scale"_a = Pair(0.08, 1),
-          "ratio"_a = Pair(3.0 / 4, 4.0 / 3), "filter"_a.noconvert() = Filter::kTriangle);
-  nb::class_<Resize>(module, "Resize", "Resizes to exactly width x height pixels.")
-      .def(
-          "__init__",
-          [](Resize* self, Size width, std::optional<Size> height, Filter filter) {
-            new (self) Resize();
-            SetSize(*self, width, height);
-            self->filter = filter;
-          },
-          "width"_a = 224, "height"_a = nb::none(), "filter"_a.noconvert() = Filter::kTriangle);
-  nb::class_<ResizeShortSide>(
+      "height pixels; torchvision's rule.",
+      Width<Crop>(), Height<Crop>(), Range("scale", &Crop::min_scale, &Crop::max_scale),
+      Range("ratio", &Crop::min_ratio, &Crop::max_ratio), Member("filter", &Crop::filter));
+  BindStep<Resize>(module, "Resize", "Resizes to exactly width x height pixels.", Width<Resize>(),
+                   Height<Resize>(), Member("filter", &Resize::filter));
+  BindStep<ResizeShortSide>(
       module, "ResizeShortSide",
-      "Resizes so that the shorter side has that many pixels; a crop must follow.")
-      .def(
-          "__init__",
-          [](ResizeShortSide* self, Size side, Filter filter) {
-            new (self) ResizeShortSide(side);
-            self->filter = filter;
-          },
-          "side"_a = 256, "filter"_a.noconvert() = Filter::kTriangle);
-  nb::class_<CenterCrop>(module, "CenterCrop",
-                         "The central width x height; what the image lacks is filled with zeros.")
-      .def(
-          "__init__",
-          [](CenterCrop* self, Size width, std::optional<Size> height) {
-            new (self) CenterCrop();
-            SetSize(*self, width, height);
-          },
-          "width"_a = 224, "height"_a = nb::none());
-  nb::class_<CenterResizedCrop>(
-      module, "CenterResizedCrop",
-      "The largest centred rectangle of that shape, shrunk by ratio, resized: FFCV's "
-      "CenterCropRGBImageDecoder.")
-      .def(
-          "__init__",
-          [](CenterResizedCrop* self, Size width, std::optional<Size> height, double ratio,
-             Filter filter) {
-            new (self) CenterResizedCrop();
-            SetSize(*self, width, height);
-            self->ratio = ratio;
-            self->filter = filter;
-          },
-          "width"_a = 224, "height"_a = nb::none(), "ratio"_a = 224.0 / 256,
-          "filter"_a.noconvert() = Filter::kTriangle);
-  nb::class_<RandomCrop>(
+      "Resizes so that the shorter side has that many pixels; a crop must follow.",
+      Member("side", &ResizeShortSide::side), Member("filter", &ResizeShortSide::filter));
+  BindStep<CenterCrop>(module, "CenterCrop",
+                       "The central width x height; what the image lacks is filled with zeros.",
+                       Width<CenterCrop>(), Height<CenterCrop>());
+  using Centre = CenterResizedCrop;
+  BindStep<Centre>(module, "CenterResizedCrop",
+                   "The largest centred rectangle of that shape, shrunk by ratio, resized: FFCV's "
+                   "CenterCropRGBImageDecoder.",
+                   Width<Centre>(), Height<Centre>(), Member("ratio", &Centre::ratio),
+                   Member("filter", &Centre::filter));
+  BindStep<RandomCrop>(
       module, "RandomCrop",
-      "width x height at a random place of the image with a border of `padding` pixels.")
-      .def(
-          "__init__",
-          [](RandomCrop* self, Size width, std::optional<Size> height, Size padding, Border border,
-             Colour fill) {
-            new (self) RandomCrop();
-            SetSize(*self, width, height);
-            self->padding = padding;
-            self->border = border;
-            self->fill = fill;
-          },
-          "width"_a = 32, "height"_a = nb::none(), "padding"_a = 0,
-          "border"_a.noconvert() = Border::kConstant, "fill"_a = Colour{});
-  nb::class_<RandomTranslate>(
+      "width x height at a random place of the image with a border of `padding` pixels.",
+      Width<RandomCrop>(), Height<RandomCrop>(), Member("padding", &RandomCrop::padding),
+      Member("border", &RandomCrop::border), Member("fill", &RandomCrop::fill));
+  BindStep<RandomTranslate>(
       module, "RandomTranslate",
-      "Moves the image by -padding to padding whole pixels along each axis: FFCV's.")
-      .def(
-          "__init__",
-          [](RandomTranslate* self, Size padding, Border border, Colour fill) {
-            new (self) RandomTranslate(padding, border);
-            self->fill = fill;
-          },
-          "padding"_a = 4, "border"_a.noconvert() = Border::kConstant, "fill"_a = Colour{});
+      "Moves the image by -padding to padding whole pixels along each axis: FFCV's.",
+      Member("padding", &RandomTranslate::padding), Member("border", &RandomTranslate::border),
+      Member("fill", &RandomTranslate::fill));
   BindChance<HorizontalFlip>(module, "HorizontalFlip", "Mirrors left to right.");
   BindChance<VerticalFlip>(module, "VerticalFlip", "Mirrors top to bottom.");
   BindChance<RandomQuarterTurns>(
       module, "RandomQuarterTurns",
       "Turns by one, two or three quarter turns; images must be square.");
-  nb::class_<RandomAffine>(
+  using Affine = RandomAffine;
+  BindStep<Affine>(
       module, "RandomAffine",
       "Rotates (degrees, clockwise), moves (at most that share of width and height), scales and "
-      "shears about the centre; torchvision's. Given one number, degrees are -x to x.")
-      .def(
-          "__init__",
-          [](RandomAffine* self, std::variant<double, Pair> degrees, Pair translate, Pair scale,
-             Pair shear_x, Pair shear_y, Colour fill, double probability) {
-            new (self) RandomAffine();
-            if (const double* const most = std::get_if<double>(&degrees)) {
-              degrees = Pair(-*most, *most);
-            }
-            Set(self->min_degrees, self->max_degrees, std::get<Pair>(degrees));
-            Set(self->translate_x, self->translate_y, translate);
-            Set(self->min_scale, self->max_scale, scale);
-            Set(self->min_shear_x, self->max_shear_x, shear_x);
-            Set(self->min_shear_y, self->max_shear_y, shear_y);
-            self->fill = fill;
-            self->probability = probability;
-          },
-          "degrees"_a = 0.0, "translate"_a = Pair(0, 0), "scale"_a = Pair(1, 1),
-          "shear_x"_a = Pair(0, 0), "shear_y"_a = Pair(0, 0), "fill"_a = Colour{},
-          "probability"_a = 1.0);
+      "shears about the centre; torchvision's. Given one number, degrees are -x to x.",
+      Degrees(), Range("translate", &Affine::translate_x, &Affine::translate_y),
+      Range("scale", &Affine::min_scale, &Affine::max_scale),
+      Range("shear_x", &Affine::min_shear_x, &Affine::max_shear_x),
+      Range("shear_y", &Affine::min_shear_y, &Affine::max_shear_y), Member("fill", &Affine::fill),
+      Chance<Affine>());
 }
 
 void BindColours(nb::module_& module) {
-  nb::class_<ColorJitter>(module, "ColorJitter",
-                          "Brightness, contrast, saturation (factors from max(0, 1 - x) to 1 + x) "
-                          "and hue (-x to x turns), in random order.")
-      .def(nb::init<double, double, double, double, double>(), "brightness"_a = 0.0,
-           "contrast"_a = 0.0, "saturation"_a = 0.0, "hue"_a = 0.0, "probability"_a = 1.0);
+  BindStep<ColorJitter>(module, "ColorJitter",
+                        "Brightness, contrast, saturation (factors from max(0, 1 - x) to 1 + x) "
+                        "and hue (-x to x turns), in random order.",
+                        Member("brightness", &ColorJitter::brightness),
+                        Member("contrast", &ColorJitter::contrast),
+                        Member("saturation", &ColorJitter::saturation),
+                        Member("hue", &ColorJitter::hue), Chance<ColorJitter>());
   BindChance<RandomGrayscale>(module, "RandomGrayscale", "Sets all channels to the lightness.");
-  nb::class_<GaussianBlur>(module, "GaussianBlur",
-                           "A blur of kernel x kernel pixels (odd) with sigma drawn uniformly.")
-      .def(
-          "__init__",
-          [](GaussianBlur* self, Size kernel, Pair sigma, double probability) {
-            new (self) GaussianBlur(kernel, sigma.first, sigma.second, probability);
-          },
-          "kernel"_a = 23, "sigma"_a = Pair(0.1, 2), "probability"_a = 1.0);
-  nb::class_<Solarize>(module, "Solarize", "Inverts values at or above the threshold (0 to 256).")
-      .def(nb::init<unsigned, double>(), "threshold"_a = 128, "probability"_a = 1.0);
-  nb::class_<Posterize>(module, "Posterize", "Keeps the upper bits (1 to 8) of each value.")
-      .def(nb::init<unsigned, double>(), "bits"_a = 4, "probability"_a = 1.0);
+  BindStep<GaussianBlur>(
+      module, "GaussianBlur", "A blur of kernel x kernel pixels (odd) with sigma drawn uniformly.",
+      Member("kernel", &GaussianBlur::kernel),
+      Range("sigma", &GaussianBlur::min_sigma, &GaussianBlur::max_sigma), Chance<GaussianBlur>());
+  BindStep<Solarize>(module, "Solarize", "Inverts values at or above the threshold (0 to 256).",
+                     Member("threshold", &Solarize::threshold), Chance<Solarize>());
+  BindStep<Posterize>(module, "Posterize", "Keeps the upper bits (1 to 8) of each value.",
+                      Member("bits", &Posterize::bits), Chance<Posterize>());
   BindChance<Equalize>(module, "Equalize", "Makes all values of a channel about equally frequent.");
   BindChance<AutoContrast>(module, "AutoContrast", "Stretches each channel to 0 to 255.");
   BindChance<Invert>(module, "Invert", "255 - x.");
-  nb::class_<AdjustSharpness>(module, "AdjustSharpness",
-                              "0 gives the smoothed picture, 1 the original, 2 sharpens.")
-      .def(nb::init<double, double>(), "factor"_a = 2.0, "probability"_a = 1.0);
-  nb::class_<RandomErasing>(
-      module, "RandomErasing",
-      "Replaces a rectangle of random area (share) and ratio; before Normalize.")
-      .def(
-          "__init__",
-          [](RandomErasing* self, double probability, Pair scale, Pair ratio, Colour value,
-             bool noise) {
-            new (self) RandomErasing(probability);
-            Set(self->min_scale, self->max_scale, scale);
-            Set(self->min_ratio, self->max_ratio, ratio);
-            self->value = value;
-            self->noise = noise;
-          },
-          "probability"_a = 0.5, "scale"_a = Pair(0.02, 0.33), "ratio"_a = Pair(0.3, 3.3),
-          "value"_a = Colour{}, "noise"_a = false);
-  nb::class_<RandAugment>(module, "RandAugment",
-                          "Applies that many operations of fourteen, of one magnitude.")
-      .def(
-          "__init__",
-          [](RandAugment* self, unsigned operations, unsigned magnitude, unsigned bins,
-             bool bilinear, Colour fill, double probability) {
-            new (self) RandAugment(operations, magnitude, bins);
-            self->bilinear = bilinear;
-            self->fill = fill;
-            self->probability = probability;
-          },
-          "operations"_a = 2, "magnitude"_a = 9, "bins"_a = 31, "bilinear"_a = false,
-          "fill"_a = Colour{}, "probability"_a = 1.0);
-  nb::class_<TrivialAugmentWide>(module, "TrivialAugmentWide",
-                                 "Applies one of RandAugment's operations, of any magnitude.")
-      .def(
-          "__init__",
-          [](TrivialAugmentWide* self, unsigned bins, bool bilinear, Colour fill,
-             double probability) {
-            new (self) TrivialAugmentWide(bins);
-            self->bilinear = bilinear;
-            self->fill = fill;
-            self->probability = probability;
-          },
-          "bins"_a = 31, "bilinear"_a = false, "fill"_a = Colour{}, "probability"_a = 1.0);
+  BindStep<AdjustSharpness>(module, "AdjustSharpness",
+                            "0 gives the smoothed picture, 1 the original, 2 sharpens.",
+                            Member("factor", &AdjustSharpness::factor), Chance<AdjustSharpness>());
+  using Erasing = RandomErasing;
+  BindStep<Erasing>(module, "RandomErasing",
+                    "Replaces a rectangle of random area (share) and ratio; before Normalize.",
+                    Chance<Erasing>(), Range("scale", &Erasing::min_scale, &Erasing::max_scale),
+                    Range("ratio", &Erasing::min_ratio, &Erasing::max_ratio),
+                    Member("value", &Erasing::value), Member("noise", &Erasing::noise));
+  BindStep<RandAugment>(
+      module, "RandAugment", "Applies that many operations of fourteen, of one magnitude.",
+      Member("operations", &RandAugment::operations), Member("magnitude", &RandAugment::magnitude),
+      Member("bins", &RandAugment::bins), Member("bilinear", &RandAugment::bilinear),
+      Member("fill", &RandAugment::fill), Chance<RandAugment>());
+  using Trivial = TrivialAugmentWide;
+  BindStep<Trivial>(module, "TrivialAugmentWide",
+                    "Applies one of RandAugment's operations, of any magnitude.",
+                    Member("bins", &Trivial::bins), Member("bilinear", &Trivial::bilinear),
+                    Member("fill", &Trivial::fill), Chance<Trivial>());
 }
 
 void BindLast(nb::module_& module) {
-  nb::enum_<FloatType>(module, "FloatType", "The numbers that Normalize makes")
+  Words<FloatType>(module, "FloatType", "The numbers that Normalize makes")
       .value("FLOAT32", FloatType::kFloat32)
       .value("FLOAT16", FloatType::kFloat16)
       .value("BFLOAT16", FloatType::kBFloat16);
-  nb::class_<Normalize>(
+  BindStep<Normalize>(
       module, "Normalize",
       "(value / 255 - mean) / deviation, as floating-point numbers; mean and deviation are for "
-      "pixels from 0 to 1, as torchvision's, one or one for each channel.")
-      .def(nb::init<std::vector<float>, std::vector<float>, FloatType>(),
-           "mean"_a = std::vector<float>{0}, "deviation"_a = std::vector<float>{1},
-           "type"_a.noconvert() = FloatType::kFloat32);
-  nb::class_<OneHot>(module, "OneHot",
-                     "Adds a float32 field with one number for each class (0: as many as the label "
-                     "has names), smoothed.")
-      .def(nb::init<std::size_t, double, std::string, std::string>(), "classes"_a = 0,
-           "smoothing"_a = 0.0, "label"_a = "", "field"_a = "target");
-  nb::class_<MixUp>(module, "MixUp", "Mixes each sample with its neighbour; needs OneHot before.")
-      .def(nb::init<double, double>(), "alpha"_a = 0.2, "probability"_a = 1.0);
-  nb::class_<CutMix>(module, "CutMix",
-                     "Replaces a rectangle by the neighbour's; needs OneHot before.")
-      .def(nb::init<double, double>(), "alpha"_a = 1.0, "probability"_a = 1.0);
+      "pixels from 0 to 1, as torchvision's, one or one for each channel.",
+      Floats("mean", &Normalize::mean), Floats("deviation", &Normalize::deviation),
+      Member("type", &Normalize::type));
+  BindStep<OneHot>(module, "OneHot",
+                   "Adds a float32 field with one number for each class (0: as many as the label "
+                   "has names), smoothed.",
+                   Member("classes", &OneHot::classes), Member("smoothing", &OneHot::smoothing),
+                   Member("label", &OneHot::label), Member("field", &OneHot::field));
+  BindStep<MixUp>(module, "MixUp", "Mixes each sample with its neighbour; needs OneHot before.",
+                  Member("alpha", &MixUp::alpha), Chance<MixUp>());
+  BindStep<CutMix>(module, "CutMix",
+                   "Replaces a rectangle by the neighbour's; needs OneHot before.",
+                   Member("alpha", &CutMix::alpha), Chance<CutMix>());
   module.def("progressive_sizes", &ProgressiveSizes, "low"_a, "high"_a, "begin"_a, "end"_a,
              "multiple"_a = 32,
              "Output sizes for Loader(sizes=...): the side is low up to epoch begin, then grows to "
              "high at epoch end, in multiples.");
-  nb::class_<OutputSize>(module, "OutputSize", "From that epoch on, images have that size.")
-      .def(nb::init<std::uint64_t, Size, Size>(), "epoch"_a, "width"_a, "height"_a)
-      .def_ro("epoch", &OutputSize::epoch)
-      .def_ro("width", &OutputSize::width)
-      .def_ro("height", &OutputSize::height);
+  BindStep<OutputSize>(module, "OutputSize", "From that epoch on, images have that size.",
+                       Required(Member("epoch", &OutputSize::epoch)),
+                       Required(Member("width", &OutputSize::width)),
+                       Required(Member("height", &OutputSize::height)));
   module.def("pipeline_steps", &PipelineSteps, "The text forms of all steps.");
 }
 

@@ -48,19 +48,29 @@ UserCalls::~UserCalls() {
 }
 
 UserCalls::Kept UserCalls::Keep(nb::object object) {
-  const auto at = objects_.insert(objects_.end(), std::move(object));
-  return {&*at, [self = shared_from_this(), at](const nb::object*) mutable {
+  return KeepIn(objects_, std::move(object));
+}
+
+UserCalls::Kept UserCalls::KeepForNative(nb::object object) {
+  return KeepIn(native_, std::move(object));
+}
+
+UserCalls::Kept UserCalls::KeepIn(std::list<nb::object>& objects, nb::object object) {
+  const auto at = objects.insert(objects.end(), std::move(object));
+  return {&*at, [self = shared_from_this(), &objects, at](const nb::object*) mutable {
             if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
             const nb::gil_scoped_acquire acquired;
             const nb::object dropped = std::move(*at);
-            self->objects_.erase(at);
+            objects.erase(at);
             self.reset();
           }};
 }
 
 int UserCalls::Traverse(visitproc visit, void* arg) const {
-  for (const nb::object& object : objects_)
-    Py_VISIT(object.ptr());
+  for (const auto* const objects : {&objects_, &native_}) {
+    for (const nb::object& object : *objects)
+      Py_VISIT(object.ptr());
+  }
   for (const auto& cause : causes_)
     Py_VISIT(cause.second.ptr());
   Py_VISIT(raised_.ptr());

@@ -26,6 +26,8 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   using Kept = std::shared_ptr<const nb::object>;
   // Keeps an object as long as a copy of the result lives, which any thread may drop.
   Kept Keep(nb::object object);
+  // What a compiled function needs: kept as long as the result lives, whatever Clear() drops.
+  Kept KeepForNative(nb::object object);
   int Traverse(visitproc visit, void* arg) const;
   void Clear();
 
@@ -74,11 +76,12 @@ class UserCalls : public std::enable_shared_from_this<UserCalls> {
   }
 
  private:
+  Kept KeepIn(std::list<nb::object>& objects, nb::object object);
   std::string Note(nb::python_error& error);
   void RaiseInterrupt();
   [[noreturn]] void RaiseWithCause(const Error& error);
 
-  std::list<nb::object> objects_;
+  std::list<nb::object> objects_, native_;
   std::deque<std::pair<std::string, nb::object>> causes_;  // the latest, with their lines of text
   nb::object raised_;                                      // no Exception; not yet passed on
   std::thread::id waits_;                                  // the thread that is in Play()

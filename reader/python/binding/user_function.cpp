@@ -7,15 +7,6 @@ namespace sluice::python {
 
 namespace {
 
-// What a compiled function keeps alive; C++ threads copy and drop it.
-std::shared_ptr<nb::object> Shared(nb::object object) {
-  return {new nb::object(std::move(object)), [](nb::object* held) {
-            if (!nb::is_alive()) return;  // the interpreter is gone, and the object with it
-            const nb::gil_scoped_acquire acquired;
-            delete held;
-          }};
-}
-
 void RequireCallable(const char* option, const nb::object& function) {
   if (PyCallable_Check(function.ptr()) != 0) return;
   throw nb::type_error((std::string(option) + " is a function or None, not " +
@@ -203,6 +194,11 @@ using NativeBatch = int (*)(void* values, std::int64_t samples, std::int64_t hei
 struct NativeFunction {
   std::uintptr_t address;
   nb::object keep;
+  int Traverse(visitproc visit, void* arg) const {
+    Py_VISIT(keep.ptr());
+    return 0;
+  }
+  void Clear() { keep = nb::none(); }
 };
 
 void RequireDone(int result) {
@@ -222,7 +218,7 @@ SampleFunction SampleFunctionOf(nb::object function, const std::shared_ptr<UserC
   if (function.is_none()) return {};
   if (nb::isinstance<NativeFunction>(function)) {
     const auto call = reinterpret_cast<NativeSample>(nb::cast<NativeFunction&>(function).address);
-    return [call, kept = Shared(function)](MutableSample& sample) {
+    return [call, kept = calls->KeepForNative(function)](MutableSample& sample) {
       const ImageBatch shape = sample.shape();
       RequireDone(call(sample.ImageBytes().data(), static_cast<std::int64_t>(shape.height),
                        static_cast<std::int64_t>(shape.width),
@@ -272,7 +268,7 @@ BatchFunction BatchFunctionOf(nb::object function, const std::shared_ptr<UserCal
   if (function.is_none()) return {};
   if (nb::isinstance<NativeFunction>(function)) {
     const auto call = reinterpret_cast<NativeBatch>(nb::cast<NativeFunction&>(function).address);
-    return [call, kept = Shared(function)](MutableBatch& batch) {
+    return [call, kept = calls->KeepForNative(function)](MutableBatch& batch) {
       const ImageBatch shape = batch.shape();
       RequireDone(call(batch.ImageBytes().data(), static_cast<std::int64_t>(batch.size()),
                        static_cast<std::int64_t>(shape.height),
@@ -326,7 +322,7 @@ void BindUserFunctions(nb::module_& module) {
           "row"_a, "field"_a = "",
           "The image of one row, to write to: with ImageSizes.OWN, image() cannot have them all");
   nb::class_<NativeFunction>(
-      module, "NativeFunction",
+      module, "NativeFunction", nb::type_slots(Collected<NativeFunction>::slots),
       "A compiled function, by its address, as sample_function or batch_function: runs without the "
       "GIL on all decoding threads. Signatures, with 0 for success as result:\n"
       "int sample(void* values, int64 height, int64 width, int64 channels, uint64 sample, uint64 "

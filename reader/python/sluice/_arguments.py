@@ -1,10 +1,15 @@
-"""What a call with wrong arguments is told: which keyword is wrong, and what it takes."""
+"""What a call with wrong arguments is told: which keyword is wrong, and what it takes; and the signatures of
+classes, which nanobind has as text."""
 
 from __future__ import annotations
 
+import collections.abc
 import difflib
+import enum
+import inspect
 import os
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import sluice
@@ -58,18 +63,32 @@ def _fits(value: Any, kind: str) -> bool:
         return isinstance(value, Sequence) and not isinstance(value, str) and len(kinds) == len(value) and all(
             map(_fits, value, kinds))
     of_ours = getattr(sluice, name, None)
+    if isinstance(value, str) and value in _enumerators(name):
+        return True
     return not isinstance(of_ours, type) or isinstance(value, of_ours)
+
+
+def _enumerators(name: str) -> list[str]:
+    """The words of an enumeration of ours, if it is one."""
+    of_ours = getattr(sluice, name, None)
+    words = of_ours if isinstance(of_ours, type) and issubclass(of_ours, enum.Enum) else ()
+    return [word.value for word in words if isinstance(word, str)]
 
 
 def _words(kind: str) -> str:
     words = kind.replace("_sluice.", "sluice.").replace("sluice.sluice.", "sluice.").replace("collections.abc.", "")
+    words = re.sub(r"sluice\.(\w+)", lambda found: " | ".join(map(repr, _enumerators(found[1]))) or found[0], words)
     return words.replace("os.PathLike", "a path").replace("object", "a value") if words != "int" else "a whole number from 0"
+
+
+def _parameters(signature: str) -> list[str]:
+    inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
+    return [part for part in _split(inside, ",") if part and part != "self"]
 
 
 def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, Any]) -> str:
     """Why `name(*given, **named)` does not fit the signature that nanobind states."""
-    inside = signature[signature.index("(") + 1 : signature.rindex(") ->")]
-    parts = [part for part in _split(inside, ",") if part and part != "self"]
+    parts = _parameters(signature)
     positions = parts.index("*") if "*" in parts else len(parts)
     kinds: dict[str, str] = {}
     required = []
@@ -99,3 +118,44 @@ def refusal(name: str, signature: str, given: tuple[Any, ...], named: dict[str, 
             return f"{name}() needs {word!r}: {_words(kinds[word])}"
     wrong = [word for word, value in values.items() if not _fits(value, kinds[word])] or list(values)
     return f"{name}(): " + "; ".join(f"{word} takes {_words(kinds[word])}, not {values[word]!r}" for word in wrong)
+
+
+def _signature(text: str, defaults: tuple[Any, ...] | None) -> inspect.Signature:
+    """What inspect and help() show for the signature that nanobind states."""
+    kind: Any = inspect.Parameter.POSITIONAL_OR_KEYWORD
+    shown = []
+    for part in _parameters(text):
+        if part == "*":
+            kind = inspect.Parameter.KEYWORD_ONLY
+            continue
+        name, _, rest = part.partition(": ")
+        annotation, _, number = rest.partition(" = ")
+        default = defaults[int(number[1:])] if number and defaults else inspect.Parameter.empty
+        types = {**vars(sluice), "sluice": sluice, "os": os, "collections": collections}
+        shown.append(inspect.Parameter(name, kind, default=default, annotation=eval(annotation, types)))
+    return inspect.Signature(shown)
+
+
+def _explained(owner: str, name: str, given: property) -> property:
+    """An attribute that says what it takes when it is set to something else."""
+
+    def set_value(self: Any, value: Any) -> None:
+        try:
+            given.__set__(self, value)
+        except TypeError:
+            kind = _parameters(given.fset.__nb_signature__[0][0])[0].partition(": ")[2]  # type: ignore[union-attr]
+            raise TypeError(f"{owner}.{name} takes {_words(kind)}, not {value!r}") from None
+
+    return property(given.fget, set_value, None, given.__doc__)
+
+
+def finish(types: Iterator[type]) -> None:
+    """Gives nanobind's classes a signature, attributes that explain themselves, and their public name."""
+    for one in types:
+        stated = getattr(vars(one).get("__init__"), "__nb_signature__", None)
+        if stated:
+            one.__signature__ = _signature(stated[0][0], stated[0][2])  # type: ignore[attr-defined]
+        for name, value in list(vars(one).items()):
+            if isinstance(value, property) and hasattr(value.fset, "__nb_signature__"):
+                setattr(one, name, _explained(one.__name__, name, value))
+        one.__module__ = "sluice"

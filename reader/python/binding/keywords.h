@@ -1,0 +1,162 @@
+// Classes that are made by keywords, one for each member, with C++'s names and defaults. Each
+// member is an attribute, too; a value is shown as one would write it, and it can be pickled.
+#pragma once
+
+#include <cctype>
+#include <charconv>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "reader/python/binding/binding.h"
+
+namespace sluice::python {
+
+// An enumerator as one would write it.
+template <class E>
+void ShowAsWritten(nb::enum_<E>& bound) {
+  bound.def("__repr__", [](nb::handle self) {
+    return "sluice." + nb::cast<std::string>(self.type().attr("__qualname__")) + "." +
+           nb::cast<std::string>(self.attr("name"));
+  });
+}
+
+// An enumeration. Where one is wanted, its words do, too: "quasi_random" for QUASI_RANDOM, and
+// "420" for S420.
+template <class E>
+class Words : public nb::enum_<E> {
+ public:
+  Words(nb::handle scope, const char* name, const char* doc = "")
+      : nb::enum_<E>(scope, name, nb::is_str(), doc) {
+    ShowAsWritten<E>(*this);
+  }
+  Words& value(const char* name, E value, const char* doc = nullptr) {
+    std::string word;
+    for (const char* letter = name + (std::isdigit(name[1]) != 0); *letter != 0; ++letter)
+      word += static_cast<char>(std::tolower(static_cast<unsigned char>(*letter)));
+    nb::enum_<E>::str_value(name, value, word.c_str(), doc);
+    return *this;
+  }
+};
+
+template <class Get, class Set, bool kRequiredHere = false>
+struct Keyword {
+  const char* name;
+  Get get;  // (object) -> value
+  Set set;  // (object, value)
+  static constexpr bool kRequired = kRequiredHere;
+};
+
+template <class T, class V>
+auto Member(const char* name, V T::*member) {
+  return Keyword{name, [member](const T& self) { return self.*member; },
+                 [member](T& self, V value) { self.*member = std::move(value); }};
+}
+
+// Two members, as a pair.
+template <class T>
+auto Range(const char* name, double T::*low, double T::*high) {
+  using Pair = std::pair<double, double>;
+  return Keyword{name, [=](const T& self) { return Pair(self.*low, self.*high); },
+                 [=](T& self, Pair range) {
+                   self.*low = range.first;
+                   self.*high = range.second;
+                 }};
+}
+
+// Numbers that Python shows with no more digits than they have.
+template <class T>
+auto Floats(const char* name, std::vector<float> T::*member) {
+  return Keyword{name,
+                 [member](const T& self) {
+                   std::vector<double> shown;
+                   for (const float value : self.*member) {
+                     char text[32];
+                     const char* const end = std::to_chars(text, text + sizeof text, value).ptr;
+                     std::from_chars(text, end, shown.emplace_back());
+                   }
+                   return shown;
+                 },
+                 [member](T& self, const std::vector<double>& values) {
+                   self.*member = std::vector<float>(values.begin(), values.end());
+                 }};
+}
+
+// One without a default.
+template <class Get, class Set>
+Keyword<Get, Set, true> Required(Keyword<Get, Set> keyword) {
+  return {keyword.name, keyword.get, keyword.set};
+}
+
+template <class T, class K>
+using ValueOf = std::decay_t<std::invoke_result_t<decltype(K::get), const T&>>;
+
+template <class V>
+inline constexpr bool kMayBeNone = std::is_same_v<V, nb::object>;
+template <class V>
+inline constexpr bool kMayBeNone<std::optional<V>> = true;
+template <class V>
+inline constexpr bool kMayBeNone<std::shared_ptr<V>> = true;
+
+template <class T, class K>
+auto ArgumentOf(const K& keyword, const T& defaults) {
+  if constexpr (K::kRequired) {
+    return nb::arg(keyword.name);
+  } else if constexpr (kMayBeNone<ValueOf<T, K>>) {
+    return nb::arg(keyword.name).none() = keyword.get(defaults);
+  } else {
+    return nb::arg(keyword.name) = keyword.get(defaults);
+  }
+}
+
+// A value as one would write it, given the defaults; the first ones have none.
+std::string Written(nb::handle self, const nb::dict& values, const nb::dict& usual,
+                    std::size_t required);
+// What pickle takes for an object that its type makes of these keywords.
+nb::object Reduced(nb::handle self, const nb::dict& values);
+
+// A class whose objects cannot be pickled, and why.
+template <class T>
+void RefusePickling(nb::class_<T>& bound, const char* why) {
+  bound.def(
+      "__reduce__", [why](nb::handle) { throw nb::type_error(why); },
+      nb::sig("def __reduce__(self) -> typing.NoReturn"));
+}
+
+template <class T, class... K>
+nb::class_<T>& AddAttributes(nb::class_<T>& bound, const T& defaults, const K&... keywords) {
+  (bound.def_prop_rw(
+       keywords.name, [get = keywords.get](const T& self) { return get(self); },
+       [set = keywords.set](T& self, ValueOf<T, K> value) { set(self, std::move(value)); }),
+   ...);
+  const auto values_of = [keywords...](const T& self) {
+    nb::dict values;
+    ((values[keywords.name] = nb::cast(keywords.get(self))), ...);
+    return values;
+  };
+  bound.def("__repr__", [values_of, usual = defaults](nb::handle self) {
+    return Written(self, values_of(nb::cast<const T&>(self)), values_of(usual),
+                   (std::size_t{K::kRequired} + ... + 0));
+  });
+  bound.def(
+      "__reduce__",
+      [values_of](nb::handle self) { return Reduced(self, values_of(nb::cast<const T&>(self))); },
+      nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"));
+  return bound;
+}
+
+template <class T, class... K>
+nb::class_<T>& ByKeywords(nb::class_<T>&& bound, const T& defaults, const K&... keywords) {
+  bound.def(
+      "__init__",
+      [keywords...](T* self, ValueOf<T, K>... values) {
+        T made{};
+        (keywords.set(made, std::move(values)), ...);
+        new (self) T(std::move(made));
+      },
+      ArgumentOf(keywords, defaults)...);
+  return AddAttributes(bound, defaults, keywords...);
+}
+
+}  // namespace sluice::python

@@ -1,0 +1,150 @@
+"""Steps and options as values: shown as one would write them, pickled, and with words for enumerators."""
+
+import enum
+import inspect
+import pickle
+import pydoc
+
+import pytest
+import sluice
+
+WRITTEN = [
+    "sluice.RandomResizedCrop(176, scale=(0.35, 1.0), filter=sluice.Filter.AREA)",
+    "sluice.RandomResizedCrop(128, 96)",
+    "sluice.CenterCrop(height=100)",
+    "sluice.ResizeShortSide(200)",
+    "sluice.RandomCrop(padding=4, border=sluice.Border.REFLECT, fill=[1, 2, 3])",
+    "sluice.HorizontalFlip()",
+    "sluice.RandomAffine(degrees=15.0, translate=(0.1, 0.2))",
+    "sluice.RandomAffine(degrees=(-10.0, 20.0), fill=[9, 9, 9])",
+    "sluice.Normalize(mean=[0.485, 0.456, 0.406], deviation=[0.229, 0.224, 0.225], type=sluice.FloatType.FLOAT16)",
+    "sluice.OneHot(classes=10, smoothing=0.1)",
+    "sluice.OutputSize(3, 128, 96)",
+    "sluice.OrderOptions(shuffle=sluice.Shuffle.RANDOM, lanes=64)",
+    "sluice.RankOptions(rank=1, world_size=4, last_batch=sluice.LastBatch.DROP)",
+    "sluice.RingOptions(prefetch=3, hold=4)",
+    "sluice.OutputOptions(layout=sluice.Layout.NCHW, boxes=sluice.BoxRule(min_visible=0.5), mask_fill={'mask': 255})",
+    "sluice.View('small', [sluice.RandomResizedCrop(96), sluice.HorizontalFlip()], schedule=[(1, [sluice.Resize(64)])])",
+    "sluice.DecodedPictures(1000000, folder='/tmp')",
+    "sluice.Stage('/nvme', 1000)",
+    "sluice.Mapped(behind=sluice.Behind.DROP)",
+    "sluice.Locked()",
+    "sluice.Direct(read_ahead_bytes=1048576)",
+    "sluice.IntegrityOptions(on_fault=sluice.OnFault.SKIP)",
+    "sluice.OnDevice(steps=False)",
+    "sluice.DiagnosticsOptions(repeat_first_batch=True)",
+    "sluice.Column('box', type=sluice.ColumnType.BOXES)",
+    "sluice.AnnotationParts(captions=False)",
+    "sluice.SampleList()",
+    "sluice.Shuffle.QUASI_RANDOM",
+    "sluice.ConvertSource.Kind.TABLE",
+    "sluice.SampleFlag.FILLS_UP",
+]
+
+
+@pytest.mark.parametrize("text", WRITTEN)
+def test_a_value_is_shown_as_it_is_written_and_pickles(text):
+    value = eval(text)
+    assert repr(value) == text
+    assert repr(pickle.loads(pickle.dumps(value))) == text
+
+
+def test_every_step_and_group_is_shown_with_all_that_differs():
+    """Each keyword is an attribute, so that nothing is left out of the two."""
+    made = 0
+    for name, one in vars(sluice).items():
+        if not inspect.isclass(one) or not hasattr(one, "__signature__") or name in ("Loader", "Dataset", "ConvertSource"):
+            continue
+        if one.__reduce__ is object.__reduce__:
+            assert name in ("NativeFunction", "LoaderTrace"), name
+            continue
+        made += 1
+        assert set(one.__signature__.parameters) <= set(dir(one)), name
+    assert made >= 27 + 18  # the steps, and the groups
+
+
+def test_a_mixture_and_a_dataset_pickle(raw):
+    dataset = pickle.loads(pickle.dumps(sluice.Dataset(raw, max_pixels=2000)))
+    assert len(dataset) == 50 and dataset[3]["label"] == 0
+    text = f"sluice.Mixture([({str(raw)!r}, 2.0), ({str(raw)!r}, 1.0)], shares=sluice.MixtureShares.OF_EACH_BATCH)"
+    mixture = sluice.Mixture([(raw, 2), (sluice.Dataset(raw), 1)], shares="of_each_batch")
+    assert repr(mixture) == text
+    again = pickle.loads(pickle.dumps(mixture))
+    assert repr(again) == text and len(again) == 2
+
+
+def test_the_limits_of_a_dataset_are_pickled_with_it(raw):
+    dataset = pickle.loads(pickle.dumps(sluice.Dataset(raw, max_pixels=32 * 32 - 1)))
+    with pytest.raises(sluice.Error, match="1023|max_pixels"):
+        dataset[0]["image"]
+
+
+def test_options_travel_to_a_loader_elsewhere(raw):
+    options = {"transform": [sluice.RandomResizedCrop(16), sluice.HorizontalFlip()], "seed": 4,
+               "order": sluice.OrderOptions(shuffle="random"), "ring": sluice.RingOptions(hold=3)}
+    dataset, again = pickle.loads(pickle.dumps((sluice.Dataset(raw), options)))
+    for one, other in zip(sluice.Loader(raw, 10, **options), sluice.Loader(dataset, 10, **again)):
+        assert (one["image"].numpy() == other["image"].numpy()).all()
+
+
+def test_what_cannot_be_pickled_says_why(raw):
+    loader = sluice.Loader(raw, 10)
+    epoch = iter(loader)
+    batch = next(epoch)
+    for value, words in [(loader, "make it in the process"), (epoch, "state"), (batch, "pickle copies"),
+                         (batch["image"], "pickle copies"), (batch["boxes"], "pickle copies"),
+                         (sluice.SampleList.of([1, 2]), "the numbers of its samples")]:
+        with pytest.raises(TypeError, match=words):
+            pickle.dumps(value)
+
+
+def test_words_stand_for_enumerators(raw, tmp_path):
+    assert sluice.OrderOptions(shuffle="random").shuffle is sluice.Shuffle.RANDOM
+    assert sluice.RandomResizedCrop(32, filter="area").filter is sluice.Filter.AREA
+    assert sluice.Mapped("drop").behind is sluice.Behind.DROP
+    ranks = sluice.RankOptions()
+    ranks.last_batch = "pad"
+    assert ranks.last_batch is sluice.LastBatch.PAD
+    from PIL import Image
+
+    (tmp_path / "in/a").mkdir(parents=True)
+    for number in range(3):
+        Image.new("RGB", (40, 30), (number, 0, 0)).save(tmp_path / f"in/a/{number}.png")
+    source = sluice.ConvertSource(tmp_path / "in")
+    source.folder_labels = "parent"
+    summary = sluice.convert(source, tmp_path / "out", image="packed", subsampling="444", on_error="fail", progress=False)
+    assert summary.samples == 3
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda: sluice.convert("a", "b", image="jpg"), r"convert\(\): image takes 'jpeg' \| 'raw' \| 'packed', not 'jpg'$"),
+    (lambda: sluice.convert("a", "b", subsampling=420), r"subsampling takes '420' \| '444', not 420$"),
+    (lambda: sluice.OrderOptions(shuffle="shuffled"), r"shuffle takes 'quasi_random' \| 'random' \| 'sequential', not 'shuffled'$"),
+    (lambda: setattr(sluice.RankOptions(), "last_batch", "short"), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 'short'$"),
+    (lambda: setattr(sluice.RankOptions(), "last_batch", 1), r"RankOptions.last_batch takes 'keep' \| 'drop' \| 'pad', not 1$"),
+    (lambda: setattr(sluice.ConvertSource("a"), "folder_labels", "up"), r"folder_labels takes 'auto' \| 'top' \| 'parent' \| 'path', not 'up'$"),
+    (lambda: sluice.ConvertSource.annotated("cocoa", "a", "b"), r"annotated\(\): format takes 'coco' \| 'voc' \| 'yolo', not 'cocoa'$"),
+])
+def test_a_wrong_word_is_told_the_right_ones(call, words):
+    with pytest.raises(TypeError, match=words):
+        call()
+
+
+def test_every_enumeration_that_is_an_option_has_words():
+    for name, one in vars(sluice).items():
+        if inspect.isclass(one) and issubclass(one, enum.Enum) and name != "SampleFlag":  # whose numbers are in arrays
+            assert all(str.lower(each.name).lstrip("s") == each.value.lstrip("s") for each in one), name
+
+
+def test_signatures_are_shown():
+    signature = inspect.signature(sluice.Loader)
+    assert list(signature.parameters)[:4] == ["dataset", "batch_size", "threads", "transform"]
+    assert signature.parameters["batch_size"].default == 256
+    assert signature.parameters["threads"].kind is inspect.Parameter.KEYWORD_ONLY
+    assert signature.parameters["ring"].annotation is sluice.RingOptions
+    text = pydoc.plain(pydoc.render_doc(sluice.Loader))
+    assert "Loader(dataset: sluice.Dataset" in text and "ring: sluice.RingOptions = sluice.RingOptions()" in text
+    assert "image: sluice.ImageCodec = sluice.ImageCodec.JPEG" in pydoc.plain(pydoc.render_doc(sluice.convert))
+    for name, one in vars(sluice).items():
+        if inspect.isclass(one) and hasattr(one.__init__, "__nb_signature__"):
+            inspect.signature(one)
