@@ -11,6 +11,7 @@
 #include "format/disk/limits.h"
 #include "writer/source/encoding.h"
 #include "writer/source/source_list.h"
+#include "writer/source/table_values.h"
 #include "writer/text.h"
 
 namespace sluice {

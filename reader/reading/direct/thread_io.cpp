@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "format/mutex.h"
 #include "reader/reading/direct/block_io.h"
 
 namespace sluice {
