@@ -234,6 +234,37 @@ def test_a_loader_in_a_cycle_with_what_its_compiled_function_keeps_is_freed(raw)
     assert gone() is None
 
 
+@pytest.mark.parametrize("threads", [0, 2])
+def test_many_loaders_leave_every_reference_counted(raw, threads):
+    import gc
+    import sys
+
+    def change(sample):
+        sample.image()[...] = 0
+
+    dataset, step, order = sluice.Dataset(raw), sluice.HorizontalFlip(), sluice.OrderOptions(shuffle="random")
+    compiled = sluice.NativeFunction(8, Keeper())
+    watched = [change, dataset, step, order, compiled, raw, sluice.Loader, sluice.Epoch, sluice.Batch, sluice.Array,
+               sluice.Ragged, sluice.MutableSample]
+
+    def play():
+        for number in range(30):
+            loader = sluice.Loader(dataset if number % 3 else raw, 10, transform=[step], order=order, threads=threads,
+                                   sample_function=change if number % 2 else None)
+            epoch = iter(loader)
+            kept = [batch.numpy() for batch in epoch] if number % 5 == 0 else [next(epoch)["image"].numpy()]
+            with pytest.raises(sluice.Error):
+                loader.row(50, 0)
+            with pytest.raises(TypeError):
+                sluice.Loader(dataset, 10, sample_function=compiled, thread_setup=7)
+            del loader, epoch, kept
+        gc.collect()
+        return [sys.getrefcount(thing) for thing in watched], len(gc.get_objects())
+
+    counts, objects = play()
+    assert play() == (counts, pytest.approx(objects, abs=20))
+
+
 @pytest.mark.parametrize("threads", [0, 1])
 def test_a_function_cannot_wait_for_its_own_loader(raw, threads):
     calls = [lambda: next(iter(loader)), lambda: loader.row(0, 0), lambda: len(loader), lambda: loader.close()]
