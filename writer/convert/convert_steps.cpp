@@ -1,3 +1,5 @@
+#include <set>
+
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -215,22 +217,24 @@ FinishedConversion FinishIn(const std::filesystem::path& dataset, StoreConversio
 
 // Of names and sizes alone: what is being written cannot be seen, and when, is not said.
 ConversionStatus StatusInStore(const std::filesystem::path& dataset) {
-  const StoreConversion store(dataset, {});
-  const std::filesystem::path plan = store.folder() / kPlanName;
-  if (!std::filesystem::exists(plan)) {
-    throw Error(ErrorCode::kNotFound, ShownPath(dataset.native()), "has no plan of a conversion");
-  }
+  const std::shared_ptr<ObjectStore> store = OpenStore(dataset.native());
   std::vector<std::byte> content;
-  ReadFile(plan, kMaxManifestBytes, content);
-  const PlanOutline outline =
-      store.Shown([&] { return OutlineOfPlan(AsText(content), plan.string()); });
+  try {
+    content = store->Get(kPlanName, kMaxManifestBytes);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kNotFound) throw;
+    throw Error(ErrorCode::kNotFound, store->url(), "has no plan of a conversion");
+  }
+  const PlanOutline outline = OutlineOfPlan(AsText(content), store->url() + "/" + kPlanName);
   ConversionStatus status;
   status.samples = outline.plan.samples;
   status.shards = outline.plan.shards();
-  const std::map<std::string, std::uint64_t> objects = store.List();
+  std::set<std::string> objects;
+  store->List("", [&](std::string_view name, const ObjectInfo& info) {
+    objects.emplace(name);
+    if (name.ends_with(".sluice")) status.bytes += info.bytes;
+  });
   status.finished = objects.contains(kManifestName);
-  for (const auto& [name, bytes] : objects)
-    if (name.ends_with(".sluice")) status.bytes += bytes;
   for (std::uint64_t shard = 0; shard < status.shards; ++shard) {
     if (status.finished || objects.contains(ReceiptName(static_cast<std::uint32_t>(shard)))) {
       ++status.done;
