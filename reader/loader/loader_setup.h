@@ -34,7 +34,7 @@ class LoaderSetup {
 
   const Dataset dataset;  // with shards of its own if this loader stages or reads them directly
   const bool decodes_in_consumer;         // LoaderOptions::threads = 0
-  const SelfTuning tuning;                // at the start
+  SelfTuning tuning;                      // at the start
   const std::string_view rank_variables;  // Rank::variables
   const BatchRecipe recipe;
   const Deal deal;

@@ -45,6 +45,8 @@ class SelfTuning {
   bool fixed() const noexcept { return least_ == most_; }
   std::uint64_t changes() const noexcept { return changes_; }
 
+  // Begins with the longest ring there may be.
+  void BeginLong() noexcept { now_.prefetch = most_.prefetch; }
   // Learns from the time since the last call. Returns whether now() changed.
   bool Learn(const LoaderStats& interval);
 

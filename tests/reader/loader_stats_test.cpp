@@ -226,6 +226,7 @@ TEST_CASE("Every figure that counts up is added and subtracted, and the others s
 TEST_CASE("Each stage's times add up to the time played") {
   const TemporaryFolder folder;
   LoaderOptions options = OptionsFor(10, 3);
+  options.ring.prefetch = 2;
   Loader loader(Dataset::Open(WriteRawDataset(folder, 500)), options);
   CHECK(loader.Stats().seconds == 0);
   PlayBatches(loader, 0);

@@ -67,7 +67,8 @@ TEST_CASE("After a resume come the batches that would have come, to the byte, in
 TEST_CASE("Resuming decodes nothing from before the point") {
   const TemporaryFolder folder;
   const Dataset dataset = Dataset::Open(WriteRawDataset(folder, 2000));
-  const LoaderOptions options = OptionsFor(10, 2);
+  LoaderOptions options = OptionsFor(10, 2);
+  options.ring.prefetch = 2;
   Loader loader(dataset, options);
   PlayBatches(loader, 0, 199);
   LoaderOptions resuming = options;

@@ -207,6 +207,8 @@ TEST_CASE("A loader whose choices change while it plays gives the same batches")
   Loader plain(dataset, options);
   options.threads.reset();
   options.ring.prefetch.reset();
+  CHECK(std::make_shared<LoaderState>(dataset, options)->Stats().prefetch == 8);  // mere copies
+  options.sample_function = [](MutableSample&) {};
   const auto state = std::make_shared<LoaderState>(dataset, options);
   const unsigned most = state->threads();
   CHECK(state->Stats().prefetch == 2);

@@ -147,8 +147,8 @@ struct Stage {
 struct RingOptions {
   // Batches decoded ahead of the one the consumer holds, 1 to 1024. More of them even out slow
   // samples. Empty: 2, which the loader raises up to 8 if the ring is too short to even out slow
-  // samples, as far as memory is left; 4 in page-locked memory, which is allocated once and does
-  // not grow.
+  // samples, as far as memory is left; 8 from the start for batches of up to 4 MiB that are copies
+  // of raw images; 4 in page-locked memory, which is allocated once and does not grow.
   std::optional<std::size_t> prefetch = {};
   // Further batches the consumer may hold at the same time, at most 1024. Asking for one more is
   // Error(kState).
