@@ -139,7 +139,7 @@ void PrintConvertText(const ConvertAccount& account) {
   std::string text = MadeLines(account);
   if (summary.boxes_dropped > 0) {
     text += "  boxes      " + CountText(summary.boxes_dropped, "box", "boxes") +
-            " dropped, of which nothing is left in the image\n";
+            " dropped: without area, or outside of the image\n";
   }
   if (!summary.passed_over.empty()) {
     text += "  passed     " + CountText(summary.passed_over.size(), "file", "files") + " over:\n" +

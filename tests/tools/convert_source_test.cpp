@@ -59,7 +59,7 @@ TEST_CASE("a table's paths are relative to SOURCE") {
 TEST_CASE("a damaged table ends with 1 and names its line, a column that is not there with 2") {
   const ClassFolders folders;
   const std::string table = folders.source + "/t.csv";
-  WriteBytes(table, "path,label\ncat/0.jpg,a\ncat/1.jpg\n");
+  WriteBytes(table, "path,label\ncat/0.jpg,a\n\"cat/1.jpg\n");
   const Outcome damaged = Sluice({"convert", "--table", table, folders.data});
   CHECK(damaged.exit_code == 1);
   CHECK_THAT(damaged.err, ContainsSubstring("t.csv: line 3: "));

@@ -235,6 +235,7 @@ TEST_CASE("YOLO's lines that make no object leave their image out") {
       {"-1 0 0 1 1", "no whole number"},
       {"0.5 0 0 1 1", "no whole number"},
       {"0 0 0 1 nan", "not finite"},
+      {"0 0.5 0.5 -0.005 0.5", "negative width"},
       {"0 0 0 1 x", "is not a number"},
       {"0 0 0 1 1 0.5", "make neither"},
       {"7 0 0 1 1", "beyond the 1 named"},

@@ -33,6 +33,37 @@ TEST_CASE("a COCO file that lists an image twice has it once, one that mixes two
   CHECK_THAT(error->sentence(), ContainsSubstring("1 is a.jpg and b.jpg"));
 }
 
+TEST_CASE("COCO's categories of one id and two names are refused, repeated ones are not") {
+  const LabelledImages folder;
+  const auto text = [](const std::string& name) {
+    return std::string("{\"images\":[") + kOwlImage + "],\"annotations\":[" + kOwlBox +
+           "],\"categories\":[{\"id\":1,\"name\":\"owl\"},{\"id\":1,\"name\":\"" + name + "\"}]}";
+  };
+  CHECK(folder.Convert(folder.Coco(text("owl"))).samples == 1);
+  const auto error = ErrorOf([&] { folder.Convert(folder.Coco(text("cat"))); });
+  REQUIRE(error);
+  CHECK_THAT(error->sentence(), ContainsSubstring("1 is owl and cat; give each category an id"));
+}
+
+TEST_CASE(
+    "a box that ends before it begins leaves its image out, in COCO's and VOC's files alike") {
+  const LabelledImages folder;
+  WriteSource(
+      folder.path() / "voc/a.xml",
+      std::string("<annotation><object><name>owl</name><bndbox><xmin>30</xmin><ymin>1</ymin>"
+                  "<xmax>10</xmax><ymax>40</ymax></bndbox></object></annotation>"));
+  WriteSource(folder.path() / "voc/b.xml", std::string("<annotation></annotation>"));
+  const bool coco = GENERATE(true, false);
+  const ConvertSummary summary = folder.Convert(
+      coco
+          ? folder.Coco(OwlText(std::string(kOwlImage) + R"(,{"id":2,"file_name":"b.jpg"})",
+                                R"({"id":3,"image_id":1,"category_id":1,"bbox":[10,5,-2,10]})"))
+          : ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  CHECK(folder.Data().Keys() == Strings{"b.jpg"});
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason, ContainsSubstring("ends before it begins"));
+}
+
 TEST_CASE(
     "COCO's images are found by LVIS's URLs, and by paths from a folder above or of Windows") {
   const LabelledImages folder;

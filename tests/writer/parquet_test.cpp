@@ -148,6 +148,31 @@ TEST_CASE("a Parquet file without metadata has its image in the only column of b
   CHECK(data.samples[1].Label() == 0);
 }
 
+TEST_CASE("a Parquet file's rows that lack something are left out alone, with what helps") {
+  const ParquetFolder folder;
+  ConvertSource source = ConvertSource::Archives({Golden("gaps")});
+  const ConvertSummary whole = folder.Convert(source);
+  CHECK(folder.Data().Keys() == Strings{"0.png"});
+  REQUIRE(whole.skipped.size() == 2);
+  CHECK(whole.skipped[1].reason == "column kinds: a list has an entry that is null");
+  CHECK(whole.skipped[0].reason ==
+        "column score: has no value; name the columns that are wanted (--field), without this one");
+  std::filesystem::remove_all(folder / "data");
+  source.columns = {{"kinds", ColumnType::kClasses}};
+  CHECK(folder.Convert(source).skipped.size() == 1);
+  CHECK(ElementsOf<std::int32_t>(FieldOf(folder.Data(), 0, "kinds")) ==
+        std::vector<std::int32_t>{1, 0});
+}
+
+TEST_CASE("classes with names can be taken as the numbers that a Parquet file has") {
+  const ParquetFolder folder;
+  ConvertSource source = ConvertSource::Archives({Golden("plain")});
+  source.columns = {{"label", ColumnType::kInteger, "number"}};
+  CHECK(folder.Convert(source).samples == 6);
+  CHECK(ElementsOf<std::int64_t>(FieldOf(folder.Data(), 5, "number")) ==
+        std::vector<std::int64_t>{1});
+}
+
 TEST_CASE("Parquet files that are not read are refused with what to do") {
   const ParquetFolder folder;
   const auto sentence = [&](const ConvertSource& source) {

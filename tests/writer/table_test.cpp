@@ -297,4 +297,103 @@ TEST_CASE(
   CHECK_THAT(summary.warnings[1], ContainsSubstring("is not UTF-8"));
 }
 
+TEST_CASE("a box without a class, or a class without a box, leaves its image out") {
+  const TableFolder folders;
+  const bool group = GENERATE(true, false);
+  ConvertSource source =
+      folders.Table("t.csv",
+                    "path,x,y,X,Y,cls\n"
+                    "a.jpg,1,2,30,40,\n"
+                    "a.jpg,1,2,30,40,b\n"
+                    "b.jpg,1,2,30,40,a\n"
+                    "deep/c.jpg,,,,,a\n",
+                    {{"x+y+X+Y", ColumnType::kBoxes}, {"cls", ColumnType::kBoxClasses}});
+  source.group = group;
+  const ConvertSummary summary = folders.Convert(source);
+  CHECK(summary.samples == (group ? 1 : 2));
+  REQUIRE(summary.skipped.size() == 2);
+  CHECK(summary.skipped[0].reason == "t.csv, line 2: column cls: there are 0 classes for 1 boxes");
+  CHECK(summary.skipped[1].reason == "t.csv, line 5: column cls: there are 1 classes for 0 boxes");
+  CHECK(summary.skipped[0].path == "a.jpg");
+  CHECK(folders.Data().Find("b.jpg").fields[2].bytes.size() == 4);
+}
+
+TEST_CASE("classes are numbers though they stand as floats or have spaces around them") {
+  const TableFolder folders;
+  const std::string rows =
+      GENERATE("a.jpg,2.0\nb.jpg,0.0\n", "a.jpg, 2\nb.jpg,0 \n", "a.jpg,2\nb.jpg,0.0\n");
+  const ConvertSummary summary = folders.Convert(folders.Table("t.csv", "path,label\n" + rows));
+  CHECK(summary.classes == std::vector<std::string>{"0", "1", "2"});
+  CHECK(folders.Data().samples[0].Label() == 2);
+}
+
+TEST_CASE("numbers with gaps are no classes by name, and a mixture of numbers and names is told of") {
+  const TableFolder folders;
+  for (const std::string gap : {"-1", "NA", "-1.0", "nan"}) {
+    CAPTURE(gap);
+    const auto error = ErrorOf([&] {
+      folders.Convert(
+          folders.Table("t.csv", "path,label\na.jpg,2\nb.jpg," + gap + "\ndeep/c.jpg,10\n"));
+    });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kInvalidArgument);
+    CHECK_THAT(error->sentence(),
+               ContainsSubstring("the class \"" + gap + "\" among whole numbers"));
+    CHECK_THAT(error->sentence(), ContainsSubstring("--field label=int"));
+  }
+  const ConvertSummary summary =
+      folders.Convert(folders.Table("t.csv", "path,label\na.jpg,2\nb.jpg,A\ndeep/c.jpg,10\n"));
+  CHECK(summary.classes == std::vector<std::string>{"10", "2", "A"});
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK_THAT(summary.warnings[0],
+             ContainsSubstring("in the order of their names, though some are numbers: \"A\""));
+}
+
+TEST_CASE("damaged boxes leave their image out, and boxes within one pixel are told of") {
+  const TableFolder folders;
+  Column boxes{"bbox", ColumnType::kBoxes};
+  boxes.boxes = BoxFormat::kCornerSize;
+  ConvertSummary summary = folders.Convert(folders.Table(
+      "t.csv", "path,bbox\na.jpg,9 9 -4 5\nb.jpg,5 5 0 8\ndeep/c.jpg,1 1 5 5\n", {boxes}));
+  CHECK(summary.samples == 2);
+  CHECK(summary.boxes_dropped == 1);  // it has no area
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring(
+                 "ends before it begins: left, top, right and bottom are [9.0,9.0,5.0,14.0]"));
+  std::filesystem::remove_all(folders.folder / "data");
+  boxes.boxes = BoxFormat::kCorners;
+  boxes.relative = true;
+  summary = folders.Convert(
+      folders.Table("t.csv", "path,bbox\na.jpg,0 0 12 9\nb.jpg,0 0 .5 1.05\n", {boxes}));
+  CHECK(summary.samples == 1);
+  CHECK_THAT(summary.skipped.at(0).reason,
+             ContainsSubstring("fractions of the image's sides, but"));
+  std::filesystem::remove_all(folders.folder / "data");
+  boxes.relative = false;
+  summary = folders.Convert(
+      folders.Table("t.csv", "path,bbox\na.jpg,0 0 .5 .9\nb.jpg,0 0 .5 1\n", {boxes}));
+  REQUIRE(summary.warnings.size() == 1);
+  CHECK_THAT(summary.warnings[0], ContainsSubstring("lie within the first pixel"));
+}
+
+TEST_CASE("a row that cannot be read at all is left out with its line, but not from groups") {
+  const TableFolder folders;
+  const bool json = GENERATE(true, false);
+  ConvertSource source = json ? folders.Table("t.jsonl",
+                                              "{\"path\":\"a.jpg\",\"text\":\"x\"}\n{\"path\":\n"
+                                              "{\"path\":\"b.jpg\",\"text\":\"y\"}\n")
+                              : folders.Table("t.csv", "path,text\na.jpg,x\nb.jpg,y,z\nb.jpg,y\n");
+  const ConvertSummary summary = folders.Convert(source);
+  CHECK(summary.samples == 2);
+  REQUIRE(summary.skipped.size() == 1);
+  CHECK_THAT(summary.skipped[0].reason,
+             ContainsSubstring(json ? "t.jsonl, line 2: is not a JSON object"
+                                    : "t.csv, line 3: the row has 3 cells"));
+  source.group = true;
+  const auto error = ErrorOf([&] { folders.Convert(source); });
+  REQUIRE(error);
+  CHECK(error->code() == ErrorCode::kCorrupt);
+}
+
 }  // namespace sluice::test

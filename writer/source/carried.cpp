@@ -34,6 +34,8 @@ class CarriedList {
       rows->Use(used_);
       for (const std::string& heading : fields_.NumbersOf())
         rows->ReadNumbersOf(heading);
+      for (const std::string& heading : fields_.UnnamedOf())
+        rows->DropNamesOf(heading);
       const std::string place = source_.archives[archive].filename().string() + ": ";
       while (rows->Next()) {
         if (stop_.stop_requested()) ThrowStopped();

@@ -28,6 +28,9 @@ class CarriedRows : public Cells {
   // From now on this column's cells are numbers, though it could be located.
   virtual void ReadNumbersOf(const std::string&) {}
 
+  // From now on this column's cells are numbers, though its classes have names.
+  virtual void DropNamesOf(const std::string&) {}
+
   // Goes to the next row. False at the end. Throws Error for what makes the rest unreadable.
   virtual bool Next() = 0;
   // The row's image; nullopt: it has none.

@@ -12,13 +12,29 @@ namespace {
 
 constexpr std::int32_t kMostNumber = 65'535;
 
-// "12", but not "+12" or "012": only text that prints back the same.
+// "12", but not "+12" or "012": only text that prints back the same; and "12.0", as tables write
+// numbers in a column with gaps.
 std::optional<std::int32_t> WholeNumber(std::string_view text) {
   std::int32_t number = 0;
+  const std::size_t point = text.find('.');
+  if (point != std::string_view::npos && point + 1 < text.size() &&
+      text.find_first_not_of('0', point + 1) == std::string_view::npos) {
+    text = text.substr(0, point);
+  }
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (error != std::errc() || end != text.data() + text.size() || number < 0) return std::nullopt;
   if (std::to_string(number) != text) return std::nullopt;
   return number;
+}
+
+// What tables write where there is no class.
+bool IsGap(std::string_view text) {
+  constexpr std::string_view kGaps[] = {"NA",   "N/A",  "na",   "n/a", "null",
+                                        "NULL", "None", "none", "-",   "?"};
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error == std::errc() && end == text.data() + text.size()) return !(number >= 0);
+  return std::find(std::begin(kGaps), std::end(kGaps), text) != std::end(kGaps);
 }
 
 }  // namespace
@@ -57,18 +73,25 @@ void ClassNames::Settle() {
   if (fixed_) return;
   numbers_.resize(added_.size());
   std::int32_t most = -1;
-  const bool whole = std::all_of(added_.begin(), added_.end(), [&most](const auto& entry) {
-    const std::optional<std::int32_t> number = WholeNumber(entry.first);
-    most = std::max(most, number.value_or(0));
-    return number && *number <= kMostNumber;
-  });
-  if (whole) {
+  bool gaps = true;
+  for (const auto& [name, added] : added_) {
+    const std::optional<std::int32_t> number = WholeNumber(name);
+    if (number && *number <= kMostNumber) {
+      most = std::max(most, *number);
+      continue;
+    }
+    if (odd_one_.empty()) odd_one_ = ToUtf8(name);
+    gaps = gaps && IsGap(name);
+  }
+  if (odd_one_.empty() && most >= 0) {
     for (std::int32_t number = 0; number <= most; ++number)
       names_.push_back(std::to_string(number));
     for (const auto& [name, added] : added_)
       numbers_[static_cast<std::size_t>(added)] = *WholeNumber(name);
     return;
   }
+  if (most < 0) odd_one_.clear();  // they are all alike
+  numbers_but_for_gaps_ = most >= 0 && gaps;
   for (const auto& [name, added] : added_) {
     numbers_[static_cast<std::size_t>(added)] = static_cast<std::int32_t>(names_.size());
     names_.push_back(ToUtf8(name));

@@ -24,10 +24,16 @@ class ClassNames {
   // number).
   std::optional<std::int32_t> Add(std::string_view name);
 
-  // Call it after the last Add(). If all names are whole numbers from 0 to 65535, each keeps its
-  // number (and there are classes up to the largest). Otherwise names are numbered in the order of
-  // their bytes.
+  // Call it after the last Add(). If all names are whole numbers from 0 to 65535 ("7", or "7.0"),
+  // each keeps its number (and there are classes up to the largest). Otherwise names are numbered
+  // in the order of their bytes.
   void Settle();
+  // After Settle(): a name that is none of those whole numbers while others are; empty if there is
+  // none, or the names were wanted ones.
+  const std::string& odd_one() const noexcept { return odd_one_; }
+  // Whether the odd ones stand for no class at all, such as -1 and NA, so that the others are
+  // numbers.
+  bool numbers_but_for_gaps() const noexcept { return numbers_but_for_gaps_; }
   // The class of a number that Add() gave.
   std::int32_t NumberOf(std::int32_t added) const {
     return numbers_.at(static_cast<std::size_t>(added));
@@ -42,6 +48,8 @@ class ClassNames {
   std::map<std::string, std::int32_t, std::less<>> added_;
   std::vector<std::int32_t> numbers_;  // by the number that Add() gave
   std::vector<std::string> names_;
+  std::string odd_one_;
+  bool numbers_but_for_gaps_ = false;
 };
 
 }  // namespace sluice

@@ -286,7 +286,10 @@ class CocoFile {
     Category category{ToUtf8(TextOf(Member(element, "name"))), {}};
     const auto points = element.find("keypoints");
     if (points != element.end() && points->is_array()) category.points = NamesOf(*points, false);
-    categories_[IdOf(element, "id")] = std::move(category);
+    const auto [known, added] = categories_.emplace(IdOf(element, "id"), category);
+    if (added || known->second.name == category.name) return;
+    Misread("has the id of another one: " + element["id"].dump() + " is " + known->second.name +
+            " and " + category.name + "; give each category an id of its own");
   }
 
   // Without names from elsewhere, classes have the order of the categories' ids.

@@ -127,6 +127,11 @@ class ParquetRows final : public CarriedRows {
     }
   }
 
+  void DropNamesOf(const std::string& heading) override {
+    for (Used& used : used_)
+      if (used.heading == heading) used.classes.clear();
+  }
+
   bool Next() override {
     while (group_ < file_.groups.size() && row_in_group_ == file_.groups[group_].rows) {
       ++group_;
@@ -258,6 +263,10 @@ class ParquetRows final : public CarriedRows {
     json cell = leaf.lists > 0 ? json::array() : json();
     used.trouble.clear();
     column.NextRow([&](const ParquetValue& value) {
+      if (value.missing) {
+        used.trouble = "a list has an entry that is null";
+        return;
+      }
       json one;
       switch (leaf.type) {
         case ParquetType::kBytes: one = std::string(AsText(value.bytes)); break;

@@ -103,7 +103,9 @@ void ParquetColumn::NextRow(const std::function<void(const ParquetValue&)>& visi
         ReadValue(value);
         visit(value);
       } else if (leaf_.lists > 0 && defined_level_ >= leaf_.entry) {
-        throw Error(ErrorCode::kCorrupt, "a list has an entry that is null");
+        ParquetValue value;
+        value.missing = true;
+        visit(value);
       }
       if (leaf_.lists == 0) return;
     } while (NextLevels() && list_level_ > 0);

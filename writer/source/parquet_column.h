@@ -16,6 +16,7 @@ struct ParquetValue {
   Bytes bytes;               // kBytes, unless they are only located; until the next row
   Extent extent;             // kBytes that are only located
   std::array<std::byte, kSniffBytes> start{};  // their first bytes
+  bool missing = false;                        // an entry of a list that is null
 };
 
 // Reads one leaf of one group of rows, a page at a time: memory for one page and one dictionary.

@@ -105,6 +105,13 @@ Cell Interleaved(const Cell& lists) {
   return boxes;
 }
 
+// Of a class. Tables have spaces after their commas.
+std::string NameOf(const Cell& cell, bool is_text) {
+  std::string name = is_text ? Trimmed(TextOf(cell)) : TextOf(cell);
+  if (name.empty()) throw Error(ErrorCode::kCorrupt, "has no value");
+  return name;
+}
+
 // Whether there is no value: also an empty list, unless the field is a list.
 bool IsNone(const Cell& cell, ColumnType type) {
   if (!cell.is_array() || !cell.empty()) return cell.is_null();
@@ -156,6 +163,18 @@ void RowFields::AddClasses(const std::string& heading, const std::vector<std::st
   }
 }
 
+std::vector<std::string> RowFields::UnnamedOf() const {
+  std::vector<std::string> headings;
+  for (const Taking& taking : taking_) {
+    const ColumnType type = taking.column.type;
+    if (type == ColumnType::kInteger || type == ColumnType::kNumber ||
+        type == ColumnType::kNumbers) {
+      headings.insert(headings.end(), taking.headings.begin(), taking.headings.end());
+    }
+  }
+  return headings;
+}
+
 std::vector<std::string> RowFields::NumbersOf() const {
   std::vector<std::string> headings;
   for (const Taking& taking : taking_) {
@@ -192,14 +211,14 @@ RowFields::Values RowFields::Read(const Cells& row, std::int32_t& label) {
   Values values(list_.fields.size());
   std::size_t boxes = 0;
   for (Taking& taking : taking_) {
-    const Cell cell = CellOf(taking, row);
     try {
+      const Cell cell = CellOf(taking, row);
       if (IsNone(cell, taking.column.type)) {
         RequireNone(taking);
         continue;
       }
       if (list_.fields[taking.field].feed == Feed::kLabel) {
-        label = ClassOf(taking, TextOf(cell));
+        label = ClassOf(taking, NameOf(cell, row.has_text_cells()));
         continue;
       }
       values[taking.field] = ValueOf(taking, cell, row.has_text_cells());
@@ -230,14 +249,19 @@ std::string RowFields::Join(Values& whole, const Values& more, bool same_label) 
 
 void RowFields::RequireNone(const Taking& taking) const {
   if (list_.fields[taking.field].field.kind == FieldKind::kArray) {
-    throw Error(ErrorCode::kCorrupt, "has no value");
+    const bool chosen = source_.columns.empty() && taking.column.type != ColumnType::kClass;
+    throw Error(
+        ErrorCode::kCorrupt,
+        std::string("has no value") +
+            (chosen ? "; name the columns that are wanted (--field), without this one" : ""));
   }
 }
 
 void RowFields::CheckBoxClasses(const Values& values, std::size_t boxes) const {
   for (const Taking& taking : taking_) {
-    if (taking.column.type != ColumnType::kBoxClasses || !values[taking.field]) continue;
-    const std::size_t classes = values[taking.field]->size() / sizeof(std::int32_t);
+    if (taking.column.type != ColumnType::kBoxClasses) continue;
+    const std::optional<std::vector<std::byte>>& value = values[taking.field];
+    const std::size_t classes = value ? value->size() / sizeof(std::int32_t) : 0;
     if (classes == boxes) continue;
     throw Error(ErrorCode::kCorrupt, "column " + ToUtf8(taking.column.column) + ": there are " +
                                          std::to_string(classes) + " classes for " +
@@ -259,7 +283,7 @@ std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool
   }
   switch (column.type) {
     case ColumnType::kClass: {
-      const std::int32_t number = ClassOf(taking, TextOf(cell));
+      const std::int32_t number = ClassOf(taking, NameOf(cell, is_text));
       return ElementBytes(std::span<const std::int32_t>(&number, 1));
     }
     case ColumnType::kClasses:
@@ -275,7 +299,12 @@ std::vector<std::byte> RowFields::ValueOf(Taking& taking, const Cell& cell, bool
     }
     case ColumnType::kNumber:
     case ColumnType::kNumbers: return NumbersValue(taking, cell);
-    case ColumnType::kBoxes: return ElementBytes<double>(CornersOf(cell, column.boxes));
+    case ColumnType::kBoxes: {
+      const std::vector<double> corners = CornersOf(cell, column.boxes, column.relative);
+      for (const double at : corners)
+        taking.farthest = std::max(taking.farthest, at);
+      return ElementBytes<double>(corners);
+    }
     case ColumnType::kText: {
       const std::string text = ToUtf8(TextOf(cell));
       return ElementBytes<char>(text);
@@ -323,11 +352,33 @@ std::vector<std::byte> RowFields::MaskKey(const std::string& path) const {
   throw Error(ErrorCode::kCorrupt, "the path does not lie below " + list_.root.string());
 }
 
+void RowFields::CheckNumbering(const Taking& taking) const {
+  const std::string& odd = taking.names.odd_one();
+  if (odd.empty()) return;
+  const std::string column = ToUtf8(taking.column.column);
+  if (taking.names.numbers_but_for_gaps()) {
+    Refuse("column " + column + " has the class \"" + odd +
+           "\" among whole numbers, which would number the classes by the order of their names; "
+           "take out these rows or their values, or take the column as what it is (--field " +
+           column + "=int or " + column + "=text)");
+  }
+  list_.warnings.push_back(
+      "classes of the column " + column +
+      " are numbered in the order of their names, though some are numbers: \"" + odd +
+      "\" is no whole number from 0 to 65535");
+}
+
 void RowFields::SettleClasses(std::vector<Source>& sources, SourceValues& rows) {
   for (Taking& taking : taking_) {
     SourceField& field = list_.fields[taking.field];
+    if (!taking.column.relative && taking.farthest > 0 && taking.farthest <= 1) {
+      list_.warnings.push_back("all boxes of the column " + ToUtf8(taking.column.column) +
+                               " lie within the first pixel; if they are fractions of the image's "
+                               "sides, add -relative to their form");
+    }
     taking.names.Settle();
     if (field.field.role != Role::kLabel) continue;
+    CheckNumbering(taking);
     if (field.feed == Feed::kLabel) {
       for (Source& row : sources)
         row.label = taking.names.NumberOf(row.label);

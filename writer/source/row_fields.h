@@ -62,6 +62,8 @@ class RowFields {
   void AddClasses(const std::string& heading, const std::vector<std::string>& names);
   // The headings whose cells must be numbers, and no extents.
   std::vector<std::string> NumbersOf() const;
+  // The headings whose classes are wanted as numbers.
+  std::vector<std::string> UnnamedOf() const;
   // Call it after the last Add(). Throws Error(kInvalidArgument) if the fields do not fit together.
   void Check() const;
 
@@ -81,9 +83,11 @@ class RowFields {
     ClassNames names;                   // for types with classes
     bool named = false;                 // the file has the classes' names
     bool given = false;                 // ConvertSource::classes are the names
+    double farthest = 0;                // the largest number of a box
   };
   nlohmann::json CellOf(const Taking& taking, const Cells& row) const;
   void RequireNone(const Taking& taking) const;
+  void CheckNumbering(const Taking& taking) const;
   void CheckBoxClasses(const Values& values, std::size_t boxes) const;
   static std::int32_t ClassOf(Taking& taking, const std::string& name);
   std::vector<std::byte> ValueOf(Taking& taking, const nlohmann::json& cell, bool is_text);

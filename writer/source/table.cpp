@@ -114,7 +114,7 @@ class TableScan {
   void ReadRows() {
     const RootPath root(list_.root);
     bool any = false;
-    while (reader_.Next()) {
+    while (NextRow()) {
       any = true;
       if (hooks_.stop.stop_requested()) ThrowStopped();
       const Cell path = reader_.Get(path_column_);
@@ -132,7 +132,21 @@ class TableScan {
         if (source_.group) incomplete_.insert(key);
       }
     }
-    if (!any) throw Error(ErrorCode::kNotFound, source_.table.string(), "has no row for an image");
+    if (!any && list_.broken.empty())
+      throw Error(ErrorCode::kNotFound, source_.table.string(), "has no row for an image");
+  }
+
+  // Leaves out rows that cannot be read at all. Of which image they are is not known: those of a
+  // group would be missed.
+  bool NextRow() {
+    for (;;) {
+      try {
+        return reader_.Next();
+      } catch (const UnusableRow& error) {
+        if (source_.group) throw;
+        list_.broken.push_back({"", reader_.Place() + ": " + error.sentence()});
+      }
+    }
   }
 
   using Values = RowFields::Values;

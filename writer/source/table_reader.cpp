@@ -94,6 +94,10 @@ void TableReader::Fail(const std::string& sentence) const {
   throw Error(ErrorCode::kCorrupt, name_, "line " + std::to_string(row_line_), sentence);
 }
 
+void TableReader::FailRow(const std::string& sentence) const {
+  throw UnusableRow(ErrorCode::kCorrupt, name_, "line " + std::to_string(row_line_), sentence);
+}
+
 std::string TableReader::Place() const {
   return std::filesystem::path(name_).filename().string() + ", line " + std::to_string(row_line_);
 }
@@ -102,11 +106,19 @@ std::string TableReader::Place() const {
 void TableReader::ReadMembers() {
   const std::string_view begin = rest_;
   std::unordered_set<std::string> seen;
-  while (NextObject()) {
+  std::optional<UnusableRow> unusable;
+  for (;;) {
+    try {
+      if (!NextObject()) break;
+    } catch (const UnusableRow& error) {  // told of when it is read as a row
+      if (!unusable) unusable = error;
+      continue;
+    }
     for (const auto& [name, value] : object_.items()) {
       if (seen.insert(name).second) headings_.push_back(name);
     }
   }
+  if (headings_.empty() && unusable) throw *unusable;
   if (headings_.empty()) Fail("the table has no rows");
   rest_ = begin;
   line_ = 1;
@@ -130,9 +142,9 @@ bool TableReader::Next() {
   if (separator_ == 0) return NextObject();
   if (!NextCells(cells_)) return false;
   if (cells_.size() != headings_.size()) {
-    Fail("the row has " + std::to_string(cells_.size()) +
-         (cells_.size() == 1 ? " cell" : " cells") + ", but there are " +
-         std::to_string(headings_.size()) + " headings");
+    FailRow("the row has " + std::to_string(cells_.size()) +
+            (cells_.size() == 1 ? " cell" : " cells") + ", but there are " +
+            std::to_string(headings_.size()) + " headings");
   }
   return true;
 }
@@ -205,9 +217,9 @@ bool TableReader::NextObject() {
     rest_.remove_prefix(std::min(size + 1, rest_.size()));
     ++line_;
     if (text.find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    if (NestsDeeperThan(text, kMaxJsonDepth)) Fail("nests too deeply");
+    if (NestsDeeperThan(text, kMaxJsonDepth)) FailRow("nests too deeply");
     object_ = nlohmann::json::parse(text, nullptr, false);
-    if (!object_.is_object()) Fail("is not a JSON object");
+    if (!object_.is_object()) FailRow("is not a JSON object");
     return true;
   }
 }

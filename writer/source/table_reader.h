@@ -11,10 +11,17 @@
 
 #include <nlohmann/json.hpp>
 
+#include <sluice/error.h>
+
 #include "format/disk/bytes.h"
 #include "writer/source/row_fields.h"
 
 namespace sluice {
+
+// Error(kCorrupt): a row that cannot be read at all, though those after it can.
+struct UnusableRow : Error {
+  using Error::Error;
+};
 
 // The table's values are text, or in a .jsonl file any JSON value. Errors name the file and line.
 // Takes time in proportion to the text, whatever its content, and checks for a stop request
@@ -33,7 +40,8 @@ class TableReader : public Cells {
   // Whether values are text rather than JSON.
   bool has_text_cells() const noexcept override { return separator_ != 0; }
 
-  // Goes to the next row. False at the end. Throws Error(kCorrupt).
+  // Goes to the next row. False at the end. Throws UnusableRow, or Error(kCorrupt) for what makes
+  // the rest unreadable.
   bool Next();
   // The line in which the current row begins, from 1.
   std::uint64_t line() const noexcept { return row_line_; }
@@ -56,6 +64,7 @@ class TableReader : public Cells {
   bool NextObject();
   std::string QuotedCell();
   [[noreturn]] void Fail(const std::string& sentence) const;
+  [[noreturn]] void FailRow(const std::string& sentence) const;
 
   std::string name_;    // for messages
   char separator_ = 0;  // 0: JSON lines

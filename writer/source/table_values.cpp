@@ -120,7 +120,8 @@ std::vector<double> NumbersOf(const Cell& cell) {
   return numbers;
 }
 
-std::vector<double> CornersOf(const Cell& cell, BoxFormat format) {
+std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative) {
+  constexpr double kBeyond = 0.1;  // as much as object detectors' own files go
   std::vector<double> boxes = NumbersOf(cell);
   if (boxes.size() % 4 != 0) {
     Fail("a box has four numbers, but there are " + std::to_string(boxes.size()));
@@ -137,6 +138,17 @@ std::vector<double> CornersOf(const Cell& cell, BoxFormat format) {
     if (format != BoxFormat::kCorners) {
       box[2] += box[0];
       box[3] += box[1];
+    }
+    if (box[2] < box[0] || box[3] < box[1]) {
+      Fail("a box ends before it begins: left, top, right and bottom are " +
+           Cell(std::span(box, 4)).dump());
+    }
+    if (relative &&
+        (std::min(box[0], box[1]) < -kBeyond || std::max(box[2], box[3]) > 1 + kBeyond)) {
+      Fail(
+          "a box is said to be in fractions of the image's sides, but its left, top, right and "
+          "bottom are " +
+          Cell(std::span(box, 4)).dump());
     }
   }
   return boxes;

@@ -33,8 +33,9 @@ std::vector<double> NumbersOf(const Cell& cell);
 // As float32; a number too large for that is refused, not made infinite.
 float NarrowNumber(double number);
 
-// Four numbers a box, as corners: left, top, right, bottom.
-std::vector<double> CornersOf(const Cell& cell, BoxFormat format);
+// Four numbers a box, as corners: left, top, right, bottom. Refuses boxes that end before they
+// begin, and with `relative` those far beyond 0 to 1.
+std::vector<double> CornersOf(const Cell& cell, BoxFormat format, bool relative = false);
 
 // A JSON value as compact text; if cells are text, the text is parsed first.
 std::string JsonOf(const Cell& cell, bool is_text);

@@ -44,6 +44,9 @@ AnnotatedObject ObjectOf(const XmlElement& object, ClassNames& names) {
   // The first pixel is 1, and the last one belongs to the box.
   made.box = {NumberIn(box, "xmin") - 1, NumberIn(box, "ymin") - 1, NumberIn(box, "xmax"),
               NumberIn(box, "ymax")};
+  if (made.box[2] < made.box[0] || made.box[3] < made.box[1]) {
+    Misread("has a bndbox that ends before it begins");
+  }
   const XmlElement* const difficult = object.Find("difficult");
   made.flagged = difficult != nullptr && difficult->text == "1";
   return made;

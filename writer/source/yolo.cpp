@@ -51,6 +51,7 @@ AnnotatedObject ObjectOf(std::string_view line, const YoloNames& settings) {
   if (numbers.size() == 4 || (of_points > 0 && numbers.size() == 4 + of_points)) {
     std::for_each_n(numbers.begin(), 4, RequireFraction);
     const auto [x, y, width, height] = std::array{numbers[0], numbers[1], numbers[2], numbers[3]};
+    if (width < 0 || height < 0) Misread("a box has a negative width or height");
     object.box = {x - width / 2, y - height / 2, x + width / 2, y + height / 2};
     for (std::size_t i = 4; i < numbers.size(); i += settings.point_numbers) {
       std::for_each_n(&numbers[i], 2, RequireFraction);

@@ -62,3 +62,12 @@ few = table.select(["image", "label"]).slice(0, 3).set_column(1, "label", pa.arr
 with pq.ParquetWriter(here / "other.parquet", few.schema, store_schema=False, compression="none") as writer:
     writer.write_table(few)
     writer.add_key_value_metadata({"huggingface": json.dumps({"info": {"features": other}})})
+
+# A list with an entry that is null, and a number that is missing.
+gaps = pa.table({
+    "image": image.slice(0, 3),
+    "kinds": pa.array([[1, 0], [1, None], [0]], pa.list_(pa.int64())),
+    "score": pa.array([1.5, 2.5, None], pa.float32()),
+})
+with pq.ParquetWriter(here / "gaps.parquet", gaps.schema, store_schema=False, compression="none") as writer:
+    writer.write_table(gaps)
