@@ -16,6 +16,8 @@
 
 namespace sluice::test {
 
+using Catch::Matchers::ContainsSubstring;
+
 namespace {
 
 Schema EveryKind() {

@@ -6,6 +6,8 @@
 
 #include <png.h>
 
+#include "format/disk/bytes.h"
+
 namespace sluice::test {
 
 namespace {
