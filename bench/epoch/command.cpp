@@ -214,6 +214,15 @@ void AddTrainingOptions(CLI::App& app, EpochArguments& arguments,
             options.step.milliseconds, 0, 3'600'000);
   app.add_flag("--step-busy", options.step.busy,
                "keep a CPU busy for that long instead of sleeping");
+  AddOption(app, "--pretend-decode", "US[,TIMES]",
+            "each sample takes US microseconds more, in which its\nthread sleeps, and one of a "
+            "hundred TIMES as long: shows\nwhat many threads or slow samples cost, on few CPUs",
+            [&options](const std::string& text) {
+              const std::vector<std::string> parts = cli::Split(text);
+              if (parts.size() > 2) throw cli::UsageError("must be US or US,TIMES");
+              options.pretend.microseconds = cli::ParseNumber(parts[0], 1e6);
+              if (parts.size() == 2) options.pretend.slow = cli::ParseNumber(parts[1], 1e4);
+            });
   set_by_search.push_back(AddNumber(app, "--accelerators", "N",
                                     "number of accelerators that work in step, each with a\n"
                                     "batch of its own (default 1)",
@@ -296,6 +305,10 @@ void Complete(EpochArguments& arguments) {
     throw cli::UsageError(
         "--step-busy, --accelerators and --find-accelerators need a training step: --step-ms or "
         "--profile");
+  }
+  if (options.pretend.microseconds > 0) {
+    if (options.floor) throw cli::UsageError("--floor is a bare loop: leave out --pretend-decode");
+    options.loader.sample_function = Decoding(options.pretend);
   }
   if (options.floor && IsStoreUrl(options.dataset.string())) {
     throw cli::UsageError(

@@ -77,6 +77,8 @@ void AddSettings(Json& json, const EpochOptions& options, const std::string& tra
                {"most_batches", options.most_batches},
                {"step_ms", options.step.milliseconds},
                {"step_busy", options.step.busy},
+               {"pretend_decode_us", options.pretend.microseconds},
+               {"pretend_slow", options.pretend.slow},
                {"batches_per_step", options.batches_per_step},
                {"cold", options.cold},
                {"version", kLibraryVersion}});

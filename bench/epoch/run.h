@@ -27,12 +27,13 @@ struct EpochOptions {
   std::optional<SlowLink> link;             // the dataset is read through it
   ReadLimits limits;
   LoaderOptions loader;
-  std::uint64_t epochs = 3;            // measured ones
-  std::uint64_t warm_up = 1;           // played before them
-  std::uint64_t also_cold = 0;         // played after them, each as `cold` says
-  std::uint64_t repeat = 1;            // times each sample comes in an epoch
-  std::uint64_t most_batches = 0;      // an epoch ends after this many; 0: at its end
-  TrainingStep step;                   // for the batches of one step
+  std::uint64_t epochs = 3;        // measured ones
+  std::uint64_t warm_up = 1;       // played before them
+  std::uint64_t also_cold = 0;     // played after them, each as `cold` says
+  std::uint64_t repeat = 1;        // times each sample comes in an epoch
+  std::uint64_t most_batches = 0;  // an epoch ends after this many; 0: at its end
+  TrainingStep step;               // for the batches of one step
+  PretendDecoding pretend;
   std::uint64_t batches_per_step = 1;  // one for each pretend accelerator
   // Each epoch gets its own loader, made after the dataset has been dropped from the page cache:
   // pages of a mapped file stay there.

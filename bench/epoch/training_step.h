@@ -1,5 +1,7 @@
-// A pretend training step.
+// A pretend training step, and pretend decoding.
 #pragma once
+
+#include <sluice/user_function.h>
 
 namespace sluice::bench {
 
@@ -11,5 +13,13 @@ struct TrainingStep {
 };
 
 void Train(const TrainingStep& step);
+
+struct PretendDecoding {
+  double microseconds = 0;  // more for each sample, in which its thread sleeps; 0: none
+  double slow = 1;          // every hundredth sample takes so many times as long
+};
+
+// Call it before threads are made: it makes sleeps of theirs end when they should.
+SampleFunction Decoding(const PretendDecoding& pretended);
 
 }  // namespace sluice::bench

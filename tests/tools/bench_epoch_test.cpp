@@ -241,6 +241,17 @@ TEST_CASE("option --step-busy takes CPU time, sleeping does not") {
   CHECK(animals.EpochJson(common)["step_busy"] == false);
 }
 
+TEST_CASE("option --pretend-decode takes its time for each sample, and more for one of a hundred") {
+  const Animals animals;
+  const nlohmann::json answer = animals.EpochJson(
+      {"--pretend-decode", "1000,200", "--epochs", "1", "--warm-up", "0", "--threads", "16"});
+  CHECK(answer["pretend_decode_us"] == 1000);
+  CHECK(answer["pretend_slow"] == 200);
+  CHECK(answer["epochs"][0]["seconds"].get<double>() >= 0.2);
+  CHECK(Bench({"epoch", animals.data(), "--pretend-decode", "1,2,3"}).exit_code == 2);
+  CHECK(Bench({"epoch", animals.data(), "--pretend-decode", "5", "--floor"}).exit_code == 2);
+}
+
 TEST_CASE("several counts of threads give a curve") {
   const Animals animals;
   const nlohmann::json answer =
