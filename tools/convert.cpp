@@ -47,7 +47,8 @@ constexpr const char* kConvertDescription =
     "JPEG, PNG, BMP, PPM and TGA are recognised by content, and so are WebP, GIF, TIFF, AVIF,\n"
     "HEIF, JPEG XL and JPEG 2000 if the build found their libraries. Of several frames or\n"
     "pages, the first is taken. Hidden files, and files that are not images, are skipped and\n"
-    "counted; broken images are left out and listed in DATASET/skipped.tsv.\n\n"
+    "counted; broken images, and files that only their names call images, are\n"
+    "left out and listed in DATASET/skipped.tsv.\n\n"
     "DATASET is created. To go on after an interruption, run the same command again. The\n"
     "result depends only on the sources and the options, never on --threads.\n";
 
@@ -238,8 +239,9 @@ void AddDatasetOptions(CLI::App& app, ConvertArguments& arguments) {
   app.add_flag("--split-folders", arguments.source.split_folders,
                "make a dataset of each folder in SOURCE, such as train\n"
                "and val, with the same classes, in DATASET/train and\n"
-               "DATASET/val; or of the files of each split, by the\n"
-               "beginnings of their names (train-*.parquet)")
+               "DATASET/val; or of the files of each split, which\n"
+               "their names (train-*.parquet) or folders tell; or of\n"
+               "images/train and labels/train with --yolo or --voc")
       ->excludes("--split")
       ->group(group);
   AddNumber(app, "--split-seed", "N", "seed of the split (default 0)", arguments.split_seed, 0,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -25,10 +26,36 @@ void CheckName(const std::string& name, const std::string& text) {
   }
 }
 
+bool IsAnnotated(const SourceArguments& arguments) {
+  return !arguments.coco.empty() || !arguments.voc.empty() || !arguments.yolo.empty();
+}
+
 bool IsOneFolder(const SourceArguments& arguments) {
   return arguments.places.size() == 2 && arguments.table.empty() && arguments.paths.empty() &&
-         arguments.coco.empty() && arguments.voc.empty() && arguments.yolo.empty() &&
-         std::filesystem::is_directory(arguments.places[0]);
+         arguments.coco.empty() && std::filesystem::is_directory(arguments.places[0]);
+}
+
+// The folder of label files that --voc or --yolo names; null if there is none.
+template <class Arguments>
+auto* LabelFolder(Arguments& arguments) {
+  return !arguments.voc.empty()    ? &arguments.voc
+         : !arguments.yolo.empty() ? &arguments.yolo
+                                   : nullptr;
+}
+
+bool IsFolderThere(const std::filesystem::path& path) {
+  std::error_code ignored;
+  return std::filesystem::is_directory(path, ignored);
+}
+
+// Of a tree like images/train, labels/train that is given as a whole, the folders that are split.
+SourceArguments AboveSplits(SourceArguments arguments) {
+  const std::filesystem::path root = arguments.places[0];
+  if (arguments.yolo.empty() || !IsFolderThere(root / "images")) return arguments;
+  if (!IsFolderThere(std::filesystem::path(arguments.yolo) / "labels")) return arguments;
+  arguments.places[0] = (root / "images").string();
+  arguments.yolo = (std::filesystem::path(arguments.yolo) / "labels").string();
+  return arguments;
 }
 
 // The arguments with the folders inside of the only one as the sources.
@@ -42,11 +69,27 @@ SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_
   if (!std::filesystem::exists(root)) {
     throw Error(ErrorCode::kNotFound, root.string(), "does not exist");
   }
+  if (!arguments.coco.empty() && arguments.places.size() == 2) {
+    throw UsageError(
+        "--split-folders does not take --coco: its file describes one dataset; convert each split "
+        "with its own file");
+  }
   if (!IsOneFolder(arguments)) throw UsageError("--split-folders takes one folder as SOURCE");
-  SourceArguments inside = arguments;
+  SourceArguments inside = AboveSplits(arguments);
+  const std::filesystem::path above = inside.places[0];
   inside.places.clear();
-  for (const std::string& name : FindSplitFolders(root, true, stop))
-    inside.places.push_back((root / name).string());
+  for (const std::string& name : FindSplitFolders(above, true, stop)) {
+    const std::filesystem::path folder = above / name;
+    if (!IsAnnotated(arguments) && IsFolderThere(folder / "images") &&
+        IsFolderThere(folder / "labels")) {
+      throw UsageError("\"" + folder.string() +
+                       "\" holds images/ and labels/, as YOLO's datasets do; they are read with "
+                       "--yolo, as in: sluice convert --yolo " +
+                       root.string() + " " + root.string() + " " + arguments.places.back() +
+                       " --split-folders");
+    }
+    inside.places.push_back(folder.string());
+  }
   if (inside.places.empty()) {
     throw Error(ErrorCode::kNotFound, root.string(), "has no folder with images");
   }
@@ -54,24 +97,48 @@ SourceArguments FoldersInside(const SourceArguments& arguments, const std::stop_
   return inside;
 }
 
-// Files of several splits, such as train-0.parquet and test-0.parquet, by their split; those
-// without such a name under "". Of tar files the splits are not looked at: their names are free.
+// The files by their splits, which their names say or, if none does, their folders' names; those of
+// none under "". Empty if not all places are files.
 std::map<std::string, std::vector<std::string>> FilesBySplit(const SourceArguments& arguments) {
-  std::map<std::string, std::vector<std::string>> files;
-  for (std::size_t i = 0; i + 1 < arguments.places.size(); ++i) {
-    const std::string& place = arguments.places[i];
-    if (!arguments.table.empty() || !arguments.paths.empty() || place.ends_with(".tar") ||
-        !std::filesystem::is_regular_file(place)) {
-      return {};
+  const std::span places(arguments.places.begin(), arguments.places.end() - 1);
+  const bool files =
+      arguments.table.empty() && arguments.paths.empty() && !IsAnnotated(arguments) &&
+      std::all_of(places.begin(), places.end(),
+                  [](const std::string& place) { return std::filesystem::is_regular_file(place); });
+  if (!files) return {};
+  std::map<std::string, std::vector<std::string>> by_split;
+  for (const std::string& place : places)
+    by_split[SplitOfFile(std::filesystem::path(place).filename())].push_back(place);
+  if (by_split.size() > 1 || !by_split.contains("")) return by_split;
+  by_split.clear();
+  for (const std::string& place : places)
+    by_split[SplitOfFile(place)].push_back(place);
+  return by_split;
+}
+
+// Numbers the classes of all parts alike. If they differ, further ones follow those of the part
+// that has most.
+void ShareClasses(std::vector<ConvertPart>& parts, unsigned threads, const std::stop_token& stop) {
+  std::vector<std::vector<std::string>> classes;
+  for (const ConvertPart& part : parts)
+    classes.push_back(FindClasses(part.source, threads, stop));
+  std::vector<std::string> all =
+      *std::max_element(classes.begin(), classes.end(),
+                        [](const auto& a, const auto& b) { return a.size() < b.size(); });
+  std::set<std::string> known(all.begin(), all.end());
+  for (const std::vector<std::string>& of_part : classes) {
+    for (const std::string& name : of_part) {
+      if (known.insert(name).second) all.push_back(name);
     }
-    files[SplitOfFile(place)].push_back(place);
   }
-  return files;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (classes[i] != all && !classes[i].empty()) parts[i].source.classes = all;
+  }
 }
 
 std::vector<ConvertPart> FilesApart(const SourceArguments& arguments,
                                     const std::map<std::string, std::vector<std::string>>& files,
-                                    const std::stop_token& stop) {
+                                    unsigned threads, const std::stop_token& stop) {
   std::vector<ConvertPart> parts;
   for (const auto& [name, places] : files) {
     SourceArguments one = arguments;
@@ -79,7 +146,46 @@ std::vector<ConvertPart> FilesApart(const SourceArguments& arguments,
     one.places.push_back(arguments.places.back());
     parts.push_back({name, MakeSource(one, stop)});
   }
+  if (arguments.classes.empty()) ShareClasses(parts, threads, stop);
   return parts;
+}
+
+// "train, val and test"
+std::string SplitNames(const std::map<std::string, std::vector<std::string>>& files) {
+  std::vector<std::string> names;
+  for (const auto& [name, places] : files) {
+    if (!name.empty()) names.push_back(name);
+  }
+  std::string text;
+  for (std::size_t i = 0; i < names.size(); ++i)
+    text += (i == 0 ? "" : i + 1 == names.size() ? " and " : ", ") + names[i];
+  return text;
+}
+
+constexpr const char* kOneOrEach =
+    "give those of one, or make a dataset of each (--split-folders); `sluice merge` makes one of "
+    "several datasets";
+
+// A part for each split of the files; none if they are of one split, or of none.
+std::vector<ConvertPart> SplitFiles(const SourceArguments& arguments, unsigned threads,
+                                    const std::stop_token& stop) {
+  std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments);
+  const std::size_t splits = files.size() - (files.contains("") ? 1 : 0);
+  if (splits > 1 && files.contains("") && arguments.split_folders) {
+    throw UsageError("\"" + files[""].front() + "\" is of none of the splits " + SplitNames(files) +
+                     ", which the files' names say; leave it out or rename it");
+  }
+  if (splits > 1 && !arguments.split_folders) {
+    throw UsageError("the files are of the splits " + SplitNames(files) + "; " + kOneOrEach);
+  }
+  if (splits > 1) return FilesApart(arguments, files, threads, stop);
+  if (!files.empty() && arguments.split_folders) {
+    throw UsageError(
+        "--split-folders takes one folder, or files whose names (train-0.tar, test-0.tar) or "
+        "folders (train/0.tar, test/0.tar) say their splits; these files are " +
+        (splits == 0 ? "of none" : "all of " + SplitNames(files)));
+  }
+  return {};
 }
 
 std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned threads,
@@ -97,17 +203,25 @@ std::vector<ConvertPart> FoldersApart(const SourceArguments& arguments, unsigned
         std::filesystem::is_directory(std::filesystem::path(arguments.mask_folder) / name)) {
       one.mask_folder = (std::filesystem::path(arguments.mask_folder) / name).string();
     }
+    if (std::string* const labels = LabelFolder(one))
+      *labels = (std::filesystem::path(*labels) / name).string();
     ConvertPart part{name, MakeSource(one, stop)};
     CheckName(part.name, arguments.places[i]);
     if (!names.insert(part.name).second) {
       throw UsageError("\"" + arguments.places[i] +
                        "\": two folders of the same name would become one dataset; rename one");
     }
-    const std::vector<std::string> found = FindClasses(part.source, threads, stop);
-    classes.insert(found.begin(), found.end());
+    if (!IsAnnotated(arguments)) {
+      const std::vector<std::string> found = FindClasses(part.source, threads, stop);
+      classes.insert(found.begin(), found.end());
+    }
     parts.push_back(std::move(part));
   }
   if (!arguments.classes.empty()) return parts;
+  if (IsAnnotated(arguments)) {
+    ShareClasses(parts, threads, stop);
+    return parts;
+  }
   // A part without labels, such as the images that are to be classified, ignores them.
   for (ConvertPart& part : parts)
     part.source.classes.assign(classes.begin(), classes.end());
@@ -140,22 +254,36 @@ std::vector<std::string> UnclearSplitFolders(const SourceArguments& arguments,
   const bool said = arguments.split_folders || arguments.no_labels ||
                     arguments.folder_labels != FolderLabels::kAuto;
   if (said || !IsOneFolder(arguments)) return {};
-  return FindSplitFolders(arguments.places[0], false, stop);
+  const SourceArguments above = AboveSplits(arguments);
+  std::vector<std::string> names = FindSplitFolders(above.places[0], false, stop);
+  // Label files that do not lie so are for all of the images.
+  if (const std::string* const labels = LabelFolder(above)) {
+    std::erase_if(names, [labels](const std::string& name) {
+      return !IsFolderThere(std::filesystem::path(*labels) / name);
+    });
+    if (names.size() < 2) names.clear();
+  }
+  return names;
 }
 
 std::vector<ConvertPart> MakeParts(const SourceArguments& arguments, const std::string& split,
                                    std::uint64_t seed, unsigned threads,
                                    const std::stop_token& stop) {
-  const std::map<std::string, std::vector<std::string>> files = FilesBySplit(arguments);
-  if (files.size() > 1 && !files.contains("")) {
-    if (arguments.split_folders) return FilesApart(arguments, files, stop);
-    throw UsageError("the files are of the splits " + files.begin()->first + " and " +
-                     files.rbegin()->first +
-                     "; give those of one, or make a dataset of each (--split-folders)");
-  }
+  if (std::vector<ConvertPart> parts = SplitFiles(arguments, threads, stop); !parts.empty())
+    return parts;
   if (arguments.split_folders) return FoldersApart(FoldersInside(arguments, stop), threads, stop);
+  if (IsAnnotated(arguments)) {
+    std::map<std::string, std::vector<std::string>> splits;
+    for (const std::string& name : UnclearSplitFolders(arguments, stop))
+      splits[name];
+    if (!splits.empty()) {
+      throw UsageError("the images and label files are of the splits " + SplitNames(splits) + "; " +
+                       kOneOrEach);
+    }
+  }
   const bool folders =
-      arguments.places.size() > 2 && arguments.table.empty() && arguments.paths.empty() &&
+      arguments.places.size() > 2 && !IsAnnotated(arguments) && arguments.table.empty() &&
+      arguments.paths.empty() &&
       (std::filesystem::is_directory(arguments.places[0]) || IsStoreUrl(arguments.places[0]));
   if (folders) {
     if (!split.empty()) throw UsageError("--split takes one source, not several folders");

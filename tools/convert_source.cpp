@@ -85,7 +85,8 @@ void AddAnnotationOptions(CLI::App& app, SourceArguments& arguments, const std::
                      "a folder of YOLO's .txt files for the images in SOURCE:\n"
                      "boxes with classes, masks from outlines, key points. The\n"
                      "classes' names: --classes, or classes.txt, obj.names or\n"
-                     "a .yaml in the folder or up to two above it")
+                     "a .yaml in the folder or up to two above it. Of a tree\n"
+                     "with images/ and labels/, name it twice: --yolo SET SET")
           ->type_name("DIR");
   CLI::Option* const take =
       cli::AddOption(app, "--take", "PARTS",

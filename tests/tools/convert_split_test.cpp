@@ -120,6 +120,108 @@ TEST_CASE("a folder of train and val is refused with the choices, and --split-fo
   CHECK(Sluice({"convert", at("source/train/cat"), at("x"), "--split-folders"}).exit_code == 1);
 }
 
+TEST_CASE("files of several splits are told by their names or folders, and are not mixed") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 1);
+  const auto [train, val] = GENERATE(Catch::Generators::table<const char*, const char*>({
+      {"train-0.tar", "val-0.tar"},
+      {"train/0000.tar", "val/0000.tar"},
+      {"cifar-train.tar", "cifar-val.tar"},
+      {"x-train.tfrecord-00000-of-00001", "x-val.tfrecord-00000-of-00001"},
+  }));
+  CAPTURE(train);
+  for (const auto& [file, name] : {std::pair(train, "cat owl"), {val, "cat dog"}}) {
+    std::filesystem::create_directories((folder / file).parent_path());
+    const std::string command = "cd '" + (folder / "source").string() + "' && tar -cf '" +
+                                (folder / file).string() + "' " + name;
+    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT
+  }
+  const Words mixed = {"convert", (folder / train).string(), (folder / val).string(),
+                       (folder / "data").string()};
+  const Outcome refused = Sluice(mixed);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("of the splits train and val") &&
+                              Catch::Matchers::ContainsSubstring("--split-folders"));
+  Words apart = mixed;
+  apart.push_back("--split-folders");
+  const Outcome outcome = Sluice(apart);
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  CHECK(KeysOf(folder / "data/train") == std::set<std::string>{"cat/0", "owl/0"});
+  CHECK(KeysOf(folder / "data/val") == std::set<std::string>{"cat/0", "dog/0"});
+  // One split's files are not several, and one of no split is not put anywhere.
+  const Outcome one =
+      Sluice({"convert", (folder / train).string(), (folder / "one").string(), "--split-folders"});
+  CHECK(one.exit_code == 2);
+  CHECK_THAT(one.err, Catch::Matchers::ContainsSubstring("all of train"));
+}
+
+TEST_CASE("archives of several splits number their classes alike") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 1);
+  const auto add = [&](const char* name, const Words& classes) {
+    std::filesystem::create_directories(folder / name);
+    for (const std::string& one : classes) {
+      std::filesystem::copy(folder / "source" / one / "0.jpg", folder / name / (one + ".jpg"));
+      WriteBytes(folder / name / (one + ".cls"), one);
+    }
+    const std::string command =
+        "cd '" + (folder / name).string() + "' && tar -cf '" + (folder / name).string() + ".tar' *";
+    REQUIRE(std::system(command.c_str()) == 0);  // NOLINT
+  };
+  add("train", {"dog", "owl"});
+  add("val", {"cat", "owl"});
+  const Outcome outcome =
+      Sluice({"convert", (folder / "train.tar").string(), (folder / "val.tar").string(),
+              (folder / "data").string(), "--split-folders"});
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  const auto classes = [&](const char* name) {
+    return Dataset::Open(folder / "data" / name).schema().fields[1].classes;
+  };
+  CHECK(classes("train") == Words{"dog", "owl", "cat"});
+  CHECK(classes("val") == classes("train"));
+}
+
+TEST_CASE("YOLO's trees are split on both sides, and found without --yolo") {
+  const TemporaryFolder folder;
+  const bool roboflow = GENERATE(true, false);
+  CAPTURE(roboflow);
+  for (const std::string part : {"train", "valid"}) {
+    const std::string images = roboflow ? part + "/images/" : "images/" + part + "/";
+    const std::string labels = roboflow ? part + "/labels/" : "labels/" + part + "/";
+    WriteJpeg(folder / "set" / (images + part + "1.jpg"), MakePicture(20, 20));
+    WriteBytes(folder / "set" / (labels + part + "1.txt"), "1 0.5 0.5 0.5 0.5\n");
+  }
+  WriteBytes(folder / "set/data.yaml", "nc: 2\nnames: [cat, dog]\n");
+  const std::string set = (folder / "set").string();
+  const Outcome plain = Sluice({"convert", set, (folder / "data").string()});
+  CHECK(plain.exit_code == 2);
+  CHECK_THAT(plain.err, Catch::Matchers::ContainsSubstring("--yolo"));
+  if (roboflow) {
+    const Outcome folders = Sluice({"convert", set, (folder / "data").string(), "--split-folders"});
+    CHECK(folders.exit_code == 2);
+    CHECK_THAT(folders.err, Catch::Matchers::ContainsSubstring("--yolo"));
+  }
+  const Words mixed = {"convert", "--yolo", set, set, (folder / "data").string()};
+  const Outcome refused = Sluice(mixed);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring("of the splits train and valid") &&
+                              Catch::Matchers::ContainsSubstring("--split-folders"));
+  Words apart = mixed;
+  apart.push_back("--split-folders");
+  const Outcome outcome = Sluice(apart);
+  INFO(outcome.err);
+  CHECK(outcome.exit_code == 0);
+  const std::string beneath = roboflow ? "images/" : "";
+  for (const std::string part : {"train", "valid"}) {
+    const Dataset dataset = Dataset::Open(folder / "data" / part);
+    CHECK(dataset.size() == 1);
+    CHECK(dataset[0].key() == beneath + part + "1.jpg");
+    CHECK(dataset.schema().fields[2].classes == Words{"cat", "dog"});
+  }
+}
+
 TEST_CASE("at a terminal a folder of train and val is asked about") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };

@@ -216,6 +216,34 @@ TEST_CASE("YOLO's fractions become pixels, with the names that stand beside the 
   CHECK(ClassesOf(data, "mask") == Strings{"background", "cat", "big dog", "owl"});
 }
 
+TEST_CASE("images without a description, and labels without an image, are passed over and said") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "voc/a.xml",
+              std::string("<annotation><filename>a.jpg</filename></annotation>"));
+  const auto listed = [](const ConvertSummary& summary) {
+    Strings text;
+    for (const LeftOut& one : summary.passed_over)
+      text.push_back(one.path + ": " + one.reason);
+    return text;
+  };
+  ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kVoc, folder.path() / "voc", folder.images));
+  CHECK(listed(summary) ==
+        Strings{"b.jpg: an image without an .xml", "deep/c.jpg: an image without an .xml"});
+  std::filesystem::remove_all(folder.path() / "data");
+  summary = folder.Convert(
+      folder.Coco(CocoText(R"({"id":1,"image_id":7,"category_id":18,"bbox":[10,5,20,10]})")));
+  CHECK(listed(summary) == Strings{"deep/c.jpg: an image that the JSON does not list"});
+  std::filesystem::remove_all(folder.path() / "data");
+  WriteSource(folder.path() / "yolo/a.txt", std::string("0 0.5 0.5 0.5 0.5\n"));
+  WriteSource(folder.path() / "yolo/deep/gone.txt", std::string("0 0.5 0.5 0.5 0.5\n"));
+  WriteSource(folder.path() / "yolo/README.txt", std::string("made by hand\n"));
+  WriteSource(folder.path() / "yolo/classes.txt", std::string("cat\n"));
+  summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "yolo", folder.images));
+  CHECK(listed(summary) == Strings{"deep/gone.txt: a label file without an image"});
+}
+
 TEST_CASE("YOLO's key points have the shape that the .yaml gives them") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 1 1 0.25 0.5 0.75 1\n"));

@@ -15,6 +15,7 @@ namespace sluice::test {
 
 namespace {
 
+using Catch::Matchers::EndsWith;
 using Strings = std::vector<std::string>;
 
 struct ClassFolders : TemporaryFolder {
@@ -178,23 +179,47 @@ TEST_CASE("an empty class keeps its number, with a warning") {
   CHECK(ReadDataset(folders.data).Find("c/1.jpg").Label() == 2);
 }
 
+TEST_CASE("folders that a system leaves behind are no classes, and are passed over as a whole") {
+  const ClassFolders folders;
+  folders.Add("a/1.jpg");
+  folders.Add("__MACOSX/a/._1.jpg");
+  folders.Add("@eaDir/1.jpg/thumb.jpg");
+  folders.Add("a/.ipynb_checkpoints/1-checkpoint.jpg");
+  folders.Add("a/.AppleDouble/1.jpg");
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.samples == 1);
+  CHECK(summary.classes == Strings{"a"});
+  CHECK(PathsOf(summary.passed_over) ==
+        Strings{"@eaDir", "__MACOSX", "a/.AppleDouble", "a/.ipynb_checkpoints"});
+}
+
 TEST_CASE("hidden files and folders and files that are no images are skipped and are no faults") {
   const ClassFolders folders;
   folders.Add("a/1.jpg");
   folders.Add("a/.hidden.jpg");
   folders.Add(".cache/1.jpg");
   WriteSource(folders.source / "a" / "list.txt", std::string("1.jpg"));
-  WriteSource(folders.source / "a" / "empty.jpg", std::string());
-  WriteSource(folders.source / "a" / "text.jpg", std::string("no image at all"));
+  WriteSource(folders.source / "a" / "empty.txt", std::string());
   WriteSource(folders.source / "top.csv", std::string("1,2"));
   REQUIRE(mkfifo((folders.source / "a" / "pipe.jpg").c_str(), 0600) == 0);
   const ConvertSummary summary = folders.Run();
   CHECK(summary.samples == 1);
   CHECK(summary.skipped.empty());
-  CHECK(PathsOf(summary.passed_over) == Strings{".cache", "a/.hidden.jpg", "a/empty.jpg",
-                                                "a/list.txt", "a/pipe.jpg", "a/text.jpg",
-                                                "top.csv"});
+  CHECK(PathsOf(summary.passed_over) ==
+        Strings{".cache", "a/.hidden.jpg", "a/empty.txt", "a/list.txt", "a/pipe.jpg", "top.csv"});
   CHECK(summary.classes == Strings{"a"});
+}
+
+TEST_CASE("a file that is named as an image and is none is broken") {
+  const ClassFolders folders;
+  folders.Add("a/1.jpg");
+  WriteSource(folders.source / "a" / "empty.jpg", std::string());
+  WriteSource(folders.source / "a" / "text.PNG", std::string("no image at all"));
+  const ConvertSummary summary = folders.Run();
+  CHECK(summary.samples == 1);
+  CHECK(PathsOf(summary.skipped) == Strings{"a/empty.jpg", "a/text.PNG"});
+  CHECK(summary.skipped[0].reason == "is empty");
+  CHECK(summary.skipped[1].reason == "is not an image");
 }
 
 TEST_CASE("images are known by their content and not by their names") {
@@ -288,6 +313,22 @@ TEST_CASE("if no image can be converted, that is an error with the first reason"
   REQUIRE(error);
   CHECK(error->code() == ErrorCode::kCorrupt);
   CHECK(error->sentence().find("half.jpg") != std::string::npos);
+}
+
+TEST_CASE(
+    "of a folder without images one file is named; one that holds images is to be given itself") {
+  const ClassFolders folders;
+  WriteSource(folders.source / "README.md", std::string("a text"));
+  const auto sentence = [&] {
+    const auto error = ErrorOf([&] { folders.Run(); });
+    REQUIRE(error);
+    CHECK(error->code() == ErrorCode::kNotFound);
+    return error->sentence();
+  };
+  CHECK_THAT(sentence(), EndsWith("; 1 file was found that is not an image: README.md"));
+  WriteSource(folders.source / "train-0.parquet", std::string("PAR1"));
+  CHECK_THAT(sentence(), EndsWith("such as train-0.parquet; give such files themselves as the "
+                                  "sources, not their folder"));
 }
 
 TEST_CASE("a dataset inside of its own source folder is refused") {

@@ -263,9 +263,14 @@ std::vector<std::vector<SharedImage>> FindSharedImages(const std::vector<SourceP
 std::vector<std::string> FindClasses(const ConvertSource& source, unsigned threads,
                                      const std::stop_token& stop) {
   CheckSource(source);
-  return OpenSource(source, threads != 0 ? threads : AvailableCpus(),
-                    {.on_progress = {}, .stop = stop})
-      .classes;
+  SourceList list = OpenSource(source, threads != 0 ? threads : AvailableCpus(),
+                               {.on_progress = {}, .stop = stop});
+  if (source.kind == ConvertSource::Kind::kAnnotations) {
+    for (const SourceField& field : list.fields) {
+      if (field.field.role == Role::kLabel) return field.field.classes;
+    }
+  }
+  return list.classes;
 }
 
 }  // namespace sluice

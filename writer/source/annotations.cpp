@@ -1,6 +1,7 @@
 #include "writer/source/annotations.h"
 
 #include <algorithm>
+#include <set>
 
 #include <nlohmann/json.hpp>
 
@@ -24,6 +25,7 @@ class AnnotatedList {
       : source_(source), read_(std::move(annotations)) {
     list_.SetRoot(source.root, stop);
     list_.broken = std::move(read_.broken);
+    list_.passed_over = std::move(read_.passed_over);
     list_.warnings = std::move(read_.warnings);
     read_.names.Settle();
     AddFields();
@@ -44,16 +46,40 @@ class AnnotatedList {
     SameNames names(list_.root);
     for (std::size_t i = 0; i < looks.size(); ++i) {
       if (list_.store == nullptr) names.Resolve(read_.images[i].path, looks[i]);
+      described_.insert(read_.images[i].path);
       Take(read_.images[i], looks[i]);
       read_.images[i] = {};
     }
     if (!names.Report().empty()) list_.warnings.push_back(names.Report());
+    AddUndescribed(threads, hooks);
     RequireImages(list_.root, list_);
     WarnOfRepeats(list_);
     return std::move(list_);
   }
 
  private:
+  // The images of the folder that no label file is for. YOLO's are samples all the same.
+  void AddUndescribed(unsigned threads, const ConvertHooks& hooks) {
+    if (list_.store != nullptr || source_.annotation_format == AnnotationFormat::kYolo) return;
+    const bool voc = source_.annotation_format == AnnotationFormat::kVoc;
+    for (const LeftOut& one : list_.broken)
+      described_.insert(one.path);
+    std::vector<std::string> others;
+    for (WalkedFile& file : WalkFolder(list_.root, hooks.stop).files) {
+      const std::string xml = std::filesystem::path(file.key).replace_extension(".xml").native();
+      if (described_.contains(file.key) || (voc && described_.contains(xml))) continue;
+      others.push_back(std::move(file.key));
+    }
+    std::vector<Look> looks(others.size());
+    LookIntoAll(list_, threads, looks.size(), hooks,
+                [&](std::size_t i) { looks[i] = LookInto(list_, others[i]); });
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      if (looks[i].sniffed.kind == ImageKind::kNone) continue;
+      list_.passed_over.push_back(
+          {others[i], voc ? "an image without an .xml" : "an image that the JSON does not list"});
+    }
+  }
+
   template <class Has>
   bool Any(Has has) const {
     return std::any_of(read_.images.begin(), read_.images.end(), [&](const AnnotatedImage& image) {
@@ -209,6 +235,7 @@ class AnnotatedList {
   SourceList list_;
   bool flags_ = false, masks_ = false, points_ = false, captions_ = false;
   std::vector<std::byte> value_;
+  std::set<std::string> described_;  // keys of images
 };
 
 }  // namespace

@@ -46,6 +46,7 @@ struct Annotations {
   std::string flip_pairs;       // of the points, as the attribute of that name
   bool objects = false;         // described at all, and not only captions
   std::vector<LeftOut> broken;  // descriptions that cannot be used
+  std::vector<LeftOut> passed_over;
   std::vector<std::string> warnings;
 };
 

@@ -62,12 +62,7 @@ constexpr const char* kLiesApart =
 std::optional<Part> PartOf(std::string ending) {
   std::transform(ending.begin(), ending.end(), ending.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  for (const char* image :
-       {"jpg",  "jpeg", "jpe", "jfif", "png", "webp", "gif", "bmp",   "tif", "tiff", "avif",
-        "heic", "heif", "hif", "jxl",  "jp2", "jpx",  "j2k", "j2c",   "ppm", "pgm",  "pbm",
-        "pnm",  "pam",  "tga", "ico",  "dds", "pcx",  "sgi", "image", "img"}) {
-    if (ending == image) return kImagePart;
-  }
+  if (IsImageEnding(ending) || ending == "image" || ending == "img") return kImagePart;
   if (ending == "cls") return kClassPart;
   if (ending == "txt") return kTextPart;
   if (ending == "json") return kJsonPart;

@@ -68,6 +68,8 @@ class FolderWalk {
     struct stat info {};
     if (stat((root_ / key).c_str(), &info) != 0) {
       tree_.broken.push_back({key, "cannot be examined: " + SystemErrorText(errno)});
+    } else if (S_ISDIR(info.st_mode) && IsSystemFolder(name)) {
+      tree_.passed_over.push_back({key, kSystemFolder});
     } else if (S_ISDIR(info.st_mode)) {
       Enter(key, {info.st_dev, info.st_ino});
     } else if (S_ISREG(info.st_mode)) {
@@ -101,6 +103,18 @@ class FolderWalk {
 };
 
 }  // namespace
+
+bool IsSystemFolder(std::string_view name) {
+  constexpr std::string_view kNames[] = {"__MACOSX",
+                                         "@eaDir",
+                                         "#recycle",
+                                         "@Recycle",
+                                         "$RECYCLE.BIN",
+                                         "lost+found",
+                                         "System Volume Information",
+                                         "__pycache__"};
+  return std::find(std::begin(kNames), std::end(kNames), name) != std::end(kNames);
+}
 
 FolderTree WalkFolder(const std::filesystem::path& root, const std::stop_token& stop) {
   return FolderWalk(root, stop).Run();

@@ -5,6 +5,7 @@
 #include <set>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sluice/convert.h>
@@ -26,8 +27,12 @@ struct FolderTree {
   std::vector<std::string> warnings;
 };
 
+// Folders that systems and their tools leave beside people's own: "__MACOSX", "@eaDir".
+bool IsSystemFolder(std::string_view name);
+inline constexpr const char* kSystemFolder = "a folder of the system's own";
+
 // Symbolic links are followed, except links to a folder that contains them. Names that begin with a
-// dot are passed over.
+// dot are passed over, and so are the system's folders.
 //
 // Errors: kNotFound (no such folder), kInvalidArgument (not a folder), kIo (a folder that cannot be
 // read), kState (stopped).

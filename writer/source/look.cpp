@@ -76,11 +76,27 @@ void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
   if (hooks.stop.stop_requested()) ThrowStopped();
 }
 
+bool IsImageEnding(std::string_view ending) {
+  std::string lower(ending);
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  constexpr std::string_view kEndings[] = {
+      "jpg",  "jpeg", "jpe",  "jfif", "png", "webp", "gif", "bmp", "tif", "tiff",
+      "avif", "heic", "heif", "hif",  "jxl", "jp2",  "jpx", "j2k", "j2c", "ppm",
+      "pgm",  "pbm",  "pnm",  "pam",  "tga", "ico",  "dds", "pcx", "sgi"};
+  return std::find(std::begin(kEndings), std::end(kEndings), lower) != std::end(kEndings);
+}
+
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
   if (!look.trouble.empty()) {
     list.broken.push_back({name, look.trouble});
   } else if (look.sniffed.kind == ImageKind::kNone) {
-    list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});
+    const bool named_so = IsImageEnding(std::string_view(name).substr(name.rfind('.') + 1));
+    if (named_so) {
+      list.broken.push_back({name, look.bytes == 0 ? "is empty" : "is not an image"});
+    } else {
+      list.passed_over.push_back({name, look.bytes == 0 ? "empty" : "no image"});
+    }
   } else if (std::string reason = WhyNotConverted(look.sniffed); !reason.empty()) {
     list.broken.push_back({name, std::move(reason)});
   } else {
@@ -90,15 +106,38 @@ bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list) {
   return false;
 }
 
+namespace {
+
+// By its name: the folder that it lies in is no source of what it holds.
+bool HoldsImages(const LeftOut& file) {
+  constexpr std::string_view kEndings[] = {".parquet", ".tfrecord", ".rec", ".beton", ".tar"};
+  return std::any_of(std::begin(kEndings), std::end(kEndings), [&](std::string_view ending) {
+    return std::string_view(file.path).ends_with(ending);
+  });
+}
+
+}  // namespace
+
 void RequireImages(const std::filesystem::path& place, const SourceList& list) {
   if (!list.sources.empty()) return;
+  const auto counted = [](std::size_t count, const char* one, const char* several) {
+    return count == 1 ? "1 " + std::string(one) : std::to_string(count) + ' ' + several;
+  };
   std::string sentence = "has no image that can be converted (" + ConvertedKinds() + ")";
   if (!list.broken.empty()) {
-    sentence += "; " + std::to_string(list.broken.size()) + " other files were left out, such as " +
-                ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";
+    sentence =
+        "gives no sample: " +
+        counted(list.broken.size(), "source was left out: ", "sources were left out, such as ") +
+        ToUtf8(list.broken[0].path) + " (" + list.broken[0].reason + ")";
   } else if (!list.passed_over.empty()) {
-    sentence +=
-        "; " + std::to_string(list.passed_over.size()) + " files were found that are not images";
+    const auto holder = std::find_if(list.passed_over.begin(), list.passed_over.end(), HoldsImages);
+    const LeftOut& one = holder == list.passed_over.end() ? list.passed_over[0] : *holder;
+    sentence += "; " +
+                counted(list.passed_over.size(), "file was found that is not an image: ",
+                        "files were found that are not images, such as ") +
+                ToUtf8(one.path);
+    if (HoldsImages(one))
+      sentence += "; give such files themselves as the sources, not their folder";
   }
   throw Error(ErrorCode::kNotFound, place.string(), sentence);
 }

@@ -30,8 +30,11 @@ Look LookInto(const SourceList& list, const std::string& key, std::uint64_t byte
 void LookIntoAll(const SourceList& list, unsigned threads, std::size_t count,
                  const ConvertHooks& hooks, const std::function<void(std::size_t)>& look);
 
+// Whether files of images have this ending, such as "jpg" or "JPG".
+bool IsImageEnding(std::string_view ending);
+
 // Whether a file with this look can be converted. If not, adds it with the reason to one of the
-// list's two lists of files that are left out.
+// list's two lists of files that are left out: a file with an image's ending is never passed over.
 bool TakeOrLeave(const Look& look, const std::string& name, SourceList& list);
 
 // Throws Error(kNotFound) if there is nothing to convert; `place` is where images were looked for.

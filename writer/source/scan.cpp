@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <sluice/error.h>
 
@@ -32,14 +33,39 @@ std::string_view ClassOf(std::string_view key, FolderLabels labels) {
 
 // What the images' places say about classes.
 struct Layout {
+  std::optional<std::string> yolo;       // a folder with images/ and labels/, with '/' at its end
   std::optional<std::string> direct;     // the first image in the root
   std::optional<std::string> in_folder;  // the first one elsewhere
   std::map<std::string, std::int32_t> classes;
   std::map<std::string, bool> top;  // folders that hold images: whether in folders of their own
 };
 
+// "a/" of "a/images/x/1.jpg" if the part is "images/"; nullopt if there is no such folder.
+std::optional<std::string> Above(const std::string& key, std::string_view part) {
+  for (std::size_t at = key.rfind(part); at != std::string::npos; at = key.rfind(part, at - 1)) {
+    if (at == 0 || key[at - 1] == '/') return key.substr(0, at);
+  }
+  return std::nullopt;
+}
+
+// The first folder that has images in its images/ and texts in its labels/.
+std::optional<std::string> YoloFolder(const FolderTree& tree, const std::vector<Look>& looks) {
+  std::set<std::string> with_labels;
+  for (const WalkedFile& file : tree.files) {
+    if (!file.key.ends_with(".txt")) continue;
+    if (std::optional<std::string> above = Above(file.key, "labels/")) with_labels.insert(*above);
+  }
+  for (std::size_t i = 0; i < tree.files.size() && !with_labels.empty(); ++i) {
+    if (looks[i].sniffed.kind == ImageKind::kNone) continue;
+    std::optional<std::string> above = Above(tree.files[i].key, "images/");
+    if (above && with_labels.contains(*above)) return above;
+  }
+  return std::nullopt;
+}
+
 Layout LayoutOf(const FolderTree& tree, const std::vector<Look>& looks, FolderLabels labels) {
   Layout layout;
+  layout.yolo = YoloFolder(tree, looks);
   for (std::size_t i = 0; i < tree.files.size(); ++i) {
     if (!looks[i].trouble.empty() || looks[i].sniffed.kind == ImageKind::kNone) continue;
     const std::string& key = tree.files[i].key;
@@ -73,6 +99,15 @@ constexpr const char* kChoices =
 // Refuses what could be meant in several ways.
 void RequireClear(const ConvertSource& source, const SourceList& list, const Layout& layout) {
   if (!source.labels || source.folder_labels != FolderLabels::kAuto) return;
+  if (layout.yolo) {
+    const std::string root = list.root.string();
+    throw Error(ErrorCode::kInvalidArgument, root,
+                "holds " + ToUtf8(*layout.yolo) + "images/ and " + ToUtf8(*layout.yolo) +
+                    "labels/ with texts, as YOLO's datasets do; --yolo " + root + " " + root +
+                    " reads the labels (with --split-folders if there are several such folders); "
+                    "or say what the classes are with " +
+                    kChoices);
+  }
   if (layout.direct && layout.in_folder) {
     throw Error(ErrorCode::kInvalidArgument, list.root.string(),
                 "holds images both directly (" + ToUtf8(*layout.direct) + ") and in sub-folders (" +

@@ -11,14 +11,23 @@
 
 namespace sluice {
 
-bool IsSplitName(std::string_view name) {
+namespace {
+
+// "train" of "Train-01"; empty if it is no name that splits have.
+std::string SplitWord(std::string_view name) {
   std::string word(name.substr(0, name.find_last_not_of("0123456789-_") + 1));
   std::transform(word.begin(), word.end(), word.begin(), [](char c) {
     return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
   });
   constexpr std::array<std::string_view, 9> kNames = {
       "train", "training", "val", "valid", "validation", "dev", "eval", "test", "testing"};
-  return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
+  return std::find(kNames.begin(), kNames.end(), word) != kNames.end() ? word : "";
+}
+
+}  // namespace
+
+bool IsSplitName(std::string_view name) {
+  return !SplitWord(name).empty();
 }
 
 bool LookLikeSplit(const std::vector<TopFolder>& folders) {
@@ -67,9 +76,15 @@ bool HoldsImages(const std::filesystem::path& folder, TopFolder& found,
 }  // namespace
 
 std::string SplitOfFile(const std::filesystem::path& file) {
+  constexpr std::string_view kBetween = "-_. 0123456789";
   const std::string name = file.filename().string();
-  const std::string word = name.substr(0, name.find_first_of("-_.0123456789"));
-  return IsSplitName(word) ? word : "";
+  for (std::size_t begin = 0; begin < name.size();) {
+    const std::size_t end = std::min(name.find_first_of(kBetween, begin), name.size());
+    std::string split = SplitWord(std::string_view(name).substr(begin, end - begin));
+    if (!split.empty()) return split;
+    begin = end + 1;
+  }
+  return SplitWord(file.parent_path().filename().string());
 }
 
 std::vector<std::string> FindSplitFolders(const std::filesystem::path& root, bool of_any_name,
@@ -80,7 +95,8 @@ std::vector<std::string> FindSplitFolders(const std::filesystem::path& root, boo
        entry.increment(error)) {
     const std::string name = entry->path().filename().native();
     std::error_code ignored;
-    if (name[0] != '.' && entry->is_directory(ignored)) names.push_back(name);
+    if (name[0] != '.' && !IsSystemFolder(name) && entry->is_directory(ignored))
+      names.push_back(name);
   }
   std::sort(names.begin(), names.end());
   // Most sources have class folders: they are not walked twice.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include <sluice/error.h>
 
@@ -87,6 +88,43 @@ void ReadObjects(std::string_view text, const YoloNames& settings, AnnotatedImag
 
 }  // namespace
 
+namespace {
+
+// Where the labels of an image are: at its path or, as YOLO's own tools look for them, in the
+// folder labels/ beside images/.
+std::string LabelsOf(const std::filesystem::path& folder, const std::string& key) {
+  const std::string place = std::filesystem::path(key).replace_extension(".txt").native();
+  constexpr std::string_view kImages = "images/";
+  std::size_t at = place.rfind(kImages);
+  while (at != std::string::npos && at > 0 && place[at - 1] != '/')
+    at = place.rfind(kImages, at - 1);
+  if (at == std::string::npos) return place;
+  std::string beside = place;
+  beside.replace(at, kImages.size(), "labels/");
+  std::error_code ignored;
+  return std::filesystem::exists(folder / beside, ignored) ? beside : place;
+}
+
+// The label files that are no image's. Other texts lie there, too: names, lists, licences.
+void AddUnused(const std::filesystem::path& folder, const std::set<std::string>& used,
+               const YoloNames& settings, const std::stop_token& stop, Annotations& read) {
+  std::vector<std::byte> content;
+  for (const WalkedFile& file : WalkFolder(folder, stop).files) {
+    if (!file.key.ends_with(".txt") || used.contains(file.key)) continue;
+    if (stop.stop_requested()) ThrowStopped();
+    try {
+      AnnotatedImage image;
+      ReadFile(folder / file.key, kMaxLabelFileBytes, content);
+      ReadObjects(AsText(content), settings, image);
+      read.passed_over.push_back({file.key, "a label file without an image"});
+    } catch (const Error&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+
 Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   RequireFolder(source, ".txt");
   Annotations read;
@@ -97,20 +135,26 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   read.points = settings.points;
   const FolderTree tree = WalkFolder(source.root, stop);
   std::vector<std::byte> content;
+  std::set<std::string> used;
   std::int32_t most = -1;
   std::uint64_t without = 0;
   for (const WalkedFile& file : tree.files) {
     if (stop.stop_requested()) ThrowStopped();
     AnnotatedImage image;
     image.path = file.key;
-    image.place = std::filesystem::path(file.key).replace_extension(".txt").native();
-    if (image.place == file.key) continue;  // the labels lie beside the images
+    image.place = LabelsOf(source.annotations, file.key);
+    if (file.key.ends_with(".txt")) continue;  // the labels lie beside the images
+    used.insert(image.place);
     try {
       ReadFile(source.annotations / image.place, kMaxLabelFileBytes, content);
       ReadObjects(AsText(content), settings, image);
     } catch (const Error& error) {
       // Files that are no images need no labels.
-      if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) continue;
+      if (LookInto(source.root / file.key).sniffed.kind == ImageKind::kNone) {
+        if (IsImageEnding(std::string_view(file.key).substr(file.key.rfind('.') + 1)))
+          read.broken.push_back({file.key, "is not an image"});
+        continue;
+      }
       if (error.code() != ErrorCode::kNotFound) {
         read.broken.push_back({file.key, image.place + ": " + error.sentence()});
         continue;
@@ -131,6 +175,7 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
                             (without == 1 ? " image has" : " images have") +
                             " no label file, and no box");
   }
+  AddUnused(source.annotations, used, settings, stop, read);
   for (std::int32_t number = 0; settings.classes.empty() && number <= most; ++number)
     settings.numbers.push_back(std::to_string(number));
   const std::vector<std::string>& classes =

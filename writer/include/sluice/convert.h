@@ -207,8 +207,8 @@ std::vector<std::string> FindSplitFolders(const std::filesystem::path& root,
                                           bool of_any_name = false,
                                           const std::stop_token& stop = {});
 
-// The split that a file's name begins with: "train" of train-00000-of-00004.parquet. Empty if it
-// does not begin with a name that splits have.
+// The split that a word of a file's name says: "train" of train-00000-of-00004.parquet and of
+// cifar-train.tar; else the one that its folder's name says. Empty if neither is a split's.
 std::string SplitOfFile(const std::filesystem::path& file);
 
 // One of several conversions that belong together, such as of what is trained and tested on.
