@@ -382,6 +382,17 @@ void AskForSplitFolders(ConvertArguments& arguments, const std::stop_token& stop
 
 int ConvertParts(ConvertArguments& arguments, const cli::Interrupt& interrupt) {
   AskForSplitFolders(arguments, interrupt.token());
+  if (!arguments.split.empty() && !arguments.quiet) {
+    double sum = 0;
+    for (const auto& [name, fraction] : ParseSplit(arguments.split))
+      sum += fraction;
+    if (sum < 1 - 1e-9) {
+      std::fprintf(stderr,
+                   "sluice: warning: the parts of --split add up to %g; the other %g of the images "
+                   "go into none\n",
+                   sum, 1 - sum);
+    }
+  }
   const std::vector<ConvertPart> parts =
       MakeParts(arguments.source, arguments.split, arguments.split_seed, arguments.options.threads,
                 interrupt.token());

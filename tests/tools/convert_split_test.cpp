@@ -68,6 +68,18 @@ TEST_CASE("a part that would get no image is found before the others are convert
   CHECK_FALSE(std::filesystem::exists(folder / "data"));
 }
 
+TEST_CASE("parts that do not add up to all are warned of") {
+  const TemporaryFolder folder;
+  WriteClasses(folder / "source", 10, 20, 16);
+  const auto run = [&](const char* data, const char* split) {
+    return Sluice(
+        {"convert", (folder / "source").string(), (folder / data).string(), "--split", split});
+  };
+  CHECK_THAT(run("most", "train=0.8").err,
+             Catch::Matchers::ContainsSubstring("add up to 0.8; the other 0.2 of the images"));
+  CHECK(run("all", "train=0.7,val=0.2,test=0.1").err.find("add up") == std::string::npos);
+}
+
 TEST_CASE("several folders become a dataset each, and number their classes alike") {
   const TemporaryFolder folder;
   const auto at = [&](const char* name) { return (folder / name).string(); };

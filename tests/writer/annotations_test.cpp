@@ -244,6 +244,16 @@ TEST_CASE("images without a description, and labels without an image, are passed
   CHECK(listed(summary) == Strings{"deep/gone.txt: a label file without an image"});
 }
 
+TEST_CASE("a .yaml that counts other classes than it names is warned of") {
+  const LabelledImages folder;
+  WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 0.5 0.5\n"));
+  WriteSource(folder.path() / "labels/data.yaml", std::string("nc: 3\nnames: [cat, dog]\n"));
+  const ConvertSummary summary = folder.Convert(
+      ConvertSource::Annotated(AnnotationFormat::kYolo, folder.path() / "labels", folder.images));
+  REQUIRE(summary.warnings.size() == 2);
+  CHECK(summary.warnings[0] == "the .yaml names 2 classes, but says that there are 3 (nc)");
+}
+
 TEST_CASE("YOLO's key points have the shape that the .yaml gives them") {
   const LabelledImages folder;
   WriteSource(folder.path() / "labels/a.txt", std::string("0 0.5 0.5 1 1 0.25 0.5 0.75 1\n"));

@@ -1,5 +1,6 @@
 // TIFF files that libtiff wrote from pixels known here.
 #ifdef SLUICE_HAS_TIFF
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -67,6 +68,26 @@ Page Rgb(const Picture& picture) {
 }
 
 }  // namespace
+
+TEST_CASE("greys of a TIFF in L*a*b* stay grey") {
+  // L* as 0 to 255 for 0 to 100. Expected: CIE's Y of L*, then sRGB's curve.
+  const auto grey = [](double lightness) {
+    const double f = (lightness + 16) / 116;
+    const double y = lightness > 8 ? f * f * f : lightness / 903.3;
+    return 255 * (y > 0.0031308 ? 1.055 * std::pow(y, 1 / 2.4) - 0.055 : 12.92 * y);
+  };
+  for (const int stored : {13, 51, 128, 204, 255}) {
+    const Values pixel = {static_cast<std::uint8_t>(stored), 0, 0};
+    const Picture shown =
+        ConvertOne(WriteTiff({{1, 1, 8, 3, PHOTOMETRIC_CIELAB, {}, pixel}})).picture;
+    const double expected = grey(stored / 2.55);
+    CAPTURE(stored);
+    for (std::size_t c = 0; c < 3; ++c)
+      CHECK(std::abs(shown.pixels.at(c) - expected) < 1.5);
+    const auto [least, most] = std::minmax_element(shown.pixels.begin(), shown.pixels.end());
+    CHECK(*most - *least <= 1);
+  }
+}
 
 TEST_CASE("TIFFs of RGB keep their pixels in either byte order, in strips or tiles or planes") {
   const Picture picture = MakePicture(21, 17);

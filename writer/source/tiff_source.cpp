@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include <tiffio.h>
@@ -235,6 +236,45 @@ Picture TiffSource::Decode(const ColorRules& rules) {
   return picture;
 }
 
+namespace {
+
+// L*a*b* beside its white, as ICC's profiles have it (D50), in sRGB's linear light, by Bradford's
+// adaptation. Matrix: brucelindbloom.com, "RGB/XYZ Matrices".
+std::uint32_t SrgbOfLab(std::uint8_t lightness, std::int8_t a, std::int8_t b) {
+  const double fy = (lightness / 2.55 + 16) / 116;
+  const auto cubed = [](double f) {
+    constexpr double kLinear = 6.0 / 29;
+    return f > kLinear ? f * f * f : 3 * kLinear * kLinear * (f - 4.0 / 29);
+  };
+  const double x = 0.96422 * cubed(fy + a / 500.0);
+  const double y = cubed(fy);
+  const double z = 0.82521 * cubed(fy - b / 200.0);
+  const auto stored = [](double linear) {
+    linear = std::clamp(linear, 0.0, 1.0);
+    const double value =
+        linear > 0.0031308 ? 1.055 * std::pow(linear, 1 / 2.4) - 0.055 : 12.92 * linear;
+    return static_cast<std::uint32_t>(255 * value + 0.5);
+  };
+  return stored(3.1338561 * x - 1.6168667 * y - 0.4906146 * z) |
+         stored(-0.9787684 * x + 1.9161415 * y + 0.0334540 * z) << 8U |
+         stored(0.0719453 * x - 0.2289914 * y + 1.4052427 * z) << 16U | 0xFF000000U;
+}
+
+// In place of libtiff's own, which does not adapt the white (greys come out yellowish) and takes a
+// bare power for sRGB's curve.
+void PutLab(TIFFRGBAImage* /*image*/, std::uint32_t* to, std::uint32_t /*x*/, std::uint32_t /*y*/,
+            std::uint32_t width, std::uint32_t height, std::int32_t skip, std::int32_t skip_to,
+            unsigned char* from) {
+  for (; height > 0; --height, to += skip_to, from += std::ptrdiff_t{3} * skip) {
+    for (std::uint32_t x = 0; x < width; ++x, from += 3) {
+      *to++ =
+          SrgbOfLab(from[0], static_cast<std::int8_t>(from[1]), static_cast<std::int8_t>(from[2]));
+    }
+  }
+}
+
+}  // namespace
+
 Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   RgbaImage rgba;
   std::array<char, 1024> sentence{};
@@ -242,6 +282,12 @@ Picture TiffSource::DecodeRgba(const ColorRules& rules, bool cut_short) {
   rgba.begun = TIFFRGBAImageBegin(&rgba.image, tiff_.get(), 1, sentence.data()) != 0;
   if (!rgba.begun) {
     throw Error(ErrorCode::kUnsupported, std::string("unsupported TIFF: ") + sentence.data());
+  }
+  std::uint16_t photometric = 0;
+  TIFFGetField(tiff_.get(), TIFFTAG_PHOTOMETRIC, &photometric);
+  if (photometric == PHOTOMETRIC_CIELAB && rgba.image.bitspersample == 8 &&
+      rgba.image.samplesperpixel == 3 && rgba.image.isContig != 0) {
+    rgba.image.put.contig = PutLab;
   }
   rgba.image.req_orientation = rgba.image.orientation;  // rows in stored order
   std::vector<std::uint32_t> raster(std::size_t{width_} * height_);

@@ -131,7 +131,13 @@ Annotations ReadYolo(const ConvertSource& source, const std::stop_token& stop) {
   read.relative = true;
   read.objects = true;
   YoloNames settings = FindYoloNames(source.annotations);
-  if (!source.classes.empty()) settings.classes = source.classes;
+  if (!source.classes.empty()) {
+    settings.classes = source.classes;
+  } else if (settings.counted > 0 && settings.counted != settings.classes.size()) {
+    read.warnings.push_back("the .yaml names " + std::to_string(settings.classes.size()) +
+                            " classes, but says that there are " +
+                            std::to_string(settings.counted) + " (nc)");
+  }
   read.points = settings.points;
   const FolderTree tree = WalkFolder(source.root, stop);
   std::vector<std::byte> content;

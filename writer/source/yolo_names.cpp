@@ -116,6 +116,7 @@ YoloNames ParseYoloYaml(std::string_view text) {
     if (trimmed.empty() || trimmed[0] == '#') continue;
     if (flow.empty() && line[0] != ' ' && line[0] != '\t' && line[0] != '-') {
       inside = line.starts_with("names:");
+      if (line.starts_with("nc:")) found.counted = NumberOf(Scalar(line.substr(3))).value_or(0);
       if (line.starts_with("kpt_shape:")) {
         const std::string value = Scalar(line.substr(10));
         const std::size_t begin = std::min(value.find('['), value.size());
