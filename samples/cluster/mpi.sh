@@ -14,7 +14,7 @@ source=$1 dataset=$2
 shift 2
 
 sluice plan "$source" "$dataset" "$@"
-dataset=$(cd "$dataset" && pwd)
+dataset=$(everywhere "$dataset")
 eval "set -- $own"
 # shellcheck disable=SC2016  # for the ranks' shells
 mpirun "$@" sh -c 'rank=${OMPI_COMM_WORLD_RANK:-$SLURM_PROCID} ranks=${OMPI_COMM_WORLD_SIZE:-$SLURM_NTASKS}

@@ -13,7 +13,7 @@ parts=$1 source=$2 dataset=$3
 shift 3
 
 sluice plan "$source" "$dataset" "$@"
-dataset=$(cd "$dataset" && pwd)
+dataset=$(everywhere "$dataset")
 eval "set -- $own"
 seq 0 $((parts - 1)) |
   parallel --quote --retries 3 "$@" sluice convert --quiet --threads 1 --part "{}/$parts" "$dataset"

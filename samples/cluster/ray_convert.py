@@ -3,7 +3,7 @@
     RAY_ADDRESS=head:6379 python ray_convert.py 64 /data/photos /data/photos.sluice --image packed
 
 Plans here, makes the parts as tasks, and finishes. Ray runs the part of a lost node again elsewhere. SOURCE and
-DATASET are on a file system that all nodes see; the OPTIONs are those of `sluice plan`."""
+DATASET are on a file system that all nodes see, or URLs; the OPTIONs are those of `sluice plan`."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ import sys
 import ray
 
 parts, source, dataset, *options = sys.argv[1:]
-dataset = os.path.abspath(dataset)
+dataset = dataset if "://" in dataset else os.path.abspath(dataset)
 
 
 @ray.remote(num_cpus=1, max_retries=3, retry_exceptions=True)

@@ -16,7 +16,7 @@ shift 3
 
 sluice plan "$source" "$dataset" "$@" >&2
 eval "set -- $own"
-dataset=$(cd "$dataset" && pwd)
+dataset=$(everywhere "$dataset")
 named=$(quote "$dataset")
 array=$(sbatch --parsable --requeue --array="0-$((parts - 1))" --job-name=sluice-part "$@" \
   --wrap "sluice convert --part \$SLURM_ARRAY_TASK_ID/$parts --threads \${SLURM_CPUS_PER_TASK:-1}$named")

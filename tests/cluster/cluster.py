@@ -5,6 +5,7 @@ import filecmp
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -34,6 +35,16 @@ def wait_for(what, found, seconds=300):
             return answer
         time.sleep(0.05)
     sys.exit(f"waited {seconds} s in vain for {what}")
+
+
+def free_ports(count):
+    sockets = [socket.socket() for _ in range(count)]
+    for one in sockets:
+        one.bind(("127.0.0.1", 0))
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
 
 
 class Workplace:

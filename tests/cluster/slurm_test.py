@@ -11,16 +11,6 @@ import cluster
 cluster.need("munged", "slurmctld", "slurmd", "sbatch")
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for one in sockets:
-        one.bind(("127.0.0.1", 0))
-    ports = [one.getsockname()[1] for one in sockets]
-    for one in sockets:
-        one.close()
-    return ports
-
-
 CONFIGURATION = """
 ClusterName=test
 SlurmctldHost={host}(127.0.0.1)
@@ -62,7 +52,7 @@ class Slurm:
     def __enter__(self):
         for name in ["state"] + [f"spool.n{i}" for i in range(1, 5)]:
             (self.folder / name).mkdir(parents=True)
-        ports = free_ports(5)
+        ports = cluster.free_ports(5)
         host = socket.gethostname().split(".")[0]
         nodes = "\n".join(f"NodeName=n{i} NodeHostname={host} NodeAddr=127.0.0.1 Port={ports[i]} CPUs=1"
                           for i in range(1, 5))
