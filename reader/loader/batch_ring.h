@@ -130,6 +130,7 @@ class BatchRing {
 
   bool HasRows() const REQUIRES(mutex_) { return handing_out_ < planned_.size(); }
   Rows HandOut() REQUIRES(mutex_);  // HasRows()
+  std::size_t RowsAtOnce() const REQUIRES(mutex_);
   bool ConsumerHasRows() const REQUIRES(mutex_) { return decode_here_ && HasRows(); }
   void Abandon() REQUIRES(mutex_);
   bool MayPlan(bool some_in_hand) REQUIRES(mutex_);
@@ -180,6 +181,7 @@ class BatchRing {
   std::vector<Slot*> free_ GUARDED_BY(mutex_);
   std::deque<Slot*> planned_ GUARDED_BY(mutex_);    // published, in order of delivery
   std::size_t handing_out_ GUARDED_BY(mutex_) = 0;  // first of planned_ with rows to take
+  double row_seconds_ GUARDED_BY(mutex_) = 0;       // that a row lately took a thread
   bool uploading_ GUARDED_BY(mutex_) = false;       // a thread is in UploadInOrder()
   std::size_t held_ GUARDED_BY(mutex_) = 0;         // slots that the consumer has
   bool may_grow_ GUARDED_BY(mutex_) = true;         // there was memory for the last slot added

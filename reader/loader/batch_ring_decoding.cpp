@@ -31,7 +31,7 @@ std::optional<BatchRing::Rows> BatchRing::TakeRows(unsigned thread) {
 BatchRing::Rows BatchRing::HandOut() {
   Slot& slot = *planned_[handing_out_];
   const bool one_each = planned_.size() - handing_out_ >= measures_.tuning().threads;
-  const std::size_t most = setup_.whole_batches && one_each ? slot.rows : setup_.rows_at_once;
+  const std::size_t most = setup_.whole_batches && one_each ? slot.rows : RowsAtOnce();
   const Rows rows{&slot, slot.handed_out, std::min(slot.handed_out + most, slot.rows)};
   slot.handed_out = rows.end;
   ++slot.in_hand;
@@ -41,6 +41,14 @@ BatchRing::Rows BatchRing::HandOut() {
   }
   if (HasRows()) to_work_.NotifyOne();  // for another thread
   return rows;
+}
+
+// Rows that take long, in a user's function say, are taken few at a time, or else a few threads
+// would have all rows of the ring and the others none.
+std::size_t BatchRing::RowsAtOnce() const {
+  constexpr double kRunSeconds = 300e-6;
+  if (row_seconds_ * double(setup_.rows_at_once) <= kRunSeconds) return setup_.rows_at_once;
+  return std::max<std::size_t>(1, static_cast<std::size_t>(kRunSeconds / row_seconds_));
 }
 
 bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const LoaderStats& spent,
@@ -54,6 +62,7 @@ bool BatchRing::FinishRows(const Rows& rows, RowWorker::Outcome outcome, const L
     slot.error_row = outcome.failed_row;
   }
   const std::size_t count = rows.end - rows.begin;
+  row_seconds_ += 0.1 * (spent.decode_seconds / double(count) - row_seconds_);
   if (slot.done + count == slot.rows && !slot.error &&
       !slot.abandoned.load(std::memory_order_relaxed) &&
       (slot.left_out > 0 || setup_.recipe.closes_batches)) {

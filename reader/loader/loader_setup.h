@@ -39,7 +39,7 @@ class LoaderSetup {
   const BatchRecipe recipe;
   const Deal deal;
   const ResumePoint start;         // the order, at the beginning of epoch 0
-  const std::size_t rows_at_once;  // the most rows that a worker takes,
+  const std::size_t rows_at_once;  // the most rows that a worker takes at a time,
   const bool whole_batches;        // unless there is a batch for each: then it takes a whole one
 
  private:

@@ -1,9 +1,12 @@
 // The user's own functions, for samples and for batches.
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <numeric>
 #include <optional>
 #include <set>
 #include <stdexcept>
+#include <thread>
 
 #include "tests/reader/playing.h"
 #include "tests/reader/sample_data.h"
@@ -58,6 +61,28 @@ Noted PlayNoted(Loader& loader, std::uint64_t epoch, std::size_t limit = SIZE_MA
 }
 
 }  // namespace
+
+TEST_CASE("A slow function runs in all threads at once, though the ring is short") {
+  const TemporaryFolder folder;
+  LoaderOptions options = OptionsFor(64, 8);
+  options.ring.prefetch = 1;
+  std::atomic<int> inside = 0;
+  std::atomic<bool> met = false;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  options.sample_function = [&](MutableSample& sample) {
+    using namespace std::chrono;
+    ++inside;
+    std::this_thread::sleep_for(milliseconds(1));
+    while (sample.position() >= 640 && !met && steady_clock::now() < end) {
+      if (inside >= 6) met = true;
+      std::this_thread::yield();
+    }
+    --inside;
+  };
+  Loader loader(Dataset::Open(WriteRawDataset(folder, 1280)), options);
+  CHECK(PlayBatches(loader, 0).size() == 20);
+  CHECK(met);
+}
 
 TEST_CASE("A sample function changes pixels in place and makes fields of its own") {
   const TemporaryFolder folder;
