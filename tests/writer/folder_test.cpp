@@ -316,7 +316,8 @@ TEST_CASE("if no image can be converted, that is an error with the first reason"
 }
 
 TEST_CASE(
-    "of a folder without images one file is named; one that holds images is to be given itself") {
+    "of a folder without images one file is named, and one that holds images is to be given "
+    "itself") {
   const ClassFolders folders;
   WriteSource(folders.source / "README.md", std::string("a text"));
   const auto sentence = [&] {
