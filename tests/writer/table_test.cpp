@@ -327,7 +327,8 @@ TEST_CASE("classes are numbers though they stand as floats or have spaces around
   CHECK(folders.Data().samples[0].Label() == 2);
 }
 
-TEST_CASE("numbers with gaps are no classes by name, and a mixture of numbers and names is told of") {
+TEST_CASE(
+    "numbers with gaps are no classes by name, and a mixture of numbers and names is told of") {
   const TableFolder folders;
   for (const std::string gap : {"-1", "NA", "-1.0", "nan"}) {
     CAPTURE(gap);
