@@ -144,7 +144,10 @@ def test_signatures_are_shown():
     assert signature.parameters["ring"].annotation is sluice.RingOptions
     text = pydoc.plain(pydoc.render_doc(sluice.Loader))
     assert "Loader(dataset: sluice.Dataset" in text and "ring: sluice.RingOptions = sluice.RingOptions()" in text
+    convert = inspect.signature(sluice.convert)
+    assert list(convert.parameters)[:3] == ["source", "dataset", "progress"]
+    assert convert.parameters["quality"].default == 90
     assert "image: sluice.ImageCodec = sluice.ImageCodec.JPEG" in pydoc.plain(pydoc.render_doc(sluice.convert))
     for name, one in vars(sluice).items():
-        if inspect.isclass(one) and hasattr(one.__init__, "__nb_signature__"):
+        if hasattr(one.__init__ if inspect.isclass(one) else one, "__nb_signature__") or inspect.isfunction(one):
             inspect.signature(one)

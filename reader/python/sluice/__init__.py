@@ -16,7 +16,7 @@ particular to Python.
 from sluice._sluice import *  # noqa: F401,F403
 from sluice._sluice import __version__ as __version__  # type: ignore[attr-defined]
 from sluice._writing import Writer as Writer
-from sluice import _arguments, _sluice
+from sluice import _arguments
 
-_arguments.finish(value for name, value in vars(_sluice).items() if isinstance(value, type) and name[0] != "_")
+_arguments.finish(globals())
 del _arguments

@@ -1,15 +1,16 @@
 """What a call with wrong arguments is told: which keyword is wrong, and what it takes; and the signatures of
-classes, which nanobind has as text."""
+classes and functions, which nanobind has as text."""
 
 from __future__ import annotations
 
 import collections.abc
 import difflib
 import enum
+import functools
 import inspect
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import sluice
@@ -149,13 +150,33 @@ def _explained(owner: str, name: str, given: property) -> property:
     return property(given.fget, set_value, None, given.__doc__)
 
 
-def finish(types: Iterator[type]) -> None:
-    """Gives nanobind's classes a signature, attributes that explain themselves, and their public name."""
-    for one in types:
-        stated = getattr(vars(one).get("__init__"), "__nb_signature__", None)
+def _shown(function: Any) -> Any:
+    """The same function, whose signature inspect and help() show: nanobind's functions take no attributes."""
+    text, doc, defaults = function.__nb_signature__[0]
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        return function(*given, **named)
+
+    call.__signature__ = _signature(text, defaults)  # type: ignore[attr-defined]
+    call.__module__, call.__doc__ = "sluice", doc
+    return call
+
+
+def finish(module: dict[str, Any]) -> None:
+    """Gives nanobind's classes and functions in a module a signature and their public name, and the classes'
+    attributes an explanation of what they take."""
+    for name, value in list(module.items()):
+        if name[0] == "_":
+            continue
+        if not isinstance(value, type):
+            if hasattr(value, "__nb_signature__"):
+                module[name] = _shown(value)
+            continue
+        stated = getattr(vars(value).get("__init__"), "__nb_signature__", None)
         if stated:
-            one.__signature__ = _signature(stated[0][0], stated[0][2])  # type: ignore[attr-defined]
-        for name, value in list(vars(one).items()):
-            if isinstance(value, property) and hasattr(value.fset, "__nb_signature__"):
-                setattr(one, name, _explained(one.__name__, name, value))
-        one.__module__ = "sluice"
+            value.__signature__ = _signature(stated[0][0], stated[0][2])  # type: ignore[attr-defined]
+        for attribute, given in list(vars(value).items()):
+            if isinstance(given, property) and hasattr(given.fset, "__nb_signature__"):
+                setattr(value, attribute, _explained(value.__name__, attribute, given))
+        value.__module__ = "sluice"
