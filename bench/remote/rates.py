@@ -1,7 +1,7 @@
 """What a dataset's epochs reach from nginx and from Ceph's radosgw, beside bare transfers by curl.
 
     python3 bench/remote/rates.py DATASET [--programs build/release] [--servers nginx,radosgw] [--rounds 5]
-                                          [--at-once 16,64] [--skip delay,first] [--work FOLDER]
+                                          [--at-once 16,64] [--skip delay,first] [--work FOLDER] [--link 5gbit]
 
 DATASET is a local one. Take one of 1 to 1.5 GB (radosgw's store in memory holds 2 GB) of raw images, so that the
 link is the bound and not decoding: sluice convert PHOTOS DATASET --image raw --size 512. Needs nginx, curl, and for radosgw
@@ -13,11 +13,13 @@ asks for (read from nginx's log), `sluice-bench io` (fetching alone) and `sluice
 first), in MB/s that came over the link. An epoch finds some blocks in memory, which the one before left there; they do
 not count. Then the epoch's shares of curl's best, and of the images a second that it decodes from memory; the goal is 0.95
 of either. curl drops what it gets and leaves the CPUs to the server, so where these are few, the last lines say what they
-allow: their number over the CPU seconds that curl and the server take for a fetched byte, and decoding from memory takes
-for those played. Repeated requests of io: 0 expected. Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a
-loss below 5%. First batch: its time through a link of 100 MB/s and 50 ms, by lanes, and what the process itself
-takes. Give it a dataset of several samples a block (--first): with one, each row of a batch takes a block of its own,
-whatever the lanes.
+allow: their number over the CPU seconds that curl and the server take for a fetched byte, and decoding from memory
+takes for those played. Repeated requests of io: 0 expected. With --link, nginx stands behind a link of that rate: a
+network namespace of its own, whose packets leave by a token bucket (tc-tbf; as root, with ip and tc).
+
+Delay: the same epochs through a simulated link without and with 100 ms to the first byte; the goal is a loss below 5%.
+First batch: its time through a link of 100 MB/s and 50 ms, by lanes, and what the process itself takes. Give it a
+dataset of several samples a block (--first): with one, each row of a batch takes a block of its own, whatever the lanes.
 """
 
 import argparse
@@ -48,11 +50,43 @@ def median(values):
     return statistics.median(values) if values else 0.0
 
 
+class Link:
+    """A network namespace, and a link to it of so many bits a second (in words of tc)."""
+
+    address, inside = "10.213.77.1", "10.213.77.2"
+
+    def __init__(self, rate):
+        self.name = f"rates{os.getpid()}"
+        self.run("ip", "netns", "add", self.name)
+        try:
+            self.run("ip", "link", "add", self.name, "type", "veth", "peer", "name", "there", "netns", self.name)
+            self.run("ip", "addr", "add", f"{self.address}/30", "dev", self.name)
+            self.run("ip", "link", "set", self.name, "up")
+            for words in (f"ip addr add {self.inside}/30 dev there", "ip link set there up",
+                          f"tc qdisc add dev there root tbf rate {rate} burst 1mb latency 20ms"):
+                self.run(*self.prefix, *words.split())
+        except subprocess.CalledProcessError:
+            self.close()
+            raise
+
+    @property
+    def prefix(self):
+        return ["ip", "netns", "exec", self.name]
+
+    @staticmethod
+    def run(*command):
+        subprocess.run(command, check=True)
+
+    def close(self):
+        self.run("ip", "netns", "del", self.name)
+
+
 class Nginx:
     """A folder behind nginx, with a log of the ranges asked for."""
 
-    def __init__(self, dataset, work):
+    def __init__(self, dataset, work, link=None):
         self.port, self.folder = free_port(), work / "nginx"
+        address, prefix = (link.inside, link.prefix) if link else ("127.0.0.1", [])
         self.folder.mkdir()
         temporary = "".join(f"{name}_temp_path tmp_{name};\n"
                             for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
@@ -62,15 +96,16 @@ class Nginx:
             "events { worker_connections 1024; }\n"
             f"http {{ {temporary} sendfile on; tcp_nodelay on; keepalive_requests 1000000;\n"
             "log_format ranges '$uri $http_range'; access_log access.log ranges;\n"
-            f"server {{ listen 127.0.0.1:{self.port}; location /data/ {{ alias {dataset}/; }} }} }}\n")
+            f"server {{ listen {address}:{self.port}; location /data/ {{ alias {dataset}/; }} }} }}\n")
         program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/usr/local/sbin")
         if program is None:
             sys.exit("rates: nginx is not installed")
-        self.process = subprocess.Popen([program, "-p", self.folder, "-c", self.folder / "nginx.conf", "-e", "error.log"])
-        self.url, self.environment = f"http://127.0.0.1:{self.port}/data", {}
+        self.process = subprocess.Popen(
+            [*prefix, program, "-p", self.folder, "-c", self.folder / "nginx.conf", "-e", "error.log"])
+        self.url, self.environment = f"http://{address}:{self.port}/data", {}
         for _ in range(100):
             with socket.socket() as one:
-                if one.connect_ex(("127.0.0.1", self.port)) == 0:
+                if one.connect_ex((address, self.port)) == 0:
                     return
             time.sleep(0.05)
         sys.exit("rates: nginx did not start; see " + str(self.folder / "error.log"))
@@ -268,6 +303,7 @@ def main():
     parser.add_argument("--servers", default="nginx,radosgw")
     parser.add_argument("--at-once", default="16,64", type=lambda text: [int(one) for one in text.split(",")])
     parser.add_argument("--rounds", default=5, type=int)
+    parser.add_argument("--link", metavar="RATE", help="nginx behind a link of this rate, such as 5gbit (tc's words)")
     parser.add_argument("--first", type=pathlib.Path, help="the dataset for the table of first batches")
     parser.add_argument("--skip", default="", help="rates, delay, first")
     parser.add_argument("--work", type=pathlib.Path, help="a folder that stays")
@@ -278,9 +314,10 @@ def main():
     bench = Bench(arguments.programs / "bench/sluice-bench", work)
     skipped = arguments.skip.split(",")
     servers = []
+    link = Link(arguments.link) if arguments.link else None
     try:
         if "rates" not in skipped:
-            servers.append(Nginx(dataset, work))
+            servers.append(Nginx(dataset, work, link))
             if "radosgw" in arguments.servers.split(","):
                 servers.append(Radosgw(dataset, work, arguments.programs / "tools/sluice"))
             rates(arguments, servers, bench, dataset, work)
@@ -291,6 +328,8 @@ def main():
     finally:
         for server in servers:
             server.close()
+        if link:
+            link.close()
         if arguments.work is None:
             shutil.rmtree(work, ignore_errors=True)
 
